@@ -1,0 +1,183 @@
+"""Trial, Launch, Sample and the Backend protocol: what every backend shares."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol
+
+from weft.core.errors import InputError
+
+SAMPLE_SCHEMA = "weft.sample/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One cell of a plan: arm x nodes x tasks_per_node x benchmark x node set.
+
+    `id` is stable for a given study and unique in its plan. `arm` names the setting of each factor;
+    `env` and `options` are what that setting means to a backend (environment variables of a live
+    launch; benchmark options such as `iterations`, `warmup`, `window`, `validate`, `sync`,
+    `rounds`). `sizes_bytes` is (0,) for a benchmark without sizes.
+    """
+
+    id: str
+    benchmark: str
+    sizes_bytes: tuple[int, ...]
+    nodes: tuple[str, ...]
+    tasks_per_node: int
+    arm: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    node_set: int = 0
+    timeout_s: float = 300.0
+
+    @property
+    def n_ranks(self) -> int:
+        """Ranks of one launch."""
+        return len(self.nodes) * self.tasks_per_node
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One repetition of a trial: the unit of replication. `order` is its place in the run."""
+
+    trial: Trial
+    repeat: int
+    order: int
+    block: int = 0
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Identity within a run: (trial id, repeat)."""
+        return (self.trial.id, self.repeat)
+
+    @property
+    def name(self) -> str:
+        """A file-name-safe name: 't003-latency.r01'."""
+        return f"{self.trial.id}.r{self.repeat:02d}"
+
+
+class State(StrEnum):
+    """What became of the cell a sample stands for. Only OK samples support a verdict."""
+
+    OK = "ok"
+    FAILED = "failed"
+    HUNG = "hung"
+    UNTREATED = "untreated"
+    NOT_ON_FABRIC = "not_on_fabric"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two endpoints of a pairwise measurement (node names, or node:rank when a node holds several
+    ranks), the round it ran in, and how many pairs ran at the same time."""
+
+    a: str
+    b: str
+    round: int
+    n_concurrent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One measured value vector: (launch, size) or (launch, size, pair).
+
+    `metrics` are by name with the unit last (`latency_us_p50`, `bandwidth_mb_s`,
+    `msg_rate_mps`...). `times_ns` is the whole series, one integer per timed iteration, of the
+    maximum over ranks of local stop - start (for pt2pt: of the timing rank). `flags` are caveats:
+    `oversubscribed`, `skew_dominates`, `invalid_data`. `evidence` holds what proves transport and
+    treatment.
+    """
+
+    trial: str
+    repeat: int
+    benchmark: str
+    size_bytes: int
+    metrics: Mapping[str, float]
+    iterations: int
+    started_unix_s: float
+    state: State = State.OK
+    flags: tuple[str, ...] = ()
+    pair: Pair | None = None
+    times_ns: tuple[int, ...] | None = None
+    note: str | None = None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_record(self) -> dict[str, Any]:
+        """The sample as plain JSON values (schema weft.sample/1)."""
+        record: dict[str, Any] = {
+            "record": "sample",
+            "trial": self.trial,
+            "repeat": self.repeat,
+            "benchmark": self.benchmark,
+            "size_bytes": self.size_bytes,
+            "metrics": dict(self.metrics),
+            "iterations": self.iterations,
+            "started_unix_s": self.started_unix_s,
+            "state": self.state.value,
+        }
+        if self.flags:
+            record["flags"] = list(self.flags)
+        if self.pair is not None:
+            pair = self.pair
+            record["pair"] = [pair.a, pair.b, pair.round, pair.n_concurrent]
+        if self.times_ns is not None:
+            record["times_ns"] = list(self.times_ns)
+        if self.note is not None:
+            record["note"] = self.note
+        if self.evidence:
+            record["evidence"] = dict(self.evidence)
+        return record
+
+    @staticmethod
+    def from_record(record: Mapping[str, Any]) -> "Sample":
+        """The sample of a record. Unknown keys are ignored (a newer writer); raises InputError."""
+        try:
+            pair = record.get("pair")
+            times = record.get("times_ns")
+            return Sample(
+                trial=str(record["trial"]),
+                repeat=int(record["repeat"]),
+                benchmark=str(record["benchmark"]),
+                size_bytes=int(record["size_bytes"]),
+                metrics={str(k): float(v) for k, v in record["metrics"].items()},
+                iterations=int(record["iterations"]),
+                started_unix_s=float(record["started_unix_s"]),
+                state=State(record["state"]),
+                flags=tuple(record.get("flags", ())),
+                pair=Pair(str(pair[0]), str(pair[1]), int(pair[2]), int(pair[3])) if pair else None,
+                times_ns=tuple(int(t) for t in times) if times is not None else None,
+                note=record.get("note"),
+                evidence=record.get("evidence", {}),
+            )
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise InputError(
+                f"not a sample record ({type(error).__name__}: {error})",
+                expected=f"schema {SAMPLE_SCHEMA}",
+            ) from error
+
+
+class Backend(Protocol):
+    """What turns a launch into samples.
+
+    `prepare` is called once, before any launch, with the run directory to write `raw/` and
+    `recipes/` into. `measure` yields the samples of one launch; it raises BenchmarkError when the
+    launch failed or hung (after ending whatever it started) and MissingError when this machine
+    lacks what it needs. `recipe` says, without running anything, what `measure` would do: for a
+    live backend the exact command line, for a twin the scenario.
+    """
+
+    name: str
+
+    def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None: ...
+
+    def measure(self, launch: Launch) -> Iterator[Sample]: ...
+
+    def recipe(self, launch: Launch) -> str: ...
+
+    def facts(self) -> Mapping[str, Any]:
+        """What the run records about this backend: versions, platform digest, host facts."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,91 @@
+"""The command line: one file a verb, each imported only when it runs."""
+
+import importlib
+import sys
+
+import click
+
+from weft import __version__
+from weft.core.errors import ExitCode, WeftError, did_you_mean
+
+VERBS: dict[str, str] = {
+    "check": "Is this fabric healthy, and if not, which node, link or switch?",
+    "bench": "How fast is this path or this collective?",
+    "study": "List, show, plan and run studies: arms compared over repeated launches.",
+    "compare": "Compare the arms of one run, or two runs, with intervals.",
+    "report": "Write one self-contained HTML page about a run.",
+    "platform": "List and show the platforms of the catalogue, with their sources.",
+}
+"""Verb -> one line. Verb `v` lives in weft.cli.v, as `command`."""
+
+
+class LazyVerbs(click.Group):
+    """A group that imports a verb only when it is called, so that --help is fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Verbs in the order of the table, most important first."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The verb's command, or None where there is no such verb."""
+        if cmd_name not in VERBS:
+            hint = did_you_mean(cmd_name, list(VERBS))
+            if hint:
+                ctx.fail(f"no verb '{cmd_name}'; {hint}")
+            return None
+        module = importlib.import_module(f"weft.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """The verb table, without importing any verb."""
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(cls=LazyVerbs, invoke_without_command=True)
+@click.version_option(__version__, prog_name="weft")
+@click.pass_context
+def weft(ctx: click.Context) -> None:
+    """Measure a fabric, predict it on a twin, name what is wrong, prescribe settings.
+
+    `weft` alone says what this machine is and the five things to do.
+    """
+    if ctx.invoked_subcommand is None:
+        from weft.cli.welcome import welcome
+
+        welcome()
+
+
+def main() -> None:
+    """Run the command line; turn every error into its text and exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(argv: list[str]) -> int:
+    """The exit code of one call (docs/reference/exit_codes.md)."""
+    try:
+        result = weft.main(args=argv, prog_name="weft", standalone_mode=False)
+        return int(result) if isinstance(result, int) else int(ExitCode.GOOD)
+    except click.exceptions.Abort:
+        click.echo("weft: interrupted", err=True)
+        return int(ExitCode.INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        return int(ExitCode.INPUT)
+    except WeftError as error:
+        click.echo(f"weft: {error.describe()}", err=True)
+        return int(error.exit_code)
+    except KeyboardInterrupt:
+        click.echo("weft: interrupted", err=True)
+        return int(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        _drop_stdout()
+        return int(ExitCode.GOOD)
+
+
+def _drop_stdout() -> None:
+    """The reader has gone (`weft ... | head`): nothing more can be written, and that is fine."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,70 @@
+"""Errors for the person who must act: what is wrong - where - what was expected - hint."""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """The exit codes of every verb (docs/reference/exit_codes.md)."""
+
+    GOOD = 0
+    VERDICT_BAD = 1
+    INPUT = 2
+    MISSING = 3
+    BENCHMARK = 4
+    INTERRUPTED = 130
+
+
+class WeftError(Exception):
+    """An error a user can act on. Subclasses fix the exit code."""
+
+    exit_code = ExitCode.INPUT
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        expected: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self.what = what
+        self.where = where
+        self.expected = expected
+        self.hint = hint
+        super().__init__(self.describe())
+
+    def describe(self) -> str:
+        """The whole message, one aspect a line; the first line alone is enough to act on."""
+        head = self.what if self.where is None else f"{self.where}: {self.what}"
+        lines = [head]
+        if self.expected is not None:
+            lines.append(f"  expected: {self.expected}")
+        if self.hint is not None:
+            lines.append(f"  hint: {self.hint}")
+        return "\n".join(lines)
+
+
+class InputError(WeftError):
+    """Your input is wrong (exit 2)."""
+
+    exit_code = ExitCode.INPUT
+
+
+class MissingError(WeftError):
+    """This machine lacks something (exit 3)."""
+
+    exit_code = ExitCode.MISSING
+
+
+class BenchmarkError(WeftError):
+    """A benchmark failed to run (exit 4)."""
+
+    exit_code = ExitCode.BENCHMARK
+
+
+def did_you_mean(word: str, known: list[str]) -> str | None:
+    """A hint naming the closest known word, or None where nothing is close."""
+    import difflib
+
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    return f"did you mean '{close[0]}'?" if close else None

@@ -1,0 +1,57 @@
+"""A finding: one judged statement with its evidence."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class FindingKind(StrEnum):
+    """What a finding is about."""
+
+    SUSPECT_NODE = "suspect-node"
+    SUSPECT_LINK = "suspect-link"
+    SUSPECT_SWITCH = "suspect-switch"
+    SUSPECT_PAIR = "suspect-pair"
+    TIE = "tie"
+    REGRESSION = "regression"
+    SPEED_UP = "speed-up"
+    NO_DIFFERENCE = "no-difference"
+    NOT_ENOUGH_DATA = "not-enough-data"
+    PROTOCOL_STEP = "protocol-step"
+    ANOMALY = "anomaly"
+    DRIFT = "drift"
+    FAILURE = "failure"
+    MIS_SETTING = "mis-setting"
+    HEALTHY = "healthy"
+
+
+class Severity(StrEnum):
+    """How a finding counts: BAD makes the verdict bad (exit 1)."""
+
+    BAD = "bad"
+    WARNING = "warning"
+    NOTE = "note"
+    GOOD = "good"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`sentence` stands alone; `evidence` is short lines; `facts` the same as values."""
+
+    kind: FindingKind
+    severity: Severity
+    sentence: str
+    evidence: tuple[str, ...] = ()
+    next_command: str | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def to_record(self) -> dict[str, Any]:
+        """The finding as plain JSON values."""
+        return {
+            "kind": self.kind.value,
+            "severity": self.severity.value,
+            "sentence": self.sentence,
+            "evidence": list(self.evidence),
+            "next_command": self.next_command,
+            "facts": self.facts,
+        }
