@@ -1,1 +1,1 @@
-"""Errors, units, node sets, JSON Lines and clocks: what every layer shares; imports nothing of ours."""
+"""Errors, units, node sets, JSON Lines, clocks: what every layer shares."""

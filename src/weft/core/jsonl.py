@@ -1,4 +1,4 @@
-"""JSON Lines that survive a kill: one line is one record, a half-written last line is recognised."""
+"""JSON Lines that survive a kill: a line is a record, a half-written last line is recognised."""
 
 import json
 import os
