@@ -1,0 +1,168 @@
+"""Where a verb measures: this machine, named hosts, or a twin. Shared options and their opening."""
+
+import functools
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weft.core.errors import InputError
+
+if TYPE_CHECKING:
+    from weft.bench.model import Backend
+
+
+@dataclass(frozen=True, slots=True)
+class BackendChoice:
+    """What the shared options said."""
+
+    twin: str | None
+    nodes: int | None
+    hosts: str | None
+    hostfile: Path | None
+    mpi: str | None
+    rails: str | None
+    plant: tuple[str, ...]
+    seed: int
+    mock: bool
+
+
+_OPTIONS = (
+    click.option(
+        "--twin", metavar="PLATFORM", help="Measure a simulated fabric, not this machine."
+    ),
+    click.option("--nodes", type=click.IntRange(min=1), help="How many nodes of the twin to use."),
+    click.option("--hosts", metavar="NODESET", help="Hosts to measure, such as node[1-64,70]."),
+    click.option(
+        "--hostfile",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="A file with one host a line.",
+    ),
+    click.option(
+        "--mpi",
+        metavar="MPICC",
+        help="'site' or the mpicc to build and launch with. Default: the embedded MPICH.",
+    ),
+    click.option("--rails", metavar="DEVICES", help="Network devices by local rank: mlx5_0:1,..."),
+    click.option(
+        "--plant",
+        multiple=True,
+        metavar="FAULT",
+        help="Twin only: 'leaf-02[6] rate=0.25', 'n007 slow=3', 'leaf-02[6] down' or 'random'.",
+    ),
+    click.option("--seed", type=int, default=1, show_default=True, help="Seed of every draw."),
+    click.option("--mock", is_flag=True, hidden=True),
+)
+
+
+def backend_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the shared options; the command receives them as one `choice: BackendChoice`."""
+
+    @functools.wraps(command)
+    def with_choice(**kwargs: Any) -> Any:
+        fields = {name: kwargs.pop(name) for name in BackendChoice.__dataclass_fields__}
+        return command(choice=BackendChoice(**fields), **kwargs)
+
+    wrapped: Callable[..., Any] = with_choice
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def open_backend(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
+    """The backend and the names of its nodes. Raises InputError, MissingError."""
+    _refuse_contradictions(choice)
+    if choice.mock:
+        return _open_mock(choice)
+    if choice.twin is not None:
+        return _open_twin(choice)
+    return _open_live(choice)
+
+
+def is_one_host(choice: BackendChoice, nodes: tuple[str, ...]) -> bool:
+    """Whether all ranks of a live run share one host, so node counts fold into ranks."""
+    return choice.twin is None and not choice.mock and len(nodes) == 1
+
+
+def _refuse_contradictions(choice: BackendChoice) -> None:
+    if choice.twin is None:
+        for option, given in (("--plant", choice.plant), ("--nodes", choice.nodes)):
+            if given and not choice.mock:
+                raise InputError(
+                    f"{option} needs a twin",
+                    expected="--twin PLATFORM beside it",
+                    hint="'weft platform list' names the platforms",
+                )
+        return
+    for option, live_only in (
+        ("--hosts", choice.hosts),
+        ("--hostfile", choice.hostfile),
+        ("--mpi", choice.mpi),
+        ("--rails", choice.rails),
+    ):
+        if live_only is not None:
+            raise InputError(f"{option} and --twin contradict each other", expected="one of them")
+
+
+def _open_twin(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
+    from weft.bench.fault import parse_fault, random_fault
+    from weft.bench.twin import TwinBackend
+    from weft.catalog.load import platform
+
+    model = platform(str(choice.twin))
+    n_nodes = choice.nodes or 16
+    whole = TwinBackend(model, n_nodes, seed=choice.seed)
+    if not choice.plant:
+        return whole, whole.nodes
+    faults = tuple(
+        random_fault(whole.fabric_document, choice.seed) if text == "random" else parse_fault(text)
+        for text in choice.plant
+    )
+    faulty = TwinBackend(model, n_nodes, faults=faults, seed=choice.seed)
+    return faulty, faulty.nodes
+
+
+def _open_live(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
+    from weft.bench.live import LiveBackend
+    from weft.launch.mpi import find_mpi
+
+    nodes = live_nodes(choice)
+    rails = tuple(choice.rails.split(",")) if choice.rails else ()
+    return LiveBackend(find_mpi(choice.mpi), nodes, rails), nodes
+
+
+def _open_mock(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
+    from weft.bench.mock import MockBackend
+
+    nodes = tuple(f"n{i:03d}" for i in range(1, (choice.nodes or 4) + 1))
+    return MockBackend(seed=choice.seed), nodes
+
+
+def live_nodes(choice: BackendChoice) -> tuple[str, ...]:
+    """Named hosts, else the Slurm allocation this runs in, else this host."""
+    from weft.core.nodeset import expand
+
+    if choice.hosts is not None and choice.hostfile is not None:
+        raise InputError("--hosts and --hostfile contradict each other", expected="one of them")
+    if choice.hosts is not None:
+        return expand(choice.hosts)
+    if choice.hostfile is not None:
+        return read_hostfile(choice.hostfile)
+    if "SLURM_JOB_NODELIST" in os.environ:
+        return expand(os.environ["SLURM_JOB_NODELIST"])
+    return (os.uname().nodename,)
+
+
+def read_hostfile(path: Path) -> tuple[str, ...]:
+    """Hosts of a file, one a line, in order; '#' comments, and 'slots=' or ':n' endings dropped."""
+    hosts = []
+    for line in path.read_text().splitlines():
+        words = line.split("#", 1)[0].split()
+        if words:
+            hosts.append(words[0].split(":", 1)[0])
+    if not hosts:
+        raise InputError("no host in it", where=str(path), expected="one host name a line")
+    return tuple(dict.fromkeys(hosts))
