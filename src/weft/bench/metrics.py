@@ -1,0 +1,124 @@
+"""From a series of iteration times to metrics: one definition for every backend.
+
+Times are integer nanoseconds, one a timed iteration, as docs/reference/kernel_output.md defines
+them. GB = 1e9 bytes, MB = 1e6 bytes. Every function raises ValueError on an empty series or on a
+time that is not positive: a backend must not turn a failed iteration into a number.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Metrics = dict[str, float]
+
+P99_FROM_ITERATIONS = 500
+"""Below this many iterations a 99th percentile rests on fewer than five values."""
+
+BUS_FACTORS: dict[str, Callable[[int], float]] = {
+    "allreduce": lambda n: 2 * (n - 1) / n,
+    "alltoall": lambda n: (n - 1) / n,
+}
+"""busbw / algbw for n ranks. SOURCE: NVIDIA nccl-tests, doc/PERFORMANCE.md."""
+
+
+def latency_metrics(times_ns: Sequence[int]) -> Metrics:
+    """One-way latency of round trips: `latency_us` is total time / (2 x iterations), as OSU's."""
+    return _spread(_series(times_ns) / 2)
+
+
+def bandwidth_metrics(
+    times_ns: Sequence[int], size: int, window: int, directions: int = 1
+) -> Metrics:
+    """Bandwidth of windows of `window` messages of `size` bytes; both directions are counted."""
+    times = _series(times_ns)
+    window_bytes = directions * size * window
+    return {
+        "bandwidth_mb_s": _mb_s(window_bytes * times.size, float(times.sum())),
+        "bandwidth_mb_s_p50": _mb_s(window_bytes, float(np.median(times))),
+    }
+
+
+def message_rate_metrics(
+    times_ns: Sequence[int], size: int, window: int, n_pairs: int = 1
+) -> Metrics:
+    """Rate over all pairs: `msg_rate_mps` in millions of messages a second."""
+    times = _series(times_ns)
+    total_ns = float(times.sum())
+    n_messages = n_pairs * window * times.size
+    return {
+        "bandwidth_mb_s": _mb_s(n_messages * size, total_ns),
+        "msg_rate_mps": n_messages / total_ns * 1e3,
+    }
+
+
+def collective_metrics(
+    times_ns: Sequence[int],
+    size: int,
+    n_ranks: int,
+    benchmark: str,
+    ranks_mean_ns: Sequence[float] | None = None,
+    skew_p50_ns: float | None = None,
+) -> Metrics:
+    """Metrics of `barrier`, `allreduce` or `alltoall` from the maximum over ranks an iteration.
+
+    `size` is OSU's: the vector of an allreduce, the block for each destination of an alltoall.
+    `latency_us_avg_ranks` is the mean over ranks of per-rank means (OSU's "Avg"), present when
+    `ranks_mean_ns` is given. Rates rest on the mean time, as those of nccl-tests do.
+    """
+    times = _series(times_ns)
+    metrics = _spread(times)
+    if ranks_mean_ns is not None and len(ranks_mean_ns) > 0:
+        metrics["latency_us_avg_ranks"] = float(np.mean(ranks_mean_ns)) / 1e3
+    if skew_p50_ns is not None:
+        metrics["skew_us_p50"] = skew_p50_ns / 1e3
+    if size > 0 and benchmark in BUS_FACTORS:
+        n_bytes = size * n_ranks if benchmark == "alltoall" else size
+        algbw_gb_s = n_bytes / float(times.mean())
+        metrics["algbw_gb_s"] = algbw_gb_s
+        metrics["busbw_gb_s"] = algbw_gb_s * BUS_FACTORS[benchmark](n_ranks)
+    return metrics
+
+
+def pair_latency_metrics(times_ns: Sequence[int]) -> Metrics:
+    """Metrics of a pair's small size: `latency_us`, half the median round trip."""
+    return {"latency_us": float(np.median(_series(times_ns))) / 2e3}
+
+
+def pair_bandwidth_metrics(
+    times_ab_ns: Sequence[int], times_ba_ns: Sequence[int], size: int, window: int
+) -> Metrics:
+    """Metrics of a pair's large size, each way; `bandwidth_mb_s` is the smaller of the two."""
+    a_to_b = bandwidth_metrics(times_ab_ns, size, window)["bandwidth_mb_s"]
+    b_to_a = bandwidth_metrics(times_ba_ns, size, window)["bandwidth_mb_s"]
+    return {
+        "bandwidth_ab_mb_s": a_to_b,
+        "bandwidth_ba_mb_s": b_to_a,
+        "bandwidth_mb_s": min(a_to_b, b_to_a),
+    }
+
+
+def _series(times_ns: Sequence[int]) -> NDArray[np.float64]:
+    times = np.asarray(times_ns, dtype=np.float64)
+    if times.ndim != 1 or times.size == 0:
+        raise ValueError("an empty series of iteration times")
+    if not bool(np.all(times > 0)):
+        raise ValueError("an iteration time that is not positive")
+    return times
+
+
+def _spread(times_ns: NDArray[np.float64]) -> Metrics:
+    times_us = times_ns / 1e3
+    metrics = {
+        "latency_us": float(times_us.mean()),
+        "latency_us_p50": float(np.median(times_us)),
+        "latency_us_min": float(times_us.min()),
+        "latency_us_max": float(times_us.max()),
+    }
+    if times_us.size >= P99_FROM_ITERATIONS:
+        metrics["latency_us_p99"] = float(np.quantile(times_us, 0.99))
+    return metrics
+
+
+def _mb_s(n_bytes: int, time_ns: float) -> float:
+    return n_bytes / time_ns * 1e3

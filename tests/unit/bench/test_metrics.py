@@ -1,0 +1,73 @@
+"""The metrics every backend shares, against OSU's and nccl-tests' definitions."""
+
+import pytest
+
+from weft.bench import metrics
+
+
+def test_latency_is_total_time_over_twice_the_iterations() -> None:
+    values = metrics.latency_metrics([2_000, 4_000, 12_000])
+    assert values["latency_us"] == pytest.approx(18.0 / 6)
+    assert values["latency_us_p50"] == pytest.approx(2.0)
+    assert values["latency_us_min"] == pytest.approx(1.0)
+    assert values["latency_us_max"] == pytest.approx(6.0)
+
+
+def test_p99_only_from_500_iterations() -> None:
+    assert "latency_us_p99" not in metrics.latency_metrics([100] * 499)
+    assert metrics.latency_metrics([100] * 500)["latency_us_p99"] == pytest.approx(0.05)
+
+
+def test_bandwidth_is_all_bytes_over_all_time() -> None:
+    # 64 messages of 1 MB in 6.4 ms and in 12.8 ms: 10 000 and 5 000 MB/s; together 128 MB / 19.2 ms.
+    values = metrics.bandwidth_metrics([6_400_000, 12_800_000], 1_000_000, 64)
+    assert values["bandwidth_mb_s"] == pytest.approx(128 / 19.2e-3)
+    assert values["bandwidth_mb_s_p50"] == pytest.approx(64 / 9.6e-3)
+
+
+def test_bidirectional_counts_both_directions() -> None:
+    one = metrics.bandwidth_metrics([1_000], 100, 8)
+    both = metrics.bandwidth_metrics([1_000], 100, 8, directions=2)
+    assert both["bandwidth_mb_s"] == pytest.approx(2 * one["bandwidth_mb_s"])
+
+
+def test_message_rate_counts_all_pairs_in_millions_a_second() -> None:
+    values = metrics.message_rate_metrics([64_000], 8, 64, n_pairs=3)
+    assert values["msg_rate_mps"] == pytest.approx(3.0)
+    assert values["bandwidth_mb_s"] == pytest.approx(24.0)
+
+
+def test_allreduce_bus_bandwidth_factor() -> None:
+    values = metrics.collective_metrics([1_000_000], 4_000_000, 4, "allreduce")
+    assert values["algbw_gb_s"] == pytest.approx(4.0)
+    assert values["busbw_gb_s"] == pytest.approx(6.0)
+
+
+def test_alltoall_size_is_one_block_for_each_destination() -> None:
+    # Each of 4 ranks sends 3 blocks of 1 MB to others in 1 ms: 3 GB/s leave each host.
+    values = metrics.collective_metrics([1_000_000], 1_000_000, 4, "alltoall")
+    assert values["busbw_gb_s"] == pytest.approx(3.0)
+
+
+def test_barrier_has_no_bandwidth_and_reports_skew_and_rank_mean() -> None:
+    values = metrics.collective_metrics(
+        [5_000], 0, 4, "barrier", ranks_mean_ns=[2_000.0, 4_000.0], skew_p50_ns=500.0
+    )
+    assert values["latency_us"] == pytest.approx(5.0)
+    assert values["latency_us_avg_ranks"] == pytest.approx(3.0)
+    assert values["skew_us_p50"] == pytest.approx(0.5)
+    assert "algbw_gb_s" not in values
+
+
+def test_a_pair_is_as_fast_as_its_slower_direction() -> None:
+    values = metrics.pair_bandwidth_metrics([1_000], [4_000], 1_000, 4)
+    assert values["bandwidth_ab_mb_s"] == pytest.approx(4_000)
+    assert values["bandwidth_ba_mb_s"] == pytest.approx(1_000)
+    assert values["bandwidth_mb_s"] == values["bandwidth_ba_mb_s"]
+    assert metrics.pair_latency_metrics([2_000, 4_000, 90_000]) == {"latency_us": 2.0}
+
+
+@pytest.mark.parametrize("times_ns", [[], [0], [5, -1]])
+def test_a_series_without_times_is_no_measurement(times_ns: list[int]) -> None:
+    with pytest.raises(ValueError, match="series|not positive"):
+        metrics.latency_metrics(times_ns)
