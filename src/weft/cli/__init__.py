@@ -37,7 +37,11 @@ class LazyVerbs(click.Group):
         command: click.Command = module.command
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        formatter: click.HelpFormatter,
+    ) -> None:
         """The verb table, without importing any verb."""
         with formatter.section("Verbs"):
             formatter.write_dl(list(VERBS.items()))

@@ -1,0 +1,60 @@
+# weft: everything a newcomer needs is `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.weft-setup
+ENGINE := $(VENV)/.weft-engine
+PYTEST := $(BIN)/python -m pytest
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo check test test-all bench dist docs clean
+
+help: ## this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(ENGINE) ## a working .venv/bin/weft; nothing outside .venv, target/ and package caches
+
+$(STAMP): requirements/run.lock requirements/dev.lock scripts/prerequisites.sh
+	@sh scripts/prerequisites.sh "$(PYTHON)"
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+	    -r requirements/run.lock -r requirements/dev.lock
+	@touch $@
+
+$(ENGINE): $(STAMP) $(RUST_SOURCES) requirements/crates.lock pyproject.toml
+	$(BIN)/python scripts/pin_crates.py
+	$(BIN)/maturin develop --quiet --release --locked
+	@touch $@
+
+demo: setup ## measure this machine over MPI, find a planted fault in a twin, write a report
+	@sh scripts/demo.sh $(BIN)/weft runs/demo
+
+check: setup ## format, lint, types, layers, tidy: under a minute
+	$(BIN)/ruff format --check src tests scripts benches
+	$(BIN)/ruff check src tests scripts benches
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(PYTEST) -q tests/test_tidy.py
+	cargo fmt --all --check
+	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+
+test: setup ## the tests: under ten minutes on two cores
+	cargo test --quiet --locked --workspace
+	cargo build --quiet --release --locked --bin weft-sim
+	$(PYTEST) -n 2 -m "not slow"
+
+test-all: test ## the slow oracles too
+	$(PYTEST) -m slow
+
+bench: setup ## the figures of benchmarks.md
+	$(BIN)/python benches/run.py
+
+dist: setup ## a portable wheel and an archive that installs without internet
+	$(BIN)/python scripts/make_dist.py dist
+
+docs: setup ## regenerate docs/reference from the program
+	$(BIN)/python scripts/make_docs.py
+
+clean: ## remove what was built, and the demo's runs
+	rm -rf $(VENV) target dist runs/demo Cargo.lock

@@ -1,0 +1,154 @@
+"""The house rules a machine can check: sizes, names of hosts and machines, forbidden calls.
+
+Argue with a rule in a commit that changes it here, never by an exception in the code.
+"""
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 70
+MAX_LINE_LENGTH = 100
+CODE = {".py", ".rs", ".c", ".h", ".pyi"}
+PROSE = {".md", ".toml", ".sh", ".j2", ".css", ".lock", ".in", ".cfg", ".yml", ".txt", ""}
+
+# In pieces, so that this file does not name what it forbids.
+PACKAGE_HOSTS = [
+    "pypi" + r"\.org",
+    "python" + "hosted",
+    "crates" + r"\.io",
+    "crates" + r"\.io-index",
+    "registry" + r"\.npmjs",
+    "proxy\\.golang" + r"\.org",
+    "deb" + r"\.debian\.org",
+]
+MACHINE_PATHS = ["/" + "work/", "/" + "root/", "/" + r"home/[a-z]+/", "/" + "opt/wheels"]
+FORBIDDEN_PYTHON = [r"\bshell=True", r"\bos\.system\(", r"(?<![.\w])eval\(", r"(?<![.\w])exec\("]
+
+
+def tracked_files() -> list[Path]:
+    """Files git tracks or would track; those git ignores do not count."""
+    argv = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listing = subprocess.run(argv, cwd=ROOT, check=True, capture_output=True, text=True)
+    paths = [ROOT / name for name in listing.stdout.splitlines()]
+    return [path for path in paths if path.is_file()]
+
+
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+@pytest.fixture(scope="module")
+def files() -> list[Path]:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    return tracked_files()
+
+
+def complaints_about_sizes(path: Path) -> Iterator[str]:
+    lines = text_of(path).splitlines()
+    name = path.relative_to(ROOT)
+    if len(lines) > MAX_FILE_LINES:
+        yield f"{name}:{len(lines)}: error: more than {MAX_FILE_LINES} lines"
+    for number, line in enumerate(lines, start=1):
+        if len(line) > MAX_LINE_LENGTH:
+            yield f"{name}:{number}: error: {len(line)} characters, {MAX_LINE_LENGTH} allowed"
+
+
+def test_code_files_and_lines_are_short(files: list[Path]) -> None:
+    code = [path for path in files if path.suffix in CODE]
+    complaints = [text for path in code for text in complaints_about_sizes(path)]
+    assert not complaints, "\n".join(complaints)
+
+
+def long_python_functions(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(text_of(path))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            if length > MAX_FUNCTION_LINES:
+                where = f"{path.relative_to(ROOT)}:{node.lineno}"
+                yield f"{where}: error: {node.name} has {length} lines"
+
+
+RUST_OR_C_FUNCTION = re.compile(
+    r"^(?P<indent>\s*)(?:(?:pub(?:\([a-z]+\))? |const |unsafe |extern \"C\" )*fn (?P<rust>\w+)"
+    r"|(?:static |inline |const )*[A-Za-z_][\w ]*[\s*]+(?P<c>\w+)\([^;{}]*\)\s*\{\s*$)"
+)
+
+
+def long_braced_functions(path: Path) -> Iterator[str]:
+    """Functions of rustfmt-formatted Rust and of C: from the heading to the brace at its indent."""
+    lines = text_of(path).splitlines()
+    for start, line in enumerate(lines):
+        match = RUST_OR_C_FUNCTION.match(line)
+        if match is None:
+            continue
+        closing = match.group("indent") + "}"
+        for end in range(start + 1, len(lines)):
+            if lines[end] == closing:
+                if end - start + 1 > MAX_FUNCTION_LINES:
+                    name = match.group("rust") or match.group("c")
+                    yield (
+                        f"{path.relative_to(ROOT)}:{start + 1}: error: "
+                        f"{name} has {end - start + 1} lines"
+                    )
+                break
+
+
+def test_functions_are_short(files: list[Path]) -> None:
+    complaints = [
+        text
+        for path in files
+        if path.suffix in CODE
+        for text in (
+            long_python_functions(path)
+            if path.suffix in {".py", ".pyi"}
+            else long_braced_functions(path)
+        )
+    ]
+    assert not complaints, "\n".join(complaints)
+
+
+def test_no_file_names_a_package_host_or_a_machine_path(files: list[Path]) -> None:
+    forbidden = re.compile("|".join(PACKAGE_HOSTS + MACHINE_PATHS))
+    complaints = [
+        f"{path.relative_to(ROOT)}:{number}: error: names '{match.group()}'"
+        for path in files
+        if path.suffix in CODE | PROSE
+        for number, line in enumerate(text_of(path).splitlines(), start=1)
+        if (match := forbidden.search(line))
+    ]
+    assert not complaints, "\n".join(complaints)
+
+
+def test_nothing_reaches_a_shell(files: list[Path]) -> None:
+    forbidden = re.compile("|".join(FORBIDDEN_PYTHON))
+    complaints = [
+        f"{path.relative_to(ROOT)}:{number}: error: '{match.group()}'"
+        for path in files
+        if path.suffix == ".py" and path != Path(__file__)
+        for number, line in enumerate(text_of(path).splitlines(), start=1)
+        if (match := forbidden.search(line))
+    ]
+    assert not complaints, "\n".join(complaints)
+
+
+def test_no_binary_or_large_file_is_tracked(files: list[Path]) -> None:
+    large = [p for p in files if p.stat().st_size > 400_000]
+    assert not large, f"larger than 400 kB: {[str(p.relative_to(ROOT)) for p in large]}"
+
+
+def test_every_source_package_is_importable_and_documented(files: list[Path]) -> None:
+    packages = {p.parent for p in files if p.suffix == ".py" and ROOT / "src" in p.parents}
+    for package in packages:
+        init = package / "__init__.py"
+        assert init.exists(), f"{package.relative_to(ROOT)} has no __init__.py"
+        assert ast.get_docstring(ast.parse(text_of(init))), (
+            f"{init.relative_to(ROOT)}: no docstring"
+        )
