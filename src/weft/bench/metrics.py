@@ -57,6 +57,7 @@ def collective_metrics(
     size: int,
     n_ranks: int,
     benchmark: str,
+    *,
     ranks_mean_ns: Sequence[float] | None = None,
     skew_p50_ns: float | None = None,
 ) -> Metrics:
