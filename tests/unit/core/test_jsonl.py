@@ -1,0 +1,58 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from weft.core.errors import InputError
+from weft.core.jsonl import LineWriter, read_lines
+
+
+def test_what_was_appended_is_read_back(tmp_path: Path) -> None:
+    writer = LineWriter(tmp_path / "a.jsonl")
+    writer.append({"x": 1})
+    writer.append({"y": [1.5, "two"]})
+    writer.close()
+    lines = read_lines(tmp_path / "a.jsonl")
+    assert lines.records == ({"x": 1}, {"y": [1.5, "two"]})
+    assert not lines.truncated_tail
+
+
+def test_a_record_is_in_the_file_before_append_returns(tmp_path: Path) -> None:
+    writer = LineWriter(tmp_path / "a.jsonl")
+    writer.append({"x": 1})
+    assert (tmp_path / "a.jsonl").read_text() == '{"x":1}\n'
+    writer.close()
+
+
+def test_two_writers_never_share_a_file(tmp_path: Path) -> None:
+    writer = LineWriter(tmp_path / "a.jsonl")
+    with pytest.raises(FileExistsError):
+        LineWriter(tmp_path / "a.jsonl")
+    writer.close()
+
+
+def test_a_half_written_last_line_is_recognised_at_every_cut(tmp_path: Path) -> None:
+    whole = b'{"x":1}\n{"y":"\xc3\xbc"}\n'
+    path = tmp_path / "a.jsonl"
+    for cut in range(len(whole) + 1):
+        path.write_bytes(whole[:cut])
+        lines = read_lines(path)
+        assert len(lines.records) == whole[:cut].count(b"\n")
+        assert lines.truncated_tail == (cut > 0 and whole[cut - 1 : cut] != b"\n")
+
+
+@pytest.mark.parametrize("broken", ["{", "[1]", "7", "{'x': 1}"])
+def test_a_broken_line_in_the_middle_names_its_place(tmp_path: Path, broken: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"x":1}}\n{broken}\n{{"y":2}}\n')
+    with pytest.raises(InputError) as error:
+        read_lines(path)
+    assert str(error.value).startswith(f"{path}:2: ")
+
+
+def test_a_value_json_cannot_hold_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    writer = LineWriter(tmp_path / "a.jsonl")
+    with pytest.raises(ValueError, match="JSON"):
+        writer.append({"x": float("nan")})
+    writer.close()
+    assert os.path.getsize(tmp_path / "a.jsonl") == 0
