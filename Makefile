@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-all bench dist docs clean
+.PHONY: help setup demo check test test-slow test-all bench dist docs clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -44,8 +44,10 @@ test: setup ## the tests: under ten minutes on two cores
 	cargo build --quiet --release --locked --bin weft-sim
 	$(PYTEST) -n 2 -m "not slow"
 
-test-all: test ## the slow oracles too
+test-slow: setup
 	$(PYTEST) -m slow
+
+test-all: test test-slow ## the slow oracles too
 
 bench: setup ## the figures of benchmarks.md
 	$(BIN)/python benches/run.py
