@@ -1,0 +1,85 @@
+"""Make what a machine without internet installs: a portable wheel and a wheelhouse archive.
+
+    make_dist.py OUT        OUT/weft-*.whl and OUT/weft-*-wheelhouse-cp3XX-linux_*.tar.gz
+
+The archive holds weft, every package it needs for the running Python, the demo and `install.sh`.
+"""
+
+import platform
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+INSTALL = """\
+#!/bin/sh
+# Install weft into a new virtual environment, without network. Usage: install.sh DIR [PYTHON]
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+target=${1:?usage: install.sh DIR [PYTHON]}
+python=${2:-python3}
+"$python" -m venv "$target"
+"$target/bin/python" -m pip install --quiet --no-index --find-links "$here/wheels" weft
+echo "installed: $target/bin/weft"
+"""
+
+
+def call(*argv: str) -> None:
+    """Run one command; its failure ends this script with its output."""
+    subprocess.run(argv, cwd=ROOT, check=True)
+
+
+def build_wheel(out: Path) -> Path:
+    """The abi3 wheel of this checkout, built without CPU-specific flags."""
+    for old in out.glob("weft-*.whl"):
+        old.unlink()
+    bin_dir = Path(sys.executable).parent
+    call(str(bin_dir / "maturin"), "build", "--quiet", "--release", "--locked", "--out", str(out))
+    (wheel,) = out.glob("weft-*.whl")
+    return wheel
+
+
+def collect_wheels(wheel: Path, wheels: Path) -> None:
+    """Every pinned package as a wheel (one built here where only a source archive exists)."""
+    lock = ROOT / "requirements" / "run.lock"
+    call(
+        *(sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"),
+        *("--no-deps", "--require-hashes", "--wheel-dir", str(wheels), "-r", str(lock)),
+    )
+    shutil.copy(wheel, wheels)
+
+
+def archive_name(wheel: Path) -> str:
+    """weft-0.1.0-wheelhouse-cp311-linux_x86_64: what it is, for which Python and machine."""
+    version = wheel.name.split("-")[1]
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    return f"weft-{version}-wheelhouse-{python}-linux_{platform.machine()}"
+
+
+def main() -> None:
+    """Build both into the folder named by the one argument."""
+    if len(sys.argv) != 2:
+        sys.exit("usage: make_dist.py OUT")
+    out = Path(sys.argv[1]).resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    wheel = build_wheel(out)
+    name = archive_name(wheel)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / name
+        (folder / "wheels").mkdir(parents=True)
+        collect_wheels(wheel, folder / "wheels")
+        (folder / "install.sh").write_text(INSTALL)
+        (folder / "install.sh").chmod(0o755)
+        shutil.copy(ROOT / "scripts" / "demo.sh", folder)
+        shutil.copy(ROOT / "LICENSE", folder)
+        with tarfile.open(out / f"{name}.tar.gz", "w:gz") as archive:
+            archive.add(folder, arcname=name)
+    for path in sorted(out.iterdir()):
+        print(f"{path.stat().st_size / 1e6:8.1f} MB  {path.name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""One body, every backend: what a launch must yield, whoever runs it."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weft.bench.mock import MockBackend
+from weft.bench.model import Backend, Launch, Sample, State, Trial
+from weft.bench.twin import TwinBackend
+from weft.catalog.load import benchmark, benchmark_names, platform
+from weft.core.errors import WeftError
+from weft.study.run import execute
+from weft.study.store import RunStore, read_run
+
+SMALL, LARGE = 8, 65536
+FEW: dict[str, Any] = {"iterations": 20, "warmup": 2}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A backend, and how three of its ranks are placed."""
+
+    backend: Backend
+    nodes: tuple[str, ...]
+    tasks_per_node: int
+
+    def trial(self, name: str, n_ranks: int = 2, **options: Any) -> Trial:
+        folded = len(self.nodes) == 1
+        sizes = (0,) if name == "barrier" else (SMALL, LARGE)
+        return Trial(
+            id=f"t-{name}",
+            benchmark=name,
+            sizes_bytes=sizes,
+            nodes=self.nodes if folded else self.nodes[:n_ranks],
+            tasks_per_node=n_ranks if folded else 1,
+            options={**FEW, **options},
+            timeout_s=60,
+        )
+
+
+def live_backend(mpicc: str | None) -> Backend:
+    from weft.bench.live import LiveBackend
+    from weft.launch.mpi import find_mpi
+
+    return LiveBackend(find_mpi(mpicc), (os.uname().nodename,), ())
+
+
+def build_case(kind: str) -> Case:
+    if kind == "mock":
+        nodes = ("n001", "n002", "n003")
+        return Case(MockBackend(seed=1), nodes, 1)
+    if kind == "twin":
+        twin = TwinBackend(platform("fat-tree"), 4, seed=1)
+        return Case(twin, twin.nodes, 1)
+    if kind == "live-openmpi":
+        import shutil
+
+        if shutil.which("mpicc.openmpi") is None:
+            pytest.skip("needs Open MPI (Debian: libopenmpi-dev openmpi-bin)")
+        return Case(live_backend("mpicc.openmpi"), (os.uname().nodename,), 2)
+    return Case(live_backend(None), (os.uname().nodename,), 2)
+
+
+@pytest.fixture(params=["mock", "twin", "live-mpich", "live-openmpi"])
+def case(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Case]:
+    made = build_case(request.param)
+    made.backend.prepare([made.trial("latency")], tmp_path)
+    yield made
+    made.backend.close()
+
+
+def measure(case: Case, trial: Trial, repeat: int = 1) -> list[Sample]:
+    return list(case.backend.measure(Launch(trial=trial, repeat=repeat, order=0)))
+
+
+@pytest.mark.parametrize("name", [n for n in benchmark_names() if n != "pairs"])
+def test_a_launch_yields_one_good_sample_a_size_with_its_headline(case: Case, name: str) -> None:
+    trial = case.trial(name)
+    samples = measure(case, trial)
+    assert [s.size_bytes for s in samples] == list(trial.sizes_bytes)
+    for sample in samples:
+        assert (sample.trial, sample.repeat, sample.benchmark) == (trial.id, 1, name)
+        assert sample.state is State.OK, sample.note
+        assert sample.metrics[benchmark(name).headline] > 0
+        assert sample.iterations > 0
+
+
+@pytest.mark.parametrize("name", ["latency", "allreduce", "alltoall"])
+def test_a_large_message_takes_longer_than_a_small_one(case: Case, name: str) -> None:
+    small, large = measure(case, case.trial(name))
+    assert large.metrics["latency_us_p50"] > small.metrics["latency_us_p50"]
+
+
+@pytest.mark.parametrize("name", ["bandwidth", "bidirectional"])
+def test_bandwidth_grows_from_small_to_large_messages(case: Case, name: str) -> None:
+    small, large = measure(case, case.trial(name))
+    assert large.metrics["bandwidth_mb_s"] > small.metrics["bandwidth_mb_s"]
+
+
+def test_quantiles_are_ordered_and_the_tail_needs_500_iterations(case: Case) -> None:
+    for sample in measure(case, case.trial("latency")):
+        metrics = sample.metrics
+        assert metrics["latency_us_min"] <= metrics["latency_us_p50"] <= metrics["latency_us_max"]
+        assert "latency_us_p99" not in metrics
+
+
+def test_all_pairs_are_measured_once_inside_one_launch(case: Case) -> None:
+    rounds = [[[0, 1]], [[0, 2]], [[1, 2]]]
+    trial = case.trial("pairs", n_ranks=3, rounds=rounds)
+    samples = measure(case, trial)
+    for size in (SMALL, LARGE):
+        pairs = [s.pair for s in samples if s.size_bytes == size]
+        assert len(pairs) == 3
+        assert all(pair is not None and pair.a != pair.b for pair in pairs)
+        assert len({frozenset((pair.a, pair.b)) for pair in pairs if pair}) == 3
+    large = [s for s in samples if s.size_bytes == LARGE]
+    for sample in large:
+        both = (sample.metrics["bandwidth_ab_mb_s"], sample.metrics["bandwidth_ba_mb_s"])
+        assert sample.metrics["bandwidth_mb_s"] == pytest.approx(min(both))
+
+
+def test_a_sample_survives_its_record(case: Case) -> None:
+    for sample in measure(case, case.trial("bandwidth")):
+        assert Sample.from_record(sample.to_record()) == sample
+
+
+def test_a_recipe_says_what_would_run_and_runs_nothing(case: Case) -> None:
+    launch = Launch(trial=case.trial("latency"), repeat=1, order=0)
+    assert "latency" in case.backend.recipe(launch)
+
+
+def test_facts_are_plain_values(case: Case) -> None:
+    import json
+
+    assert json.loads(json.dumps(dict(case.backend.facts()))) == dict(case.backend.facts())
+
+
+def test_what_was_measured_is_what_the_store_gives_back(case: Case, tmp_path: Path) -> None:
+    trial = case.trial("latency")
+    launches = tuple(Launch(trial=trial, repeat=r, order=r) for r in range(2))
+    run_dir = tmp_path / "run"
+    store = RunStore.create(run_dir, {"study": {"name": "conformance"}}, launches)
+    execute(launches, case.backend, store)
+    run = read_run(run_dir)
+    assert {(s.trial, s.repeat, s.size_bytes) for s in run.samples} == {
+        (trial.id, r, size) for r in range(2) for size in trial.sizes_bytes
+    }
+    assert not run.failures
+
+
+def test_an_unknown_benchmark_is_an_error_and_the_backend_lives_on(case: Case) -> None:
+    from dataclasses import replace
+
+    with pytest.raises(WeftError, match="telepathy"):
+        measure(case, replace(case.trial("latency"), benchmark="telepathy"))
+    assert measure(case, case.trial("latency"))
