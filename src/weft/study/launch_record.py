@@ -1,0 +1,57 @@
+"""A launch as one line of plan.jsonl, and back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from weft.bench.model import Launch, Trial
+from weft.core.errors import InputError
+
+
+def launch_to_record(launch: Launch) -> dict[str, Any]:
+    """The launch, with its whole trial, as plain JSON values."""
+    trial = launch.trial
+    return {
+        "record": "launch",
+        "order": launch.order,
+        "block": launch.block,
+        "repeat": launch.repeat,
+        "trial": trial.id,
+        "benchmark": trial.benchmark,
+        "sizes_bytes": list(trial.sizes_bytes),
+        "nodes": list(trial.nodes),
+        "tasks_per_node": trial.tasks_per_node,
+        "arm": dict(trial.arm),
+        "env": dict(trial.env),
+        "options": dict(trial.options),
+        "node_set": trial.node_set,
+        "timeout_s": trial.timeout_s,
+    }
+
+
+def launch_from_record(record: Mapping[str, Any], where: str) -> Launch:
+    """The launch of a record. Unknown keys are ignored (a newer writer). Raises InputError."""
+    try:
+        trial = Trial(
+            id=str(record["trial"]),
+            benchmark=str(record["benchmark"]),
+            sizes_bytes=tuple(int(size) for size in record["sizes_bytes"]),
+            nodes=tuple(str(node) for node in record["nodes"]),
+            tasks_per_node=int(record["tasks_per_node"]),
+            arm=dict(record["arm"]),
+            env=dict(record["env"]),
+            options=dict(record["options"]),
+            node_set=int(record["node_set"]),
+            timeout_s=float(record["timeout_s"]),
+        )
+        return Launch(
+            trial=trial,
+            repeat=int(record["repeat"]),
+            order=int(record["order"]),
+            block=int(record["block"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"not a launch record ({type(error).__name__}: {error})",
+            where=where,
+            expected="a plan written by weft",
+        ) from error
