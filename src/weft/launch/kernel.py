@@ -1,0 +1,111 @@
+"""The kernel, compiled once for each MPI and kept: weft-kernel from its C sources."""
+
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import weft
+from weft.core.errors import MissingError
+from weft.launch.mpi import Mpi
+
+# No -march=native: the login node that compiles is not the compute node that runs.
+COMPILER_FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra")
+COMPILE_TIMEOUT_S = 300.0
+
+
+def build_kernel(mpi: Mpi, cache: Path | None = None) -> Path:
+    """The kernel's executable for this MPI, compiled unless the cache has it.
+
+    Two processes may build at once: each compiles into a file of its own and renames it.
+    Raises MissingError where sources, a compiler or a writable cache is missing.
+    """
+    sources = kernel_sources()
+    folder = cache if cache is not None else cache_folder()
+    target = folder / f"weft-kernel-{digest(mpi, sources)[:20]}"
+    if os.access(target, os.X_OK):
+        return target
+    # mkstemp's random name is not needed: a process builds one kernel at a time.
+    unfinished = folder / f".{target.name}.{platform.node()}.{os.getpid()}"
+    try:
+        _compile(mpi, sources, unfinished)
+        unfinished.rename(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return target
+
+
+def kernel_sources() -> tuple[Path, ...]:
+    """C sources and headers: of the installed package, else of the checkout, sorted by name."""
+    package = Path(weft.__file__).resolve().parent
+    candidates = (package / "_mpi", package.parent.parent / "mpi")
+    for folder in candidates:
+        files = sorted((*folder.glob("*.c"), *folder.glob("*.h")))
+        if any(path.suffix == ".c" for path in files):
+            return tuple(files)
+    raise MissingError(
+        "the kernel's C sources are missing",
+        where=str(candidates[0]),
+        expected="*.c beside the package, or the checkout's mpi/",
+        hint="install weft again",
+    )
+
+
+def digest(mpi: Mpi, sources: Sequence[Path]) -> str:
+    """Identity of an executable: sources, MPI, compiler flags and processor architecture."""
+    parts = [
+        mpi.implementation,
+        str(mpi.mpicc),
+        mpi.version,
+        mpi.library,
+        " ".join(COMPILER_FLAGS),
+        platform.machine(),
+    ]
+    hashed = hashlib.sha256("\0".join(parts).encode())
+    for path in sources:
+        hashed.update(b"\0" + path.name.encode() + b"\0" + path.read_bytes())
+    return hashed.hexdigest()
+
+
+def cache_folder() -> Path:
+    """`<prefix>/var/weft/kernels` where this user may write, else the user's cache folder."""
+    user_cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    candidates = (Path(sys.prefix) / "var/weft/kernels", Path(user_cache) / "weft/kernels")
+    for folder in candidates:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK | os.X_OK):
+            return folder
+    raise MissingError(
+        "no folder to keep the compiled kernel in",
+        where=" and ".join(str(folder) for folder in candidates),
+        expected="one of them writable",
+        hint="set XDG_CACHE_HOME to a folder that all compute nodes see",
+    )
+
+
+def _compile(mpi: Mpi, sources: Sequence[Path], target: Path) -> None:
+    units = [str(path) for path in sources if path.suffix == ".c"]
+    argv = [str(mpi.mpicc), *COMPILER_FLAGS, "-o", str(target), *units, "-lm"]
+    try:
+        done = subprocess.run(
+            argv,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=COMPILE_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MissingError(f"the kernel does not compile: {error}", where=argv[0]) from error
+    if done.returncode != 0:
+        raise MissingError(
+            f"the kernel does not compile with {mpi.mpicc}:\n{done.stdout}{done.stderr}".rstrip(),
+            expected=f"'{' '.join(argv)}' to succeed",
+            hint="a C compiler and the MPI's headers are needed on this machine",
+        )

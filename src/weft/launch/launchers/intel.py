@@ -1,0 +1,28 @@
+"""Intel MPI's mpiexec.hydra: Hydra's words, but pinning by variable."""
+
+from weft.launch.launchers.hydra import genv, hostfile_text
+from weft.launch.spec import Command, LaunchSpec
+
+
+def command(spec: LaunchSpec) -> Command:
+    """`mpiexec [-bootstrap fork -hosts H | -f F] -ppn N -n N -genv I_MPI_PIN 0|1 ...`."""
+    here = spec.on_this_machine
+    return Command(
+        argv=(
+            str(spec.launcher),
+            *(("-bootstrap", "fork", "-hosts", spec.hosts[0]) if here else ()),
+            *(() if here else ("-f", str(spec.hostfile))),
+            *("-ppn", str(spec.n_ranks if here else spec.tasks_per_node)),
+            *("-n", str(spec.n_ranks)),
+            *genv(_pinning(spec) | dict(spec.env)),
+            *spec.program,
+        ),
+        hostfile_text=hostfile_text(spec),
+    )
+
+
+def _pinning(spec: LaunchSpec) -> dict[str, str]:
+    if spec.bound:
+        return {"I_MPI_PIN": "1", "I_MPI_PIN_DOMAIN": "core"}
+    # I_MPI_WAIT_MODE: ranks that share a core must not spin on it.
+    return {"I_MPI_PIN": "0"} | ({"I_MPI_WAIT_MODE": "1"} if spec.oversubscribed else {})

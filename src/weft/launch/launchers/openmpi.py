@@ -1,0 +1,46 @@
+"""Open MPI's mpirun/mpiexec (4.x and 5.x)."""
+
+from weft.launch.spec import Command, LaunchSpec
+
+
+def command(spec: LaunchSpec) -> Command:
+    """`mpirun --host h:N | --hostfile F -n N --map-by slot --bind-to core|none -x NAME=VALUE`."""
+    return Command(
+        argv=(
+            str(spec.launcher),
+            *(("--allow-run-as-root",) if spec.as_root else ()),
+            *_where(spec),
+            *("-n", str(spec.n_ranks)),
+            *("--map-by", "slot"),
+            *("--bind-to", "core" if spec.bound else "none"),
+            *_forwarded(spec),
+            *spec.program,
+        ),
+        env=_launcher_env(spec),
+        hostfile_text=None if spec.on_this_machine else _hostfile(spec),
+    )
+
+
+def _where(spec: LaunchSpec) -> tuple[str, ...]:
+    if not spec.on_this_machine:
+        return ("--hostfile", str(spec.hostfile))
+    # plm isolated: no remote shell is even looked for.
+    return ("--host", f"localhost:{spec.n_ranks}", "--mca", "plm", "isolated")
+
+
+def _hostfile(spec: LaunchSpec) -> str:
+    return "".join(f"{host} slots={spec.tasks_per_node}\n" for host in spec.hosts)
+
+
+def _forwarded(spec: LaunchSpec) -> tuple[str, ...]:
+    env = dict(spec.env)
+    if spec.oversubscribed:
+        env.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
+    return tuple(word for name, value in env.items() for word in ("-x", f"{name}={value}"))
+
+
+def _launcher_env(spec: LaunchSpec) -> dict[str, str]:
+    env = {"OMPI_MCA_mpi_yield_when_idle": "1"} if spec.oversubscribed else {}
+    if spec.as_root:
+        env |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return env

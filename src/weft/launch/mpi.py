@@ -1,0 +1,169 @@
+"""Which MPI: its compiler wrapper, its launcher, and what tells it from any other."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft.core.errors import MissingError
+
+PROBE_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Mpi:
+    """An MPI installation.
+
+    `implementation` is openmpi, mpich, intel, mvapich or unknown; `launchers` names the syntax of
+    `launcher` (a key of weft.launch.launchers.LAUNCHERS). `version` is what the launcher says of
+    itself, one line. `library` is the compile line of the wrapper: two MPIs that link different
+    libraries differ in it.
+    """
+
+    implementation: str
+    mpicc: Path
+    launcher: Path
+    launcher_kind: str
+    version: str
+    library: str
+
+
+def find_mpi(mpicc: str | None = None) -> Mpi:
+    """The embedded MPICH (None), the site's (`site`), or the one of a wrapper's name or path.
+
+    Raises MissingError where the wrapper or its launcher is absent or does not run.
+    """
+    wrapper = _find_wrapper(mpicc)
+    launcher = _find_launcher(wrapper)
+    version_text = _say([str(launcher), "--version"])
+    library = _say([str(wrapper), "-show"])
+    implementation = classify(version_text, library, launcher.name)
+    kind = "srun" if launcher.name == "srun" else LAUNCHER_KINDS[implementation]
+    return Mpi(implementation, wrapper, launcher, kind, _one_line(version_text), library.strip())
+
+
+LAUNCHER_KINDS = {
+    "openmpi": "openmpi",
+    "mpich": "hydra",
+    "intel": "intel",
+    "mvapich": "mvapich",
+    "unknown": "hydra",
+}
+
+
+def classify(version_text: str, compile_line: str, launcher_name: str) -> str:
+    """The implementation, from `mpiexec --version` and the wrapper's compile line."""
+    if "Intel(R) MPI" in version_text:
+        return "intel"
+    if "mvapich" in (version_text + compile_line).lower():
+        return "mvapich"
+    if "open-mpi" in version_text or "OpenRTE" in version_text or "Open MPI" in version_text:
+        return "openmpi"
+    if "HYDRA" in version_text or "mpich" in (launcher_name + compile_line).lower():
+        return "mpich"
+    if "openmpi" in compile_line.lower() or "open-mpi" in compile_line.lower():
+        return "openmpi"
+    return "unknown"
+
+
+def _find_wrapper(mpicc: str | None) -> Path:
+    if mpicc is None:
+        return _embedded_wrapper()
+    if mpicc == "site":
+        found = shutil.which("mpicc", path=_site_path())
+        if found is None:
+            raise MissingError(
+                "no 'mpicc' on PATH",
+                expected="the site's MPI compiler wrapper",
+                hint="load the MPI module, or name the wrapper: --mpi /path/to/mpicc",
+            )
+        return Path(found)
+    found = shutil.which(mpicc)
+    if found is None:
+        raise MissingError(
+            f"no MPI compiler wrapper '{mpicc}'",
+            expected="'site', a name on PATH or a path to an executable mpicc",
+            hint="leave --mpi out to use the embedded MPICH",
+        )
+    return Path(found).absolute()
+
+
+def _embedded_wrapper() -> Path:
+    folders = [Path(sysconfig.get_path("scripts")), Path(sys.executable).parent]
+    for folder in folders:
+        if os.access(folder / "mpicc", os.X_OK):
+            return folder / "mpicc"
+    raise MissingError(
+        "the embedded MPICH is not installed",
+        where=str(folders[0]),
+        expected="mpicc and mpiexec of the Python package 'mpich'",
+        hint="install the package 'mpich' beside weft, or use the site's MPI: --mpi site",
+    )
+
+
+def _site_path() -> str:
+    """PATH without the folder of the embedded MPI, which an activated venv puts first."""
+    own = {Path(sysconfig.get_path("scripts")).resolve(), Path(sys.executable).parent.resolve()}
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(f for f in folders if f and Path(f).resolve() not in own)
+
+
+def _find_launcher(wrapper: Path) -> Path:
+    """The launcher that goes with a wrapper: same folder, same ending; else srun.
+
+    A launcher of another MPI starts N worlds of one rank each, so none is guessed from PATH.
+    """
+    ending = wrapper.name.partition(".")[2]
+    names = [f"{stem}.{ending}" if ending else stem for stem in ("mpiexec", "mpirun")]
+    for folder in dict.fromkeys((wrapper.parent, wrapper.resolve().parent)):
+        for name in names:
+            if os.access(folder / name, os.X_OK):
+                return folder / name
+    srun = shutil.which("srun")
+    if srun is not None and "SLURM_JOB_ID" in os.environ:
+        return Path(srun)
+    raise MissingError(
+        f"no launcher for {wrapper}",
+        where=str(wrapper.parent),
+        expected=" or ".join(f"'{name}'" for name in names) + " beside the wrapper",
+        hint="inside a Slurm job srun is used; else name the mpicc of a complete MPI with --mpi",
+    )
+
+
+def _say(argv: list[str]) -> str:
+    """Standard output of a short probe. Raises MissingError where it does not run."""
+    try:
+        done = subprocess.run(
+            argv,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PROBE_TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MissingError(
+            f"'{' '.join(argv)}' does not run ({error})",
+            expected="a working MPI installation",
+        ) from error
+    if done.returncode != 0:
+        last = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["no message"]
+        raise MissingError(
+            f"'{' '.join(argv)}' failed with exit code {done.returncode}: {last[0]}",
+            expected="a working MPI installation",
+        )
+    return done.stdout
+
+
+def _one_line(version_text: str) -> str:
+    """'HYDRA 5.0.2' of Hydra's block, the first line of anything else."""
+    lines = [line.strip() for line in version_text.splitlines() if line.strip()]
+    if lines and lines[0].startswith("HYDRA"):
+        for line in lines:
+            if line.startswith("Version:"):
+                return f"HYDRA {line.partition(':')[2].strip()}"
+    return lines[0] if lines else "unknown"

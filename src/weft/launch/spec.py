@@ -1,0 +1,41 @@
+"""What to start (LaunchSpec) and the command that starts it (Command): the launchers' two ends."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchSpec:
+    """What to start, in no launcher's words.
+
+    Ranks are placed in blocks: `tasks_per_node` on the first host, then the next. `env` reaches
+    every rank. `bound`: one core a rank; otherwise ranks float. `oversubscribed`: more ranks than
+    cores, so that a waiting rank must give up its core. `on_this_machine`: no remote shell and no
+    name look-up. `hostfile` is where the host list will be written for launchers that want a file.
+    """
+
+    launcher: Path
+    program: tuple[str, ...]
+    hosts: tuple[str, ...]
+    tasks_per_node: int
+    hostfile: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    bound: bool = False
+    oversubscribed: bool = False
+    on_this_machine: bool = False
+    as_root: bool = False
+
+    @property
+    def n_ranks(self) -> int:
+        """Ranks of the whole launch."""
+        return len(self.hosts) * self.tasks_per_node
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """`argv`, additions to the launcher's own environment, and the text of the host file."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    hostfile_text: str | None = None
