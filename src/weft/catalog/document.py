@@ -1,0 +1,151 @@
+"""What catalogue documents share: figures with sources, and TOML read with errors that point."""
+
+import tomllib
+from enum import StrEnum
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from weft.core.errors import InputError, did_you_mean
+
+Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+Text = Annotated[str, Field(min_length=1)]
+
+
+class Document(BaseModel):
+    """A frozen document: a key nobody knows is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class SourceClass(StrEnum):
+    """How far a figure can be trusted."""
+
+    SOURCED = "sourced"
+    PUBLISHED = "published"
+    FITTED = "fitted"
+    ASSUMED = "assumed"
+    UNVERIFIED = "unverified"
+
+
+class Figure(Document):
+    """A number, its unit, and where it comes from.
+
+    `sourced` stands in a specification or a manual, `published` was measured or stated by its
+    source, `fitted` follows from a published table by a stated method, `assumed` is ours (the
+    source says what is assumed), `unverified` could not be read at its source and gates nothing.
+    """
+
+    value: float
+    unit: Text
+    class_: SourceClass = Field(alias="class")
+    source: Text
+    conditions: str = ""
+    erratum: str = ""
+
+    @property
+    def gates(self) -> bool:
+        """Whether a verdict or a test may rest on it."""
+        return self.class_ is not SourceClass.UNVERIFIED
+
+    @property
+    def whole(self) -> int:
+        """The value as a count. Only for figures whose unit counts something."""
+        return round(self.value)
+
+
+def _in_unit(unit: str) -> AfterValidator:
+    def check(figure: Figure) -> Figure:
+        if figure.unit != unit:
+            raise ValueError(f"a figure in {unit}")
+        return figure
+
+    return AfterValidator(check)
+
+
+Gbps = Annotated[Figure, _in_unit("Gb/s")]
+Nanoseconds = Annotated[Figure, _in_unit("ns")]
+Bytes = Annotated[Figure, _in_unit("B")]
+Ports = Annotated[Figure, _in_unit("ports")]
+Nodes = Annotated[Figure, _in_unit("nodes")]
+Switches = Annotated[Figure, _in_unit("switches")]
+Cables = Annotated[Figure, _in_unit("cables")]
+Probability = Annotated[Figure, _in_unit("1")]
+
+Model = TypeVar("Model", bound=Document)
+
+
+def parse_document(model: type[Model], text: str, where: str, kind: str) -> Model:
+    """The document of a TOML text. Raises InputError naming the file, the key and the remedy."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(
+            f"not TOML ({error})", where=where, expected=f"a {kind} in TOML"
+        ) from error
+    try:
+        return model.model_validate(table)
+    except ValidationError as error:
+        raise _first_problem(model, error, where, kind) from error
+
+
+def _first_problem(
+    model: type[Document], error: ValidationError, where: str, kind: str
+) -> InputError:
+    problems = error.errors(include_url=False)
+    # An unknown key is named first: it is usually the missing one, misspelt.
+    problems.sort(key=lambda problem: problem["type"] != "extra_forbidden")
+    problem = problems[0]
+    path = _key_path(problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        known = known_keys(model, problem["loc"][:-1])
+        return InputError(
+            f"unknown key '{path}'",
+            where=where,
+            expected=f"one of {', '.join(known)}" if known else f"the keys of a {kind}",
+            hint=did_you_mean(str(problem["loc"][-1]), known),
+        )
+    if problem["type"] == "missing":
+        return InputError(f"key '{path}' is missing", where=where, expected=f"a complete {kind}")
+    got = "" if isinstance(problem["input"], dict | list) else f", not {problem['input']!r}"
+    message = problem["msg"].removeprefix("Value error, ")
+    return InputError(f"key '{path}' is wrong", where=where, expected=f"{message}{got}")
+
+
+def _key_path(loc: tuple[int | str, ...]) -> str:
+    path = ""
+    for part in loc:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        else:
+            path += f".{part}" if path else part
+    return path
+
+
+def known_keys(model: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
+    """The keys a document may have at a place, by walking the model's annotations."""
+    here: type[BaseModel] | None = model
+    for part in loc:
+        if isinstance(part, int) or here is None:
+            continue
+        here = _model_in(_annotation(here, part))
+    if here is None:
+        return []
+    return [field.alias or name for name, field in here.model_fields.items()]
+
+
+def _annotation(model: type[BaseModel], key: str) -> Any:
+    for name, field in model.model_fields.items():
+        if key in (name, field.alias):
+            return field.annotation
+    return None
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for inner in getattr(annotation, "__args__", ()):
+        found = _model_in(inner)
+        if found is not None:
+            return found
+    return None

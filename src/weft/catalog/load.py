@@ -1,0 +1,94 @@
+"""Open documents of the catalogue by name, or of your own by path."""
+
+from importlib import resources
+from pathlib import Path
+
+from weft.catalog.benchmark import Benchmark
+from weft.catalog.document import parse_document
+from weft.catalog.platform import Platform
+from weft.core.errors import InputError, did_you_mean
+
+THIS_MACHINE = "this-machine"
+
+
+def platform(name_or_path: str) -> Platform:
+    """A platform of the catalogue, or of a .toml file. Raises InputError.
+
+    `this-machine` comes with the facts the operating system tells here and now.
+    """
+    where, text = _text("platform", name_or_path)
+    document = parse_document(Platform, text, where, "platform")
+    if document.name == THIS_MACHINE:
+        from weft.catalog.host import with_facts_of_this_host
+
+        return with_facts_of_this_host(document)
+    return document
+
+
+def platform_names() -> list[str]:
+    """Platforms of the catalogue, sorted."""
+    return _names("platform")
+
+
+def platform_text(name_or_path: str) -> tuple[str, str]:
+    """(where, TOML text) of a platform, as written. Raises InputError."""
+    return _text("platform", name_or_path)
+
+
+def benchmark(name: str) -> Benchmark:
+    """A benchmark of the catalogue. Raises InputError."""
+    where, text = _text("benchmark", name)
+    return parse_document(Benchmark, text, where, "benchmark")
+
+
+def benchmark_names() -> list[str]:
+    """Benchmarks in the order of the suite: point to point, collectives, pairs."""
+    order = {"pt2pt": 0, "collective": 1, "pairs": 2}
+    return sorted(_names("benchmark"), key=lambda name: (order[benchmark(name).kind], name))
+
+
+def study_text(name_or_path: str) -> tuple[str, str]:
+    """(where, TOML text) of a study. The text is not judged here. Raises InputError."""
+    return _text("study", name_or_path)
+
+
+def study_names() -> list[str]:
+    """Studies of the catalogue, sorted."""
+    return _names("study")
+
+
+_FOLDERS = {"platform": "platforms", "benchmark": "benchmarks", "study": "studies"}
+
+
+def _names(kind: str) -> list[str]:
+    folder = resources.files("weft.catalog").joinpath(_FOLDERS[kind])
+    if not folder.is_dir():
+        return []
+    names = (entry.name for entry in folder.iterdir())
+    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+
+
+def _text(kind: str, name_or_path: str) -> tuple[str, str]:
+    if name_or_path.endswith(".toml") or "/" in name_or_path:
+        return _file_text(kind, Path(name_or_path))
+    known = _names(kind)
+    if name_or_path not in known:
+        raise InputError(
+            f"no {kind} '{name_or_path}' in the catalogue",
+            expected=f"one of {', '.join(known)}, or a path to a .toml file",
+            hint=did_you_mean(name_or_path, known),
+        )
+    entry = resources.files("weft.catalog").joinpath(_FOLDERS[kind], f"{name_or_path}.toml")
+    return f"catalog/{_FOLDERS[kind]}/{name_or_path}.toml", entry.read_text("utf-8")
+
+
+def _file_text(kind: str, path: Path) -> tuple[str, str]:
+    try:
+        return str(path), path.read_text("utf-8")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(
+            f"cannot read the {kind} ({reason})", where=str(path), expected="a readable .toml file"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InputError("not UTF-8 text", where=str(path), expected=f"a {kind} in TOML") from error

@@ -1,0 +1,235 @@
+"""The platform document (schema weft.platform/1): a machine as figures with sources."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from weft.catalog.document import (
+    Bytes,
+    Cables,
+    Document,
+    Figure,
+    Gbps,
+    Nanoseconds,
+    Nodes,
+    Ports,
+    Probability,
+    Slug,
+    SourceClass,
+    Switches,
+    Text,
+)
+
+
+class Cable(Document):
+    """A class of links: the data rate of one, and the delay of its cable."""
+
+    rate: Gbps
+    delay: Nanoseconds
+
+
+class Links(Document):
+    """`host` links join nodes to leaves, `switch` links join switches."""
+
+    host: Cable
+    switch: Cable
+
+
+class Packets(Document):
+    """The largest payload of a packet, and whose headers it carries."""
+
+    mtu: Bytes
+    headers: Literal["infiniband"] = "infiniband"
+
+
+class SwitchModel(Document):
+    """How a switch forwards. The buffer is per input port."""
+
+    model: Literal["voq"] = "voq"
+    forwarding: Literal["cut_through", "store_and_forward"] = "cut_through"
+    delay: Nanoseconds
+    buffer: Bytes
+
+
+class FatTree(Document):
+    """A fat-tree as large as the nodes asked for.
+
+    `balanced`: leaves are filled so that there are about as many leaves as nodes on each, which
+    shows every hop class on a small twin; every node has its own path up. `fixed`: leaves are
+    filled with `nodes_per_leaf` nodes, and each leaf has `cables_per_spine` cables to each of
+    `spines` spines. Above `two_level_nodes` nodes the tree has three levels of `radix` ports.
+    """
+
+    shape: Literal["balanced", "fixed"]
+    radix: Ports
+    nodes_per_leaf: Nodes | None = None
+    spines: Switches | None = None
+    cables_per_spine: Cables | None = None
+    two_level_nodes: Nodes
+    routing: Literal["minhop", "dmodk", "updn"] = "dmodk"
+
+    @model_validator(mode="after")
+    def _fixed_is_complete(self) -> "FatTree":
+        given = (self.nodes_per_leaf, self.spines, self.cables_per_spine)
+        if self.shape == "fixed" and None in given:
+            raise ValueError("a fixed fat-tree needs nodes_per_leaf, spines and cables_per_spine")
+        if self.shape == "balanced" and given != (None, None, None):
+            raise ValueError("a balanced fat-tree chooses nodes_per_leaf, spines and cables itself")
+        return self
+
+
+class HostRegime(Document):
+    """Host cost of messages up to `max_bytes` (absent: of any size): LogGP's o, and a cost a byte
+    that the host adds to the wire's."""
+
+    max_bytes: int | None = Field(default=None, ge=0)
+    protocol: Literal["eager", "rendezvous"]
+    send_overhead_ns: float = Field(ge=0)
+    recv_overhead_ns: float = Field(ge=0)
+    send_ns_per_byte: float = Field(default=0, ge=0)
+    recv_ns_per_byte: float = Field(default=0, ge=0)
+    class_: SourceClass = Field(alias="class")
+    source: Text
+    conditions: str = ""
+
+
+class IntraNode(Document):
+    """The channel between two ranks of one node."""
+
+    latency: Nanoseconds
+    rate: Gbps
+
+
+class Noise(Document):
+    """Operating-system noise: an event of mean length with a probability an iteration."""
+
+    probability: Probability
+    mean: Nanoseconds
+
+
+class Host(Document):
+    """What a host adds to the fabric's time.
+
+    `adapter_latency` is the part of it that does not occupy the host (bus and adapter, one way, on
+    each side); overheads in `regimes` do.
+    """
+
+    adapter_latency: Nanoseconds
+    regimes: tuple[HostRegime, ...] = Field(min_length=1)
+    message_gap: Nanoseconds
+    intra_node: IntraNode
+    start_jitter: Nanoseconds | None = None
+    noise: Noise | None = None
+
+    @model_validator(mode="after")
+    def _regimes_cover_every_size(self) -> "Host":
+        limits = [regime.max_bytes for regime in self.regimes]
+        inner = [limit for limit in limits[:-1] if limit is not None]
+        if limits[-1] is not None or len(inner) != len(limits) - 1:
+            raise ValueError("exactly the last regime has no max_bytes")
+        if any(a >= b for a, b in pairwise(inner)):
+            raise ValueError("max_bytes rises from regime to regime")
+        return self
+
+
+class Algorithm(Document):
+    """The algorithm an MPI library takes for a collective up to `max_bytes`."""
+
+    benchmark: Slug
+    max_bytes: int | None = Field(default=None, ge=0)
+    algorithm: Slug
+    class_: SourceClass = Field(alias="class")
+    source: Text
+
+
+class Mpi(Document):
+    """The MPI library a platform is described with. Algorithms in order of size."""
+
+    library: str = ""
+    algorithms: tuple[Algorithm, ...] = ()
+
+
+class PublishedTable(Document):
+    """A table somebody published: [size in bytes, value] rows, as printed."""
+
+    name: Slug
+    benchmark: Slug
+    metric: Text
+    unit: Text
+    rows: tuple[tuple[int, float], ...] = Field(min_length=1)
+    class_: SourceClass = Field(alias="class", default=SourceClass.PUBLISHED)
+    source: Text
+    conditions: str = ""
+    errata: tuple[str, ...] = ()
+
+
+class Platform(Document):
+    """A machine. `links`, `packets`, `switch`, `fabric` and `host` are all there or none is: a
+    platform without them can be measured, not simulated."""
+
+    schema_: Literal["weft.platform/1"] = Field(alias="schema")
+    name: Slug
+    title: Text
+    notes: tuple[str, ...] = ()
+    node: dict[Slug, Figure] = Field(default_factory=dict)
+    facts: dict[Slug, Figure] = Field(default_factory=dict)
+    links: Links | None = None
+    packets: Packets | None = None
+    switch: SwitchModel | None = None
+    fabric: FatTree | None = None
+    host: Host | None = None
+    mpi: Mpi = Mpi()
+    published: tuple[PublishedTable, ...] = ()
+
+    @model_validator(mode="after")
+    def _twin_is_whole(self) -> "Platform":
+        parts = ("links", "packets", "switch", "fabric", "host")
+        absent = [part for part in parts if getattr(self, part) is None]
+        if absent and len(absent) != len(parts):
+            raise ValueError(f"a platform with a fabric needs {', '.join(absent)} too")
+        return self
+
+    @property
+    def has_twin(self) -> bool:
+        """Whether the platform can be simulated."""
+        return self.fabric is not None
+
+    @property
+    def hcas_per_node(self) -> int:
+        """HCAs of one node; one where the document does not say."""
+        hcas = self.node.get("hcas")
+        return hcas.whole if hcas is not None else 1
+
+    def algorithm(self, benchmark: str, size_bytes: int) -> str | None:
+        """The algorithm of a collective at a size, or None where the document names none."""
+        for row in self.mpi.algorithms:
+            if row.benchmark == benchmark and (
+                row.max_bytes is None or size_bytes <= row.max_bytes
+            ):
+                return row.algorithm
+        return None
+
+    def table(self, name: str) -> PublishedTable | None:
+        """The published table of that name."""
+        return next((table for table in self.published if table.name == name), None)
+
+
+def figures(document: Document, path: str = "") -> Iterator[tuple[str, Figure]]:
+    """Every figure of a document with its key path, in the order of the document."""
+    for name in type(document).model_fields:
+        yield from _figures_in(getattr(document, name), f"{path}.{name}" if path else name)
+
+
+def _figures_in(part: object, path: str) -> Iterator[tuple[str, Figure]]:
+    if isinstance(part, Figure):
+        yield path, part
+    elif isinstance(part, Document):
+        yield from figures(part, path)
+    elif isinstance(part, dict):
+        for key, inner in part.items():
+            yield from _figures_in(inner, f"{path}.{key}")
+    elif isinstance(part, tuple):
+        for i, inner in enumerate(part):
+            yield from _figures_in(inner, f"{path}[{i}]")

@@ -1,0 +1,1 @@
+"""Expectations: what a path or a collective should deliver, and what limits it."""

@@ -1,0 +1,261 @@
+"""LogGP latency by protocol regime: t(size) = a + b * size, with the knees found in the data.
+
+SOURCE: Alexandrov, Ionescu, Schauser, Scheiman, "LogGP" (SPAA 1995) for the line; Schwarz,
+"Estimating the Dimension of a Model" (Annals of Statistics 1978) for the number of regimes.
+Lines are fitted on relative error, because latency tables span three decades. Times are in us.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+from weft.core.errors import InputError
+
+MIN_ROWS_PER_REGIME = 2
+NOISE_FLOOR = 0.02
+"""Relative spread between launches below which a table cannot tell two models apart."""
+ANOMALY_RATIO = 1.10
+"""A row is an anomaly when it alone breaks monotony by more than this."""
+
+Row = tuple[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Regime:
+    """One protocol regime: latency_us = a_us + b_us_per_byte * size, up to `max_bytes`.
+
+    `first_bytes` and `last_bytes` are the smallest and largest size fitted; `max_bytes` is where
+    the next regime takes over (None for the last one).
+    """
+
+    a_us: float
+    b_us_per_byte: float
+    first_bytes: int
+    last_bytes: int
+    max_bytes: int | None
+
+    def predict(self, size_bytes: int) -> float:
+        """Latency in us, on this regime's line."""
+        return self.a_us + self.b_us_per_byte * size_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Anomaly:
+    """A row no model of rising lines can give: named, not fitted."""
+
+    size_bytes: int
+    latency_us: float
+    neighbours_us: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class LogGPFit:
+    """Regimes in order of size, the rows left out, and the residuals of the rows fitted."""
+
+    regimes: tuple[Regime, ...]
+    anomalies: tuple[Anomaly, ...]
+    n_rows: int
+    median_error: float
+    max_error: float
+
+    @property
+    def n_parameters(self) -> int:
+        """Two for a line, one for a knee."""
+        return 3 * len(self.regimes) - 1
+
+    def regime_of(self, size_bytes: int) -> Regime:
+        """The regime in force at a size."""
+        for regime in self.regimes:
+            if regime.max_bytes is None or size_bytes <= regime.max_bytes:
+                return regime
+        return self.regimes[-1]
+
+    def predict(self, size_bytes: int) -> float:
+        """Latency in us. Beyond the fitted sizes the last line goes on."""
+        return self.regime_of(size_bytes).predict(size_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutRow:
+    """A row the fit has not seen. `error` is predicted / measured - 1."""
+
+    size_bytes: int
+    measured_us: float
+    predicted_us: float
+
+    @property
+    def error(self) -> float:
+        """Relative error with its sign."""
+        return self.predicted_us / self.measured_us - 1
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfSample:
+    """The fit of every second row, and how it predicts the others."""
+
+    fit: LogGPFit
+    held_out: tuple[HeldOutRow, ...]
+    median_error: float
+    max_error: float
+
+
+def fit(sizes_bytes: Sequence[int], latency_us: Sequence[float]) -> LogGPFit:
+    """The piecewise line with the smallest BIC. Raises InputError on a table it cannot fit."""
+    rows = _checked_rows(sizes_bytes, latency_us)
+    anomalies = find_anomalies(rows)
+    named = {anomaly.size_bytes for anomaly in anomalies}
+    kept = tuple(row for row in rows if row[0] not in named)
+    regimes = _with_limits(_best_partition(kept))
+    bare = LogGPFit(regimes, anomalies, len(kept), 0.0, 0.0)
+    errors = sorted(abs(bare.predict(size) / time - 1) for size, time in kept)
+    return LogGPFit(regimes, anomalies, len(kept), _median(errors), errors[-1])
+
+
+def judge_out_of_sample(rows: Sequence[Row]) -> OutOfSample:
+    """Fit the first, third, fifth ... row by size; predict the others.
+
+    Anomalies of the whole table are left out on both sides. Raises InputError under four rows.
+    """
+    table = _checked_rows([size for size, _ in rows], [time for _, time in rows])
+    named = {anomaly.size_bytes for anomaly in find_anomalies(table)}
+    table = tuple(row for row in table if row[0] not in named)
+    if len(table) < 2 * MIN_ROWS_PER_REGIME:
+        raise InputError(
+            f"{len(table)} rows are too few to hold half of them out",
+            expected=f"at least {2 * MIN_ROWS_PER_REGIME} sizes",
+        )
+    fitted = fit(*zip(*table[::2], strict=True))
+    held_out = tuple(HeldOutRow(size, time, fitted.predict(size)) for size, time in table[1::2])
+    errors = sorted(abs(row.error) for row in held_out)
+    return OutOfSample(fitted, held_out, _median(errors), errors[-1])
+
+
+def find_anomalies(rows: Sequence[Row]) -> tuple[Anomaly, ...]:
+    """Single rows that break monotony, where the table without them would be monotone there.
+
+    A fall that lasts (each later row is below the earlier ones too) is a protocol change, not an
+    anomaly.
+    """
+    found: list[Anomaly] = []
+    for i in range(1, len(rows) - 2):
+        before, left, right, after = (rows[k][1] for k in range(i - 1, i + 3))
+        if left <= right * ANOMALY_RATIO:
+            continue
+        is_peak, is_dip = before <= right, left <= after
+        if not is_peak and not is_dip:
+            continue
+        peak_excess = math.log(left / math.sqrt(before * right))
+        dip_excess = math.log(math.sqrt(left * after) / right)
+        is_dip = is_dip and (not is_peak or dip_excess > peak_excess)
+        at = i + 1 if is_dip else i
+        found.append(Anomaly(*rows[at], (rows[at - 1][1], rows[at + 1][1])))
+    return tuple(found)
+
+
+def _checked_rows(sizes_bytes: Sequence[int], latency_us: Sequence[float]) -> tuple[Row, ...]:
+    expected = f"at least {MIN_ROWS_PER_REGIME} different sizes, each with one positive latency"
+    if len(sizes_bytes) != len(latency_us):
+        raise InputError(
+            f"{len(sizes_bytes)} sizes but {len(latency_us)} latencies", expected=expected
+        )
+    rows = tuple(sorted((int(s), float(t)) for s, t in zip(sizes_bytes, latency_us, strict=True)))
+    if len({size for size, _ in rows}) != len(rows):
+        raise InputError("a size appears twice in a latency table", expected=expected)
+    if len(rows) < MIN_ROWS_PER_REGIME:
+        raise InputError(f"{len(rows)} rows are too few for a line", expected=expected)
+    if any(size < 0 or not math.isfinite(time) or time <= 0 for size, time in rows):
+        raise InputError("a latency that is not a positive number", expected=expected)
+    return rows
+
+
+Line = tuple[float, float, float]
+
+
+def line_on_relative_error(rows: Sequence[Row]) -> Line:
+    """(a, b, sum of squared relative errors) of the best a + b * size with a >= 0 and b >= 0."""
+    weights = [1 / (time * time) for _, time in rows]
+    total = math.fsum(weights)
+    mean_size = math.fsum(w * s for w, (s, _) in zip(weights, rows, strict=True)) / total
+    mean_time = math.fsum(w * t for w, (_, t) in zip(weights, rows, strict=True)) / total
+    spread = math.fsum(w * (s - mean_size) ** 2 for w, (s, _) in zip(weights, rows, strict=True))
+    both = math.fsum(
+        w * (s - mean_size) * (t - mean_time) for w, (s, t) in zip(weights, rows, strict=True)
+    )
+    slope = max(0.0, both / spread) if spread > 0 else 0.0
+    intercept = mean_time - slope * mean_size
+    if intercept < 0:
+        squares = math.fsum(w * s * s for w, (s, _) in zip(weights, rows, strict=True))
+        product = math.fsum(w * s * t for w, (s, t) in zip(weights, rows, strict=True))
+        intercept, slope = 0.0, product / squares
+    rest = math.fsum(((intercept + slope * s) / t - 1) ** 2 for s, t in rows)
+    return intercept, slope, rest
+
+
+def _best_partition(rows: tuple[Row, ...]) -> tuple[Regime, ...]:
+    n_rows = len(rows)
+
+    @cache
+    def cost(start: int, stop: int) -> float:
+        return line_on_relative_error(rows[start:stop])[2]
+
+    @cache
+    def best(stop: int, n_regimes: int) -> tuple[float, tuple[int, ...]]:
+        if n_regimes == 1:
+            return cost(0, stop), (0,)
+        first = (n_regimes - 1) * MIN_ROWS_PER_REGIME
+        candidates = []
+        for start in range(first, stop - MIN_ROWS_PER_REGIME + 1):
+            before, starts = best(start, n_regimes - 1)
+            candidates.append((before + cost(start, stop), (*starts, start)))
+        return min(candidates)
+
+    def bic(n_regimes: int) -> tuple[float, tuple[int, ...]]:
+        squares, starts = best(n_rows, n_regimes)
+        variance = max(squares / n_rows, NOISE_FLOOR**2)
+        return n_rows * math.log(variance) + (3 * n_regimes - 1) * math.log(n_rows), starts
+
+    most = max(1, n_rows // MIN_ROWS_PER_REGIME)
+    starts = min(bic(n_regimes) for n_regimes in range(1, most + 1))[1]
+    stops = (*starts[1:], n_rows)
+    return tuple(_regime(rows[a:b]) for a, b in zip(starts, stops, strict=True))
+
+
+def _regime(rows: Sequence[Row]) -> Regime:
+    intercept, slope, _ = line_on_relative_error(rows)
+    return Regime(intercept, slope, rows[0][0], rows[-1][0], None)
+
+
+def _with_limits(regimes: tuple[Regime, ...]) -> tuple[Regime, ...]:
+    limited = []
+    for lower, upper in pairwise(regimes):
+        limit = _threshold(lower, upper)
+        limited.append(
+            Regime(lower.a_us, lower.b_us_per_byte, lower.first_bytes, lower.last_bytes, limit)
+        )
+    return (*limited, regimes[-1])
+
+
+def _threshold(lower: Regime, upper: Regime) -> int:
+    """Where the upper regime takes over, between the last row of one and the first of the next.
+
+    A table cannot say where in that gap a library switches. A protocol is taken for the sizes at
+    which it is the faster of the two.
+    """
+    first, last = lower.last_bytes, upper.first_bytes
+    lower_pays_at_first = lower.predict(first + 1) <= upper.predict(first + 1)
+    lower_pays_at_last = lower.predict(last - 1) <= upper.predict(last - 1)
+    if lower_pays_at_first and lower_pays_at_last:
+        return last - 1
+    if not lower_pays_at_first:
+        return first
+    crossing = (upper.a_us - lower.a_us) / (lower.b_us_per_byte - upper.b_us_per_byte)
+    return min(max(int(crossing), first), last - 1)
+
+
+def _median(ascending: Sequence[float]) -> float:
+    middle = len(ascending) // 2
+    if len(ascending) % 2:
+        return ascending[middle]
+    return (ascending[middle - 1] + ascending[middle]) / 2

@@ -1,0 +1,97 @@
+"""The time the fabric alone takes: packets of one message down an otherwise empty path.
+
+Headers are InfiniBand's (IBTA Architecture Specification 1; sizes as in Linux
+include/rdma/ib_pack.h): LRH 8 + BTH 12 + ICRC 4 + VCRC 2 bytes on every packet.
+"""
+
+from dataclasses import dataclass
+
+from weft.catalog.platform import Cable, Platform
+from weft.core.errors import InputError
+
+PACKET_HEADER_BYTES = 26
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One link of a path: its rate in Gb/s (bits a nanosecond) and its delay in ns."""
+
+    rate_gbps: float
+    delay_ns: float
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Links from one host to another; a switch with `switch_delay_ns` sits between two links."""
+
+    hops: tuple[Hop, ...]
+    switch_delay_ns: float
+    mtu_bytes: int
+
+    @property
+    def rate_gbps(self) -> float:
+        """The slowest link's rate."""
+        return min(hop.rate_gbps for hop in self.hops)
+
+    @property
+    def delay_ns(self) -> float:
+        """Cables and switches, without any serialisation."""
+        return sum(hop.delay_ns for hop in self.hops) + self.switch_delay_ns * (len(self.hops) - 1)
+
+
+def path_through(platform: Platform, n_switches: int) -> Path:
+    """The path between two nodes with `n_switches` switches between them, adapters included.
+
+    Raises InputError where the platform has no fabric.
+    """
+    if platform.links is None or platform.switch is None or platform.packets is None:
+        raise InputError(
+            f"platform '{platform.name}' has no fabric", expected="one with links and a switch"
+        )
+    adapter_ns = platform.host.adapter_latency.value if platform.host is not None else 0.0
+    host, switch = _hop(platform.links.host, adapter_ns), _hop(platform.links.switch)
+    inner = (switch,) * (n_switches - 1)
+    return Path((host, *inner, host), platform.switch.delay.value, platform.packets.mtu.whole)
+
+
+def _hop(cable: Cable, adapter_ns: float = 0.0) -> Hop:
+    return Hop(cable.rate.value, cable.delay.value + adapter_ns)
+
+
+def header_efficiency(size_bytes: int, mtu_bytes: int) -> float:
+    """Share of the wire that is payload, for a message of the given size."""
+    return size_bytes / wire_bytes(size_bytes, mtu_bytes)
+
+
+def wire_bytes(size_bytes: int, mtu_bytes: int) -> int:
+    """Payload and headers of one message. An empty message is one packet."""
+    n_packets = max(1, -(-size_bytes // mtu_bytes))
+    return size_bytes + n_packets * PACKET_HEADER_BYTES
+
+
+def zero_load_ns(path: Path, size_bytes: int) -> float:
+    """From the first bit on the first link to the last bit off the last one, nothing else moving.
+
+    Cut-through: a switch sends a packet on as it arrives, except on to a faster link, which would
+    run dry: there it waits for the tail.
+    """
+    packets = _packet_bytes(size_bytes, path.mtu_bytes)
+    free_ns = [0.0] * len(path.hops)
+    tail_ns = 0.0
+    for n_bytes in packets:
+        ready_ns = 0.0
+        for i, hop in enumerate(path.hops):
+            start_ns = max(ready_ns, free_ns[i])
+            end_ns = start_ns + n_bytes * 8 / hop.rate_gbps
+            free_ns[i] = end_ns
+            tail_ns = end_ns + hop.delay_ns
+            last = i + 1 == len(path.hops)
+            waits = not last and path.hops[i + 1].rate_gbps > hop.rate_gbps
+            ready_ns = (end_ns if waits else start_ns) + hop.delay_ns + path.switch_delay_ns
+    return tail_ns
+
+
+def _packet_bytes(size_bytes: int, mtu_bytes: int) -> list[int]:
+    whole, rest = divmod(size_bytes, mtu_bytes)
+    payloads = [mtu_bytes] * whole + ([rest] if rest or not whole else [])
+    return [payload + PACKET_HEADER_BYTES for payload in payloads]
