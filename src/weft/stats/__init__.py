@@ -1,0 +1,1 @@
+"""Honest statistics over arrays: summaries, ratio intervals, drift, outliers, multiplicity."""
