@@ -1,0 +1,1 @@
+"""One self-contained HTML page about finished runs: verdict first, evidence behind it."""

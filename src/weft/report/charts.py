@@ -1,0 +1,314 @@
+"""Vega-Lite charts. Shape and dash repeat what colour says, so grey and paper lose nothing."""
+
+from collections.abc import Mapping, Sequence
+from math import ceil, floor, log2, log10
+from typing import Any
+
+import altair as alt
+
+Row = Mapping[str, Any]
+
+# SOURCE: Okabe & Ito, Color Universal Design (2008); ordered dark to light.
+PALETTE = ("#0072b2", "#d55e00", "#000000", "#009e73", "#cc79a7", "#e69f00")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3])
+MAX_SERIES = len(PALETTE)
+WIDTH = 470
+HEIGHT = 270
+
+_INK = "#222222"
+_GRID = "#dddddd"
+_SIZE_LABEL = (
+    "datum.value < 1024 ? datum.value + ' B' : datum.value < 1048576 ? datum.value / 1024 + ' KiB'"
+    " : datum.value < 1073741824 ? datum.value / 1048576 + ' MiB'"
+    " : datum.value / 1073741824 + ' GiB'"
+)
+_CONFIG: dict[str, Any] = {
+    "background": None,
+    "font": "system-ui, 'Liberation Sans', Arial, sans-serif",
+    "axis": {
+        "labelColor": _INK,
+        "titleColor": _INK,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "gridColor": _GRID,
+        "domainColor": _INK,
+        "tickColor": _INK,
+    },
+    "legend": {
+        "labelColor": _INK,
+        "labelFontSize": 12,
+        "title": None,
+        "orient": "top",
+        "direction": "horizontal",
+        "columns": 2,
+        "labelLimit": 420,
+        "symbolStrokeWidth": 2,
+    },
+    "header": {"labelFontSize": 12},
+    "view": {"stroke": None},
+}
+
+
+def curve(rows: Sequence[Row], *, y_title: str, description: str) -> dict[str, Any]:
+    """Median over launches by message size, log-log, with intervals.
+
+    `rows`: size_bytes > 0, value, low, high, series, segment (points of one segment are joined).
+    """
+    base = alt.Chart(_inline(rows)).encode(x=_size_axis(rows))
+    y = alt.Y("value:Q", scale=_log_scale(rows), axis=_value_axis(rows, y_title))
+    lines = base.mark_line(strokeWidth=1.8).encode(
+        y=y,
+        color=_colour(rows),
+        strokeDash=_dash(rows),
+        detail="segment:N",
+    )
+    bars = base.mark_rule(strokeWidth=1.6).encode(
+        y=y, y2="high:Q", color=_colour(rows), tooltip=_tooltips(y_title)
+    )
+    bars = bars.encode(y=alt.Y("low:Q", scale=_log_scale(rows), axis=_value_axis(rows, y_title)))
+    points = base.mark_point(filled=True, size=46, opacity=1).encode(
+        y=y, color=_colour(rows), shape=_shape(rows), tooltip=_tooltips(y_title)
+    )
+    return _finished(_layered(lines, bars, points), description)
+
+
+def strip(rows: Sequence[Row], *, x_title: str, description: str) -> dict[str, Any]:
+    """One line a label: median with its interval, and each launch as a small tick.
+
+    `rows`: label, value, low, high, values (one a launch).
+    """
+    launches = [{"label": row["label"], "launch": value} for row in rows for value in row["values"]]
+    spread = [value for row in rows for value in (row["low"], row["high"], *row["values"])]
+    x_axis = alt.Axis(title=x_title, format=",~r", tickCount=6)
+    scale = alt.Scale(domain=_padded(spread), nice=False, zero=False)
+    y = alt.Y("label:N", sort=None, axis=alt.Axis(title=None, labelLimit=220))
+    medians = alt.Chart(_inline(rows))
+    bars = medians.mark_rule(strokeWidth=2, color=PALETTE[0]).encode(
+        x=alt.X("low:Q", scale=scale, axis=x_axis), x2="high:Q", y=y
+    )
+    points = medians.mark_point(filled=True, size=60, color=PALETTE[0], opacity=1).encode(
+        x=alt.X("value:Q", scale=scale, axis=x_axis), y=y, tooltip=_tooltips(x_title, by="label")
+    )
+    ticks = (
+        alt.Chart(_inline(launches))
+        .mark_tick(color=_INK, opacity=0.45, size=16)
+        .encode(x=alt.X("launch:Q", scale=scale, axis=x_axis), y=y)
+    )
+    chart = _layered(ticks, bars, points)
+    return _finished(chart, description, height=40 + 34 * len(rows))
+
+
+def fit(
+    measured: Sequence[Row], predicted: Sequence[Row], *, y_title: str, description: str
+) -> dict[str, Any]:
+    """Measured and predicted times by size, and below them the error of each held-out row.
+
+    `measured`: size_bytes, value, low, high, role, error_percent (held-out rows only);
+    `predicted`: size_bytes, value.
+    """
+    everything = [*measured, *predicted]
+    x = _size_axis(everything)
+    y_scale, y_axis = _log_scale(everything), _value_axis(everything, y_title)
+    roles = ["measured, used for the fit", "measured, held out"]
+    line = (
+        alt.Chart(_inline([{**row, "kind": "predicted"} for row in predicted]))
+        .mark_line(color=PALETTE[2], strokeWidth=1.6)
+        .encode(
+            x=x,
+            y=alt.Y("value:Q", scale=y_scale, axis=y_axis),
+            strokeDash=alt.StrokeDash("kind:N", scale=alt.Scale(range=[[6, 3]]), legend=None),
+        )
+    )
+    points = (
+        alt.Chart(_inline(measured))
+        .mark_point(size=60, opacity=1, strokeWidth=1.8)
+        .encode(
+            x=x,
+            y=alt.Y("value:Q", scale=y_scale, axis=y_axis),
+            color=alt.Color("role:N", scale=alt.Scale(domain=roles, range=list(PALETTE[:2]))),
+            shape=alt.Shape(
+                "role:N", scale=alt.Scale(domain=roles, range=["circle", "triangle-up"])
+            ),
+            tooltip=_tooltips(y_title),
+        )
+    )
+    top = _layered(line, points).properties(width=WIDTH, height=HEIGHT)
+    return _finished(alt.vconcat(top, _fit_errors(measured, x), spacing=14), description)
+
+
+def _fit_errors(measured: Sequence[Row], x: alt.X) -> alt.LayerChart:
+    held_out = [row for row in measured if row.get("error_percent") is not None]
+    y = alt.Y("error_percent:Q", axis=alt.Axis(title="error (%)", tickCount=5, format="+~r"))
+    dots = (
+        alt.Chart(_inline(held_out))
+        .mark_point(shape="triangle-up", size=60, opacity=1, color=PALETTE[1], strokeWidth=1.8)
+        .encode(x=x, y=y)
+    )
+    stems = (
+        alt.Chart(_inline([{**row, "zero": 0} for row in held_out]))
+        .mark_rule(color=PALETTE[1], strokeWidth=1.2)
+        .encode(x=x, y=y, y2="zero:Q")
+    )
+    zero = alt.Chart(_inline([{"zero": 0}])).mark_rule(color=_INK).encode(y="zero:Q")
+    return _layered(zero, stems, dots).properties(width=WIDTH, height=110)
+
+
+def ratio(rows: Sequence[Row], *, y_title: str, description: str) -> dict[str, Any]:
+    """A ratio by message size around 1, with intervals. `rows`: as in `curve`."""
+    spread = [row[key] for row in rows for key in ("low", "high")] + [1.0]
+    scale = alt.Scale(domain=_padded(spread), nice=False, zero=False)
+    axis = alt.Axis(title=y_title, tickCount=6, format=".2~f")
+    base = alt.Chart(_inline(rows)).encode(x=_size_axis(rows))
+    one = alt.Chart(_inline([{"one": 1}])).mark_rule(color=_INK).encode(y="one:Q")
+    bars = base.mark_rule(strokeWidth=1.8).encode(
+        y=alt.Y("low:Q", scale=scale, axis=axis), y2="high:Q", color=_colour(rows)
+    )
+    points = base.mark_point(filled=True, size=46, opacity=1).encode(
+        y=alt.Y("value:Q", scale=scale, axis=axis),
+        color=_colour(rows),
+        shape=_shape(rows),
+        tooltip=_tooltips(y_title),
+    )
+    return _finished(_layered(one, bars, points), description)
+
+
+def heat_map(
+    rows: Sequence[Row], nodes: Sequence[str], *, legend: str, description: str
+) -> dict[str, Any]:
+    """Node x node. `rows`: source, target, ratio (to the hop-class median), slow (bool)."""
+    cell = max(5, min(26, 640 // max(1, len(nodes))))
+    side = cell * len(nodes)
+    show_names = len(nodes) <= 40
+    base = alt.Chart(_inline(rows)).encode(
+        x=alt.X("target:N", sort=list(nodes), axis=_node_axis("to node", show_names, -90)),
+        y=alt.Y("source:N", sort=list(nodes), axis=_node_axis("from node", show_names, 0)),
+    )
+    colour = alt.Color(
+        "ratio:Q",
+        scale=alt.Scale(domain=[0.5, 1.0], range=["#08306b", "#eaf1f8"], clamp=True),
+        legend=alt.Legend(title=legend, titleLimit=420, gradientLength=220, format=".0%"),
+    )
+    squares = base.mark_rect(stroke="white", strokeWidth=1 if cell > 8 else 0).encode(
+        color=colour,
+        tooltip=[
+            alt.Tooltip("source:N", title="from"),
+            alt.Tooltip("target:N", title="to"),
+            alt.Tooltip("bandwidth:Q", title="MB/s", format=",.0f"),
+            alt.Tooltip("ratio:Q", title="of the hop-class median", format=".1%"),
+        ],
+    )
+    crosses = (
+        base.transform_filter("datum.slow")
+        .mark_point(shape="cross", angle=45, filled=True, color="#ffb000", stroke="black")
+        .encode(size=alt.value(max(14, cell * cell // 4)))
+    )
+    return _finished(_layered(squares, crosses), description, width=side, height=side)
+
+
+def _inline(rows: Sequence[Row]) -> alt.Data:
+    data: alt.Data = alt.Data(values=list(rows))  # type: ignore[no-untyped-call]
+    return data
+
+
+def _layered(*charts: alt.Chart) -> alt.LayerChart:
+    layered = alt.layer(*charts)
+    assert isinstance(layered, alt.LayerChart)
+    return layered
+
+
+def _node_axis(title: str, show_names: bool, angle: int) -> alt.Axis:
+    return alt.Axis(title=title, labels=show_names, ticks=False, labelAngle=angle, labelLimit=120)
+
+
+def _size_axis(rows: Sequence[Row]) -> alt.X:
+    sizes = [row["size_bytes"] for row in rows]
+    low, high = floor(log2(min(sizes))), ceil(log2(max(sizes)))
+    step = max(1, ceil((high - low) / 8))
+    return alt.X(
+        "size_bytes:Q",
+        scale=alt.Scale(type="log", base=2, domain=[2.0 ** (low - 0.5), 2.0 ** (high + 0.5)]),
+        axis=alt.Axis(
+            title="message size",
+            values=[2**exponent for exponent in range(low, high + 1, step)],
+            labelExpr=_SIZE_LABEL,
+            labelOverlap=True,
+        ),
+    )
+
+
+def _log_scale(rows: Sequence[Row]) -> alt.Scale:
+    low, high = _log_domain(rows)
+    return alt.Scale(type="log", domain=[low, high], nice=False)
+
+
+def _log_domain(rows: Sequence[Row]) -> tuple[float, float]:
+    values = [float(row.get(key, row["value"])) for row in rows for key in ("low", "high")]
+    return min(values) / 1.15, max(values) * 1.15
+
+
+def _value_axis(rows: Sequence[Row], title: str) -> alt.Axis:
+    low, high = _log_domain(rows)
+    decades = range(floor(log10(low)), ceil(log10(high)) + 1)
+    steps = (1,) if len(decades) > 4 else (1, 2, 5)
+    ticks = [step * 10.0**decade for decade in decades for step in steps]
+    return alt.Axis(
+        title=title, values=[tick for tick in ticks if low <= tick <= high], format=",~r"
+    )
+
+
+def _padded(values: Sequence[float]) -> list[float]:
+    low, high = min(values), max(values)
+    margin = (high - low) * 0.06 or abs(high) * 0.05 or 1.0
+    return [low - margin, high + margin]
+
+
+def _names(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(str(row["series"]) for row in rows))
+
+
+def _legend(rows: Sequence[Row]) -> alt.Legend | None:
+    return alt.Legend() if len(_names(rows)) > 1 else None
+
+
+def _colour(rows: Sequence[Row]) -> alt.Color:
+    scale = alt.Scale(domain=_names(rows), range=list(PALETTE))
+    return alt.Color("series:N", scale=scale, legend=_legend(rows))
+
+
+def _dash(rows: Sequence[Row]) -> alt.StrokeDash:
+    scale = alt.Scale(domain=_names(rows), range=[list(dash) for dash in DASHES])
+    return alt.StrokeDash("series:N", scale=scale, legend=_legend(rows))
+
+
+def _shape(rows: Sequence[Row]) -> alt.Shape:
+    scale = alt.Scale(domain=_names(rows), range=list(SHAPES))
+    return alt.Shape("series:N", scale=scale, legend=_legend(rows))
+
+
+def _tooltips(title: str, by: str = "size") -> list[alt.Tooltip]:
+    first = "label:N" if by == "label" else "size:N"
+    return [
+        alt.Tooltip(first, title=by),
+        alt.Tooltip("value:Q", title=title, format=",.4~r"),
+        alt.Tooltip("low:Q", title="low", format=",.4~r"),
+        alt.Tooltip("high:Q", title="high", format=",.4~r"),
+    ]
+
+
+def _finished(
+    chart: alt.LayerChart | alt.VConcatChart,
+    description: str,
+    *,
+    width: int = WIDTH,
+    height: int = HEIGHT,
+) -> dict[str, Any]:
+    described = chart.properties(description=description)
+    if isinstance(described, alt.LayerChart):
+        described = described.properties(width=width, height=height)
+    spec: dict[str, Any] = described.to_dict()
+    # The page renders its own library's dialect; an address in it would only look like a request.
+    spec.pop("$schema", None)
+    spec["config"] = _CONFIG
+    return spec

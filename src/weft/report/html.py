@@ -1,0 +1,77 @@
+"""From page values to one HTML file that fetches nothing: text escaped, scripts inlined and pinned.
+
+The page may be mailed and opened by anyone, and holds names that came from machines: it carries a
+content policy that allows exactly its own two scripts and no address at all.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from weft import __version__
+from weft.report.model import RunPage, Spec
+
+MAX_FINDINGS = 12
+
+_SEVERITY_WORDS = {"bad": "BAD", "warning": "WARNING", "note": "NOTE", "good": "GOOD"}
+_OWN_FILES = resources.files("weft.report")
+
+
+def render(title: str, runs: Sequence[RunPage]) -> str:
+    """The whole page as text."""
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
+    )
+    environment.filters["script_json"] = script_json
+    template = environment.from_string(_own_text("template.html.j2"))
+    library, draw = chart_library(), _own_text("draw.js")
+    return template.render(
+        title=title,
+        runs=runs,
+        version=__version__,
+        words=_SEVERITY_WORDS,
+        max_findings=MAX_FINDINGS,
+        policy=content_policy([library, draw]),
+        style=Markup(_own_text("style.css")),  # noqa: S704 - our own file
+        library=Markup(library),  # noqa: S704 - pinned by its hash in the content policy
+        draw=Markup(draw),  # noqa: S704 - our own file
+    )
+
+
+def script_json(spec: Spec) -> Markup:
+    """JSON that cannot end its script element, whatever names it holds."""
+    text = json.dumps(spec, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)  # noqa: S704 - no character that HTML reads is left
+
+
+def content_policy(scripts: Sequence[str]) -> str:
+    """Nothing may be loaded from anywhere; only these scripts may run."""
+    digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
+    allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+@cache
+def chart_library() -> str:
+    """Vega, Vega-Lite and vega-embed as one script, from the installed vl-convert."""
+    import vl_convert
+
+    bundle: str = vl_convert.javascript_bundle(None)
+    if "</script" in bundle.lower():
+        raise AssertionError("the chart library would end its own script element")
+    return bundle
+
+
+def _own_text(name: str) -> str:
+    return _OWN_FILES.joinpath(name).read_text("utf-8")

@@ -1,0 +1,46 @@
+"""The middle of a few launches: an interval where there can be one, else the range, said so."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from weft.stats.summary import INTERVAL_FROM, summarise
+
+
+@dataclass(frozen=True, slots=True)
+class Middle:
+    """Median, ends and count. `is_interval`: the ends are a 95 % interval, not just the range."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    is_interval: bool
+
+
+def middle_of(values: Sequence[float]) -> Middle:
+    """The median of launches with its 95 % interval, or their range. Raises ValueError on none."""
+    summary = summarise(values)
+    if summary.low is None or summary.high is None:
+        ends = (summary.minimum, summary.maximum)
+        return Middle(summary.median, *ends, summary.n, is_interval=False)
+    return Middle(summary.median, summary.low, summary.high, summary.n, is_interval=True)
+
+
+def meaning(middles: Sequence[Middle]) -> str:
+    """What the ends of these intervals are, in words."""
+    fewest, most = min(m.n for m in middles), max(m.n for m in middles)
+    if most == 1:
+        return "One launch: no interval."
+    launches = f"{most} launches" if fewest == most else f"{fewest} to {most} launches"
+    exact = "95 % intervals of the median (order statistics)"
+    if all(m.is_interval for m in middles):
+        return f"Median of {launches}; bars are {exact}."
+    if not any(m.is_interval for m in middles):
+        return (
+            f"Median of {launches}; bars go from the smallest to the largest launch "
+            f"(an interval needs {INTERVAL_FROM})."
+        )
+    return (
+        f"Median of {launches}; bars are {exact} from {INTERVAL_FROM} launches up, "
+        "else the smallest and largest launch."
+    )

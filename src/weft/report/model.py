@@ -1,0 +1,85 @@
+"""What a page is made of, before any HTML: sections, figures, tables, facts. All text is plain."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from weft.core.finding import Finding
+
+Spec = Mapping[str, Any]
+"""A Vega-Lite specification as plain JSON values."""
+
+MAX_TABLE_ROWS = 500
+"""A table in the page is cut here, with a note; the run directory holds every row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A header with its unit; figures are set to the right."""
+
+    header: str
+    is_figure: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells as they are printed; `n_cut` rows were left out."""
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+    n_cut: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A chart with its table. `title` states the finding; `how_to_read` says what is drawn."""
+
+    id: str
+    title: str
+    how_to_read: str
+    spec: Spec
+    table: Table
+    wide: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names and values, one a line, under a caption."""
+
+    caption: str
+    rows: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and what stands under it, in this order: paragraphs, figures, tables, facts."""
+
+    heading: str
+    paragraphs: tuple[str, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
+    facts: tuple[Facts, ...] = ()
+    verbatim: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """One run on the page: its verdict first, then its sections."""
+
+    id: str
+    title: str
+    subtitle: str
+    findings: tuple[Finding, ...]
+    caveats: tuple[str, ...]
+    sections: tuple[Section, ...]
+
+
+def cut_table(
+    caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], limit: int | None = None
+) -> Table:
+    """A table of at most `limit` rows (MAX_TABLE_ROWS) that knows how many it left out."""
+    kept = rows[: MAX_TABLE_ROWS if limit is None else limit]
+    return Table(
+        caption, tuple(columns), tuple(tuple(row) for row in kept), n_cut=len(rows) - len(kept)
+    )

@@ -1,0 +1,132 @@
+"""`weft report`: finished run directories in, one HTML file out."""
+
+import os
+import tomllib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from weft.core.errors import InputError, MissingError
+from weft.core.finding import Finding
+from weft.report.html import render
+from weft.report.model import RunPage, Section
+from weft.report.sections import curves, environment, fit, method, pairs
+from weft.report.verdict import caveats, failure_findings, measured_finding, worst_first
+from weft.study.store import Run, read_run
+
+LIVE = "live"
+
+
+def write_report(run_dirs: Sequence[Path], out: Path, *, partial: bool = False) -> Path:
+    """Write the page about these runs and return its path.
+
+    Raises InputError for a directory that is no run, of another schema, or (unless `partial`)
+    unfinished; MissingError where the page cannot be written.
+    """
+    runs = read_runs(run_dirs, partial=partial)
+    write_page(out, pages_of(runs))
+    return out
+
+
+def read_runs(run_dirs: Sequence[Path], *, partial: bool = False) -> list[Run]:
+    """The runs, each read once. Raises InputError as `write_report` says."""
+    if not run_dirs:
+        raise InputError("no run to report on", expected="at least one run directory")
+    runs = [read_run(directory) for directory in run_dirs]
+    for run in runs:
+        _refuse_unfinished(run, partial)
+    return runs
+
+
+def pages_of(runs: Sequence[Run]) -> list[RunPage]:
+    """What the page says about each run, before any HTML."""
+    return [page_of(run, f"run{number}") for number, run in enumerate(runs, start=1)]
+
+
+def page_of(run: Run, name: str) -> RunPage:
+    """One run: verdict, caveats, and its sections in order of interest."""
+    findings = findings_of(run)
+    return RunPage(
+        id=name,
+        title=_title(run),
+        subtitle=_subtitle(run),
+        findings=findings,
+        caveats=caveats(run),
+        sections=_sections(run, findings, name),
+    )
+
+
+def findings_of(run: Run) -> tuple[Finding, ...]:
+    """All findings about a run, worst first; at least one."""
+    judged = failure_findings(run)
+    return worst_first(judged if judged else (measured_finding(run),))
+
+
+def write_page(out: Path, pages: Sequence[RunPage]) -> None:
+    """Render and write, whole or not at all. Raises MissingError on a disk that refuses."""
+    title = pages[0].title if len(pages) == 1 else f"{len(pages)} runs"
+    text = render(f"weft report: {title}", pages)
+    partial = out.with_name(f".{out.name}.{os.getpid()}")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(out)
+    except OSError as error:
+        raise MissingError(
+            f"the report cannot be written ({error.strerror})",
+            where=str(out),
+            expected="a file in a directory that you may write to",
+            hint="name another with -o FILE",
+        ) from error
+
+
+def _sections(run: Run, findings: Sequence[Finding], name: str) -> tuple[Section, ...]:
+    found = (
+        pairs.section(run.samples, None, findings, name),
+        curves.section(run.launches, run.samples, name),
+        fit.section(run.launches, run.samples, name) if _backend(run) == LIVE else None,
+        method.left_out(run),
+        method.section(run),
+        environment.section(run.meta),
+    )
+    return tuple(section for section in found if section is not None)
+
+
+def _refuse_unfinished(run: Run, partial: bool) -> None:
+    n_missing = method.n_unfinished(run)
+    if n_missing and not partial:
+        raise InputError(
+            f"unfinished: {n_missing} of {len(run.launches)} launches are missing",
+            where=str(run.directory),
+            expected="a run whose launches are all over",
+            hint="finish it with --resume, or report on what is there with --partial",
+        )
+
+
+def _title(run: Run) -> str:
+    """The study's title; the directory's name where the study has none or cannot be read."""
+    try:
+        study = tomllib.loads(str(run.meta.get("study", "")))
+    except tomllib.TOMLDecodeError:
+        study = {}
+    return str(study.get("title") or run.directory.name)
+
+
+def _backend(run: Run) -> str:
+    backend = run.meta.get("backend", {})
+    return str(backend.get("name", "unknown"))
+
+
+def _subtitle(run: Run) -> str:
+    nodes = dict.fromkeys(node for launch in run.launches for node in launch.trial.nodes)
+    n_nodes = "1 node" if len(nodes) == 1 else f"{len(nodes)} nodes"
+    parts = [f"Backend {_backend(run)}", n_nodes, f"{len(run.launches)} launches"]
+    started = run.meta.get("started_unix_s")
+    if isinstance(started, int | float):
+        when = datetime.fromtimestamp(started, tz=UTC)
+        parts.append(f"started {when:%Y-%m-%d %H:%M} UTC")
+    if "seed" in run.meta:
+        parts.append(f"seed {run.meta['seed']}")
+    commit = run.meta.get("commit")
+    parts.append(f"weft {run.meta.get('weft_version', '?')}" + (f" ({commit})" if commit else ""))
+    return ", ".join(parts) + f". {run.directory}"

@@ -1,0 +1,160 @@
+"""What was measured: one figure a benchmark, with intervals over launches."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from weft.bench.model import Launch, Sample
+from weft.core.units import format_significant, format_size
+from weft.report import charts
+from weft.report.cells import Cell, Metric, benchmarks_of, cells_of, headline
+from weft.report.middle import Middle, meaning, middle_of
+from weft.report.model import Column, Figure, Section, Table, cut_table
+
+JOIN_UP_TO = 4
+"""Sizes further apart than this factor are not joined: a protocol step may hide between them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    cell: Cell
+    middle: Middle
+
+
+def section(launches: Sequence[Launch], samples: Sequence[Sample], prefix: str) -> Section | None:
+    """Figures of all benchmarks that are not measured pair by pair; None where there is none."""
+    figures: list[Figure] = []
+    for benchmark in benchmarks_of(launches):
+        trials = {launch.trial.id for launch in launches if launch.trial.benchmark == benchmark}
+        mine = [sample for sample in samples if sample.trial in trials and sample.pair is None]
+        metric = headline(benchmark, mine)
+        if metric is None:
+            continue
+        cells = cells_of(benchmark, metric.name, launches, mine)
+        if cells:
+            entries = [_Entry(cell, middle_of(cell.values)) for cell in cells]
+            figures.append(_figure(benchmark, metric, entries, f"{prefix}-{benchmark}"))
+    if not figures:
+        return None
+    return Section("Measured", figures=tuple(figures))
+
+
+def _figure(benchmark: str, metric: Metric, entries: Sequence[_Entry], name: str) -> Figure:
+    sized = [entry for entry in entries if entry.cell.size_bytes > 0]
+    is_curve = len({entry.cell.size_bytes for entry in sized}) > 1
+    drawn, n_left_out = _drawable(sized if is_curve else entries)
+    notes = [meaning([entry.middle for entry in drawn])]
+    if is_curve:
+        notes.append(f"Sizes more than {JOIN_UP_TO}x apart are not joined.")
+        if len(sized) < len(entries):
+            notes.append("Size 0 has no place on a logarithmic axis; it is in the table.")
+    if n_left_out:
+        notes.append(f"{n_left_out} more series are in the table only.")
+    title = _finding(benchmark, metric, sized if is_curve else entries)
+    draw = _curve if is_curve else _strip
+    return Figure(
+        id=name,
+        title=title,
+        how_to_read=" ".join(notes),
+        spec=draw(drawn, metric, f"{title}. The table below holds the same figures."),
+        table=_table(benchmark, metric, entries),
+    )
+
+
+def _drawable(entries: Sequence[_Entry]) -> tuple[list[_Entry], int]:
+    names = list(dict.fromkeys(entry.cell.series for entry in entries))
+    kept = set(names[: charts.MAX_SERIES])
+    return [entry for entry in entries if entry.cell.series in kept], len(names) - len(kept)
+
+
+def _curve(entries: Sequence[_Entry], metric: Metric, description: str) -> dict[str, Any]:
+    rows: list[dict[str, Any]] = []
+    for before, entry in zip([None, *entries], entries, strict=False):
+        joined = (
+            before is not None
+            and before.cell.series == entry.cell.series
+            and entry.cell.size_bytes <= JOIN_UP_TO * before.cell.size_bytes
+        )
+        segment = rows[-1]["segment"] if joined else f"{entry.cell.series}/{entry.cell.size_bytes}"
+        rows.append({**_row(entry), "segment": segment})
+    return charts.curve(rows, y_title=metric.axis, description=description)
+
+
+def _strip(entries: Sequence[_Entry], metric: Metric, description: str) -> dict[str, Any]:
+    rows = [
+        {**_row(entry), "label": _label(entry.cell), "values": list(entry.cell.values)}
+        for entry in entries
+    ]
+    return charts.strip(rows, x_title=metric.axis, description=description)
+
+
+def _row(entry: _Entry) -> dict[str, Any]:
+    return {
+        "size_bytes": entry.cell.size_bytes,
+        "size": format_size(entry.cell.size_bytes),
+        "series": entry.cell.series,
+        "value": entry.middle.value,
+        "low": entry.middle.low,
+        "high": entry.middle.high,
+    }
+
+
+def _label(cell: Cell) -> str:
+    if cell.size_bytes == 0:
+        return cell.series
+    return f"{cell.series}, {format_size(cell.size_bytes)}"
+
+
+def _finding(benchmark: str, metric: Metric, entries: Sequence[_Entry]) -> str:
+    """A title that states what the chart shows; no claim about arms, which need paired launches."""
+    name = benchmark.replace("_", " ")
+    series = list(dict.fromkeys(entry.cell.series for entry in entries))
+    if len(series) > 1:
+        size = max(entry.cell.size_bytes for entry in entries)
+        at = f" at {format_size(size)}" if size else ""
+        values = [entry.middle.value for entry in entries if entry.cell.size_bytes == size]
+        return f"{name}: {_said(min(values), metric)} to {_said(max(values), metric)}{at}"
+    first, last = entries[0], entries[-1]
+    if first is last:
+        at = f" at {format_size(first.cell.size_bytes)}" if first.cell.size_bytes else ""
+        return f"{name}: {_said(first.middle.value, metric)}{at}"
+    if metric.lower_is_better:
+        return (
+            f"{name}: {_said(first.middle.value, metric)} at {format_size(first.cell.size_bytes)}, "
+            f"{_said(last.middle.value, metric)} at {format_size(last.cell.size_bytes)}"
+        )
+    best = max(entries, key=lambda entry: entry.middle.value)
+    return (
+        f"{name}: at most {_said(best.middle.value, metric)}, "
+        f"reached at {format_size(best.cell.size_bytes)}"
+    )
+
+
+def _said(value: float, metric: Metric) -> str:
+    return f"{format_significant(value, 3)} {metric.unit}".rstrip()
+
+
+def _table(benchmark: str, metric: Metric, entries: Sequence[_Entry]) -> Table:
+    unit = f" ({metric.unit})" if metric.unit else ""
+    columns = (
+        Column("series", is_figure=False),
+        Column("size"),
+        Column(f"median{unit}"),
+        Column(f"low{unit}"),
+        Column(f"high{unit}"),
+        Column("launches"),
+        Column("flags", is_figure=False),
+    )
+    rows = [
+        (
+            entry.cell.series,
+            format_size(entry.cell.size_bytes) if entry.cell.size_bytes else "-",
+            format_significant(entry.middle.value),
+            format_significant(entry.middle.low) if entry.middle.n > 1 else "-",
+            format_significant(entry.middle.high) if entry.middle.n > 1 else "-",
+            str(entry.middle.n),
+            ", ".join(entry.cell.flags),
+        )
+        for entry in entries
+    ]
+    return cut_table(f"{benchmark}: {metric.name}", columns, rows)

@@ -1,0 +1,124 @@
+"""How it was measured: the plan, the statistics, what was left out."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from weft.bench.model import Launch, Sample, State
+from weft.core.nodeset import fold
+from weft.core.units import format_size
+from weft.report.cells import placement
+from weft.report.model import Column, Section, Table, cut_table
+from weft.study.store import Failure, Run
+
+_STATES = {
+    State.FAILED: "failed",
+    State.HUNG: "hung",
+    State.UNTREATED: "no evidence that the treatment was in force",
+    State.NOT_ON_FABRIC: "the bytes did not go over the fabric",
+}
+
+
+def section(run: Run) -> Section:
+    """What was planned and how it is summed up."""
+    return Section("How it was measured", (_statistics(run.launches),), tables=(_plan(run),))
+
+
+def left_out(run: Run) -> Section | None:
+    """Failures, excluded samples and unfinished launches; None where nothing was left out."""
+    tables = [table for table in (_failures(run.failures), _excluded(run.samples)) if table]
+    paragraphs = tuple(f"{remark[:1].upper()}{remark[1:]}." for remark in run.remarks)
+    n_open = n_unfinished(run)
+    if n_open:
+        paragraphs += (f"{n_open} of {len(run.launches)} planned launches have not been run.",)
+    if not tables and not paragraphs:
+        return None
+    return Section("Failed, excluded or missing", paragraphs, tables=tuple(tables))
+
+
+def n_unfinished(run: Run) -> int:
+    """Launches of the plan that are not over."""
+    over = run.done | {(failure.trial, failure.repeat) for failure in run.failures}
+    return sum(launch.key not in over for launch in run.launches)
+
+
+def _statistics(launches: Sequence[Launch]) -> str:
+    repeats = Counter(launch.trial.id for launch in launches)
+    most = max(repeats.values(), default=0)
+    text = (
+        f"{len(launches)} launches of {len(repeats)} trials, at most {most} a trial. One value a "
+        "launch is the unit of replication: figures are medians over launches of a metric over "
+        "the iterations of each."
+    )
+    if any(launch.trial.arm for launch in launches):
+        text += (
+            " Arms are compared launch by launch in pairs: Hodges-Lehmann ratio, interval by "
+            "inverting the signed-rank test."
+        )
+    return text
+
+
+def _plan(run: Run) -> Table:
+    trials = {launch.trial.id: launch.trial for launch in run.launches}
+    repeats = Counter(launch.trial.id for launch in run.launches)
+    done = Counter(trial for trial, _ in run.done)
+    rows = [
+        (
+            trial.id,
+            trial.benchmark,
+            ", ".join(f"{name}={value}" for name, value in trial.arm.items()) or "-",
+            placement(trial),
+            fold(trial.nodes),
+            _sizes(trial.sizes_bytes),
+            f"{done[trial.id]} of {repeats[trial.id]}",
+        )
+        for trial in trials.values()
+    ]
+    columns = (
+        Column("trial", is_figure=False),
+        Column("benchmark", is_figure=False),
+        Column("arm", is_figure=False),
+        Column("placement", is_figure=False),
+        Column("nodes", is_figure=False),
+        Column("sizes", is_figure=False),
+        Column("launches done"),
+    )
+    return cut_table("The plan", columns, sorted(rows))
+
+
+def _sizes(sizes_bytes: Sequence[int]) -> str:
+    if set(sizes_bytes) == {0}:
+        return "-"
+    if len(sizes_bytes) < 4:
+        return ", ".join(format_size(size) for size in sizes_bytes)
+    ends = f"{format_size(min(sizes_bytes))} to {format_size(max(sizes_bytes))}"
+    return f"{len(sizes_bytes)}, {ends}"
+
+
+def _failures(failures: Sequence[Failure]) -> Table | None:
+    if not failures:
+        return None
+    columns = tuple(Column(name, is_figure=False) for name in ("launch", "what", "message"))
+    rows = [(f"{f.trial} repeat {f.repeat}", _STATES[f.state], f.message) for f in failures]
+    return cut_table("Failed launches: the result of their cells", columns, rows)
+
+
+def _excluded(samples: Sequence[Sample]) -> Table | None:
+    rows = [
+        (
+            f"{sample.trial} repeat {sample.repeat}",
+            format_size(sample.size_bytes),
+            _STATES[sample.state],
+            sample.note or "",
+        )
+        for sample in samples
+        if sample.state is not State.OK
+    ]
+    if not rows:
+        return None
+    columns = (
+        Column("launch", is_figure=False),
+        Column("size"),
+        Column("why excluded", is_figure=False),
+        Column("note", is_figure=False),
+    )
+    return cut_table("Samples left out of every figure above", columns, rows)
