@@ -1,0 +1,63 @@
+"""What the measured pairs touched: pairs of all pairs, cables of all cables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from weft.bench.model import Sample
+from weft.diagnose.crossing import Cable, Crossings, Flow, Wiring, cables_of_document
+from weft.diagnose.readings import endpoints
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """`n_cables` is None without a fabric; `cables_never_crossed` holds both ends of each."""
+
+    n_nodes: int
+    n_pairs: int
+    n_pairs_possible: int
+    n_rounds: int
+    n_cables: int | None
+    cables_never_crossed: tuple[Cable, ...]
+
+    @property
+    def text(self) -> str:
+        """One line."""
+        line = (
+            f"{self.n_pairs} of {self.n_pairs_possible} pairs of {self.n_nodes} nodes"
+            f" in {self.n_rounds} rounds"
+        )
+        if self.n_cables is None:
+            return f"{line}; which cables they crossed is not known without a fabric"
+        crossed = self.n_cables - len(self.cables_never_crossed)
+        line += f"; {crossed} of {self.n_cables} cables crossed"
+        if self.cables_never_crossed:
+            first = " - ".join(self.cables_never_crossed[0])
+            more = len(self.cables_never_crossed) - 1
+            line += f"; never crossed: {first}" + (f" and {more} more" if more else "")
+        return line
+
+    def to_record(self) -> dict[str, Any]:
+        """The coverage as plain JSON values."""
+        return {
+            "nodes": self.n_nodes,
+            "pairs": self.n_pairs,
+            "pairs_possible": self.n_pairs_possible,
+            "rounds": self.n_rounds,
+            "cables": self.n_cables,
+            "cables_never_crossed": [list(cable) for cable in self.cables_never_crossed],
+        }
+
+
+def coverage_of(samples: Sequence[Sample], fabric: Wiring | None) -> Coverage:
+    """Coverage of the samples' pairs."""
+    pairs = {tuple(sorted((s.pair.a, s.pair.b))) for s in samples if s.pair is not None}
+    rounds = {s.pair.round for s in samples if s.pair is not None}
+    n_nodes = len(endpoints(samples))
+    n_cables: int | None = None
+    never: tuple[Cable, ...] = ()
+    if fabric is not None:
+        crossings = Crossings((Flow(a, b, both_ways=True) for a, b in sorted(pairs)), fabric)
+        cables = set(cables_of_document(fabric.document).values())
+        n_cables, never = len(cables), tuple(sorted(cables - crossings.cables()))
+    return Coverage(n_nodes, len(pairs), n_nodes * (n_nodes - 1) // 2, len(rounds), n_cables, never)

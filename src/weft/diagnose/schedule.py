@@ -1,0 +1,100 @@
+"""Which pairs measure at the same time: every pair once, no node twice in a round.
+
+A round is a list of (a, b) with a < b, indices of nodes in the fabric's order.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+IndexPair = tuple[int, int]
+Rounds = list[list[IndexPair]]
+Path = tuple[str, ...]
+
+
+def circle_rounds(n: int) -> Rounds:
+    """The circle method: all pairs of n in the fewest rounds, n - 1 (n where n is odd).
+
+    Raises ValueError below two nodes.
+    """
+    _refuse_fewer_than_two(n)
+    if n % 2 == 1:
+        return reflection_rounds(n)
+    # With an odd modulus each reflection leaves exactly one node alone: it meets the last one.
+    return [sorted([*_reflection(r, n - 1), (_left_alone(r, n - 1), n - 1)]) for r in range(n - 1)]
+
+
+def reflection_rounds(n: int) -> Rounds:
+    """All pairs of n in at most n rounds: round r pairs i with r - i (mod n).
+
+    Neighbouring senders then have neighbouring receivers, each a different one modulo the number
+    of up-links, so under d-mod-k routing on a full tree no two messages of a round share a cable:
+    one round more than the circle method, and no collisions to sort out afterwards.
+    SOURCE: the argument is Zahavi's for shift permutations (Fat-tree routing and node ordering
+    providing contention free traffic, JPDC 2012); a reflection is a shift read backwards.
+    Raises ValueError below two nodes.
+    """
+    _refuse_fewer_than_two(n)
+    return [pairs for r in range(n) if (pairs := _reflection(r, n))]
+
+
+def without_collisions(rounds: Rounds, paths: Mapping[IndexPair, Path]) -> Rounds:
+    """Split each round so that no two pairs of it share an egress port, in either direction.
+
+    `paths` holds the ports crossed from a to b for (a, b) and for (b, a). First fit: a full tree
+    stays as it is, a 2:1 taper about doubles the rounds.
+    """
+    split: Rounds = []
+    for pairs in rounds:
+        split.extend(_first_fit(pairs, paths))
+    return split
+
+
+def alone_rounds(pairs: Sequence[IndexPair]) -> Rounds:
+    """The retest: each pair in a round of its own."""
+    return [[pair] for pair in pairs]
+
+
+def estimate_s(
+    rounds: Rounds, *, bytes_each_way: int, bits_per_s: float, round_overhead_s: float = 0.002
+) -> float:
+    """Seconds all rounds take when each pair sends `bytes_each_way` each way at `bits_per_s`."""
+    one_way_s = bytes_each_way * 8 / bits_per_s
+    return len(rounds) * (2 * one_way_s + round_overhead_s)
+
+
+def _refuse_fewer_than_two(n: int) -> None:
+    if n < 2:
+        raise ValueError(f"{n} nodes make no pair")
+
+
+def _reflection(r: int, n: int) -> list[IndexPair]:
+    return [(i, (r - i) % n) for i in range(n) if i < (r - i) % n]
+
+
+def _left_alone(r: int, n: int) -> int:
+    return next(i for i in range(n) if (2 * i - r) % n == 0)
+
+
+def _first_fit(pairs: Sequence[IndexPair], paths: Mapping[IndexPair, Path]) -> Rounds:
+    parts: list[_Part] = []
+    for a, b in pairs:
+        there, back = frozenset(paths[a, b]), frozenset(paths[b, a])
+        for part in parts:
+            if part.there.isdisjoint(there) and part.back.isdisjoint(back):
+                break
+        else:
+            part = _Part([], set(), set())
+            parts.append(part)
+        part.pairs.append((a, b))
+        part.there.update(there)
+        part.back.update(back)
+    return [part.pairs for part in parts]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Pairs that may run together, and the ports they hold while sending there and back."""
+
+    pairs: list[IndexPair]
+    there: set[str]
+    back: set[str]

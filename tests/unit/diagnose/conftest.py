@@ -1,0 +1,146 @@
+"""A fat-tree in a few lines, its d-mod-k paths, and pair measurements over it.
+
+Independent of the engine on purpose: the diagnosis is held against a model anyone can check.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from weft.bench.model import Pair, Sample
+from weft.diagnose.schedule import reflection_rounds
+
+BANDWIDTH_MB_S = 24_000.0
+LATENCY_US = {2: 1.2, 4: 1.9}
+
+
+class Tree:
+    """Two levels: `leaves` x `per_leaf` nodes under `spines` spines, one cable to each."""
+
+    def __init__(self, leaves: int, per_leaf: int, spines: int) -> None:
+        self.per_leaf, self.spines, self.leaves = per_leaf, spines, leaves
+        self.nodes = tuple(f"n{i:03d}" for i in range(1, leaves * per_leaf + 1))
+        links = []
+        for i, node in enumerate(self.nodes):
+            links.append((f"{node}/hca0[1]", f"leaf-{i // per_leaf + 1:02d}[{i % per_leaf + 1}]"))
+        for leaf in range(leaves):
+            for spine in range(spines):
+                up = f"leaf-{leaf + 1:02d}[{per_leaf + spine + 1}]"
+                links.append((up, f"spine-{spine + 1:02d}[{leaf + 1}]"))
+        self._peer = {a: b for a, b in links} | {b: a for a, b in links}
+        switches = [f"leaf-{i + 1:02d}" for i in range(leaves)]
+        switches += [f"spine-{i + 1:02d}" for i in range(spines)]
+        self.document = {
+            "schema": "weft.fabric/1",
+            "name": "tree",
+            "nodes": [{"name": n, "hcas": [f"{n}/hca0"]} for n in self.nodes],
+            "switches": [{"name": name, "ports": 40, "level": 1} for name in switches],
+            "links": [
+                {"a": a, "b": b, "bits_per_s": 200_000_000_000, "delay_ps": 5000} for a, b in links
+            ],
+        }
+
+    def cable_of(self, port: str) -> tuple[str, str]:
+        return (port, self._peer[port])
+
+    def paths(self, pairs: list[tuple[str, str]]) -> list[tuple[str, ...]]:
+        return [self._path(self.nodes.index(a), self.nodes.index(b)) for a, b in pairs]
+
+    def _path(self, a: int, b: int) -> tuple[str, ...]:
+        leaf_a, leaf_b = a // self.per_leaf + 1, b // self.per_leaf + 1
+        first = f"{self.nodes[a]}/hca0[1]"
+        last = f"leaf-{leaf_b:02d}[{b % self.per_leaf + 1}]"
+        if leaf_a == leaf_b:
+            return (first, last)
+        spine = b % self.spines + 1
+        return (
+            first,
+            f"leaf-{leaf_a:02d}[{self.per_leaf + spine}]",
+            f"spine-{spine:02d}[{leaf_b}]",
+            last,
+        )
+
+
+@dataclass(frozen=True)
+class Slow:
+    """What is slow: speed times `factor` wherever a flow crosses `ports` or sends from or to
+    `node`; only the metrics named."""
+
+    factor: float
+    ports: frozenset[str] = frozenset()
+    node: str | None = None
+    metrics: tuple[str, ...] = ("latency", "bandwidth")
+
+
+@dataclass
+class Fabric:
+    """Measures every pair of a tree with normal noise, some things slow, some rounds colliding."""
+
+    tree: Tree
+    slow: Sequence[Slow] = ()
+    noise: float = 0.03
+    seed: int = 1
+    collide: bool = False
+    draws: random.Random = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.draws = random.Random(self.seed)
+
+    def all_pairs(self) -> list[Sample]:
+        return self.measure(reflection_rounds(len(self.tree.nodes)))
+
+    def alone(self, pairs: Sequence[tuple[str, str]]) -> list[Sample]:
+        index = self.tree.nodes.index
+        return self.measure([[(index(a), index(b))] for a, b in pairs])
+
+    def measure(self, rounds: Sequence[Sequence[tuple[int, int]]]) -> list[Sample]:
+        names = self.tree.nodes
+        return [
+            sample
+            for number, pairs in enumerate(rounds)
+            for a, b in pairs
+            for sample in self._pair(Pair(names[a], names[b], number, len(pairs)), pairs)
+        ]
+
+    def _pair(self, pair: Pair, pairs: Sequence[tuple[int, int]]) -> list[Sample]:
+        there = self.tree.paths([(pair.a, pair.b)])[0]
+        back = self.tree.paths([(pair.b, pair.a)])[0]
+        sharing = self._sharing(there, pairs) if self.collide else 1
+        latency = LATENCY_US[len(there)] / self._speed("latency", {pair.a, pair.b}, {*there, *back})
+        ab = BANDWIDTH_MB_S * self._speed("bandwidth", {pair.a, pair.b}, {*there}) / sharing
+        ba = BANDWIDTH_MB_S * self._speed("bandwidth", {pair.a, pair.b}, {*back})
+        small = {"latency_us": latency}
+        large = {"bandwidth_ab_mb_s": ab, "bandwidth_ba_mb_s": ba, "bandwidth_mb_s": min(ab, ba)}
+        return [
+            Sample("t1", 1, "pairs", size, metrics, 10, 0.0, pair=pair)
+            for size, metrics in ((8, small), (2**20, large))
+        ]
+
+    def _speed(self, metric: str, ends: set[str], ports: set[str]) -> float:
+        speed = 1 + self.draws.gauss(0, self.noise)
+        for slow in self.slow:
+            if metric in slow.metrics and (slow.node in ends or slow.ports & ports):
+                speed *= slow.factor
+        return speed
+
+    def _sharing(self, path: tuple[str, ...], pairs: Sequence[tuple[int, int]]) -> int:
+        names = self.tree.nodes
+        others = self.tree.paths([(names[a], names[b]) for a, b in pairs])
+        return max(sum(port in other for other in others) for port in path)
+
+
+@pytest.fixture
+def make_tree() -> Callable[..., Tree]:
+    return Tree
+
+
+@pytest.fixture
+def make_slow() -> Callable[..., Slow]:
+    return Slow
+
+
+@pytest.fixture
+def make_fabric() -> Callable[..., Fabric]:
+    return Fabric
