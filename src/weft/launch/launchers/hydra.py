@@ -8,6 +8,7 @@ def command(spec: LaunchSpec) -> Command:
     return Command(
         argv=(
             str(spec.launcher),
+            "-print-all-exitcodes",  # else nobody says which rank ended with an exit code
             *where(spec),
             *("-ppn", str(_per_host(spec)), "-n", str(spec.n_ranks)),
             *("-bind-to", "core" if spec.bound else "none"),

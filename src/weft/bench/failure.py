@@ -1,0 +1,254 @@
+"""Why a launch failed, in one error that names host and rank where anyone knows them."""
+
+import re
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft.bench.kernel_records import KernelOutput, Rank
+from weft.bench.model import Launch
+from weft.bench.process import Ended, Ending, ProcessState
+from weft.core.errors import BenchmarkError
+
+STDERR_LINES = 6
+STDERR_BYTES = 65_536
+
+
+class HangError(BenchmarkError):
+    """A launch that did not end in its time; the result of its cell is `hung`."""
+
+    hung = True
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """The process a launcher's message names, as far as it does, and what became of it."""
+
+    rank: int | None = None
+    host: str | None = None
+    how: str | None = None
+
+
+def failure_of(
+    launch: Launch, ended: Ended, output: KernelOutput, out: Path, err: Path
+) -> BenchmarkError | None:
+    """The one error of a launch, or None when it went well."""
+    stderr = tail(err)
+    if output.failures:
+        return _stopped_itself(launch, output)
+    if ended.ending is Ending.TOO_LOUD:
+        return BenchmarkError(
+            f"{_title(launch)} wrote more than is kept of one launch and was ended",
+            where=str(out if out.stat().st_size > err.stat().st_size else err),
+            expected="records of the kernel, some megabytes",
+        )
+    if ended.ending is Ending.TIMED_OUT:
+        return _hung(launch, ended, output, stderr)
+    if ended.exit_code != 0:
+        return _crashed(launch, ended, output, stderr)
+    return _unreadable(launch, output, out)
+
+
+def blame(said: str, ranks: Sequence[Rank]) -> Blame:
+    """Who died, from the launcher's own words (Open MPI, Hydra, Slurm), as far as they go."""
+    rank: int | None = None
+    host: str | None = None
+    how: str | None = None
+    for pattern, read in _BLAMES:
+        match = pattern.search(said)
+        if match is not None:
+            found = read(match.groupdict(), ranks)
+            rank = found.rank if rank is None else rank
+            host, how = host or found.host, how or found.how
+    host = host or next((r.host for r in ranks if r.rank == rank), None)
+    return Blame(rank, host, how)
+
+
+def tail(path: Path) -> str:
+    """The last part of a stream, as text."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - STDERR_BYTES))
+        return file.read().decode(errors="replace")
+
+
+def _stopped_itself(launch: Launch, output: KernelOutput) -> BenchmarkError:
+    first = output.failures[0]
+    where = f" in {first.where}" if first.where else ""
+    host = first.host or (output.host_of(first.rank) if first.rank is not None else None)
+    return BenchmarkError(
+        f"{_title(launch)} stopped{where}: {first.message}", where=_place(first.rank, host)
+    )
+
+
+def _hung(launch: Launch, ended: Ended, output: KernelOutput, stderr: str) -> HangError:
+    silent = _silent_ranks(output, ended.last_seen)
+    hosts = ", ".join(launch.trial.nodes[:8])
+    return HangError(
+        f"{_title(launch)} hung: no end after {launch.trial.timeout_s:g} s; "
+        f"last heard of: {output.last_heard}" + _quote(stderr),
+        where=_place(silent[0].rank, silent[0].host) if len(silent) == 1 else hosts,
+        expected="an 'end' record from the kernel",
+        hint=_who_waits(silent),
+    )
+
+
+def _silent_ranks(output: KernelOutput, last_seen: Sequence[ProcessState]) -> list[Rank]:
+    """Ranks of this machine that were not even waiting: MPI waits by spinning, so a rank that
+    sleeps, is stopped or is gone while others spin is the one they wait for."""
+    states = {process.pid: process.state for process in last_seen}
+    here = {rank.host for rank in output.ranks if rank.pid in states}
+    local = [rank for rank in output.ranks if rank.host in here]
+    idle = [rank for rank in local if states.get(rank.pid, "gone") != "R"]
+    return idle if len(idle) < len(local) else []
+
+
+def _who_waits(silent: Sequence[Rank]) -> str | None:
+    if not silent:
+        return "attach a debugger to the ranks, or raise timeout_s if the trial is only slow"
+    names = ", ".join(f"rank {rank.rank} on {rank.host} (pid {rank.pid})" for rank in silent[:4])
+    return f"the other ranks were waiting; not running: {names}"
+
+
+def _crashed(launch: Launch, ended: Ended, output: KernelOutput, stderr: str) -> BenchmarkError:
+    dead = blame("\n".join((*output.last_noise, stderr)), output.ranks)
+    how = dead.how or exit_text(ended.exit_code)
+    who = f"rank {dead.rank}" if dead.rank is not None else _title(launch)
+    last = output.last_heard
+    return BenchmarkError(
+        f"{who} {how} (last heard of: {last})" + _quote(stderr),
+        where=_place(dead.rank, dead.host) or ", ".join(launch.trial.nodes[:8]),
+        expected="every rank to end with exit code 0",
+        hint=_hint(stderr),
+    )
+
+
+def _unreadable(launch: Launch, output: KernelOutput, out: Path) -> BenchmarkError | None:
+    if output.broken is not None:
+        return BenchmarkError(
+            f"{_title(launch)} wrote a record that cannot be read",
+            where=output.broken,
+            expected="schema weft.kernel/1, one record a line",
+        )
+    if output.header is None:
+        return BenchmarkError(
+            f"{_title(launch)} wrote no records, but {output.n_noise_lines} other lines",
+            where=f"{out} (from {', '.join(launch.trial.nodes[:8])}, rank 0)",
+            expected="schema weft.kernel/1, one record a line",
+        )
+    if output.end is None:
+        return BenchmarkError(
+            f"{_title(launch)}: the output stops after {output.last_heard}, without an end",
+            where=f"{out} (from {output.host_of(0) or launch.trial.nodes[0]}, rank 0)",
+            expected="an 'end' record",
+        )
+    return None
+
+
+def exit_text(code: int) -> str:
+    """'ended with exit code 3', 'was killed by signal 11 (SIGSEGV)'; 128+n counts as signal n."""
+    number = -code if code < 0 else code - 128 if 128 < code < 160 else 0
+    return signal_text(number) if number else f"ended with exit code {code}"
+
+
+def signal_text(number: int) -> str:
+    """'was killed by signal 11 (SIGSEGV)'."""
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = "unknown"
+    return f"was killed by signal {number} ({name})"
+
+
+def _title(launch: Launch) -> str:
+    return f"{launch.trial.benchmark} ({launch.name})"
+
+
+def _place(rank: int | None, host: str | None) -> str | None:
+    parts = [f"host {host}"] if host else []
+    parts += [f"rank {rank}"] if rank is not None else []
+    return ", ".join(parts) or None
+
+
+def _quote(stderr: str) -> str:
+    lines = [line.rstrip() for line in stderr.splitlines() if line.strip(" \t-=|")]
+    return "".join(f"\n  | {line[:200]}" for line in lines[-STDERR_LINES:])
+
+
+def _hint(stderr: str) -> str | None:
+    for sign, hint in _HINTS.items():
+        if sign in stderr:
+            return hint
+    return "raw/*.err beside the samples holds all that the launcher said"
+
+
+_HINTS = {
+    "unable to find network interfaces": (
+        "Open MPI's launcher needs a network interface that is up, if only lo; "
+        "the embedded MPICH (no --mpi) does without"
+    ),
+    "not enough slots": "fewer ranks a node, or --hosts with more nodes",
+    "Host key verification failed": "ssh to every host must work without a question",
+    "Permission denied (publickey": "ssh to every host must work without a question",
+    "Could not resolve hostname": "check the names given to --hosts",
+    "error while loading shared libraries": "the MPI's libraries must be found on every node",
+}
+
+
+def _by_rank(groups: dict[str, str | None], ranks: Sequence[Rank]) -> Blame:  # noqa: ARG001
+    how = None
+    if groups.get("signal"):
+        how = signal_text(int(groups["signal"] or 0))
+    elif groups.get("code"):
+        how = exit_text(int(groups["code"] or 0))
+    return Blame(int(groups["rank"] or 0), groups.get("host"), how)
+
+
+def _by_pid(groups: dict[str, str | None], ranks: Sequence[Rank]) -> Blame:
+    """Hydra names process and host; a small number is a signal, as in a wait status."""
+    pid, code = int(groups["pid"] or 0), int(groups["code"] or 0)
+    rank = next((r.rank for r in ranks if r.pid == pid), None)
+    return Blame(rank, groups["host"], wait_status_text(code))
+
+
+def _by_order(groups: dict[str, str | None], ranks: Sequence[Rank]) -> Blame:  # noqa: ARG001
+    """Hydra's wait statuses, '[host] 0,1792 [host] 0,0', in the order of ranks."""
+    rank = 0
+    for host, listed in re.findall(r"\[(\S+)\] ([\d,]+)", groups["statuses"] or ""):
+        for status in (int(word) for word in listed.split(",") if word):
+            if status != 0:
+                return Blame(rank, host, wait_status_text(status))
+            rank += 1
+    return Blame()
+
+
+def wait_status_text(status: int) -> str:
+    """What a status of wait(2) says: the low bits are a signal, the next byte an exit code."""
+    return signal_text(status & 0x7F) if status & 0x7F else exit_text(status >> 8)
+
+
+_BLAMES = (
+    (
+        re.compile(
+            r"noticed that process rank (?P<rank>\d+) with PID \d+ on node (?P<host>\S+) "
+            r"exited on signal (?P<signal>\d+)"
+        ),
+        _by_rank,
+    ),
+    (
+        re.compile(r"Process name: \[\[\d+,\d+\],(?P<rank>\d+)\]\s+Exit code:\s+(?P<code>\d+)"),
+        _by_rank,
+    ),
+    (
+        re.compile(r"PID (?P<pid>\d+) RUNNING AT (?P<host>\S+)\s+=\s+EXIT CODE: (?P<code>\d+)"),
+        _by_pid,
+    ),
+    (re.compile(r"\] Exit codes: (?P<statuses>.*)"), _by_order),
+    (
+        re.compile(
+            r"srun: error: (?P<host>[\w.-]+): task (?P<rank>\d+): "
+            r"(?:Exited with exit code (?P<code>\d+))?"
+        ),
+        _by_rank,
+    ),
+)

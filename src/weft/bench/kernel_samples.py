@@ -1,0 +1,127 @@
+"""From the kernel's rows to samples: metrics by weft.bench.metrics, flags, evidence."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from weft.bench.kernel_records import KernelOutput, PairRow, Row
+from weft.bench.metrics import (
+    Metrics,
+    bandwidth_metrics,
+    collective_metrics,
+    latency_metrics,
+    message_rate_metrics,
+    pair_bandwidth_metrics,
+    pair_latency_metrics,
+)
+from weft.bench.model import Launch, Pair, Sample, State
+
+SKEW_DOMINATES_FROM = 0.5
+"""Start skew over this share of a collective's median: what was timed is the barrier's exit."""
+
+MPI_DEFAULT_WINDOW = 64  # SOURCE: OSU Micro-Benchmarks 7.4, osu_bw's default window
+
+
+def to_samples(
+    output: KernelOutput, launch: Launch, state: State, evidence: Mapping[str, Any]
+) -> Iterator[Sample]:
+    """One sample a row, and one a (pair, size) for `pairs`, in the order they were measured."""
+    common: dict[str, Any] = {
+        "trial": launch.trial.id,
+        "repeat": launch.repeat,
+        "started_unix_s": output.header.started_unix_ns / 1e9 if output.header else 0.0,
+        "state": state,
+        "evidence": evidence,
+    }
+    flags = ("oversubscribed",) if any(r.oversubscribed for r in output.ranks) else ()
+    for row in output.rows:
+        yield Sample(
+            benchmark=row.benchmark,
+            size_bytes=row.size_bytes,
+            metrics=row_metrics(row, len(output.ranks)),
+            iterations=len(row.times_ns),
+            times_ns=row.times_ns,
+            flags=flags + _row_flags(row),
+            **common,
+        )
+    names = endpoint_names(output)
+    for rows in _by_pair_and_size(output.pair_rows):
+        yield Sample(
+            benchmark="pairs",
+            size_bytes=rows[0].size_bytes,
+            metrics=pair_metrics(rows),
+            iterations=min(len(row.times_ns) for row in rows),
+            flags=flags + (("invalid_data",) if any(row.n_errors for row in rows) else ()),
+            pair=Pair(
+                names[rows[0].rank_a], names[rows[0].rank_b], rows[0].round, rows[0].n_concurrent
+            ),
+            **common,
+        )
+
+
+def row_metrics(row: Row, n_ranks: int) -> Metrics:
+    """The metrics of a row, by its benchmark. Raises ValueError on an unknown benchmark."""
+    window = row.window or MPI_DEFAULT_WINDOW
+    match row.benchmark:
+        case "latency":
+            return latency_metrics(row.times_ns)
+        case "bandwidth":
+            return bandwidth_metrics(row.times_ns, row.size_bytes, window)
+        case "bidirectional":
+            return bandwidth_metrics(row.times_ns, row.size_bytes, window, directions=2)
+        case "message_rate":
+            return message_rate_metrics(row.times_ns, row.size_bytes, window, row.n_pairs or 1)
+        case "barrier" | "allreduce" | "alltoall":
+            return collective_metrics(
+                row.times_ns,
+                row.size_bytes,
+                n_ranks,
+                row.benchmark,
+                ranks_mean_ns=[times.mean for times in row.ranks_ns],
+                skew_p50_ns=row.skew_ns.p50 if row.skew_ns else None,
+            )
+        case other:
+            raise ValueError(f"no metrics for the kernel's benchmark '{other}'")
+
+
+def pair_metrics(rows: list[PairRow]) -> Metrics:
+    """The metrics of all rows of one (round, pair, size): latency, or bandwidth each way."""
+    by_kind = {row.kind: row for row in rows}
+    if "latency" in by_kind:
+        return pair_latency_metrics(by_kind["latency"].times_ns)
+    missing = {"bandwidth_ab", "bandwidth_ba"} - set(by_kind)
+    if missing:
+        raise ValueError(f"a pair without its '{sorted(missing)[0]}' row")
+    there, back = by_kind["bandwidth_ab"], by_kind["bandwidth_ba"]
+    window = there.window or MPI_DEFAULT_WINDOW
+    return pair_bandwidth_metrics(there.times_ns, back.times_ns, there.size_bytes, window)
+
+
+def endpoint_names(output: KernelOutput) -> dict[int, str]:
+    """Rank -> host, or host:rank where a host holds several ranks."""
+    hosts = [rank.host for rank in output.ranks]
+    return {
+        rank.rank: f"{rank.host}:{rank.rank}" if hosts.count(rank.host) > 1 else rank.host
+        for rank in output.ranks
+    }
+
+
+def _by_pair_and_size(rows: list[PairRow]) -> Iterator[list[PairRow]]:
+    groups: dict[tuple[int, int, int, int, bool], list[PairRow]] = {}
+    for row in rows:
+        is_latency = row.kind == "latency"
+        key = (row.round, row.rank_a, row.rank_b, row.size_bytes, is_latency)
+        groups.setdefault(key, []).append(row)
+    yield from groups.values()
+
+
+def _row_flags(row: Row) -> tuple[str, ...]:
+    flags = []
+    if row.skew_ns is not None:
+        times = sorted(row.times_ns)
+        median = times[len(times) // 2]
+        if row.skew_ns.p50 > SKEW_DOMINATES_FROM * max(median, math.ulp(0)):
+            flags.append("skew_dominates")
+    if row.n_errors:
+        flags.append("invalid_data")
+    return tuple(flags)

@@ -1,0 +1,189 @@
+"""The live backend: a launch becomes MPI processes on real hosts, and their records samples."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from weft.bench.evidence import evidence_of, not_on_fabric_note, state_of
+from weft.bench.failure import failure_of
+from weft.bench.kernel_argv import kernel_argv, rounds_text
+from weft.bench.kernel_records import KernelOutput, read_kernel_output
+from weft.bench.kernel_samples import to_samples
+from weft.bench.model import Launch, Sample, State, Trial
+from weft.bench.process import Child, Limits, run_child
+from weft.core.errors import BenchmarkError, InputError
+from weft.launch.host import Host, this_host
+from weft.launch.kernel import build_kernel
+from weft.launch.mpi import Mpi
+from weft.launch.recipe import Recipe, make_recipe
+from weft.launch.spec import LaunchSpec
+
+KERNEL_PLACEHOLDER = Path("weft-kernel")
+
+
+class LiveBackend:
+    """Runs trials over MPI on `nodes`.
+
+    `rails` are network devices by local rank ('mlx5_0:1'). Before `prepare`, `recipe` names the
+    kernel and the run directory by their plain names.
+    """
+
+    name = "live"
+
+    def __init__(
+        self,
+        mpi: Mpi,
+        nodes: Sequence[str],
+        rails: Sequence[str] = (),
+        *,
+        kernel: Path | None = None,
+    ) -> None:
+        self.mpi = mpi
+        self.nodes = tuple(nodes)
+        self.rails = tuple(rails)
+        self._kernel = kernel
+        self._host = this_host()
+        self._run_dir = Path()
+
+    def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
+        """Check every trial and compile the kernel; only then make `raw/` and `recipes/`.
+
+        Raises InputError on a trial that cannot run here, MissingError without a kernel.
+        """
+        for trial in trials:
+            self._check(trial)
+        self._kernel = self._kernel or build_kernel(self.mpi)
+        self._run_dir = run_dir.absolute()
+        for folder in ("raw", "recipes"):
+            (self._run_dir / folder).mkdir(parents=True, exist_ok=True)
+
+    def measure(self, launch: Launch) -> Iterator[Sample]:
+        """The samples of one launch, after it has ended well.
+
+        Raises BenchmarkError (HangError for a hang) naming host and rank where they are known, and
+        MissingError when the launcher does not start. Nothing the launch started is left running.
+        """
+        recipe = self._recipe(launch)
+        self._write_recipe(launch, recipe)
+        out, err = (self._run_dir / "raw" / f"{launch.name}.{end}" for end in ("out", "err"))
+        child = Child(recipe.argv, dict(os.environ) | dict(recipe.env), recipe.cwd, out, err)
+        ended = run_child(child, Limits(launch.trial.timeout_s))
+        output = read_kernel_output(out)
+        failure = failure_of(launch, ended, output, out, err)
+        if failure is not None:
+            raise failure
+        yield from _samples(output, launch)
+
+    def recipe(self, launch: Launch) -> str:
+        """The command line of a launch, as shell lines; nothing runs."""
+        return self._recipe(launch).text
+
+    def facts(self) -> Mapping[str, Any]:
+        """The MPI, the nodes and rails, and the host this runs on."""
+        return {
+            "kind": "live",
+            "mpi": self.mpi.implementation,
+            "mpi_version": self.mpi.version,
+            "mpicc": str(self.mpi.mpicc),
+            "launcher": str(self.mpi.launcher),
+            "nodes": list(self.nodes),
+            "rails": list(self.rails),
+            "host": self._host.to_record(),
+        }
+
+    def close(self) -> None:
+        """Nothing is held between launches."""
+
+    def _check(self, trial: Trial) -> None:
+        if not trial.nodes or trial.tasks_per_node < 1:
+            raise InputError("a trial without ranks", where=f"trial {trial.id}")
+        strangers = [node for node in trial.nodes if node not in self.nodes]
+        if strangers:
+            raise InputError(
+                f"node '{strangers[0]}' is not one of this backend's",
+                where=f"trial {trial.id}",
+                expected=", ".join(self.nodes[:8]),
+            )
+        if trial.n_ranks < 2:
+            raise InputError(
+                f"{trial.benchmark} with one rank measures no network",
+                where=f"trial {trial.id}",
+                expected="at least two ranks: more nodes, or more tasks per node",
+            )
+        kernel_argv(trial, self.rails, None)
+        rounds_text(trial)
+
+    def _recipe(self, launch: Launch) -> Recipe:
+        trial = launch.trial
+        rounds = rounds_text(trial)
+        rounds_file = self._run_dir / "recipes" / f"{launch.name}.rounds"
+        arguments = kernel_argv(trial, self.rails, None if rounds is None else str(rounds_file))
+        spec = launch_spec(
+            self.mpi,
+            trial,
+            self._host,
+            program=(str(self._kernel or KERNEL_PLACEHOLDER), *arguments),
+            hostfile=self._run_dir / "recipes" / f"{launch.name}.hosts",
+            placed_by_rail=bool(self.rails),
+        )
+        files = {} if rounds is None else {rounds_file: rounds}
+        return make_recipe(self.mpi, spec, self._run_dir, files)
+
+    def _write_recipe(self, launch: Launch, recipe: Recipe) -> None:
+        for path, content in recipe.files.items():
+            path.write_text(content)
+        (self._run_dir / "recipes" / f"{launch.name}.txt").write_text(recipe.text)
+
+
+def launch_spec(
+    mpi: Mpi,
+    trial: Trial,
+    host: Host,
+    *,
+    program: tuple[str, ...],
+    hostfile: Path,
+    placed_by_rail: bool = False,
+) -> LaunchSpec:
+    """What to start for a trial. `host` stands for all hosts: it tells how many cores they have.
+
+    One core a rank where every rank can have one; else nothing is bound, because a launcher that
+    sees only a part of what shares the machine binds ranks of several hosts, or of several jobs,
+    to the same core. With rails the kernel binds itself, near its device.
+    """
+    here = all(is_this_machine(node, host.name) for node in trial.nodes)
+    n_here = trial.n_ranks if here else trial.tasks_per_node
+    return LaunchSpec(
+        launcher=mpi.launcher,
+        program=program,
+        hosts=trial.nodes,
+        tasks_per_node=trial.tasks_per_node,
+        hostfile=hostfile,
+        env=trial.env,
+        bound=n_here <= host.n_cores and host.all_cpus_allowed and not placed_by_rail,
+        oversubscribed=n_here > len(host.cpus),
+        on_this_machine=here,
+        as_root=os.geteuid() == 0,
+    )
+
+
+def is_this_machine(node: str, hostname: str) -> bool:
+    """Whether a node's name means the host this runs on, by name alone: nothing is looked up."""
+    short = hostname.partition(".")[0]
+    return node in ("localhost", "127.0.0.1", "::1", hostname) or node.partition(".")[0] == short
+
+
+def _samples(output: KernelOutput, launch: Launch) -> Iterator[Sample]:
+    state = state_of(output)
+    evidence = evidence_of(output)
+    note = not_on_fabric_note(output) if state is State.NOT_ON_FABRIC else None
+    try:
+        for sample in to_samples(output, launch, state, evidence):
+            yield sample if note is None else replace(sample, note=note)
+    except ValueError as error:
+        raise BenchmarkError(
+            f"{launch.trial.benchmark} ({launch.name}): {error}",
+            where=f"rank 0 on {output.host_of(0) or launch.trial.nodes[0]}",
+            expected="series of positive times",
+        ) from error
