@@ -1,6 +1,6 @@
 """From a series of iteration times to metrics: one definition for every backend.
 
-Times are integer nanoseconds, one a timed iteration, as docs/reference/kernel_output.md defines
+Times are nanoseconds, one a timed iteration, as docs/reference/kernel_output.md defines
 them. GB = 1e9 bytes, MB = 1e6 bytes. Every function raises ValueError on an empty series or on a
 time that is not positive: a backend must not turn a failed iteration into a number.
 """
@@ -22,13 +22,13 @@ BUS_FACTORS: dict[str, Callable[[int], float]] = {
 """busbw / algbw for n ranks. SOURCE: NVIDIA nccl-tests, doc/PERFORMANCE.md."""
 
 
-def latency_metrics(times_ns: Sequence[int]) -> Metrics:
+def latency_metrics(times_ns: Sequence[float]) -> Metrics:
     """One-way latency of round trips: `latency_us` is total time / (2 x iterations), as OSU's."""
     return _spread(_series(times_ns) / 2)
 
 
 def bandwidth_metrics(
-    times_ns: Sequence[int], size: int, window: int, directions: int = 1
+    times_ns: Sequence[float], size: int, window: int, directions: int = 1
 ) -> Metrics:
     """Bandwidth of windows of `window` messages of `size` bytes; both directions are counted."""
     times = _series(times_ns)
@@ -40,7 +40,7 @@ def bandwidth_metrics(
 
 
 def message_rate_metrics(
-    times_ns: Sequence[int], size: int, window: int, n_pairs: int = 1
+    times_ns: Sequence[float], size: int, window: int, n_pairs: int = 1
 ) -> Metrics:
     """Rate over all pairs: `msg_rate_mps` in millions of messages a second."""
     times = _series(times_ns)
@@ -53,7 +53,7 @@ def message_rate_metrics(
 
 
 def collective_metrics(
-    times_ns: Sequence[int],
+    times_ns: Sequence[float],
     size: int,
     n_ranks: int,
     benchmark: str,
@@ -81,13 +81,13 @@ def collective_metrics(
     return metrics
 
 
-def pair_latency_metrics(times_ns: Sequence[int]) -> Metrics:
+def pair_latency_metrics(times_ns: Sequence[float]) -> Metrics:
     """Metrics of a pair's small size: `latency_us`, half the median round trip."""
     return {"latency_us": float(np.median(_series(times_ns))) / 2e3}
 
 
 def pair_bandwidth_metrics(
-    times_ab_ns: Sequence[int], times_ba_ns: Sequence[int], size: int, window: int
+    times_ab_ns: Sequence[float], times_ba_ns: Sequence[float], size: int, window: int
 ) -> Metrics:
     """Metrics of a pair's large size, each way; `bandwidth_mb_s` is the smaller of the two."""
     a_to_b = bandwidth_metrics(times_ab_ns, size, window)["bandwidth_mb_s"]
@@ -99,7 +99,7 @@ def pair_bandwidth_metrics(
     }
 
 
-def _series(times_ns: Sequence[int]) -> NDArray[np.float64]:
+def _series(times_ns: Sequence[float]) -> NDArray[np.float64]:
     times = np.asarray(times_ns, dtype=np.float64)
     if times.ndim != 1 or times.size == 0:
         raise ValueError("an empty series of iteration times")

@@ -95,6 +95,15 @@ class HostRegime(Document):
     conditions: str = ""
 
 
+HOST_COSTS = {
+    "send_overhead_ns": "ns",
+    "recv_overhead_ns": "ns",
+    "send_ns_per_byte": "ns/B",
+    "recv_ns_per_byte": "ns/B",
+}
+"""The costs of a `HostRegime` and their units."""
+
+
 class IntraNode(Document):
     """The channel between two ranks of one node."""
 

@@ -1,0 +1,203 @@
+"""From a platform and a trial to a scenario document (docs/reference/scenario.md)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from weft.bench.fault import Fault
+from weft.bench.model import Trial
+from weft.catalog.benchmark import Benchmark
+from weft.catalog.platform import Cable, FatTree, Host, HostRegime, Links, Platform
+from weft.core.errors import InputError
+
+SCENARIO_SCHEMA = "weft.scenario/1"
+PAIR_BANDWIDTH_KINDS = ("bandwidth_ab", "bandwidth_ba")
+
+Document = dict[str, Any]
+Rounds = Sequence[Sequence[tuple[int, int]]]
+
+
+def fabric_spec(platform: Platform, n_nodes: int) -> Document:
+    """The generator's document for a fabric of `n_nodes`. Raises InputError."""
+    if n_nodes < 1:
+        raise InputError(f"{n_nodes} nodes", expected="at least one node")
+    tree, links, host = _twin_parts(platform)
+    spec = {
+        "schema": "weft.fabric/1",
+        "generate": "fat_tree",
+        "name": f"{platform.name}-{n_nodes}",
+        "nodes": n_nodes,
+        "hcas_per_node": platform.hcas_per_node,
+        **_rate_and_delay("host", links.host, host.adapter_latency.value),
+        **_rate_and_delay("switch", links.switch, 0.0),
+    }
+    if n_nodes > tree.two_level_nodes.whole:
+        if tree.shape == "fixed":
+            raise InputError(
+                f"platform '{platform.name}' has {tree.two_level_nodes.whole} nodes, not {n_nodes}",
+                expected=f"up to {tree.two_level_nodes.whole} nodes",
+            )
+        return {**spec, "levels": 3, "radix": _usable_radix(tree, platform.hcas_per_node)}
+    return {**spec, "levels": 2, **_two_levels(tree, n_nodes, platform.hcas_per_node)}
+
+
+def scenario(
+    platform: Platform, fabric: Document, faults: Sequence[Fault], trial: Trial, seed: int
+) -> Document:
+    """What the engine runs without its `work`: fabric, hosts, placement, faults."""
+    tree, _, host = _twin_parts(platform)
+    if platform.packets is None or platform.switch is None:
+        raise _no_twin(platform)
+    switch = platform.switch
+    return {
+        "schema": SCENARIO_SCHEMA,
+        "seed": seed,
+        "fidelity": "packet",
+        "fabric": fabric,
+        "routing": {"engine": tree.routing},
+        "packets": {"mtu_bytes": platform.packets.mtu.whole, "headers": platform.packets.headers},
+        "switch": {
+            "model": switch.model,
+            "forwarding": switch.forwarding,
+            "delay_ps": _ps(switch.delay.value),
+            "buffer_bytes": switch.buffer.whole,
+        },
+        "host": _host(host),
+        "placement": {"nodes": list(trial.nodes), "tasks_per_node": trial.tasks_per_node},
+        "work": [],
+        "faults": [fault.to_document() for fault in faults],
+    }
+
+
+def work(platform: Platform, benchmark: Benchmark, trial: Trial) -> list[Document]:
+    """The steps of a trial, one a size; of `pairs`, three: latency, and bandwidth each way."""
+    options = {**benchmark.options, **trial.options}
+    counts = _counts(benchmark, options)
+    if benchmark.kind == "pairs":
+        return _pair_steps(trial, options, counts)
+    steps = []
+    for size in trial.sizes_bytes:
+        step: Document = {"benchmark": benchmark.name, "size_bytes": size, **counts}
+        if benchmark.kind == "collective":
+            algorithm = platform.algorithm(benchmark.name, size)
+            if algorithm is not None:
+                step["algorithm"] = algorithm
+        elif "window" in options:
+            step["window"] = int(options["window"])
+        steps.append(step)
+    return steps
+
+
+def rounds_of(trial: Trial) -> list[list[tuple[int, int]]]:
+    """The trial's `rounds` option, or all pairs: round r pairs rank i with r - i modulo n."""
+    given = trial.options.get("rounds")
+    if given is not None:
+        return [[(int(a), int(b)) for a, b in pairs] for pairs in given]
+    n_ranks = trial.n_ranks
+    rounds = [
+        [(a, (r - a) % n_ranks) for a in range(n_ranks) if a < (r - a) % n_ranks]
+        for r in range(n_ranks)
+    ]
+    return [pairs for pairs in rounds if pairs]
+
+
+def window_of(benchmark: Benchmark, trial: Trial) -> int:
+    """Messages of one window; one where the benchmark has none."""
+    return int({**benchmark.options, **trial.options}.get("window", 1))
+
+
+def _counts(benchmark: Benchmark, options: Mapping[str, Any]) -> Document:
+    """Iterations on a twin: few, because each gives the same time but for jitter and noise."""
+    counts = {}
+    for key in ("iterations", "warmup"):
+        capped = benchmark.twin.get(key, 1)
+        counts[key] = min(int(options.get(key, capped)), capped)
+    return counts
+
+
+def _pair_steps(trial: Trial, options: Mapping[str, Any], counts: Document) -> list[Document]:
+    rounds = [[list(pair) for pair in pairs] for pairs in rounds_of(trial)]
+    small, large = min(trial.sizes_bytes), max(trial.sizes_bytes)
+    common = {"benchmark": "pairs", "rounds": rounds, **counts}
+    steps = [{**common, "kind": "latency", "size_bytes": small}]
+    for kind in PAIR_BANDWIDTH_KINDS:
+        window = int(options.get("window", 64))
+        steps.append({**common, "kind": kind, "size_bytes": large, "window": window})
+    return steps
+
+
+def _two_levels(tree: FatTree, n_nodes: int, hcas_per_node: int) -> Document:
+    if tree.nodes_per_leaf is not None and tree.spines is not None:
+        cables = tree.cables_per_spine.whole if tree.cables_per_spine is not None else 1
+        return {
+            "nodes_per_leaf": tree.nodes_per_leaf.whole,
+            "spines": tree.spines.whole,
+            "cables_per_spine": cables,
+        }
+    most = _usable_radix(tree, hcas_per_node) // 2 // hcas_per_node
+    per_leaf = max(1, min(math.ceil(math.sqrt(n_nodes)), most))
+    return {
+        "nodes_per_leaf": per_leaf,
+        "spines": per_leaf * hcas_per_node,
+        "cables_per_spine": 1,
+    }
+
+
+def _usable_radix(tree: FatTree, hcas_per_node: int) -> int:
+    """Ports of a switch, as far as whole nodes fill the lower half of a leaf."""
+    half = tree.radix.whole // 2 // hcas_per_node * hcas_per_node
+    return 2 * max(half, hcas_per_node)
+
+
+def _rate_and_delay(end: str, cable: Cable, adapter_ns: float) -> Document:
+    return {
+        f"{end}_bits_per_s": round(cable.rate.value * 1e9),
+        f"{end}_delay_ps": _ps(cable.delay.value + adapter_ns),
+    }
+
+
+def _host(host: Host) -> Document:
+    document: Document = {
+        "regimes": [_regime(regime) for regime in host.regimes],
+        "message_gap_ns": host.message_gap.value,
+        "intra_node": {
+            "latency_ns": host.intra_node.latency.value,
+            "bits_per_s": round(host.intra_node.rate.value * 1e9),
+        },
+    }
+    if host.start_jitter is not None:
+        document["start_jitter_ns"] = host.start_jitter.value
+    if host.noise is not None:
+        noise = host.noise
+        document["noise"] = {"probability": noise.probability.value, "mean_ns": noise.mean.value}
+    return document
+
+
+def _regime(regime: HostRegime) -> Document:
+    document: Document = {} if regime.max_bytes is None else {"max_bytes": regime.max_bytes}
+    return {
+        **document,
+        "protocol": regime.protocol,
+        "send_overhead_ns": regime.send_overhead_ns,
+        "recv_overhead_ns": regime.recv_overhead_ns,
+        "send_ns_per_byte": regime.send_ns_per_byte,
+        "recv_ns_per_byte": regime.recv_ns_per_byte,
+    }
+
+
+def _twin_parts(platform: Platform) -> tuple[FatTree, Links, Host]:
+    if platform.fabric is None or platform.links is None or platform.host is None:
+        raise _no_twin(platform)
+    return platform.fabric, platform.links, platform.host
+
+
+def _no_twin(platform: Platform) -> InputError:
+    return InputError(
+        f"platform '{platform.name}' has no fabric to simulate",
+        expected="a platform with a fabric, such as fat-tree",
+        hint="'weft platform list' says which have a twin",
+    )
+
+
+def _ps(nanoseconds: float) -> int:
+    return round(nanoseconds * 1000)

@@ -1,0 +1,259 @@
+"""The twin backend: a simulated fabric in place of a real one, behind the same protocol."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft import __version__
+from weft.bench import metrics
+from weft.bench.fault import Fault, check_fault
+from weft.bench.model import Launch, Pair, Sample, Trial
+from weft.bench.scenario import (
+    PAIR_BANDWIDTH_KINDS,
+    Document,
+    fabric_spec,
+    rounds_of,
+    scenario,
+    window_of,
+    work,
+)
+from weft.catalog.benchmark import Benchmark
+from weft.catalog.load import benchmark
+from weft.catalog.platform import Platform
+from weft.core.errors import BenchmarkError, InputError, MissingError
+
+
+class TwinBackend:
+    """Measures on a simulated fabric of `n_nodes` nodes of a platform.
+
+    Same seed, same samples: each launch derives its own seed from (seed, trial, repeat). Raises
+    InputError where the platform has no fabric or a fault is nowhere in it, MissingError where the
+    engine is not built.
+    """
+
+    name = "twin"
+
+    def __init__(
+        self, platform: Platform, n_nodes: int, faults: Sequence[Fault] = (), seed: int = 1
+    ) -> None:
+        self.platform = platform
+        self.faults = tuple(faults)
+        self.seed = seed
+        self.fabric_document: Document = build_fabric(fabric_spec(platform, n_nodes))
+        self.nodes: tuple[str, ...] = tuple(node["name"] for node in self.fabric_document["nodes"])
+        for fault in self.faults:
+            check_fault(fault, self.fabric_document)
+
+    def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:  # noqa: ARG002
+        """Nothing is written; refuses trials this twin cannot run. Raises InputError."""
+        for trial in trials:
+            self._check(trial)
+
+    def measure(self, launch: Launch) -> Iterator[Sample]:
+        """The samples of one launch. Raises InputError, or BenchmarkError on a deadlock."""
+        rows = _rows_of(_complete(launch, simulate(self.scenario(launch))))
+        measured = benchmark(launch.trial.benchmark)
+        if measured.kind == "pairs":
+            yield from _pair_samples(launch, measured, rows)
+        else:
+            yield from _samples(launch, measured, rows)
+
+    def recipe(self, launch: Launch) -> str:
+        """The scenario of a launch, as JSON."""
+        return json.dumps(self.scenario(launch), indent=1)
+
+    def scenario(self, launch: Launch) -> Document:
+        """The scenario of a launch. Raises InputError."""
+        trial = launch.trial
+        self._check(trial)
+        seed = launch_seed(self.seed, launch)
+        document = scenario(self.platform, self.fabric_document, self.faults, trial, seed)
+        document["work"] = work(self.platform, benchmark(trial.benchmark), trial)
+        return document
+
+    def facts(self) -> Mapping[str, Any]:
+        """The platform and its digest, the size of the fabric, what is planted, the seed."""
+        return {
+            "kind": "twin",
+            "engine_version": __version__,
+            "platform": self.platform.name,
+            "platform_digest": _digest(self.platform.model_dump_json(by_alias=True)),
+            "fidelity": "packet",
+            "n_nodes": len(self.nodes),
+            "n_switches": len(self.fabric_document["switches"]),
+            "faults": [fault.describe() for fault in self.faults],
+            "seed": self.seed,
+        }
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _check(self, trial: Trial) -> None:
+        measured = benchmark(trial.benchmark)
+        known = set(self.nodes)
+        unknown = [node for node in trial.nodes if node not in known]
+        if unknown:
+            raise InputError(
+                f"no node '{unknown[0]}' in this twin",
+                where=trial.id,
+                expected=f"nodes {self.nodes[0]} to {self.nodes[-1]}",
+            )
+        if trial.n_ranks < 2:
+            raise InputError(
+                f"{measured.name} needs at least two ranks, not {trial.n_ranks}",
+                where=trial.id,
+                expected="two nodes, or two tasks a node",
+            )
+        if not trial.sizes_bytes or min(trial.sizes_bytes) < 0:
+            raise InputError("no message size", where=trial.id, expected="sizes of 0 B or more")
+
+
+def launch_seed(seed: int, launch: Launch) -> int:
+    """A seed of 32 bits that only this launch has, from the run's seed, the trial and repeat."""
+    name = f"{seed}/{launch.trial.id}/{launch.repeat}"
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=4).digest())
+
+
+def build_fabric(spec: Document) -> Document:
+    """The whole fabric document of a generator's document. Raises InputError."""
+    engine = _engine()
+    try:
+        document: Document = json.loads(engine.build_fabric(json.dumps(spec)))
+    except ValueError as error:
+        raise InputError(str(error), where=f"fabric {spec.get('name', '')}") from error
+    return document
+
+
+def simulate(document: Document) -> Mapping[str, Any]:
+    """The outcome of a scenario: status, message and columns. Raises InputError."""
+    engine = _engine()
+    try:
+        outcome: Mapping[str, Any] = engine.simulate(json.dumps(document))
+    except ValueError as error:
+        raise InputError(str(error), where="scenario") from error
+    return outcome
+
+
+def _engine() -> Any:
+    try:
+        from weft import _engine
+    except ImportError as error:
+        raise MissingError(
+            "the simulation engine is not built",
+            expected="weft._engine beside the package",
+            hint="'make setup' builds it",
+        ) from error
+    return _engine
+
+
+def _complete(launch: Launch, outcome: Mapping[str, Any]) -> Mapping[str, Any]:
+    if outcome["status"] != "complete":
+        raise BenchmarkError(
+            f"the simulation ended in '{outcome['status']}': {outcome['message']}",
+            where=launch.name,
+            expected="every message delivered",
+        )
+    return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    step: NDArray[np.uint32]
+    round: NDArray[np.uint32]
+    pair: NDArray[np.uint32]
+    duration_ns: NDArray[np.float64]
+
+    def times_ns(self, step: int, round_: int = 0, pair: int = 0) -> list[float]:
+        """The series of one step (and round and pair), in the order of iterations."""
+        chosen = (self.step == step) & (self.round == round_) & (self.pair == pair)
+        return [float(time) for time in self.duration_ns[chosen]]
+
+
+def _rows_of(outcome: Mapping[str, Any]) -> _Rows:
+    return _Rows(
+        outcome["step"],
+        outcome["round"],
+        outcome["pair"],
+        np.asarray(outcome["duration_ps"], dtype=np.float64) / 1e3,
+    )
+
+
+def _samples(launch: Launch, measured: Benchmark, rows: _Rows) -> Iterator[Sample]:
+    trial = launch.trial
+    for step, size in enumerate(trial.sizes_bytes):
+        times_ns = rows.times_ns(step)
+        values = _metrics(measured, trial, size, times_ns)
+        yield _sample(launch, size, values, len(times_ns), times_ns=times_ns)
+
+
+def _metrics(
+    measured: Benchmark, trial: Trial, size: int, times_ns: Sequence[float]
+) -> metrics.Metrics:
+    window = window_of(measured, trial)
+    match measured.name:
+        case "latency":
+            return metrics.latency_metrics(times_ns)
+        case "bandwidth":
+            return metrics.bandwidth_metrics(times_ns, size, window)
+        case "bidirectional":
+            return metrics.bandwidth_metrics(times_ns, size, window, directions=2)
+        case "message_rate":
+            return metrics.message_rate_metrics(times_ns, size, window, trial.n_ranks // 2)
+        case name:
+            # Every iteration starts after an ideal barrier: there is no skew.
+            return metrics.collective_metrics(times_ns, size, trial.n_ranks, name, skew_p50_ns=0.0)
+
+
+def _pair_samples(launch: Launch, measured: Benchmark, rows: _Rows) -> Iterator[Sample]:
+    trial = launch.trial
+    small, large = min(trial.sizes_bytes), max(trial.sizes_bytes)
+    window = window_of(measured, trial)
+    for number, pairs in enumerate(rounds_of(trial)):
+        for i, (rank_a, rank_b) in enumerate(pairs):
+            pair = Pair(_endpoint(trial, rank_a), _endpoint(trial, rank_b), number, len(pairs))
+            latency_ns, *both_ns = (
+                rows.times_ns(step, number, i) for step in range(1 + len(PAIR_BANDWIDTH_KINDS))
+            )
+            values = metrics.pair_latency_metrics(latency_ns)
+            yield _sample(launch, small, values, len(latency_ns), pair=pair)
+            values = metrics.pair_bandwidth_metrics(both_ns[0], both_ns[1], large, window)
+            yield _sample(launch, large, values, len(both_ns[0]), pair=pair)
+
+
+def _endpoint(trial: Trial, rank: int) -> str:
+    node = trial.nodes[rank // trial.tasks_per_node]
+    return node if trial.tasks_per_node == 1 else f"{node}:{rank}"
+
+
+def _sample(
+    launch: Launch,
+    size: int,
+    values: metrics.Metrics,
+    iterations: int,
+    *,
+    times_ns: Sequence[float] | None = None,
+    pair: Pair | None = None,
+) -> Sample:
+    """A sample dated by its place in the run: a twin has no clock, and reruns are equal."""
+    return Sample(
+        trial=launch.trial.id,
+        repeat=launch.repeat,
+        benchmark=launch.trial.benchmark,
+        size_bytes=size,
+        metrics=values,
+        iterations=iterations,
+        started_unix_s=float(launch.order),
+        pair=pair,
+        times_ns=None if times_ns is None else tuple(max(1, round(time)) for time in times_ns),
+        evidence={"transport": "simulated"},
+    )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
