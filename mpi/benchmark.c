@@ -1,0 +1,27 @@
+/* benchmark.c -- the table of benchmarks, and how often each repeats by default. */
+#include "weft.h"
+
+#include <string.h>
+
+static const struct benchmark *const table[] = {
+    &latency, &bandwidth, &bidirectional, &message_rate, &barrier, &allreduce, &alltoall, &pairs,
+};
+
+/* The benchmark of that name, or NULL. */
+const struct benchmark *find_benchmark(const char *name) {
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(table[i]->name, name) == 0) return table[i];
+    return NULL;
+}
+
+/* All names, for an error text. */
+const char *benchmark_names(void) {
+    return "latency, bandwidth, bidirectional, message_rate, barrier, allreduce, alltoall, pairs";
+}
+
+/* Iterations and warm-up where the command line names none.
+ * SOURCE: OSU Micro-Benchmarks 7.4, options of osu_latency, osu_bw, osu_mbw_mr, collectives; the
+ * larger counts hold up to 8192 bytes. */
+struct counts default_counts(const struct benchmark *benchmark, size_t bytes) {
+    return bytes <= SMALL_MESSAGE ? benchmark->small : benchmark->large;
+}

@@ -1,0 +1,195 @@
+/* device.c -- byte and error counters of every network device, before and after.
+ *
+ * Local rank 0 of each host reads them, so that "which device carried the bytes" has an answer
+ * that does not depend on what the MPI library says of itself. Values are written as the kernel
+ * gives them: InfiniBand counts port_xmit_data in units of four bytes. */
+#include "weft.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAG_COUNTERS = 31, MAX_PATH = 1024 };
+
+/* SOURCE: the Linux kernel's Documentation/ABI/stable/sysfs-class-infiniband. */
+static const char *const infiniband_names[] = {
+    "counters/port_xmit_data",     "counters/port_rcv_data",
+    "counters/port_xmit_packets",  "counters/port_rcv_packets",
+    "counters/port_xmit_wait",     "counters/port_xmit_discards",
+    "counters/port_rcv_errors",    "counters/symbol_error",
+    "counters/link_downed",        "hw_counters/out_of_sequence",
+    "hw_counters/packet_seq_err",  "hw_counters/local_ack_timeout_err",
+    "hw_counters/np_cnp_sent",     "hw_counters/rp_cnp_handled",
+    NULL};
+static const char *const interface_names[] = {"statistics/tx_bytes", "statistics/rx_bytes", NULL};
+
+/* A counter file's value; false where it cannot be read. */
+static bool read_count(const char *path, uint64_t *out) {
+    char text[MAX_NAME], *end;
+    if (!read_text(path, text, sizeof text)) return false;
+    *out = strtoull(text, &end, 10);
+    return end != text;
+}
+
+static void copy_name(char *to, const char *from) { snprintf(to, MAX_NAME, "%.63s", from); }
+
+/* Read one counter: a new entry before, the matching entry after. */
+static void note(struct counters *out, bool before, const struct counter *like, const char *name,
+                 const char *path) {
+    uint64_t value;
+    const char *last = strrchr(name, '/');
+    const char *bare = last == NULL ? name : last + 1;
+    if (!read_count(path, &value)) return;
+    for (int i = 0; !before && i < out->n; i++) {
+        struct counter *known = &out->of[i];
+        if (strcmp(known->device, like->device) == 0 && known->port == like->port &&
+            strcmp(known->name, bare) == 0)
+            known->after = value;
+    }
+    if (!before || out->n == MAX_COUNTERS) return;
+    struct counter *new = &out->of[out->n++];
+    *new = *like;
+    copy_name(new->name, bare);
+    new->before = new->after = value;
+}
+
+/* All counters of `names` below `folder`. */
+static void note_all(struct counters *out, bool before, const struct counter *like,
+                     const char *folder, const char *const *names) {
+    for (; *names != NULL; names++) {
+        char path[MAX_PATH];
+        snprintf(path, sizeof path, "%.800s/%s", folder, *names);
+        note(out, before, like, *names, path);
+    }
+}
+
+static int by_name(const struct dirent **left, const struct dirent **right) {
+    return strcmp((*left)->d_name, (*right)->d_name);
+}
+
+static int not_hidden(const struct dirent *entry) { return entry->d_name[0] != '.'; }
+
+/* Call `visit` with every entry of a folder, in the order of names; nothing where it is absent. */
+static void each_entry(const char *folder,
+                       void (*visit)(struct counters *, bool, const char *, const char *),
+                       struct counters *out, bool before, const char *device) {
+    struct dirent **entries;
+    int n = scandir(folder, &entries, not_hidden, by_name);
+    for (int i = 0; i < n; i++) {
+        char path[MAX_PATH];
+        snprintf(path, sizeof path, "%.700s/%.255s", folder, entries[i]->d_name);
+        visit(out, before, device == NULL ? entries[i]->d_name : device, path);
+        free(entries[i]);
+    }
+    if (n >= 0) free(entries);
+}
+
+/* .../infiniband/mlx5_0/ports/1 */
+static void visit_port(struct counters *out, bool before, const char *device, const char *path) {
+    struct counter like = {.port = atoi(strrchr(path, '/') + 1)};
+    char file[MAX_PATH + 16];
+    copy_name(like.device, device);
+    snprintf(file, sizeof file, "%s/link_layer", path);
+    read_text(file, like.link_layer, sizeof like.link_layer);
+    note_all(out, before, &like, path, infiniband_names);
+}
+
+static void visit_hca(struct counters *out, bool before, const char *device, const char *path) {
+    char ports[MAX_PATH + 16];
+    snprintf(ports, sizeof ports, "%s/ports", path);
+    each_entry(ports, visit_port, out, before, device);
+}
+
+/* .../net/eth0. A virtual interface (lo, a bridge, a container's) has no device behind it. */
+static void visit_interface(struct counters *out, bool before, const char *device,
+                            const char *path) {
+    struct counter like = {.port = UNSET};
+    char file[MAX_PATH + 16], type[MAX_NAME];
+    copy_name(like.device, device);
+    snprintf(file, sizeof file, "%s/device", path);
+    DIR *behind = opendir(file);
+    like.is_virtual = behind == NULL;
+    if (behind != NULL) closedir(behind);
+    snprintf(file, sizeof file, "%s/type", path);
+    read_text(file, type, sizeof type); /* SOURCE: linux/if_arp.h: 772 loopback, 32 InfiniBand */
+    bool loopback = strcmp(type, "772") == 0, infiniband = strcmp(type, "32") == 0;
+    copy_name(like.link_layer, loopback ? "Loopback" : infiniband ? "InfiniBand" : "Ethernet");
+    note_all(out, before, &like, path, interface_names);
+}
+
+/* .../cxi/cxi0/device/telemetry/<name>: Slingshot's counters, of which there are hundreds; those
+ * that count bytes or pauses are kept. A file reads `value@time`. */
+static void visit_telemetry(struct counters *out, bool before, const char *device,
+                            const char *path) {
+    struct counter like = {.port = UNSET, .link_layer = "Slingshot"};
+    const char *name = strrchr(path, '/') + 1;
+    if (strstr(name, "octets") == NULL && strstr(name, "pause") == NULL) return;
+    copy_name(like.device, device);
+    note(out, before, &like, name, path);
+}
+
+static void visit_cxi(struct counters *out, bool before, const char *device, const char *path) {
+    char telemetry[MAX_PATH + 32];
+    snprintf(telemetry, sizeof telemetry, "%s/device/telemetry", path);
+    each_entry(telemetry, visit_telemetry, out, before, device);
+}
+
+/* Local rank 0 reads the counters of its host; the others leave `out` empty. */
+void read_counters(const struct world *world, struct counters *out, bool before) {
+    static const struct {
+        const char *class;
+        void (*visit)(struct counters *, bool, const char *, const char *);
+    } classes[] = {{"infiniband", visit_hca}, {"cxi", visit_cxi}, {"net", visit_interface}};
+    if (world->local_rank != 0) return;
+    if (before) *out = (struct counters){.of = claim(MAX_COUNTERS, sizeof *out->of)};
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        char folder[MAX_PATH / 2];
+        snprintf(folder, sizeof folder, "%.400s/class/%s", sysfs_root(), classes[i].class);
+        each_entry(folder, classes[i].visit, out, before, NULL);
+    }
+}
+
+static void write_host(const char *host, const struct counters *counters) {
+    for (const struct counter *c = counters->of; c < counters->of + counters->n; c++) {
+        json_open("device");
+        json_text("host", host);
+        json_text("device", c->device);
+        if (c->port == UNSET)
+            json_null("port");
+        else
+            json_int("port", c->port);
+        json_text("link_layer", c->link_layer);
+        json_bool("virtual", c->is_virtual);
+        json_text("counter", c->name);
+        json_int("before", (int64_t)c->before);
+        json_int("after", (int64_t)c->after);
+        json_close();
+    }
+}
+
+/* Collective. The records of every host, written by rank 0 in the order of its leaders' ranks. */
+void write_counters(const struct world *world, const struct counters *counters) {
+    int n_leaders, *leaders = host_leaders(world, &n_leaders);
+    char host[MAX_NAME];
+    if (world->rank != 0 && world->local_rank == 0) {
+        int bytes = counters->n * (int)sizeof *counters->of;
+        CHECK(MPI_Send(world->host, MAX_NAME, MPI_CHAR, 0, TAG_COUNTERS, MPI_COMM_WORLD));
+        CHECK(MPI_Send(&counters->n, 1, MPI_INT, 0, TAG_COUNTERS, MPI_COMM_WORLD));
+        CHECK(MPI_Send(counters->of, bytes, MPI_BYTE, 0, TAG_COUNTERS, MPI_COMM_WORLD));
+    }
+    if (world->rank == 0) write_host(world->host, counters);
+    for (int i = 1; i < n_leaders; i++) {
+        struct counters theirs = {.of = claim(MAX_COUNTERS, sizeof *theirs.of)};
+        int bytes = MAX_COUNTERS * (int)sizeof *theirs.of;
+        CHECK(MPI_Recv(host, MAX_NAME, MPI_CHAR, leaders[i], TAG_COUNTERS, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE));
+        CHECK(MPI_Recv(&theirs.n, 1, MPI_INT, leaders[i], TAG_COUNTERS, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE));
+        CHECK(MPI_Recv(theirs.of, bytes, MPI_BYTE, leaders[i], TAG_COUNTERS, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE));
+        write_host(host, &theirs);
+        free(theirs.of);
+    }
+    free(leaders);
+}

@@ -1,0 +1,127 @@
+/* fail.c -- every way this program ends early.
+ *
+ * Two kinds. What the person who launched us must put right (a wrong argument, no GPU runtime) is
+ * found by a rank on its own, agreed on by all, told once, and every rank leaves through
+ * MPI_Finalize: nobody hangs and the exit code is ours. What breaks in the middle (an MPI call
+ * fails, memory runs out) is told by the rank that met it, and MPI_Abort takes the others along. */
+#include "weft.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int my_rank = UNSET;
+static char my_host[MAX_NAME] = "?";
+
+/* Remember who we are, so that an error names rank and host. Call once the world is known. */
+void name_rank_in_errors(int rank, const char *host) {
+    my_rank = rank;
+    snprintf(my_host, sizeof my_host, "%s", host);
+}
+
+/* Write `text` to descriptor `fd` as far as it will go; there is nobody left to tell. */
+static void write_fully(int fd, const char *text) {
+    size_t left = strlen(text);
+    while (left > 0) {
+        ssize_t n = write(fd, text, left);
+        if (n <= 0) return;
+        text += n;
+        left -= (size_t)n;
+    }
+}
+
+/* Copy `from` with what JSON strings may not hold blanked out: an error text is for reading. */
+static void plain(const char *from, char *to, size_t capacity) {
+    size_t i = 0;
+    for (; from[i] != '\0' && i + 1 < capacity; i++) {
+        unsigned char c = (unsigned char)from[i];
+        to[i] = (c < 0x20 || c > 0x7e) ? ' ' : c == '"' ? '\'' : c == '\\' ? '/' : (char)c;
+    }
+    to[i] = '\0';
+}
+
+/* One `error` record on stdout and one line on stderr. It starts on a fresh line, because rank 0
+ * may be in the middle of one; a single write() keeps it whole. */
+static void tell(int rank, const char *host, const char *where, const char *message) {
+    char text[MPI_MAX_ERROR_STRING + MAX_LIST], place[MAX_LIST];
+    char line[sizeof text + sizeof place + 2 * MAX_LIST];
+    plain(message, text, sizeof text);
+    plain(where, place, sizeof place);
+    snprintf(line, sizeof line,
+             "\n{\"record\":\"error\",\"rank\":%d,\"host\":\"%.64s\",\"where\":\"%s\","
+             "\"message\":\"%s\"}\n",
+             rank, host, place, text);
+    fflush(stdout);
+    write_fully(STDOUT_FILENO, line);
+    snprintf(line, sizeof line, "weft-kernel: rank %d on %.64s: %s: %s\n", rank, host, place,
+             text);
+    write_fully(STDERR_FILENO, line);
+}
+
+/* End the whole launch from this rank alone. MPI_Abort must not hang us: an alarm ends the rank
+ * if the library does not come back. */
+static _Noreturn void abort_launch(const char *where, const char *message) {
+    tell(my_rank, my_host, where, message);
+    alarm(10);
+    MPI_Abort(MPI_COMM_WORLD, EXIT_BENCHMARK);
+    _exit(EXIT_BENCHMARK);
+}
+
+/* Stop the launch because of `where`; the message is printf-like. */
+void fail(const char *where, const char *format, ...) {
+    char message[MPI_MAX_ERROR_STRING];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    abort_launch(where, message);
+}
+
+/* Behind CHECK. `call` is the source text of the call; its name ends at the parenthesis. */
+void check_mpi(int code, const char *call) {
+    if (code == MPI_SUCCESS) return;
+    char message[MPI_MAX_ERROR_STRING] = "", name[MAX_NAME];
+    int length = 0;
+    MPI_Error_string(code, message, &length);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(call, "("), call);
+    abort_launch(name, message);
+}
+
+/* Fill in a problem; where and message are cut to fit. */
+void set_problem(struct problem *problem, int exit_code, const char *where, const char *format,
+                 ...) {
+    va_list arguments;
+    problem->exit_code = exit_code;
+    snprintf(problem->where, sizeof problem->where, "%s", where);
+    va_start(arguments, format);
+    vsnprintf(problem->message, sizeof problem->message, format, arguments);
+    va_end(arguments);
+}
+
+/* Collective. The exit code all ranks leave with: 0 where no rank has a problem, else that of the
+ * lowest rank which has one. Rank 0 has then told it. */
+int agree(const struct problem *mine) {
+    struct {
+        struct problem problem;
+        char host[MAX_NAME];
+    } told;
+    int n_ranks, first, candidate = mine->exit_code == 0 ? INT32_MAX : my_rank;
+    CHECK(MPI_Comm_size(MPI_COMM_WORLD, &n_ranks));
+    CHECK(MPI_Allreduce(&candidate, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    if (first >= n_ranks) return 0;
+    memset(&told, 0, sizeof told);
+    told.problem = *mine;
+    memcpy(told.host, my_host, sizeof told.host);
+    CHECK(MPI_Bcast(&told, sizeof told, MPI_BYTE, first, MPI_COMM_WORLD));
+    if (my_rank == 0) tell(first, told.host, told.problem.where, told.problem.message);
+    return told.problem.exit_code;
+}
+
+/* calloc that ends the launch when memory is out. n == 0 gives a block that may be freed. */
+void *claim(size_t n, size_t bytes_each) {
+    void *block = calloc(n == 0 ? 1 : n, bytes_each);
+    if (block == NULL) fail("memory", "no room for %zu x %zu bytes", n, bytes_each);
+    return block;
+}

@@ -1,0 +1,95 @@
+/* latency.c -- round trips between two ranks, and the calls all point-to-point benchmarks share.
+ *
+ * SOURCE: OSU Micro-Benchmarks 7.4, osu_latency: blocking send and receive, rank 0 times. One
+ * iteration is the round trip; half of it is the latency. */
+#include "weft.h"
+
+#include <sched.h>
+
+/* gcc takes MPICH's MPI_STATUSES_IGNORE, a constant address, for an array without room. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
+#endif
+
+enum { TAG_LATENCY = 1 };
+
+/* Wait for n requests. With more ranks than CPUs the CPU is given away between looks: the partner
+ * may need it. */
+void wait_all(const struct job *job, int n, MPI_Request *requests) {
+    int done = 0;
+    if (!job->yields) {
+        CHECK(MPI_Waitall(n, requests, MPI_STATUSES_IGNORE));
+        return;
+    }
+    while (!done) {
+        CHECK(MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE));
+        if (!done) sched_yield();
+    }
+}
+
+/* Send the first `bytes` of the send buffer to my peer; back when the buffer may be reused. */
+void send_bytes(const struct job *job, size_t bytes, int tag) {
+    if (!job->yields) {
+        CHECK(MPI_Send(job->send.at, (int)bytes, MPI_CHAR, job->peer, tag, job->comm));
+        return;
+    }
+    MPI_Request request;
+    CHECK(MPI_Isend(job->send.at, (int)bytes, MPI_CHAR, job->peer, tag, job->comm, &request));
+    wait_all(job, 1, &request);
+}
+
+/* Receive `bytes` from my peer. */
+void receive_bytes(const struct job *job, size_t bytes, int tag) {
+    if (!job->yields) {
+        CHECK(MPI_Recv(job->receive.at, (int)bytes, MPI_CHAR, job->peer, tag, job->comm,
+                       MPI_STATUS_IGNORE));
+        return;
+    }
+    MPI_Request request;
+    CHECK(MPI_Irecv(job->receive.at, (int)bytes, MPI_CHAR, job->peer, tag, job->comm, &request));
+    wait_all(job, 1, &request);
+}
+
+/* The leader sends and waits for the answer; its partner answers. */
+void latency_once(const struct job *job) {
+    if (job->leads) {
+        send_bytes(job, job->bytes, TAG_LATENCY);
+        receive_bytes(job, job->bytes, TAG_LATENCY);
+    } else {
+        receive_bytes(job, job->bytes, TAG_LATENCY);
+        send_bytes(job, job->bytes, TAG_LATENCY);
+    }
+}
+
+/* Both sides prepare the message they send; the receive buffer is spoilt first, so that a message
+ * that never came is not taken for the last one. */
+void message_fill(const struct job *job, int iteration) {
+    fill_pattern(job->send.host, job->bytes, job->rank, iteration);
+    publish_buffer(&job->send, job->bytes);
+    fill_pattern(job->receive.host, job->bytes, job->peer, iteration + 128);
+    publish_buffer(&job->receive, job->bytes);
+}
+
+/* Wrong bytes in what my peer sent. */
+long message_n_wrong(const struct job *job, int iteration) {
+    fetch_buffer(&job->receive, job->bytes);
+    return wrong_bytes(job->receive.host, job->bytes, job->peer, iteration);
+}
+
+static size_t one_message(size_t bytes, int n_ranks) {
+    (void)n_ranks;
+    return bytes;
+}
+
+const struct benchmark latency = {
+    .name = "latency",
+    .loop = BACK_TO_BACK,
+    .has_sizes = true,
+    .element_bytes = 1,
+    .small = {10000, 100},
+    .large = {1000, 10},
+    .buffer_bytes = one_message,
+    .once = latency_once,
+    .fill = message_fill,
+    .n_wrong = message_n_wrong,
+};

@@ -1,0 +1,216 @@
+/* measure.c -- one group: for every size warm up, time, validate, and hand the series to row.c.
+ *
+ * Ranks that take part work on a communicator of their own; the others wait quietly. */
+#include "weft.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* This process's rank in MPI_COMM_WORLD, whatever communicator it works on. */
+int rank_in_world(void) {
+    int rank;
+    CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    return rank;
+}
+
+/* Point to point: ranks 0 and n/2, so that with several ranks a node in blocks the two sit on
+ * different nodes. Message rate: all but the last of an odd number. Collectives: everyone. */
+bool takes_part(const struct benchmark *benchmark, const struct world *world) {
+    if (benchmark->loop == BACK_TO_BACK)
+        return world->rank == 0 || world->rank == world->n_ranks / 2;
+    if (benchmark->has_window) return world->rank < world->n_ranks / 2 * 2;
+    return true;
+}
+
+/* What this rank is in the group: its communicator, partner and buffers. Collective over the
+ * world; returns false on a rank that does not take part. */
+static bool open_job(const struct world *world, const struct group *group, enum memory memory,
+                     struct job *job) {
+    const struct benchmark *benchmark = group->benchmark;
+    bool active = takes_part(benchmark, world);
+    size_t bytes = 0;
+    *job = (struct job){.yields = world->oversubscribed};
+    CHECK(MPI_Comm_split(MPI_COMM_WORLD, active ? 0 : MPI_UNDEFINED, world->rank, &job->comm));
+    if (!active) return false;
+    CHECK(MPI_Comm_rank(job->comm, &job->rank));
+    CHECK(MPI_Comm_size(job->comm, &job->n_ranks));
+    int half = job->n_ranks / 2;
+    job->leads = job->rank < half;
+    job->peer = job->leads ? job->rank + half : job->rank - half;
+    job->window = group->window == UNSET ? benchmark->default_window : group->window;
+    for (int i = 0; i < group->n_sizes; i++) {
+        size_t needed = benchmark->buffer_bytes((size_t)group->sizes[i], job->n_ranks);
+        if (needed > bytes) bytes = needed;
+    }
+    job->send = open_buffer(memory, bytes);
+    job->receive = open_buffer(memory, bytes);
+    job->requests = claim(2 * (size_t)job->window, sizeof *job->requests);
+    return true;
+}
+
+static void close_job(struct job *job) {
+    free(job->requests);
+    close_buffer(&job->send);
+    close_buffer(&job->receive);
+    CHECK(MPI_Comm_free(&job->comm));
+}
+
+/* Where a test wants this rank to die or to stop. */
+void test_hook(void) {
+    int rank = rank_in_world();
+    const char *crash = environment("WEFT_TEST_CRASH_RANK");
+    const char *hang = environment("WEFT_TEST_HANG_RANK");
+    if (crash[0] != '\0' && atoi(crash) == rank) {
+        signal(SIGSEGV, SIG_DFL);
+        raise(SIGSEGV);
+    }
+    while (hang[0] != '\0' && atoi(hang) == rank) pause();
+}
+
+/* Iterations and warm-up of one size: as asked for, else the benchmark's own; fewer where they
+ * would exceed the time limit, but at least five. Collective over the job: the slowest rank's
+ * second and third iteration decide (the first pays for first contact). */
+struct counts choose_counts(const struct job *job, const struct benchmark *benchmark,
+                            const struct group *group, size_t bytes) {
+    struct counts counts = default_counts(benchmark, bytes);
+    if (group->iterations != UNSET) counts.iterations = group->iterations;
+    if (group->warmup != UNSET) counts.warmup = group->warmup;
+    if (group->max_seconds <= 0) return counts;
+    int64_t times_ns[3], mine_ns, slowest_ns;
+    time_back_to_back(job, benchmark->once, 3, times_ns);
+    mine_ns = 1 + (times_ns[1] < times_ns[2] ? times_ns[1] : times_ns[2]);
+    CHECK(MPI_Allreduce(&mine_ns, &slowest_ns, 1, MPI_INT64_T, MPI_MAX, job->comm));
+    double affordable = group->max_seconds * 1e9 / (double)slowest_ns;
+    if (affordable < 5) affordable = 5;
+    if (affordable < counts.iterations) counts.iterations = (int)affordable;
+    if (affordable / 10 < counts.warmup) counts.warmup = (int)(affordable / 10);
+    return counts;
+}
+
+/* n iterations, one after the other. One clock reading an iteration: the end of one is the start
+ * of the next, so the times add up to the whole. */
+void time_back_to_back(const struct job *job, void (*once)(const struct job *), int n,
+                       int64_t *times_ns) {
+    int64_t before = now_ns();
+    for (int i = 0; i < n; i++) {
+        once(job);
+        int64_t after = now_ns();
+        times_ns[i] = after - before;
+        before = after;
+    }
+}
+
+/* n iterations, each from a barrier that is not timed. */
+static void time_from_barrier(const struct job *job, void (*once)(const struct job *),
+                              const struct series *series) {
+    for (int i = 0; i < series->counts.iterations; i++) {
+        CHECK(MPI_Barrier(job->comm));
+        series->starts_ns[i] = now_ns();
+        once(job);
+        series->times_ns[i] = now_ns() - series->starts_ns[i];
+    }
+}
+
+/* Collective. When the first iteration starts, on rank 0's clock, and how far apart iterations
+ * are: twice the slowest of `n` trial iterations and 20 us, so that few ranks come late. */
+static void agree_on_window(const struct job *job, void (*once)(const struct job *), int n,
+                            int64_t *first_ns, int64_t *step_ns) {
+    int64_t plan[2] = {0, 0}, slowest_ns = 0;
+    int64_t *trial_ns = claim((size_t)n, sizeof *trial_ns);
+    time_back_to_back(job, once, n, trial_ns);
+    qsort(trial_ns, (size_t)n, sizeof *trial_ns, by_value);
+    CHECK(MPI_Allreduce(&trial_ns[n / 2], &slowest_ns, 1, MPI_INT64_T, MPI_MAX, job->comm));
+    free(trial_ns);
+    plan[1] = 2 * slowest_ns + 20000;
+    plan[0] = now_ns() + 1000000 + 50 * plan[1];
+    CHECK(MPI_Bcast(plan, 2, MPI_INT64_T, 0, job->comm));
+    *first_ns = plan[0];
+    *step_ns = plan[1];
+}
+
+/* n iterations at agreed times. A rank that reaches an iteration after its time starts at once
+ * and counts the iteration as late. */
+static void time_in_windows(const struct job *job, void (*once)(const struct job *),
+                            struct series *series) {
+    int64_t first_ns, step_ns;
+    agree_on_window(job, once, 11, &first_ns, &step_ns);
+    int64_t due_ns = from_root_clock(&series->clock, first_ns);
+    for (int i = 0; i < series->counts.iterations; i++, due_ns += step_ns) {
+        int64_t start_ns = now_ns();
+        series->n_late += start_ns > due_ns;
+        while (start_ns < due_ns) start_ns = now_ns();
+        series->starts_ns[i] = start_ns;
+        once(job);
+        series->times_ns[i] = now_ns() - start_ns;
+    }
+}
+
+/* An untimed pass that checks every received byte. Its own pass, because preparing and checking
+ * would warm caches and delay partners. Returns what this rank found wrong. */
+long validate(const struct job *job, const struct benchmark *benchmark, int n_iterations) {
+    bool corrupt = environment("WEFT_TEST_CORRUPT")[0] == '1' && job->rank == job->n_ranks - 1;
+    long n_wrong = 0;
+    for (int i = 0; i < n_iterations; i++) {
+        benchmark->fill(job, i);
+        benchmark->once(job);
+        if (corrupt && i == 0 && job->bytes > 0) {
+            fetch_buffer(&job->receive, 1);
+            job->receive.host[0] ^= 0x40;
+            publish_buffer(&job->receive, 1);
+        }
+        n_wrong += benchmark->n_wrong(job, i);
+    }
+    return n_wrong;
+}
+
+/* The timed loop of one size, with the clocks compared before and after where starts matter. */
+static void time_series(const struct world *world, const struct job *job,
+                        const struct group *group, struct series *series) {
+    void (*once)(const struct job *) = group->benchmark->once;
+    if (group->benchmark->loop == BACK_TO_BACK) {
+        time_back_to_back(job, once, series->counts.iterations, series->times_ns);
+        return;
+    }
+    sync_clock(job->comm, world->common_clock, &series->clock, 0);
+    if (group->sync == SYNC_WINDOW)
+        time_in_windows(job, once, series);
+    else
+        time_from_barrier(job, once, series);
+    sync_clock(job->comm, world->common_clock, &series->clock, 1);
+}
+
+/* One size: warm up, time, validate, write the row. Collective over the job. */
+static void measure_size(const struct world *world, struct job *job, const struct group *group,
+                         size_t bytes) {
+    const struct benchmark *benchmark = group->benchmark;
+    enum { MAX_VALIDATED = 100 };
+    job->bytes = bytes;
+    CHECK(MPI_Barrier(job->comm));
+    struct series series = {.counts = choose_counts(job, benchmark, group, bytes)};
+    size_t n = (size_t)series.counts.iterations;
+    series.times_ns = claim(n, sizeof *series.times_ns);
+    if (benchmark->loop == SYNCHRONISED) series.starts_ns = claim(n, sizeof *series.starts_ns);
+    for (int i = 0; i < series.counts.warmup; i++) benchmark->once(job);
+    test_hook();
+    CHECK(MPI_Barrier(job->comm));
+    time_series(world, job, group, &series);
+    if (group->validate) {
+        series.n_validated = n < MAX_VALIDATED ? (int)n : MAX_VALIDATED;
+        series.n_wrong = validate(job, benchmark, series.n_validated);
+    }
+    write_row(job, benchmark, group, &series);
+    free(series.times_ns);
+    free(series.starts_ns);
+}
+
+/* All sizes of one group, in the order given. Collective over the world. */
+void run_group(const struct world *world, const struct group *group, enum memory memory) {
+    struct job job;
+    if (open_job(world, group, memory, &job)) {
+        for (int i = 0; i < group->n_sizes; i++)
+            measure_size(world, &job, group, (size_t)group->sizes[i]);
+        close_job(&job);
+    }
+    wait_quietly(MPI_COMM_WORLD);
+}

@@ -1,0 +1,315 @@
+/* weft.h -- the one header of weft-kernel, the MPI program that runs on compute nodes.
+ *
+ * The program reads its command line, measures, and writes JSON Lines to standard output
+ * (docs/reference/kernel_output.md). Reading order of the sources:
+ *
+ *   main.c        the whole run on one screen
+ *   options.c     command line -> struct options
+ *   rail.c        before MPI_Init: choose a device, bind to its NUMA node
+ *   world.c       who am I, which ranks share my host, are there more ranks than CPUs
+ *   measure.c     warm up, time, validate: one (benchmark, size)
+ *   latency.c bandwidth.c barrier.c allreduce.c alltoall.c    what one iteration does
+ *   pairs.c       all pairs of ranks, round by round, inside one launch; rounds.c the schedule
+ *   header.c row.c  records of the launch, of a measurement; json.c how a record is written
+ *   clock.c       time, and clock offsets between hosts
+ *   memory.c      host or GPU buffers; pattern.c what they hold and whether it arrived
+ *   device.c      byte counters of network devices; transport.c what the MPI library chose
+ *   fail.c        every way this program ends early
+ *
+ * Test hooks, for the tests of whoever reads this program's output; only by environment:
+ *   WEFT_TEST_CRASH_RANK=r   rank r dies of SIGSEGV between warm-up and first timed iteration
+ *   WEFT_TEST_HANG_RANK=r    rank r stops there for ever
+ *   WEFT_TEST_GARBAGE=1      rank 0 writes lines that are not records between the records
+ *   WEFT_TEST_CORRUPT=1      one received byte is flipped in the first validated iteration
+ *   WEFT_SYSFS=DIR           read DIR instead of /sys
+ */
+#ifndef WEFT_H
+#define WEFT_H
+
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* INVARIANT: our short names never override a symbol of the same name in a loaded library. */
+#pragma GCC visibility push(hidden)
+
+#define KERNEL_SCHEMA "weft.kernel/1"
+#define KERNEL_VERSION "0.1.0"
+
+enum { EXIT_INPUT = 2, EXIT_MISSING = 3, EXIT_BENCHMARK = 4 };
+enum { MAX_GROUPS = 32, MAX_SIZES = 128, MAX_RAILS = 64, MAX_NAME = 64, MAX_LIST = 256 };
+
+/* ---- fail.c: every way this program ends early ------------------------------------------- */
+
+/* Something the person who launched us must put right. exit_code 0 means "nothing is wrong". */
+struct problem {
+    int exit_code;
+    char where[MAX_NAME];
+    char message[MAX_LIST];
+};
+
+/* Every MPI call goes through CHECK: a failure names function, rank and host, then aborts. */
+#define CHECK(call) check_mpi((call), #call)
+
+void check_mpi(int code, const char *call);
+void set_problem(struct problem *problem, int exit_code, const char *where, const char *format,
+                 ...) __attribute__((format(printf, 4, 5)));
+_Noreturn void fail(const char *where, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+int agree(const struct problem *mine);
+void name_rank_in_errors(int rank, const char *host);
+void *claim(size_t n, size_t bytes_each);
+
+/* ---- options.c: the command line --------------------------------------------------------- */
+
+enum sync { SYNC_BARRIER, SYNC_WINDOW };
+enum memory { MEMORY_HOST, MEMORY_CUDA, MEMORY_ROCM };
+
+/* One `--benchmark` and its options. Numbers are UNSET where the benchmark's own default holds. */
+enum { UNSET = -1 };
+struct group {
+    const struct benchmark *benchmark;
+    long sizes[MAX_SIZES];
+    int n_sizes;
+    long pair_sizes[2]; /* small (latency), large (bandwidth) */
+    int iterations, warmup, window;
+    double max_seconds; /* 0: no limit */
+    bool validate;
+    enum sync sync;
+    const char *rounds_file;
+};
+
+struct options {
+    struct group groups[MAX_GROUPS];
+    int n_groups;
+    char rails[MAX_RAILS][MAX_NAME];
+    int n_rails;
+    enum memory memory;
+    bool help;
+};
+
+struct problem parse_options(int argc, char **argv, struct options *out);
+const char *usage(void);
+
+/* ---- rail.c: before MPI_Init ------------------------------------------------------------- */
+
+struct rail {
+    int local_rank;        /* as the launcher says, UNSET where it says nothing */
+    char device[MAX_NAME]; /* "" where no rail was asked for */
+    int numa_node;         /* of the device, UNSET where unknown */
+};
+
+struct problem choose_rail(const struct options *options, struct rail *out);
+const char *sysfs_root(void);
+bool read_text(const char *path, char *out, size_t capacity);
+const char *environment(const char *name);
+
+/* ---- world.c: ranks and hosts ------------------------------------------------------------ */
+
+struct world {
+    int rank, n_ranks;
+    int local_rank, tasks_per_node;
+    char host[MAX_NAME];
+    MPI_Comm node; /* the ranks of this host */
+    bool oversubscribed;
+    bool common_clock; /* every rank reads the same clock (all on one running kernel) */
+};
+
+/* What the `rank` record says. */
+struct rank_facts {
+    int rank, local_rank, tasks_per_node, cpu;
+    long pid;
+    bool oversubscribed;
+    char host[MAX_NAME], rail[MAX_NAME];
+    char cpus[MAX_LIST], numa_nodes[MAX_LIST];
+};
+
+void open_world(struct world *world);
+void rank_facts(const struct world *world, const struct rail *rail, struct rank_facts *out);
+MPI_Comm ranks_like_me(uint64_t key);
+int *host_leaders(const struct world *world, int *n);
+void wait_quietly(MPI_Comm comm);
+
+/* ---- clock.c: time ----------------------------------------------------------------------- */
+
+/* Offset of the root's clock minus mine, in nanoseconds, measured at two local times. */
+struct clock_map {
+    int64_t at_ns[2], offset_ns[2];
+};
+
+int64_t now_ns(void);
+int64_t unix_ns(void);
+int64_t clock_resolution_ns(void);
+int64_t clock_cost_ns(void);
+bool same_clock_everywhere(MPI_Comm comm);
+void sync_clock(MPI_Comm comm, bool common_clock, struct clock_map *map, int which);
+int64_t to_root_clock(const struct clock_map *map, int64_t local_ns);
+int64_t from_root_clock(const struct clock_map *map, int64_t root_ns);
+
+/* ---- memory.c, pattern.c: buffers, what they hold ---------------------------------------- */
+
+/* Memory a message is sent from or received into. `host` is where this program may touch its
+ * contents: the same place for host memory, a staging copy for GPU memory. */
+struct buffer {
+    void *at;
+    unsigned char *host;
+    size_t bytes;
+    enum memory memory;
+};
+
+struct problem open_memory(enum memory memory, int local_rank);
+struct buffer open_buffer(enum memory memory, size_t bytes);
+void close_buffer(struct buffer *buffer);
+void publish_buffer(const struct buffer *buffer, size_t bytes);
+void fetch_buffer(const struct buffer *buffer, size_t bytes);
+
+void fill_pattern(unsigned char *at, size_t bytes, int source, int iteration);
+long wrong_bytes(const unsigned char *at, size_t bytes, int source, int iteration);
+
+/* ---- benchmarks -------------------------------------------------------------------------- */
+
+/* How the timed loop runs. BACK_TO_BACK: rank 0 of two times iteration after iteration, no
+ * barrier inside. SYNCHRONISED: every iteration starts from a barrier, which is not timed.
+ * PAIRS: rounds of pairs, see pairs.c. */
+enum loop { BACK_TO_BACK, SYNCHRONISED, PAIRS };
+
+/* One benchmark at one size, as one rank sees it. */
+struct job {
+    MPI_Comm comm; /* the ranks that take part; rank 0 of it is rank 0 of the world */
+    int rank, n_ranks;
+    int peer;    /* point to point: my partner in comm */
+    bool leads;  /* point to point: I send first, and my clock counts */
+    bool yields; /* more ranks than CPUs: give the CPU away while waiting */
+    size_t bytes;
+    int window;
+    struct buffer send, receive;
+    MPI_Request *requests; /* 2 x window */
+};
+
+struct counts {
+    int iterations, warmup;
+};
+
+/* A benchmark fills this struct and is listed in benchmark.c. `once` is what is timed. */
+struct benchmark {
+    const char *name;
+    enum loop loop;
+    bool has_sizes;
+    bool has_window;
+    size_t element_bytes; /* sizes are multiples of it */
+    struct counts small;  /* up to SMALL_MESSAGE bytes */
+    struct counts large;
+    int default_window;
+    size_t (*buffer_bytes)(size_t bytes, int n_ranks); /* of send and of receive */
+    void (*once)(const struct job *job);
+    void (*fill)(const struct job *job, int iteration);
+    long (*n_wrong)(const struct job *job, int iteration);
+};
+
+enum { SMALL_MESSAGE = 8192 };
+
+extern const struct benchmark latency, bandwidth, bidirectional, message_rate;
+extern const struct benchmark barrier, allreduce, alltoall, pairs;
+const struct benchmark *find_benchmark(const char *name);
+const char *benchmark_names(void);
+struct counts default_counts(const struct benchmark *benchmark, size_t bytes);
+
+/* latency.c, bandwidth.c: also used by pairs.c */
+void latency_once(const struct job *job);
+void bandwidth_once(const struct job *job);
+void message_fill(const struct job *job, int iteration);
+long message_n_wrong(const struct job *job, int iteration);
+void send_bytes(const struct job *job, size_t bytes, int tag);
+void receive_bytes(const struct job *job, size_t bytes, int tag);
+void wait_all(const struct job *job, int n, MPI_Request *requests);
+
+/* ---- rounds.c, pairs.c ------------------------------------------------------------------- */
+
+struct pair {
+    int a, b;
+};
+
+/* Rounds of disjoint pairs: the circle method over n_ranks, or as listed in a file. */
+struct schedule {
+    int n_ranks, n_rounds;
+    struct pair *listed; /* NULL: circle method */
+    int *first;          /* listed: first[r] .. first[r + 1] are the pairs of round r */
+};
+
+struct problem open_schedule(const char *path, const struct world *world, struct schedule *out);
+void close_schedule(struct schedule *schedule);
+int pairs_of_round(const struct schedule *schedule, int round, struct pair *out);
+struct problem read_rounds(const char *text, int n_ranks, struct schedule *out);
+void run_pairs(const struct world *world, const struct group *group, enum memory memory,
+               const struct schedule *schedule);
+
+/* ---- measure.c --------------------------------------------------------------------------- */
+
+/* The timed iterations of one rank. starts_ns is NULL where no start is common to the ranks. */
+struct series {
+    struct counts counts;
+    int64_t *times_ns, *starts_ns;
+    int n_late;        /* window sync: iterations this rank could not start in time */
+    int n_validated;   /* iterations of the validating pass */
+    long n_wrong;
+    struct clock_map clock;
+};
+
+int rank_in_world(void);
+bool takes_part(const struct benchmark *benchmark, const struct world *world);
+void run_group(const struct world *world, const struct group *group, enum memory memory);
+struct counts choose_counts(const struct job *job, const struct benchmark *benchmark,
+                            const struct group *group, size_t bytes);
+void time_back_to_back(const struct job *job, void (*once)(const struct job *), int n,
+                       int64_t *times_ns);
+long validate(const struct job *job, const struct benchmark *benchmark, int n_iterations);
+void test_hook(void);
+
+/* ---- row.c, json.c: records -------------------------------------------------------------- */
+
+void write_header(const struct world *world, const struct options *options, int argc, char **argv,
+                  int64_t started_unix_ns);
+void write_ranks(const struct world *world, const struct rank_facts *mine);
+void write_row(const struct job *job, const struct benchmark *benchmark, const struct group *group,
+               const struct series *series);
+void write_end(int64_t elapsed_ns);
+int64_t quantile(const int64_t *sorted, int n, double q);
+int by_value(const void *left, const void *right);
+
+void json_open(const char *record);
+void json_close(void);
+void json_key(const char *key);
+void json_int(const char *key, int64_t value);
+void json_decimal(const char *key, double value);
+void json_text(const char *key, const char *value); /* NULL is null */
+void json_bool(const char *key, bool value);
+void json_null(const char *key);
+void json_ints(const char *key, const int64_t *values, int n);
+void json_begin(const char *key, char bracket); /* '{' or '['; key NULL inside a list */
+void json_finish(char bracket);
+
+/* ---- device.c, transport.c: what carried the bytes --------------------------------------- */
+
+enum { MAX_COUNTERS = 1024 };
+
+struct counter {
+    char device[MAX_NAME], link_layer[MAX_NAME], name[MAX_NAME];
+    int port; /* UNSET for a network interface */
+    bool is_virtual;
+    uint64_t before, after;
+};
+
+/* The counters of one host, read by its local rank 0. */
+struct counters {
+    int n;
+    struct counter *of;
+};
+
+void read_counters(const struct world *world, struct counters *out, bool before);
+void write_counters(const struct world *world, const struct counters *counters);
+void write_transports(const struct world *world);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,116 @@
+/* world.c -- ranks and hosts: who am I, who shares my host, are there more ranks than CPUs. */
+#include "weft.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* 64-bit FNV-1a of a string: a key that ranks compare instead of sending the string around. */
+static uint64_t digest(const char *text) {
+    uint64_t hash = 14695981039346656037u;
+    for (; *text != '\0'; text++) hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+    return hash;
+}
+
+/* Collective. The ranks that gave the same key as I did, in world order. The lowest such rank is
+ * the colour, so that no two keys can fall together. */
+MPI_Comm ranks_like_me(uint64_t key) {
+    int rank, n_ranks, colour = 0;
+    MPI_Comm comm;
+    CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    CHECK(MPI_Comm_size(MPI_COMM_WORLD, &n_ranks));
+    uint64_t *keys = claim((size_t)n_ranks, sizeof *keys);
+    CHECK(MPI_Allgather(&key, 1, MPI_UINT64_T, keys, 1, MPI_UINT64_T, MPI_COMM_WORLD));
+    while (keys[colour] != key) colour++;
+    free(keys);
+    CHECK(MPI_Comm_split(MPI_COMM_WORLD, colour, rank, &comm));
+    return comm;
+}
+
+/* Collective over the ranks of one running kernel (containers included): do more ranks live on it
+ * than there are CPUs that any of them may use? */
+static bool more_ranks_than_cpus(const char *host) {
+    char boot_id[MAX_NAME];
+    cpu_set_t mine, any;
+    int n_ranks;
+    CPU_ZERO(&mine);
+    if (sched_getaffinity(0, sizeof mine, &mine) != 0) CPU_SET(0, &mine);
+    bool known = read_text("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id);
+    MPI_Comm machine = ranks_like_me(digest(known ? boot_id : host));
+    CHECK(MPI_Allreduce(&mine, &any, sizeof mine, MPI_BYTE, MPI_BOR, machine));
+    CHECK(MPI_Comm_size(machine, &n_ranks));
+    CHECK(MPI_Comm_free(&machine));
+    return n_ranks > CPU_COUNT(&any);
+}
+
+/* Collective, right after MPI_Init: from here on errors come back to us and name rank and host. */
+void open_world(struct world *world) {
+    CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &world->rank));
+    CHECK(MPI_Comm_size(MPI_COMM_WORLD, &world->n_ranks));
+    if (gethostname(world->host, sizeof world->host - 1) != 0) strcpy(world->host, "?");
+    name_rank_in_errors(world->rank, world->host);
+    world->node = ranks_like_me(digest(world->host));
+    CHECK(MPI_Comm_rank(world->node, &world->local_rank));
+    CHECK(MPI_Comm_size(world->node, &world->tasks_per_node));
+    world->oversubscribed = more_ranks_than_cpus(world->host);
+    world->common_clock = same_clock_everywhere(MPI_COMM_WORLD);
+}
+
+/* The value of `key` in /proc/self/status, such as "Cpus_allowed_list". */
+static void process_status(const char *key, char *out, size_t capacity) {
+    char line[4096];
+    size_t length = strlen(key);
+    FILE *file = fopen("/proc/self/status", "r");
+    out[0] = '\0';
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, key, length) != 0 || line[length] != ':') continue;
+        const char *value = line + length + 1;
+        value += strspn(value, " \t");
+        snprintf(out, capacity, "%.*s", (int)strcspn(value, "\n"), value);
+    }
+    if (file != NULL) fclose(file);
+}
+
+/* What this rank's record says; local. */
+void rank_facts(const struct world *world, const struct rail *rail, struct rank_facts *out) {
+    memset(out, 0, sizeof *out);
+    out->rank = world->rank;
+    out->local_rank = world->local_rank;
+    out->tasks_per_node = world->tasks_per_node;
+    out->oversubscribed = world->oversubscribed;
+    out->cpu = sched_getcpu();
+    out->pid = (long)getpid();
+    memcpy(out->host, world->host, sizeof out->host);
+    memcpy(out->rail, rail->device, sizeof out->rail);
+    process_status("Cpus_allowed_list", out->cpus, sizeof out->cpus);
+    process_status("Mems_allowed_list", out->numa_nodes, sizeof out->numa_nodes);
+}
+
+/* Collective. At rank 0 the world ranks of the hosts' local rank 0, ascending (its own first), to
+ * be freed; NULL and 0 elsewhere. */
+int *host_leaders(const struct world *world, int *n) {
+    bool root = world->rank == 0;
+    int *locals = root ? claim((size_t)world->n_ranks, sizeof *locals) : NULL;
+    CHECK(MPI_Gather(&world->local_rank, 1, MPI_INT, locals, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    *n = 0;
+    for (int rank = 0; root && rank < world->n_ranks; rank++)
+        if (locals[rank] == 0) locals[(*n)++] = rank;
+    return locals;
+}
+
+/* Collective. A barrier whose waiting ranks sleep: for ranks that have nothing to measure, so
+ * that they neither heat the CPU nor take it from those that have. */
+void wait_quietly(MPI_Comm comm) {
+    const struct timespec nap = {0, 50000};
+    MPI_Request request;
+    int done = 0;
+    CHECK(MPI_Ibarrier(comm, &request));
+    while (!done) {
+        CHECK(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+        if (!done) nanosleep(&nap, NULL);
+    }
+}
