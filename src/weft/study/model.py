@@ -2,17 +2,14 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, field_validator
+
+from weft.catalog.document import Document, Slug
 
 STUDY_SCHEMA = "weft.study/1"
-Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class BenchmarkUse(_Document):
+class BenchmarkUse(Document):
     """A benchmark of the catalogue, with the sizes and options this study wants.
 
     `sizes` is the grammar of `weft.core.units.parse_size_range` ('8', '1:4M'); empty for the
@@ -24,7 +21,7 @@ class BenchmarkUse(_Document):
     options: dict[str, Any] = Field(default_factory=dict)
 
 
-class Setting(_Document):
+class Setting(Document):
     """One value of a factor: what it means to a live launch (`env`) and to any backend
     (`options`), and the evidence that proves it was in force."""
 
@@ -34,7 +31,7 @@ class Setting(_Document):
     evidence: dict[str, Any] = Field(default_factory=dict)
 
 
-class Factor(_Document):
+class Factor(Document):
     """What a study varies. The first setting is the baseline. `manual` factors are switched by an
     administrator, so their arms cannot be interleaved."""
 
@@ -42,8 +39,14 @@ class Factor(_Document):
     settings: tuple[Setting, ...] = Field(min_length=2)
     manual: bool = False
 
+    @field_validator("settings")
+    @classmethod
+    def _settings_are_unique(cls, settings: tuple[Setting, ...]) -> tuple[Setting, ...]:
+        _refuse_twice("setting", [setting.name for setting in settings])
+        return settings
 
-class Study(_Document):
+
+class Study(Document):
     """The whole document. `nodes` lists node counts; `node_sets` how many sets of each count."""
 
     schema_: Literal["weft.study/1"] = Field(alias="schema")
@@ -60,16 +63,14 @@ class Study(_Document):
     timeout_s: float = Field(default=300.0, gt=0)
     source: str | None = None
 
-    @model_validator(mode="after")
-    def _names_are_unique(self) -> "Study":
-        for what, names in (
-            ("factor", [factor.name for factor in self.factors]),
-            *(
-                (f"setting of factor '{factor.name}'", [s.name for s in factor.settings])
-                for factor in self.factors
-            ),
-        ):
-            twice = {name for name in names if names.count(name) > 1}
-            if twice:
-                raise ValueError(f"{what} '{sorted(twice)[0]}' appears twice")
-        return self
+    @field_validator("factors")
+    @classmethod
+    def _factors_are_unique(cls, factors: tuple[Factor, ...]) -> tuple[Factor, ...]:
+        _refuse_twice("factor", [factor.name for factor in factors])
+        return factors
+
+
+def _refuse_twice(what: str, names: list[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"each {what} once: '{twice[0]}' appears twice")
