@@ -1,0 +1,139 @@
+"""One table: launcher and situation -> command line."""
+
+from pathlib import Path
+
+import pytest
+
+from weft.launch.launchers import LAUNCHERS
+from weft.launch.spec import LaunchSpec
+
+TWO_HOSTS = {"hosts": ("node1", "node2"), "tasks_per_node": 2}
+HERE = {"hosts": ("login",), "tasks_per_node": 4, "on_this_machine": True}
+
+
+def spec(**changes) -> LaunchSpec:
+    fields = {
+        "launcher": Path("/mpi/bin/run"),
+        "program": ("/k", "--benchmark", "latency"),
+        "hostfile": Path("/run/h"),
+        "bound": True,
+    }
+    return LaunchSpec(**(fields | changes))
+
+
+TABLE = [
+    (
+        "openmpi",
+        spec(**TWO_HOSTS, env={"UCX_TLS": "rc,self"}),
+        "/mpi/bin/run --hostfile /run/h -n 4 --map-by slot --bind-to core "
+        "-x UCX_TLS=rc,self /k --benchmark latency",
+    ),
+    (
+        "openmpi",
+        spec(**HERE, bound=False, oversubscribed=True, as_root=True),
+        "/mpi/bin/run --allow-run-as-root --host localhost:4 --mca plm isolated -n 4 "
+        "--map-by slot --bind-to none -x OMPI_MCA_mpi_yield_when_idle=1 /k --benchmark latency",
+    ),
+    (
+        "hydra",
+        spec(**TWO_HOSTS, env={"UCX_TLS": "rc,self"}),
+        "/mpi/bin/run -print-all-exitcodes -f /run/h -ppn 2 -n 4 -bind-to core "
+        "-genv UCX_TLS rc,self /k --benchmark latency",
+    ),
+    (
+        "hydra",
+        spec(**HERE, bound=False, oversubscribed=True),
+        "/mpi/bin/run -print-all-exitcodes -launcher fork -hosts login -ppn 4 -n 4 "
+        "-bind-to none -genv MPIR_CVAR_DEVICE_COLLECTIVES none /k --benchmark latency",
+    ),
+    (
+        "intel",
+        spec(**TWO_HOSTS),
+        "/mpi/bin/run -f /run/h -ppn 2 -n 4 -genv I_MPI_PIN 1 -genv I_MPI_PIN_DOMAIN core "
+        "/k --benchmark latency",
+    ),
+    (
+        "intel",
+        spec(**HERE, bound=False, oversubscribed=True),
+        "/mpi/bin/run -bootstrap fork -hosts login -ppn 4 -n 4 -genv I_MPI_PIN 0 "
+        "-genv I_MPI_WAIT_MODE 1 /k --benchmark latency",
+    ),
+    (
+        "mvapich",
+        spec(**TWO_HOSTS),
+        "/mpi/bin/run -f /run/h -ppn 2 -n 4 -genv MV2_ENABLE_AFFINITY 1 "
+        "-genv MV2_CPU_BINDING_POLICY bunch /k --benchmark latency",
+    ),
+    (
+        "mvapich",
+        spec(**HERE, bound=False, oversubscribed=True),
+        "/mpi/bin/run -launcher fork -hosts login -ppn 4 -n 4 -genv MV2_ENABLE_AFFINITY 0 "
+        "-genv MV2_USE_BLOCKING 1 /k --benchmark latency",
+    ),
+    (
+        "srun",
+        spec(**TWO_HOSTS),
+        "/mpi/bin/run --nodes=2 --ntasks=4 --ntasks-per-node=2 --nodelist=node1,node2 "
+        "--distribution=block --cpu-bind=cores --kill-on-bad-exit=1 --export=ALL "
+        "/k --benchmark latency",
+    ),
+    (
+        "srun",
+        spec(**TWO_HOSTS, bound=False, oversubscribed=True),
+        "/mpi/bin/run --nodes=2 --ntasks=4 --ntasks-per-node=2 --nodelist=node1,node2 "
+        "--distribution=block --cpu-bind=none --overcommit --kill-on-bad-exit=1 --export=ALL "
+        "/k --benchmark latency",
+    ),
+]
+
+
+@pytest.mark.parametrize(("launcher", "given", "expected"), TABLE)
+def test_command_line(launcher: str, given: LaunchSpec, expected: str):
+    assert " ".join(LAUNCHERS[launcher](given).argv) == expected
+
+
+def test_every_launcher_is_in_the_table():
+    assert {row[0] for row in TABLE} == set(LAUNCHERS)
+
+
+@pytest.mark.parametrize("launcher", [name for name in LAUNCHERS if name != "srun"])
+def test_several_hosts_are_written_to_a_file_and_one_machine_needs_none(launcher: str):
+    text = LAUNCHERS[launcher](spec(**TWO_HOSTS)).hostfile_text
+    assert text is not None
+    assert [line.split()[0] for line in text.splitlines()] == ["node1", "node2"]
+    assert LAUNCHERS[launcher](spec(**HERE)).hostfile_text is None
+
+
+def test_open_mpi_counts_slots_in_its_host_file():
+    text = LAUNCHERS["openmpi"](spec(**TWO_HOSTS)).hostfile_text
+    assert text == "node1 slots=2\nnode2 slots=2\n"
+
+
+@pytest.mark.parametrize("launcher", list(LAUNCHERS))
+def test_a_variable_reaches_the_ranks_whole(launcher: str):
+    command = LAUNCHERS[launcher](spec(**TWO_HOSTS, env={"UCX_NET_DEVICES": "a:1,b:1"}))
+    on_the_line = " ".join(command.argv).replace("=", " ")
+    assert "UCX_NET_DEVICES a:1,b:1" in on_the_line or command.env["UCX_NET_DEVICES"] == "a:1,b:1"
+
+
+@pytest.mark.parametrize("launcher", list(LAUNCHERS))
+def test_a_setting_of_the_user_wins_over_ours(launcher: str):
+    ours = {
+        "openmpi": "OMPI_MCA_mpi_yield_when_idle",
+        "hydra": "MPIR_CVAR_DEVICE_COLLECTIVES",
+        "srun": "MPIR_CVAR_DEVICE_COLLECTIVES",
+        "intel": "I_MPI_PIN",
+        "mvapich": "MV2_ENABLE_AFFINITY",
+    }[launcher]
+    given = spec(**TWO_HOSTS, bound=False, oversubscribed=True, env={ours: "mine"})
+    command = LAUNCHERS[launcher](given)
+    said = " ".join(command.argv).replace("=", " ") + f" {ours} {command.env.get(ours, '')}"
+    assert f"{ours} mine" in said
+    assert " ".join(command.argv).count(ours) <= 1
+
+
+@pytest.mark.parametrize("launcher", [name for name in LAUNCHERS if name != "srun"])
+def test_on_this_machine_nothing_reaches_for_a_remote_shell(launcher: str):
+    words = LAUNCHERS[launcher](spec(**HERE)).argv
+    assert "ssh" not in words
+    assert {"fork", "isolated"} & set(words)
