@@ -1,11 +1,15 @@
-"""From the samples of a run to cells: the values of one metric, one a launch."""
+"""What a run measured, by benchmark, series and size: the cells the figures are drawn from."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from weft.bench.model import Launch, Sample, State, Trial
-from weft.core.errors import InputError
+from weft.bench.model import Trial
+from weft.catalog.benchmark import Benchmark
+from weft.catalog.load import benchmark as benchmark_named
+from weft.study.cells import Cell as StudyCell
+from weft.study.cells import Value, cells_of
+from weft.study.store import Run
 
 _UNITS = (
     ("_us", "µs"),
@@ -13,14 +17,15 @@ _UNITS = (
     ("_mb_s", "MB/s"),
     ("_mps", "million messages/s"),
 )
-_NAMES = {
+_WORDS = {
     "latency": "latency",
     "bandwidth": "bandwidth",
     "msg": "message rate",
     "busbw": "bus bandwidth",
     "algbw": "algorithm bandwidth",
-    "skew": "start skew",
 }
+ONE_ARM = "only"
+"""What `weft.study.cells.arm_name` calls the arm of a study without factors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,24 +38,24 @@ class Metric:
     @property
     def unit(self) -> str:
         """'µs', 'MB/s', ...; empty for a metric without a known unit."""
-        stem = self.name.split("_us")[0] + "_us" if "_us" in self.name else self.name
-        return next((unit for end, unit in _UNITS if end in stem), "")
-
-    @property
-    def quantity(self) -> str:
-        """'latency, median of iterations', 'bandwidth', ..."""
-        word = _NAMES.get(self.name.split("_")[0], self.name)
-        return f"{word}, median of iterations" if self.name.endswith("_p50") else word
+        stem = self.name.removesuffix("_p50")
+        return next((unit for end, unit in _UNITS if stem.endswith(end)), "")
 
     @property
     def axis(self) -> str:
         """The axis title, with the unit."""
-        return f"{self.quantity} ({self.unit})" if self.unit else self.quantity
+        word = _WORDS.get(self.name.split("_")[0], self.name)
+        if self.name.endswith("_p50"):
+            word += ", median of iterations"
+        return f"{word} ({self.unit})" if self.unit else word
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One metric of one (benchmark, series, size): `values` holds one figure a launch."""
+    """One (series, size): `values` holds one figure a launch; `flags` are caveats of any of them.
+
+    `series` says what differs between the curves of a benchmark: the arm, the nodes and ranks.
+    """
 
     series: str
     size_bytes: int
@@ -58,89 +63,86 @@ class Cell:
     flags: tuple[str, ...] = ()
 
 
-def benchmarks_of(launches: Sequence[Launch]) -> tuple[str, ...]:
-    """Benchmark names in the order of first appearance by trial id."""
-    by_trial = sorted({launch.trial.id: launch.trial for launch in launches}.items())
-    return tuple(dict.fromkeys(trial.benchmark for _, trial in by_trial))
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One benchmark of a run: its headline metric and its cells, by series then size."""
+
+    benchmark: Benchmark
+    metric: Metric
+    cells: tuple[Cell, ...]
 
 
-def headline(benchmark: str, samples: Sequence[Sample]) -> Metric | None:
-    """The metric the catalogue names first; for a benchmark it does not know, the first by name."""
-    from weft.catalog.load import benchmark as benchmark_named
+def measured_of(run: Run) -> tuple[Measured, ...]:
+    """Every benchmark of a run that is not measured pair by pair, in the order of the study.
 
-    present = sorted({name for sample in samples for name in sample.metrics})
-    if not present:
-        return None
-    try:
-        known = benchmark_named(benchmark)
-    except InputError:
-        return Metric(present[0], lower_is_better="_us" in present[0])
-    name = known.headline if known.headline in present else present[0]
-    return Metric(name, lower_is_better=known.better == "lower")
-
-
-def without_drift_check(launches: Sequence[Launch]) -> tuple[Launch, ...]:
-    """The launches of the study proper: those of the baseline's return at the end belong to the
-    drift check only, and would count the baseline more often than the other arms."""
-    repeats: dict[str, set[int]] = defaultdict(set)
-    for launch in launches:
-        repeats[launch.trial.id].add(launch.repeat)
-    if not any(launch.trial.arm for launch in launches):
-        return tuple(launches)
-    n_repeats = min(len(seen) for seen in repeats.values())
-    return tuple(launch for launch in launches if launch.repeat < n_repeats)
-
-
-def cells_of(
-    benchmark: str, metric: str, launches: Sequence[Launch], samples: Sequence[Sample]
-) -> tuple[Cell, ...]:
-    """Cells of a benchmark, by series then size. Only OK samples without a pair count."""
-    mine = [launch for launch in launches if launch.trial.benchmark == benchmark]
-    trials = {launch.trial.id: launch.trial for launch in mine}
-    counted = {launch.key for launch in without_drift_check(mine)}
-    labels = series_labels(tuple(trials.values()))
-    values: dict[tuple[str, int], list[float]] = defaultdict(list)
-    flags: dict[tuple[str, int], set[str]] = defaultdict(set)
-    for sample in sorted(samples, key=lambda s: (s.trial, s.size_bytes, s.repeat)):
-        if (sample.trial, sample.repeat) not in counted or sample.pair is not None:
-            continue
-        if sample.state is not State.OK or metric not in sample.metrics:
-            continue
-        key = (labels[sample.trial], sample.size_bytes)
-        values[key].append(sample.metrics[metric])
-        flags[key].update(sample.flags)
-    order = list(dict.fromkeys(labels[trial] for trial in sorted(trials)))
-    return tuple(
-        Cell(series, size, tuple(values[series, size]), tuple(sorted(flags[series, size])))
-        for series, size in sorted(values, key=lambda key: (order.index(key[0]), key[1]))
-    )
-
-
-def series_labels(trials: Sequence[Trial]) -> dict[str, str]:
-    """Trial id -> a label of what differs between these trials (node sets share a label)."""
-    aspects = {trial.id: _aspects(trial) for trial in trials}
-    everything = list(aspects.values())
-    varying = [
-        name
-        for name in dict.fromkeys(name for aspect in everything for name in aspect)
-        if len({aspect.get(name) for aspect in everything}) > 1
-    ]
-    return {
-        trial_id: ", ".join(aspect[name] for name in varying if name in aspect)
-        or aspect["placement"]
-        for trial_id, aspect in aspects.items()
-    }
-
-
-def _aspects(trial: Trial) -> Mapping[str, str]:
-    aspects = {f"factor {name}": f"{name}={value}" for name, value in sorted(trial.arm.items())}
-    aspects["placement"] = placement(trial)
-    return aspects
+    Samples that were not treated, not on the fabric, not valid, or that belong to the drift check
+    do not count. Raises InputError for a benchmark the catalogue does not know.
+    """
+    by_benchmark: dict[str, list[Value]] = defaultdict(list)
+    for value in cells_of(run, benchmark_named).values:
+        by_benchmark[value.cell.benchmark].append(value)
+    found = []
+    for name in _in_study_order(run):
+        known = benchmark_named(name)
+        if known.kind != "pairs" and by_benchmark[name]:
+            found.append(_measured(known, by_benchmark[name]))
+    return tuple(found)
 
 
 def placement(trial: Trial) -> str:
     """'2 nodes x 4 ranks'."""
-    n_nodes = len(trial.nodes)
+    return _placement(len(trial.nodes), trial.tasks_per_node)
+
+
+def _in_study_order(run: Run) -> Iterable[str]:
+    trials = sorted({launch.trial.id: launch.trial.benchmark for launch in run.launches}.items())
+    return dict.fromkeys(benchmark for _, benchmark in trials)
+
+
+def _measured(known: Benchmark, values: list[Value]) -> Measured:
+    labels = _series_labels(values)
+    figures: dict[tuple[str, int], list[float]] = defaultdict(list)
+    flags: dict[tuple[str, int], set[str]] = defaultdict(set)
+    for value in values:
+        key = (labels[_aspects_key(value)], value.cell.size_bytes)
+        figures[key].append(value.value)
+        flags[key].update(value.no_verdict)
+        if value.bimodal:
+            flags[key].add("bimodal")
+    order = list(dict.fromkeys(labels[key] for key in sorted(labels)))
+    cells = tuple(
+        Cell(series, size, tuple(figures[series, size]), tuple(sorted(flags[series, size])))
+        for series, size in sorted(figures, key=lambda key: (order.index(key[0]), key[1]))
+    )
+    metric = Metric(values[0].metric, lower_is_better=known.better == "lower")
+    return Measured(known, metric, cells)
+
+
+_AspectsKey = tuple[int, int, str]
+
+
+def _aspects_key(value: Value) -> _AspectsKey:
+    return (value.cell.n_nodes, value.cell.tasks_per_node, value.arm)
+
+
+def _series_labels(values: Iterable[Value]) -> Mapping[_AspectsKey, str]:
+    keys = list(dict.fromkeys(_aspects_key(value) for value in values))
+    several_places = len({key[:2] for key in keys}) > 1
+    labels = {}
+    for n_nodes, tasks, arm in keys:
+        parts = [] if arm == ONE_ARM else [arm]
+        if several_places or not parts:
+            parts.append(_placement(n_nodes, tasks))
+        labels[n_nodes, tasks, arm] = ", ".join(parts)
+    return labels
+
+
+def scale_of(cell: StudyCell) -> str:
+    """The placement of a compared cell, as its series says it."""
+    return _placement(cell.n_nodes, cell.tasks_per_node)
+
+
+def _placement(n_nodes: int, tasks_per_node: int) -> str:
     nodes = "1 node" if n_nodes == 1 else f"{n_nodes} nodes"
-    ranks = "1 rank" if trial.tasks_per_node == 1 else f"{trial.tasks_per_node} ranks"
+    ranks = "1 rank" if tasks_per_node == 1 else f"{tasks_per_node} ranks"
     return f"{nodes} x {ranks}"

@@ -15,6 +15,15 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3])
 MAX_SERIES = len(PALETTE)
 WIDTH = 470
 HEIGHT = 270
+WIDE_FROM = 24
+"""From this many nodes on a heat map takes the whole width of the page."""
+
+FITTED, HELD_OUT, ANOMALY = (
+    "measured, used for the fit",
+    "measured, held out",
+    "measured, left out as an anomaly",
+)
+ROLES = (FITTED, HELD_OUT, ANOMALY)
 
 _INK = "#222222"
 _GRID = "#dddddd"
@@ -74,13 +83,17 @@ def curve(rows: Sequence[Row], *, y_title: str, description: str) -> dict[str, A
     return _finished(_layered(lines, bars, points), description)
 
 
-def strip(rows: Sequence[Row], *, x_title: str, description: str) -> dict[str, Any]:
+def strip(
+    rows: Sequence[Row], *, x_title: str, description: str, reference: float | None = None
+) -> dict[str, Any]:
     """One line a label: median with its interval, and each launch as a small tick.
 
-    `rows`: label, value, low, high, values (one a launch).
+    `rows`: label, value, low, high, values (one a launch). `reference` draws a line across.
     """
     launches = [{"label": row["label"], "launch": value} for row in rows for value in row["values"]]
     spread = [value for row in rows for value in (row["low"], row["high"], *row["values"])]
+    references = [] if reference is None else [{"reference": reference}]
+    spread += [row["reference"] for row in references]
     x_axis = alt.Axis(title=x_title, format=",~r", tickCount=6)
     scale = alt.Scale(domain=_padded(spread), nice=False, zero=False)
     y = alt.Y("label:N", sort=None, axis=alt.Axis(title=None, labelLimit=220))
@@ -96,7 +109,12 @@ def strip(rows: Sequence[Row], *, x_title: str, description: str) -> dict[str, A
         .mark_tick(color=_INK, opacity=0.45, size=16)
         .encode(x=alt.X("launch:Q", scale=scale, axis=x_axis), y=y)
     )
-    chart = _layered(ticks, bars, points)
+    across = (
+        alt.Chart(_inline(references))
+        .mark_rule(color=_INK)
+        .encode(x=alt.X("reference:Q", scale=scale, axis=x_axis))
+    )
+    chart = _layered(across, ticks, bars, points)
     return _finished(chart, description, height=40 + 34 * len(rows))
 
 
@@ -111,7 +129,8 @@ def fit(
     everything = [*measured, *predicted]
     x = _size_axis(everything)
     y_scale, y_axis = _log_scale(everything), _value_axis(everything, y_title)
-    roles = ["measured, used for the fit", "measured, held out"]
+    present = {row["role"] for row in measured}
+    roles = [role for role in ROLES if role in present]
     line = (
         alt.Chart(_inline([{**row, "kind": "predicted"} for row in predicted]))
         .mark_line(color=PALETTE[2], strokeWidth=1.6)
@@ -127,9 +146,11 @@ def fit(
         .encode(
             x=x,
             y=alt.Y("value:Q", scale=y_scale, axis=y_axis),
-            color=alt.Color("role:N", scale=alt.Scale(domain=roles, range=list(PALETTE[:2]))),
+            color=alt.Color(
+                "role:N", scale=alt.Scale(domain=roles, range=list(PALETTE[: len(roles)]))
+            ),
             shape=alt.Shape(
-                "role:N", scale=alt.Scale(domain=roles, range=["circle", "triangle-up"])
+                "role:N", scale=alt.Scale(domain=roles, range=["circle", "triangle-up", "cross"])
             ),
             tooltip=_tooltips(y_title),
         )
@@ -175,10 +196,16 @@ def ratio(rows: Sequence[Row], *, y_title: str, description: str) -> dict[str, A
 
 
 def heat_map(
-    rows: Sequence[Row], nodes: Sequence[str], *, legend: str, description: str
+    rows: Sequence[Row],
+    nodes: Sequence[str],
+    *,
+    legend: str,
+    value_title: str,
+    description: str,
 ) -> dict[str, Any]:
-    """Node x node. `rows`: source, target, ratio (to the hop-class median), slow (bool)."""
-    cell = max(5, min(26, 640 // max(1, len(nodes))))
+    """Node x node. `rows`: source, target, value, ratio (1 is as expected), slow (bool)."""
+    room = WIDTH - 60 if len(nodes) < WIDE_FROM else 2 * WIDTH
+    cell = max(5, min(34, room // max(1, len(nodes))))
     side = cell * len(nodes)
     show_names = len(nodes) <= 40
     base = alt.Chart(_inline(rows)).encode(
@@ -195,8 +222,8 @@ def heat_map(
         tooltip=[
             alt.Tooltip("source:N", title="from"),
             alt.Tooltip("target:N", title="to"),
-            alt.Tooltip("bandwidth:Q", title="MB/s", format=",.0f"),
-            alt.Tooltip("ratio:Q", title="of the hop-class median", format=".1%"),
+            alt.Tooltip("value:Q", title=value_title, format=",.4~r"),
+            alt.Tooltip("ratio:Q", title="share of hop class", format=".1%"),
         ],
     )
     crosses = (

@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from weft.core.errors import InputError, MissingError
-from weft.core.finding import Finding
 from weft.report.html import render
 from weft.report.model import RunPage, Section
-from weft.report.sections import curves, environment, fit, method, pairs
-from weft.report.verdict import caveats, failure_findings, measured_finding, worst_first
+from weft.report.sections import arms, curves, environment, fit, method, pairs
+from weft.report.verdict import Judgement, judge
 from weft.study.store import Run, read_run
 
 LIVE = "live"
@@ -45,21 +44,15 @@ def pages_of(runs: Sequence[Run]) -> list[RunPage]:
 
 def page_of(run: Run, name: str) -> RunPage:
     """One run: verdict, caveats, and its sections in order of interest."""
-    findings = findings_of(run)
+    judged = judge(run)
     return RunPage(
         id=name,
         title=_title(run),
         subtitle=_subtitle(run),
-        findings=findings,
-        caveats=caveats(run),
-        sections=_sections(run, findings, name),
+        findings=judged.findings,
+        caveats=judged.caveats,
+        sections=_sections(run, judged, name),
     )
-
-
-def findings_of(run: Run) -> tuple[Finding, ...]:
-    """All findings about a run, worst first; at least one."""
-    judged = failure_findings(run)
-    return worst_first(judged if judged else (measured_finding(run),))
 
 
 def write_page(out: Path, pages: Sequence[RunPage]) -> None:
@@ -80,11 +73,12 @@ def write_page(out: Path, pages: Sequence[RunPage]) -> None:
         ) from error
 
 
-def _sections(run: Run, findings: Sequence[Finding], name: str) -> tuple[Section, ...]:
+def _sections(run: Run, judged: Judgement, name: str) -> tuple[Section, ...]:
     found = (
-        pairs.section(run.samples, None, findings, name),
-        curves.section(run.launches, run.samples, name),
-        fit.section(run.launches, run.samples, name) if _backend(run) == LIVE else None,
+        pairs.section(judged.pairs, name) if judged.pairs else None,
+        arms.section(judged.arms, name) if judged.arms else None,
+        curves.section(judged.measured, name),
+        fit.section(judged.measured, name) if _backend(run) == LIVE else None,
         method.left_out(run),
         method.section(run),
         environment.section(run.meta),

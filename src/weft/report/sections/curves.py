@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from weft.bench.model import Launch, Sample
 from weft.core.units import format_significant, format_size
 from weft.report import charts
-from weft.report.cells import Cell, Metric, benchmarks_of, cells_of, headline
+from weft.report.cells import Cell, Measured, Metric
 from weft.report.middle import Middle, meaning, middle_of
 from weft.report.model import Column, Figure, Section, Table, cut_table
 
@@ -21,25 +20,16 @@ class _Entry:
     middle: Middle
 
 
-def section(launches: Sequence[Launch], samples: Sequence[Sample], prefix: str) -> Section | None:
-    """Figures of all benchmarks that are not measured pair by pair; None where there is none."""
-    figures: list[Figure] = []
-    for benchmark in benchmarks_of(launches):
-        trials = {launch.trial.id for launch in launches if launch.trial.benchmark == benchmark}
-        mine = [sample for sample in samples if sample.trial in trials and sample.pair is None]
-        metric = headline(benchmark, mine)
-        if metric is None:
-            continue
-        cells = cells_of(benchmark, metric.name, launches, mine)
-        if cells:
-            entries = [_Entry(cell, middle_of(cell.values)) for cell in cells]
-            figures.append(_figure(benchmark, metric, entries, f"{prefix}-{benchmark}"))
-    if not figures:
+def section(measured: Sequence[Measured], prefix: str) -> Section | None:
+    """One figure a benchmark; None where nothing was measured."""
+    if not measured:
         return None
-    return Section("Measured", figures=tuple(figures))
+    return Section("Measured", figures=tuple(_figure(one, prefix) for one in measured))
 
 
-def _figure(benchmark: str, metric: Metric, entries: Sequence[_Entry], name: str) -> Figure:
+def _figure(measured: Measured, prefix: str) -> Figure:
+    benchmark, metric = measured.benchmark.name, measured.metric
+    entries = [_Entry(cell, middle_of(cell.values)) for cell in measured.cells]
     sized = [entry for entry in entries if entry.cell.size_bytes > 0]
     is_curve = len({entry.cell.size_bytes for entry in sized}) > 1
     drawn, n_left_out = _drawable(sized if is_curve else entries)
@@ -53,7 +43,7 @@ def _figure(benchmark: str, metric: Metric, entries: Sequence[_Entry], name: str
     title = _finding(benchmark, metric, sized if is_curve else entries)
     draw = _curve if is_curve else _strip
     return Figure(
-        id=name,
+        id=f"{prefix}-{benchmark}",
         title=title,
         how_to_read=" ".join(notes),
         spec=draw(drawn, metric, f"{title}. The table below holds the same figures."),

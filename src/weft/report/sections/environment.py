@@ -24,14 +24,19 @@ def section(meta: Mapping[str, Any]) -> Section:
 
 
 def _is_plain(name: str, value: Any) -> bool:
-    return not isinstance(value, Mapping) and name != _STUDY and "\n" not in str(value)
+    return (
+        not isinstance(value, Mapping)
+        and value not in ("", [], None)
+        and name != _STUDY
+        and "\n" not in str(value)
+    )
 
 
 def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
     for name, value in table.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{before}{name}.")
-        else:
+        elif value not in ("", [], None):
             yield f"{before}{name}", _said(value)
 
 

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from math import log2
 
-from weft.bench.model import Launch, Sample
 from weft.core.errors import InputError
 from weft.core.units import format_significant, format_size
 from weft.expect.loggp import OutOfSample, judge_out_of_sample
 from weft.report import charts
-from weft.report.cells import Cell, benchmarks_of, cells_of, headline
+from weft.report.cells import Cell, Measured
 from weft.report.middle import Middle, middle_of
 from weft.report.model import Column, Figure, Section, Table, cut_table
 
@@ -17,16 +16,12 @@ MIN_ROWS = 8
 POINTS_PER_OCTAVE = 8
 
 
-def section(launches: Sequence[Launch], samples: Sequence[Sample], prefix: str) -> Section | None:
+def section(measured: Sequence[Measured], prefix: str) -> Section | None:
     """The fit of the latency benchmark's first series; None where there are too few sizes."""
-    if "latency" not in benchmarks_of(launches):
+    latency = next((one for one in measured if one.benchmark.name == "latency"), None)
+    if latency is None:
         return None
-    metric = headline("latency", [s for s in samples if s.benchmark == "latency"])
-    if metric is None:
-        return None
-    cells = cells_of("latency", metric.name, launches, samples)
-    if not cells:
-        return None
+    cells = latency.cells
     mine = [cell for cell in cells if cell.series == cells[0].series and cell.size_bytes > 0]
     if len(mine) < MIN_ROWS:
         return None
@@ -82,8 +77,10 @@ def _how_to_read(judged: OutOfSample) -> str:
 
 
 def _role(size_bytes: int, judged: OutOfSample) -> str:
+    if size_bytes in {anomaly.size_bytes for anomaly in judged.fit.anomalies}:
+        return charts.ANOMALY
     held_out = {row.size_bytes for row in judged.held_out}
-    return "measured, held out" if size_bytes in held_out else "measured, used for the fit"
+    return charts.HELD_OUT if size_bytes in held_out else charts.FITTED
 
 
 def _measured_rows(

@@ -45,7 +45,8 @@ def _statistics(launches: Sequence[Launch]) -> str:
     repeats = Counter(launch.trial.id for launch in launches)
     most = max(repeats.values(), default=0)
     text = (
-        f"{len(launches)} launches of {len(repeats)} trials, at most {most} a trial. One value a "
+        f"{_counted(len(launches), 'launch', 'launches')} of "
+        f"{_counted(len(repeats), 'trial', 'trials')}, at most {most} a trial. One value a "
         "launch is the unit of replication: figures are medians over launches of a metric over "
         "the iterations of each."
     )
@@ -55,6 +56,10 @@ def _statistics(launches: Sequence[Launch]) -> str:
             "inverting the signed-rank test."
         )
     return text
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
 
 
 def _plan(run: Run) -> Table:

@@ -1,0 +1,138 @@
+"""Arms compared: the ratio of each arm to the baseline, launch against launch, by size."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from weft.catalog.load import benchmark as benchmark_named
+from weft.core.units import format_significant, format_size
+from weft.report import charts
+from weft.report.cells import scale_of
+from weft.report.model import Column, Figure, Section, Table, cut_table
+from weft.stats.ratio import PAIRS_FROM, Ratio
+from weft.study.compare import Comparison
+from weft.study.rows import Row
+
+
+def section(comparison: Comparison, prefix: str) -> Section:
+    """A figure a benchmark that has a ratio; the table of the rest where there is none."""
+    by_benchmark: dict[str, list[Row]] = {}
+    for row in comparison.rows:
+        by_benchmark.setdefault(row.cell.benchmark, []).append(row)
+    figures, tables = [], []
+    for benchmark, rows in by_benchmark.items():
+        known = [row for row in rows if isinstance(row.effect, Ratio)]
+        if known:
+            figures.append(_figure(benchmark, comparison, rows, prefix))
+        else:
+            tables.append(_table(benchmark, rows))
+    return Section(
+        "Arms compared", _paragraphs(comparison), figures=tuple(figures), tables=tuple(tables)
+    )
+
+
+def _paragraphs(comparison: Comparison) -> tuple[str, ...]:
+    text = (
+        "Launches of two arms are paired by node set and repeat. Ratio: Hodges-Lehmann over pairs "
+        "(from "
+        f"{PAIRS_FROM} pairs up), with a 95 % interval for these node sets; p-values are adjusted "
+        "over all sizes and arms."
+    )
+    if not comparison.interleaved:
+        text += " The arms were not interleaved: whatever drifted counts as effect."
+    return (text,)
+
+
+def _figure(benchmark: str, comparison: Comparison, rows: Sequence[Row], prefix: str) -> Figure:
+    drawn = [drawn for row in rows if (drawn := _drawn(row, _names_scale(rows))) is not None]
+    kept = list(dict.fromkeys(one["series"] for one in drawn))[: charts.MAX_SERIES]
+    drawn = [one for one in drawn if one["series"] in kept]
+    title = _title(benchmark, comparison)
+    metric = rows[0].metric
+    better = "below 1 is faster" if _lower_is_better(benchmark) else "above 1 is faster"
+    axis = f"{metric}: arm / {rows[0].first}"
+    is_curve = len({one["size_bytes"] for one in drawn if one["size_bytes"]}) > 1
+    draw = _curve if is_curve else _strip
+    return Figure(
+        id=f"{prefix}-arms-{benchmark}",
+        title=title,
+        how_to_read=f"Ratio to {rows[0].first}, {better}; bars are 95 % intervals.",
+        spec=draw(drawn, axis, f"{title} The table below holds the same figures."),
+        table=_table(benchmark, rows),
+    )
+
+
+def _curve(drawn: list[dict[str, Any]], axis: str, description: str) -> dict[str, Any]:
+    sized = [one for one in drawn if one["size_bytes"] > 0]
+    return charts.ratio(sized, y_title=axis, description=description)
+
+
+def _strip(drawn: list[dict[str, Any]], axis: str, description: str) -> dict[str, Any]:
+    rows = [{**one, "label": one["series"], "values": []} for one in drawn]
+    return charts.strip(rows, x_title=axis, description=description, reference=1.0)
+
+
+def _drawn(row: Row, say_scale: bool) -> dict[str, Any] | None:
+    effect = row.effect
+    if not isinstance(effect, Ratio):
+        return None
+    return {
+        "size_bytes": row.cell.size_bytes,
+        "size": format_size(row.cell.size_bytes),
+        "series": f"{row.second}, {scale_of(row.cell)}" if say_scale else row.second,
+        "value": effect.ratio,
+        "low": effect.low,
+        "high": effect.high,
+    }
+
+
+def _names_scale(rows: Sequence[Row]) -> bool:
+    return len({(row.cell.n_nodes, row.cell.tasks_per_node) for row in rows}) > 1
+
+
+def _lower_is_better(benchmark: str) -> bool:
+    return benchmark_named(benchmark).better == "lower"
+
+
+def _title(benchmark: str, comparison: Comparison) -> str:
+    """The worst thing the comparison says about this benchmark."""
+    for finding in comparison.findings:
+        if finding.facts.get("benchmark") == benchmark and "second" in finding.facts:
+            return finding.sentence
+    return f"{benchmark}: arms compared."
+
+
+def _table(benchmark: str, rows: Sequence[Row]) -> Table:
+    metric = rows[0].metric
+    columns = (
+        Column("arm", is_figure=False),
+        Column("placement", is_figure=False),
+        Column("size"),
+        Column(rows[0].first),
+        Column("arm's median"),
+        Column("ratio"),
+        Column("low"),
+        Column("high"),
+        Column("adjusted p"),
+        Column("pairs"),
+        Column("outcome", is_figure=False),
+    )
+    return cut_table(f"{benchmark}: {metric}", columns, [_cells(row) for row in rows])
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    figures = ("-", "-", "-", "-")
+    effect = row.effect
+    if isinstance(effect, Ratio):
+        ends = (f"{effect.ratio:.3f}", f"{effect.low:.3f}", f"{effect.high:.3f}")
+        figures = (*ends, f"{row.p_adjusted:.2g}")
+    outcome = ", ".join((row.outcome.value, *row.remarks))
+    return (
+        row.second,
+        scale_of(row.cell),
+        format_size(row.cell.size_bytes) if row.cell.size_bytes else "-",
+        format_significant(row.median_first),
+        format_significant(row.median_second),
+        *figures,
+        str(row.n_pairs),
+        outcome,
+    )
