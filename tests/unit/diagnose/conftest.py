@@ -22,14 +22,15 @@ class Tree:
     def __init__(self, leaves: int, per_leaf: int, spines: int) -> None:
         self.per_leaf, self.spines, self.leaves = per_leaf, spines, leaves
         self.nodes = tuple(f"n{i:03d}" for i in range(1, leaves * per_leaf + 1))
-        links = []
+        links: list[tuple[str, str]] = []
         for i, node in enumerate(self.nodes):
             links.append((f"{node}/hca0[1]", f"leaf-{i // per_leaf + 1:02d}[{i % per_leaf + 1}]"))
         for leaf in range(leaves):
             for spine in range(spines):
                 up = f"leaf-{leaf + 1:02d}[{per_leaf + spine + 1}]"
                 links.append((up, f"spine-{spine + 1:02d}[{leaf + 1}]"))
-        self._peer = {a: b for a, b in links} | {b: a for a, b in links}
+        self.links = links
+        self._peer = dict(links) | {b: a for a, b in links}
         switches = [f"leaf-{i + 1:02d}" for i in range(leaves)]
         switches += [f"spine-{i + 1:02d}" for i in range(spines)]
         self.document = {

@@ -1,0 +1,298 @@
+"""`weft check`: all pairs of nodes, and the one component that explains the slow ones."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weft.cli.backend import BackendChoice, backend_options
+from weft.cli.output import emit, format_option, talk
+from weft.core.errors import BenchmarkError, ExitCode, InputError
+
+if TYPE_CHECKING:
+    from weft.bench.model import Backend, Launch, Sample
+    from weft.diagnose.crossing import Wiring
+    from weft.diagnose.verdict import Verdict
+    from weft.study.store import Failure, RunStore
+
+TIMEOUT_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Setup:
+    """What will be measured, before anything is."""
+
+    backend: "Backend"
+    fabric: "Wiring | None"
+    launches: "tuple[Launch, Launch]"
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return self.launches[0].trial.nodes
+
+
+@click.command(name="check")
+@backend_options
+@click.option("--small", default="8", show_default=True, help="Message size for latency.")
+@click.option("--large", default="1M", show_default=True, help="Message size for bandwidth.")
+@click.option(
+    "--dir",
+    "run_dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the run is kept. Default: runs/check-<time>.",
+)
+@click.option("--resume", is_flag=True, help="Go on with the interrupted check in --dir.")
+@click.option("--matrix", is_flag=True, help="Show every pair's share of its hop class.")
+@click.option("--dry-run", is_flag=True, help="Say what would be measured, and measure nothing.")
+@format_option
+def command(
+    *,
+    choice: BackendChoice,
+    small: str,
+    large: str,
+    run_dir: Path | None,
+    resume: bool,
+    matrix: bool,
+    dry_run: bool,
+    format_: str,
+) -> int:
+    """Is this fabric healthy, and if not, which node, link or switch?
+
+    Measures every pair of nodes, measures the slow ones again alone, and names the component that
+    all slow pairs cross and no normal one does. Exit 1 when something is slow.
+    """
+    from weft.core.clock import system_clock
+
+    if resume and run_dir is None:
+        raise InputError(
+            "--resume needs --dir", expected="the directory of the check to go on with"
+        )
+    setup = _set_up(choice, small, large)
+    if dry_run:
+        _say_plan(setup)
+        return int(ExitCode.GOOD)
+    started = system_clock()
+    directory = run_dir or Path("runs") / _time_name(started)
+    samples = _measure(setup, choice, directory, resume)
+    verdict = _judge(samples, setup.fabric)
+    result = _Result(
+        verdict=verdict,
+        directory=directory,
+        seconds=system_clock() - started,
+        planted=_planted(setup.backend, verdict),
+    )
+    _print(result, format_, matrix=matrix)
+    return int(verdict.exit_code)
+
+
+def _set_up(choice: BackendChoice, small: str, large: str) -> _Setup:
+    from weft.catalog.load import benchmark
+    from weft.cli.backend import is_one_host, open_backend
+    from weft.core.units import parse_size
+    from weft.diagnose.retest import check_launches
+    from weft.diagnose.schedule import reflection_rounds, without_collisions
+    from weft.topology.fabric import Fabric
+
+    sizes = (parse_size(small), parse_size(large))
+    if not 0 < sizes[0] < sizes[1]:
+        raise InputError(
+            f"--small {small} --large {large}", expected="a small size above 0, then a larger one"
+        )
+    backend, nodes = open_backend(choice)
+    tasks_per_node = _cpus() if is_one_host(choice, nodes) else 1
+    n_ranks = len(nodes) * tasks_per_node
+    if n_ranks < 2:
+        raise InputError(
+            "one node makes no pair",
+            expected="two nodes or more; six or more to name one",
+            hint="weft check --twin fat-tree --nodes 16 shows what a check does",
+        )
+    document = getattr(backend, "fabric_document", None)
+    fabric = Fabric.from_document(dict(document)) if document is not None else None
+    rounds = reflection_rounds(n_ranks)
+    if fabric is not None:
+        pairs = [(a, b) for a in range(n_ranks) for b in range(n_ranks) if a != b]
+        paths = fabric.paths([(nodes[a], nodes[b]) for a, b in pairs])
+        rounds = without_collisions(rounds, dict(zip(pairs, paths, strict=True)))
+    options = dict(benchmark("pairs").options)
+    launches = check_launches(
+        nodes,
+        tasks_per_node=tasks_per_node,
+        sizes_bytes=sizes,
+        rounds=rounds,
+        options=options,
+        timeout_s=TIMEOUT_S,
+    )
+    return _Setup(backend, fabric, launches)
+
+
+def _cpus() -> int:
+    """CPUs this process may use: as many ranks as one host can hold without sharing any."""
+    import os
+
+    return len(os.sched_getaffinity(0))
+
+
+def _say_plan(setup: _Setup) -> None:
+    survey = setup.launches[0]
+    rounds = survey.trial.options["rounds"]
+    n_pairs = sum(len(pairs) for pairs in rounds)
+    click.echo(
+        f"{n_pairs} pairs of {survey.trial.n_ranks} endpoints in {len(rounds)} rounds,"
+        f" sizes {survey.trial.sizes_bytes[0]} and {survey.trial.sizes_bytes[1]} bytes;"
+        " then the slow pairs again, one at a time"
+    )
+    click.echo(setup.backend.recipe(survey))
+
+
+def _measure(
+    setup: _Setup, choice: BackendChoice, directory: Path, resume: bool
+) -> "tuple[Sample, ...]":
+    from weft.diagnose.retest import SURVEY, RetestBackend
+    from weft.study.run import execute
+    from weft.study.store import RunStore, read_run
+
+    known: tuple[Sample, ...] = ()
+    if resume:
+        known = tuple(s for s in read_run(directory).samples if s.trial == SURVEY)
+    backend = RetestBackend(setup.backend, setup.fabric, known)
+    store = RunStore.open(directory) if resume else _new_store(setup, choice, directory)
+    with store:
+        outcome = execute(setup.launches, backend, store, progress=_Progress())
+    if outcome.failures:
+        failure = outcome.failures[0]
+        raise BenchmarkError(
+            f"the check did not finish: {failure.message}",
+            where=f"launch {failure.trial}",
+            hint=f"raw output is in {directory / 'raw'}",
+        )
+    return read_run(directory).samples
+
+
+def _new_store(setup: _Setup, choice: BackendChoice, directory: Path) -> "RunStore":
+    import sys
+
+    from weft.study.meta import run_meta
+    from weft.study.store import RunStore
+
+    meta = run_meta(
+        study_text=_study_text(setup, choice.seed),
+        seed=choice.seed,
+        backend=setup.backend,
+        nodes=setup.nodes,
+        argv=sys.argv,
+    )
+    return RunStore.create(directory, meta)
+
+
+def _study_text(setup: _Setup, seed: int) -> str:
+    """The check as a study document, so that every reader of run directories can read it."""
+    import tomli_w
+
+    small, large = setup.launches[0].trial.sizes_bytes
+    study = {
+        "schema": "weft.study/1",
+        "name": "check",
+        "title": f"Check of {len(setup.nodes)} nodes",
+        "question": "Is this fabric healthy, and if not, which node, link or switch?",
+        "seed": seed,
+        "repeats": 1,
+        "nodes": [len(setup.nodes)],
+        "tasks_per_node": [setup.launches[0].trial.tasks_per_node],
+        "benchmarks": [{"name": "pairs", "sizes": f"{small},{large}"}],
+    }
+    return tomli_w.dumps(study)
+
+
+def _judge(samples: "tuple[Sample, ...]", fabric: "Wiring | None") -> "Verdict":
+    from weft.diagnose.retest import RETEST, SURVEY
+    from weft.diagnose.verdict import judge_pairs
+
+    survey = [sample for sample in samples if sample.trial == SURVEY]
+    alone = [sample for sample in samples if sample.trial == RETEST]
+    return judge_pairs(survey, fabric, isolated=alone)
+
+
+def _planted(backend: "Backend", verdict: "Verdict") -> tuple[Mapping[str, str], ...]:
+    """What was planted in a twin and whether the verdict, which was not told, names it."""
+    return tuple(
+        {"fault": fault.describe(), "named": _is_named(fault.place, verdict)}
+        for fault in getattr(backend, "faults", ())
+    )
+
+
+def _is_named(place: str, verdict: "Verdict") -> str:
+    from weft.core.finding import Severity
+
+    answer = "no"
+    for finding in verdict.findings:
+        ends = {end for suspect in finding.facts.get("suspects", ()) for end in suspect["ends"]}
+        if finding.severity is Severity.BAD and place in ends:
+            answer = "tie" if finding.facts["tie"] else "yes"
+    return answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    verdict: "Verdict"
+    directory: Path
+    seconds: float
+    planted: tuple[Mapping[str, str], ...]
+
+    @property
+    def next_command(self) -> str:
+        return f"weft report {self.directory}"
+
+
+def _print(result: _Result, format_: str, *, matrix: bool) -> None:
+    from weft.cli.check_text import reading_rows, verdict_text
+
+    record: dict[str, Any] = {
+        **result.verdict.to_record(),
+        "seconds": round(result.seconds, 3),
+        "planted": [dict(one) for one in result.planted],
+        "run": str(result.directory),
+        "next_command": result.next_command,
+    }
+    rows = reading_rows(result.verdict.judged) if format_ != "text" else []
+    emit(
+        format_,
+        text=lambda: verdict_text(
+            result.verdict,
+            seconds=result.seconds,
+            planted=result.planted,
+            next_command=result.next_command,
+            matrix=matrix,
+        ),
+        record={**record, "readings": rows},
+        rows=rows,
+    )
+
+
+class _Progress:
+    """One line a launch, on standard error."""
+
+    def started(self, n_launches: int, n_before: int) -> None:
+        if n_before:
+            talk(f"{n_before} of {n_launches} launches were done before")
+
+    def launching(self, launch: "Launch") -> None:
+        from weft.diagnose.retest import SURVEY
+
+        alone = launch.trial.id != SURVEY
+        talk("slow pairs again, one at a time ..." if alone else "all pairs ...")
+
+    def measured(self, launch: "Launch", samples: "Any") -> None:  # noqa: ARG002
+        n_pairs = len({(s.pair.a, s.pair.b) for s in samples if s.pair is not None})
+        talk(f"  {n_pairs} pairs measured")
+
+    def failed(self, launch: "Launch", failure: "Failure") -> None:
+        talk(f"  {launch.name} {failure.state.value}")
+
+
+def _time_name(unix_s: float) -> str:
+    import time
+
+    return time.strftime("check-%Y%m%d-%H%M%S", time.localtime(unix_s))

@@ -1,0 +1,82 @@
+"""The verdict of a check as text: verdict first, evidence, coverage and cost, next command last."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from weft.core.units import format_duration
+
+if TYPE_CHECKING:
+    from weft.core.finding import Finding
+    from weft.diagnose.judged import Judged
+    from weft.diagnose.verdict import Verdict
+
+MATRIX_MAX_NODES = 32
+
+
+def verdict_text(
+    verdict: "Verdict",
+    *,
+    seconds: float,
+    planted: Sequence[Mapping[str, str]],
+    next_command: str,
+    matrix: bool,
+) -> str:
+    """The whole answer."""
+    lines: list[str] = []
+    for finding in verdict.findings:
+        lines += [*_finding_lines(finding), ""]
+    if matrix:
+        lines += [matrix_text(verdict.judged), ""]
+    lines.append(f"covered  {verdict.coverage.text}")
+    lines.append(f"cost     {format_duration(seconds)}")
+    lines += [f"caveat   {caveat}" for caveat in verdict.caveats]
+    lines += [f"planted  {one['fault']}; named: {one['named']}" for one in planted]
+    lines.append(f"next     {next_command}")
+    return "\n".join(lines)
+
+
+def reading_rows(judged: "Sequence[Judged]") -> list[dict[str, Any]]:
+    """One row a reading: what was measured, against what, and how it stands."""
+    return [
+        {
+            "from": one.reading.a,
+            "to": one.reading.b,
+            "metric": one.reading.metric.value,
+            "size_bytes": one.reading.size_bytes,
+            "value": one.reading.value,
+            "alone": one.alone,
+            "expected": one.norm.expected if one.norm else None,
+            "hop_class": one.hop_class.words,
+            "mark": one.mark.value,
+        }
+        for one in judged
+    ]
+
+
+def matrix_text(judged: "Sequence[Judged]") -> str:
+    """Bandwidth from row to column as a share of what the hop class delivers."""
+    from weft.cli.output import table_text
+    from weft.diagnose.readings import Metric
+
+    shares = {
+        (one.reading.a, one.reading.b): one.reading.value / one.norm.expected
+        for one in judged
+        if one.reading.metric is Metric.BANDWIDTH and one.norm is not None
+    }
+    nodes = sorted({node for pair in shares for node in pair})
+    if len(nodes) > MATRIX_MAX_NODES:
+        return (
+            f"(the matrix of {len(nodes)} nodes does not fit a screen;"
+            " --format csv has every reading)"
+        )
+    rows = [[a, *(_cell(shares.get((a, b))) for b in nodes)] for a in nodes]
+    return "bandwidth, share of hop class\n" + table_text(["from \\ to", *nodes], rows)
+
+
+def _finding_lines(finding: "Finding") -> list[str]:
+    head = f"{finding.severity.value.upper()}  {finding.sentence}"
+    return [head, *(f"  - {line}" for line in finding.evidence)]
+
+
+def _cell(share: float | None) -> str:
+    return "-" if share is None else f"{share:.2f}"

@@ -1,0 +1,93 @@
+"""Rounds: every pair once, no node twice, and no two messages on one cable."""
+
+from itertools import combinations
+
+import pytest
+
+from weft.diagnose.schedule import (
+    alone_rounds,
+    circle_rounds,
+    reflection_rounds,
+    without_collisions,
+)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 15, 16, 33])
+@pytest.mark.parametrize("schedule", [circle_rounds, reflection_rounds])
+def test_every_pair_meets_once_and_no_node_is_in_two_pairs_of_a_round(schedule, n):
+    rounds = schedule(n)
+    pairs = [pair for pairs in rounds for pair in pairs]
+    assert sorted(pairs) == list(combinations(range(n), 2))
+    for pairs_of_round in rounds:
+        nodes = [node for pair in pairs_of_round for node in pair]
+        assert nodes
+        assert len(nodes) == len(set(nodes))
+
+
+@pytest.mark.parametrize(("n", "n_rounds"), [(2, 1), (4, 3), (5, 5), (16, 15), (17, 17)])
+def test_the_circle_method_needs_the_fewest_rounds(n, n_rounds):
+    assert len(circle_rounds(n)) == n_rounds
+
+
+@pytest.mark.parametrize(("n", "n_rounds"), [(4, 4), (5, 5), (16, 16)])
+def test_reflections_cost_at_most_one_round_more(n, n_rounds):
+    assert len(reflection_rounds(n)) == n_rounds
+
+
+@pytest.mark.parametrize("n", [-1, 0, 1])
+@pytest.mark.parametrize("schedule", [circle_rounds, reflection_rounds])
+def test_less_than_two_nodes_make_no_pair(schedule, n):
+    with pytest.raises(ValueError, match="make no pair"):
+        schedule(n)
+
+
+@pytest.mark.parametrize(("leaves", "per_leaf", "spines"), [(4, 4, 4), (3, 4, 4), (2, 8, 8)])
+def test_reflections_never_put_two_messages_on_one_cable_of_a_full_tree(
+    make_tree, leaves, per_leaf, spines
+):
+    tree = make_tree(leaves, per_leaf, spines)
+    rounds = reflection_rounds(len(tree.nodes))
+    assert not list(collisions(tree, rounds))
+
+
+def test_the_circle_method_does_collide_there(make_tree):
+    """The reason why reflections are used; if this ever fails, the simpler schedule will do."""
+    tree = make_tree(4, 4, 4)
+    assert list(collisions(tree, circle_rounds(16)))
+
+
+@pytest.mark.parametrize(("leaves", "per_leaf", "spines"), [(4, 4, 2), (4, 6, 4), (5, 3, 2)])
+def test_a_tapered_tree_gets_more_rounds_and_no_collision(make_tree, leaves, per_leaf, spines):
+    tree = make_tree(leaves, per_leaf, spines)
+    n = len(tree.nodes)
+    whole = reflection_rounds(n)
+    assert list(collisions(tree, whole))
+    rounds = without_collisions(whole, paths_of(tree))
+    assert not list(collisions(tree, rounds))
+    assert sorted(p for pairs in rounds for p in pairs) == list(combinations(range(n), 2))
+
+
+def test_a_full_tree_needs_no_split(make_tree):
+    tree = make_tree(4, 4, 4)
+    whole = reflection_rounds(16)
+    assert without_collisions(whole, paths_of(tree)) == whole
+
+
+def test_the_retest_runs_one_pair_at_a_time():
+    assert alone_rounds([(0, 3), (1, 2)]) == [[(0, 3)], [(1, 2)]]
+
+
+def paths_of(tree):
+    n = len(tree.nodes)
+    pairs = [(a, b) for a in range(n) for b in range(n) if a != b]
+    paths = tree.paths([(tree.nodes[a], tree.nodes[b]) for a, b in pairs])
+    return dict(zip(pairs, paths, strict=True))
+
+
+def collisions(tree, rounds):
+    """Ports that two messages of one round and one direction cross."""
+    paths = paths_of(tree)
+    for pairs in rounds:
+        for backwards in (False, True):
+            used = [p for a, b in pairs for p in paths[(b, a) if backwards else (a, b)]]
+            yield from {port for port in used if used.count(port) > 1}
