@@ -143,7 +143,7 @@ def test_what_was_measured_is_what_the_store_gives_back(case: Case, tmp_path: Pa
     trial = case.trial("latency")
     launches = tuple(Launch(trial=trial, repeat=r, order=r) for r in range(2))
     run_dir = tmp_path / "run"
-    store = RunStore.create(run_dir, {"study": {"name": "conformance"}}, launches)
+    store = RunStore.create(run_dir, {"study": "conformance"})
     execute(launches, case.backend, store)
     run = read_run(run_dir)
     assert {(s.trial, s.repeat, s.size_bytes) for s in run.samples} == {
