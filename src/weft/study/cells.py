@@ -14,7 +14,8 @@ from weft.study.model import Study
 from weft.study.store import Run
 from weft.study.treatment import untreated_because
 
-NO_VERDICT_FLAGS = ("oversubscribed", "skew_dominates")
+NO_VERDICT_FLAGS = ("oversubscribed", "skew_dominates", State.NOT_ON_FABRIC.value)
+"""Caveats of a sample that is shown, but supports no verdict."""
 
 
 class _Headline(Protocol):
@@ -86,7 +87,7 @@ def study_of(run: Run) -> Study | None:
 
 
 def cells_of(run: Run, headline: HeadlineOf) -> Cells:
-    """Values of completed launches that were treated, on the fabric and valid; the rest counted.
+    """Values of completed launches that were treated and are valid; the rest counted by reason.
 
     A pairs benchmark has a sample a pair: its value is the median over the pairs of the launch.
     Raises InputError where samples belong to no launch of the plan.
@@ -147,7 +148,7 @@ def _launch_of(launches: Mapping[tuple[str, int], Launch], sample: Sample, run: 
 
 
 def _unusable_because(sample: Sample, launch: Launch, study: Study | None) -> str | None:
-    if sample.state is not State.OK:
+    if sample.state not in (State.OK, State.NOT_ON_FABRIC):
         return sample.state.value
     if "invalid_data" in sample.flags:
         return "invalid data"
@@ -157,7 +158,7 @@ def _unusable_because(sample: Sample, launch: Launch, study: Study | None) -> st
 def _value(launch: Launch, samples: Sequence[Sample], headline: HeadlineOf) -> Value:
     trial = launch.trial
     metric = metric_of(samples, headline(trial.benchmark).headline)
-    flags = {flag for sample in samples for flag in sample.flags}
+    flags = {flag for sample in samples for flag in (*sample.flags, sample.state.value)}
     series = samples[0].times_ns if len(samples) == 1 else None
     return Value(
         arm=arm_name(trial.arm),

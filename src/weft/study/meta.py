@@ -12,6 +12,7 @@ from typing import Any
 from weft import __version__
 from weft.bench.model import Backend
 from weft.core.clock import Clock, system_clock
+from weft.core.errors import InputError
 
 RECORDED_PREFIXES = (
     "CUDA_", "FI_", "GOMP_", "HCOLL_", "HYDRA_", "I_MPI_", "KMP_", "LSB_", "MPICH_", "MPIEXEC_",
@@ -108,3 +109,33 @@ def _git(directory: Path, *arguments: str) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None
+
+
+_SAME_FACTS = ("platform_digest", "platform", "faults", "mpi")
+
+
+def refuse_other_run(before: Mapping[str, Any], now: Mapping[str, Any], where: str) -> None:
+    """Raise InputError where a run would be resumed with another study, backend, seed or nodes."""
+    backends = [meta.get("backend", {}) for meta in (before, now)]
+    facts = [backend.get("facts", {}) for backend in backends]
+    checks = [
+        ("study", before.get("study_sha256"), now.get("study_sha256")),
+        ("seed", before.get("seed"), now.get("seed")),
+        ("nodes", before.get("nodes"), now.get("nodes")),
+        ("backend", backends[0].get("name"), backends[1].get("name")),
+        *((key, facts[0].get(key), facts[1].get(key)) for key in _SAME_FACTS),
+    ]
+    for what, was, is_ in checks:
+        if _plain(was) != _plain(is_):
+            shown = "" if what == "study" else f": {was} then, {is_} now"
+            raise InputError(
+                f"this run was started with another {what}{shown}",
+                where=where,
+                expected="the study, seed, nodes and backend that the run was started with",
+                hint="resume with the same ones, or start a new run with another --dir",
+            )
+
+
+def _plain(value: Any) -> Any:
+    """Tuples and lists alike, as they come back from TOML."""
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

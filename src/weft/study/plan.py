@@ -171,7 +171,8 @@ def _merged(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _ordered(study: Study, trials: tuple[Trial, ...]) -> tuple[Launch, ...]:
     """Manual settings outermost (few switches), then node sets, then pairs of repeats, inside which
-    the cells are shuffled and the arms of each cell run forth and back: A B B A."""
+    the cells are shuffled and the arms of each cell run forth and back: A B B A. Where there is one
+    arm its repeats are spread instead."""
     rng = random.Random(study.seed)  # noqa: S311 - reproducible, not secret
     slots: list[tuple[Trial, int, int]] = []
     block = itertools.count()
@@ -215,9 +216,11 @@ def _block(
     rng: random.Random, trials: list[Trial], repeats: range, number: int
 ) -> list[tuple[Trial, int, int]]:
     slots: list[tuple[Trial, int, int]] = []
-    for start in range(repeats.start, repeats.stop, 2):
-        pair = range(start, min(start + 2, repeats.stop))
-        for cell in _shuffled(rng, _grouped(trials, _cell_key)):
+    cells = _grouped(trials, _cell_key)
+    stride = 2 if len(cells[0]) > 1 else 1
+    for start in range(repeats.start, repeats.stop, stride):
+        pair = range(start, min(start + stride, repeats.stop))
+        for cell in _shuffled(rng, cells):
             arms = _shuffled(rng, cell)
             for repeat in pair:
                 slots.extend((trial, repeat, number) for trial in arms)

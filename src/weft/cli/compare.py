@@ -1,0 +1,122 @@
+"""`weft compare`: the arms of one run, or two runs, with intervals and one verdict."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from weft.cli.output import emit, format_option, table_text
+from weft.core.errors import ExitCode
+
+if TYPE_CHECKING:
+    from weft.study.compare import Comparison
+    from weft.study.rows import Row
+
+
+@click.command(name="compare")
+@click.argument("first", metavar="RUN", type=click.Path(path_type=Path))
+@click.argument("second", metavar="[RUN2]", required=False, type=click.Path(path_type=Path))
+@click.option("--baseline", metavar="ARM", help="The arm to compare with, such as routing=static.")
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0, 1),
+    default=0.01,
+    show_default=True,
+    help="Differences below this part of the baseline count as none.",
+)
+@format_option
+def command(
+    first: Path, second: Path | None, baseline: str | None, tolerance: float, format_: str
+) -> int:
+    """Compare the arms of RUN with its baseline, or RUN2 with RUN.
+
+    The effect is the ratio of paired launches with its 95 % interval; p-values are adjusted over
+    all sizes. Exit 1 where something got slower or fails that did not before.
+    """
+    from weft.core.errors import InputError
+    from weft.study.compare import compare_arms, compare_runs
+    from weft.study.store import read_run
+
+    if second is None:
+        result = compare_arms(read_run(first), baseline=baseline, tolerance=tolerance)
+    elif baseline is not None:
+        raise InputError(
+            "--baseline names an arm of one run, and two runs are given",
+            expected="one run with --baseline, or two runs without",
+        )
+    else:
+        result = compare_runs(read_run(first), read_run(second), tolerance=tolerance)
+    rows = [row.to_record() for row in result.rows]
+    emit(
+        format_,
+        text=lambda: _text(result, first),
+        record={
+            "arms": [list(pair) for pair in result.arms],
+            "interleaved": result.interleaved,
+            "findings": [finding.to_record() for finding in result.findings],
+            "rows": rows,
+        },
+        rows=rows,
+    )
+    return result.exit_code or int(ExitCode.GOOD)
+
+
+def _text(result: "Comparison", run: Path) -> str:
+    """Verdict, evidence, coverage, next command."""
+    lines = []
+    for finding in result.findings:
+        lines.append(finding.sentence)
+        lines.extend(f"    {line}" for line in finding.evidence)
+    lines.extend(("", _table(result.rows), ""))
+    lines.extend(_sets(result.rows))
+    lines.append(f"next:  weft report {run}")
+    return "\n".join(lines)
+
+
+def _table(rows: "tuple[Row, ...]") -> str:
+    columns = (
+        "benchmark",
+        "size (B)",
+        "arm",
+        "metric",
+        "first",
+        "second",
+        "ratio",
+        "95 % interval",
+    )
+    return table_text((*columns, "pairs", "adj. p", "outcome"), [_figures(row) for row in rows])
+
+
+def _figures(row: "Row") -> tuple[str, ...]:
+    from weft.core.units import format_significant
+    from weft.stats.ratio import Ratio
+
+    effect = row.effect if isinstance(row.effect, Ratio) else None
+    return (
+        row.cell.benchmark,
+        str(row.cell.size_bytes),
+        row.second,
+        row.metric,
+        format_significant(row.median_first),
+        format_significant(row.median_second),
+        f"{effect.ratio:.3f}" if effect else "-",
+        f"{effect.low:.3f} .. {effect.high:.3f}" if effect else "-",
+        str(row.n_pairs),
+        f"{row.p_adjusted:.2g}" if effect else "-",
+        row.outcome.value,
+    )
+
+
+def _sets(rows: "tuple[Row, ...]") -> list[str]:
+    """What the run says about node sets it did not use."""
+    from weft.stats.nodesets import CannotBeKnown, SetsRatio
+
+    unknown = [row.sets for row in rows if isinstance(row.sets, CannotBeKnown)]
+    if unknown:
+        return [f"The intervals hold for these node sets; {unknown[0].text}."]
+    known = [(row, row.sets) for row in rows if isinstance(row.sets, SetsRatio)]
+    return [
+        f"On node sets like these: {row.cell.text} {sets.ratio:.3f} "
+        f"[{sets.low:.3f}, {sets.high:.3f}] over {sets.n_sets} sets"
+        for row, sets in known
+    ]

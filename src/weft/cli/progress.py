@@ -1,0 +1,89 @@
+"""Progress of a run: a bar on a terminal, only failures elsewhere; always on standard error."""
+
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
+
+from weft.bench.model import Launch, Sample
+from weft.study.run import Progress
+from weft.study.store import Failure
+
+
+class FailuresOnly:
+    """One line a failure."""
+
+    def started(self, n_launches: int, n_before: int) -> None:
+        """Say what is left of a run that goes on."""
+        if n_before:
+            print(f"{n_before} of {n_launches} launches were over before", file=sys.stderr)
+
+    def launching(self, launch: Launch) -> None:
+        """Nothing to say."""
+
+    def measured(self, launch: Launch, samples: Sequence[Sample]) -> None:
+        """Nothing to say."""
+
+    def failed(self, launch: Launch, failure: Failure) -> None:
+        """One line, the rest is in the run directory."""
+        print(f"{launch.name} {failure.state}: {_first_line(failure)}", file=sys.stderr)
+
+
+class Bar:
+    """A bar with the launch in flight and the time left."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as RichProgress
+
+        self._bar = RichProgress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._bar.add_task("preparing", total=None)
+
+    def __enter__(self) -> "Bar":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def started(self, n_launches: int, n_before: int) -> None:
+        """The bar gets its length."""
+        self._bar.update(self._task, total=n_launches, completed=n_before)
+
+    def launching(self, launch: Launch) -> None:
+        """Show what runs now."""
+        trial = launch.trial
+        shown = f"{trial.benchmark}, repeat {launch.repeat + 1}, {trial.n_ranks} ranks"
+        self._bar.update(self._task, description=shown)
+
+    def measured(self, launch: Launch, samples: Sequence[Sample]) -> None:  # noqa: ARG002
+        """One further."""
+        self._bar.advance(self._task)
+
+    def failed(self, launch: Launch, failure: Failure) -> None:
+        """One further, and a line above the bar."""
+        self._bar.console.print(
+            f"{launch.name} {failure.state}: {_first_line(failure)}", markup=False
+        )
+        self._bar.advance(self._task)
+
+
+def _first_line(failure: Failure) -> str:
+    return failure.message.splitlines()[0] if failure.message else "no message"
+
+
+@contextlib.contextmanager
+def shown_progress() -> Iterator[Progress]:
+    """A bar where standard error is a terminal, else failures only."""
+    if not sys.stderr.isatty():
+        yield FailuresOnly()
+        return
+    with Bar() as bar:
+        yield bar

@@ -1,0 +1,70 @@
+"""The table of a run in the shape an OSU user reads at once: sizes down, figures across."""
+
+from weft.cli.output import table_text
+from weft.core.units import format_significant
+from weft.stats.summary import INTERVAL_FROM
+from weft.study.table import Table, TableRow
+
+UNITS = {
+    "latency_us": "us",
+    "latency_us_p50": "us",
+    "bandwidth_mb_s": "MB/s",
+    "msg_rate_mps": "million messages/s",
+}
+_COLUMNS = ("size (B)", "p50", "min", "max", "launches")
+_INTERVAL = "95 % interval of p50"
+
+
+def run_table_text(table: Table) -> str:
+    """One block a benchmark, scale and arm; then what was left out."""
+    groups: dict[tuple[object, ...], list[TableRow]] = {}
+    for row in table.rows:
+        cell = row.cell
+        key = (cell.benchmark, cell.n_nodes, cell.tasks_per_node, row.arm, row.metric)
+        groups.setdefault(key, []).append(row)
+    blocks = [_block(rows) for rows in groups.values()]
+    if any(row.summary.low is None for row in table.rows):
+        blocks.append(f"An interval needs {INTERVAL_FROM} launches (--repeats {INTERVAL_FROM}).")
+    blocks.extend(f"left out: {n} samples, {reason}" for reason, n in table.excluded.items())
+    return "\n\n".join(blocks) + "\n"
+
+
+def _block(rows: list[TableRow]) -> str:
+    row = rows[0]
+    n_nodes, tasks = row.cell.n_nodes, row.cell.tasks_per_node
+    arm = "" if row.arm == "only" else f", {row.arm}"
+    unit = UNITS.get(row.metric, row.metric)
+    nodes = "node" if n_nodes == 1 else "nodes"
+    remarks = ", ".join(dict.fromkeys(remark for row in rows for remark in row.remarks))
+    head = f"# {row.cell.benchmark}, {unit}, {n_nodes} {nodes} x {tasks}{arm}"
+    if remarks:
+        head += f"  ({remarks})"
+    intervals = any(row.summary.low is not None for row in rows)
+    columns = (*_COLUMNS, _INTERVAL) if intervals else _COLUMNS
+    cells = [(*_figures(row), *((_interval(row),) if intervals else ())) for row in rows]
+    return f"{head}\n{table_text(columns, cells, left=0)}"
+
+
+def _figures(row: TableRow) -> tuple[str, ...]:
+    summary = row.summary
+    return (
+        _size(row),
+        _figure(summary.median),
+        _figure(summary.minimum),
+        _figure(summary.maximum),
+        str(summary.n),
+    )
+
+
+def _size(row: TableRow) -> str:
+    return "-" if row.cell.benchmark == "barrier" else str(row.cell.size_bytes)
+
+
+def _interval(row: TableRow) -> str:
+    if row.summary.low is None:
+        return "-"
+    return f"{_figure(row.summary.low)} .. {_figure(row.summary.high)}"
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else format_significant(value)
