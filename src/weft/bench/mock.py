@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from weft.bench import metrics as measured
+from weft.bench.failure import HangError
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.core.errors import BenchmarkError, InputError
 
@@ -134,14 +135,12 @@ class MockBackend:
         )
 
 
-def _hung(launch: Launch) -> BenchmarkError:
-    error = BenchmarkError(
+def _hung(launch: Launch) -> HangError:
+    return HangError(
         f"no result within {launch.trial.timeout_s:g} s",
         where=f"{launch.name} on {launch.trial.nodes[-1]}",
         expected="an end record",
     )
-    error.hung = True  # type: ignore[attr-defined]
-    return error
 
 
 def _message_ns(size: int) -> float:

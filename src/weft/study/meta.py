@@ -2,8 +2,6 @@
 
 import hashlib
 import os
-import platform
-import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,18 +11,8 @@ from weft import __version__
 from weft.bench.model import Backend
 from weft.core.clock import Clock, system_clock
 from weft.core.errors import InputError
-
-RECORDED_PREFIXES = (
-    "CUDA_", "FI_", "GOMP_", "HCOLL_", "HYDRA_", "I_MPI_", "KMP_", "LSB_", "MPICH_", "MPIEXEC_",
-    "MPIR_", "MV2_", "MVP_", "NCCL_", "OMPI_", "OMP_", "PALS_", "PBS_", "PMIX_", "PMI_", "PRTE_",
-    "PSM2_", "PSM3_", "RCCL_", "SHARP_", "SLURM_", "UCC_", "UCX_", "WEFT_",
-)  # fmt: skip
-"""Variables that choose a transport, a library's algorithm or a placement. No other is kept."""
-
-_SECRET = re.compile(
-    r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|COOKIE|SESSION|JWT|SIGNATURE|PRIVATE", re.IGNORECASE
-)
-REDACTED = "<redacted>"
+from weft.launch.host import this_host
+from weft.launch.redact import KEPT_WHOLE, MASK, redact_environment
 
 
 def run_meta(
@@ -50,44 +38,17 @@ def run_meta(
         "study_sha256": hashlib.sha256(study_text.encode()).hexdigest(),
         "study": study_text,
         "backend": {"name": backend.name, "facts": dict(backend.facts())},
-        "host": host_facts(),
+        "host": this_host().to_record(),
         "environment": recorded_environment(os.environ if environ is None else environ),
     }
 
 
 def recorded_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables that steer a fabric, secrets redacted by name and by the look of the value."""
+    """The variables that steer a fabric; a secret among them is masked, all others stay out."""
+    shown = redact_environment(environ)
     return {
-        name: REDACTED if _SECRET.search(name) or _looks_secret(environ[name]) else environ[name]
-        for name in sorted(environ)
-        if name.startswith(RECORDED_PREFIXES)
+        name: value for name, value in shown.items() if value != MASK or name.startswith(KEPT_WHOLE)
     }
-
-
-def _looks_secret(value: str) -> bool:
-    """A URL with a password in it, or a PEM block."""
-    return bool(re.search(r"://[^/\s:@]*:[^/\s@]+@", value)) or "-----BEGIN" in value
-
-
-def host_facts() -> dict[str, Any]:
-    """Name, kernel, CPU and what this process may use of it."""
-    return {
-        "name": platform.node(),
-        "system": f"{platform.system()} {platform.release()}",
-        "machine": platform.machine(),
-        "cpu": _cpu_model(),
-        "cpus_allowed": len(os.sched_getaffinity(0)),
-        "python": platform.python_version(),
-    }
-
-
-def _cpu_model() -> str | None:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return None
-    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else None
 
 
 def commit_of(directory: Path) -> str | None:

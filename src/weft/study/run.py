@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from weft.bench.failure import HangError
 from weft.bench.model import Backend, Launch, Sample, State
 from weft.core.clock import Clock, system_clock
 from weft.core.errors import BenchmarkError
@@ -116,14 +117,10 @@ def _run_one(
             store.append(sample, started_unix_s=started)
             samples.append(sample)
     except BenchmarkError as error:
-        return store.failed(launch, failure_state(error), error.describe())
+        state = State.HUNG if isinstance(error, HangError) else State.FAILED
+        return store.failed(launch, state, error.describe())
     store.done(launch, n_samples=len(samples), seconds=clock() - started)
     return samples
-
-
-def failure_state(error: BenchmarkError) -> State:
-    """`hung` when the backend says so (attribute `hung`), else `failed`."""
-    return State.HUNG if getattr(error, "hung", False) else State.FAILED
 
 
 @dataclass(slots=True)
