@@ -277,12 +277,19 @@ def _log_domain(rows: Sequence[Row]) -> tuple[float, float]:
 
 def _value_axis(rows: Sequence[Row], title: str) -> alt.Axis:
     low, high = _log_domain(rows)
+    return alt.Axis(title=title, values=_log_ticks(low, high), format=",~r")
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """The coarsest of three ladders with at least four ticks between `low` and `high`."""
     decades = range(floor(log10(low)), ceil(log10(high)) + 1)
-    steps = (1,) if len(decades) > 4 else (1, 2, 5)
-    ticks = [step * 10.0**decade for decade in decades for step in steps]
-    return alt.Axis(
-        title=title, values=[tick for tick in ticks if low <= tick <= high], format=",~r"
-    )
+    ticks: list[float] = []
+    for steps in ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)):
+        ticks = [step * 10.0**decade for decade in decades for step in steps]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        if len(ticks) >= 4:
+            break
+    return ticks
 
 
 def _padded(values: Sequence[float]) -> list[float]:
@@ -306,7 +313,8 @@ def _colour(rows: Sequence[Row]) -> alt.Color:
 
 def _dash(rows: Sequence[Row]) -> alt.StrokeDash:
     scale = alt.Scale(domain=_names(rows), range=[list(dash) for dash in DASHES])
-    return alt.StrokeDash("series:N", scale=scale, legend=_legend(rows))
+    # Colour and shape share one legend; a dash in it would fray the outline of its symbols.
+    return alt.StrokeDash("series:N", scale=scale, legend=None)
 
 
 def _shape(rows: Sequence[Row]) -> alt.Shape:

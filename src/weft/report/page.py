@@ -81,7 +81,7 @@ def _sections(run: Run, judged: Judgement, name: str) -> tuple[Section, ...]:
         fit.section(judged.measured, name) if _backend(run) == LIVE else None,
         method.left_out(run),
         method.section(run),
-        environment.section(run.meta),
+        environment.section(run.meta, run.samples),
     )
     return tuple(section for section in found if section is not None)
 

@@ -7,6 +7,7 @@ from weft.bench.model import State
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant, format_size
 from weft.diagnose.crossing import Wiring
+from weft.diagnose.retest import RETEST
 from weft.diagnose.verdict import Verdict, judge_pairs
 from weft.report.cells import Measured, measured_of
 from weft.report.middle import middle_of
@@ -52,19 +53,27 @@ def judge(run: Run) -> Judgement:
         found += pairs.findings
     elif arms is None:
         found += (measured_finding(run, measured),)
+    notes = [finding.sentence for finding in found if _is_caveat(finding)]
+    stated = [finding for finding in found if not _is_caveat(finding)]
     return Judgement(
-        findings=tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity))),
-        caveats=caveats(run, pairs),
+        findings=tuple(sorted(stated, key=lambda finding: _ORDER.index(finding.severity))),
+        caveats=(*notes, *caveats(run, pairs)),
         measured=measured,
         pairs=pairs,
         arms=arms,
     )
 
 
+def _is_caveat(finding: Finding) -> bool:
+    """A note about the run as a whole: it weakens the verdict and is none itself."""
+    return finding.kind is FindingKind.ANOMALY and finding.severity is Severity.NOTE
+
+
 def caveats(run: Run, pairs: Verdict | None) -> tuple[str, ...]:
     """What a reader must know before believing the figures."""
     flags = {flag for sample in run.samples for flag in sample.flags}
-    said = [_FLAGS.get(flag, f"Samples carry the flag '{flag}'.") for flag in sorted(flags)]
+    said = [*_about_the_twin(run), *_about_one_host(run)]
+    said += [_FLAGS.get(flag, f"Samples carry the flag '{flag}'.") for flag in sorted(flags)]
     if pairs is not None:
         said += [f"{caveat[:1].upper()}{caveat[1:].rstrip('.')}." for caveat in pairs.caveats]
     n_excluded = sum(sample.state is not State.OK for sample in run.samples)
@@ -76,6 +85,29 @@ def caveats(run: Run, pairs: Verdict | None) -> tuple[str, ...]:
     remarks = run.meta.get("remarks", ())
     said += [f"{str(remark)[:1].upper()}{str(remark)[1:].rstrip('.')}." for remark in remarks]
     return tuple(said)
+
+
+def _about_the_twin(run: Run) -> list[str]:
+    """That nothing was measured on a machine, and what was planted."""
+    backend = run.meta.get("backend", {})
+    if backend.get("name") != "twin":
+        return []
+    facts = backend.get("facts", {})
+    said = [f"Simulated: a twin of '{facts.get('platform', '?')}', not a machine."]
+    faults = [str(fault) for fault in facts.get("faults", ())]
+    if faults:
+        said.append(f"Planted in the twin, and not told to the diagnosis: {', '.join(faults)}.")
+    return said
+
+
+def _about_one_host(run: Run) -> list[str]:
+    """Ranks on one host talk through its memory, whatever network it has."""
+    if not run.samples or any(sample.evidence.get("hosts") != 1 for sample in run.samples):
+        return []
+    return [
+        "All ranks ran on one host and may have talked through its memory: "
+        "this says nothing about a network."
+    ]
 
 
 def failure_findings(run: Run) -> tuple[Finding, ...]:
@@ -125,14 +157,13 @@ def measured_finding(run: Run, measured: Sequence[Measured]) -> Finding:
 def pair_verdict(run: Run) -> Verdict | None:
     """The diagnosis of the pairs of a run; None where no pair was measured.
 
-    The first trial of pairs is the survey; pairs measured in later trials with nothing else
-    running are its retest.
+    A check measures the slow pairs again alone; those samples settle its first impression.
     """
-    trials = list(dict.fromkeys(s.trial for s in run.samples if s.pair is not None))
-    if not trials:
+    with_pair = [sample for sample in run.samples if sample.pair is not None]
+    if not with_pair:
         return None
-    survey = [s for s in run.samples if s.pair is not None and s.trial == trials[0]]
-    alone = [s for s in run.samples if s.pair and s.trial != trials[0] and s.pair.n_concurrent == 1]
+    survey = [sample for sample in with_pair if sample.trial != RETEST]
+    alone = [sample for sample in with_pair if sample.trial == RETEST]
     return judge_pairs(survey, fabric_of(run), isolated=alone)
 
 
@@ -147,10 +178,12 @@ def fabric_of(run: Run) -> Wiring | None:
 
 
 def _headline_of(measured: Measured) -> str:
-    """'latency 1.51 µs at 8 B': the best size of a benchmark."""
+    """'latency 1.51 µs at 1 B': the smallest size, or the size of the highest rate."""
     metric = measured.metric
-    pick = min if metric.lower_is_better else max
-    best = pick(measured.cells, key=lambda cell: middle_of(cell.values).value)
-    value = format_significant(middle_of(best.values).value, 3)
-    at = f" at {format_size(best.size_bytes)}" if best.size_bytes else ""
+    if metric.lower_is_better:
+        told = min(measured.cells, key=lambda cell: cell.size_bytes)
+    else:
+        told = max(measured.cells, key=lambda cell: middle_of(cell.values).value)
+    value = format_significant(middle_of(told.values).value, 3)
+    at = f" at {format_size(told.size_bytes)}" if told.size_bytes else ""
     return f"{measured.benchmark.name.replace('_', ' ')} {value} {metric.unit}{at}"

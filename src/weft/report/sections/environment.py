@@ -1,17 +1,22 @@
 """Where and with what it was measured: run.toml as recorded, redacted when it was written."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from weft.bench.model import Sample
 from weft.report.model import Facts, Section
 
 _STUDY = "study"
 
 
-def section(meta: Mapping[str, Any]) -> Section:
+def section(meta: Mapping[str, Any], samples: Sequence[Sample]) -> Section:
     """Everything run.toml says, one fact a line; the study itself as it was given."""
+    carried = carriers(samples)
     plain = tuple((name, _said(value)) for name, value in meta.items() if _is_plain(name, value))
     facts = [Facts("This run", plain)] if plain else []
+    if carried:
+        facts.insert(0, Facts("what carried the bytes", carried))
     verbatim = []
     for name, value in meta.items():
         if isinstance(value, Mapping):
@@ -21,6 +26,22 @@ def section(meta: Mapping[str, Any]) -> Section:
         elif name == _STUDY or (isinstance(value, str) and "\n" in value):
             verbatim.append((f"{name.replace('_', ' ')}, verbatim", str(value)))
     return Section("Where and with what", facts=tuple(facts), verbatim=tuple(verbatim))
+
+
+def carriers(samples: Sequence[Sample]) -> tuple[tuple[str, str], ...]:
+    """Libraries, transports and rails that any launch names, and bytes by device over launches."""
+    by_launch = {(sample.trial, sample.repeat): sample.evidence for sample in samples}
+    said: dict[str, dict[str, None]] = {}
+    n_bytes: Counter[str] = Counter()
+    for evidence in by_launch.values():
+        for name, value in evidence.items():
+            if name == "device_bytes" and isinstance(value, Mapping):
+                n_bytes.update({str(device): int(count) for device, count in value.items()})
+            else:
+                said.setdefault(name, {})[_said(value)] = None
+    rows = [(name, "; ".join(values)) for name, values in said.items()]
+    rows += [(f"bytes over {device}", f"{count:,}") for device, count in sorted(n_bytes.items())]
+    return tuple(rows)
 
 
 def _is_plain(name: str, value: Any) -> bool:
@@ -43,6 +64,8 @@ def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str
 def _said(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return " ".join(f"{name} {_said(item)}" for name, item in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(_said(item) for item in value)
     return str(value)

@@ -61,19 +61,29 @@ def _figure(
 def _how_to_read(judged: OutOfSample) -> str:
     regimes = judged.fit.regimes
     lines = "1 line" if len(regimes) == 1 else f"{len(regimes)} lines"
-    knees = [regime.max_bytes for regime in regimes if regime.max_bytes is not None]
     text = (
         f"LogGP, {lines} (latency = a + b x size), {judged.fit.n_parameters} parameters; "
         "every second size is used for the fit, the others are held out. "
         "Below: error of each held-out size, predicted / measured - 1."
     )
-    if knees:
-        text += f" Protocol steps after {', '.join(format_size(knee) for knee in knees)}."
+    gaps = _gaps(judged)
+    if gaps:
+        told = ", ".join(f"{format_size(low)} and {format_size(high)}" for low, high in gaps)
+        text += f" The protocol changes between {told}; the fitted rows cannot say where in there."
+    worst = max(judged.held_out, key=lambda row: abs(row.error)).size_bytes
+    within = any(low < worst < high for low, high in gaps)
+    text += f" Worst at {format_size(worst)}{', inside such a gap' if within else ''}."
     left_out = judged.fit.anomalies
     if left_out:
         sizes = ", ".join(format_size(anomaly.size_bytes) for anomaly in left_out)
         text += f" Left out as anomalies: {sizes}."
     return text
+
+
+def _gaps(judged: OutOfSample) -> list[tuple[int, int]]:
+    """Last size of one regime and first of the next, as fitted."""
+    regimes = judged.fit.regimes
+    return [(a.last_bytes, b.first_bytes) for a, b in zip(regimes, regimes[1:], strict=False)]
 
 
 def _role(size_bytes: int, judged: OutOfSample) -> str:
