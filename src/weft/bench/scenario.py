@@ -54,7 +54,7 @@ def scenario(
         "seed": seed,
         "fidelity": "packet",
         "fabric": fabric,
-        "routing": {"engine": tree.routing},
+        "routing": {"engine": trial.options.get("routing", tree.routing)},
         "packets": {"mtu_bytes": platform.packets.mtu.whole, "headers": platform.packets.headers},
         "switch": {
             "model": switch.model,
@@ -79,11 +79,11 @@ def work(platform: Platform, benchmark: Benchmark, trial: Trial) -> list[Documen
     for size in trial.sizes_bytes:
         step: Document = {"benchmark": benchmark.name, "size_bytes": size, **counts}
         if benchmark.kind == "collective":
-            algorithm = platform.algorithm(benchmark.name, size)
+            algorithm = options.get("algorithm", platform.algorithm(benchmark.name, size))
             if algorithm is not None:
                 step["algorithm"] = algorithm
         elif "window" in options:
-            step["window"] = int(options["window"])
+            step["window"] = _count(options, "window", least=1)
         steps.append(step)
     return steps
 
@@ -92,7 +92,7 @@ def rounds_of(trial: Trial) -> list[list[tuple[int, int]]]:
     """The trial's `rounds` option, or all pairs: round r pairs rank i with r - i modulo n."""
     given = trial.options.get("rounds")
     if given is not None:
-        return [[(int(a), int(b)) for a, b in pairs] for pairs in given]
+        return _rounds(given)
     n_ranks = trial.n_ranks
     rounds = [
         [(a, (r - a) % n_ranks) for a in range(n_ranks) if a < (r - a) % n_ranks]
@@ -109,10 +109,29 @@ def window_of(benchmark: Benchmark, trial: Trial) -> int:
 def _counts(benchmark: Benchmark, options: Mapping[str, Any]) -> Document:
     """Iterations on a twin: few, because each gives the same time but for jitter and noise."""
     counts = {}
-    for key in ("iterations", "warmup"):
-        capped = benchmark.twin.get(key, 1)
-        counts[key] = min(int(options.get(key, capped)), capped)
+    for key, least in (("iterations", 1), ("warmup", 0)):
+        most = benchmark.twin.get(key, least)
+        counts[key] = min(_count({key: most, **options}, key, least=least), most)
     return counts
+
+
+def _count(options: Mapping[str, Any], key: str, *, least: int) -> int:
+    value = options[key]
+    if not isinstance(value, int) or value < least:
+        raise InputError(
+            f"option '{key}' is {value!r}", expected=f"a whole number of {least} or more"
+        )
+    return value
+
+
+def _rounds(given: object) -> list[list[tuple[int, int]]]:
+    try:
+        return [[(int(a), int(b)) for a, b in pairs] for pairs in given]  # type: ignore[attr-defined]
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "option 'rounds' is not a list of rounds of pairs",
+            expected="[[[0, 1], [2, 3]], [[0, 2], [1, 3]]]: rounds of pairs of ranks",
+        ) from error
 
 
 def _pair_steps(trial: Trial, options: Mapping[str, Any], counts: Document) -> list[Document]:
@@ -121,7 +140,7 @@ def _pair_steps(trial: Trial, options: Mapping[str, Any], counts: Document) -> l
     common = {"benchmark": "pairs", "rounds": rounds, **counts}
     steps = [{**common, "kind": "latency", "size_bytes": small}]
     for kind in PAIR_BANDWIDTH_KINDS:
-        window = int(options.get("window", 64))
+        window = _count(options, "window", least=1)
         steps.append({**common, "kind": kind, "size_bytes": large, "window": window})
     return steps
 

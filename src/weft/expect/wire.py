@@ -1,7 +1,8 @@
 """The time the fabric alone takes: packets of one message down an otherwise empty path.
 
 Headers are InfiniBand's (IBTA Architecture Specification 1; sizes as in Linux
-include/rdma/ib_pack.h): LRH 8 + BTH 12 + ICRC 4 + VCRC 2 bytes on every packet.
+include/rdma/ib_pack.h): LRH 8 + BTH 12 + ICRC 4 + VCRC 2 bytes on every packet, RETH 16 more on
+the first of a message.
 """
 
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from weft.catalog.platform import Cable, Platform
 from weft.core.errors import InputError
 
 PACKET_HEADER_BYTES = 26
+FIRST_HEADER_BYTES = 16
+"""What the first packet of a message carries on top."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ def header_efficiency(size_bytes: int, mtu_bytes: int) -> float:
 def wire_bytes(size_bytes: int, mtu_bytes: int) -> int:
     """Payload and headers of one message. An empty message is one packet."""
     n_packets = max(1, -(-size_bytes // mtu_bytes))
-    return size_bytes + n_packets * PACKET_HEADER_BYTES
+    return size_bytes + n_packets * PACKET_HEADER_BYTES + FIRST_HEADER_BYTES
 
 
 def zero_load_ns(path: Path, size_bytes: int) -> float:
@@ -94,4 +97,7 @@ def zero_load_ns(path: Path, size_bytes: int) -> float:
 def _packet_bytes(size_bytes: int, mtu_bytes: int) -> list[int]:
     whole, rest = divmod(size_bytes, mtu_bytes)
     payloads = [mtu_bytes] * whole + ([rest] if rest or not whole else [])
-    return [payload + PACKET_HEADER_BYTES for payload in payloads]
+    extra = [FIRST_HEADER_BYTES] + [0] * (len(payloads) - 1)
+    return [
+        payload + PACKET_HEADER_BYTES + more for payload, more in zip(payloads, extra, strict=True)
+    ]

@@ -1,0 +1,149 @@
+"""A platform and a trial become a scenario: what the engine is told."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from weft.bench.fault import parse_fault
+from weft.bench.model import Trial
+from weft.bench.scenario import fabric_spec, rounds_of, scenario, work
+from weft.catalog.load import benchmark, platform
+from weft.core.errors import InputError
+
+TRIAL = Trial(
+    id="t000",
+    benchmark="latency",
+    sizes_bytes=(8, 65536),
+    nodes=("n001", "n002"),
+    tasks_per_node=1,
+    options={"iterations": 1000, "warmup": 100},
+)
+
+
+def trial_of(name: str, **changes: Any) -> Trial:
+    return replace(TRIAL, benchmark=name, **changes)
+
+
+@pytest.mark.parametrize("n_nodes", [1, 2, 16, 100, 400, 800])
+def test_a_balanced_tree_is_non_blocking_and_fits_its_switches(n_nodes: int) -> None:
+    spec = fabric_spec(platform("fat-tree"), n_nodes)
+    assert spec["levels"] == 2
+    n_leaves = -(-n_nodes // spec["nodes_per_leaf"])
+    up = spec["spines"] * spec["cables_per_spine"]
+    assert up >= spec["nodes_per_leaf"]
+    assert spec["nodes_per_leaf"] + up <= 40
+    assert n_leaves * spec["cables_per_spine"] <= 40
+
+
+def test_a_large_tree_gets_a_third_level() -> None:
+    spec = fabric_spec(platform("fat-tree"), 801)
+    assert (spec["levels"], spec["radix"]) == (3, 40)
+    assert "spines" not in spec
+
+
+def test_ndv4_has_eight_rails_and_a_path_up_for_each() -> None:
+    spec = fabric_spec(platform("azure-ndv4"), 16)
+    assert spec["hcas_per_node"] == 8
+    assert spec["spines"] == 8 * spec["nodes_per_leaf"]
+
+
+def test_frontera_is_cabled_as_published() -> None:
+    spec = fabric_spec(platform("frontera"), 100)
+    assert (spec["nodes_per_leaf"], spec["spines"], spec["cables_per_spine"]) == (44, 6, 3)
+    assert spec["host_bits_per_s"] == 100 * 10**9
+    assert spec["switch_bits_per_s"] == 200 * 10**9
+
+
+def test_more_nodes_than_a_machine_has_are_refused() -> None:
+    with pytest.raises(InputError, match="platform 'frontera' has 8008 nodes, not 9000"):
+        fabric_spec(platform("frontera"), 9000)
+
+
+def test_no_nodes_are_refused() -> None:
+    with pytest.raises(InputError, match="0 nodes"):
+        fabric_spec(platform("fat-tree"), 0)
+
+
+def test_a_platform_without_a_fabric_has_no_twin() -> None:
+    with pytest.raises(InputError, match="platform 'this-machine' has no fabric to simulate"):
+        fabric_spec(platform("this-machine"), 4)
+
+
+def test_the_scenario_carries_hosts_placement_faults_and_seed() -> None:
+    fault = parse_fault("leaf-01[3] rate=0.5")
+    document = scenario(platform("azure-a9"), {"links": []}, [fault], TRIAL, seed=7)
+    assert document["seed"] == 7
+    assert document["placement"] == {"nodes": ["n001", "n002"], "tasks_per_node": 1}
+    assert document["faults"] == [{"link": "leaf-01[3]", "rate_factor": 0.5}]
+    assert document["switch"]["delay_ps"] == 150_000
+    assert document["packets"]["mtu_bytes"] == 2048
+    assert "max_bytes" not in document["host"]["regimes"][-1]
+
+
+def test_a_step_a_size_with_few_iterations() -> None:
+    steps = work(platform("fat-tree"), benchmark("latency"), TRIAL)
+    assert [step["size_bytes"] for step in steps] == [8, 65536]
+    assert all(step["iterations"] <= 10 for step in steps)
+
+
+def test_fewer_iterations_are_taken_as_asked() -> None:
+    asked = trial_of("latency", options={"iterations": 2, "warmup": 0})
+    steps = work(platform("fat-tree"), benchmark("latency"), asked)
+    assert {(step["iterations"], step["warmup"]) for step in steps} == {(2, 0)}
+
+
+def test_windows_are_the_benchmark_s_unless_the_trial_says_otherwise() -> None:
+    steps = work(platform("fat-tree"), benchmark("bandwidth"), trial_of("bandwidth"))
+    assert {step["window"] for step in steps} == {64}
+    asked = trial_of("bandwidth", options={"window": 4})
+    assert work(platform("fat-tree"), benchmark("bandwidth"), asked)[0]["window"] == 4
+
+
+def test_collectives_take_the_algorithm_of_their_size() -> None:
+    asked = trial_of("allreduce", sizes_bytes=(8, 1 << 20))
+    steps = work(platform("fat-tree"), benchmark("allreduce"), asked)
+    assert [step["algorithm"] for step in steps] == ["recursive_doubling", "ring"]
+
+
+def test_an_arm_may_choose_the_algorithm_and_the_routing() -> None:
+    asked = trial_of("allreduce", options={"algorithm": "rabenseifner", "routing": "minhop"})
+    steps = work(platform("fat-tree"), benchmark("allreduce"), asked)
+    assert {step["algorithm"] for step in steps} == {"rabenseifner"}
+    document = scenario(platform("fat-tree"), {}, [], asked, seed=1)
+    assert document["routing"] == {"engine": "minhop"}
+
+
+def test_pairs_are_three_steps_over_the_same_rounds() -> None:
+    rounds = [[[0, 1]]]
+    asked = trial_of("pairs", options={"rounds": rounds})
+    steps = work(platform("fat-tree"), benchmark("pairs"), asked)
+    assert [(s["kind"], s["size_bytes"]) for s in steps] == [
+        ("latency", 8),
+        ("bandwidth_ab", 65536),
+        ("bandwidth_ba", 65536),
+    ]
+    assert all(step["rounds"] == rounds for step in steps)
+
+
+@pytest.mark.parametrize("n_nodes", [2, 3, 5, 8, 16])
+def test_without_rounds_every_pair_meets_once_and_no_rank_twice_a_round(n_nodes: int) -> None:
+    nodes = tuple(f"n{i:03d}" for i in range(n_nodes))
+    rounds = rounds_of(trial_of("pairs", nodes=nodes))
+    met = [pair for pairs in rounds for pair in pairs]
+    assert len(met) == len(set(met)) == n_nodes * (n_nodes - 1) // 2
+    for pairs in rounds:
+        ranks = [rank for pair in pairs for rank in pair]
+        assert len(ranks) == len(set(ranks))
+
+
+@pytest.mark.parametrize("rounds", [5, [5], [[5]], [[["a", "b"]]], "rounds"])
+def test_rounds_that_are_none_are_refused(rounds: object) -> None:
+    with pytest.raises(InputError, match="'rounds' is not a list of rounds of pairs"):
+        rounds_of(trial_of("pairs", options={"rounds": rounds}))
+
+
+@pytest.mark.parametrize("options", [{"iterations": 0}, {"window": "wide"}, {"warmup": -1}])
+def test_counts_that_are_no_counts_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=f"option '{next(iter(options))}' is"):
+        work(platform("fat-tree"), benchmark("bandwidth"), trial_of("bandwidth", options=options))
