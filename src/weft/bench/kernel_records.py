@@ -116,6 +116,7 @@ class Device(_Record):
     device: str
     port: int | None = None
     link_layer: str | None = None
+    virtual: bool = False
     counter: str
     before: int
     after: int

@@ -46,6 +46,8 @@ def to_samples(
         )
     names = endpoint_names(output)
     for rows in _by_pair_and_size(output.pair_rows):
+        # Pairs have tens of thousands of samples: what holds for all stands on the first.
+        common["evidence"] = evidence if rows[0] is output.pair_rows[0] else {}
         yield Sample(
             benchmark="pairs",
             size_bytes=rows[0].size_bytes,
