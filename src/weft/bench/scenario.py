@@ -30,6 +30,7 @@ def fabric_spec(platform: Platform, n_nodes: int) -> Document:
         "hcas_per_node": platform.hcas_per_node,
         **_rate_and_delay("host", links.host, host.adapter_latency.value),
         **_rate_and_delay("switch", links.switch, 0.0),
+        "routing": {"engine": tree.routing},
     }
     if n_nodes > tree.two_level_nodes.whole:
         if tree.shape == "fixed":

@@ -1,0 +1,261 @@
+"""The twin backend: laws on the real engine, errors on a stub of it."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft.bench import twin as twin_module
+from weft.bench.fault import parse_fault
+from weft.bench.model import Launch, Sample, State, Trial
+from weft.bench.twin import TwinBackend, launch_seed
+from weft.catalog.load import benchmark, benchmark_names, platform
+from weft.core.errors import BenchmarkError, InputError, MissingError
+from weft.expect import closed_forms
+
+try:
+    from weft import _engine as engine
+except ImportError:
+    engine = None
+
+needs_engine = pytest.mark.skipif(engine is None, reason="weft._engine is not built (make setup)")
+
+FAT_TREE = platform("fat-tree")
+
+
+def trial(name: str, nodes: Sequence[str], sizes: tuple[int, ...], **options: Any) -> Trial:
+    return Trial(
+        id=f"t-{name}",
+        benchmark=name,
+        sizes_bytes=sizes,
+        nodes=tuple(nodes),
+        tasks_per_node=1,
+        options=options,
+    )
+
+
+def measure(twin: TwinBackend, asked: Trial, repeat: int = 0) -> list[Sample]:
+    return list(twin.measure(Launch(trial=asked, repeat=repeat, order=repeat)))
+
+
+class StubEngine:
+    """An engine that says what a test wants to hear."""
+
+    def __init__(self, **outcome: Any) -> None:
+        self.outcome = outcome
+
+    def build_fabric(self, spec: str) -> str:
+        n_nodes = json.loads(spec)["nodes"]
+        nodes = [{"name": f"n{i:03d}", "hcas": []} for i in range(1, n_nodes + 1)]
+        return json.dumps({"nodes": nodes, "switches": [{"name": "leaf-01"}], "links": []})
+
+    def simulate(self, scenario: str) -> dict[str, Any]:
+        if "error" in self.outcome:
+            raise ValueError(self.outcome["error"])
+        n_steps = len(json.loads(scenario)["work"])
+        zeros = np.zeros(n_steps, dtype=np.uint32)
+        rows = {"step": np.arange(n_steps), "round": zeros, "pair": zeros}
+        return {
+            "status": "complete",
+            "message": "",
+            "duration_ps": np.full(n_steps, 4_000_000, dtype=np.uint64),
+            **rows,
+            **self.outcome,
+        }
+
+
+def stub(monkeypatch: pytest.MonkeyPatch, **outcome: Any) -> TwinBackend:
+    monkeypatch.setattr(twin_module, "_engine", lambda: StubEngine(**outcome))
+    return TwinBackend(FAT_TREE, 4)
+
+
+def test_round_trips_become_one_way_latencies(monkeypatch: pytest.MonkeyPatch) -> None:
+    twin = stub(monkeypatch)
+    (sample,) = measure(twin, trial("latency", twin.nodes[:2], (8,)))
+    assert sample.metrics["latency_us"] == pytest.approx(2.0)
+    assert sample.times_ns == (4000,)
+    assert sample.state is State.OK
+
+
+@pytest.mark.parametrize("status", ["deadlock", "stopped"])
+def test_a_run_that_did_not_complete_is_a_failed_benchmark(
+    monkeypatch: pytest.MonkeyPatch, status: str
+) -> None:
+    twin = stub(monkeypatch, status=status, message="leaf-01[3] waits for spine-01[1]")
+    with pytest.raises(BenchmarkError, match=rf"'{status}': leaf-01\[3\] waits for spine-01\[1\]"):
+        measure(twin, trial("latency", twin.nodes[:2], (8,)))
+
+
+def test_what_the_engine_refuses_is_wrong_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    twin = stub(monkeypatch, error="routing.engine: unknown engine 'magic'")
+    with pytest.raises(InputError, match="unknown engine 'magic'"):
+        measure(twin, trial("latency", twin.nodes[:2], (8,)))
+
+
+def test_without_the_engine_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    import weft
+
+    monkeypatch.setitem(sys.modules, "weft._engine", None)
+    monkeypatch.delattr(weft, "_engine", raising=False)
+    with pytest.raises(MissingError, match=r"engine is not built(.|\n)*'make setup'"):
+        TwinBackend(FAT_TREE, 4)
+
+
+def test_a_trial_it_cannot_run_is_refused_before_anything_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    twin = stub(monkeypatch)
+    good = trial("latency", twin.nodes[:2], (8,))
+    for wrong, message in (
+        (replace(good, nodes=("n001", "n099")), "no node 'n099' in this twin"),
+        (replace(good, nodes=("n001",)), "latency needs at least two ranks, not 1"),
+        (replace(good, sizes_bytes=()), "no message size"),
+        (replace(good, benchmark="telepathy"), "no benchmark 'telepathy'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            twin.prepare([good, wrong], tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_fault_nowhere_in_the_fabric_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(twin_module, "_engine", StubEngine)
+    with pytest.raises(InputError, match="no node 'n009' to plant a fault in"):
+        TwinBackend(FAT_TREE, 4, faults=[parse_fault("n009 slow=2")])
+
+
+def test_each_launch_has_its_own_seed() -> None:
+    asked = trial("latency", ("n001", "n002"), (8,))
+    other = replace(asked, id="t-other")
+    launches = [Launch(t, repeat, 0) for t in (asked, other) for repeat in range(50)]
+    seeds = {launch_seed(seed, launch) for launch in launches for seed in (1, 2)}
+    assert len(seeds) == 200
+
+
+@needs_engine
+@pytest.mark.parametrize("name", benchmark_names())
+def test_every_benchmark_yields_its_headline(name: str) -> None:
+    twin = TwinBackend(FAT_TREE, 4)
+    sizes = (0,) if name == "barrier" else (8, 4096)
+    samples = measure(twin, trial(name, twin.nodes, sizes))
+    headline = benchmark(name).headline
+    assert all(sample.state is State.OK for sample in samples)
+    assert any(sample.metrics.get(headline, 0) > 0 for sample in samples)
+
+
+@needs_engine
+@pytest.mark.parametrize("platform_name", ["fat-tree", "azure-ndv4", "frontera", "azure-a9"])
+@pytest.mark.parametrize("size", [0, 8, 300, 65536])
+def test_latency_is_host_overheads_and_the_idle_fabric(platform_name: str, size: int) -> None:
+    twin = TwinBackend(platform(platform_name), 2)
+    (sample,) = measure(twin, trial("latency", twin.nodes, (size,)))
+    expected = closed_forms.latency(platform(platform_name), size, n_switches=1)
+    assert sample.metrics["latency_us_p50"] == pytest.approx(expected.value, rel=1e-3)
+
+
+@needs_engine
+def test_a_second_leaf_costs_two_switches_and_two_cables_more() -> None:
+    twin = TwinBackend(FAT_TREE, 16)
+    near = measure(twin, trial("latency", ("n001", "n002"), (8,)))[0]
+    far = measure(twin, trial("latency", ("n001", "n016"), (8,)))[0]
+    expected = [closed_forms.latency(FAT_TREE, 8, n).value for n in (1, 3)]
+    difference = far.metrics["latency_us_p50"] - near.metrics["latency_us_p50"]
+    assert difference == pytest.approx(expected[1] - expected[0], rel=1e-3)
+
+
+@needs_engine
+@pytest.mark.parametrize("platform_name", ["fat-tree", "azure-ndv4", "frontera", "azure-a9"])
+def test_bandwidth_of_large_messages_approaches_the_link(platform_name: str) -> None:
+    document = platform(platform_name)
+    twin = TwinBackend(document, 2)
+    (sample,) = measure(twin, trial("bandwidth", twin.nodes, (4 << 20,), window=8))
+    ceiling_mb_s = closed_forms.link_ceiling_gbps(document, 4 << 20) * 1e3 / 8
+    assert sample.metrics["bandwidth_mb_s"] <= ceiling_mb_s
+    assert sample.metrics["bandwidth_mb_s"] == pytest.approx(ceiling_mb_s, rel=0.01)
+
+
+@needs_engine
+def test_both_directions_carry_twice_one() -> None:
+    twin = TwinBackend(FAT_TREE, 2)
+    (one,) = measure(twin, trial("bandwidth", twin.nodes, (1 << 20,), window=8))
+    (two,) = measure(twin, trial("bidirectional", twin.nodes, (1 << 20,), window=8))
+    ratio = two.metrics["bandwidth_mb_s"] / one.metrics["bandwidth_mb_s"]
+    assert ratio == pytest.approx(2, rel=0.02)
+
+
+@needs_engine
+def test_a_slow_cable_lowers_only_the_pairs_that_cross_it() -> None:
+    fault = parse_fault("n003/hca0[1] rate=0.25")
+    twin = TwinBackend(FAT_TREE, 8, faults=[fault])
+    samples = measure(twin, trial("pairs", twin.nodes, (8, 1 << 20), window=4))
+    bandwidths = {s.pair: s.metrics["bandwidth_mb_s"] for s in samples if s.size_bytes > 8}
+    best = max(bandwidths.values())
+    for pair, bandwidth in bandwidths.items():
+        assert pair is not None
+        if "n003" in (pair.a, pair.b):
+            assert bandwidth < 0.3 * best
+        else:
+            assert bandwidth > 0.9 * best
+
+
+@needs_engine
+def test_all_pairs_of_sixteen_nodes_are_measured_once() -> None:
+    twin = TwinBackend(FAT_TREE, 16)
+    samples = measure(twin, trial("pairs", twin.nodes, (8, 65536), window=4))
+    for size in (8, 65536):
+        pairs = [
+            frozenset((s.pair.a, s.pair.b)) for s in samples if s.pair and s.size_bytes == size
+        ]
+        assert len(pairs) == len(set(pairs)) == 16 * 15 // 2
+
+
+@needs_engine
+def test_the_same_seed_gives_the_same_samples() -> None:
+    asked = trial("alltoall", TwinBackend(FAT_TREE, 4).nodes, (8, 4096))
+    runs = [
+        [s.to_record() for s in measure(TwinBackend(FAT_TREE, 4, seed=5), asked, repeat=2)]
+        for _ in range(2)
+    ]
+    assert runs[0] == runs[1]
+
+
+@needs_engine
+def test_barrier_and_allreduce_match_their_closed_forms_on_one_leaf() -> None:
+    twin = TwinBackend(FAT_TREE, 4)
+    # The closed form takes every step for one latency and no overlap of sends and receives.
+    for name, size in (("barrier", 0), ("allreduce", 8)):
+        sample = measure(twin, trial(name, twin.nodes, (size,)))[0]
+        expected = closed_forms.collective(FAT_TREE, name, size, 4)
+        assert sample.metrics["latency_us_p50"] == pytest.approx(expected.value, rel=0.1)
+
+
+@needs_engine
+def test_ranks_of_one_node_use_the_channel_inside_it() -> None:
+    twin = TwinBackend(FAT_TREE, 2)
+    inside = replace(trial("latency", twin.nodes[:1], (8,)), tasks_per_node=2)
+    (here,) = measure(twin, inside)
+    (there,) = measure(twin, trial("latency", twin.nodes, (8,)))
+    assert here.metrics["latency_us_p50"] < there.metrics["latency_us_p50"]
+
+
+@needs_engine
+def test_the_recipe_is_the_scenario_that_runs() -> None:
+    twin = TwinBackend(FAT_TREE, 2)
+    launch = Launch(trial("latency", twin.nodes, (8,)), 0, 0)
+    recipe = twin.recipe(launch)
+    assert json.loads(recipe) == twin.scenario(launch)
+    assert engine is not None
+    assert engine.simulate(recipe)["status"] == "complete"
+
+
+@needs_engine
+def test_facts_say_which_platform_how_large_and_what_is_planted() -> None:
+    twin = TwinBackend(FAT_TREE, 16, faults=[parse_fault("n007 slow=3")], seed=9)
+    facts = twin.facts()
+    assert (facts["platform"], facts["n_nodes"], facts["seed"]) == ("fat-tree", 16, 9)
+    assert facts["faults"] == ["n007 slow=3"]
+    assert len(facts["platform_digest"]) == 64
