@@ -1,0 +1,129 @@
+//! The fabric document (schema `weft.fabric/1`) and the generated form of it.
+
+use crate::error::FabricError;
+use crate::generate::{self, FatTreeSpec};
+use crate::units::{BitsPerSecond, Picoseconds};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The schema this crate reads and writes.
+pub const FABRIC_SCHEMA: &str = "weft.fabric/1";
+
+/// A compute node and the HCAs in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NodeDocument {
+    /// The node's name.
+    pub name: String,
+    /// Names of its HCAs, one rail each, in rail order.
+    pub hcas: Vec<String>,
+}
+
+/// A switch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchDocument {
+    /// The switch's name.
+    pub name: String,
+    /// How many ports it has; they are numbered from 1.
+    pub ports: u32,
+    /// 1 where HCAs attach, rising towards the roots; 0 where unknown (then it is worked out).
+    #[serde(default)]
+    pub level: u32,
+}
+
+/// A cable between two ports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkDocument {
+    /// One end, `vertex[number]`.
+    pub a: String,
+    /// The other end.
+    pub b: String,
+    /// Rate of each direction.
+    pub bits_per_s: BitsPerSecond,
+    /// Time of flight.
+    pub delay_ps: Picoseconds,
+}
+
+/// A whole fabric.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FabricDocument {
+    /// `weft.fabric/1`.
+    pub schema: String,
+    /// A name for people.
+    #[serde(default)]
+    pub name: String,
+    /// Compute nodes.
+    pub nodes: Vec<NodeDocument>,
+    /// Switches.
+    pub switches: Vec<SwitchDocument>,
+    /// Cables.
+    pub links: Vec<LinkDocument>,
+    /// Per switch, the output port number for each HCA in document order (0: no route).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lfts: Option<BTreeMap<String, Vec<u32>>>,
+    /// The engine that should fill `lfts`; absent in a document that was written out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routing: Option<RoutingDocument>,
+}
+
+/// Which routing engine fills the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RoutingDocument {
+    /// The engine.
+    pub engine: Engine,
+}
+
+/// A routing engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Engine {
+    /// Up ports by destination modulo, as in a fat-tree (Zahavi 2010).
+    Dmodk,
+    /// Fewest hops, the least used port of those.
+    Minhop,
+    /// Up and then down only, the least used port of those: free of credit loops.
+    Updn,
+}
+
+impl Engine {
+    /// The engine of a name.
+    pub fn from_name(name: &str) -> Result<Engine, FabricError> {
+        serde_json::from_value(Value::String(name.to_owned())).map_err(|_| {
+            FabricError::document(
+                "routing.engine",
+                format!("unknown engine '{name}'"),
+                "dmodk, minhop or updn",
+            )
+        })
+    }
+}
+
+/// The document of a JSON value: as it stands, or generated from `{"generate": ...}`.
+pub fn read(value: Value) -> Result<FabricDocument, FabricError> {
+    let document: FabricDocument = if value.get("generate").is_some() {
+        let spec: FatTreeSpec =
+            serde_json::from_value(value).map_err(|e| FabricError::from_json("fabric", &e))?;
+        generate::fat_tree(&spec)?
+    } else {
+        serde_json::from_value(value).map_err(|e| FabricError::from_json("fabric", &e))?
+    };
+    if document.schema != FABRIC_SCHEMA {
+        return Err(FabricError::document(
+            "fabric.schema",
+            format!("'{}' is not a schema this version reads", document.schema),
+            FABRIC_SCHEMA,
+        ));
+    }
+    Ok(document)
+}
+
+/// The document of a JSON text.
+pub fn parse(text: &str) -> Result<FabricDocument, FabricError> {
+    let value = serde_json::from_str(text).map_err(|e| FabricError::from_json("fabric", &e))?;
+    read(value)
+}

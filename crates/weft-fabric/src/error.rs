@@ -1,0 +1,78 @@
+//! What a caller can get wrong about a fabric: what, where, what was expected.
+
+use thiserror::Error;
+
+/// An error a user can act on; the first line alone says what and where.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum FabricError {
+    /// The document says something that cannot be.
+    #[error("{place}: {what}\n  expected: {expected}")]
+    Document {
+        /// Where in the document.
+        place: String,
+        /// What is wrong there.
+        what: String,
+        /// What would be right.
+        expected: String,
+    },
+    /// No route leads from one HCA to another.
+    #[error(
+        "{at}: '{dst}' is unreachable from '{src}'\n  expected: a route between every two HCAs in use"
+    )]
+    Unreachable {
+        /// The HCA that sends.
+        src: String,
+        /// The HCA that should receive.
+        dst: String,
+        /// The vertex where the route ends.
+        at: String,
+    },
+    /// The tables send packets in a circle.
+    #[error(
+        "{at}: the route to '{dst}' comes back to the same switch\n  expected: forwarding tables without loops\n  hint: the loop is {cycle}"
+    )]
+    RouteLoop {
+        /// A switch on the loop.
+        at: String,
+        /// The destination HCA.
+        dst: String,
+        /// The switches of the loop in order.
+        cycle: String,
+    },
+    /// The tables let packets wait for each other in a circle.
+    #[error(
+        "routing: credit loop over {cycle}\n  expected: routes whose channel dependencies have no cycle\n  hint: the routing engine 'updn' has none"
+    )]
+    CreditLoop {
+        /// The egress ports of the loop in order.
+        cycle: String,
+    },
+}
+
+impl FabricError {
+    /// A document error.
+    pub fn document(
+        place: impl Into<String>,
+        what: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> FabricError {
+        FabricError::Document {
+            place: place.into(),
+            what: what.into(),
+            expected: expected.into(),
+        }
+    }
+
+    /// The error of a text that is no document of the wanted shape.
+    pub fn from_json(place: &str, error: &serde_json::Error) -> FabricError {
+        let text = error.to_string();
+        let (what, expected) = match text.split_once(", expected ") {
+            Some((what, expected)) => (what.to_owned(), expected.to_owned()),
+            None => (
+                text,
+                "a document as in docs/reference/scenario.md".to_owned(),
+            ),
+        };
+        FabricError::document(place, what, expected)
+    }
+}

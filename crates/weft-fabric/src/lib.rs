@@ -1,0 +1,22 @@
+//! What the network is: units, ids, fabric documents, generators, routing and checks.
+//!
+//! A [`document::FabricDocument`] is parsed once into a [`Fabric`], which cannot be wrong; a
+//! [`Routes`] is its forwarding tables; [`check`] walks both before anything is simulated.
+#![forbid(unsafe_code)]
+
+pub mod check;
+pub mod document;
+pub mod engines;
+pub mod error;
+pub mod fabric;
+pub mod fault;
+pub mod generate;
+pub mod ids;
+pub mod routes;
+pub mod units;
+
+pub use error::FabricError;
+pub use fabric::Fabric;
+pub use ids::{HcaId, NodeId, PortId, SwitchId, VertexId};
+pub use routes::Routes;
+pub use units::{BitsPerSecond, Picoseconds};

@@ -1,0 +1,180 @@
+//! Forwarding tables and what they say about a pair.
+
+use crate::document::FabricDocument;
+use crate::error::FabricError;
+use crate::fabric::Fabric;
+use crate::ids::{HcaId, PortId, SwitchId, VertexId};
+use std::collections::BTreeMap;
+
+/// A linear forwarding table for every switch: the egress port for each destination HCA.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Routes {
+    n_hcas: u32,
+    /// Port numbers from 1, row by switch; 0 where there is no route.
+    numbers: Vec<u16>,
+}
+
+impl Routes {
+    /// Tables without a single route.
+    pub fn empty(fabric: &Fabric) -> Routes {
+        let n_entries = fabric.n_switches() as usize * fabric.n_hcas() as usize;
+        Routes {
+            n_hcas: fabric.n_hcas(),
+            numbers: vec![0; n_entries],
+        }
+    }
+
+    /// The tables written in a document, if it has any.
+    pub fn from_document(
+        fabric: &Fabric,
+        document: &FabricDocument,
+    ) -> Result<Option<Routes>, FabricError> {
+        let Some(lfts) = &document.lfts else {
+            return Ok(None);
+        };
+        let mut routes = Routes::empty(fabric);
+        let names: Vec<&str> = document.switches.iter().map(|s| s.name.as_str()).collect();
+        if let Some(stranger) = lfts.keys().find(|key| !names.contains(&key.as_str())) {
+            let what = format!("there is no switch '{stranger}'");
+            return Err(FabricError::document(
+                "fabric.lfts",
+                what,
+                "switches of this fabric",
+            ));
+        }
+        for (index, name) in names.iter().enumerate() {
+            let place = format!("fabric.lfts[\"{name}\"]");
+            let numbers = lfts.get(*name).ok_or_else(|| {
+                FabricError::document(&place, "the table is missing", "a table for every switch")
+            })?;
+            routes.fill(fabric, SwitchId(index as u32), numbers, &place)?;
+        }
+        Ok(Some(routes))
+    }
+
+    fn fill(
+        &mut self,
+        fabric: &Fabric,
+        switch: SwitchId,
+        numbers: &[u32],
+        place: &str,
+    ) -> Result<(), FabricError> {
+        if numbers.len() != self.n_hcas as usize {
+            let what = format!("{} entries", numbers.len());
+            let expected = format!("one for each of the {} HCAs", self.n_hcas);
+            return Err(FabricError::document(place, what, expected));
+        }
+        let n_ports = fabric.vertices[fabric.switch_vertex(switch).index()].n_ports;
+        for (hca, number) in numbers.iter().enumerate() {
+            if *number > n_ports {
+                let what = format!("port {number} for HCA number {hca}");
+                let expected = format!("a port from 1 to {n_ports}, or 0 for no route");
+                return Err(FabricError::document(place, what, expected));
+            }
+            self.set(switch, HcaId(hca as u32), *number);
+        }
+        Ok(())
+    }
+
+    /// The port number (from 1) at `switch` towards `dst`, 0 for none.
+    pub fn number(&self, switch: SwitchId, dst: HcaId) -> u32 {
+        let row = switch.index() * self.n_hcas as usize;
+        u32::from(self.numbers[row + dst.index()])
+    }
+
+    /// Route `dst` at `switch` through port `number`.
+    pub fn set(&mut self, switch: SwitchId, dst: HcaId, number: u32) {
+        let row = switch.index() * self.n_hcas as usize;
+        let number = u16::try_from(number).expect("a switch of at most 65535 ports");
+        self.numbers[row + dst.index()] = number;
+    }
+
+    /// The egress port of a vertex towards `dst`; none at `dst`, without a route or over a dead
+    /// cable.
+    pub fn next_port(&self, fabric: &Fabric, at: VertexId, dst: HcaId) -> Option<PortId> {
+        if at == dst.vertex() {
+            return None;
+        }
+        let port = match fabric.switch(at) {
+            None => fabric.hca_port(HcaId(at.0)),
+            Some(switch) => {
+                let number = self.number(switch, dst).checked_sub(1)?;
+                PortId(fabric.vertices[at.index()].first_port.0 + number)
+            }
+        };
+        fabric.ports[port.index()].up.then_some(port)
+    }
+
+    /// The egress ports crossed from `src` to `dst`, the sending HCA's own first.
+    pub fn trace(
+        &self,
+        fabric: &Fabric,
+        src: HcaId,
+        dst: HcaId,
+    ) -> Result<Vec<PortId>, FabricError> {
+        let mut crossed = Vec::new();
+        let mut at = src.vertex();
+        while at != dst.vertex() {
+            let next = self.next_port(fabric, at, dst);
+            let next = next.and_then(|port| Some((port, fabric.neighbour(port)?)));
+            let passes_hca = at != src.vertex() && fabric.hca(at).is_some();
+            let Some((port, vertex)) = next.filter(|_| !passes_hca) else {
+                return Err(unreachable(fabric, src, dst, at));
+            };
+            crossed.push(port);
+            if crossed.len() > fabric.vertices.len() {
+                return Err(self.loop_error(fabric, at, dst));
+            }
+            at = vertex;
+        }
+        Ok(crossed)
+    }
+
+    /// The error of a route that goes in a circle through `at`.
+    pub(crate) fn loop_error(&self, fabric: &Fabric, at: VertexId, dst: HcaId) -> FabricError {
+        let name = |vertex: VertexId| fabric.vertices[vertex.index()].name.clone();
+        let mut cycle = vec![name(at)];
+        let mut vertex = at;
+        loop {
+            let next = self
+                .next_port(fabric, vertex, dst)
+                .and_then(|p| fabric.neighbour(p));
+            vertex = next.expect("a loop goes on for ever");
+            cycle.push(name(vertex));
+            if vertex == at || cycle.len() > fabric.vertices.len() {
+                break;
+            }
+        }
+        FabricError::RouteLoop {
+            at: name(at),
+            dst: name(dst.vertex()),
+            cycle: cycle.join(" -> "),
+        }
+    }
+
+    /// The tables as a document writes them.
+    pub fn to_lfts(&self, fabric: &Fabric) -> BTreeMap<String, Vec<u32>> {
+        (0..fabric.n_switches())
+            .map(SwitchId)
+            .map(|switch| {
+                let name = fabric.vertices[fabric.switch_vertex(switch).index()]
+                    .name
+                    .clone();
+                let row = (0..self.n_hcas)
+                    .map(|hca| self.number(switch, HcaId(hca)))
+                    .collect();
+                (name, row)
+            })
+            .collect()
+    }
+}
+
+/// The error of a route that ends at `at`.
+pub(crate) fn unreachable(fabric: &Fabric, src: HcaId, dst: HcaId, at: VertexId) -> FabricError {
+    let name = |vertex: VertexId| fabric.vertices[vertex.index()].name.clone();
+    FabricError::Unreachable {
+        src: name(src.vertex()),
+        dst: name(dst.vertex()),
+        at: name(at),
+    }
+}

@@ -1,0 +1,204 @@
+//! The border: documents in, columns out, at most ten functions, the GIL released.
+
+use numpy::IntoPyArray;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use weft_fabric::document::Engine;
+use weft_fabric::{Fabric, FabricError, document, engines};
+use weft_sim::{Outcome, ValidScenario};
+use weft_traffic::{Blocks, StepDocument, TrafficError};
+
+fn refuse(error: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// The engine's version.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// The whole fabric document of a document or generator; tables filled if an engine is named.
+#[pyfunction]
+fn build_fabric(py: Python<'_>, spec_json: &str) -> PyResult<String> {
+    py.detach(|| complete(spec_json)).map_err(refuse)
+}
+
+fn complete(spec_json: &str) -> Result<String, FabricError> {
+    let mut written = document::parse(spec_json)?;
+    let fabric = Fabric::new(&written)?;
+    let routes = match written.routing.take() {
+        Some(routing) => Some(engines::compute(&fabric, routing.engine)),
+        None => weft_fabric::Routes::from_document(&fabric, &written)?,
+    };
+    if let Some(routes) = routes {
+        let hcas: Vec<_> = (0..fabric.n_hcas()).map(weft_fabric::HcaId).collect();
+        weft_fabric::check::check_routes(&fabric, &routes, &hcas)?;
+        written.lfts = Some(routes.to_lfts(&fabric));
+    }
+    Ok(serde_json::to_string(&written).expect("a document of names and numbers"))
+}
+
+/// The egress ports crossed between each two nodes (or HCAs), the sending HCA's own first.
+#[pyfunction]
+#[pyo3(signature = (fabric_json, pairs, engine=None))]
+fn trace(
+    py: Python<'_>,
+    fabric_json: &str,
+    pairs: Vec<(String, String)>,
+    engine: Option<String>,
+) -> PyResult<Vec<Vec<String>>> {
+    py.detach(|| trace_pairs(fabric_json, &pairs, engine.as_deref()))
+        .map_err(refuse)
+}
+
+fn trace_pairs(
+    fabric_json: &str,
+    pairs: &[(String, String)],
+    engine: Option<&str>,
+) -> Result<Vec<Vec<String>>, FabricError> {
+    let written = document::parse(fabric_json)?;
+    let fabric = Fabric::new(&written)?;
+    let engine = engine.map(Engine::from_name).transpose()?;
+    let engine = engine.or(written.routing.map(|routing| routing.engine));
+    let routes = engines::routes_of(&fabric, &written, engine)?;
+    let find = |index: usize, name: &str| {
+        fabric.hca_named(name).ok_or_else(|| {
+            let what = format!("there is no node or HCA '{name}'");
+            FabricError::document(format!("pairs[{index}]"), what, "a name of the fabric")
+        })
+    };
+    let mut paths = Vec::with_capacity(pairs.len());
+    for (index, (src, dst)) in pairs.iter().enumerate() {
+        let crossed = routes.trace(&fabric, find(index, src)?, find(index, dst)?)?;
+        paths.push(
+            crossed
+                .into_iter()
+                .map(|port| fabric.port_name(port))
+                .collect(),
+        );
+    }
+    Ok(paths)
+}
+
+/// The outcome of one scenario as columns.
+#[pyfunction]
+fn simulate<'py>(py: Python<'py>, scenario_json: &str) -> PyResult<Bound<'py, PyDict>> {
+    let run = || Ok(weft_sim::simulate(&ValidScenario::parse(scenario_json)?));
+    let outcome = py
+        .detach(run)
+        .map_err(|error: weft_sim::SimError| refuse(error))?;
+    columns(py, outcome)
+}
+
+/// The outcomes of many scenarios, in order, on `threads` threads (0: one a core).
+#[pyfunction]
+fn simulate_many<'py>(
+    py: Python<'py>,
+    scenarios_json: Vec<String>,
+    threads: usize,
+) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let run = || weft_sim::simulate_many(&scenarios_json, threads);
+    let outcomes = py.detach(run).map_err(refuse)?;
+    outcomes
+        .into_iter()
+        .map(|outcome| columns(py, outcome))
+        .collect()
+}
+
+fn columns(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
+    let out = PyDict::new(py);
+    out.set_item("status", outcome.status.as_str())?;
+    out.set_item("message", outcome.message)?;
+    let (rows, ports) = (outcome.rows, outcome.ports);
+    out.set_item("step", rows.step.into_pyarray(py))?;
+    out.set_item("pair", rows.pair.into_pyarray(py))?;
+    out.set_item("round", rows.round.into_pyarray(py))?;
+    out.set_item("iteration", rows.iteration.into_pyarray(py))?;
+    out.set_item("start_ps", rows.start_ps.into_pyarray(py))?;
+    out.set_item("duration_ps", rows.duration_ps.into_pyarray(py))?;
+    out.set_item("port_name", ports.port_name)?;
+    out.set_item("xmit_bytes", ports.xmit_bytes.into_pyarray(py))?;
+    out.set_item("xmit_packets", ports.xmit_packets.into_pyarray(py))?;
+    out.set_item("xmit_wait_ps", ports.xmit_wait_ps.into_pyarray(py))?;
+    out.set_item("end_ps", outcome.end_ps)?;
+    out.set_item("hops", outcome.hops)?;
+    out.set_item("events", outcome.events)?;
+    out.set_item("trace_hash", outcome.trace_hash)?;
+    Ok(out)
+}
+
+/// What every rank exchanges in a step: one row a send or receive.
+#[pyfunction]
+fn expand_collective<'py>(
+    py: Python<'py>,
+    step_json: &str,
+    n_ranks: u32,
+) -> PyResult<Bound<'py, PyDict>> {
+    let moves = py.detach(|| expand(step_json, n_ranks)).map_err(refuse)?;
+    let out = PyDict::new(py);
+    out.set_item("rank", moves.rank.into_pyarray(py))?;
+    out.set_item("index", moves.index.into_pyarray(py))?;
+    out.set_item("is_send", moves.is_send.into_pyarray(py))?;
+    out.set_item("peer", moves.peer.into_pyarray(py))?;
+    out.set_item("size_bytes", moves.size_bytes.into_pyarray(py))?;
+    out.set_item("first_block", moves.first_block.into_pyarray(py))?;
+    out.set_item("n_blocks", moves.n_blocks.into_pyarray(py))?;
+    Ok(out)
+}
+
+#[derive(Default)]
+struct Moves {
+    rank: Vec<u32>,
+    index: Vec<u64>,
+    is_send: Vec<bool>,
+    peer: Vec<u32>,
+    size_bytes: Vec<u64>,
+    first_block: Vec<u32>,
+    n_blocks: Vec<u32>,
+}
+
+fn expand(step_json: &str, n_ranks: u32) -> Result<Moves, TrafficError> {
+    let step: StepDocument = serde_json::from_str(step_json).map_err(|error| {
+        TrafficError::document("step", error.to_string(), "a step of a scenario's work")
+    })?;
+    step.check("step", n_ranks)?;
+    let mut moves = Moves::default();
+    for round in 0..step.n_phases() {
+        let phase = step.phase("step", 0, round, n_ranks)?;
+        for rank in 0..n_ranks {
+            for index in 0.. {
+                let Some(exchange) = phase.exchange(rank, index) else {
+                    break;
+                };
+                for (is_send, side) in [(false, exchange.recv), (true, exchange.send)] {
+                    let Some(transfer) = side else { continue };
+                    let (first_block, n_blocks) = match transfer.blocks {
+                        Blocks::Range { first, count } => (first, count),
+                        _ => (0, 0),
+                    };
+                    moves.rank.push(rank);
+                    moves.index.push(index);
+                    moves.is_send.push(is_send);
+                    moves.peer.push(transfer.peer);
+                    moves.size_bytes.push(transfer.size_bytes);
+                    moves.first_block.push(first_block);
+                    moves.n_blocks.push(n_blocks);
+                }
+            }
+        }
+    }
+    Ok(moves)
+}
+
+/// The engine of the twin.
+#[pymodule]
+fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(build_fabric, module)?)?;
+    module.add_function(wrap_pyfunction!(trace, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate_many, module)?)?;
+    module.add_function(wrap_pyfunction!(expand_collective, module)?)
+}

@@ -1,0 +1,193 @@
+//! The host model in picoseconds: LogGP regimes, the HCA's gap, the channel inside a node, noise.
+
+use crate::document::{HostDocument, Protocol, RegimeDocument};
+use crate::error::SimError;
+use rand_core::Rng;
+use rand_pcg::Pcg32;
+
+/// LogGP costs of messages up to a size.
+#[derive(Clone, Copy, Debug)]
+pub struct Regime {
+    max_bytes: u64,
+    /// How the two ends agree.
+    pub protocol: Protocol,
+    send_overhead_ps: u64,
+    recv_overhead_ps: u64,
+    send_ps_per_byte: f64,
+    recv_ps_per_byte: f64,
+}
+
+impl Regime {
+    /// Processor time of a send.
+    pub fn send_ps(&self, size_bytes: u64) -> u64 {
+        self.send_overhead_ps + (self.send_ps_per_byte * size_bytes as f64).round() as u64
+    }
+
+    /// Processor time of a receive.
+    pub fn recv_ps(&self, size_bytes: u64) -> u64 {
+        self.recv_overhead_ps + (self.recv_ps_per_byte * size_bytes as f64).round() as u64
+    }
+}
+
+/// What every host costs.
+#[derive(Clone, Debug)]
+pub struct HostModel {
+    regimes: Vec<Regime>,
+    /// Least time between two messages that an HCA begins.
+    pub message_gap_ps: u64,
+    /// Time of flight between ranks of one node.
+    pub intra_latency_ps: u64,
+    /// Rate at which one rank copies to another of its node.
+    pub intra_bits_per_s: u64,
+    start_jitter_ps: u64,
+    noise_probability: f64,
+    noise_mean_ps: f64,
+}
+
+impl HostModel {
+    /// The model of a document.
+    pub fn new(document: &HostDocument) -> Result<HostModel, SimError> {
+        if document.regimes.is_empty() {
+            let what = "there is no regime";
+            return Err(SimError::document(
+                "host.regimes",
+                what,
+                "at least one regime",
+            ));
+        }
+        let mut regimes: Vec<Regime> = Vec::new();
+        for (index, regime) in document.regimes.iter().enumerate() {
+            let place = format!("host.regimes[{index}]");
+            let regime = read_regime(&place, regime)?;
+            if regimes
+                .last()
+                .is_some_and(|last| last.max_bytes >= regime.max_bytes)
+            {
+                let what = "max_bytes does not rise";
+                return Err(SimError::document(
+                    place,
+                    what,
+                    "regimes by rising max_bytes",
+                ));
+            }
+            regimes.push(regime);
+        }
+        let noise = document.noise;
+        if !(0.0..=1.0).contains(&noise.probability) {
+            let what = format!("the probability is {}", noise.probability);
+            return Err(SimError::document(
+                "host.noise",
+                what,
+                "a number from 0 to 1",
+            ));
+        }
+        let intra = document.intra_node;
+        let intra_bits_per_s = intra.map_or(u64::MAX, |intra| intra.bits_per_s);
+        if intra_bits_per_s == 0 {
+            let expected = "bits_per_s of 1 or more";
+            return Err(SimError::document(
+                "host.intra_node",
+                "the rate is zero",
+                expected,
+            ));
+        }
+        let latency_ns = intra.map_or(0.0, |intra| intra.latency_ns);
+        Ok(HostModel {
+            regimes,
+            message_gap_ps: ps("host.message_gap_ns", document.message_gap_ns)?,
+            intra_latency_ps: ps("host.intra_node.latency_ns", latency_ns)?,
+            intra_bits_per_s,
+            start_jitter_ps: ps("host.start_jitter_ns", document.start_jitter_ns)?,
+            noise_probability: noise.probability,
+            noise_mean_ps: ps("host.noise.mean_ns", noise.mean_ns)? as f64,
+        })
+    }
+
+    /// The number of the regime for a size; the last one covers everything above it.
+    pub fn regime_of(&self, size_bytes: u64) -> u8 {
+        let found = self
+            .regimes
+            .iter()
+            .position(|regime| size_bytes <= regime.max_bytes);
+        found.unwrap_or(self.regimes.len() - 1) as u8
+    }
+
+    /// A regime by number.
+    pub fn regime(&self, number: u8) -> &Regime {
+        &self.regimes[number as usize]
+    }
+
+    /// How late a rank starts.
+    pub fn jitter(&self, random: &mut Pcg32) -> u64 {
+        if self.start_jitter_ps == 0 {
+            0
+        } else {
+            random.next_u64() % (self.start_jitter_ps + 1)
+        }
+    }
+
+    /// Processor time with its interruptions.
+    pub fn with_noise(&self, ps: u64, random: &mut Pcg32) -> u64 {
+        if self.noise_probability == 0.0 || ps == 0 || unit(random) >= self.noise_probability {
+            return ps;
+        }
+        let drawn = -self.noise_mean_ps * (1.0 - unit(random)).ln();
+        ps + drawn.round() as u64
+    }
+}
+
+/// Uniform in [0, 1).
+fn unit(random: &mut Pcg32) -> f64 {
+    f64::from(random.next_u32()) / (f64::from(u32::MAX) + 1.0)
+}
+
+fn read_regime(place: &str, document: &RegimeDocument) -> Result<Regime, SimError> {
+    Ok(Regime {
+        max_bytes: document.max_bytes.unwrap_or(u64::MAX),
+        protocol: document.protocol,
+        send_overhead_ps: ps(
+            &format!("{place}.send_overhead_ns"),
+            document.send_overhead_ns,
+        )?,
+        recv_overhead_ps: ps(
+            &format!("{place}.recv_overhead_ns"),
+            document.recv_overhead_ns,
+        )?,
+        send_ps_per_byte: per_byte(
+            &format!("{place}.send_ns_per_byte"),
+            document.send_ns_per_byte,
+        )?,
+        recv_ps_per_byte: per_byte(
+            &format!("{place}.recv_ns_per_byte"),
+            document.recv_ns_per_byte,
+        )?,
+    })
+}
+
+/// Whole picoseconds of nanoseconds with at most three decimals.
+fn ps(place: &str, ns: f64) -> Result<u64, SimError> {
+    let scaled = ns * 1000.0;
+    let whole = scaled.round();
+    let good = (0.0..1e18).contains(&ns) && (scaled - whole).abs() <= 1e-6 * whole.max(1.0);
+    if !good {
+        let expected = "nanoseconds from 0 up, with at most 3 decimals";
+        return Err(SimError::document(
+            place,
+            format!("{ns} is no such time"),
+            expected,
+        ));
+    }
+    Ok(whole as u64)
+}
+
+fn per_byte(place: &str, ns: f64) -> Result<f64, SimError> {
+    if !(0.0..1e9).contains(&ns) {
+        let what = format!("{ns} is no such cost");
+        return Err(SimError::document(
+            place,
+            what,
+            "nanoseconds a byte from 0 up",
+        ));
+    }
+    Ok(ns * 1000.0)
+}

@@ -1,0 +1,260 @@
+//! What hosts do: ranks run their exchanges, pay LogGP costs, and agree on large messages.
+
+use crate::calendar::Kind;
+use crate::document::Protocol;
+use crate::message::{Message, Role};
+use crate::network::Network;
+use crate::packet::{self, NIL};
+use crate::port::NEVER;
+use crate::rank::Rank;
+use weft_fabric::BitsPerSecond;
+use weft_traffic::{Exchange, Phase};
+
+/// Something the driver has to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Report {
+    /// A rank has finished the iteration.
+    Finished(u32),
+    /// A message that has a row of its own is complete: row, start, end.
+    Message(u32, u64, u64),
+}
+
+pub(crate) struct Hosts<'a> {
+    pub(crate) network: Network<'a>,
+    pub(crate) ranks: Vec<Rank>,
+    pub(crate) reports: Vec<Report>,
+    phase_start_ps: u64,
+}
+
+impl<'a> Hosts<'a> {
+    pub(crate) fn new(network: Network<'a>) -> Hosts<'a> {
+        let n_ranks = network.scenario.ranks.len() as u32;
+        let seed = network.scenario.seed;
+        let ranks = (0..n_ranks).map(|rank| Rank::new(seed, rank)).collect();
+        Hosts {
+            network,
+            ranks,
+            reports: Vec::new(),
+            phase_start_ps: 0,
+        }
+    }
+
+    /// Let every rank of the phase begin an iteration now; how many there are.
+    pub(crate) fn begin(&mut self, phase: &Phase) -> u32 {
+        let now_ps = self.network.now_ps;
+        self.phase_start_ps = now_ps;
+        let mut n_taking_part = 0;
+        for number in 0..self.ranks.len() as u32 {
+            if phase.exchange(number, 0).is_none() {
+                continue;
+            }
+            n_taking_part += 1;
+            let rank = &mut self.ranks[number as usize];
+            let start_ps = now_ps + self.network.scenario.hosts.jitter(&mut rank.random);
+            rank.begin(start_ps);
+            self.wake(number, start_ps);
+        }
+        n_taking_part
+    }
+
+    /// Let a rank's processor go on at `time_ps`, or when it is free.
+    fn wake(&mut self, number: u32, time_ps: u64) {
+        let rank = &mut self.ranks[number as usize];
+        let time_ps = time_ps.max(rank.free_ps).max(rank.start_ps);
+        if time_ps < rank.wake_ps {
+            rank.wake_ps = time_ps;
+            self.network.schedule(time_ps, Kind::Rank, number, 0);
+        }
+    }
+
+    /// A rank's processor goes on, until it is busy, blocked or finished.
+    pub(crate) fn run_rank(&mut self, phase: &Phase, number: u32) {
+        let now_ps = self.network.now_ps;
+        if self.ranks[number as usize].wake_ps != now_ps {
+            return;
+        }
+        self.ranks[number as usize].wake_ps = NEVER;
+        loop {
+            let rank = &mut self.ranks[number as usize];
+            if rank.free_ps > now_ps {
+                let free_ps = rank.free_ps;
+                return self.wake(number, free_ps);
+            }
+            if rank.preparing != NIL {
+                let message = std::mem::replace(&mut rank.preparing, NIL);
+                self.hand_over(message);
+            } else if let Some(message) = rank.inbox.pop_front() {
+                self.take(number, message);
+            } else if rank.waiting {
+                if rank.outstanding > 0 {
+                    return;
+                }
+                rank.waiting = false;
+            } else if !self.next_exchange(phase, number) {
+                return;
+            }
+        }
+    }
+
+    /// Begin the next exchange; false where the rank has finished or must wait for its time.
+    fn next_exchange(&mut self, phase: &Phase, number: u32) -> bool {
+        let now_ps = self.network.now_ps;
+        let rank = &mut self.ranks[number as usize];
+        let Some(exchange) = phase.exchange(number, rank.index) else {
+            if !rank.done {
+                rank.done = true;
+                self.reports.push(Report::Finished(number));
+            }
+            return false;
+        };
+        let not_before_ps = self.phase_start_ps + exchange.not_before_ps;
+        if not_before_ps > now_ps {
+            self.wake(number, not_before_ps);
+            return false;
+        }
+        if let Some(recv) = exchange.recv.filter(|_| !rank.posted) {
+            rank.posted = true;
+            rank.post(recv.peer);
+            return true;
+        }
+        let message = phase.message_row(number, rank.index);
+        rank.index += 1;
+        (rank.posted, rank.waiting) = (false, exchange.wait);
+        self.prepare(number, exchange, message);
+        true
+    }
+
+    /// Spend the processor time of a send.
+    fn prepare(&mut self, number: u32, exchange: Exchange, row: Option<(u32, u64)>) {
+        let Some(send) = exchange.send else { return };
+        let scenario = self.network.scenario;
+        let (here, there) = (
+            scenario.ranks[number as usize],
+            scenario.ranks[send.peer as usize],
+        );
+        let regime = scenario.hosts.regime_of(send.size_bytes);
+        let costs = scenario.hosts.regime(regime);
+        let agreed = costs.protocol == Protocol::Rendezvous && here.node != there.node;
+        let role = if agreed { Role::Agreed } else { Role::Eager };
+        let mut message = Message::new(number, send.peer, there.hca.0, send.size_bytes, role);
+        message.regime = regime;
+        if let Some((row, start_ps)) = row {
+            (message.row, message.start_ps) = (row, self.phase_start_ps + start_ps);
+        }
+        let cost_ps = self.processor_time(number, costs.send_ps(send.size_bytes));
+        let id = self.network.messages.add(message);
+        let rank = &mut self.ranks[number as usize];
+        rank.free_ps = self.network.now_ps + cost_ps;
+        rank.preparing = id;
+        rank.outstanding += u32::from(agreed);
+    }
+
+    /// Processor time on this rank's node: slower nodes take longer, noise comes on top.
+    fn processor_time(&mut self, number: u32, ps: u64) -> u64 {
+        let scenario = self.network.scenario;
+        let slowness = scenario.slowness[scenario.ranks[number as usize].node.index()];
+        let ps = if slowness == 1.0 {
+            ps
+        } else {
+            (ps as f64 * slowness).round() as u64
+        };
+        scenario
+            .hosts
+            .with_noise(ps, &mut self.ranks[number as usize].random)
+    }
+
+    /// The processor has prepared a message: over to the HCA, or the channel inside the node.
+    fn hand_over(&mut self, id: u32) {
+        let message = self.network.messages[id];
+        let scenario = self.network.scenario;
+        let places = &scenario.ranks;
+        let (here, there) = (places[message.src as usize], places[message.dst as usize]);
+        if here.node == there.node {
+            let rate = BitsPerSecond(scenario.hosts.intra_bits_per_s);
+            let copy_ps = rate.duration_of_bits(message.size_bytes * 8).0;
+            let rank = &mut self.ranks[message.src as usize];
+            let begin_ps = rank.channel_free_ps.max(self.network.now_ps);
+            rank.channel_free_ps = begin_ps + copy_ps;
+            let seen_ps = begin_ps + copy_ps + scenario.hosts.intra_latency_ps;
+            return self.network.schedule(seen_ps, Kind::Local, message.dst, id);
+        }
+        if message.role == Role::Agreed {
+            return self.control(message.src, message.dst, Role::Request(id));
+        }
+        self.network.send(id, here.hca);
+    }
+
+    /// Send a control message of the rendezvous; it carries no payload.
+    fn control(&mut self, from: u32, to: u32, role: Role) {
+        let places = &self.network.scenario.ranks;
+        let (here, there) = (places[from as usize].hca, places[to as usize].hca);
+        let id = self
+            .network
+            .messages
+            .add(Message::new(from, to, there.0, 0, role));
+        self.network.send(id, here);
+    }
+
+    /// A packet has come to an HCA; the last one of a message completes it.
+    pub(crate) fn deliver(&mut self, port: u32, packet: u32) {
+        let packet = self.network.packets.remove(packet);
+        let now_ps = self.network.now_ps;
+        self.network
+            .trace([now_ps, u64::from(port), u64::from(packet.wire_bytes)]);
+        self.network
+            .refund(port, packet::blocks_of(packet.wire_bytes), now_ps);
+        let message = &mut self.network.messages[packet.message];
+        message.received_bytes += u64::from(packet.payload_bytes);
+        if message.received_bytes == message.size_bytes {
+            self.arrived(packet.message);
+        }
+    }
+
+    /// A whole message is at its destination.
+    pub(crate) fn arrived(&mut self, id: u32) {
+        let message = self.network.messages[id];
+        let now_ps = self.network.now_ps;
+        let rank = &mut self.ranks[message.dst as usize];
+        let wanted = match message.role {
+            Role::Eager | Role::Request(_) => rank.matches(message.src, id),
+            Role::GoAhead(_) | Role::Agreed => {
+                rank.inbox.push_back(id);
+                true
+            }
+        };
+        if wanted {
+            self.wake(message.dst, now_ps);
+        }
+    }
+
+    /// The processor turns to a message that was matched.
+    fn take(&mut self, number: u32, id: u32) {
+        let message = self.network.messages.remove(id);
+        match message.role {
+            Role::Request(data) => self.control(number, message.src, Role::GoAhead(data)),
+            Role::GoAhead(data) => {
+                let hca = self.network.scenario.ranks[number as usize].hca;
+                self.network.send(data, hca);
+            }
+            Role::Eager | Role::Agreed => {
+                let costs = self.network.scenario.hosts.regime(message.regime);
+                let cost_ps = self.processor_time(number, costs.recv_ps(message.size_bytes));
+                let rank = &mut self.ranks[number as usize];
+                rank.free_ps = self.network.now_ps + cost_ps;
+                rank.outstanding -= 1;
+                if message.row != NIL {
+                    let end_ps = rank.free_ps;
+                    self.reports
+                        .push(Report::Message(message.row, message.start_ps, end_ps));
+                }
+            }
+        }
+    }
+
+    /// The last packet of a rank's agreed message has left: its send is complete.
+    pub(crate) fn sent(&mut self, number: u32) {
+        self.ranks[number as usize].outstanding -= 1;
+        let now_ps = self.network.now_ps;
+        self.wake(number, now_ps);
+    }
+}

@@ -1,0 +1,28 @@
+//! What happens: a [`ScenarioDocument`] becomes a [`ValidScenario`], and [`simulate`] turns that
+//! into an [`Outcome`], packet by packet.
+//!
+//! Same scenario and seed, same outcome, on any machine and any number of threads.
+#![forbid(unsafe_code)]
+
+mod calendar;
+mod deadlock;
+pub mod document;
+mod error;
+pub mod host;
+mod hosts;
+mod message;
+mod network;
+mod outcome;
+pub mod packet;
+mod port;
+mod rank;
+pub mod scenario;
+mod sim;
+mod sweep;
+
+pub use document::ScenarioDocument;
+pub use error::SimError;
+pub use outcome::{Outcome, PortColumns, RowColumns, Status};
+pub use scenario::ValidScenario;
+pub use sim::simulate;
+pub use sweep::simulate_many;

@@ -1,0 +1,202 @@
+//! The simulation: phases one after the other, iterations after an ideal barrier.
+
+use crate::calendar::{Event, Kind};
+use crate::deadlock;
+use crate::hosts::{Hosts, Report};
+use crate::network::Network;
+use crate::outcome::{Outcome, Status};
+use crate::scenario::ValidScenario;
+use weft_fabric::VertexId;
+use weft_traffic::{Phase, Rows};
+
+/// Run a scenario to its end, a deadlock or its limit of events.
+pub fn simulate(scenario: &ValidScenario) -> Outcome {
+    let mut sim = Sim::new(scenario);
+    let status = sim.run();
+    sim.finish(status)
+}
+
+struct Sim<'a> {
+    scenario: &'a ValidScenario,
+    hosts: Hosts<'a>,
+    outcome: Outcome,
+    events: u64,
+    phase: Option<Phase>,
+    /// Step and round of the phase that comes next.
+    next: (u32, u32),
+    iteration: u32,
+    n_running: u32,
+    iteration_start_ps: u64,
+    /// Durations of the iteration's rows so far.
+    durations_ps: Vec<u64>,
+}
+
+impl<'a> Sim<'a> {
+    fn new(scenario: &'a ValidScenario) -> Sim<'a> {
+        Sim {
+            scenario,
+            hosts: Hosts::new(Network::new(scenario)),
+            outcome: Outcome::default(),
+            events: 0,
+            phase: None,
+            next: (0, 0),
+            iteration: 0,
+            n_running: 0,
+            iteration_start_ps: 0,
+            durations_ps: Vec::new(),
+        }
+    }
+
+    fn run(&mut self) -> Status {
+        self.advance();
+        while let Some(event) = self.hosts.network.calendar.pop() {
+            if self.events == self.scenario.max_events {
+                return Status::Stopped;
+            }
+            self.events += 1;
+            self.hosts.network.now_ps = event.time_ps;
+            self.handle(event);
+            if !self.hosts.reports.is_empty() {
+                self.take_reports();
+                self.advance();
+            }
+        }
+        if self.phase.is_some() {
+            Status::Deadlock
+        } else {
+            Status::Complete
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        let (hosts, port) = (&mut self.hosts, event.port());
+        match event.kind() {
+            Kind::Credit => hosts.network.credited(port),
+            Kind::Arrive => {
+                let vertex = VertexId(hosts.network.ports[port as usize].vertex);
+                if self.scenario.fabric.hca(vertex).is_some() {
+                    hosts.deliver(port, event.argument());
+                } else {
+                    hosts.network.arrive(port, event.argument());
+                }
+            }
+            Kind::Kick => hosts.network.kicked(port),
+            Kind::Local => hosts.arrived(event.argument()),
+            Kind::Sent => hosts.sent(port),
+            Kind::Rank => {
+                if let Some(phase) = &self.phase {
+                    hosts.run_rank(phase, port);
+                }
+            }
+        }
+    }
+
+    fn take_reports(&mut self) {
+        let phase = self
+            .phase
+            .as_ref()
+            .expect("only a phase has ranks that report");
+        for report in std::mem::take(&mut self.hosts.reports) {
+            match report {
+                Report::Finished(number) => {
+                    self.n_running -= 1;
+                    let rank = &self.hosts.ranks[number as usize];
+                    let duration_ps = self.hosts.network.now_ps - rank.start_ps;
+                    if let Some(row) = phase.timed_row(number) {
+                        let slot = &mut self.durations_ps[row as usize];
+                        *slot = (*slot).max(duration_ps);
+                    }
+                    self.hosts
+                        .network
+                        .trace([self.hosts.network.now_ps, 1 << 32, number.into()]);
+                }
+                Report::Message(row, start_ps, end_ps) => {
+                    self.durations_ps[row as usize] = end_ps - start_ps;
+                }
+            }
+        }
+    }
+
+    /// Go to the next iteration or phase as long as nobody runs.
+    fn advance(&mut self) {
+        while self.n_running == 0 {
+            if let Some(phase) = self.phase.take() {
+                self.write_rows(&phase);
+                self.iteration += 1;
+                if self.iteration < phase.warmup + phase.iterations {
+                    self.phase = Some(phase);
+                }
+            }
+            if self.phase.is_none() && !self.open_next_phase() {
+                return;
+            }
+            let phase = self.phase.as_ref().expect("just opened");
+            self.iteration_start_ps = self.hosts.network.now_ps;
+            self.durations_ps.clear();
+            self.durations_ps.resize(phase.n_rows() as usize, 0);
+            self.n_running = self.hosts.begin(phase);
+        }
+    }
+
+    fn open_next_phase(&mut self) -> bool {
+        let (mut step, mut round) = self.next;
+        while let Some(document) = self.scenario.work.get(step as usize) {
+            if round < document.n_phases() {
+                let n_ranks = self.scenario.ranks.len() as u32;
+                let phase = document.phase(&format!("work[{step}]"), step, round, n_ranks);
+                self.phase = Some(phase.expect("work was checked before the run"));
+                self.next = (step, round + 1);
+                self.iteration = 0;
+                return true;
+            }
+            (step, round) = (step + 1, 0);
+        }
+        self.next = (step, 0);
+        false
+    }
+
+    fn write_rows(&mut self, phase: &Phase) {
+        let Some(iteration) = self.iteration.checked_sub(phase.warmup) else {
+            return;
+        };
+        for (row, duration_ps) in self.durations_ps.iter().enumerate() {
+            let rows = &mut self.outcome.rows;
+            rows.step.push(phase.step);
+            rows.pair.push(row as u32);
+            rows.round.push(phase.round);
+            rows.iteration.push(iteration);
+            let own_start = (phase.rows == Rows::Message)
+                .then(|| phase.message_start(row as u32))
+                .flatten()
+                .unwrap_or(0);
+            rows.start_ps.push(self.iteration_start_ps + own_start);
+            rows.duration_ps.push(*duration_ps);
+        }
+    }
+
+    fn finish(mut self, status: Status) -> Outcome {
+        let network = &mut self.hosts.network;
+        if status == Status::Complete {
+            assert_eq!(network.packets.in_flight(), 0, "no packet is left behind");
+            for port in &mut network.ports {
+                assert!(port.lane.is_whole(), "credits are conserved");
+            }
+        }
+        self.outcome.message = match status {
+            Status::Complete => String::new(),
+            Status::Stopped => format!("stopped after {} events", self.events),
+            Status::Deadlock => deadlock::describe(network),
+        };
+        self.outcome.status = status;
+        self.outcome.end_ps = network.now_ps;
+        self.outcome.hops = network.hops;
+        self.outcome.events = self.events;
+        self.outcome.trace_hash = network.trace_hash;
+        for (index, port) in network.ports.iter().enumerate() {
+            self.outcome
+                .ports
+                .push(self.scenario.fabric(), index as u32, port.counters);
+        }
+        self.outcome
+    }
+}

@@ -1,0 +1,82 @@
+//! One move of a rank: a receive and a send posted together, and whether it then waits.
+
+/// Which blocks of the buffer a transfer carries; a simulation needs only the size, tests follow
+/// the blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocks {
+    /// No user data (a barrier, an acknowledgement) or data that is not followed.
+    None,
+    /// The whole buffer.
+    All,
+    /// `count` blocks from `first` on.
+    Range {
+        /// First block.
+        first: u32,
+        /// How many.
+        count: u32,
+    },
+    /// Bruck: the blocks whose place, counted from the rank's own, has this bit set.
+    Bit(u32),
+}
+
+/// A message to or from one peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// The rank at the other end.
+    pub peer: u32,
+    /// Size of the message.
+    pub size_bytes: u64,
+    /// What it carries.
+    pub blocks: Blocks,
+}
+
+/// Post the receive, start the send, then wait for everything outstanding if `wait` says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exchange {
+    /// The receive to post.
+    pub recv: Option<Transfer>,
+    /// The send to start.
+    pub send: Option<Transfer>,
+    /// Whether to wait for all outstanding sends and receives afterwards.
+    pub wait: bool,
+    /// Do nothing before this time, counted from the start of the phase.
+    pub not_before_ps: u64,
+}
+
+impl Exchange {
+    /// Send, then wait.
+    pub fn send(transfer: Transfer) -> Exchange {
+        Exchange {
+            send: Some(transfer),
+            wait: true,
+            ..Exchange::default()
+        }
+    }
+
+    /// Receive, then wait.
+    pub fn recv(transfer: Transfer) -> Exchange {
+        Exchange {
+            recv: Some(transfer),
+            wait: true,
+            ..Exchange::default()
+        }
+    }
+
+    /// Send and receive at the same time, then wait.
+    pub fn both(send: Transfer, recv: Transfer) -> Exchange {
+        Exchange {
+            send: Some(send),
+            recv: Some(recv),
+            wait: true,
+            ..Exchange::default()
+        }
+    }
+
+    /// The same without the wait.
+    pub fn without_wait(self) -> Exchange {
+        Exchange {
+            wait: false,
+            ..self
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! What is sent: benchmarks and collectives as stateless per-rank generators.
+//!
+//! A [`step::StepDocument`] becomes [`phase::Phase`]s; a phase says, for a rank and a running
+//! number, the next [`exchange::Exchange`]. No schedule is ever stored: memory is O(1) a rank.
+#![forbid(unsafe_code)]
+
+pub mod collective;
+pub mod error;
+pub mod exchange;
+pub mod phase;
+pub mod step;
+
+pub use collective::{Algorithm, busbw_factor};
+pub use error::TrafficError;
+pub use exchange::{Blocks, Exchange, Transfer};
+pub use phase::{Phase, Rows};
+pub use step::StepDocument;

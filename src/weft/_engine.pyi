@@ -1,0 +1,36 @@
+"""The engine (crates/weft-py): documents in as JSON text, columns out as numpy arrays.
+
+Every function releases the GIL. A document that is wrong raises ValueError whose text says what
+and where in its first line, then what was expected. Formats: docs/reference/scenario.md.
+"""
+
+from typing import Any
+
+def version() -> str:
+    """The engine's version."""
+
+def build_fabric(spec_json: str) -> str:
+    """The whole fabric document of a document or a generator, checked.
+
+    `lfts` are filled if the spec names `"routing": {"engine": ...}`.
+    """
+
+def trace(
+    fabric_json: str, pairs: list[tuple[str, str]], engine: str | None = None
+) -> list[list[str]]:
+    """The egress ports crossed from each first to each second node (or HCA) name.
+
+    Routes are `engine`'s, else the document's `lfts`, else those of `minhop`.
+    """
+
+def simulate(scenario_json: str) -> dict[str, Any]:
+    """The outcome of one scenario: `status`, `message`, columns of rows and ports, totals."""
+
+def simulate_many(scenarios_json: list[str], threads: int) -> list[dict[str, Any]]:
+    """The outcomes of many scenarios, in order, on `threads` threads (0: one a core)."""
+
+def expand_collective(step_json: str, n_ranks: int) -> dict[str, Any]:
+    """What every rank exchanges in a step of a scenario's work: one row a send or receive.
+
+    Columns `rank, index, is_send, peer, size_bytes, first_block, n_blocks`.
+    """
