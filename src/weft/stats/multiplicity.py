@@ -55,8 +55,9 @@ def _abs_t(signs: Floats, matrix: Floats) -> Floats:
     n = present.sum(axis=0)
     squares = (values**2).sum(axis=0)
     mean = signs @ values / np.maximum(n, 1)
+    usable = (n >= 2) & (squares > 0)
     # Rounding must not make a column without spread look infinitely certain in one pattern only.
-    floor = np.maximum(squares, np.finfo(float).tiny) * 1e-12
+    floor = np.where(usable, squares * 1e-12, 1.0)
     variance = np.maximum(squares - n * mean**2, floor) / np.maximum(n - 1, 1)
-    t = np.abs(mean) * np.sqrt(np.maximum(n, 1) / np.maximum(variance, np.finfo(float).tiny))
-    return np.asarray(np.where((n >= 2) & (squares > 0), t, 0.0), dtype=np.float64)
+    t = np.abs(mean) * np.sqrt(n / variance)
+    return np.asarray(np.where(usable, t, 0.0), dtype=np.float64)

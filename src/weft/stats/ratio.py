@@ -96,9 +96,9 @@ def log_ratios(first: ArrayLike, second: ArrayLike) -> Floats:
 
 
 def walsh_averages(values: Floats) -> Floats:
-    """Means of all pairs i <= j, sorted: n (n + 1) / 2 of them."""
-    rows, columns = np.triu_indices(values.size)
-    averages: Floats = np.sort((values[rows] + values[columns]) / 2)
+    """Means of all pairs i <= j along the last axis, sorted: n (n + 1) / 2 of them."""
+    rows, columns = np.triu_indices(values.shape[-1])
+    averages: Floats = np.sort((values[..., rows] + values[..., columns]) / 2, axis=-1)
     return averages
 
 
@@ -115,34 +115,36 @@ def _by_rank(walsh: Floats, n: int, confidence: float) -> tuple[float, float]:
 
 
 def _by_normal(walsh: Floats, n: int, confidence: float) -> tuple[float, float]:
-    z = stats.norm.ppf((1 + confidence) / 2)
-    spread = z * np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-    k = max(1, int(np.floor(n * (n + 1) / 4 - spread)))
+    k = _normal_rank(n, confidence)
     return float(walsh[k - 1]), float(walsh[walsh.size - k])
 
 
-def _standard_error(walsh: Floats, n: int) -> float:
-    """From the length of the 95 % signed-rank interval. SOURCE: Lehmann, Nonparametric Confidence
-    Intervals for a Shift Parameter, Ann. Math. Statist. 34, 1963."""
-    low, high = _by_normal(walsh, n, 0.95)
-    return (high - low) / (2 * float(stats.norm.ppf(0.975)))
+def _normal_rank(n: int, confidence: float) -> int:
+    z = stats.norm.ppf((1 + confidence) / 2)
+    spread = z * np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+    return max(1, int(np.floor(n * (n + 1) / 4 - spread)))
+
+
+def _standard_error(walsh: Floats, n: int) -> Floats:
+    """From the length of the 95 % signed-rank interval, along the last axis. SOURCE: Lehmann,
+    Nonparametric Confidence Intervals for a Shift Parameter, Ann. Math. Statist. 34, 1963."""
+    k = _normal_rank(n, 0.95)
+    length = walsh[..., walsh.shape[-1] - k] - walsh[..., k - 1]
+    return np.asarray(length / (2 * stats.norm.ppf(0.975)), dtype=np.float64)
 
 
 def _bootstrap_t(logs: Floats, walsh: Floats, confidence: float, seed: int) -> tuple[float, float]:
     """Studentised bootstrap of the Hodges-Lehmann estimate. SOURCE: Efron & Tibshirani, An
     Introduction to the Bootstrap, 1993, section 12.5."""
-    centre, error = float(np.median(walsh)), _standard_error(walsh, logs.size)
+    centre, error = float(np.median(walsh)), float(_standard_error(walsh, logs.size))
     if error == 0:
         return centre, centre
-    rng = np.random.default_rng(seed)
-    quotients = []
-    for _ in range(RESAMPLES):
-        again = walsh_averages(rng.choice(logs, logs.size))
-        spread = _standard_error(again, logs.size)
-        if spread > 0:
-            quotients.append((float(np.median(again)) - centre) / spread)
-    if not quotients:
+    again = walsh_averages(np.random.default_rng(seed).choice(logs, (RESAMPLES, logs.size)))
+    spreads = _standard_error(again, logs.size)
+    usable = spreads > 0
+    if not usable.any():
         return centre, centre
+    quotients = (np.median(again, axis=1)[usable] - centre) / spreads[usable]
     tail = (1 - confidence) / 2
     lower, upper = np.quantile(quotients, [tail, 1 - tail])
     return centre - float(upper) * error, centre - float(lower) * error

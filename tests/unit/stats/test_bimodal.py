@@ -1,0 +1,28 @@
+import numpy as np
+import pytest
+
+from weft.stats.bimodal import bimodality_coefficient, is_bimodal
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+def test_two_speeds_are_flagged(share: float) -> None:
+    rng = np.random.default_rng(1)
+    fast = rng.normal(1.0, 0.03, int(200 * (1 - share)))
+    slow = rng.normal(1.5, 0.03, int(200 * share))
+    assert is_bimodal(np.concatenate([fast, slow]))
+
+
+def test_one_speed_with_noise_or_a_few_stragglers_is_not_flagged() -> None:
+    rng = np.random.default_rng(2)
+    assert not any(is_bimodal(rng.normal(1, 0.1, 200)) for _ in range(50))
+    with_stragglers = np.concatenate([rng.normal(1, 0.02, 195), [3.0] * 5])
+    assert not is_bimodal(with_stragglers)
+
+
+def test_the_coefficient_of_a_uniform_distribution_is_five_ninths() -> None:
+    assert bimodality_coefficient(np.linspace(0, 1, 20_001)) == pytest.approx(5 / 9, abs=1e-3)
+
+
+def test_few_or_equal_values_are_never_flagged() -> None:
+    assert not is_bimodal([1.0] * 9 + [2.0] * 10)
+    assert not is_bimodal([4.0] * 100)
