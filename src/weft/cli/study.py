@@ -1,23 +1,21 @@
 """`weft study`: list, show, plan and run studies."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.backend import BackendChoice, backend_options, is_one_host, open_backend
-from weft.cli.output import emit, format_option, table_text, talk
-from weft.core.errors import ExitCode, InputError
+from weft.cli.backend import BackendChoice, backend_options, open_backend
+from weft.cli.measure import MeasureOptions, measure_study, plan_for
+from weft.cli.output import emit, format_option, table_text
+from weft.core.errors import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from weft.bench.model import Backend, Launch
+    from weft.bench.model import Launch
     from weft.study.model import Study
     from weft.study.plan import Plan
-    from weft.study.run import RunOutcome
-    from weft.study.table import Table
 
 _ORDER_SHOWN = 12
 
@@ -91,7 +89,7 @@ def plan(
     document, _ = _study(ctx, study, repeats, choice)
     backend, nodes = open_backend(choice)
     backend.close()
-    made = _plan(document, nodes, choice)
+    made = plan_for(document, nodes, choice)
     rows = [launch_to_record(launch) for launch in made.launches]
     emit(
         format_,
@@ -147,30 +145,14 @@ def run(
     Every completed launch is kept: after an interrupt or a kill, --resume goes on. Exit 4 where a
     launch failed or hung.
     """
-    if resume and run_dir is None:
-        raise InputError("--resume needs the run to go on with", expected="--dir RUN beside it")
     document, text = _study(ctx, study, repeats, choice)
-    backend, nodes = open_backend(choice)
-    made = _plan(document, nodes, choice)
-    for remark in made.remarks:
-        talk(remark)
-    if dry_run:
-        _print_recipes(backend, made)
-        return int(ExitCode.GOOD)
-    where = run_dir or _fresh_directory(document.name)
-    from weft.study.meta import run_meta
-
-    meta = run_meta(
-        study_text=text,
-        seed=document.seed,
-        backend=backend,
-        nodes=nodes,
-        argv=sys.argv[1:],
-        remarks=made.remarks,
+    return measure_study(
+        document,
+        text,
+        choice,
+        MeasureOptions(run_dir=run_dir, resume=resume, dry_run=dry_run),
+        format_,
     )
-    outcome = _execute(made, backend, meta, where, resume=resume)
-    _print_result(where, outcome, format_)
-    return int(ExitCode.BENCHMARK if outcome.failures else ExitCode.GOOD)
 
 
 def _study(
@@ -188,86 +170,6 @@ def _study(
     if ctx.get_parameter_source("seed") is ParameterSource.COMMANDLINE:
         changes["seed"] = choice.seed
     return document.model_copy(update=changes), text
-
-
-def _plan(document: "Study", nodes: tuple[str, ...], choice: BackendChoice) -> "Plan":
-    from weft.study.plan import make_plan
-
-    return make_plan(document, nodes, fold_onto_one_node=is_one_host(choice, nodes))
-
-
-def _fresh_directory(name: str) -> Path:
-    import time
-
-    return Path("runs") / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
-
-
-def _print_recipes(backend: "Backend", made: "Plan") -> None:
-    """One launch a trial: repeats differ in nothing but their number."""
-    seen: set[str] = set()
-    for launch in made.launches:
-        if launch.trial.id not in seen:
-            seen.add(launch.trial.id)
-            click.echo(f"# {launch.trial.id}\n{backend.recipe(launch)}")
-    backend.close()
-
-
-def _execute(
-    made: "Plan", backend: "Backend", meta: dict[str, Any], where: Path, *, resume: bool
-) -> "RunOutcome":
-    from weft.cli.progress import shown_progress
-    from weft.study.meta import refuse_other_run
-    from weft.study.run import execute
-    from weft.study.store import RunStore, read_meta
-
-    if resume:
-        refuse_other_run(read_meta(where), meta, str(where))
-    store = RunStore.open(where) if resume else RunStore.create(where, meta)
-    try:
-        with store, shown_progress() as progress:
-            return execute(made.launches, backend, store, progress=progress)
-    except KeyboardInterrupt:
-        talk(f"interrupted; go on with the same command and --dir {where} --resume")
-        raise
-
-
-def _print_result(where: Path, outcome: "RunOutcome", format_: str) -> None:
-    from weft.study.cells import arm_name
-    from weft.study.store import read_run
-    from weft.study.table import table_of
-
-    run_read = read_run(where)
-    table = table_of(run_read)
-    n_arms = len({arm_name(launch.trial.arm) for launch in run_read.launches})
-    rows = [row.to_record() for row in table.rows]
-    record = {
-        "run": str(where),
-        "n_launches": outcome.n_launches,
-        "n_before": outcome.n_before,
-        "n_done": outcome.n_done,
-        "n_failed": len(outcome.failures),
-        "stopped": outcome.stopped,
-        "excluded": dict(table.excluded),
-        "rows": rows,
-    }
-    emit(
-        format_, text=lambda: _result_text(where, outcome, table, n_arms), record=record, rows=rows
-    )
-    if outcome.stopped:
-        talk(f"stopped: {outcome.stopped}")
-
-
-def _result_text(where: Path, outcome: "RunOutcome", table: "Table", n_arms: int) -> str:
-    from weft.cli.run_table import run_table_text
-
-    over = outcome.n_before + outcome.n_done
-    failed = f", {len(outcome.failures)} failed" if outcome.failures else ""
-    lines = [run_table_text(table)]
-    lines.append(f"{over} of {outcome.n_launches} launches complete{failed}")
-    if n_arms > 1:
-        lines.append(f"which arm is faster:  weft compare {where}")
-    lines.append(f"next:  weft report {where}")
-    return "\n".join(lines)
 
 
 def _plan_text(document: "Study", made: "Plan") -> str:

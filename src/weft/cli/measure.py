@@ -1,0 +1,141 @@
+"""From a study document to a finished run and its table: what `study run` and `bench` share."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weft.cli.backend import BackendChoice, is_one_host, open_backend
+from weft.cli.output import emit, talk
+from weft.core.errors import ExitCode, InputError
+
+if TYPE_CHECKING:
+    from weft.bench.model import Backend
+    from weft.study.model import Study
+    from weft.study.plan import Plan
+    from weft.study.run import RunOutcome
+    from weft.study.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureOptions:
+    """Where the run goes (None: a fresh directory under runs/), and how."""
+
+    run_dir: Path | None
+    resume: bool = False
+    dry_run: bool = False
+
+
+def measure_study(
+    document: "Study", text: str, choice: BackendChoice, options: MeasureOptions, format_: str
+) -> int:
+    """Plan, run and print; the exit code. `text` is the document as the run records it.
+
+    Raises InputError, MissingError, and KeyboardInterrupt after saying how to go on.
+    """
+    if options.resume and options.run_dir is None:
+        raise InputError("--resume needs the run to go on with", expected="--dir RUN beside it")
+    backend, nodes = open_backend(choice)
+    made = plan_for(document, nodes, choice)
+    for remark in made.remarks:
+        talk(remark)
+    if options.dry_run:
+        _print_recipes(backend, made)
+        return int(ExitCode.GOOD)
+    where = options.run_dir or _fresh_directory(document.name)
+    from weft.study.meta import run_meta
+
+    meta = run_meta(
+        study_text=text,
+        seed=document.seed,
+        backend=backend,
+        nodes=nodes,
+        argv=sys.argv[1:],
+        remarks=made.remarks,
+    )
+    outcome = _execute(made, backend, meta, where, resume=options.resume)
+    _print_result(where, outcome, format_)
+    return int(ExitCode.BENCHMARK if outcome.failures else ExitCode.GOOD)
+
+
+def plan_for(document: "Study", nodes: tuple[str, ...], choice: BackendChoice) -> "Plan":
+    """The plan of a study on these nodes; on one host all ranks fold onto it."""
+    from weft.study.plan import make_plan
+
+    return make_plan(document, nodes, fold_onto_one_node=is_one_host(choice, nodes))
+
+
+def _fresh_directory(name: str) -> Path:
+    import time
+
+    return Path("runs") / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def _print_recipes(backend: "Backend", made: "Plan") -> None:
+    """One launch a trial: repeats differ in nothing but their number."""
+    seen: set[str] = set()
+    for launch in made.launches:
+        if launch.trial.id not in seen:
+            seen.add(launch.trial.id)
+            click.echo(f"# {launch.trial.id}\n{backend.recipe(launch)}")
+    backend.close()
+
+
+def _execute(
+    made: "Plan", backend: "Backend", meta: dict[str, Any], where: Path, *, resume: bool
+) -> "RunOutcome":
+    from weft.cli.progress import shown_progress
+    from weft.study.meta import refuse_other_run
+    from weft.study.run import execute
+    from weft.study.store import RunStore, read_meta
+
+    if resume:
+        refuse_other_run(read_meta(where), meta, str(where))
+    store = RunStore.open(where) if resume else RunStore.create(where, meta)
+    try:
+        with store, shown_progress() as progress:
+            return execute(made.launches, backend, store, progress=progress)
+    except KeyboardInterrupt:
+        talk(f"interrupted; go on with the same command and --dir {where} --resume")
+        raise
+
+
+def _print_result(where: Path, outcome: "RunOutcome", format_: str) -> None:
+    from weft.study.cells import arm_name
+    from weft.study.store import read_run
+    from weft.study.table import table_of
+
+    run_read = read_run(where)
+    table = table_of(run_read)
+    n_arms = len({arm_name(launch.trial.arm) for launch in run_read.launches})
+    rows = [row.to_record() for row in table.rows]
+    record = {
+        "run": str(where),
+        "n_launches": outcome.n_launches,
+        "n_before": outcome.n_before,
+        "n_done": outcome.n_done,
+        "n_failed": len(outcome.failures),
+        "stopped": outcome.stopped,
+        "excluded": dict(table.excluded),
+        "rows": rows,
+    }
+    emit(
+        format_, text=lambda: _result_text(where, outcome, table, n_arms), record=record, rows=rows
+    )
+    if outcome.stopped:
+        talk(f"stopped: {outcome.stopped}")
+
+
+def _result_text(where: Path, outcome: "RunOutcome", table: "Table", n_arms: int) -> str:
+    from weft.cli.run_table import run_table_text
+
+    over = outcome.n_before + outcome.n_done
+    failed = f", {len(outcome.failures)} failed" if outcome.failures else ""
+    lines = [run_table_text(table)]
+    lines.append(f"{over} of {outcome.n_launches} launches complete{failed}")
+    if n_arms > 1:
+        lines.append(f"which arm is faster:  weft compare {where}")
+    lines.append(f"next:  weft report {where}")
+    return "\n".join(lines)
