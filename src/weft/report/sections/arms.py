@@ -116,7 +116,9 @@ def _table(benchmark: str, rows: Sequence[Row]) -> Table:
         Column("pairs"),
         Column("outcome", is_figure=False),
     )
-    return cut_table(f"{benchmark}: {metric}", columns, [_cells(row) for row in rows])
+    return cut_table(
+        f"{benchmark}: {metric}, launch against launch", columns, [_cells(row) for row in rows]
+    )
 
 
 def _cells(row: Row) -> tuple[str, ...]:

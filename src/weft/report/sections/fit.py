@@ -1,6 +1,7 @@
 """Predicted from half of its rows: does the LogGP model of this run know the other half?"""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import log2
 
 from weft.core.errors import InputError
@@ -83,7 +84,7 @@ def _how_to_read(judged: OutOfSample) -> str:
 def _gaps(judged: OutOfSample) -> list[tuple[int, int]]:
     """Last size of one regime and first of the next, as fitted."""
     regimes = judged.fit.regimes
-    return [(a.last_bytes, b.first_bytes) for a, b in zip(regimes, regimes[1:], strict=False)]
+    return [(a.last_bytes, b.first_bytes) for a, b in pairwise(regimes)]
 
 
 def _role(size_bytes: int, judged: OutOfSample) -> str:

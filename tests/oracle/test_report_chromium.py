@@ -1,0 +1,132 @@
+"""The page in a real browser, without a network: no console message, every chart drawn."""
+
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from weft.cli import run
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+
+STUDY = """
+schema = "weft.study/1"
+name = "browser"
+title = "<script>Two arms & a barrier</script>"
+question = "Does it draw?"
+repeats = 8
+
+[[benchmarks]]
+name = "latency"
+sizes = "0:1M"
+
+[[benchmarks]]
+name = "barrier"
+
+[[factors]]
+name = "sharp"
+settings = [{ name = "off" }, { name = "on" }]
+"""
+
+
+class Drawn(HTMLParser):
+    """How many marks stand in each chart's SVG after the page's scripts have run."""
+
+    def __init__(self, dom: str) -> None:
+        super().__init__()
+        self.marks: dict[str, int] = {}
+        self._chart: str | None = None
+        self._depth = 0
+        self.feed(dom)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if tag == "div" and (values.get("class") or "").startswith("chart"):
+            self._chart = values.get("id")
+            self.marks[str(self._chart)] = 0
+        if tag == "figcaption" or tag == "details":
+            self._chart = None
+        if self._chart and tag in ("path", "line") and self._is_mark(values):
+            self.marks[self._chart] += 1
+
+    def _is_mark(self, values: dict[str, str | None]) -> bool:
+        return values.get("aria-roledescription") in (
+            "point",
+            "rect mark",
+            "rule mark",
+            "line mark",
+        )
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    study = folder / "study.toml"
+    study.write_text(STUDY)
+    runs = [folder / "study", folder / "check"]
+    assert run(["study", "run", str(study), "--mock", "--dir", str(runs[0])]) == 0
+    assert run(["check", "--mock", "--nodes", "8", "--dir", str(runs[1])]) == 0
+    out = folder / "page.html"
+    assert run(["report", *map(str, runs), "-o", str(out)]) == 0
+    return out
+
+
+def browse(page: Path, profile: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    """One headless visit with a new profile and every host name unresolvable."""
+    assert CHROMIUM is not None
+    argv = [
+        CHROMIUM,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--disable-default-apps",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        f"--user-data-dir={profile}",
+        "--enable-logging=stderr",
+        "--v=0",
+        "--virtual-time-budget=10000",
+        *more,
+        page.as_uri(),
+    ]
+    return subprocess.run(argv, capture_output=True, text=True, timeout=100, check=True)
+
+
+def test_the_browser_says_nothing_and_draws_every_chart(page: Path, tmp_path: Path) -> None:
+    visit = browse(page, tmp_path / "profile", "--dump-dom")
+    console = [line for line in visit.stderr.splitlines() if "CONSOLE" in line]
+    assert console == []
+    marks = Drawn(visit.stdout).marks
+    assert len(marks) == page.read_text().count('class="spec"')
+    assert len(marks) >= 5
+    assert all(count > 0 for count in marks.values()), marks
+
+
+def test_a_broken_chart_would_be_noticed(page: Path, tmp_path: Path) -> None:
+    """The listener above works: a page that loads a script from elsewhere does complain."""
+    broken = tmp_path / "broken.html"
+    text = page.read_text().replace("</body>", '<script src="https://example.org/x.js"></script>')
+    broken.write_text(text)
+    visit = browse(broken, tmp_path / "profile", "--dump-dom")
+    assert re.search(r"CONSOLE.*example\.org", visit.stderr)
+
+
+def test_every_table_is_on_paper(page: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page.pdf"
+    browse(page, tmp_path / "profile", f"--print-to-pdf={out}", "--no-pdf-header-footer")
+    assert out.read_bytes().startswith(b"%PDF")
+    pdftotext = shutil.which("pdftotext")
+    if pdftotext is None:
+        pytest.skip("no pdftotext on this machine; the PDF was written")
+    argv = [pdftotext, "-layout", str(out), "-"]
+    text = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    assert "Readings of bandwidth, slowest first" in text
+    assert "latency: latency_us_p50" in text
