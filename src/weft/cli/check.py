@@ -1,6 +1,6 @@
 """`weft check`: all pairs of nodes, and the one component that explains the slow ones."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from weft.core.errors import BenchmarkError, ExitCode, InputError
 if TYPE_CHECKING:
     from weft.bench.model import Backend, Launch, Sample
     from weft.diagnose.crossing import Wiring
+    from weft.diagnose.schedule import Rounds
     from weft.diagnose.verdict import Verdict
     from weft.study.store import Failure, RunStore
 
@@ -92,13 +93,12 @@ def _set_up(choice: BackendChoice, small: str, large: str) -> _Setup:
     from weft.cli.backend import is_one_host, open_backend
     from weft.core.units import parse_size
     from weft.diagnose.retest import check_launches
-    from weft.diagnose.schedule import reflection_rounds, without_collisions
-    from weft.topology.fabric import Fabric
 
     sizes = (parse_size(small), parse_size(large))
     if not 0 < sizes[0] < sizes[1]:
         raise InputError(
-            f"--small {small} --large {large}", expected="a small size above 0, then a larger one"
+            f"--small {small} --large {large} does not make a small and a large message",
+            expected="a small size above 0 bytes, and a larger one",
         )
     backend, nodes = open_backend(choice)
     tasks_per_node = _cpus() if is_one_host(choice, nodes) else 1
@@ -109,23 +109,37 @@ def _set_up(choice: BackendChoice, small: str, large: str) -> _Setup:
             expected="two nodes or more; six or more to name one",
             hint="weft check --twin fat-tree --nodes 16 shows what a check does",
         )
-    document = getattr(backend, "fabric_document", None)
-    fabric = Fabric.from_document(dict(document)) if document is not None else None
-    rounds = reflection_rounds(n_ranks)
-    if fabric is not None:
-        pairs = [(a, b) for a in range(n_ranks) for b in range(n_ranks) if a != b]
-        paths = fabric.paths([(nodes[a], nodes[b]) for a, b in pairs])
-        rounds = without_collisions(rounds, dict(zip(pairs, paths, strict=True)))
-    options = dict(benchmark("pairs").options)
+    fabric = _fabric_of(backend)
     launches = check_launches(
         nodes,
         tasks_per_node=tasks_per_node,
         sizes_bytes=sizes,
-        rounds=rounds,
-        options=options,
+        rounds=_rounds(nodes, n_ranks, fabric),
+        options=benchmark("pairs").options,
         timeout_s=TIMEOUT_S,
     )
     return _Setup(backend, fabric, launches)
+
+
+def _fabric_of(backend: "Backend") -> "Wiring | None":
+    document = getattr(backend, "fabric_document", None)
+    if document is None:
+        return None
+    from weft.topology.fabric import Fabric
+
+    return Fabric.from_document(dict(document))
+
+
+def _rounds(nodes: tuple[str, ...], n_ranks: int, fabric: "Wiring | None") -> "Rounds":
+    """Rounds without collisions: split by the fabric's paths where they are known."""
+    from weft.diagnose.schedule import reflection_rounds, without_collisions
+
+    rounds = reflection_rounds(n_ranks)
+    if fabric is None:
+        return rounds
+    pairs = [(a, b) for a in range(n_ranks) for b in range(n_ranks) if a != b]
+    paths = fabric.paths([(nodes[a], nodes[b]) for a, b in pairs])
+    return without_collisions(rounds, dict(zip(pairs, paths, strict=True)))
 
 
 def _cpus() -> int:
@@ -160,7 +174,11 @@ def _measure(
     backend = RetestBackend(setup.backend, setup.fabric, known)
     store = RunStore.open(directory) if resume else _new_store(setup, choice, directory)
     with store:
-        outcome = execute(setup.launches, backend, store, progress=_Progress())
+        try:
+            outcome = execute(setup.launches, backend, store, progress=_Progress())
+        except KeyboardInterrupt:
+            talk(f"go on with the same command, --dir {directory} and --resume")
+            raise
     if outcome.failures:
         failure = outcome.failures[0]
         raise BenchmarkError(
@@ -281,12 +299,15 @@ class _Progress:
     def launching(self, launch: "Launch") -> None:
         from weft.diagnose.retest import SURVEY
 
-        alone = launch.trial.id != SURVEY
-        talk("slow pairs again, one at a time ..." if alone else "all pairs ...")
+        if launch.trial.id == SURVEY:
+            talk("measuring all pairs ...")
 
-    def measured(self, launch: "Launch", samples: "Any") -> None:  # noqa: ARG002
+    def measured(self, launch: "Launch", samples: "Sequence[Sample]") -> None:
+        from weft.diagnose.retest import SURVEY
+
         n_pairs = len({(s.pair.a, s.pair.b) for s in samples if s.pair is not None})
-        talk(f"  {n_pairs} pairs measured")
+        alone = launch.trial.id != SURVEY
+        talk(f"{n_pairs} suspect pairs measured again, alone" if alone else f"{n_pairs} pairs")
 
     def failed(self, launch: "Launch", failure: "Failure") -> None:
         talk(f"  {launch.name} {failure.state.value}")

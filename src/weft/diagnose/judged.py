@@ -14,7 +14,7 @@ from weft.diagnose.thresholds import Thresholds
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A reading, the norm it was held against, and how it stands. `alone` is its value measured
-    again with no other pair running, where that was done; `mark` then rests on it."""
+    again with no other pair running, where that was done; `mark` then rests on both."""
 
     reading: Reading
     hop_class: HopClass
@@ -59,10 +59,18 @@ def _judge_one(
     first = norm.mark(reading.value)
     again = alone.get(reading.key)
     if again is not None:
-        mark = norm.mark(again)
+        mark = _settle(first, norm.mark(again))
     elif alone and first is Mark.SLOW:
         # The retest reached its limit before this pair: it may have met other traffic.
         mark = Mark.UNCLEAR
     else:
         mark = first
     return Judged(reading, hop_class, norm, first, mark, again)
+
+
+def _settle(first: Mark, again: Mark) -> Mark:
+    """Slow is what was slow twice: a second draw for every reading of a suspect pair must not be
+    a second chance of a false alarm. Normal alone is normal."""
+    if again is Mark.SLOW and first is not Mark.SLOW:
+        return Mark.UNCLEAR
+    return Mark.UNCLEAR if first is Mark.NORMAL and again is Mark.UNCLEAR else again

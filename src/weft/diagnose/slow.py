@@ -102,9 +102,10 @@ def faster_population(values: Values, *, guard: float, largest_slow_share: float
     slow, fast = values[:cut], values[cut:]
     apart = float(np.median(fast) - np.median(slow))
     spread = max(_sigma(slow), _sigma(fast))
-    if apart > max(guard, 5 * spread):
-        return fast
-    return values
+    if apart <= max(guard, 5 * spread):
+        return values
+    # The cut need not fall between the two: take back what belongs to the faster one.
+    return values[values > np.median(fast) - max(guard, 5 * _sigma(fast))]
 
 
 def _of_same_rate(
