@@ -50,6 +50,10 @@ static void write_rank(const struct rank_facts *facts) {
     json_text("numa_nodes", facts->numa_nodes);
     json_int("cpu", facts->cpu);
     json_text("rail", facts->rail[0] == '\0' ? NULL : facts->rail);
+    json_begin("rail_settings", '{');
+    for (int i = 0; i < N_RAIL_VARIABLES; i++)
+        if (facts->settings[i][0] != '\0') json_text(rail_variables[i], facts->settings[i]);
+    json_finish('}');
     json_bool("oversubscribed", facts->oversubscribed);
     json_close();
 }

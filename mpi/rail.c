@@ -21,6 +21,8 @@ static const char *const local_size_names[] = {
     "OMPI_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
     "PMI_LOCAL_SIZE", "PALS_LOCAL_SIZE", NULL};
 
+const char *const rail_variables[] = {"UCX_NET_DEVICES", "FI_CXI_DEVICE_NAME", "MV2_IBA_HCA", NULL};
+
 /* The value of an environment variable, "" where it is not set. */
 const char *environment(const char *name) {
     const char *value = getenv(name);

@@ -116,9 +116,7 @@ static void write_what(const struct job *job, const struct benchmark *benchmark,
         json_int("window", job->window);
     else
         json_null("window");
-    if (benchmark->loop == BACK_TO_BACK)
-        json_null("sync");
-    else
+    if (benchmark->loop == SYNCHRONISED)
         json_text("sync", group->sync == SYNC_WINDOW ? "window" : "barrier");
     if (benchmark->loop == BACK_TO_BACK || benchmark->has_window)
         json_int("n_pairs", job->n_ranks / 2);

@@ -39,7 +39,8 @@
 #define KERNEL_VERSION "0.1.0"
 
 enum { EXIT_INPUT = 2, EXIT_MISSING = 3, EXIT_BENCHMARK = 4 };
-enum { MAX_GROUPS = 32, MAX_SIZES = 128, MAX_RAILS = 64, MAX_NAME = 64, MAX_LIST = 256 };
+enum { MAX_GROUPS = 32, MAX_SIZES = 128, MAX_RAILS = 64, N_RAIL_VARIABLES = 3 };
+enum { MAX_NAME = 64, MAX_LIST = 256 };
 
 /* ---- fail.c: every way this program ends early ------------------------------------------- */
 
@@ -101,6 +102,9 @@ struct rail {
     int numa_node;         /* of the device, UNSET where unknown */
 };
 
+/* The variables that tell an MPI library its device, as it finds them; ends in NULL. */
+extern const char *const rail_variables[];
+
 struct problem choose_rail(const struct options *options, struct rail *out);
 const char *sysfs_root(void);
 bool read_text(const char *path, char *out, size_t capacity);
@@ -124,6 +128,7 @@ struct rank_facts {
     bool oversubscribed;
     char host[MAX_NAME], rail[MAX_NAME];
     char cpus[MAX_LIST], numa_nodes[MAX_LIST];
+    char settings[N_RAIL_VARIABLES][MAX_NAME]; /* values of rail_variables, "" where not set */
 };
 
 void open_world(struct world *world);

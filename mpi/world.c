@@ -86,6 +86,8 @@ void rank_facts(const struct world *world, const struct rail *rail, struct rank_
     out->pid = (long)getpid();
     memcpy(out->host, world->host, sizeof out->host);
     memcpy(out->rail, rail->device, sizeof out->rail);
+    for (int i = 0; i < N_RAIL_VARIABLES; i++)
+        snprintf(out->settings[i], MAX_NAME, "%.63s", environment(rail_variables[i]));
     process_status("Cpus_allowed_list", out->cpus, sizeof out->cpus);
     process_status("Mems_allowed_list", out->numa_nodes, sizeof out->numa_nodes);
 }
