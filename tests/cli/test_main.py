@@ -92,3 +92,11 @@ def test_tables_align_figures_to_the_right() -> None:
     assert table_text(["size", "us"], [["8 B", "0.3"], ["1 MiB", "12.0"]]) == (
         "size     us\n8 B     0.3\n1 MiB  12.0"
     )
+
+
+def test_the_command_line_reference_is_what_the_program_says() -> None:
+    script = Path(__file__).resolve().parents[2] / "scripts" / "make_docs.py"
+    result = subprocess.run(
+        [sys.executable, str(script), "--check"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
