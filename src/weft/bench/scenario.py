@@ -125,9 +125,9 @@ def _count(options: Mapping[str, Any], key: str, *, least: int) -> int:
     return value
 
 
-def _rounds(given: object) -> list[list[tuple[int, int]]]:
+def _rounds(given: Any) -> list[list[tuple[int, int]]]:
     try:
-        return [[(int(a), int(b)) for a, b in pairs] for pairs in given]  # type: ignore[attr-defined]
+        return [[(int(a), int(b)) for a, b in pairs] for pairs in given]
     except (TypeError, ValueError) as error:
         raise InputError(
             "option 'rounds' is not a list of rounds of pairs",

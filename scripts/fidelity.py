@@ -1,0 +1,204 @@
+"""Published figures beside the twin's: prints the tables of docs/concepts/fidelity.md.
+
+.venv/bin/python scripts/fidelity.py            print the tables
+.venv/bin/python scripts/fidelity.py --write    put them into the page
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from weft.bench.model import Launch, Sample, Trial
+from weft.bench.twin import TwinBackend
+from weft.catalog.document import SourceClass
+from weft.catalog.load import platform, platform_names
+from weft.catalog.platform import Platform, PublishedTable, figures
+from weft.core.units import format_size
+from weft.expect.loggp import judge_out_of_sample
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "concepts" / "fidelity.md"
+BEGIN, END = "<!-- printed by scripts/fidelity.py: begin -->", "<!-- end -->"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """One row: what, published, the twin's; `error` is twin / published - 1."""
+
+    what: str
+    published: float
+    twin: float
+
+    @property
+    def error(self) -> float:
+        """Relative error with its sign."""
+        return self.twin / self.published - 1
+
+
+def measure(
+    twin: TwinBackend,
+    benchmark: str,
+    sizes: Sequence[int],
+    *,
+    nodes: Sequence[str],
+    tasks_per_node: int = 1,
+    window: int | None = None,
+) -> list[Sample]:
+    """The samples of one launch of a benchmark, one iteration a size."""
+    options = {"iterations": 1, "warmup": 0}
+    if window is not None:
+        options["window"] = window
+    trial = Trial(
+        "fidelity", benchmark, tuple(sizes), tuple(nodes), tasks_per_node, {}, {}, options
+    )
+    return list(twin.measure(Launch(trial, 0, 0)))
+
+
+def table_rows(document: Platform, table: PublishedTable) -> list[Beside]:
+    """A published table beside what two nodes of the twin give."""
+    twin = TwinBackend(document, 2)
+    sizes = [size for size, _ in table.rows]
+    samples = measure(twin, table.benchmark, sizes, nodes=twin.nodes)
+    return [
+        Beside(format_size(size), value, sample.metrics[table.metric])
+        for (size, value), sample in zip(table.rows, samples, strict=True)
+    ]
+
+
+def single_figures() -> Iterator[tuple[str, str, float, float, str]]:
+    """(figure, unit, published, twin's, source)."""
+    ndv4 = platform("azure-ndv4")
+    twin = TwinBackend(ndv4, 2)
+    (pair,) = measure(twin, "bandwidth", [8 << 20], nodes=twin.nodes, window=8)
+    gbps = pair.metrics["bandwidth_mb_s"] * 8 / 1e3
+    for memory in ("host", "gpu"):
+        for end in ("min", "max"):
+            fact = ndv4.facts[f"pair-bandwidth-{memory}-{end}"]
+            name = f"NDv4, one pair of adapters, 8 MiB, {memory} memory, {end} of 16"
+            yield name, "Gb/s", fact.value, gbps, fact.source
+    (rails,) = measure(
+        twin, "message_rate", [1 << 20], nodes=twin.nodes, tasks_per_node=8, window=8
+    )
+    bound = ndv4.facts["all-pairs-allreduce-bound"]
+    name = "NDv4, eight adapters of a pair at once (published: NCCL, every pair above)"
+    yield name, "GB/s", bound.value, rails.metrics["bandwidth_mb_s"] / 1e3, bound.source
+    frontera = platform("frontera")
+    leaves = TwinBackend(frontera, 88)
+    (out,) = measure(leaves, "message_rate", [1 << 18], nodes=leaves.nodes, window=8)
+    share = out.metrics["bandwidth_mb_s"] / 1e3 / (44 * 12.5)
+    taper = frontera.facts["oversubscription"]
+    name = (
+        "Frontera, share of injection that leaves a full leaf (published: 9/11, a bound; d-mod-k"
+        " puts three of 44 flows on some of 18 cables, and the slowest pair ends the window: 2/3)"
+    )
+    yield name, "1", 1 / taper.value, share, taper.source
+
+
+def published_tables() -> Iterator[tuple[Platform, PublishedTable, str]]:
+    """The tables the twin can compute, and whether they were fitted to."""
+    a9 = platform("azure-a9")
+    in_sample = "the host costs are fitted to this table: the errors are the fit's"
+    for name, note in (("latency", in_sample), ("bidirectional", "no row of it was used")):
+        table = a9.table(name)
+        if table is not None:
+            yield a9, table, note
+    fat_tree = platform("fat-tree")
+    table = fat_tree.table("hbv2-latency")
+    if table is not None:
+        yield fat_tree, table, in_sample
+
+
+def held_out_lines() -> Iterator[str]:
+    """How half of the A9 latencies predict the other half."""
+    table = platform("azure-a9").table("latency")
+    if table is None:
+        return
+    judged = judge_out_of_sample(table.rows)
+    yield "### Azure A9 latency, every second row held out"
+    yield ""
+    yield (
+        f"{judged.fit.n_rows} rows fitted with {judged.fit.n_parameters} parameters in"
+        f" {len(judged.fit.regimes)} regimes; held-out error: median"
+        f" {judged.median_error:.1%}, largest {judged.max_error:.1%}."
+    )
+    yield ""
+    yield from ["| size | published us | predicted us | error |", "|---|---:|---:|---:|"]
+    for row in judged.held_out:
+        yield (
+            f"| {format_size(row.size_bytes)} | {row.measured_us:.2f} |"
+            f" {row.predicted_us:.2f} | {row.error:+.1%} |"
+        )
+
+
+def beside_lines(document: Platform, table: PublishedTable, note: str) -> Iterator[str]:
+    """One published table beside the twin's."""
+    rows = table_rows(document, table)
+    errors = [abs(row.error) for row in rows]
+    yield f"### {document.name}: published `{table.name}` beside the twin's"
+    yield ""
+    yield f"{table.source}; {table.conditions}. Here, {note}."
+    yield f"Error: median {median(errors):.1%}, largest {max(errors):.1%}."
+    yield ""
+    yield f"| size | published {table.unit} | twin {table.unit} | error |"
+    yield "|---|---:|---:|---:|"
+    for row in rows:
+        yield f"| {row.what} | {row.published:.2f} | {row.twin:.2f} | {row.error:+.1%} |"
+
+
+def single_lines() -> Iterator[str]:
+    """The table of single figures."""
+    yield "### Single figures"
+    yield ""
+    yield from ["| figure | unit | published | twin | error | source |"]
+    yield "|---|---|---:|---:|---:|---|"
+    for name, unit, published, twin, source in single_figures():
+        error = twin / published - 1
+        yield f"| {name} | {unit} | {published:.4g} | {twin:.4g} | {error:+.1%} | {source} |"
+
+
+def assumed_lines() -> Iterator[str]:
+    """Every assumed or unverified figure of the catalogue."""
+    yield "### Figures that nobody published"
+    yield ""
+    yield from ["| platform | figure | value | class | what |", "|---|---|---:|---|---|"]
+    for name in platform_names():
+        for key, figure in figures(platform(name)):
+            if figure.class_ in (SourceClass.ASSUMED, SourceClass.UNVERIFIED):
+                what = figure.source.removeprefix("assumed: ")
+                value = f"{figure.value:,.10g} {figure.unit}"
+                yield f"| {name} | `{key}` | {value} | {figure.class_.value} | {what} |"
+
+
+def page_lines() -> Iterator[str]:
+    """All tables of the page, in its order."""
+    yield from single_lines()
+    yield ""
+    yield from held_out_lines()
+    for document, table, note in published_tables():
+        yield ""
+        yield from beside_lines(document, table, note)
+    yield ""
+    yield from assumed_lines()
+
+
+def with_tables(page: str, tables: str) -> str:
+    """The page with `tables` between its two marks."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"{PAGE}: no '{BEGIN}' ... '{END}'")
+    return f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}"
+
+
+def main(argv: list[str]) -> None:
+    """Print the tables, or write them into the page."""
+    tables = "\n".join(page_lines())
+    if argv == ["--write"]:
+        PAGE.write_text(with_tables(PAGE.read_text("utf-8"), tables), "utf-8")
+    else:
+        print(tables)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
