@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.bench.kernel_records import KernelOutput, Rank
-from weft.bench.model import Launch
+from weft.bench.model import Launch, Trial
 from weft.bench.process import Ended, Ending, ProcessState
 from weft.core.errors import BenchmarkError
 
@@ -35,6 +35,9 @@ def failure_of(
 ) -> BenchmarkError | None:
     """The one error of a launch, or None when it went well."""
     stderr = tail(err)
+    stranger = _other_world(launch, output)
+    if stranger is not None:
+        return stranger
     if output.failures:
         return _stopped_itself(launch, output)
     if ended.ending is Ending.TOO_LOUD:
@@ -112,37 +115,68 @@ def _who_waits(silent: Sequence[Rank]) -> str | None:
 
 def _crashed(launch: Launch, ended: Ended, output: KernelOutput, stderr: str) -> BenchmarkError:
     dead = blame("\n".join((*output.last_noise, stderr)), output.ranks)
+    nodes = launch.trial.nodes
+    host = dead.host or (nodes[0] if len(nodes) == 1 else None)
+    who = "the launcher" if dead.rank is None else f"rank {dead.rank}"
     how = dead.how or exit_text(ended.exit_code)
-    who = f"rank {dead.rank}" if dead.rank is not None else _title(launch)
-    last = output.last_heard
     return BenchmarkError(
-        f"{who} {how} (last heard of: {last})" + _quote(stderr),
-        where=_place(dead.rank, dead.host) or ", ".join(launch.trial.nodes[:8]),
+        f"{_title(launch)} crashed: {who} {how} (last heard of: {output.last_heard})"
+        + _quote(stderr),
+        where=_place(dead.rank, host) or ", ".join(nodes[:8]),
         expected="every rank to end with exit code 0",
         hint=_hint(stderr),
     )
 
 
 def _unreadable(launch: Launch, output: KernelOutput, out: Path) -> BenchmarkError | None:
-    if output.broken is not None:
-        return BenchmarkError(
-            f"{_title(launch)} wrote a record that cannot be read",
-            where=output.broken,
-            expected="schema weft.kernel/1, one record a line",
-        )
+    """What is wrong with the output of a launch that ended with 0, or None. A broken line is noise
+    as long as no record is missing."""
+    rank_0 = f"rank 0 on {output.host_of(0) or ', '.join(launch.trial.nodes[:8])}"
     if output.header is None:
         return BenchmarkError(
             f"{_title(launch)} wrote no records, but {output.n_noise_lines} other lines",
-            where=f"{out} (from {', '.join(launch.trial.nodes[:8])}, rank 0)",
+            where=f"{out} (from {rank_0})",
             expected="schema weft.kernel/1, one record a line",
         )
     if output.end is None:
         return BenchmarkError(
             f"{_title(launch)}: the output stops after {output.last_heard}, without an end",
-            where=f"{out} (from {output.host_of(0) or launch.trial.nodes[0]}, rank 0)",
+            where=f"{out} (from {rank_0})",
             expected="an 'end' record",
         )
-    return None
+    n_expected, n_found = expected_rows(launch.trial), len(output.rows) + len(output.pair_rows)
+    if n_found == n_expected and len(output.ranks) == launch.trial.n_ranks:
+        return None
+    return BenchmarkError(
+        f"{_title(launch)} wrote {n_found} of {n_expected} rows and {len(output.ranks)} of "
+        f"{launch.trial.n_ranks} rank records",
+        where=f"{output.broken or out} (from {rank_0})",
+        expected="one record a line, schema weft.kernel/1",
+    )
+
+
+def expected_rows(trial: Trial) -> int:
+    """Rows a whole output holds: one a size; for `pairs` three a pair and round."""
+    if trial.benchmark != "pairs":
+        return len(trial.sizes_bytes)
+    rounds = trial.options.get("rounds")
+    all_pairs = trial.n_ranks * (trial.n_ranks - 1) // 2
+    return 3 * (all_pairs if rounds is None else sum(len(pairs) for pairs in rounds))
+
+
+def _other_world(launch: Launch, output: KernelOutput) -> BenchmarkError | None:
+    """A launcher and a library of different MPIs start N worlds of one rank each."""
+    n_ranks = output.header.n_ranks if output.header else None
+    alone = any("needs two ranks" in failure.message for failure in output.failures)
+    if n_ranks in (None, launch.trial.n_ranks) and not alone:
+        return None
+    return BenchmarkError(
+        f"{_title(launch)}: {launch.trial.n_ranks} ranks were started, but each sees a world of "
+        f"{n_ranks or 1}",
+        where=", ".join(launch.trial.nodes[:8]),
+        expected="a launcher and an MPI library that belong together",
+        hint="name the mpicc whose launcher this is: --mpi /path/to/mpicc",
+    )
 
 
 def exit_text(code: int) -> str:
@@ -187,6 +221,7 @@ _HINTS = {
         "Open MPI's launcher needs a network interface that is up, if only lo; "
         "the embedded MPICH (no --mpi) does without"
     ),
+    "unsupported PMI": "launcher and MPI library do not belong together; see --mpi",
     "not enough slots": "fewer ranks a node, or --hosts with more nodes",
     "Host key verification failed": "ssh to every host must work without a question",
     "Permission denied (publickey": "ssh to every host must work without a question",

@@ -1,0 +1,109 @@
+from typing import Any
+
+import pytest
+
+from weft.bench.kernel_argv import kernel_argv, rounds_text
+from weft.bench.model import Trial
+from weft.core.errors import ExitCode, InputError
+
+
+def trial(benchmark: str, sizes: tuple[int, ...] = (8,), n: int = 4, **options: Any) -> Trial:
+    return Trial("t001", benchmark, sizes, ("n1",), n, options=options)
+
+
+TABLE = [
+    (trial("latency", (1, 8, 1024)), "--benchmark latency --sizes 1,8,1024"),
+    (trial("latency", (0, 1)), "--benchmark latency --sizes 0,1"),
+    (trial("barrier", (0,), iterations=50), "--benchmark barrier --iterations 50"),
+    (
+        trial("bandwidth", (8,), warmup=0, window=32, validate=True),
+        "--benchmark bandwidth --sizes 8 --warmup 0 --window 32 --validate",
+    ),
+    (trial("bandwidth", (8,), validate=False), "--benchmark bandwidth --sizes 8"),
+    (
+        trial("allreduce", (4,), sync="window", max_seconds_per_size=0.5),
+        "--benchmark allreduce --sizes 4 --sync window --max-seconds-per-size 0.5",
+    ),
+    (trial("pairs", (8, 1048576)), "--benchmark pairs --pair-sizes 8,1048576"),
+    (trial("pairs", (0,)), "--benchmark pairs"),
+    (trial("pairs", (8, 64), pair_sizes="8,1M"), "--benchmark pairs --pair-sizes 8,1048576"),
+    (trial("pairs", (0,), pair_sizes=[8, 4096]), "--benchmark pairs --pair-sizes 8,4096"),
+]
+
+
+@pytest.mark.parametrize(("given", "expected"), TABLE)
+def test_command_line(given: Trial, expected: str):
+    assert " ".join(kernel_argv(given, (), None)) == expected
+
+
+def test_rails_and_the_rounds_file_are_passed_on():
+    words = kernel_argv(trial("pairs", (0,)), ("mlx5_0:1", "mlx5_1:1"), "/run/r")
+    assert words[2:] == ("--rails", "mlx5_0:1,mlx5_1:1", "--rounds-file", "/run/r")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("iterations", 0, "a whole number from 1 up"),
+        ("iterations", "many", "a whole number from 1 up"),
+        ("iterations", True, "a whole number from 1 up"),
+        ("warmup", -1, "a whole number from 0 up"),
+        ("window", 1.5, "a whole number from 1 up"),
+        ("validate", "yes", "true or false"),
+        ("sync", "sundial", "'barrier' or 'window'"),
+        ("pair_sizes", "8", "two sizes, such as '8,4M'"),
+        ("pair_sizes", 8, "two sizes, such as '8,4M'"),
+        ("max_seconds_per_size", 0, "seconds greater than 0"),
+        ("max_seconds_per_size", float("nan"), "seconds greater than 0"),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_with_what_can(name: str, value: Any, expected: str):
+    with pytest.raises(InputError, match=f"option '{name}' of latency cannot be") as caught:
+        kernel_argv(trial("latency", (8,), **{name: value}), (), None)
+    assert caught.value.expected == expected
+    assert caught.value.where == "trial t001"
+
+
+def test_an_unknown_option_is_refused_with_the_nearest_known_one():
+    with pytest.raises(InputError, match="the live backend has no option 'iteration'") as caught:
+        kernel_argv(trial("latency", (8,), iteration=3), (), None)
+    assert caught.value.hint == "did you mean 'iterations'?"
+    assert caught.value.exit_code == ExitCode.INPUT
+
+
+def test_an_unknown_benchmark_is_refused_with_the_nearest_known_one():
+    with pytest.raises(InputError, match="no kernel benchmark 'allreduced'") as caught:
+        kernel_argv(trial("allreduced"), (), None)
+    assert caught.value.hint == "did you mean 'allreduce'?"
+
+
+def test_pairs_take_exactly_two_sizes():
+    with pytest.raises(InputError, match="option 'sizes' of pairs cannot be"):
+        kernel_argv(trial("pairs", (8, 64, 4096)), (), None)
+
+
+def test_rounds_are_written_one_a_line():
+    given = trial("pairs", (0,), rounds=[[(0, 1), (2, 3)], [(0, 2)]])
+    assert rounds_text(given) == "0-1 2-3\n0-2\n"
+    assert kernel_argv(given, (), None) == ("--benchmark", "pairs")
+
+
+def test_without_rounds_the_kernel_makes_its_own():
+    assert rounds_text(trial("pairs", (0,))) is None
+
+
+@pytest.mark.parametrize(
+    ("rounds", "expected"),
+    [
+        ([[(0, 4)]], "ranks from 0 to 3"),
+        ([[(-1, 2)]], "ranks from 0 to 3"),
+        ([[(0, 1), (1, 2)]], "each rank at most once a round"),
+        ([[(2, 2)]], "each rank at most once a round"),
+        ("0-1", "a list of rounds of pairs of ranks"),
+        ([[(0, 1, 2)]], "a list of rounds of pairs of ranks"),
+    ],
+)
+def test_rounds_that_cannot_run_are_refused(rounds: Any, expected: str):
+    with pytest.raises(InputError, match="option 'rounds' of pairs cannot be") as caught:
+        rounds_text(trial("pairs", (0,), rounds=rounds))
+    assert caught.value.expected == expected

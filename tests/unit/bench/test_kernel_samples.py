@@ -1,0 +1,155 @@
+"""Rows whose metrics follow from the definitions by hand."""
+
+from typing import Any
+
+import pytest
+
+from weft.bench.kernel_records import Header, KernelOutput, PairRow, Rank, RankTimes, Row, Skew
+from weft.bench.kernel_samples import endpoint_names, to_samples
+from weft.bench.model import Launch, Pair, Sample, State, Trial
+
+LAUNCH = Launch(Trial("t001", "latency", (8,), ("n1", "n2"), 1), repeat=3, order=0)
+HEADER = Header(
+    schema="weft.kernel/1",
+    kernel_version="0.1.0",
+    mpi_library="MPICH",
+    mpi_standard="4.1",
+    n_ranks=2,
+    started_unix_ns=1_700_000_000_500_000_000,
+    clock="CLOCK_MONOTONIC",
+    clock_resolution_ns=1,
+)
+
+
+def rank(number: int, host: str, **changes: Any) -> Rank:
+    fields = {"local_rank": 0, "tasks_per_node": 1, "pid": 100 + number}
+    return Rank(rank=number, host=host, **(fields | changes))
+
+
+def row(benchmark: str, size: int, times_ns: tuple[int, ...], **changes: Any) -> Row:
+    fields = {"iterations": len(times_ns), "warmup": 0}
+    return Row(benchmark=benchmark, size_bytes=size, times_ns=times_ns, **(fields | changes))
+
+
+def samples(*rows: Row, ranks: tuple[Rank, ...] = (), pairs: tuple[PairRow, ...] = ()):
+    ranks = ranks or (rank(0, "n1"), rank(1, "n2"))
+    output = KernelOutput(header=HEADER, ranks=list(ranks), rows=list(rows), pair_rows=list(pairs))
+    return list(to_samples(output, LAUNCH, State.OK, {"mpi_library": "MPICH"}))
+
+
+def only(*rows: Row, **changes: Any) -> Sample:
+    (sample,) = samples(*rows, **changes)
+    return sample
+
+
+def test_a_sample_says_which_launch_it_is_of_and_keeps_the_series():
+    sample = only(row("latency", 8, (2000, 4000)))
+    assert (sample.trial, sample.repeat, sample.benchmark) == ("t001", 3, "latency")
+    assert (sample.size_bytes, sample.iterations, sample.times_ns) == (8, 2, (2000, 4000))
+    assert sample.started_unix_s == pytest.approx(1_700_000_000.5)
+    assert sample.evidence == {"mpi_library": "MPICH"}
+
+
+def test_latency_is_half_the_round_trip():
+    assert only(row("latency", 8, (2000, 4000))).metrics["latency_us"] == pytest.approx(1.5)
+
+
+def test_bandwidth_counts_a_window_of_messages():
+    sample = only(row("bandwidth", 1_000_000, (1_000_000,), window=10))
+    assert sample.metrics["bandwidth_mb_s"] == pytest.approx(10_000)
+
+
+def test_bidirectional_counts_both_directions():
+    sample = only(row("bidirectional", 1_000_000, (1_000_000,), window=10))
+    assert sample.metrics["bandwidth_mb_s"] == pytest.approx(20_000)
+
+
+def test_message_rate_counts_all_pairs():
+    sample = only(row("message_rate", 8, (1_000_000,), window=100, n_pairs=3))
+    assert sample.metrics["msg_rate_mps"] == pytest.approx(0.3)
+
+
+def test_bus_bandwidth_of_an_allreduce_over_four_ranks_is_one_and_a_half_times_the_algorithms():
+    ranks = tuple(rank(number, f"n{number}") for number in range(4))
+    sample = only(row("allreduce", 4000, (2000,)), ranks=ranks)
+    assert sample.metrics["algbw_gb_s"] == pytest.approx(2.0)
+    assert sample.metrics["busbw_gb_s"] == pytest.approx(3.0)
+
+
+def test_osus_average_is_over_the_means_of_the_ranks():
+    times = tuple(RankTimes(rank=r, min=1, p50=1, mean=m, max=9) for r, m in enumerate((1e3, 3e3)))
+    sample = only(row("barrier", 0, (4000,), ranks_ns=times))
+    assert sample.metrics["latency_us_avg_ranks"] == pytest.approx(2.0)
+    assert sample.metrics["latency_us"] == pytest.approx(4.0)
+
+
+def test_a_skew_over_half_the_median_dominates():
+    small = Skew(p50=400, p90=900, max=900)
+    large = Skew(p50=600, p90=900, max=900)
+    assert only(row("barrier", 0, (1000,), skew_ns=small)).flags == ()
+    assert only(row("barrier", 0, (1000,), skew_ns=large)).flags == ("skew_dominates",)
+
+
+def test_wrong_data_and_too_many_ranks_are_flagged():
+    crowded = (rank(0, "n1", oversubscribed=True), rank(1, "n1", oversubscribed=True))
+    sample = only(row("latency", 8, (2000,), n_errors=1), ranks=crowded)
+    assert set(sample.flags) == {"oversubscribed", "invalid_data"}
+
+
+def pair_row(kind: str, size: int, times_ns: tuple[int, ...], **changes: Any) -> PairRow:
+    fields = {"round": 2, "n_concurrent": 4, "rank_a": 0, "rank_b": 1, "window": 10}
+    fields |= {"kind": kind, "size_bytes": size, "times_ns": times_ns, "iterations": len(times_ns)}
+    return PairRow(**(fields | changes))
+
+
+PAIR = (
+    pair_row("latency", 8, (2000, 2200, 9000)),
+    pair_row("bandwidth_ab", 1_000_000, (1_000_000,)),
+    pair_row("bandwidth_ba", 1_000_000, (2_000_000,)),
+)
+
+
+def test_a_pair_gives_one_sample_for_its_latency_and_one_for_both_directions():
+    latency, bandwidth = samples(pairs=PAIR)
+    assert latency.metrics == {"latency_us": pytest.approx(1.1)}
+    assert bandwidth.metrics == {
+        "bandwidth_ab_mb_s": pytest.approx(10_000),
+        "bandwidth_ba_mb_s": pytest.approx(5_000),
+        "bandwidth_mb_s": pytest.approx(5_000),
+    }
+    assert latency.pair == bandwidth.pair == Pair("n1", "n2", 2, 4)
+
+
+def test_two_rounds_of_the_same_pair_are_two_pairs_of_samples():
+    again = tuple(r.model_copy(update={"round": 5}) for r in PAIR)
+    rounds = [s.pair.round for s in samples(pairs=PAIR + again) if s.pair]
+    assert rounds == [2, 2, 5, 5]
+
+
+def test_latency_and_bandwidth_of_the_same_size_stay_apart():
+    same = tuple(r.model_copy(update={"size_bytes": 8}) for r in PAIR)
+    latency, bandwidth = samples(pairs=same)
+    assert set(latency.metrics) == {"latency_us"}
+    assert "bandwidth_mb_s" in bandwidth.metrics
+
+
+def test_what_carried_the_bytes_is_said_once_for_all_pairs():
+    said = [bool(sample.evidence) for sample in samples(pairs=PAIR)]
+    assert said == [True, False]
+
+
+def test_a_pair_measured_one_way_only_is_refused():
+    with pytest.raises(ValueError, match="a pair without its 'bandwidth_ba' row"):
+        samples(pairs=PAIR[:2])
+
+
+def test_an_unknown_benchmark_is_refused():
+    with pytest.raises(ValueError, match="no metrics for the kernel's benchmark 'gather'"):
+        samples(row("gather", 8, (1000,)))
+
+
+def test_endpoints_are_hosts_and_carry_the_rank_only_where_a_host_holds_several():
+    apart = KernelOutput(ranks=[rank(0, "n1"), rank(1, "n2")])
+    together = KernelOutput(ranks=[rank(0, "n1"), rank(1, "n1"), rank(2, "n2")])
+    assert endpoint_names(apart) == {0: "n1", 1: "n2"}
+    assert endpoint_names(together) == {0: "n1:0", 1: "n1:1", 2: "n2"}
