@@ -1,0 +1,189 @@
+"""`weft check`: the verdict on a mock of known faults, and on a simulated fabric."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from weft.bench.mock import MockBackend
+from weft.cli import run
+from weft.study.store import read_run
+
+NODES = tuple(f"n{i:03d}" for i in range(1, 9))
+Capture = pytest.CaptureFixture[str]
+
+
+def use_mock(
+    monkeypatch: pytest.MonkeyPatch, nodes: tuple[str, ...] = NODES, **script: object
+) -> None:
+    """Let the verb open a mock that follows a script."""
+    opened = lambda choice: (MockBackend(**script), nodes)  # type: ignore[arg-type]  # noqa: E731
+    monkeypatch.setattr("weft.cli.backend.open_backend", opened)
+
+
+def check(where: Path, *more: str) -> int:
+    return run(["check", "--mock", "--dir", str(where), *more])
+
+
+def test_a_healthy_set_of_nodes_is_good_and_the_next_command_comes_last(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    where = tmp_path / "run"
+    assert check(where, "--nodes", "8") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("GOOD")
+    assert any(line.startswith("covered  28 of 28 pairs") for line in lines)
+    assert lines[-1] == f"next     weft report {where}"
+
+
+def test_a_slow_node_is_named_and_the_exit_code_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    use_mock(monkeypatch, slow_nodes={"n005": 4.0})
+    assert check(tmp_path / "run") == 1
+    out = capsys.readouterr().out
+    assert out.startswith("BAD  Node n005 is slow: ")
+    assert "is normal" in out.splitlines()[0]
+    assert "still slow" in out
+
+
+def test_the_json_holds_findings_coverage_and_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    use_mock(monkeypatch, slow_nodes={"n005": 4.0})
+    assert check(tmp_path / "run", "--format", "json") == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["findings"][0]["facts"]["suspects"][0]["ends"] == ["n005"]
+    assert answer["coverage"]["pairs"] == 28
+    assert answer["seconds"] >= 0
+    assert answer["planted"] == []
+    assert answer["next_command"].startswith("weft report ")
+    slow = [row for row in answer["readings"] if row["mark"] == "slow"]
+    assert slow
+    assert all("n005" in (row["from"], row["to"]) for row in slow)
+
+
+def test_the_csv_has_a_row_a_reading(tmp_path: Path, capsys: Capture) -> None:
+    assert check(tmp_path / "run", "--nodes", "6", "--format", "csv") == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert len(rows) == 15 * 3
+    assert {row["metric"] for row in rows} == {"latency_us", "bandwidth_mb_s"}
+
+
+def test_the_matrix_has_a_row_and_a_column_a_node(tmp_path: Path, capsys: Capture) -> None:
+    assert check(tmp_path / "run", "--nodes", "6", "--matrix") == 0
+    out = capsys.readouterr().out
+    rows = [line.split() for line in out.splitlines() if line.startswith("n00")]
+    assert [row[0] for row in rows] == [f"n{i:03d}" for i in range(1, 7)]
+    assert all(row[1:].count("-") == 1 and len(row) == 7 for row in rows)
+
+
+def test_a_matrix_too_wide_for_a_screen_says_so(tmp_path: Path, capsys: Capture) -> None:
+    assert check(tmp_path / "run", "--nodes", "33", "--matrix") == 0
+    assert "does not fit a screen" in capsys.readouterr().out
+
+
+def test_both_launches_are_in_the_run_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_mock(monkeypatch, slow_nodes={"n005": 4.0})
+    check(tmp_path / "run")
+    done = read_run(tmp_path / "run")
+    assert done.complete
+    alone = [s for s in done.samples if s.trial == done.launches[1].trial.id]
+    assert {s.pair.n_concurrent for s in alone if s.pair} == {1}
+
+
+def test_an_interrupted_check_is_resumed_to_the_same_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    where = tmp_path / "run"
+
+    class Interrupted(MockBackend):
+        def measure(self, launch):  # type: ignore[no-untyped-def]
+            if "alone" in launch.trial.id:
+                raise KeyboardInterrupt
+            yield from super().measure(launch)
+
+    opened = lambda choice: (Interrupted(slow_nodes={"n005": 4.0}), NODES)  # noqa: E731
+    monkeypatch.setattr("weft.cli.backend.open_backend", opened)
+    assert check(where) == 130
+    assert "--resume" in capsys.readouterr().err
+    use_mock(monkeypatch, slow_nodes={"n005": 4.0})
+    assert check(where, "--resume") == 1
+    captured = capsys.readouterr()
+    assert "1 of 2 launches were done before" in captured.err
+    assert captured.out.startswith("BAD  Node n005")
+
+
+def test_a_launch_that_fails_is_a_benchmark_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    use_mock(monkeypatch, failing=["pairs"])
+    assert check(tmp_path / "run") == 4
+    assert "the check did not finish: " in capsys.readouterr().err
+
+
+def test_a_dry_run_measures_nothing(tmp_path: Path, capsys: Capture) -> None:
+    assert check(tmp_path / "run", "--nodes", "8", "--dry-run") == 0
+    assert "28 pairs of 8 endpoints in 8 rounds" in capsys.readouterr().out
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--mock", "--nodes", "1"], "one node makes no pair"),
+        (["--mock", "--small", "1M", "--large", "8"], "does not make a small and a large message"),
+        (["--mock", "--small", "0"], "does not make a small and a large message"),
+        (["--mock", "--large", "much"], "'much' is not a size"),
+        (["--mock", "--resume"], "--resume needs --dir"),
+    ],
+)
+def test_wrong_input_is_said_to_be_wrong(argv: list[str], said: str, capsys: Capture) -> None:
+    assert run(["check", *argv]) == 2
+    assert said in capsys.readouterr().err
+
+
+class TestTwin:
+    """The real engine: what was planted is named, and nobody told the diagnosis."""
+
+    @pytest.fixture(autouse=True)
+    def _engine(self) -> None:
+        pytest.importorskip("weft._engine", reason="the engine is not built")
+
+    def twin(self, where: Path, capsys: Capture, *plants: str, nodes: int = 16) -> tuple[int, dict]:
+        argv = ["check", "--twin", "fat-tree", "--nodes", str(nodes), "--dir", str(where)]
+        argv += [word for plant in plants for word in ("--plant", plant)]
+        code = run([*argv, "--format", "json"])
+        return code, json.loads(capsys.readouterr().out)
+
+    def test_a_healthy_twin_is_good(self, tmp_path: Path, capsys: Capture) -> None:
+        code, answer = self.twin(tmp_path / "run", capsys)
+        assert code == 0
+        assert answer["findings"][0]["kind"] == "healthy"
+        assert answer["findings"][0]["facts"]["pairs_that_collided"] == 0
+
+    def test_a_slow_cable_is_named_with_both_ends(self, tmp_path: Path, capsys: Capture) -> None:
+        code, answer = self.twin(tmp_path / "run", capsys, "leaf-02[6] rate=0.25")
+        assert code == 1
+        (finding,) = (f for f in answer["findings"] if f["severity"] == "bad")
+        (suspect,) = finding["facts"]["suspects"]
+        assert "leaf-02[6]" in suspect["ends"]
+        assert any(end.startswith("spine-") for end in suspect["ends"])
+        assert answer["planted"] == [{"fault": "leaf-02[6] rate=0.25", "named": "yes"}]
+
+    def test_a_slow_node_is_a_tie_with_its_cable(self, tmp_path: Path, capsys: Capture) -> None:
+        code, answer = self.twin(tmp_path / "run", capsys, "n007 slow=3")
+        assert code == 1
+        (finding,) = (f for f in answer["findings"] if f["severity"] == "bad")
+        assert {s["part"] for s in finding["facts"]["suspects"]} == {"node", "cable"}
+        assert answer["planted"] == [{"fault": "n007 slow=3", "named": "tie"}]
+
+    def test_two_faults_are_both_named(self, tmp_path: Path, capsys: Capture) -> None:
+        code, answer = self.twin(tmp_path / "run", capsys, "leaf-02[6] rate=0.25", "n014 slow=3")
+        assert code == 1
+        assert [one["named"] for one in answer["planted"]] == ["yes", "tie"]
+        assert len([f for f in answer["findings"] if f["severity"] == "bad"]) == 2
