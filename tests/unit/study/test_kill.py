@@ -1,0 +1,72 @@
+"""kill -9 at any moment: no completed launch lost, none repeated, the same samples in the end."""
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+
+from weft.bench.mock import MockBackend
+from weft.bench.model import Launch, Trial
+from weft.study.run import execute
+from weft.study.store import RunStore, read_run
+
+N_KILLS = 20
+LAUNCHES = [
+    Launch(Trial("t000-latency", "latency", (8, 64, 512), ("n001", "n002"), 1), repeat, repeat)
+    for repeat in range(120)
+]
+
+
+def _go_on(run_dir: Path) -> None:
+    with RunStore.open(run_dir) as store:
+        execute(LAUNCHES, MockBackend(delay_s=0.0005), store)
+
+
+def _started(run_dir: Path) -> multiprocessing.process.BaseProcess:
+    child = multiprocessing.get_context("fork").Process(target=_go_on, args=(run_dir,))
+    child.start()
+    return child
+
+
+def _done_records(run_dir: Path) -> Counter[tuple[str, int]]:
+    records = [
+        json.loads(line)
+        for path in (run_dir / "samples").iterdir()
+        for line in path.read_bytes().split(b"\n")[:-1]
+    ]
+    return Counter((r["trial"], r["repeat"]) for r in records if r["record"] == "done")
+
+
+def test_a_run_killed_twenty_times_is_the_run_that_was_never_killed(tmp_path: Path) -> None:
+    RunStore.create(tmp_path / "run", {}).close()
+    rng = random.Random(2)
+    n_killed, seen = 0, set()
+    while n_killed < N_KILLS:
+        child = _started(tmp_path / "run")
+        n_files = len(list((tmp_path / "run" / "samples").iterdir()))
+        deadline = time.monotonic() + 10
+        while len(list((tmp_path / "run" / "samples").iterdir())) == n_files:
+            if not child.is_alive() or time.monotonic() > deadline:
+                break
+        time.sleep(rng.uniform(0, 0.012))
+        assert child.pid is not None
+        os.kill(child.pid, signal.SIGKILL)
+        child.join()
+        if child.exitcode != -signal.SIGKILL:
+            break
+        n_killed += 1
+        done = read_run(tmp_path / "run").done
+        assert seen <= done, "a completed launch was lost"
+        seen = set(done)
+    assert n_killed >= N_KILLS // 2, "the run ended before it could be killed often enough"
+    assert len(seen) > n_killed, "the kills came before anything was measured"
+    _go_on(tmp_path / "run")
+
+    run = read_run(tmp_path / "run")
+    assert run.complete
+    assert _done_records(tmp_path / "run") == Counter(launch.key for launch in LAUNCHES)
+    assert list(run.samples) == [s for x in LAUNCHES for s in MockBackend().measure(x)]
