@@ -1,0 +1,107 @@
+"""A fabric document opened for reading: nodes, cables, and the paths between nodes."""
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from weft.core.errors import InputError, MissingError
+
+Path = tuple[str, ...]
+Cable = tuple[str, str]
+
+
+class Fabric:
+    """A whole fabric document (schema weft.fabric/1, docs/reference/scenario.md).
+
+    Paths follow the document's forwarding tables, or those of a routing engine named when it was
+    opened.
+    """
+
+    def __init__(self, document: Mapping[str, Any], engine: str | None = None) -> None:
+        self._document = document
+        self._engine = engine
+        self._text = json.dumps(document)
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any], engine: str | None = None) -> "Fabric":
+        """Open a whole or generated document; the engine checks it. Raises InputError."""
+        spec = dict(document)
+        if engine is not None:
+            spec["routing"] = {"engine": engine}
+        try:
+            complete = _engine().build_fabric(json.dumps(spec))
+        except ValueError as error:
+            raise as_input_error(error) from error
+        return cls(json.loads(complete), engine)
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """The whole document."""
+        return self._document
+
+    @cached_property
+    def nodes(self) -> tuple[str, ...]:
+        """Names of the compute nodes, in document order."""
+        return tuple(str(node["name"]) for node in self._document["nodes"])
+
+    def paths(self, pairs: list[tuple[str, str]]) -> list[Path]:
+        """The egress ports crossed from node a to node b, a's own first, for each pair.
+
+        Raises InputError for a name the fabric does not have or a pair without a route.
+        """
+        try:
+            found = _engine().trace(self._text, list(pairs), self._engine)
+        except ValueError as error:
+            raise as_input_error(error) from error
+        return [tuple(path) for path in found]
+
+    def hops(self, a: str, b: str) -> int:
+        """How many cables the path from node a to node b crosses. Raises InputError."""
+        return len(self.paths([(a, b)])[0])
+
+    def cable_of(self, port: str) -> Cable:
+        """Both ends of the cable at a port, in document order. Raises InputError."""
+        cable = self._cables.get(port)
+        if cable is None:
+            raise InputError(
+                f"no cable at port '{port}'",
+                where=f"fabric {self._document.get('name', '')}",
+                expected="a cabled port such as leaf-01[17]",
+            )
+        return cable
+
+    @cached_property
+    def _cables(self) -> dict[str, Cable]:
+        ends = [(str(link["a"]), str(link["b"])) for link in self._document["links"]]
+        return {port: cable for cable in ends for port in cable}
+
+
+_EXPECTED = re.compile(r"\n {2}expected: (.*?)(?=\n {2}hint: |\Z)", re.DOTALL)
+_HINT = re.compile(r"\n {2}hint: (.*)\Z", re.DOTALL)
+
+
+def as_input_error(error: ValueError) -> InputError:
+    """What the engine refused, as the error a user can act on."""
+    text = str(error)
+    where, colon, what = text.partition("\n")[0].partition(": ")
+    expected, hint = _EXPECTED.search(text), _HINT.search(text)
+    return InputError(
+        what if colon else where,
+        where=where if colon else None,
+        expected=expected.group(1) if expected else None,
+        hint=hint.group(1) if hint else None,
+    )
+
+
+def _engine() -> Any:
+    try:
+        from weft import _engine
+    except ImportError as error:
+        raise MissingError(
+            "the simulation engine is not built",
+            expected="weft._engine beside the package",
+            hint="'make setup' builds it",
+        ) from error
+    return _engine

@@ -1,0 +1,121 @@
+"""Fabric: paths and cables of a generated tree, and what the engine refuses."""
+
+import pytest
+
+from weft.core.errors import InputError
+from weft.topology.fabric import Fabric, as_input_error
+
+TREE = {
+    "generate": "fat_tree",
+    "levels": 2,
+    "nodes": 8,
+    "nodes_per_leaf": 4,
+    "spines": 2,
+    "cables_per_spine": 2,
+    "host_bits_per_s": 100_000_000_000,
+    "switch_bits_per_s": 100_000_000_000,
+    "host_delay_ps": 5000,
+    "switch_delay_ps": 5000,
+}
+
+
+@pytest.fixture
+def fabric() -> Fabric:
+    return Fabric.from_document(TREE, "dmodk")
+
+
+def test_nodes_are_named_in_document_order(fabric: Fabric) -> None:
+    assert fabric.nodes == tuple(f"n{number:03d}" for number in range(1, 9))
+
+
+def test_a_path_starts_at_the_senders_hca_and_ends_at_the_receivers_leaf(fabric: Fabric) -> None:
+    near, far = fabric.paths([("n001", "n002"), ("n001", "n008")])
+    assert near == ("n001/hca0[1]", "leaf-01[2]")
+    assert [port.partition("[")[0] for port in (far[0], far[1], far[3])] == [
+        "n001/hca0",
+        "leaf-01",
+        "leaf-02",
+    ]
+    assert far[2].startswith("spine-")
+    assert far[3] == "leaf-02[4]"
+    assert (fabric.hops("n001", "n002"), fabric.hops("n001", "n008")) == (2, 4)
+
+
+def test_every_step_of_a_path_leaves_the_switch_that_the_last_cable_led_to(
+    fabric: Fabric,
+) -> None:
+    pairs = [(a, b) for a in fabric.nodes for b in fabric.nodes if a != b]
+    for (_, b), path in zip(pairs, fabric.paths(pairs), strict=True):
+        for port, following in zip(path, (*path[1:], f"{b}/hca0[1]"), strict=True):
+            ends = fabric.cable_of(port)
+            other = ends[1] if ends[0] == port else ends[0]
+            assert other.partition("[")[0] == following.partition("[")[0]
+
+
+def test_a_cable_is_the_same_from_both_of_its_ends(fabric: Fabric) -> None:
+    for link in fabric.document["links"]:
+        assert fabric.cable_of(link["a"]) == fabric.cable_of(link["b"]) == (link["a"], link["b"])
+
+
+def test_without_an_engine_paths_follow_the_tables_of_the_document(fabric: Fabric) -> None:
+    written = dict(fabric.document)
+    assert Fabric.from_document(written).paths([("n001", "n007")]) == fabric.paths(
+        [("n001", "n007")]
+    )
+    # Leaf 1 now sends everything for n007 (the seventh destination) by its other spine.
+    before = written["lfts"]["leaf-01"][6]
+    tables = {name: list(ports) for name, ports in written["lfts"].items()}
+    tables["leaf-01"][6] = before + 1 if before % 2 == 1 else before - 1
+    changed = Fabric.from_document({**written, "lfts": tables})
+    assert changed.paths([("n001", "n007")]) != fabric.paths([("n001", "n007")])
+
+
+def test_a_port_without_a_cable_is_refused(fabric: Fabric) -> None:
+    with pytest.raises(InputError, match=r"no cable at port 'leaf-09\[1\]'"):
+        fabric.cable_of("leaf-09[1]")
+
+
+def test_an_unknown_node_is_refused(fabric: Fabric) -> None:
+    with pytest.raises(InputError) as caught:
+        fabric.paths([("n001", "n099")])
+    assert caught.value.what == "there is no node or HCA 'n099'"
+    assert caught.value.where == "pairs[0]"
+    assert caught.value.expected == "a name of the fabric"
+
+
+@pytest.mark.parametrize(
+    ("change", "where", "what"),
+    [
+        ({"levels": 4}, "fabric.levels", "4 levels"),
+        ({"spines": None}, "fabric", "'spines' is missing"),
+        ({"nodes": 0}, "fabric.nodes", "it is 0"),
+        ({"radix": 8}, "fabric.radix", "'radix' has no meaning in a fat-tree of 2 levels"),
+        ({"host_bits_per_s": 0}, "fabric.links[0]", "the rate is zero"),
+        ({"generate": "torus"}, "fabric.generate", "unknown generator 'torus'"),
+    ],
+)
+def test_a_bad_document_says_what_and_where(change: dict, where: str, what: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Fabric.from_document({**TREE, **change})
+    assert (caught.value.where, caught.value.what) == (where, what)
+    assert caught.value.expected
+
+
+def test_an_unknown_key_is_refused_by_name() -> None:
+    with pytest.raises(InputError, match="unknown field `colour`"):
+        Fabric.from_document({**TREE, "colour": "blue"})
+
+
+def test_an_unknown_routing_engine_is_refused_by_name() -> None:
+    with pytest.raises(InputError, match="nonsense"):
+        Fabric.from_document(TREE, "nonsense")
+
+
+def test_every_aspect_of_the_engines_text_is_kept() -> None:
+    error = as_input_error(ValueError("here: it broke\n  expected: peace\n  hint: rest"))
+    aspects = (error.where, error.what, error.expected, error.hint)
+    assert aspects == ("here", "it broke", "peace", "rest")
+
+
+def test_a_text_of_one_word_is_still_an_error() -> None:
+    assert as_input_error(ValueError("boom")).describe() == "boom"
