@@ -142,14 +142,14 @@ def simulate(document: Document) -> Mapping[str, Any]:
 
 def _engine() -> Any:
     try:
-        from weft import _engine
+        import weft._engine as engine
     except ImportError as error:
         raise MissingError(
             "the simulation engine is not built",
             expected="weft._engine beside the package",
             hint="'make setup' builds it",
         ) from error
-    return _engine
+    return engine
 
 
 def _complete(launch: Launch, outcome: Mapping[str, Any]) -> Mapping[str, Any]:
