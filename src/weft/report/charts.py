@@ -65,22 +65,23 @@ def curve(rows: Sequence[Row], *, y_title: str, description: str) -> dict[str, A
 
     `rows`: size_bytes > 0, value, low, high, series, segment (points of one segment are joined).
     """
-    base = alt.Chart(_inline(rows)).encode(x=_size_axis(rows))
-    y = alt.Y("value:Q", scale=_log_scale(rows), axis=_value_axis(rows, y_title))
-    lines = base.mark_line(strokeWidth=1.8).encode(
-        y=y,
-        color=_colour(rows),
-        strokeDash=_dash(rows),
-        detail="segment:N",
-    )
+    scale, axis = _log_scale(rows), _value_axis(rows, y_title)
+    base = alt.Chart(_inline(rows)).encode(x=_size_axis(rows), color=_colour(rows))
+    y = alt.Y("value:Q", scale=scale, axis=axis)
+    # A layer a series: dashes by an encoding would enter the legend and fray its symbols.
+    lines = [
+        base.transform_filter(alt.FieldEqualPredicate(field="series", equal=name))
+        .mark_line(strokeWidth=1.8, strokeDash=list(dash))
+        .encode(y=y, detail="segment:N")
+        for name, dash in zip(_names(rows), DASHES, strict=False)
+    ]
     bars = base.mark_rule(strokeWidth=1.6).encode(
-        y=y, y2="high:Q", color=_colour(rows), tooltip=_tooltips(y_title)
+        y=alt.Y("low:Q", scale=scale, axis=axis), y2="high:Q", tooltip=_tooltips(y_title)
     )
-    bars = bars.encode(y=alt.Y("low:Q", scale=_log_scale(rows), axis=_value_axis(rows, y_title)))
     points = base.mark_point(filled=True, size=46, opacity=1).encode(
-        y=y, color=_colour(rows), shape=_shape(rows), tooltip=_tooltips(y_title)
+        y=y, shape=_shape(rows), tooltip=_tooltips(y_title)
     )
-    return _finished(_layered(lines, bars, points), description)
+    return _finished(_layered(*lines, bars, points), description)
 
 
 def strip(
@@ -309,12 +310,6 @@ def _legend(rows: Sequence[Row]) -> alt.Legend | None:
 def _colour(rows: Sequence[Row]) -> alt.Color:
     scale = alt.Scale(domain=_names(rows), range=list(PALETTE))
     return alt.Color("series:N", scale=scale, legend=_legend(rows))
-
-
-def _dash(rows: Sequence[Row]) -> alt.StrokeDash:
-    scale = alt.Scale(domain=_names(rows), range=[list(dash) for dash in DASHES])
-    # Colour and shape share one legend; a dash in it would fray the outline of its symbols.
-    return alt.StrokeDash("series:N", scale=scale, legend=None)
 
 
 def _shape(rows: Sequence[Row]) -> alt.Shape:
