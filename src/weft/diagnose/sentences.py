@@ -247,7 +247,7 @@ def _healthy(judged: Sequence[Judged], coverage: Coverage) -> Finding:
     by_class = {(o.norm.metric, o.hop_class): o.norm for o in judged if o.norm is not None}
     evidence = [
         f"{norm.metric.word}, {norm.hop_class}: {figure(norm.expected, norm.metric)}"
-        f" (95 % within {range_text(norm)}, {norm.n} readings)"
+        f" ({range_text(norm)}, {norm.n} readings)"
         for _, norm in sorted(by_class.items())
     ]
     collided = len({one.reading.pair for one in judged if one.collided})

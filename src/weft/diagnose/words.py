@@ -67,7 +67,7 @@ def against(group: Sequence[Judged]) -> str:
     measured = figure(median(_value(one) for one in group), norm.metric)
     return (
         f"{norm.metric.word} {measured} where {figure(norm.expected, norm.metric)} is normal"
-        f" ({norm.hop_class}, 95 % within {range_text(norm)})"
+        f" ({norm.hop_class}, {range_text(norm)})"
     )
 
 
@@ -77,9 +77,9 @@ def figure(value: float, metric: Metric) -> str:
 
 
 def range_text(norm: Norm) -> str:
-    """'24100-24600', or one figure where both ends print alike."""
+    """'95 % within 24100-24600', or 'all alike' where both ends print alike."""
     low, high = format_significant(norm.low), format_significant(norm.high)
-    return low if low == high else f"{low}-{high}"
+    return "all alike" if low == high else f"95 % within {low}-{high}"
 
 
 def list_pairs(pairs: Sequence[tuple[str, str]], most: int = 6) -> str:
