@@ -29,7 +29,7 @@ class _Twin:
 def latency(platform: Platform, size_bytes: int, n_switches: int = 1) -> Expectation:
     """One-way latency of one message: both overheads, both adapters, and the fabric's time."""
     twin = _twin(platform, n_switches)
-    terms = latency_terms(twin, size_bytes)
+    terms = _latency_terms(twin, size_bytes)
     return _time_expectation(
         twin.name,
         terms,
@@ -51,7 +51,7 @@ def bandwidth(
     twin = _twin(platform, n_switches)
     stages = _stage_terms(twin, size_bytes)
     binding = largest(stages)
-    fill = latency_terms(twin, size_bytes) + latency_terms(twin, ACK_BYTES)
+    fill = _latency_terms(twin, size_bytes) + _latency_terms(twin, ACK_BYTES)
     fill_ns = sum(term.time_ns for term in fill)
     window_ns = (window - 1) * binding.time_ns + fill_ns
     low_ns = (window - 1) * max(t.low_ns for t in stages) + sum(t.low_ns for t in fill)
@@ -100,7 +100,7 @@ def collective(
     twin = _twin(platform, n_switches)
     return _time_expectation(
         twin.name,
-        latency_terms(twin, steps.size_bytes),
+        _latency_terms(twin, steps.size_bytes),
         steps=steps.count,
         formula=f"{algorithm}: {steps.count} x latency of {steps.size_bytes} B",
     )
@@ -151,7 +151,7 @@ def regime_of(host: Host, size_bytes: int) -> HostRegime:
     return host.regimes[-1]
 
 
-def latency_terms(twin: _Twin, size_bytes: int) -> list[Term]:
+def _latency_terms(twin: _Twin, size_bytes: int) -> list[Term]:
     """The parts of one message's way, in order; together its latency."""
     regime = regime_of(twin.host, size_bytes)
     send_ns = regime.send_overhead_ns + regime.send_ns_per_byte * size_bytes

@@ -136,7 +136,8 @@ def find_anomalies(rows: Sequence[Row]) -> tuple[Anomaly, ...]:
     """Single rows that break monotony, where the table without them would be monotone there.
 
     A fall that lasts (each later row is below the earlier ones too) is a protocol change, not an
-    anomaly.
+    anomaly. The last row has no later one to confirm a change, so it must lie where some line
+    through its predecessor goes: no lower, and no higher than in proportion to its size.
     """
     found: list[Anomaly] = []
     for i in range(1, len(rows) - 2):
@@ -151,7 +152,17 @@ def find_anomalies(rows: Sequence[Row]) -> tuple[Anomaly, ...]:
         is_dip = is_dip and (not is_peak or dip_excess > peak_excess)
         at = i + 1 if is_dip else i
         found.append(Anomaly(*rows[at], (rows[at - 1][1], rows[at + 1][1])))
-    return tuple(found)
+    return (*found, *_last_row_anomaly(rows))
+
+
+def _last_row_anomaly(rows: Sequence[Row]) -> tuple[Anomaly, ...]:
+    if len(rows) <= MIN_ROWS_PER_REGIME:
+        return ()
+    (size, time), (last_size, last_time) = rows[-2:]
+    too_high = size > 0 and last_time > time * ANOMALY_RATIO * last_size / size
+    if not too_high and last_time * ANOMALY_RATIO >= time:
+        return ()
+    return (Anomaly(last_size, last_time, (time, time)),)
 
 
 def _checked_rows(sizes_bytes: Sequence[int], latency_us: Sequence[float]) -> tuple[Row, ...]:

@@ -81,6 +81,16 @@ def test_a_single_low_row_is_named() -> None:
     ]
 
 
+@pytest.mark.parametrize("factor", [0.5, 5.0])
+def test_a_last_row_no_line_through_its_predecessor_reaches_is_named(factor: float) -> None:
+    rows = [(size, 2 + 4e-5 * size) for size in SIZES]
+    size, time = rows[-1]
+    assert find_anomalies(rows) == ()
+    spoiled = [*rows[:-1], (size, factor * time)]
+    assert [anomaly.size_bytes for anomaly in find_anomalies(spoiled)] == [size]
+    assert fit(*zip(*spoiled, strict=True)).predict(size) == pytest.approx(time, rel=1e-6)
+
+
 def test_a_fall_that_lasts_is_a_protocol_change_not_an_anomaly() -> None:
     assert find_anomalies(published_latency()) == ()
 
