@@ -35,7 +35,7 @@ def _block(rows: list[TableRow]) -> str:
     arm = "" if row.arm == "only" else f", {row.arm}"
     unit = UNITS.get(row.metric, row.metric)
     nodes = "node" if n_nodes == 1 else "nodes"
-    remarks = ", ".join(dict.fromkeys(remark for row in rows for remark in row.remarks))
+    remarks = ", ".join(_counted_remarks(rows))
     head = f"# {row.cell.benchmark}, {unit}, {n_nodes} {nodes} x {tasks}{arm}"
     if remarks:
         head += f"  ({remarks})"
@@ -43,6 +43,16 @@ def _block(rows: list[TableRow]) -> str:
     columns = (*_COLUMNS, _INTERVAL) if intervals else _COLUMNS
     cells = [(*_figures(row), *((_interval(row),) if intervals else ())) for row in rows]
     return f"{head}\n{table_text(columns, cells, left=0)}"
+
+
+def _counted_remarks(rows: list[TableRow]) -> list[str]:
+    """'bimodal at 2 of 18 sizes'; without the count where every row has it."""
+    counts: dict[str, int] = {}
+    for row in rows:
+        for remark in row.remarks:
+            counts[remark] = counts.get(remark, 0) + 1
+    n = len(rows)
+    return [f"{remark} at {k} of {n} sizes" if k < n else remark for remark, k in counts.items()]
 
 
 def _figures(row: TableRow) -> tuple[str, ...]:

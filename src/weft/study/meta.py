@@ -72,7 +72,15 @@ def _git(directory: Path, *arguments: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-_SAME_FACTS = ("platform_digest", "platform", "faults", "mpi")
+_SAME_FACTS = (
+    "platform",
+    "platform_digest",
+    "faults",
+    "fidelity",
+    "mpi",
+    "mpi_version",
+    "rails",
+)
 
 
 def refuse_other_run(before: Mapping[str, Any], now: Mapping[str, Any], where: str) -> None:
