@@ -205,11 +205,14 @@ def _place(rank: int | None, host: str | None) -> str | None:
 
 
 def _quote(stderr: str) -> str:
+    """The first line that tells the cause, where one is known, then the last lines."""
     lines = [line.rstrip() for line in stderr.splitlines() if line.strip(" \t-=|")]
-    return "".join(f"\n  | {line[:200]}" for line in lines[-STDERR_LINES:])
+    telling = [line for line in lines if any(sign in line for sign in _HINTS)]
+    shown = dict.fromkeys((*telling[:1], *lines[-STDERR_LINES:]))
+    return "".join(f"\n  | {line[:200]}" for line in shown)
 
 
-def _hint(stderr: str) -> str | None:
+def _hint(stderr: str) -> str:
     for sign, hint in _HINTS.items():
         if sign in stderr:
             return hint

@@ -1,6 +1,7 @@
 """From the kernel's rows to samples: metrics by weft.bench.metrics, flags, evidence."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ from weft.bench.metrics import (
     pair_bandwidth_metrics,
     pair_latency_metrics,
 )
-from weft.bench.model import Launch, Pair, Sample, State
+from weft.bench.model import Launch, Pair, Sample, State, Trial
 
 SKEW_DOMINATES_FROM = 0.5
 """Start skew over this share of a collective's median: what was timed is the barrier's exit."""
@@ -44,7 +45,7 @@ def to_samples(
             flags=flags + _row_flags(row),
             **common,
         )
-    names = endpoint_names(output)
+    names = endpoint_names(output, launch.trial)
     for rows in _by_pair_and_size(output.pair_rows):
         # Pairs have tens of thousands of samples: what holds for all stands on the first.
         common["evidence"] = evidence if rows[0] is output.pair_rows[0] else {}
@@ -99,13 +100,20 @@ def pair_metrics(rows: list[PairRow]) -> Metrics:
     return pair_bandwidth_metrics(there.times_ns, back.times_ns, there.size_bytes, window)
 
 
-def endpoint_names(output: KernelOutput) -> dict[int, str]:
-    """Rank -> host, or host:rank where a host holds several ranks."""
-    hosts = [rank.host for rank in output.ranks]
-    return {
-        rank.rank: f"{rank.host}:{rank.rank}" if hosts.count(rank.host) > 1 else rank.host
-        for rank in output.ranks
-    }
+def endpoint_names(output: KernelOutput, trial: Trial) -> dict[int, str]:
+    """Rank -> node, or node:rank where a node holds several ranks.
+
+    A node goes by the name the trial gave it ('node1'), where that means the host the rank says it
+    is on ('node1.site.example'); else by what the rank says.
+    """
+    given = {_short(node): node for node in trial.nodes}
+    names = {rank.rank: given.get(_short(rank.host), rank.host) for rank in output.ranks}
+    n_ranks = Counter(names.values())
+    return {rank: f"{name}:{rank}" if n_ranks[name] > 1 else name for rank, name in names.items()}
+
+
+def _short(host: str) -> str:
+    return host.partition(".")[0]
 
 
 def _by_pair_and_size(rows: list[PairRow]) -> Iterator[list[PairRow]]:

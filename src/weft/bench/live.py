@@ -46,11 +46,15 @@ class LiveBackend:
         self._kernel = kernel
         self._host = this_host()
         self._run_dir = Path()
+        self._may_bind = not rails
+        self._crowded = False
 
     def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
         """Check every trial and compile the kernel; only then make `raw/` and `recipes/`.
 
-        Raises InputError on a trial that cannot run here, MissingError without a kernel.
+        Several hosts first meet in a launch that measures nothing. Raises InputError on a trial
+        that cannot run here, MissingError without a kernel, BenchmarkError when the hosts do not
+        come together.
         """
         for trial in trials:
             self._check(trial)
@@ -58,6 +62,7 @@ class LiveBackend:
         self._run_dir = run_dir.absolute()
         for folder in ("raw", "recipes"):
             (self._run_dir / folder).mkdir(parents=True, exist_ok=True)
+        self._meet(trials)
 
     def measure(self, launch: Launch) -> Iterator[Sample]:
         """The samples of one launch, after it has ended well.
@@ -65,16 +70,7 @@ class LiveBackend:
         Raises BenchmarkError (HangError for a hang) naming host and rank where they are known, and
         MissingError when the launcher does not start. Nothing the launch started is left running.
         """
-        recipe = self._recipe(launch)
-        self._write_recipe(launch, recipe)
-        out, err = (self._run_dir / "raw" / f"{launch.name}.{end}" for end in ("out", "err"))
-        child = Child(recipe.argv, dict(os.environ) | dict(recipe.env), recipe.cwd, out, err)
-        ended = run_child(child, Limits(launch.trial.timeout_s))
-        output = read_kernel_output(out)
-        failure = failure_of(launch, ended, output, out, err)
-        if failure is not None:
-            raise failure
-        yield from _samples(output, launch)
+        yield from _samples(self._run(launch), launch)
 
     def recipe(self, launch: Launch) -> str:
         """The command line of a launch, as shell lines; nothing runs."""
@@ -115,6 +111,40 @@ class LiveBackend:
         kernel_argv(trial, self.rails, None)
         rounds_text(trial)
 
+    def _meet(self, trials: Sequence[Trial]) -> None:
+        """Launch once on all hosts, to learn whether some of them share a machine.
+
+        Those are not bound: the launcher would put the first rank of each on the same core (Open
+        MPI: 4 ms, not 7 us). Where ranks outnumber CPUs even then, they must yield.
+        """
+        nodes = tuple(dict.fromkeys(node for trial in trials for node in trial.nodes))
+        tasks = max((trial.tasks_per_node for trial in trials), default=1)
+        options = {"iterations": 1, "warmup": 0}
+        meeting = Trial("meeting", "barrier", (0,), nodes, tasks, options=options, timeout_s=120.0)
+        if all(is_this_machine(node, self._host.name) for node in nodes) or meeting.n_ranks < 2:
+            return
+        for repeat in range(2):
+            output = self._run(Launch(meeting, repeat, order=0))
+            if not any(rank.oversubscribed for rank in output.ranks):
+                return
+            self._crowded = not self._may_bind
+            self._may_bind = False
+
+    def _run(self, launch: Launch) -> KernelOutput:
+        """Run one launch to its end. Raises BenchmarkError, MissingError."""
+        recipe = self._recipe(launch)
+        for path, content in recipe.files.items():
+            path.write_text(content)
+        (self._run_dir / "recipes" / f"{launch.name}.txt").write_text(recipe.text)
+        out, err = (self._run_dir / "raw" / f"{launch.name}.{end}" for end in ("out", "err"))
+        child = Child(recipe.argv, dict(os.environ) | dict(recipe.env), recipe.cwd, out, err)
+        ended = run_child(child, Limits(launch.trial.timeout_s))
+        output = read_kernel_output(out)
+        failure = failure_of(launch, ended, output, out, err)
+        if failure is not None:
+            raise failure
+        return output
+
     def _recipe(self, launch: Launch) -> Recipe:
         trial = launch.trial
         rounds = rounds_text(trial)
@@ -126,15 +156,11 @@ class LiveBackend:
             self._host,
             program=(str(self._kernel or KERNEL_PLACEHOLDER), *arguments),
             hostfile=self._run_dir / "recipes" / f"{launch.name}.hosts",
-            placed_by_rail=bool(self.rails),
+            may_bind=self._may_bind,
+            crowded=self._crowded,
         )
         files = {} if rounds is None else {rounds_file: rounds}
         return make_recipe(self.mpi, spec, self._run_dir, files)
-
-    def _write_recipe(self, launch: Launch, recipe: Recipe) -> None:
-        for path, content in recipe.files.items():
-            path.write_text(content)
-        (self._run_dir / "recipes" / f"{launch.name}.txt").write_text(recipe.text)
 
 
 def launch_spec(
@@ -144,13 +170,15 @@ def launch_spec(
     *,
     program: tuple[str, ...],
     hostfile: Path,
-    placed_by_rail: bool = False,
+    may_bind: bool = True,
+    crowded: bool = False,
 ) -> LaunchSpec:
     """What to start for a trial. `host` stands for all hosts: it tells how many cores they have.
 
     One core a rank where every rank can have one; else nothing is bound, because a launcher that
     sees only a part of what shares the machine binds ranks of several hosts, or of several jobs,
-    to the same core. With rails the kernel binds itself, near its device.
+    to the same core. With rails the kernel binds itself, near its device: `may_bind` is false.
+    `crowded`: ranks are known to outnumber the CPUs, whatever the names of the hosts say.
     """
     here = all(is_this_machine(node, host.name) for node in trial.nodes)
     n_here = trial.n_ranks if here else trial.tasks_per_node
@@ -161,8 +189,8 @@ def launch_spec(
         tasks_per_node=trial.tasks_per_node,
         hostfile=hostfile,
         env=trial.env,
-        bound=n_here <= host.n_cores and host.all_cpus_allowed and not placed_by_rail,
-        oversubscribed=n_here > len(host.cpus),
+        bound=n_here <= host.n_cores and host.all_cpus_allowed and may_bind,
+        oversubscribed=crowded or n_here > len(host.cpus),
         on_this_machine=here,
         as_root=os.geteuid() == 0,
     )

@@ -1,6 +1,7 @@
 """What launchers said when ranks died, as recorded, and who is named for it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,7 +105,8 @@ def files(tmp_path: Path) -> Files:
 
 def fail(files: Files, ended: Ended, stderr: str = "", **records: object) -> BenchmarkError:
     files.err.write_text(stderr)
-    output = KernelOutput(**({"header": HEADER, "ranks": RANKS} | records))  # type: ignore[arg-type]
+    fields: dict[str, Any] = {"header": HEADER, "ranks": RANKS} | records
+    output = KernelOutput(**fields)
     error = failure_of(LAUNCH, ended, output, files.out, files.err)
     assert error is not None
     assert error.exit_code == ExitCode.BENCHMARK
@@ -154,6 +156,13 @@ def test_a_crash_nobody_explains_names_the_hosts(files: Files):
 def test_known_signs_carry_their_remedy(files: Files, sign: str, hint: str):
     error = fail(files, Ended(Ending.EXITED, 1, 1.0), sign + "\n")
     assert hint in (error.hint or "")
+
+
+def test_the_line_that_tells_the_cause_is_quoted_however_much_follows_it(files: Files):
+    said = "ssh: Could not resolve hostname node2\n" + "an apology of the launcher\n" * 50
+    error = fail(files, Ended(Ending.EXITED, 255, 1.0), said)
+    assert "| ssh: Could not resolve hostname node2" in error.what
+    assert len(error.what.splitlines()) < 10
 
 
 def test_a_hang_names_the_one_rank_that_did_not_run(files: Files):

@@ -148,8 +148,23 @@ def test_an_unknown_benchmark_is_refused():
         samples(row("gather", 8, (1000,)))
 
 
-def test_endpoints_are_hosts_and_carry_the_rank_only_where_a_host_holds_several():
-    apart = KernelOutput(ranks=[rank(0, "n1"), rank(1, "n2")])
-    together = KernelOutput(ranks=[rank(0, "n1"), rank(1, "n1"), rank(2, "n2")])
-    assert endpoint_names(apart) == {0: "n1", 1: "n2"}
-    assert endpoint_names(together) == {0: "n1:0", 1: "n1:1", 2: "n2"}
+@pytest.mark.parametrize(
+    ("nodes", "hosts", "expected"),
+    [
+        (("n1", "n2"), ("n1", "n2"), ["n1", "n2"]),
+        (("n1", "n2"), ("n1", "n1", "n2"), ["n1:0", "n1:1", "n2"]),
+        (("n1", "n2"), ("n1.site.example", "n2.site.example"), ["n1", "n2"]),
+        (
+            ("n1.site.example", "n2.site.example"),
+            ("n1", "n2"),
+            ["n1.site.example", "n2.site.example"],
+        ),
+        (("localhost",), ("login", "login"), ["login:0", "login:1"]),
+    ],
+)
+def test_endpoints_go_by_the_trials_names_and_carry_the_rank_where_a_node_holds_several(
+    nodes: tuple[str, ...], hosts: tuple[str, ...], expected: list[str]
+):
+    output = KernelOutput(ranks=[rank(number, host) for number, host in enumerate(hosts)])
+    names = endpoint_names(output, Trial("t", "pairs", (8, 64), nodes, 1))
+    assert [names[number] for number in range(len(hosts))] == expected

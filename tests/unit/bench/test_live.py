@@ -2,6 +2,11 @@
 
 import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +18,7 @@ from weft.bench.live import LiveBackend, is_this_machine, launch_spec
 from weft.bench.model import Launch, Sample, State, Trial
 from weft.core.errors import BenchmarkError, ExitCode, InputError, MissingError
 from weft.launch.host import Host, this_host
+from weft.launch.kernel import build_kernel
 from weft.launch.mpi import Mpi, find_mpi
 
 HOST = os.uname().nodename
@@ -211,6 +217,111 @@ def test_a_recipe_is_told_without_a_run_directory_or_a_kernel(mpich: Mpi):
     assert "weft-kernel --benchmark latency" in text
 
 
+HOLD = (
+    "import os, sys\nfrom pathlib import Path\nfrom weft.bench.live import LiveBackend\n"
+    "from weft.bench.model import Launch, Trial\nfrom weft.launch.mpi import find_mpi\n"
+    "name, folder, host = sys.argv[1] or None, Path(sys.argv[2]), os.uname().nodename\n"
+    "trial = Trial('t', 'latency', (8,), (host,), 2, env={'WEFT_TEST_HANG_RANK': '1'})\n"
+    "backend = LiveBackend(find_mpi(name), (host,))\nbackend.prepare([trial], folder)\n"
+    "list(backend.measure(Launch(trial, 0, 0)))\n"
+)
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 30) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_no_rank_outlives_weft(mpi: Mpi, tmp_path: Path, number: int):
+    name = NAMES[mpi.implementation] or ""
+    build_kernel(mpi)
+    held = subprocess.Popen(
+        [sys.executable, "-c", HOLD, name, str(tmp_path)], stderr=subprocess.DEVNULL
+    )
+    try:
+        assert wait_until(lambda: len(kernels_running()) == 2)
+        held.send_signal(number)
+        assert held.wait(timeout=30) != 0
+        assert wait_until(lambda: kernels_running() == [])
+    finally:
+        held.kill()
+
+
+FAKE_SSH = """#!/bin/sh
+# Stands in for ssh: the rest of the command runs here, under the name of the host.
+while [ $# -gt 0 ]; do case $1 in -o|-p|-l|-i) shift 2;; -*) shift;; *) break;; esac; done
+host=$1
+shift
+exec unshare --uts sh -c 'hostname "$0"; exec sh -c "$1"' "$host" "$*"
+"""
+
+
+@pytest.fixture
+def two_hosts(tmp_path: Path, monkeypatch) -> tuple[str, str]:
+    """Names under which this machine can be reached twice by a launcher's remote shell."""
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("host names of one's own need root and unshare")
+    if subprocess.run(["unshare", "--uts", "true"], check=False).returncode != 0:
+        pytest.skip("this sandbox allows no UTS namespace")
+    shell = tmp_path / "ssh"
+    shell.write_text(FAKE_SSH)
+    shell.chmod(0o755)
+    monkeypatch.setenv("HYDRA_LAUNCHER_EXEC", str(shell))
+    monkeypatch.setenv("OMPI_MCA_plm_rsh_agent", str(shell))
+    return ("alpha", "beta")
+
+
+def on(hosts: tuple[str, ...], mpi: Mpi, run_dir: Path, **changes: Any) -> list[Sample]:
+    fields = {"options": {"iterations": 5, "warmup": 1}, "timeout_s": 60.0}
+    given = Trial("t001", "pairs", (8, 4096), hosts, 1, **(fields | changes))
+    backend = LiveBackend(mpi, hosts)
+    backend.prepare([given], run_dir)
+    return list(backend.measure(Launch(given, 0, 0)))
+
+
+def test_pairs_of_hosts_go_by_their_names(mpi: Mpi, tmp_path: Path, two_hosts):
+    samples = on(two_hosts, mpi, tmp_path)
+    assert {(s.pair.a, s.pair.b) for s in samples if s.pair} == {("alpha", "beta")}
+    assert (tmp_path / "recipes/t001.r00.hosts").read_text().split()[0] == "alpha"
+
+
+def test_hosts_that_share_a_machine_are_found_out_and_not_bound(
+    mpi: Mpi, tmp_path: Path, two_hosts
+):
+    """Bound, both ranks sit on core 0; that is what the samples must not be taken from."""
+    if this_host().n_cores < 2 or not this_host().all_cpus_allowed:
+        pytest.skip("nothing is bound on a machine with one core to use")
+    samples = on(two_hosts, mpi, tmp_path)
+    assert all("oversubscribed" not in sample.flags for sample in samples)
+    recipe = (tmp_path / "recipes/t001.r00.txt").read_text()
+    assert "-bind-to none" in recipe
+
+
+def test_a_rank_that_crashes_on_another_host_is_named_with_that_host(
+    mpi: Mpi, tmp_path: Path, two_hosts
+):
+    with pytest.raises(BenchmarkError) as caught:
+        on(two_hosts, mpi, tmp_path, env={"WEFT_TEST_CRASH_RANK": "1"})
+    assert caught.value.where == "host beta, rank 1"
+
+
+def test_hosts_that_cannot_be_reached_fail_before_the_first_trial(
+    mpi: Mpi, tmp_path: Path, two_hosts
+):
+    Path(os.environ["HYDRA_LAUNCHER_EXEC"]).write_text(
+        "#!/bin/sh\necho 'ssh: Could not resolve hostname beta' >&2\nexit 255\n"
+    )
+    with pytest.raises(BenchmarkError, match="Could not resolve hostname beta") as caught:
+        on(two_hosts, mpi, tmp_path)
+    assert caught.value.hint == "check the names given to --hosts"
+    assert "barrier (meeting.r00)" in caught.value.what
+
+
 def machine(n_cores: int, n_cpus: int, *, whole: bool = True) -> Host:
     return replace(
         this_host(),
@@ -222,15 +333,15 @@ def machine(n_cores: int, n_cpus: int, *, whole: bool = True) -> Host:
 
 
 @pytest.mark.parametrize(
-    ("host", "nodes", "tasks", "rails", "expected"),
+    ("host", "nodes", "tasks", "may_bind", "expected"),
     [
-        (machine(4, 8), ("login",), 4, False, (True, False)),
-        (machine(4, 8), ("login",), 6, False, (False, False)),
-        (machine(4, 8), ("login",), 9, False, (False, True)),
-        (machine(4, 8), ("n1", "n2"), 4, False, (True, False)),
-        (machine(4, 8), ("login", "localhost"), 4, False, (False, False)),
-        (machine(4, 8), ("login",), 4, True, (False, False)),
-        (machine(2, 2, whole=False), ("login",), 2, False, (False, False)),
+        (machine(4, 8), ("login",), 4, True, (True, False)),
+        (machine(4, 8), ("login",), 6, True, (False, False)),
+        (machine(4, 8), ("login",), 9, True, (False, True)),
+        (machine(4, 8), ("n1", "n2"), 4, True, (True, False)),
+        (machine(4, 8), ("login", "localhost"), 4, True, (False, False)),
+        (machine(4, 8), ("login",), 4, False, (False, False)),
+        (machine(2, 2, whole=False), ("login",), 2, True, (False, False)),
     ],
     ids=[
         "a core each",
@@ -238,15 +349,15 @@ def machine(n_cores: int, n_cpus: int, *, whole: bool = True) -> Host:
         "more ranks than CPUs",
         "on two hosts",
         "two names of one machine",
-        "the kernel binds to its rail",
+        "the kernel binds to its rail, or hosts share a machine",
         "a part of the machine",
     ],
 )
 def test_ranks_are_bound_only_where_each_can_have_a_core(
-    mpich: Mpi, host: Host, nodes, tasks, rails, expected
+    mpich: Mpi, host: Host, nodes, tasks, may_bind, expected
 ):
     given = Trial("t1", "latency", (8,), nodes, tasks)
-    spec = launch_spec(mpich, given, host, program=("k",), hostfile=Path("h"), placed_by_rail=rails)
+    spec = launch_spec(mpich, given, host, program=("k",), hostfile=Path("h"), may_bind=may_bind)
     assert (spec.bound, spec.oversubscribed) == expected
 
 
