@@ -9,9 +9,11 @@ pub mod error;
 pub mod exchange;
 pub mod phase;
 pub mod step;
+mod talk;
 
 pub use collective::{Algorithm, busbw_factor};
 pub use error::TrafficError;
 pub use exchange::{Blocks, Exchange, Transfer};
 pub use phase::{Phase, Rows};
 pub use step::StepDocument;
+pub use talk::{ACK_BYTES, DEFAULT_WINDOW};

@@ -4,11 +4,7 @@ use crate::collective::{Algorithm, algorithms_of};
 use crate::error::TrafficError;
 use crate::exchange::{Blocks, Exchange, Transfer};
 use crate::step::{BenchmarkName, Message, PairsKind, StepDocument};
-
-/// Size of the acknowledgement that ends a window, as OSU's.
-pub const ACK_BYTES: u64 = 4;
-/// Messages in flight where a step does not say, as OSU's.
-pub const DEFAULT_WINDOW: u32 = 64;
+use crate::talk::{DEFAULT_WINDOW, Role, Talk, roles};
 
 /// What the rows of a phase stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,22 +15,6 @@ pub enum Rows {
     Pair,
     /// One row a message.
     Message,
-}
-
-/// How two ranks talk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Talk {
-    PingPong,
-    Window(u32),
-    BothWays(u32),
-}
-
-/// A rank's part in a phase of pairs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Role {
-    pair: u32,
-    peer: u32,
-    leads: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -78,7 +58,11 @@ impl StepDocument {
     /// Check the step, by building every phase of it. `place` is where it stands in the document.
     pub fn check(&self, place: &str, n_ranks: u32) -> Result<(), TrafficError> {
         if n_ranks == 0 {
-            return Err(TrafficError::document(place, "there is no rank", "1 rank or more"));
+            return Err(TrafficError::document(
+                place,
+                "there is no rank",
+                "1 rank or more",
+            ));
         }
         self.check_keys(place)?;
         for round in 0..self.n_phases() {
@@ -174,95 +158,6 @@ impl StepDocument {
         }
         Ok(chosen)
     }
-
-    fn check_keys(&self, place: &str) -> Result<(), TrafficError> {
-        let name = self.benchmark;
-        let is = |names: &[BenchmarkName]| names.contains(&name);
-        use BenchmarkName as B;
-        let rules = [
-            (
-                "ranks",
-                self.ranks.is_some(),
-                is(&[B::Latency, B::Bandwidth, B::Bidirectional]),
-            ),
-            (
-                "window",
-                self.window.is_some(),
-                is(&[B::Bandwidth, B::Bidirectional, B::MessageRate, B::Pairs]),
-            ),
-            (
-                "algorithm",
-                self.algorithm.is_some(),
-                is(&[B::Barrier, B::Allreduce, B::Alltoall]),
-            ),
-            ("rounds", self.rounds.is_some(), is(&[B::Pairs])),
-            ("kind", self.kind.is_some(), is(&[B::Pairs])),
-            ("messages", self.messages.is_some(), is(&[B::Messages])),
-        ];
-        for (key, present, allowed) in rules {
-            let needed = allowed && matches!(key, "rounds" | "kind" | "messages");
-            if present && !allowed {
-                let what = format!("'{key}' has no meaning for {}", name.as_str());
-                return Err(TrafficError::document(
-                    format!("{place}.{key}"),
-                    what,
-                    "no such key",
-                ));
-            }
-            if needed && !present {
-                let what = format!("'{key}' is missing");
-                let expected = format!("'{key}' in a step '{}'", name.as_str());
-                return Err(TrafficError::document(place, what, expected));
-            }
-        }
-        if self.window == Some(0) || self.iterations == 0 {
-            let key = if self.iterations == 0 {
-                "iterations"
-            } else {
-                "window"
-            };
-            return Err(TrafficError::document(
-                format!("{place}.{key}"),
-                "it is 0",
-                "1 or more",
-            ));
-        }
-        if is(&[B::Messages]) && (self.iterations != 1 || self.warmup != 0) {
-            let what = "messages are sent once";
-            return Err(TrafficError::document(
-                place,
-                what,
-                "iterations 1 and warmup 0",
-            ));
-        }
-        Ok(())
-    }
-}
-
-fn roles(place: &str, n_ranks: u32, pairs: &[[u32; 2]]) -> Result<Vec<Option<Role>>, TrafficError> {
-    let mut roles = vec![None; n_ranks as usize];
-    for (pair, [a, b]) in pairs.iter().copied().enumerate() {
-        for (rank, peer, leads) in [(a, b, true), (b, a, false)] {
-            let slot: &mut Option<Role> = roles.get_mut(rank as usize).ok_or_else(|| {
-                let expected = format!("a rank below {n_ranks}");
-                TrafficError::document(place, format!("there is no rank {rank}"), expected)
-            })?;
-            if slot.is_some() {
-                let what = format!("rank {rank} is in two pairs");
-                return Err(TrafficError::document(
-                    place,
-                    what,
-                    "every rank at most once",
-                ));
-            }
-            *slot = Some(Role {
-                pair: pair as u32,
-                peer,
-                leads,
-            });
-        }
-    }
-    Ok(roles)
 }
 
 fn message_pattern(
@@ -371,46 +266,6 @@ impl Phase {
             } => {
                 let (sends, recvs) = (&sends[rank as usize], &recvs[rank as usize]);
                 message_exchange(messages, sends, recvs, index)
-            }
-        }
-    }
-}
-
-impl Talk {
-    fn exchange(self, role: Role, size_bytes: u64, index: u64) -> Option<Exchange> {
-        let message = Transfer {
-            peer: role.peer,
-            size_bytes,
-            blocks: Blocks::None,
-        };
-        let ack = Transfer {
-            size_bytes: ACK_BYTES,
-            ..message
-        };
-        match self {
-            Talk::PingPong => match index {
-                0 | 1 if (index == 0) == role.leads => Some(Exchange::send(message)),
-                0 | 1 => Some(Exchange::recv(message)),
-                _ => None,
-            },
-            Talk::Window(window) => {
-                let window = u64::from(window);
-                let (stream, answer) = if role.leads {
-                    (Exchange::send(message), Exchange::recv(ack))
-                } else {
-                    (Exchange::recv(message), Exchange::send(ack))
-                };
-                match index {
-                    _ if index + 1 < window => Some(stream.without_wait()),
-                    _ if index < window => Some(stream),
-                    _ if index == window => Some(answer),
-                    _ => None,
-                }
-            }
-            Talk::BothWays(window) => {
-                let both = Exchange::both(message, message);
-                let last = index + 1 == u64::from(window);
-                (index < u64::from(window)).then_some(Exchange { wait: last, ..both })
             }
         }
     }

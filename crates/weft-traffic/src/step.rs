@@ -1,6 +1,7 @@
 //! A step of a scenario's work, as written.
 
 use crate::collective::Algorithm;
+use crate::error::TrafficError;
 use serde::{Deserialize, Serialize};
 
 /// What a step measures.
@@ -108,4 +109,70 @@ pub struct StepDocument {
 
 fn one() -> u32 {
     1
+}
+
+impl StepDocument {
+    /// Check that the keys of the step belong to its benchmark.
+    pub(crate) fn check_keys(&self, place: &str) -> Result<(), TrafficError> {
+        let name = self.benchmark;
+        let is = |names: &[BenchmarkName]| names.contains(&name);
+        use BenchmarkName as B;
+        let rules = [
+            (
+                "ranks",
+                self.ranks.is_some(),
+                is(&[B::Latency, B::Bandwidth, B::Bidirectional]),
+            ),
+            (
+                "window",
+                self.window.is_some(),
+                is(&[B::Bandwidth, B::Bidirectional, B::MessageRate, B::Pairs]),
+            ),
+            (
+                "algorithm",
+                self.algorithm.is_some(),
+                is(&[B::Barrier, B::Allreduce, B::Alltoall]),
+            ),
+            ("rounds", self.rounds.is_some(), is(&[B::Pairs])),
+            ("kind", self.kind.is_some(), is(&[B::Pairs])),
+            ("messages", self.messages.is_some(), is(&[B::Messages])),
+        ];
+        for (key, present, allowed) in rules {
+            let needed = allowed && matches!(key, "rounds" | "kind" | "messages");
+            if present && !allowed {
+                let what = format!("'{key}' has no meaning for {}", name.as_str());
+                return Err(TrafficError::document(
+                    format!("{place}.{key}"),
+                    what,
+                    "no such key",
+                ));
+            }
+            if needed && !present {
+                let what = format!("'{key}' is missing");
+                let expected = format!("'{key}' in a step '{}'", name.as_str());
+                return Err(TrafficError::document(place, what, expected));
+            }
+        }
+        if self.window == Some(0) || self.iterations == 0 {
+            let key = if self.iterations == 0 {
+                "iterations"
+            } else {
+                "window"
+            };
+            return Err(TrafficError::document(
+                format!("{place}.{key}"),
+                "it is 0",
+                "1 or more",
+            ));
+        }
+        if is(&[B::Messages]) && (self.iterations != 1 || self.warmup != 0) {
+            let what = "messages are sent once";
+            return Err(TrafficError::document(
+                place,
+                what,
+                "iterations 1 and warmup 0",
+            ));
+        }
+        Ok(())
+    }
 }

@@ -1,0 +1,98 @@
+//! How the two ranks of a pair talk: ping-pong, windows one way, windows both ways.
+//!
+//! SOURCE: osu_latency, osu_bw, osu_bibw and osu_mbw_mr of the OSU Micro-Benchmarks.
+
+use crate::error::TrafficError;
+use crate::exchange::{Blocks, Exchange, Transfer};
+
+/// Size of the acknowledgement that ends a window, as OSU's.
+pub const ACK_BYTES: u64 = 4;
+/// Messages in flight where a step does not say, as OSU's.
+pub const DEFAULT_WINDOW: u32 = 64;
+
+/// How two ranks talk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Talk {
+    PingPong,
+    Window(u32),
+    BothWays(u32),
+}
+
+/// A rank's part in a phase of pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Role {
+    pub(crate) pair: u32,
+    pub(crate) peer: u32,
+    pub(crate) leads: bool,
+}
+
+impl Talk {
+    /// The `index`-th move of a rank with that role.
+    pub(crate) fn exchange(self, role: Role, size_bytes: u64, index: u64) -> Option<Exchange> {
+        let message = Transfer {
+            peer: role.peer,
+            size_bytes,
+            blocks: Blocks::None,
+        };
+        let ack = Transfer {
+            size_bytes: ACK_BYTES,
+            ..message
+        };
+        match self {
+            Talk::PingPong => match index {
+                0 | 1 if (index == 0) == role.leads => Some(Exchange::send(message)),
+                0 | 1 => Some(Exchange::recv(message)),
+                _ => None,
+            },
+            Talk::Window(window) => {
+                let window = u64::from(window);
+                let (stream, answer) = if role.leads {
+                    (Exchange::send(message), Exchange::recv(ack))
+                } else {
+                    (Exchange::recv(message), Exchange::send(ack))
+                };
+                match index {
+                    _ if index + 1 < window => Some(stream.without_wait()),
+                    _ if index < window => Some(stream),
+                    _ if index == window => Some(answer),
+                    _ => None,
+                }
+            }
+            Talk::BothWays(window) => {
+                let both = Exchange::both(message, message);
+                let last = index + 1 == u64::from(window);
+                (index < u64::from(window)).then_some(Exchange { wait: last, ..both })
+            }
+        }
+    }
+}
+
+pub(crate) fn roles(
+    place: &str,
+    n_ranks: u32,
+    pairs: &[[u32; 2]],
+) -> Result<Vec<Option<Role>>, TrafficError> {
+    let mut roles = vec![None; n_ranks as usize];
+    for (pair, [a, b]) in pairs.iter().copied().enumerate() {
+        for (rank, peer, leads) in [(a, b, true), (b, a, false)] {
+            let slot: &mut Option<Role> = roles.get_mut(rank as usize).ok_or_else(|| {
+                let expected = format!("a rank below {n_ranks}");
+                TrafficError::document(place, format!("there is no rank {rank}"), expected)
+            })?;
+            if slot.is_some() {
+                let what = format!("rank {rank} is in two pairs");
+                return Err(TrafficError::document(
+                    place,
+                    what,
+                    "every rank at most once",
+                ));
+            }
+            *slot = Some(Role {
+                pair: pair as u32,
+                peer,
+                leads,
+            });
+        }
+    }
+    Ok(roles)
+}
