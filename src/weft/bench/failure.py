@@ -229,6 +229,8 @@ _HINTS = {
     "Host key verification failed": "ssh to every host must work without a question",
     "Permission denied (publickey": "ssh to every host must work without a question",
     "Could not resolve hostname": "check the names given to --hosts",
+    # Hydra may give up before it has passed on what ssh said.
+    "Launch proxy failed": "check the names given to --hosts, and ssh to each without a question",
     "error while loading shared libraries": "the MPI's libraries must be found on every node",
 }
 

@@ -150,6 +150,7 @@ def test_a_crash_nobody_explains_names_the_hosts(files: Files):
         ("There are not enough slots available", "fewer ranks a node"),
         ("Could not resolve hostname node9", "check the names given to --hosts"),
         ("Permission denied (publickey)", "ssh to every host must work without a question"),
+        ("ui_cmd_cb (pmiserv_pmci.c:51): Launch proxy failed.", "check the names given to --hosts"),
         ("anything else", "raw/*.err beside the samples"),
     ],
 )
