@@ -27,6 +27,7 @@ from weft.catalog.benchmark import Benchmark
 from weft.catalog.load import benchmark
 from weft.catalog.platform import Platform
 from weft.core.errors import BenchmarkError, InputError, MissingError
+from weft.topology.fabric import as_input_error
 
 
 class TwinBackend:
@@ -126,17 +127,28 @@ def build_fabric(spec: Document) -> Document:
     try:
         document: Document = json.loads(engine.build_fabric(json.dumps(spec)))
     except ValueError as error:
-        raise InputError(str(error), where=f"fabric {spec.get('name', '')}") from error
+        raise as_input_error(error) from error
     return document
 
 
 def simulate(document: Document) -> Mapping[str, Any]:
-    """The outcome of a scenario: status, message and columns. Raises InputError."""
+    """The outcome of a scenario: status, message and columns.
+
+    Raises InputError, or BenchmarkError where a planted fault cuts two ranks off from each other.
+    """
     engine = _engine()
     try:
         outcome: Mapping[str, Any] = engine.simulate(json.dumps(document))
     except ValueError as error:
-        raise InputError(str(error), where="scenario") from error
+        refused = as_input_error(error)
+        if document["faults"] and "unreachable" in refused.what:
+            raise BenchmarkError(
+                refused.what,
+                where="twin",
+                expected="a way between every two ranks",
+                hint="a planted fault cuts it; plant another, or leave that node out",
+            ) from error
+        raise refused from error
     return outcome
 
 

@@ -203,6 +203,24 @@ def test_a_slow_cable_lowers_only_the_pairs_that_cross_it() -> None:
 
 
 @needs_engine
+def test_a_node_that_a_fault_cuts_off_is_a_failed_benchmark() -> None:
+    twin = TwinBackend(FAT_TREE, 8, faults=[parse_fault("n003/hca0[1] down")])
+    with pytest.raises(BenchmarkError, match=r"unreachable(.|\n)*a planted fault cuts it"):
+        measure(twin, trial("pairs", twin.nodes, (8, 65536)))
+    assert measure(twin, trial("latency", ("n001", "n002"), (8,)))
+
+
+@needs_engine
+def test_traffic_goes_round_a_cable_that_is_down() -> None:
+    healthy = TwinBackend(FAT_TREE, 8)
+    down = TwinBackend(FAT_TREE, 8, faults=[parse_fault("leaf-01[4] down")])
+    for twin in (healthy, down):
+        samples = measure(twin, trial("alltoall", twin.nodes, (4096,)))
+        assert samples[0].state is State.OK
+    assert "leaf-01[4]" in json.dumps(down.fabric_document)
+
+
+@needs_engine
 def test_all_pairs_of_sixteen_nodes_are_measured_once() -> None:
     twin = TwinBackend(FAT_TREE, 16)
     samples = measure(twin, trial("pairs", twin.nodes, (8, 65536), window=4))
