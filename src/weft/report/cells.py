@@ -42,9 +42,14 @@ class Metric:
         return next((unit for end, unit in _UNITS if stem.endswith(end)), "")
 
     @property
+    def word(self) -> str:
+        """'latency', 'message rate', ..."""
+        return _WORDS.get(self.name.split("_")[0], self.name)
+
+    @property
     def axis(self) -> str:
         """The axis title, with the unit."""
-        word = _WORDS.get(self.name.split("_")[0], self.name)
+        word = self.word
         if self.name.endswith("_p50"):
             word += ", median of iterations"
         return f"{word} ({self.unit})" if self.unit else word
@@ -101,21 +106,26 @@ def _in_study_order(run: Run) -> Iterable[str]:
 
 def _measured(known: Benchmark, values: list[Value]) -> Measured:
     labels = _series_labels(values)
-    figures: dict[tuple[str, int], list[float]] = defaultdict(list)
-    flags: dict[tuple[str, int], set[str]] = defaultdict(set)
+    groups: dict[tuple[str, int], list[Value]] = defaultdict(list)
     for value in values:
-        key = (labels[_aspects_key(value)], value.cell.size_bytes)
-        figures[key].append(value.value)
-        flags[key].update(value.no_verdict)
-        if value.bimodal:
-            flags[key].add("bimodal")
+        groups[labels[_aspects_key(value)], value.cell.size_bytes].append(value)
     order = list(dict.fromkeys(labels[key] for key in sorted(labels)))
     cells = tuple(
-        Cell(series, size, tuple(figures[series, size]), tuple(sorted(flags[series, size])))
-        for series, size in sorted(figures, key=lambda key: (order.index(key[0]), key[1]))
+        Cell(series, size, tuple(value.value for value in group), _flags(group))
+        for (series, size), group in sorted(
+            groups.items(), key=lambda item: (order.index(item[0][0]), item[0][1])
+        )
     )
     metric = Metric(values[0].metric, lower_is_better=known.better == "lower")
     return Measured(known, metric, cells)
+
+
+def _flags(group: list[Value]) -> tuple[str, ...]:
+    """Caveats of any launch, and `bimodal` where most launches are."""
+    flags = {flag for value in group for flag in value.no_verdict}
+    if 2 * sum(value.bimodal for value in group) > len(group):
+        flags.add("bimodal")
+    return tuple(sorted(flags))
 
 
 _AspectsKey = tuple[int, int, str]

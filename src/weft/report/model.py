@@ -30,6 +30,11 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     n_cut: int = 0
 
+    @property
+    def is_short(self) -> bool:
+        """Whether it fits beside its chart on paper."""
+        return len(self.rows) <= 30 and len(self.columns) <= 6
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:

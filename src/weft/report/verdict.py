@@ -14,6 +14,7 @@ from weft.report.middle import middle_of
 from weft.report.sections.method import n_unfinished
 from weft.study.compare import Comparison, compare_arms
 from weft.study.store import Run
+from weft.topology.fabric import Fabric
 
 _ORDER = (Severity.BAD, Severity.WARNING, Severity.NOTE, Severity.GOOD)
 _FLAGS = {
@@ -171,10 +172,7 @@ def fabric_of(run: Run) -> Wiring | None:
     """The fabric as cabled, where the run knows it."""
     if run.fabric_document is None:
         return None
-    from weft.topology.fabric import Fabric
-
-    fabric: Wiring = Fabric.from_document(dict(run.fabric_document))
-    return fabric
+    return Fabric.from_document(dict(run.fabric_document))
 
 
 def _headline_of(measured: Measured) -> str:

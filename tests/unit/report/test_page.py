@@ -18,6 +18,8 @@ from weft.study.store import read_run
 
 Measure = Callable[..., Path]
 MAX_PAGE_BYTES = 6_000_000
+LATENCY = "latency: latency_us_p50, 2 nodes x 1 rank"
+SIZE, MEDIAN, LOW, HIGH, LAUNCHES = range(5)
 
 
 class Page(HTMLParser):
@@ -98,15 +100,15 @@ def test_the_figures_of_a_table_are_the_samples_of_the_run(
     tmp_path: Path, measure: Measure, page_of: Callable[..., Page]
 ) -> None:
     run_dir = measure(tmp_path / "run", "curves")
-    rows = page_of(run_dir).tables["latency: latency_us_p50"][1:]
+    rows = page_of(run_dir).tables[LATENCY][1:]
     samples = [s for s in read_run(run_dir).samples if s.benchmark == "latency"]
     assert len(rows) == 21
     for exponent, row in enumerate(rows):
         values = [s.metrics["latency_us_p50"] for s in samples if s.size_bytes == 2**exponent]
         assert len(values) == 8
-        assert row[2] == format_significant(median(values))
-        assert row[5] == "8"
-        low, high = float(row[3]), float(row[4])
+        assert row[MEDIAN] == format_significant(median(values))
+        assert row[LAUNCHES] == "8"
+        low, high = float(row[LOW]), float(row[HIGH])
         assert low <= median(values) <= high
         assert min(values) * 0.999 <= low
         assert high <= max(values) * 1.001
@@ -117,8 +119,8 @@ def test_the_charts_hold_the_same_figures_as_their_tables(
 ) -> None:
     page = page_of(measure(tmp_path / "run", "curves"))
     values = page.specs[0]["data"]["values"]
-    table = page.tables["latency: latency_us_p50"][1:]
-    assert [format_significant(v["value"]) for v in values] == [row[2] for row in table]
+    table = page.tables[LATENCY][1:]
+    assert [format_significant(v["value"]) for v in values] == [row[MEDIAN] for row in table]
 
 
 def test_the_page_fetches_nothing_and_allows_only_its_own_scripts(
@@ -203,7 +205,7 @@ def test_one_launch_has_no_interval_and_says_so(
 ) -> None:
     page = page_of(measure(tmp_path / "run", _one_latency(repeats=1)))
     assert "One launch: no interval." in page.text
-    assert page.tables["latency: latency_us_p50"][1][3:6] == ["-", "-", "1"]
+    assert page.tables[LATENCY][1][LOW : LAUNCHES + 1] == ["-", "-", "1"]
 
 
 def test_fewer_than_six_launches_get_a_range_that_is_not_called_an_interval(

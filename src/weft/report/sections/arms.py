@@ -6,7 +6,7 @@ from typing import Any
 from weft.catalog.load import benchmark as benchmark_named
 from weft.core.units import format_significant, format_size
 from weft.report import charts
-from weft.report.cells import scale_of
+from weft.report.cells import Metric, scale_of
 from weft.report.model import Column, Figure, Section, Table, cut_table
 from weft.stats.ratio import PAIRS_FROM, Ratio
 from weft.study.compare import Comparison
@@ -47,9 +47,9 @@ def _figure(benchmark: str, comparison: Comparison, rows: Sequence[Row], prefix:
     kept = list(dict.fromkeys(one["series"] for one in drawn))[: charts.MAX_SERIES]
     drawn = [one for one in drawn if one["series"] in kept]
     title = _title(benchmark, comparison)
-    metric = rows[0].metric
-    better = "below 1 is faster" if _lower_is_better(benchmark) else "above 1 is faster"
-    axis = f"{metric}: arm / {rows[0].first}"
+    metric = Metric(rows[0].metric, benchmark_named(benchmark).better == "lower")
+    better = "below 1 is faster" if metric.lower_is_better else "above 1 is faster"
+    axis = f"{metric.word}, as a ratio to {rows[0].first}"
     is_curve = len({one["size_bytes"] for one in drawn if one["size_bytes"]}) > 1
     draw = _curve if is_curve else _strip
     return Figure(
@@ -87,10 +87,6 @@ def _drawn(row: Row, say_scale: bool) -> dict[str, Any] | None:
 
 def _names_scale(rows: Sequence[Row]) -> bool:
     return len({(row.cell.n_nodes, row.cell.tasks_per_node) for row in rows}) > 1
-
-
-def _lower_is_better(benchmark: str) -> bool:
-    return benchmark_named(benchmark).better == "lower"
 
 
 def _title(benchmark: str, comparison: Comparison) -> str:

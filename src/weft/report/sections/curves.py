@@ -40,6 +40,8 @@ def _figure(measured: Measured, prefix: str) -> Figure:
             notes.append("Size 0 has no place on a logarithmic axis; it is in the table.")
     if n_left_out:
         notes.append(f"{n_left_out} more series are in the table only.")
+    if any("bimodal" in entry.cell.flags for entry in entries):
+        notes.append("Bimodal: the iterations of a launch fall into two groups.")
     title = _finding(benchmark, metric, sized if is_curve else entries)
     draw = _curve if is_curve else _strip
     return Figure(
@@ -125,26 +127,30 @@ def _said(value: float, metric: Metric) -> str:
 
 
 def _table(benchmark: str, metric: Metric, entries: Sequence[_Entry]) -> Table:
+    """Columns that say the same in every row (one series, no flags) move into the caption."""
     unit = f" ({metric.unit})" if metric.unit else ""
-    columns = (
-        Column("series", is_figure=False),
+    series = list(dict.fromkeys(entry.cell.series for entry in entries))
+    says_series, says_flags = len(series) > 1, any(entry.cell.flags for entry in entries)
+    columns = [
+        *([Column("series", is_figure=False)] if says_series else []),
         Column("size"),
         Column(f"median{unit}"),
         Column(f"low{unit}"),
         Column(f"high{unit}"),
         Column("launches"),
-        Column("flags", is_figure=False),
-    )
+        *([Column("flags", is_figure=False)] if says_flags else []),
+    ]
     rows = [
         (
-            entry.cell.series,
+            *([entry.cell.series] if says_series else []),
             format_size(entry.cell.size_bytes) if entry.cell.size_bytes else "-",
             format_significant(entry.middle.value),
             format_significant(entry.middle.low) if entry.middle.n > 1 else "-",
             format_significant(entry.middle.high) if entry.middle.n > 1 else "-",
             str(entry.middle.n),
-            ", ".join(entry.cell.flags),
+            *([", ".join(entry.cell.flags)] if says_flags else []),
         )
         for entry in entries
     ]
-    return cut_table(f"{benchmark}: {metric.name}", columns, rows)
+    caption = f"{benchmark}: {metric.name}" + ("" if says_series else f", {series[0]}")
+    return cut_table(caption, columns, rows)

@@ -10,6 +10,7 @@ from weft.report.cells import placement
 from weft.report.model import Column, Section, Table, cut_table
 from weft.study.store import Failure, Run
 
+_PAIRS = "pairs"
 _STATES = {
     State.FAILED: "failed",
     State.HUNG: "hung",
@@ -46,10 +47,19 @@ def _statistics(launches: Sequence[Launch]) -> str:
     most = max(repeats.values(), default=0)
     text = (
         f"{_counted(len(launches), 'launch', 'launches')} of "
-        f"{_counted(len(repeats), 'trial', 'trials')}, at most {most} a trial. One value a "
-        "launch is the unit of replication: figures are medians over launches of a metric over "
-        "the iterations of each."
+        f"{_counted(len(repeats), 'trial', 'trials')}, at most {most} a trial."
     )
+    benchmarks = {launch.trial.benchmark for launch in launches}
+    if benchmarks - {_PAIRS}:
+        text += (
+            " One value a launch is the unit of replication: figures are medians over launches of "
+            "a metric over the iterations of each."
+        )
+    if _PAIRS in benchmarks:
+        text += (
+            " A pair is compared with the pairs as many links apart only, by a modified z-score "
+            "with a limit that grows with their number; slow ones are measured again alone."
+        )
     if any(launch.trial.arm for launch in launches):
         text += (
             " Arms are compared launch by launch in pairs: Hodges-Lehmann ratio, interval by "
