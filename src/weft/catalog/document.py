@@ -36,7 +36,7 @@ class Figure(Document):
     source says what is assumed), `unverified` could not be read at its source and gates nothing.
     """
 
-    value: float
+    value: float = Field(allow_inf_nan=False)
     unit: Text
     class_: SourceClass = Field(alias="class")
     source: Text
@@ -54,22 +54,26 @@ class Figure(Document):
         return round(self.value)
 
 
-def _in_unit(unit: str) -> AfterValidator:
+def _in_unit(unit: str, *, above: float | None = None) -> AfterValidator:
     def check(figure: Figure) -> Figure:
         if figure.unit != unit:
-            raise ValueError(f"a figure in {unit}")
+            raise ValueError(f"a figure in {unit}, not in {figure.unit}")
+        if above is not None and figure.value <= above:
+            raise ValueError(f"a figure above {above:g} {unit}, not {figure.value:g}")
+        if above is None and figure.value < 0:
+            raise ValueError(f"a figure of 0 {unit} or more, not {figure.value:g}")
         return figure
 
     return AfterValidator(check)
 
 
-Gbps = Annotated[Figure, _in_unit("Gb/s")]
+Gbps = Annotated[Figure, _in_unit("Gb/s", above=0)]
 Nanoseconds = Annotated[Figure, _in_unit("ns")]
-Bytes = Annotated[Figure, _in_unit("B")]
-Ports = Annotated[Figure, _in_unit("ports")]
-Nodes = Annotated[Figure, _in_unit("nodes")]
-Switches = Annotated[Figure, _in_unit("switches")]
-Cables = Annotated[Figure, _in_unit("cables")]
+Bytes = Annotated[Figure, _in_unit("B", above=0)]
+Ports = Annotated[Figure, _in_unit("ports", above=1)]
+Nodes = Annotated[Figure, _in_unit("nodes", above=0)]
+Switches = Annotated[Figure, _in_unit("switches", above=0)]
+Cables = Annotated[Figure, _in_unit("cables", above=0)]
 Probability = Annotated[Figure, _in_unit("1")]
 
 Model = TypeVar("Model", bound=Document)
@@ -107,7 +111,8 @@ def _first_problem(
         )
     if problem["type"] == "missing":
         return InputError(f"key '{path}' is missing", where=where, expected=f"a complete {kind}")
-    got = "" if isinstance(problem["input"], dict | list) else f", not {problem['input']!r}"
+    complete = isinstance(problem["input"], str | int | float | bool)
+    got = f", not {problem['input']!r}" if complete else ""
     message = problem["msg"].removeprefix("Value error, ")
     return InputError(f"key '{path}' is wrong", where=where, expected=f"{message}{got}")
 

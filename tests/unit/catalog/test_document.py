@@ -50,7 +50,12 @@ def test_an_unverified_figure_gates_nothing() -> None:
         (GOOD.replace('"a data sheet"', '""'), "key 'rate.source' is wrong"),
         (GOOD.replace("100", '"fast"'), "key 'rate.value' is wrong"),
         (GOOD.replace("100", '"fast"'), "valid number, .*, not 'fast'"),
-        (GOOD.replace("Gb/s", "GB/s"), "key 'rate' is wrong\n  expected: a figure in Gb/s"),
+        (
+            GOOD.replace("Gb/s", "GB/s"),
+            "key 'rate' is wrong\n  expected: a figure in Gb/s, not in GB/s",
+        ),
+        (GOOD.replace("100", "0"), "expected: a figure above 0 Gb/s, not 0"),
+        (GOOD.replace("100", "nan"), "key 'rate.value' is wrong"),
         (GOOD.replace("sourced", "rumoured"), "key 'rate.class' is wrong"),
         (GOOD + "colour = 1", "unknown key 'rate.colour'"),
     ],

@@ -3,6 +3,8 @@
 from importlib import resources
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from weft.catalog.document import SourceClass, parse_document
 from weft.catalog.load import platform, platform_names
@@ -17,6 +19,14 @@ def fat_tree_text() -> str:
 
 def parse(text: str) -> Platform:
     return parse_document(Platform, text, "mine.toml", "platform")
+
+
+def problem_of(text: str) -> str | None:
+    try:
+        parse(text)
+    except InputError as error:
+        return str(error)
+    return None
 
 
 @pytest.mark.parametrize("name", platform_names())
@@ -96,6 +106,8 @@ def test_this_machine_knows_its_own_cores_and_has_no_twin() -> None:
         ("max_bytes = 255\n", "", "exactly the last regime has no max_bytes"),
         ('shape = "balanced"', 'shape = "torus"', "key 'fabric.shape' is wrong"),
         ('routing = "dmodk"', 'routing = "magic"', "key 'fabric.routing' is wrong"),
+        ("value = 130", "value = -130", "a figure of 0 ns or more, not -130"),
+        ("value = 130", "value = inf", "key 'switch.delay.value' is wrong"),
         ("[switch.delay]", "[switch.dely]", "unknown key 'switch.dely'"),
         ("[switch.delay]", "[switch.dely]", "did you mean 'delay'"),
         ("[[host.regimes]]", "[[host.regime]]", "unknown key 'host.regime'"),
@@ -115,3 +127,25 @@ def test_a_fabric_without_hosts_is_refused() -> None:
     head = fat_tree_text().partition("[host.adapter_latency]")[0]
     with pytest.raises(InputError, match="a platform with a fabric needs host too"):
         parse(head)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_no_damage_to_a_document_crashes_the_reader(data: st.DataObject) -> None:
+    lines = fat_tree_text().splitlines()
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(lines) - 1))
+        damage = data.draw(st.sampled_from(["drop", "twice", "cut", "text", "swap"]))
+        other = data.draw(st.integers(0, len(lines) - 1))
+        if damage == "drop":
+            del lines[at]
+        elif damage == "twice":
+            lines.insert(at, lines[at])
+        elif damage == "cut":
+            lines[at] = lines[at][: len(lines[at]) // 2]
+        elif damage == "swap":
+            lines[at], lines[other] = lines[other], lines[at]
+        else:
+            lines[at] = data.draw(st.text(max_size=20))
+    problem = problem_of("\n".join(lines))
+    assert problem is None or problem.startswith("mine.toml: ")
