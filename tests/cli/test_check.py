@@ -182,6 +182,12 @@ class TestTwin:
         assert {s["part"] for s in finding["facts"]["suspects"]} == {"node", "cable"}
         assert answer["planted"] == [{"fault": "n007 slow=3", "named": "tie"}]
 
+    def test_a_cable_that_is_down_is_named(self, tmp_path: Path, capsys: Capture) -> None:
+        code, answer = self.twin(tmp_path / "run", capsys, "leaf-02[6] down")
+        assert code == 1
+        assert "carries nothing" in answer["findings"][0]["sentence"]
+        assert answer["planted"][0]["named"] in ("yes", "tie")
+
     def test_two_faults_are_both_named(self, tmp_path: Path, capsys: Capture) -> None:
         code, answer = self.twin(tmp_path / "run", capsys, "leaf-02[6] rate=0.25", "n014 slow=3")
         assert code == 1

@@ -105,10 +105,13 @@ class Crossings:
             found.update(self._components_of(port))
         return frozenset(found)
 
+    def cables_on(self, pairs: Iterable[tuple[str, str]]) -> set[Cable]:
+        """Cables on the paths from a to b of these pairs."""
+        return {self._cables[port] for a, b in pairs for port in self.path(a, b)}
+
     def cables(self) -> set[Cable]:
         """Every cable that at least one flow crosses, in either direction, ends as cabled."""
-        ports = {port for path in self._paths.values() for port in path}
-        return {self._cables[port] for port in ports}
+        return self.cables_on(self._paths)
 
     def _ask_paths(self, fabric: Wiring, flows: Iterable[Flow]) -> None:
         asked: dict[tuple[str, str], None] = {}

@@ -30,14 +30,19 @@ _DIRECTED = (("bandwidth_ab_mb_s", False), ("bandwidth_ba_mb_s", True))
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One value: latency in microseconds of the pair, or bandwidth in MB/s from a to b."""
+    """One value: latency in microseconds of the pair, or bandwidth in MB/s from a to b.
+
+    Readings of equal metric, `round` and `backwards` were taken at the same time.
+    """
 
     metric: Metric
     a: str
     b: str
     value: float
     size_bytes: int
-    n_concurrent: int
+    round: int = 0
+    n_concurrent: int = 1
+    backwards: bool = False
 
     @property
     def key(self) -> tuple[Metric, str, str]:
@@ -82,12 +87,15 @@ def _readings_of_one(sample: Sample) -> Iterable[Reading]:
     latency = sample.metrics.get(Metric.LATENCY.value)
     if latency is not None:
         a, b = sorted((pair.a, pair.b))
-        yield Reading(Metric.LATENCY, a, b, latency, sample.size_bytes, pair.n_concurrent)
+        yield Reading(
+            Metric.LATENCY, a, b, latency, sample.size_bytes, pair.round, pair.n_concurrent
+        )
     for name, backwards in _DIRECTED:
         value = sample.metrics.get(name)
         if value is not None:
             a, b = (pair.b, pair.a) if backwards else (pair.a, pair.b)
-            yield Reading(Metric.BANDWIDTH, a, b, value, sample.size_bytes, pair.n_concurrent)
+            at = (sample.size_bytes, pair.round, pair.n_concurrent)
+            yield Reading(Metric.BANDWIDTH, a, b, value, *at, backwards)
 
 
 def _middle(repeats: list[Reading]) -> Reading:

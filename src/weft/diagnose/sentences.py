@@ -7,6 +7,7 @@ from weft.bench.model import Sample
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.diagnose.coverage import Coverage
 from weft.diagnose.crossing import Component, Part
+from weft.diagnose.detour import Detour
 from weft.diagnose.judged import Judged
 from weft.diagnose.readings import Metric, Reading
 from weft.diagnose.slow import Mark, Norm
@@ -39,7 +40,9 @@ _KIND_OF_PART = {
 
 def findings(
     explanation: Explanation,
+    detour: Detour | None,
     judged: Sequence[Judged],
+    *,
     coverage: Coverage,
     with_fabric: bool,
     limits: Thresholds,
@@ -56,6 +59,8 @@ def findings(
             found.append(_named(suspect, book))
     found.extend(_alternatives(group, book) for group in explanation.alternatives)
     found.extend(_slow_pairs(lone, book, with_fabric))
+    if detour is not None:
+        found.append(_detour(detour))
     return found or [_healthy(judged, coverage)]
 
 
@@ -243,6 +248,38 @@ def _pairs_finding(
     )
 
 
+def _detour(detour: Detour) -> Finding:
+    components = [Component(Part.CABLE, cable) for cable in detour.avoided]
+    n_met, n_moments = len(detour.met), detour.n_moments
+    met = (
+        f"{n_met} readings in {n_moments} rounds were slowed by other pairs and normal alone,"
+        " though by the fabric's tables they share no cable with them"
+    )
+    if not components:
+        return Finding(
+            FindingKind.ANOMALY,
+            Severity.WARNING,
+            f"Messages met where the fabric's tables keep them apart ({n_met} readings).",
+            evidence=(met, "outdated tables, adaptive routing or another job's traffic do that"),
+            facts={"n_met": n_met},
+        )
+    return Finding(
+        _kind(components),
+        Severity.BAD,
+        f"{capital(who(components))} carries nothing: messages that should cross it go around.",
+        evidence=(
+            met,
+            f"in each of the {n_moments} rounds one of them should have crossed it",
+            "down, disabled or left out by the routing: look at the state of its ports",
+        ),
+        facts={
+            "suspects": [_component_record(c) for c in components],
+            "tie": len(components) > 1,
+            "n_met": n_met,
+        },
+    )
+
+
 def _healthy(judged: Sequence[Judged], coverage: Coverage) -> Finding:
     by_class = {(o.norm.metric, o.hop_class): o.norm for o in judged if o.norm is not None}
     evidence = [
@@ -253,8 +290,7 @@ def _healthy(judged: Sequence[Judged], coverage: Coverage) -> Finding:
     collided = len({one.reading.pair for one in judged if one.collided})
     if collided:
         evidence.append(
-            f"{collided} pairs slowed one another when run together and were normal alone:"
-            " shared cables, not a fault"
+            f"{collided} pairs were slow beside others and normal alone: met traffic, not a fault"
         )
     return Finding(
         FindingKind.HEALTHY,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,9 +82,7 @@ def norms(
 
 def smallest_z(n_values: int, thresholds: Thresholds) -> float:
     """The modified z-score from which one of `n_values` is an outlier (Bonferroni)."""
-    from scipy.stats import norm
-
-    by_chance = float(norm.isf(thresholds.false_alarms_a_run / max(n_values, 1)))
+    by_chance = -NormalDist().inv_cdf(thresholds.false_alarms_a_run / max(n_values, 1))
     return max(thresholds.smallest_z, by_chance)
 
 

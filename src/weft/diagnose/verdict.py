@@ -10,6 +10,7 @@ from weft.core.finding import Finding, Severity
 from weft.diagnose import sentences
 from weft.diagnose.coverage import Coverage, coverage_of
 from weft.diagnose.crossing import Crossings, Wiring
+from weft.diagnose.detour import find_detour
 from weft.diagnose.judged import Judged, judge_readings
 from weft.diagnose.slow import Mark, Norms
 from weft.diagnose.suspects import Explanation, explain
@@ -66,10 +67,16 @@ def judge_pairs(
     if not found_norms:
         finding = sentences.not_enough(coverage, limits)
         return Verdict((finding,), coverage, judged=judged)
-    explanation = _explain(judged, crossings)
     findings = [
         *sentences.corrupted(samples),
-        *sentences.findings(explanation, judged, coverage, fabric is not None, limits),
+        *sentences.findings(
+            _explain(judged, crossings),
+            find_detour(judged, crossings),
+            judged,
+            coverage=coverage,
+            with_fabric=fabric is not None,
+            limits=limits,
+        ),
     ]
     findings.sort(key=lambda finding: _SEVERITIES.index(finding.severity))
     caveats = sentences.caveats(coverage, judged, fabric is not None, limits)

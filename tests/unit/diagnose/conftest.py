@@ -17,9 +17,13 @@ LATENCY_US = {2: 1.2, 4: 1.9}
 
 
 class Tree:
-    """Two levels: `leaves` x `per_leaf` nodes under `spines` spines, one cable to each."""
+    """Two levels: `leaves` x `per_leaf` nodes under `spines` spines, one cable to each. Messages
+    go around the cable of `down`, (leaf, spine) from 1, by the next spine."""
 
-    def __init__(self, leaves: int, per_leaf: int, spines: int) -> None:
+    def __init__(
+        self, leaves: int, per_leaf: int, spines: int, down: tuple[int, int] = (0, 0)
+    ) -> None:
+        self.down = down
         self.per_leaf, self.spines, self.leaves = per_leaf, spines, leaves
         self.nodes = tuple(f"n{i:03d}" for i in range(1, leaves * per_leaf + 1))
         links: list[tuple[str, str]] = []
@@ -56,6 +60,8 @@ class Tree:
         if leaf_a == leaf_b:
             return (first, last)
         spine = b % self.spines + 1
+        if self.down in ((leaf_a, spine), (leaf_b, spine)):
+            spine = spine % self.spines + 1
         return (
             first,
             f"leaf-{leaf_a:02d}[{self.per_leaf + spine}]",
@@ -108,10 +114,12 @@ class Fabric:
     def _pair(self, pair: Pair, pairs: Sequence[tuple[int, int]]) -> list[Sample]:
         there = self.tree.paths([(pair.a, pair.b)])[0]
         back = self.tree.paths([(pair.b, pair.a)])[0]
-        sharing = self._sharing(there, pairs) if self.collide else 1
         latency = LATENCY_US[len(there)] / self._speed("latency", {pair.a, pair.b}, {*there, *back})
-        ab = BANDWIDTH_MB_S * self._speed("bandwidth", {pair.a, pair.b}, {*there}) / sharing
+        ab = BANDWIDTH_MB_S * self._speed("bandwidth", {pair.a, pair.b}, {*there})
         ba = BANDWIDTH_MB_S * self._speed("bandwidth", {pair.a, pair.b}, {*back})
+        if self.collide:
+            ab /= self._sharing(there, pairs)
+            ba /= self._sharing(back, [(b, a) for a, b in pairs])
         small = {"latency_us": latency}
         large = {"bandwidth_ab_mb_s": ab, "bandwidth_ba_mb_s": ba, "bandwidth_mb_s": min(ab, ba)}
         return [

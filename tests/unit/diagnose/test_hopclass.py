@@ -6,7 +6,7 @@ from weft.diagnose.readings import Metric, Reading
 
 
 def classes(pairs, tree):
-    readings = [Reading(Metric.BANDWIDTH, a, b, 1.0, 8, 1) for a, b in pairs]
+    readings = [Reading(Metric.BANDWIDTH, a, b, 1.0, 8) for a, b in pairs]
     return classify(readings, Crossings([r.flow for r in readings], tree), tree)
 
 

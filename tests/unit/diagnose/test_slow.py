@@ -14,7 +14,7 @@ UNKNOWN = HopClass(None, None, "between hosts")
 
 
 def readings(metric, values):
-    return [Reading(metric, f"a{i}", f"b{i}", float(value), 8, 1) for i, value in enumerate(values)]
+    return [Reading(metric, f"a{i}", f"b{i}", float(value), 8) for i, value in enumerate(values)]
 
 
 def norm_of(values, metric=Metric.BANDWIDTH, hop_class=FAR):

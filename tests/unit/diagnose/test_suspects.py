@@ -6,7 +6,7 @@ from weft.diagnose.suspects import explain, one_a_thing
 
 
 def reading(a, b, metric=Metric.BANDWIDTH):
-    return Reading(metric, a, b, 1.0, 8, 1)
+    return Reading(metric, a, b, 1.0, 8)
 
 
 def explained(slow, normal, tree=None):

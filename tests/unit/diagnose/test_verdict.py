@@ -57,7 +57,7 @@ class TestHealthy:
 
     @pytest.mark.parametrize("seed", range(10))
     def test_messages_that_met_on_a_cable_are_not_a_fault(self, make_tree, make_fabric, seed):
-        fabric = make_fabric(make_tree(4, 4, 2), collide=True, seed=seed)
+        fabric = make_fabric(make_tree(4, 4, 3), collide=True, seed=seed)
         verdict = check(fabric)
         assert pairs_to_retest(fabric.all_pairs(), fabric.tree)
         assert not bad(verdict)
