@@ -49,7 +49,7 @@ def command(
     rows = [row.to_record() for row in result.rows]
     emit(
         format_,
-        text=lambda: _text(result, first),
+        text=lambda: _text(result, [run for run in (first, second) if run]),
         record={
             "arms": [list(pair) for pair in result.arms],
             "interleaved": result.interleaved,
@@ -61,16 +61,32 @@ def command(
     return result.exit_code or int(ExitCode.GOOD)
 
 
-def _text(result: "Comparison", run: Path) -> str:
-    """Verdict, evidence, coverage, next command."""
+def _text(result: "Comparison", runs: list[Path]) -> str:
+    """Verdict and evidence, the table, coverage, caveats, next command."""
+    from weft.core.finding import Severity
+
     lines = []
     for finding in result.findings:
-        lines.append(finding.sentence)
-        lines.extend(f"    {line}" for line in finding.evidence)
-    lines.extend(("", _table(result.rows), ""))
-    lines.extend(_sets(result.rows))
-    lines.append(f"next:  weft report {run}")
+        if finding.severity is not Severity.NOTE:
+            lines.append(f"{finding.severity.value.upper()}  {finding.sentence}")
+            lines.extend(f"  - {line}" for line in finding.evidence)
+    if result.rows:
+        lines.extend(("", _table(result.rows), ""))
+    lines.append(f"covered  {_coverage(result.rows)}")
+    lines.extend(f"sets     {line}" for line in _sets(result.rows))
+    notes = [f.sentence for f in result.findings if f.severity is Severity.NOTE]
+    lines.extend(f"caveat   {note}" for note in notes)
+    lines.append(f"next     weft report {' '.join(str(run) for run in runs)}")
     return "\n".join(lines)
+
+
+def _coverage(rows: "tuple[Row, ...]") -> str:
+    if not rows:
+        return "nothing that both sides measured"
+    pairs = sorted({row.n_pairs for row in rows})
+    counted = str(pairs[0]) if len(pairs) == 1 else f"{pairs[0]} to {pairs[-1]}"
+    noun = "cell" if len(rows) == 1 else "cells"
+    return f"{len(rows)} {noun}, {counted} paired launches each"
 
 
 def _table(rows: "tuple[Row, ...]") -> str:
@@ -113,10 +129,10 @@ def _sets(rows: "tuple[Row, ...]") -> list[str]:
 
     unknown = [row.sets for row in rows if isinstance(row.sets, CannotBeKnown)]
     if unknown:
-        return [f"The intervals hold for these node sets; {unknown[0].text}."]
+        return [f"the intervals hold for these node sets; {unknown[0].text}"]
     known = [(row, row.sets) for row in rows if isinstance(row.sets, SetsRatio)]
     return [
-        f"On node sets like these: {row.cell.text} {sets.ratio:.3f} "
+        f"on node sets like these {row.cell.text} {sets.ratio:.3f} "
         f"[{sets.low:.3f}, {sets.high:.3f}] over {sets.n_sets} sets"
         for row, sets in known
     ]

@@ -125,7 +125,8 @@ def _known_arm(name: str, arms: list[str]) -> str:
 
 def _is_interleaved(run: Run) -> bool:
     """Whether no arm ran in a block of its own (a manual factor makes it so)."""
-    compared = [launch for launch in run.launches if launch.repeat < n_repeats_of(run)]
+    n_repeats = n_repeats_of(run)
+    compared = [launch for launch in run.launches if launch.repeat < n_repeats]
     by_block: dict[int, set[str]] = {}
     for launch in compared:
         by_block.setdefault(launch.block, set()).add(arm_name(launch.trial.arm))

@@ -96,9 +96,9 @@ def refuse_other_run(before: Mapping[str, Any], now: Mapping[str, Any], where: s
     ]
     for what, was, is_ in checks:
         if _plain(was) != _plain(is_):
-            shown = "" if what == "study" else f": {was} then, {is_} now"
+            shown = "" if what == "study" else f" {was}, now {is_}"
             raise InputError(
-                f"this run was started with another {what}{shown}",
+                f"this run was started differently: {what}{shown}",
                 where=where,
                 expected="the study, seed, nodes and backend that the run was started with",
                 hint="resume with the same ones, or start a new run with another --dir",

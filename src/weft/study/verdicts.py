@@ -178,8 +178,9 @@ def _evidence(row: Row) -> str:
 def _launch_counts(run: Run) -> dict[tuple[str, str], int]:
     """(arm, benchmark) -> launches planned."""
     counts: dict[tuple[str, str], int] = {}
+    n_repeats = n_repeats_of(run)
     for launch in run.launches:
-        if launch.repeat < n_repeats_of(run):
+        if launch.repeat < n_repeats:
             key = (arm_name(launch.trial.arm), launch.trial.benchmark)
             counts[key] = counts.get(key, 0) + 1
     return counts

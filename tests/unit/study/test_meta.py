@@ -59,9 +59,9 @@ def test_secrets_never_reach_the_disk(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"study_text": "name = 'y'\n"}, "another study"),
-        ({"seed": 8}, "another seed: 7 then, 8 now"),
-        ({"nodes": ("n001", "n009")}, "another nodes"),
+        ({"study_text": "name = 'y'\n"}, "started differently: study"),
+        ({"seed": 8}, "started differently: seed 7, now 8"),
+        ({"nodes": ("n001", "n009")}, "started differently: nodes"),
     ],
 )
 def test_another_run_is_not_resumed(changes: dict[str, Any], said: str) -> None:
@@ -75,10 +75,10 @@ def test_another_run_is_not_resumed(changes: dict[str, Any], said: str) -> None:
 def test_another_backend_is_not_resumed(fact: str) -> None:
     now = _meta()
     now["backend"] = {"name": "mock", "facts": {fact: ["other"]}}
-    with pytest.raises(InputError, match=f"another {fact}"):
+    with pytest.raises(InputError, match=f"started differently: {fact}"):
         refuse_other_run(_meta(), now, "run")
     now["backend"] = {"name": "live", "facts": {}}
-    with pytest.raises(InputError, match="another backend: mock then, live now"):
+    with pytest.raises(InputError, match="started differently: backend mock, now live"):
         refuse_other_run(_meta(), now, "run")
 
 

@@ -1,0 +1,129 @@
+"""`weft compare`: verdict first, in text, JSON and CSV; exit 1 for a regression."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from weft.bench.mock import MockBackend
+from weft.cli import run
+
+Capture = pytest.CaptureFixture[str]
+Make = Callable[..., str]
+
+STUDY = """
+schema = "weft.study/1"
+name = "ar"
+title = "Adaptive routing"
+question = "Does it help?"
+repeats = {repeats}
+
+[[benchmarks]]
+name = "alltoall"
+sizes = "8,64K"
+"""
+FACTOR = """
+[[factors]]
+name = "routing"
+settings = [{ name = "static" }, { name = "adaptive" }]
+"""
+
+
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> Make:
+    """Run the study with a scripted mock; where it is."""
+
+    def run_it(name: str, *, repeats: int = 8, factor: str = FACTOR, **script: object) -> str:
+        study = tmp_path / f"{name}.toml"
+        study.write_text(STUDY.format(repeats=repeats) + factor)
+        backend = MockBackend(**script)  # type: ignore[arg-type]
+        opened = (backend, ("n001", "n002"))
+        monkeypatch.setattr("weft.cli.measure.open_backend", lambda _: opened)
+        where = str(tmp_path / name)
+        assert run(["study", "run", str(study), "--dir", where]) in (0, 4)
+        capsys.readouterr()
+        return where
+
+    return run_it
+
+
+def test_the_verdict_comes_first_and_the_next_command_last(make: Make, capsys: Capture) -> None:
+    where = make("run", effects={"routing=adaptive": 1.3})
+    assert run(["compare", where]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("BAD  alltoall is up to 1.3")
+    assert "slower" in lines[0]
+    assert "with routing=adaptive than with routing=static" in lines[0]
+    assert "covered  2 cells, 8 paired launches each" in lines
+    assert lines[-1] == f"next     weft report {where}"
+
+
+def test_a_speed_up_is_good_and_exit_0(make: Make, capsys: Capture) -> None:
+    assert run(["compare", make("run", effects={"routing=adaptive": 0.7})]) == 0
+    assert capsys.readouterr().out.startswith("GOOD  alltoall is up to 1.4")
+
+
+def test_the_baseline_can_be_named(make: Make, capsys: Capture) -> None:
+    where = make("run", effects={"routing=adaptive": 0.7})
+    assert run(["compare", where, "--baseline", "routing=adaptive"]) == 1
+    assert "routing=static than with routing=adaptive" in capsys.readouterr().out
+
+
+def test_json_and_csv_carry_the_intervals(make: Make, capsys: Capture) -> None:
+    where = make("run", effects={"routing=adaptive": 1.3})
+    assert run(["compare", where, "--format", "json"]) == 1
+    record = json.loads(capsys.readouterr().out)
+    assert record["findings"][0]["kind"] == "regression"
+    assert record["interleaved"] is True
+    assert run(["compare", where, "--format", "csv"]) == 1
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["size_bytes"] for row in rows] == ["8", "65536"]
+    for row, same in zip(rows, record["rows"], strict=True):
+        assert float(row["ratio_low"]) < 1.3 < float(row["ratio_high"])
+        assert float(row["ratio"]) == same["ratio"]
+
+
+def test_two_runs_are_compared_and_said_not_to_be_interleaved(make: Make, capsys: Capture) -> None:
+    first = make("first", factor="")
+    second = make("second", factor="", seed=2)
+    assert run(["compare", first, second]) == 0
+    printed = capsys.readouterr().out
+    assert "no difference between first and second at all 2 sizes" in printed
+    assert "caveat   The two runs were not interleaved" in printed
+    assert printed.splitlines()[-1] == f"next     weft report {first} {second}"
+
+
+def test_too_few_repeats_are_said_not_judged(make: Make, capsys: Capture) -> None:
+    assert run(["compare", make("run", repeats=4, effects={"routing=adaptive": 9})]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("WARNING  alltoall: not enough data")
+    assert "4 paired launches, 6 needed" in printed
+
+
+def test_an_arm_that_only_fails_is_the_verdict(make: Make, capsys: Capture) -> None:
+    assert run(["compare", make("run", failing=["t001-alltoall"])]) == 1
+    printed = capsys.readouterr().out
+    assert printed.startswith("BAD  alltoall failed in 8 of 8 launches with routing=adaptive.")
+    assert "covered  nothing that both sides measured" in printed
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["no-such-run"], "not a run directory"),
+        (["--baseline", "routing=hashed"], "no arm 'routing=hashed'"),
+        (["--tolerance", "7"], "--tolerance"),
+    ],
+)
+def test_wrong_input_is_said(make: Make, capsys: Capture, more: list[str], said: str) -> None:
+    assert run(["compare", make("run"), *more]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_baseline_and_a_second_run_contradict_each_other(make: Make, capsys: Capture) -> None:
+    where = make("run")
+    assert run(["compare", where, where, "--baseline", "routing=static"]) == 2
+    assert "--baseline names an arm of one run" in capsys.readouterr().err

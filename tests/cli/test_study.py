@@ -1,0 +1,236 @@
+"""`weft study`: list, show, plan and run, as a user types them."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from weft.bench.mock import MockBackend
+from weft.catalog.load import study_names
+from weft.cli import run
+from weft.study.store import read_run
+
+Capture = pytest.CaptureFixture[str]
+
+STUDY = """
+schema = "weft.study/1"
+name = "mine"
+title = "Mine"
+question = "Is it?"
+repeats = 6
+
+[[benchmarks]]
+name = "latency"
+sizes = "8,64K"
+
+[[benchmarks]]
+name = "barrier"
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> str:
+    path = tmp_path / "mine.toml"
+    path.write_text(STUDY)
+    return str(path)
+
+
+def test_list_names_every_study_with_its_title(capsys: Capture) -> None:
+    assert run(["study", "list"]) == 0
+    printed = capsys.readouterr().out
+    for name in study_names():
+        assert name in printed
+    assert run(["study", "list", "--format", "json"]) == 0
+    assert {s["name"] for s in json.loads(capsys.readouterr().out)["studies"]} == set(study_names())
+
+
+def test_show_prints_the_document_as_written(mine: str, capsys: Capture) -> None:
+    assert run(["study", "show", mine]) == 0
+    assert capsys.readouterr().out == STUDY
+    assert run(["study", "show", mine, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["schema"] == "weft.study/1"
+    assert run(["study", "show", mine, "--format", "csv"]) == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert row["benchmarks"] == "latency barrier"
+
+
+def test_plan_counts_and_orders_without_running(mine: str, capsys: Capture) -> None:
+    assert run(["study", "plan", mine, "--mock"]) == 0
+    printed = capsys.readouterr().out
+    assert "12 launches: 2 trials, 1 arm(s), 6 repeats" in printed
+    assert run(["study", "plan", mine, "--mock", "--repeats", "2", "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["order"] for row in rows] == ["0", "1", "2", "3"]
+
+
+def test_a_run_ends_in_a_table_and_the_next_command(
+    mine: str, tmp_path: Path, capsys: Capture
+) -> None:
+    where = tmp_path / "run"
+    assert run(["study", "run", mine, "--mock", "--dir", str(where)]) == 0
+    captured = capsys.readouterr()
+    lines = captured.out.splitlines()
+    assert "# latency, us, 2 nodes x 1" in lines
+    header = next(line for line in lines if line.startswith("size (B)"))
+    assert header.split()[2:5] == ["p50", "min", "max"]
+    assert "95 % interval of p50" in header
+    assert [line.split()[0] for line in lines if line.strip().startswith(("8 ", "65536 "))]
+    assert lines[-2] == "12 of 12 launches complete"
+    assert lines[-1].endswith(f"weft report {where}")
+    assert captured.err == ""
+    assert read_run(where).complete
+
+
+def test_json_and_csv_hold_the_same_figures_as_the_run(
+    mine: str, tmp_path: Path, capsys: Capture
+) -> None:
+    assert (
+        run(["study", "run", mine, "--mock", "--dir", str(tmp_path / "a"), "--format", "json"]) == 0
+    )
+    record = json.loads(capsys.readouterr().out)
+    assert (record["n_launches"], record["n_done"], record["n_failed"]) == (12, 12, 0)
+    assert (
+        run(["study", "run", mine, "--mock", "--dir", str(tmp_path / "b"), "--format", "csv"]) == 0
+    )
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [float(row["median"]) for row in rows] == [row["median"] for row in record["rows"]]
+
+
+def test_without_dir_a_fresh_directory_is_taken(
+    mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["study", "run", mine, "--mock"]) == 0
+    (where,) = (tmp_path / "runs").iterdir()
+    assert where.name.startswith("mine-")
+    assert read_run(where).complete
+
+
+def test_resume_of_a_finished_run_measures_nothing_again(
+    mine: str, tmp_path: Path, capsys: Capture
+) -> None:
+    argv = ["study", "run", mine, "--mock", "--dir", str(tmp_path / "run")]
+    assert run(argv) == 0
+    capsys.readouterr()
+    assert run([*argv, "--resume", "--format", "json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["n_before"], record["n_done"]) == (12, 0)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ([], "not empty"),
+        (["--resume", "--repeats", "7"], "planned differently"),
+        (["--resume", "--seed", "3"], "started differently: seed 1, now 3"),
+        (["--resume", "--nodes", "5"], "started differently: nodes"),
+    ],
+)
+def test_a_directory_of_another_run_is_refused(
+    mine: str, tmp_path: Path, capsys: Capture, more: list[str], said: str
+) -> None:
+    argv = ["study", "run", mine, "--mock", "--dir", str(tmp_path / "run")]
+    assert run(argv) == 0
+    assert run([*argv, *more]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["show", "smoek"], "did you mean 'smoke'"),
+        (["show", "no/such.toml"], "no/such.toml"),
+        (["run", "smoke", "--mock", "--resume"], "--resume needs the run"),
+        (["run", "smoke", "--mock", "--nodes", "1"], "needs 2 nodes, 1 available"),
+        (["run", "smoke", "--mock", "--dir", "none", "--resume"], "not a run directory"),
+    ],
+)
+def test_wrong_input_is_said_and_nothing_is_left(
+    argv: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["study", *argv]) == 2
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.out == ""
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_dry_run_prints_one_recipe_a_trial_and_leaves_nothing(
+    mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = list(tmp_path.iterdir())
+    assert run(["study", "run", mine, "--mock", "--dry-run"]) == 0
+    assert capsys.readouterr().out.count("# t00") == 2
+    assert list(tmp_path.iterdir()) == before
+
+
+def test_failures_are_said_as_they_happen_and_exit_4(
+    mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    backend = MockBackend(failing=["t000-latency.r02"], hanging=["t001-barrier.r00"])
+    nodes = ("n001", "n002")
+    monkeypatch.setattr("weft.cli.measure.open_backend", lambda _: (backend, nodes))
+    where = tmp_path / "run"
+    assert run(["study", "run", mine, "--mock", "--dir", str(where)]) == 4
+    captured = capsys.readouterr()
+    assert "t000-latency.r02 failed: " in captured.err
+    assert "t001-barrier.r00 hung: " in captured.err
+    assert "10 of 12 launches complete, 2 failed" in captured.out
+
+
+def test_an_interrupt_says_how_to_go_on_and_going_on_finishes(mine: str, tmp_path: Path) -> None:
+    where = tmp_path / "run"
+    argv = ["study", "run", mine, "--mock", "--dir", str(where)]
+    slow = (
+        "import sys, weft.bench.mock as m; from weft.cli import run;"
+        "old = m.MockBackend.__init__;"
+        "m.MockBackend.__init__ = lambda s, **k: old(s, **{**k, 'delay_s': 0.2});"
+        "sys.exit(run(sys.argv[1:]))"
+    )
+    child = subprocess.Popen([sys.executable, "-c", slow, *argv], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not list(where.glob("samples/*.jsonl")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.kill(child.pid, signal.SIGINT)
+    _, said = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert f"--dir {where} --resume" in said
+    assert "Traceback" not in said
+    assert not read_run(where).complete
+    assert run([*argv, "--resume"]) == 0
+    assert read_run(where).complete
+
+
+def test_a_terminal_sees_progress_and_a_pipe_does_not_see_it_in_the_data(
+    mine: str, tmp_path: Path
+) -> None:
+    terminal, its_other_end = os.openpty()
+    argv = ["study", "run", mine, "--mock", "--dir", str(tmp_path / "run"), "--format", "csv"]
+    code = "import sys; from weft.cli import run; sys.exit(run(sys.argv[1:]))"
+    child = subprocess.run(
+        [sys.executable, "-c", code, *argv],
+        stdout=subprocess.PIPE,
+        stderr=its_other_end,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+        check=True,
+        timeout=60,
+    )
+    os.close(its_other_end)
+    seen = os.read(terminal, 1 << 16)
+    os.close(terminal)
+    assert b"/12" in seen
+    rows = list(csv.DictReader(io.StringIO(child.stdout.decode())))
+    assert len(rows) == 3
