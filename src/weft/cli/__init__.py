@@ -83,13 +83,12 @@ def run(argv: list[str]) -> int:
     except KeyboardInterrupt:
         click.echo("weft: interrupted", err=True)
         return int(ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        _drop_stdout()
+    except SystemExit as leaving:
+        return _code_of(leaving)
+
+
+def _code_of(leaving: SystemExit) -> int:
+    """Click leaves with 1 when the reader has gone (`weft ... | head`); here that is success."""
+    if isinstance(sys.stdout, click.utils.PacifyFlushWrapper):
         return int(ExitCode.GOOD)
-
-
-def _drop_stdout() -> None:
-    """The reader has gone (`weft ... | head`): nothing more can be written, and that is fine."""
-    import os
-
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return leaving.code if isinstance(leaving.code, int) else int(ExitCode.INPUT)
