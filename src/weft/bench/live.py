@@ -14,7 +14,7 @@ from weft.bench.kernel_samples import to_samples
 from weft.bench.model import Launch, Sample, State, Trial
 from weft.bench.process import Child, Limits, run_child
 from weft.core.errors import BenchmarkError, InputError
-from weft.launch.host import Host, this_host
+from weft.launch.host import Host, rail_exists, this_host
 from weft.launch.kernel import build_kernel
 from weft.launch.mpi import Mpi
 from weft.launch.recipe import Recipe, make_recipe
@@ -58,6 +58,7 @@ class LiveBackend:
         """
         for trial in trials:
             self._check(trial)
+        self._check_rails()
         self._kernel = self._kernel or build_kernel(self.mpi)
         self._run_dir = run_dir.absolute()
         for folder in ("raw", "recipes"):
@@ -144,6 +145,19 @@ class LiveBackend:
         if failure is not None:
             raise failure
         return output
+
+    def _check_rails(self) -> None:
+        """Only where all ranks run here: other hosts have other devices."""
+        if not all(is_this_machine(node, self._host.name) for node in self.nodes):
+            return
+        for rail in self.rails:
+            if not rail_exists(rail):
+                there_are = ", ".join(device.name for device in self._host.devices)
+                raise InputError(
+                    f"no network device '{rail}' on {self._host.name}",
+                    where="--rails",
+                    expected=there_are or "a device of /sys/class/infiniband, cxi or net",
+                )
 
     def _recipe(self, launch: Launch) -> Recipe:
         trial = launch.trial

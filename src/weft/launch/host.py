@@ -73,7 +73,7 @@ def this_host(sysfs: Path | None = None, proc: Path = Path("/proc")) -> Host:
 
     WEFT_SYSFS names another /sys, as for the kernel.
     """
-    root = sysfs if sysfs is not None else Path(os.environ.get("WEFT_SYSFS", "/sys"))
+    root = sysfs if sysfs is not None else sysfs_root()
     cpus = tuple(sorted(os.sched_getaffinity(0)))
     return Host(
         name=platform.node(),
@@ -86,6 +86,22 @@ def this_host(sysfs: Path | None = None, proc: Path = Path("/proc")) -> Host:
         kernel=platform.release(),
         devices=(*_infiniband(root), *_cxi(root), *_interfaces(root)),
     )
+
+
+def sysfs_root() -> Path:
+    """/sys, or what WEFT_SYSFS names instead."""
+    return Path(os.environ.get("WEFT_SYSFS") or "/sys")
+
+
+def rail_exists(rail: str) -> bool:
+    """Whether this host has the device of a rail such as 'mlx5_0:1', 'cxi0' or 'eth0'."""
+    device, _, port = rail.partition(":")
+    if not device or "/" in rail:
+        return False
+    ports = sysfs_root() / "class/infiniband" / device / "ports"
+    if ports.is_dir():
+        return not port or (ports / port).exists()
+    return any((sysfs_root() / "class" / kind / device).exists() for kind in ("cxi", "net"))
 
 
 def _n_cores(root: Path, cpus: tuple[int, ...]) -> int:

@@ -212,6 +212,12 @@ def test_a_trial_that_cannot_run_is_refused_before_anything_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_rail_that_this_host_does_not_have_is_refused(mpich: Mpi, tmp_path: Path):
+    with pytest.raises(InputError, match="no network device 'mlx5_99:1'") as caught:
+        LiveBackend(mpich, (HOST,), ("mlx5_99:1",)).prepare([trial()], tmp_path)
+    assert caught.value.where == "--rails"
+
+
 def test_a_recipe_is_told_without_a_run_directory_or_a_kernel(mpich: Mpi):
     text = LiveBackend(mpich, (HOST,)).recipe(Launch(trial(), 0, 0))
     assert "weft-kernel --benchmark latency" in text

@@ -1,6 +1,8 @@
 from pathlib import Path
 
-from weft.launch.host import this_host
+import pytest
+
+from weft.launch.host import rail_exists, this_host
 
 
 def write(root: Path, files: dict[str, str]) -> Path:
@@ -86,3 +88,31 @@ def test_the_system_tree_can_be_named_by_environment(tmp_path: Path, monkeypatch
     write(tmp_path, {f"{port}/state": "4: ACTIVE", f"{port}/link_layer": "InfiniBand"})
     monkeypatch.setenv("WEFT_SYSFS", str(tmp_path))
     assert [device.name for device in this_host().devices] == ["mlx5_7:1"]
+
+
+@pytest.mark.parametrize(
+    ("rail", "exists"),
+    [
+        ("mlx5_0:1", True),
+        ("mlx5_0", True),
+        ("mlx5_0:2", False),
+        ("mlx5_9:1", False),
+        ("cxi0", True),
+        ("eth0", True),
+        ("eth9", False),
+        ("", False),
+        (":1", False),
+        ("../net/eth0", False),
+    ],
+)
+def test_a_rail_is_a_device_of_this_host(tmp_path: Path, monkeypatch, rail: str, exists: bool):
+    write(
+        tmp_path,
+        {
+            "class/infiniband/mlx5_0/ports/1/state": "4: ACTIVE",
+            "class/cxi/cxi0/name": "",
+            "class/net/eth0/operstate": "up",
+        },
+    )
+    monkeypatch.setenv("WEFT_SYSFS", str(tmp_path))
+    assert rail_exists(rail) is exists
