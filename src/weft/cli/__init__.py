@@ -68,6 +68,7 @@ def main() -> None:
 
 def run(argv: list[str]) -> int:
     """The exit code of one call (docs/reference/exit_codes.md)."""
+    stdout = sys.stdout
     try:
         result = weft.main(args=argv, prog_name="weft", standalone_mode=False)
         return int(result) if isinstance(result, int) else int(ExitCode.GOOD)
@@ -84,11 +85,7 @@ def run(argv: list[str]) -> int:
         click.echo("weft: interrupted", err=True)
         return int(ExitCode.INTERRUPTED)
     except SystemExit as leaving:
-        return _code_of(leaving)
-
-
-def _code_of(leaving: SystemExit) -> int:
-    """Click leaves with 1 when the reader has gone (`weft ... | head`); here that is success."""
-    if isinstance(sys.stdout, click.utils.PacifyFlushWrapper):
-        return int(ExitCode.GOOD)
-    return leaving.code if isinstance(leaving.code, int) else int(ExitCode.INPUT)
+        # Click leaves with 1 when the reader has gone (`weft ... | head`), after putting a silent
+        # stream in place of stdout; here that is success.
+        reader_has_gone = sys.stdout is not stdout
+        return int(ExitCode.GOOD) if reader_has_gone else int(leaving.code or 0)
