@@ -63,19 +63,23 @@ def command(
 
 def _text(result: "Comparison", runs: list[Path]) -> str:
     """Verdict and evidence, the table, coverage, caveats, next command."""
-    from weft.core.finding import Severity
+    from weft.core.finding import FindingKind, Severity
 
+    caveats = [
+        finding
+        for finding in result.findings
+        if finding.severity is Severity.NOTE and finding.kind is FindingKind.ANOMALY
+    ]
     lines = []
     for finding in result.findings:
-        if finding.severity is not Severity.NOTE:
+        if finding not in caveats:
             lines.append(f"{finding.severity.value.upper()}  {finding.sentence}")
             lines.extend(f"  - {line}" for line in finding.evidence)
     if result.rows:
         lines.extend(("", _table(result.rows), ""))
     lines.append(f"covered  {_coverage(result.rows)}")
     lines.extend(f"sets     {line}" for line in _sets(result.rows))
-    notes = [f.sentence for f in result.findings if f.severity is Severity.NOTE]
-    lines.extend(f"caveat   {note}" for note in notes)
+    lines.extend(f"caveat   {finding.sentence}" for finding in caveats)
     lines.append(f"next     weft report {' '.join(str(run) for run in runs)}")
     return "\n".join(lines)
 

@@ -14,7 +14,11 @@ from weft.study.store import Failure, Run
 from weft.study.treatment import without_evidence
 
 _ORDER = list(Severity)
+_EXACT = 1e-9
 _SIZES_NAMED = 4
+EQUIVALENT = 0.05
+"""Where no interval reaches further from 1 than this, "no difference" is good news; else it is only
+no news."""
 
 
 def findings_of_arms(
@@ -32,6 +36,7 @@ def findings_of_arms(
         *_drift(cells, baseline),
         *_left_out(cells),
         *_caveats(run),
+        *_without_noise(rows),
     ]
     return _worst_first(found)
 
@@ -55,6 +60,7 @@ def findings_of_runs(
         next_command=None,
     )
     found = [*_effects(rows), *_failures(failures, counts, names[0]), note]
+    found.extend(_without_noise(rows))
     for side in sides:
         found.extend(_left_out(side))
     return _worst_first(found)
@@ -75,6 +81,14 @@ _KINDS = {
 
 def _effects(rows: Sequence[Row]) -> list[Finding]:
     """One finding an arm, benchmark, scale and outcome."""
+    if not rows:
+        return [
+            Finding(
+                FindingKind.NOT_ENOUGH_DATA,
+                Severity.WARNING,
+                "Nothing to compare: no cell has a completed launch on both sides.",
+            )
+        ]
     groups: dict[tuple[str, str, int, int, Outcome], list[Row]] = {}
     for row in rows:
         cell = row.cell
@@ -92,6 +106,8 @@ def _effects(rows: Sequence[Row]) -> list[Finding]:
 def _effect(rows: list[Row], n_sizes: int, *, say_scale: bool) -> Finding:
     row = rows[0]
     kind, severity = _KINDS[row.outcome]
+    if row.outcome is Outcome.SAME and _excluded_beyond(rows) > EQUIVALENT:
+        severity = Severity.NOTE
     scale = f" on {row.cell.n_nodes} nodes x {row.cell.tasks_per_node}" if say_scale else ""
     head = f"{row.cell.benchmark}{scale}"
     return Finding(
@@ -116,7 +132,10 @@ def _sentence(head: str, rows: list[Row], n_sizes: int) -> str:
     if row.outcome in (Outcome.FASTER, Outcome.SLOWER):
         return f"{head} is {_how_much(rows)} with {row.second} than with {row.first}{where}."
     if row.outcome is Outcome.SAME:
-        return f"{head} shows no difference between {row.first} and {row.second}{where}."
+        return (
+            f"{head} shows no difference between {row.first} and {row.second}{where}; "
+            f"{_excluded_beyond(rows):.0%} either way is not excluded."
+        )
     if row.outcome is Outcome.TOO_FEW:
         pairs = min(row.n_pairs for row in rows)
         return (
@@ -125,6 +144,12 @@ def _sentence(head: str, rows: list[Row], n_sizes: int) -> str:
         )
     why = ", ".join(dict.fromkeys(remark for row in rows for remark in row.remarks))
     return f"{head} supports no verdict{where}: {why}."
+
+
+def _excluded_beyond(rows: list[Row]) -> float:
+    """The largest relative difference that an interval of these rows still holds."""
+    ends = [(row.effect.low, row.effect.high) for row in rows if isinstance(row.effect, Ratio)]
+    return max((max(high, 1 / low) - 1 for low, high in ends), default=0.0)
 
 
 def _how_much(rows: list[Row]) -> str:
@@ -287,3 +312,18 @@ def _caveats(run: Run) -> list[Finding]:
     if not run.complete:
         notes.append("The run is not complete; go on with --resume.")
     return [Finding(FindingKind.ANOMALY, Severity.NOTE, note) for note in notes]
+
+
+def _without_noise(rows: Sequence[Row]) -> list[Finding]:
+    """A simulation without noise repeats itself exactly, and its intervals have no width."""
+    effects = [row.effect for row in rows if isinstance(row.effect, Ratio)]
+    if not effects or any(effect.high / effect.low - 1 > _EXACT for effect in effects):
+        return []
+    return [
+        Finding(
+            FindingKind.ANOMALY,
+            Severity.NOTE,
+            "Every launch repeats the one before exactly, as a simulation without noise does: "
+            "the intervals say nothing about the scatter of a machine.",
+        )
+    ]

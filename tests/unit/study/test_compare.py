@@ -59,7 +59,34 @@ def test_equal_arms_show_no_difference(run_study: RunStudy, two_arms: str) -> No
     found = compare_arms(run_study(factors=two_arms))
     assert found.exit_code == 0
     assert {row.outcome for row in found.rows} == {Outcome.SAME}
-    assert _kinds(found, FindingKind.NO_DIFFERENCE)
+    (finding, _) = _kinds(found, FindingKind.NO_DIFFERENCE)
+    assert finding.severity is Severity.GOOD
+    assert "either way is not excluded" in finding.sentence
+
+
+def test_no_difference_amid_noise_is_no_good_news(run_study: RunStudy, two_arms: str) -> None:
+    found = compare_arms(run_study(factors=two_arms, backend=MockBackend(noise=0.3)))
+    assert {row.outcome for row in found.rows} == {Outcome.SAME}
+    widest = max(
+        max(row.effect.high, 1 / row.effect.low) - 1
+        for row in found.rows
+        if isinstance(row.effect, Ratio) and row.cell.benchmark == "latency"
+    )
+    (finding,) = (
+        f for f in _kinds(found, FindingKind.NO_DIFFERENCE) if f.facts["benchmark"] == "latency"
+    )
+    assert finding.severity is Severity.NOTE
+    assert f"{widest:.0%} either way is not excluded" in finding.sentence
+
+
+def test_a_simulation_without_noise_is_said_to_repeat_itself(
+    run_study: RunStudy, two_arms: str
+) -> None:
+    backend = MockBackend(noise=0.0, effects={"routing=adaptive": 1.5})
+    found = compare_arms(run_study(factors=two_arms, backend=backend))
+    assert any("repeats the one before exactly" in f.sentence for f in found.findings)
+    noisy = compare_arms(run_study("noisy", factors=two_arms))
+    assert not any("repeats the one before exactly" in f.sentence for f in noisy.findings)
 
 
 def test_a_certain_but_tiny_difference_is_none_until_asked_for(
@@ -147,6 +174,7 @@ settings = [
     )
     assert found.rows == ()
     assert found.exit_code == 0
+    assert "Nothing to compare" in found.findings[0].sentence
     (finding,) = _kinds(found, FindingKind.MIS_SETTING)
     assert "transport=rdma needs transport='rc_mlx5', found 'mock'" in finding.sentence
 
