@@ -99,10 +99,13 @@ def _switch(trial: Trial, name: str, value: Any) -> list[str]:
     return [_flag(name)] if value else []
 
 
-def _sync(trial: Trial, name: str, value: Any) -> list[str]:
-    if value not in ("barrier", "window"):
-        raise _bad_option(trial, name, value, "'barrier' or 'window'")
-    return [_flag(name), value]
+def _one_of(*words: str) -> Callable[[Trial, str, Any], list[str]]:
+    def argument(trial: Trial, name: str, value: Any) -> list[str]:
+        if value not in words:
+            raise _bad_option(trial, name, value, "one of " + ", ".join(words))
+        return [_flag(name), value]
+
+    return argument
 
 
 def _seconds(trial: Trial, name: str, value: Any) -> list[str]:
@@ -137,7 +140,9 @@ _OPTIONS: Mapping[str, Callable[[Trial, str, Any], list[str]]] = {
     "warmup": _whole(0),
     "window": _whole(1),
     "validate": _switch,
-    "sync": _sync,
+    "sync": _one_of("barrier", "window"),
+    "buffers": _one_of("two", "one", "untouched"),
+    "memory": _one_of("host", "cuda", "rocm"),
     "pair_sizes": _two_sizes,
     "max_seconds_per_size": _seconds,
 }

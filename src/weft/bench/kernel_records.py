@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from weft.core.errors import BenchmarkError
 
 KERNEL_SCHEMA = "weft.kernel/1"
+MAX_LINE = 2**28  # characters: ten million iterations fit; endless text without an end does not
 MAX_NOISE_LINE = 4000
 NOISE_KEPT = 40  # lines; launchers say on standard output, too, which process died
 
@@ -195,7 +196,7 @@ def read_kernel_output(path: Path) -> KernelOutput:
     schema.
     """
     with path.open(encoding="utf-8", errors="replace") as file:
-        return parse_lines(file, str(path))
+        return parse_lines(iter(lambda: file.readline(MAX_LINE), ""), str(path))
 
 
 def parse_lines(lines: Iterable[str], where: str) -> KernelOutput:

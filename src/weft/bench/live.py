@@ -12,7 +12,7 @@ from weft.bench.kernel_argv import kernel_argv, rounds_text
 from weft.bench.kernel_records import KernelOutput, read_kernel_output
 from weft.bench.kernel_samples import to_samples
 from weft.bench.model import Launch, Sample, State, Trial
-from weft.bench.process import Child, Limits, run_child
+from weft.bench.process import Child, Ending, Limits, run_child
 from weft.core.errors import BenchmarkError, InputError
 from weft.launch.host import Host, rail_exists, this_host
 from weft.launch.kernel import build_kernel
@@ -140,7 +140,8 @@ class LiveBackend:
         out, err = (self._run_dir / "raw" / f"{launch.name}.{end}" for end in ("out", "err"))
         child = Child(recipe.argv, dict(os.environ) | dict(recipe.env), recipe.cwd, out, err)
         ended = run_child(child, Limits(launch.trial.timeout_s))
-        output = read_kernel_output(out)
+        loud = ended.ending is Ending.TOO_LOUD
+        output = KernelOutput() if loud else read_kernel_output(out)
         failure = failure_of(launch, ended, output, out, err)
         if failure is not None:
             raise failure

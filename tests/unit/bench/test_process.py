@@ -114,7 +114,7 @@ def test_a_child_that_ends_on_term_has_time_to_say_goodbye(tmp_path: Path):
         "def goodbye(*_): print('goodbye', flush=True); sys.exit(0)\n"
         "signal.signal(signal.SIGTERM, goodbye)\ntime.sleep(600)"
     )
-    run_child(python(tmp_path, code), Limits(1.0))
+    run_child(python(tmp_path, code), Limits(3.0))
     assert (tmp_path / "out").read_text() == "goodbye\n"
 
 
@@ -157,7 +157,7 @@ def test_after_kill_9_of_weft_the_launcher_is_gone_too(tmp_path: Path):
 
 
 def test_who_was_alive_at_the_timeout_is_known(tmp_path: Path):
-    ended = run_child(python(tmp_path, SLEEPER), Limits(0.7, grace_s=0.3))
+    ended = run_child(python(tmp_path, SLEEPER), Limits(2.0, grace_s=0.3))
     (process,) = ended.last_seen
     assert process.state == "S"
     assert "python" in process.command
