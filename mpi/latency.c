@@ -61,19 +61,25 @@ void latency_once(const struct job *job) {
     }
 }
 
+/* Who made up the message I receive: my peer, but where messages bounce always the leader. */
+static int origin(const struct job *job) {
+    return job->bounces && job->leads ? job->rank : job->peer;
+}
+
 /* Both sides prepare the message they send; the receive buffer is spoilt first, so that a message
  * that never came is not taken for the last one. */
 void message_fill(const struct job *job, int iteration) {
-    fill_pattern(job->send.host, job->bytes, job->rank, iteration);
-    publish_buffer(&job->send, job->bytes);
     fill_pattern(job->receive.host, job->bytes, job->peer, iteration + 128);
     publish_buffer(&job->receive, job->bytes);
+    if (job->bounces && !job->leads) return;
+    fill_pattern(job->send.host, job->bytes, job->rank, iteration);
+    publish_buffer(&job->send, job->bytes);
 }
 
-/* Wrong bytes in what my peer sent. */
+/* Wrong bytes in what I received. */
 long message_n_wrong(const struct job *job, int iteration) {
     fetch_buffer(&job->receive, job->bytes);
-    return wrong_bytes(job->receive.host, job->bytes, job->peer, iteration);
+    return wrong_bytes(job->receive.host, job->bytes, origin(job), iteration);
 }
 
 static size_t one_message(size_t bytes, int n_ranks) {

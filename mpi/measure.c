@@ -43,8 +43,9 @@ static bool open_job(const struct world *world, const struct group *group, enum 
         size_t needed = benchmark->buffer_bytes((size_t)group->sizes[i], job->n_ranks);
         if (needed > bytes) bytes = needed;
     }
-    job->send = open_buffer(memory, bytes);
-    job->receive = open_buffer(memory, bytes);
+    job->send = open_buffer(memory, bytes, group->buffers != BUFFERS_UNTOUCHED);
+    job->bounces = group->buffers == BUFFERS_ONE;
+    job->receive = job->bounces ? job->send : open_buffer(memory, bytes, true);
     job->requests = claim(2 * (size_t)job->window, sizeof *job->requests);
     return true;
 }
@@ -52,7 +53,7 @@ static bool open_job(const struct world *world, const struct group *group, enum 
 static void close_job(struct job *job) {
     free(job->requests);
     close_buffer(&job->send);
-    close_buffer(&job->receive);
+    if (!job->bounces) close_buffer(&job->receive);
     CHECK(MPI_Comm_free(&job->comm));
 }
 

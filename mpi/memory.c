@@ -81,19 +81,20 @@ struct problem open_memory(enum memory memory, int local_rank) {
     return problem;
 }
 
-/* A buffer of that size on page bounds, every page touched from the CPU it will be used on. */
-struct buffer open_buffer(enum memory memory, size_t bytes) {
+/* A buffer of that size on page bounds; with `touch`, every page of it is written from the CPU it
+ * will be used on, so that it has memory of its own. */
+struct buffer open_buffer(enum memory memory, size_t bytes, bool touch) {
     struct buffer buffer = {.bytes = bytes, .memory = memory};
     void *host = NULL;
     size_t room = bytes == 0 ? 1 : bytes;
     if (posix_memalign(&host, PAGE_BYTES, room) != 0)
         fail("memory", "no room for a message buffer of %zu bytes", bytes);
-    memset(host, 1, room);
+    if (touch) memset(host, 1, room);
     buffer.host = host;
     buffer.at = host;
     if (memory != MEMORY_HOST && gpu.allocate(&buffer.at, room) != 0)
         fail("memory", "no room for a message buffer of %zu bytes on the GPU", bytes);
-    publish_buffer(&buffer, bytes);
+    if (touch) publish_buffer(&buffer, bytes);
     return buffer;
 }
 

@@ -13,6 +13,8 @@
 
 enum { MAX_MESSAGE_BYTES = 1 << 30, MAX_ITERATIONS = 10000000, MAX_WINDOW = 65536 };
 
+const char *const buffers_names[] = {"two", "one", "untouched"};
+
 const char *usage(void) {
     return "usage: weft-kernel --benchmark NAME [options] [--benchmark NAME [options]]...\n"
            "  --benchmark NAME          latency, bandwidth, bidirectional, message_rate, barrier,\n"
@@ -23,6 +25,8 @@ const char *usage(void) {
            "  --iterations N --warmup N default: as OSU Micro-Benchmarks do\n"
            "  --window N                messages in flight (64; pairs 16)\n"
            "  --max-seconds-per-size S  fewer iterations where they would take longer\n"
+           "  --buffers two|one|untouched  latency: two buffers as OSU; one, sent from where it\n"
+           "                            arrived, as NetPIPE; a send buffer never written, as HPCC\n"
            "  --sync barrier|window     how iterations of collectives start\n"
            "  --validate                check received data in an untimed pass\n"
            "  --rails DEV,DEV,...       network device by local rank, such as mlx5_0:1\n"
@@ -150,6 +154,8 @@ static bool parse_group_option(struct group *group, const char *option, const ch
         group->max_seconds = parse_seconds(option, value, problem);
     else if (strcmp(option, "--sync") == 0)
         group->sync = (enum sync)parse_word(option, value, syncs, 2, problem);
+    else if (strcmp(option, "--buffers") == 0)
+        group->buffers = (enum buffers)parse_word(option, value, buffers_names, 3, problem);
     else if (strcmp(option, "--rounds-file") == 0)
         group->rounds_file = value;
     else
@@ -195,6 +201,11 @@ static void check_group(struct group *group, struct problem *problem) {
     if (group->rounds_file != NULL && benchmark->loop != PAIRS)
         set_problem(problem, EXIT_INPUT, "--rounds-file", "only pairs has rounds, not %s",
                     benchmark->name);
+    if (group->buffers != BUFFERS_TWO && benchmark->once != latency_once)
+        set_problem(problem, EXIT_INPUT, "--buffers", "only latency has a choice, not %s",
+                    benchmark->name);
+    if (group->buffers == BUFFERS_UNTOUCHED && group->validate)
+        set_problem(problem, EXIT_INPUT, "--buffers", "validation writes the send buffer");
     if (group->sync == SYNC_WINDOW && benchmark->loop != SYNCHRONISED)
         set_problem(problem, EXIT_INPUT, "--sync",
                     "%s does not start from a common point; window is for collectives",

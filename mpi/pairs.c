@@ -156,8 +156,8 @@ static void open_job(const struct world *world, const struct group *group, enum 
     *job = (struct job){.rank = world->rank, .n_ranks = world->n_ranks};
     job->yields = world->oversubscribed;
     job->window = group->window == UNSET ? pairs.default_window : group->window;
-    job->send = open_buffer(memory, bytes);
-    job->receive = open_buffer(memory, bytes);
+    job->send = open_buffer(memory, bytes, true);
+    job->receive = open_buffer(memory, bytes, true);
     job->requests = claim((size_t)job->window, sizeof *job->requests);
     CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &job->comm));
 }

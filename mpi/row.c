@@ -116,6 +116,7 @@ static void write_what(const struct job *job, const struct benchmark *benchmark,
         json_int("window", job->window);
     else
         json_null("window");
+    json_text("buffers", buffers_names[group->buffers]);
     if (benchmark->loop == SYNCHRONISED)
         json_text("sync", group->sync == SYNC_WINDOW ? "window" : "barrier");
     if (benchmark->loop == BACK_TO_BACK || benchmark->has_window)

@@ -66,6 +66,13 @@ void *claim(size_t n, size_t bytes_each);
 /* ---- options.c: the command line --------------------------------------------------------- */
 
 enum sync { SYNC_BARRIER, SYNC_WINDOW };
+
+/* Where `latency` sends from. TWO buffers, as OSU: the receiver reads lines again that it has in
+ * its own cache. ONE buffer, as NetPIPE: a message is sent from where it arrived, so every line
+ * crosses. UNTOUCHED, as HPCC: the send buffer was never written, so the operating system gives
+ * one page of zeros for all of it. Messages above the eager limit feel the difference. */
+enum buffers { BUFFERS_TWO, BUFFERS_ONE, BUFFERS_UNTOUCHED };
+extern const char *const buffers_names[];
 enum memory { MEMORY_HOST, MEMORY_CUDA, MEMORY_ROCM };
 
 /* One `--benchmark` and its options. Numbers are UNSET where the benchmark's own default holds. */
@@ -78,6 +85,7 @@ struct group {
     int iterations, warmup, window;
     double max_seconds; /* 0: no limit */
     bool validate;
+    enum buffers buffers;
     enum sync sync;
     const char *rounds_file;
 };
@@ -165,7 +173,7 @@ struct buffer {
 };
 
 struct problem open_memory(enum memory memory, int local_rank);
-struct buffer open_buffer(enum memory memory, size_t bytes);
+struct buffer open_buffer(enum memory memory, size_t bytes, bool touch);
 void close_buffer(struct buffer *buffer);
 void publish_buffer(const struct buffer *buffer, size_t bytes);
 void fetch_buffer(const struct buffer *buffer, size_t bytes);
@@ -186,6 +194,7 @@ struct job {
     int rank, n_ranks;
     int peer;    /* point to point: my partner in comm */
     bool leads;  /* point to point: I send first, and my clock counts */
+    bool bounces; /* latency: both buffers are one, the partner sends back what it received */
     bool yields; /* more ranks than CPUs: give the CPU away while waiting */
     size_t bytes;
     int window;

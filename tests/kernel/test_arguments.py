@@ -24,6 +24,9 @@ WRONG = [
     (["--benchmark", "latency", "--memory", "cloud"], "--memory", "'cloud' is not one of host"),
     (["--benchmark", "latency", "--rails", ""], "--rails", "no device is given"),
     (["--benchmark", "latency", "--max-seconds-per-size", "0"], "--max-seconds-per-size", "'0'"),
+    (["--benchmark", "alltoall", "--buffers", "one"], "--buffers", "only latency has a choice"),
+    (["--benchmark", "latency", "--validate", "--buffers", "untouched"], "--buffers", "writes the"),
+    (["--benchmark", "latency", "--buffers", "three"], "--buffers", "not one of two, one, untou"),
     (["--benchmark", "pairs", "--rounds-file", "/absent"], "--rounds-file", "cannot be read"),
 ]
 

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 
 import pytest
 
@@ -34,33 +33,36 @@ def is_running(pid):
         return False
 
 
+def read_pids(process):
+    """Process numbers of the two ranks, as their records tell them."""
+    pids = []
+    while len(pids) < 2:
+        line = process.stdout.readline()
+        assert line, "the launch ended early"
+        if '"record":"rank"' in line:
+            pids.append(json.loads(line)["pid"])
+    return pids
+
+
 def test_a_rank_that_hangs_hangs_the_launch_until_it_is_told_to_end(any_kernel):
     process = any_kernel.start(2, *LATENCY, WEFT_TEST_HANG_RANK="1")
     try:
+        pids = read_pids(process)
         with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(timeout=2)
+            process.wait(timeout=1)
         process.terminate()
-        begun = time.monotonic()
-        stdout, _ = process.communicate(timeout=20)
-        assert time.monotonic() - begun < 15
+        rest, _ = process.communicate(timeout=20)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
-    assert '"record":"end"' not in stdout
-    pids = [json.loads(line)["pid"] for line in stdout.splitlines() if '"record":"rank"' in line]
-    assert len(pids) == 2
+    assert '"record":"end"' not in rest
     assert not any(is_running(pid) for pid in pids)
 
 
 def test_a_kernel_told_to_end_dies_promptly(kernel):
     process = kernel.start(2, *LATENCY, WEFT_TEST_HANG_RANK="0")
     try:
-        pids = []
-        while len(pids) < 2:
-            line = process.stdout.readline()
-            assert line, "the launch ended early"
-            if '"record":"rank"' in line:
-                pids.append(json.loads(line)["pid"])
+        pids = read_pids(process)
         os.kill(pids[0], signal.SIGTERM)
         process.wait(timeout=15)
     finally:

@@ -20,6 +20,15 @@ def test_a_flipped_byte_of_a_pair_is_counted(kernel):
     assert [row["n_errors"] for row in rows] == [1, 1, 0]
 
 
+def test_a_message_that_bounces_in_one_buffer_is_checked_on_both_sides(kernel):
+    arguments = ("--benchmark", "latency", "--sizes", "1,70000", "--buffers", "one", "--validate")
+    quick = ("--iterations", "3", "--warmup", "1")
+    rows = kernel.run(2, *arguments, *quick).of("row")
+    assert [(row["buffers"], row["n_errors"]) for row in rows] == [("one", 0), ("one", 0)]
+    rows = kernel.run(2, *arguments, *quick, WEFT_TEST_CORRUPT="1").of("row")
+    assert [row["n_errors"] for row in rows] == [1, 1]
+
+
 def test_without_validation_nothing_is_checked(kernel):
     arguments = ("--benchmark", "latency", "--sizes", "64", "--iterations", "4")
     row = kernel.run(2, *arguments, WEFT_TEST_CORRUPT="1").only("row")
