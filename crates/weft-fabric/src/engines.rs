@@ -26,26 +26,59 @@ pub fn routes_of(
 
 /// Forwarding tables over the cables that are up; entries without a route stay empty.
 pub fn compute(fabric: &Fabric, engine: Engine) -> Routes {
-    let mut routes = Routes::empty(fabric);
-    let mut planner = Planner::new(fabric, engine);
-    for dst in (0..fabric.n_hcas()).map(HcaId) {
-        planner.aim_at(dst);
-        for switch in (0..fabric.n_switches()).map(SwitchId) {
-            if let Some(port) = planner.choose(switch, dst) {
-                let first = fabric.vertices[fabric.switch_vertex(switch).index()]
-                    .first_port
-                    .0;
-                routes.set(switch, dst, port.0 - first + 1);
-            }
+    let levels = fabric.vertices.iter().map(|vertex| vertex.level).collect();
+    let (routes, n_missing) = fill(fabric, engine, levels);
+    if engine == Engine::Updn && n_missing > 0 {
+        // Levels may have several tops with no legal way from one to the other; one root always
+        // has a way.
+        let (rooted, n_still_missing) = fill(fabric, engine, heights_from_one_root(fabric));
+        if n_still_missing < n_missing {
+            return rooted;
         }
     }
     routes
+}
+
+/// Tables for the given heights, and how many entries stay empty.
+fn fill(fabric: &Fabric, engine: Engine, heights: Vec<u32>) -> (Routes, usize) {
+    let mut routes = Routes::empty(fabric);
+    let mut planner = Planner::new(fabric, engine, heights);
+    let mut n_missing = 0;
+    for dst in (0..fabric.n_hcas()).map(HcaId) {
+        planner.aim_at(dst);
+        for switch in (0..fabric.n_switches()).map(SwitchId) {
+            let Some(port) = planner.choose(switch, dst) else {
+                n_missing += 1;
+                continue;
+            };
+            let first = fabric.vertices[fabric.switch_vertex(switch).index()]
+                .first_port
+                .0;
+            routes.set(switch, dst, port.0 - first + 1);
+        }
+    }
+    (routes, n_missing)
+}
+
+/// Heights that fall with the distance from the first of the highest switches.
+fn heights_from_one_root(fabric: &Fabric) -> Vec<u32> {
+    let switches = (0..fabric.n_switches()).map(|n| fabric.switch_vertex(SwitchId(n)));
+    let mut hops = vec![FAR; fabric.vertices.len()];
+    let Some(root) = switches.min_by_key(|v| (u32::MAX - fabric.vertices[v.index()].level, *v))
+    else {
+        return hops;
+    };
+    hops[root.index()] = 0;
+    spread(fabric, vec![root], &mut hops, |_, _| true);
+    hops.into_iter().map(|hops| FAR - hops).collect()
 }
 
 /// What the engines share: distances towards the current destination's switch.
 struct Planner<'a> {
     fabric: &'a Fabric,
     engine: Engine,
+    /// What up means: by height, then by number.
+    heights: Vec<u32>,
     /// The switch the distances lead to.
     root: Option<VertexId>,
     /// Hops going down only (minhop: any way), and hops of the best legal path.
@@ -59,14 +92,14 @@ struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    fn new(fabric: &'a Fabric, engine: Engine) -> Planner<'a> {
+    fn new(fabric: &'a Fabric, engine: Engine, heights: Vec<u32>) -> Planner<'a> {
         let n = fabric.vertices.len();
         let up_ports: Vec<Vec<PortId>> = (0..n as u32)
             .map(VertexId)
             .map(|vertex| {
                 let above = |port: &PortId| {
                     let peer = fabric.ports[port.index()].peer;
-                    peer.is_some_and(|p| above(fabric, fabric.ports[p.index()].vertex, vertex))
+                    peer.is_some_and(|p| above(&heights, fabric.ports[p.index()].vertex, vertex))
                 };
                 fabric.ports_of(vertex).filter(above).collect()
             })
@@ -75,6 +108,7 @@ impl<'a> Planner<'a> {
         Planner {
             fabric,
             engine,
+            heights,
             root: None,
             down: vec![FAR; n],
             best: vec![FAR; n],
@@ -98,7 +132,7 @@ impl<'a> Planner<'a> {
         let any_way = self.engine == Engine::Minhop;
         self.down[root.index()] = 0;
         spread(self.fabric, vec![root], &mut self.down, |from, to| {
-            any_way || above(self.fabric, to, from)
+            any_way || above(&self.heights, to, from)
         });
         self.best.copy_from_slice(&self.down);
         if !any_way {
@@ -108,7 +142,7 @@ impl<'a> Planner<'a> {
                 .filter(reached)
                 .collect();
             start.sort_by_key(|vertex| self.down[vertex.index()]);
-            spread_sorted(self.fabric, start, &mut self.best);
+            spread_sorted(self.fabric, &self.heights, start, &mut self.best);
         }
     }
 
@@ -149,7 +183,7 @@ impl<'a> Planner<'a> {
         let goes_down = self.down[at.index()] != FAR;
         let hops = if goes_down { &self.down } else { &self.best };
         let closer = hops[next.index()] != FAR && hops[next.index()] < hops[at.index()];
-        let legal = self.engine == Engine::Minhop || above(self.fabric, at, next) == goes_down;
+        let legal = self.engine == Engine::Minhop || above(&self.heights, at, next) == goes_down;
         closer && legal
     }
 
@@ -176,10 +210,9 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Whether `high` is above `low`: by level, then by number.
-fn above(fabric: &Fabric, high: VertexId, low: VertexId) -> bool {
-    let level = |vertex: VertexId| fabric.vertices[vertex.index()].level;
-    (level(high), high) > (level(low), low)
+/// Whether `high` is above `low`: by height, then by number.
+fn above(heights: &[u32], high: VertexId, low: VertexId) -> bool {
+    (heights[high.index()], high) > (heights[low.index()], low)
 }
 
 /// By level: the product of the up-port counts of the levels below.
@@ -227,7 +260,7 @@ fn spread(
 
 /// Best up-then-down hops: from every vertex that can go down, downwards to those that must first
 /// go up to it.
-fn spread_sorted(fabric: &Fabric, start: Vec<VertexId>, best: &mut [u32]) {
+fn spread_sorted(fabric: &Fabric, heights: &[u32], start: Vec<VertexId>, best: &mut [u32]) {
     let mut buckets: Vec<Vec<VertexId>> = Vec::new();
     let put = |buckets: &mut Vec<Vec<VertexId>>, hops: u32, vertex: VertexId| {
         if buckets.len() <= hops as usize {
@@ -245,7 +278,7 @@ fn spread_sorted(fabric: &Fabric, start: Vec<VertexId>, best: &mut [u32]) {
                 .ports_of(from)
                 .filter_map(|port| fabric.neighbour(port))
             {
-                let lower = fabric.switch(to).is_some() && above(fabric, from, to);
+                let lower = fabric.switch(to).is_some() && above(heights, from, to);
                 if lower && best[to.index()] == FAR {
                     best[to.index()] = hops as u32 + 1;
                     put(&mut buckets, hops as u32 + 1, to);

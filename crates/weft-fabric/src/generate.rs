@@ -207,7 +207,7 @@ impl<'a> Tree<'a> {
             .clone()
             .unwrap_or_else(|| format!("fat-tree-{}", spec.nodes));
         let document = FabricDocument {
-            schema: FABRIC_SCHEMA.to_owned(),
+            schema: spec.schema.clone(),
             name,
             nodes: Vec::new(),
             switches: Vec::new(),

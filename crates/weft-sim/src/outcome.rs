@@ -81,7 +81,7 @@ pub struct Outcome {
     pub rows: RowColumns,
     /// Port counters.
     pub ports: PortColumns,
-    /// When the last event happened.
+    /// When all work was done, or when the simulation ended without.
     pub end_ps: u64,
     /// Packets times links crossed.
     pub hops: u64,

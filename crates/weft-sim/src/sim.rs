@@ -27,6 +27,8 @@ struct Sim<'a> {
     iteration: u32,
     n_running: u32,
     iteration_start_ps: u64,
+    /// When all work was done.
+    end_ps: Option<u64>,
     /// Durations of the iteration's rows so far.
     durations_ps: Vec<u64>,
 }
@@ -43,6 +45,7 @@ impl<'a> Sim<'a> {
             iteration: 0,
             n_running: 0,
             iteration_start_ps: 0,
+            end_ps: None,
             durations_ps: Vec::new(),
         }
     }
@@ -128,6 +131,8 @@ impl<'a> Sim<'a> {
                 }
             }
             if self.phase.is_none() && !self.open_next_phase() {
+                // Credits still on their way are no work: how many events they take is our affair.
+                self.end_ps.get_or_insert(self.hosts.network.now_ps);
                 return;
             }
             let phase = self.phase.as_ref().expect("just opened");
@@ -188,7 +193,7 @@ impl<'a> Sim<'a> {
             Status::Deadlock => deadlock::describe(network),
         };
         self.outcome.status = status;
-        self.outcome.end_ps = network.now_ps;
+        self.outcome.end_ps = self.end_ps.unwrap_or(network.now_ps);
         self.outcome.hops = network.hops;
         self.outcome.events = self.events;
         self.outcome.trace_hash = network.trace_hash;

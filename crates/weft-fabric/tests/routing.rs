@@ -1,0 +1,266 @@
+//! Routing engines: every pair is reached, up then down, evenly, round dead cables.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use weft_fabric::document::{self, Engine};
+use weft_fabric::{Fabric, HcaId, PortId, Routes, check, engines, fault};
+
+const ENGINES: [Engine; 3] = [Engine::Dmodk, Engine::Minhop, Engine::Updn];
+
+fn fabric_of(spec: Value) -> Fabric {
+    Fabric::new(&document::read(spec).expect("a document")).expect("a fabric")
+}
+
+fn two_levels(nodes: u32, per_leaf: u32, spines: u32, cables: u32) -> Fabric {
+    fabric_of(json!({"generate": "fat_tree", "levels": 2, "nodes": nodes,
+        "nodes_per_leaf": per_leaf, "spines": spines, "cables_per_spine": cables,
+        "host_bits_per_s": 1, "switch_bits_per_s": 1, "host_delay_ps": 0, "switch_delay_ps": 0}))
+}
+
+fn three_levels(nodes: u32, radix: u32) -> Fabric {
+    fabric_of(
+        json!({"generate": "fat_tree", "levels": 3, "nodes": nodes, "radix": radix,
+        "host_bits_per_s": 1, "switch_bits_per_s": 1, "host_delay_ps": 0, "switch_delay_ps": 0}),
+    )
+}
+
+fn hcas(fabric: &Fabric) -> Vec<HcaId> {
+    (0..fabric.n_hcas()).map(HcaId).collect()
+}
+
+/// How many of the flows cross each port.
+fn loads(
+    fabric: &Fabric,
+    routes: &Routes,
+    flows: impl Iterator<Item = (u32, u32)>,
+) -> BTreeMap<PortId, u32> {
+    let mut loads = BTreeMap::new();
+    for (src, dst) in flows {
+        for port in routes
+            .trace(fabric, HcaId(src), HcaId(dst))
+            .expect("a route")
+        {
+            *loads.entry(port).or_insert(0) += 1;
+        }
+    }
+    loads
+}
+
+#[test]
+fn all_shifts_are_free_of_contention_under_d_mod_k_on_full_trees() {
+    let full = [
+        two_levels(32, 4, 4, 1),
+        two_levels(32, 4, 2, 2),
+        two_levels(24, 6, 3, 2),
+        three_levels(54, 6),
+        three_levels(128, 8),
+    ];
+    for fabric in full {
+        let routes = engines::compute(&fabric, Engine::Dmodk);
+        let n = fabric.n_hcas();
+        for shift in 1..n {
+            let flows = (0..n).map(|src| (src, (src + shift) % n));
+            let loads = loads(&fabric, &routes, flows);
+            assert!(
+                loads.values().all(|load| *load == 1),
+                "{} shift {shift}",
+                fabric.name
+            );
+        }
+    }
+}
+
+#[test]
+fn every_engine_reaches_every_pair_in_the_fewest_hops_of_a_tree() {
+    for fabric in [
+        two_levels(13, 4, 3, 2),
+        three_levels(16, 4),
+        three_levels(5, 4),
+    ] {
+        for engine in ENGINES {
+            let routes = engines::compute(&fabric, engine);
+            check::check_routes(&fabric, &routes, &hcas(&fabric)).expect("good routes");
+            for src in hcas(&fabric) {
+                for dst in hcas(&fabric).into_iter().filter(|dst| *dst != src) {
+                    let path = routes.trace(&fabric, src, dst).expect("a route");
+                    let leaf = |hca| fabric.neighbour(fabric.hca_port(hca)).unwrap();
+                    let near = leaf(src) == leaf(dst);
+                    let allowed = if near { 2..=2 } else { 4..=6 };
+                    assert!(allowed.contains(&path.len()), "{engine:?} {path:?}");
+                    assert_eq!(path[0], fabric.hca_port(src));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn minhop_spreads_destinations_evenly_over_the_up_links() {
+    let fabric = two_levels(32, 4, 4, 1);
+    let routes = engines::compute(&fabric, Engine::Minhop);
+    // From one leaf: 28 destinations elsewhere over four up links.
+    let loads = loads(&fabric, &routes, (4..32).map(|dst| (0, dst)));
+    let name = |port: &PortId| fabric.port_name(*port);
+    let up: Vec<u32> = loads
+        .iter()
+        .filter(|(p, _)| name(p).starts_with("leaf-1["))
+        .map(|(_, n)| *n)
+        .collect();
+    let up_named: Vec<u32> = loads
+        .iter()
+        .filter(|(p, _)| name(p).starts_with("leaf-01["))
+        .map(|(_, n)| *n)
+        .collect();
+    assert!(up.is_empty(), "names are padded");
+    assert_eq!(up_named, [7, 7, 7, 7]);
+}
+
+#[test]
+fn a_dead_up_link_moves_only_the_routes_it_carried() {
+    let mut fabric = two_levels(32, 4, 4, 1);
+    let before = engines::compute(&fabric, Engine::Dmodk);
+    let dead = fabric.port_named("test", "leaf-01[6]").expect("a port");
+    fault::take_down(&mut fabric, "test", dead).expect("a cable");
+    let after = engines::compute(&fabric, Engine::Dmodk);
+    check::check_routes(&fabric, &after, &hcas(&fabric)).expect("good routes");
+    let whole = two_levels(32, 4, 4, 1);
+    let dead_ends = [dead, fabric.ports[dead.index()].peer.unwrap()];
+    let (mut kept, mut moved) = (0, 0);
+    for src in hcas(&fabric) {
+        for dst in hcas(&fabric).into_iter().filter(|dst| *dst != src) {
+            let old = before.trace(&whole, src, dst).expect("a route");
+            let new = after.trace(&fabric, src, dst).expect("a route");
+            assert!(new.iter().all(|port| !dead_ends.contains(port)));
+            if old.iter().any(|port| dead_ends.contains(port)) {
+                moved += 1;
+            } else if old == new {
+                kept += 1;
+            } else {
+                // A spine that lost its way to leaf 1 is left by other leaves for that leaf only.
+                assert!(dst.0 < 4, "{src:?} to {dst:?} moved for nothing");
+            }
+        }
+    }
+    assert!(moved > 0 && kept > 900, "{moved} moved, {kept} kept");
+}
+
+#[test]
+fn a_route_that_goes_in_a_circle_is_named() {
+    let spec = json!({"generate": "fat_tree", "levels": 2, "nodes": 4, "nodes_per_leaf": 2,
+        "spines": 1, "host_bits_per_s": 1, "switch_bits_per_s": 1, "host_delay_ps": 0,
+        "switch_delay_ps": 0});
+    let fabric = fabric_of(spec);
+    let mut routes = engines::compute(&fabric, Engine::Dmodk);
+    // The spine (switch 2) sends node 3's packets back to the first leaf (its port 1).
+    routes.set(weft_fabric::SwitchId(2), HcaId(2), 1);
+    let error = check::check_routes(&fabric, &routes, &hcas(&fabric)).expect_err("a loop");
+    let text = error.to_string();
+    assert!(
+        text.contains("the route to 'n003/hca0' comes back to the same switch"),
+        "{text}"
+    );
+    assert!(
+        text.contains("spine-01") && text.contains("leaf-01"),
+        "{text}"
+    );
+    let traced = routes
+        .trace(&fabric, HcaId(0), HcaId(2))
+        .expect_err("a loop");
+    assert!(traced.to_string().contains("comes back to the same switch"));
+}
+
+#[test]
+fn a_missing_entry_is_unreachable_from_its_first_sender() {
+    let fabric = two_levels(4, 2, 1, 1);
+    let mut routes = engines::compute(&fabric, Engine::Minhop);
+    routes.set(weft_fabric::SwitchId(0), HcaId(3), 0);
+    let error = check::check_routes(&fabric, &routes, &hcas(&fabric)).expect_err("no route");
+    assert!(
+        error
+            .to_string()
+            .starts_with("leaf-01: 'n004/hca0' is unreachable from 'n001/hca0'"),
+        "{error}"
+    );
+}
+
+#[test]
+fn tables_survive_a_document() {
+    let fabric = two_levels(13, 4, 3, 1);
+    let routes = engines::compute(&fabric, Engine::Updn);
+    let mut written = document::read(json!({"generate": "fat_tree", "levels": 2, "nodes": 13,
+        "nodes_per_leaf": 4, "spines": 3, "host_bits_per_s": 1, "switch_bits_per_s": 1,
+        "host_delay_ps": 0, "switch_delay_ps": 0}))
+    .expect("a document");
+    written.lfts = Some(routes.to_lfts(&fabric));
+    let text = serde_json::to_string(&written).expect("JSON");
+    let again = document::parse(&text).expect("the same document");
+    assert_eq!(
+        Routes::from_document(&fabric, &again).expect("tables"),
+        Some(routes)
+    );
+}
+
+/// A connected random graph of switches, a node or two on each.
+fn any_fabric() -> impl Strategy<Value = Value> {
+    (
+        2usize..9,
+        prop::collection::vec((0usize..9, 0usize..9), 0..12),
+    )
+        .prop_map(|(n, extra)| {
+            let mut edges: Vec<(usize, usize)> = (1..n).map(|i| (i / 2, i)).collect();
+            edges.extend(
+                extra
+                    .into_iter()
+                    .map(|(a, b)| (a % n, b % n))
+                    .filter(|(a, b)| a != b),
+            );
+            let mut next = vec![2; n];
+            let mut take = |switch: usize| {
+                next[switch] += 1;
+                format!("s{switch}[{}]", next[switch] - 1)
+            };
+            let link =
+                |a: String, b: String| json!({"a": a, "b": b, "bits_per_s": 1, "delay_ps": 0});
+            let mut links: Vec<Value> = edges
+                .iter()
+                .map(|(a, b)| link(take(*a), take(*b)))
+                .collect();
+            links.extend((0..n).map(|i| link(format!("h{i}[1]"), format!("s{i}[1]"))));
+            json!({"schema": "weft.fabric/1", "name": "random",
+            "nodes": (0..n).map(|i| json!({"name": format!("n{i}"), "hcas": [format!("h{i}")]}))
+                .collect::<Vec<Value>>(),
+            "switches": (0..n).map(|i| json!({"name": format!("s{i}"), "ports": 40}))
+                .collect::<Vec<Value>>(),
+            "links": links})
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 200, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn up_and_down_reaches_everything_without_credit_loops(spec in any_fabric()) {
+        let fabric = fabric_of(spec);
+        let routes = engines::compute(&fabric, Engine::Updn);
+        prop_assert_eq!(check::check_routes(&fabric, &routes, &hcas(&fabric)), Ok(()));
+    }
+
+    #[test]
+    fn minhop_takes_the_fewest_hops(spec in any_fabric()) {
+        let fabric = fabric_of(spec);
+        let minhop = engines::compute(&fabric, Engine::Minhop);
+        let updn = engines::compute(&fabric, Engine::Updn);
+        for src in hcas(&fabric) {
+            for dst in hcas(&fabric).into_iter().filter(|dst| *dst != src) {
+                let fewest = minhop.trace(&fabric, src, dst).expect("a route").len();
+                let other = updn.trace(&fabric, src, dst).expect("a route").len();
+                let back = minhop.trace(&fabric, dst, src).expect("a route").len();
+                prop_assert!(fewest <= other);
+                prop_assert_eq!(fewest, back);
+            }
+        }
+    }
+}

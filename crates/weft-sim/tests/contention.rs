@@ -1,0 +1,243 @@
+//! Sharing, credits and back-pressure against what must be.
+
+mod common;
+
+use common::*;
+use serde_json::json;
+
+const DELAY: u64 = 50_000;
+const ROUTE: u64 = 150_000;
+const RATE: u64 = 100 * GBPS;
+
+fn bare(fabric: serde_json::Value, work: serde_json::Value, buffer: u64) -> serde_json::Value {
+    let case = scenario(fabric, work);
+    let case = with(
+        case,
+        "packets",
+        json!({"mtu_bytes": 4096, "headers": "none"}),
+    );
+    with(
+        case,
+        "switch",
+        json!({"delay_ps": ROUTE, "buffer_bytes": buffer}),
+    )
+}
+
+#[test]
+fn an_incast_drains_at_the_rate_of_the_last_link() {
+    let senders = 15;
+    let size = 100_000;
+    let flows = (1..=senders).map(|src| (src, 0, size));
+    let times = durations(&bare(tree(16, 16, 1, RATE, DELAY), messages(flows), 65_536));
+    let expected = 2 * DELAY + ROUTE + ser(senders * size, RATE);
+    assert_eq!(times.iter().max(), Some(&expected));
+}
+
+#[test]
+fn senders_that_share_an_egress_share_it_evenly() {
+    let flows = (1..=4).map(|src| (src, 0, 4096 * 100));
+    let times = durations(&bare(tree(5, 5, 1, RATE, DELAY), messages(flows), 65_536));
+    let (first, last) = (times.iter().min().unwrap(), times.iter().max().unwrap());
+    // Round robin packet by packet: nobody finishes more than one turn of the others ahead.
+    assert!(last - first <= 3 * ser(4096, RATE), "{times:?}");
+}
+
+#[test]
+fn inputs_get_equal_shares_however_many_flows_are_behind_them() {
+    // Parking lot: one flow from the destination's own leaf against three that come by one up link.
+    let flows = [
+        (1, 0, 4096 * 200),
+        (2, 0, 4096 * 200),
+        (3, 0, 4096 * 200),
+        (4, 0, 4096 * 200),
+    ];
+    let mut fabric = tree(5, 2, 1, RATE, DELAY);
+    fabric["nodes"] = json!(6);
+    fabric["nodes_per_leaf"] = json!(2);
+    let times = durations(&bare(fabric, messages(flows), 65_536));
+    let local = ser(2 * 4096 * 200, RATE);
+    let slack = 4 * ser(4096, RATE) + 6 * DELAY + 4 * ROUTE;
+    assert!(
+        times[0].abs_diff(local) <= slack,
+        "the local flow has half: {times:?}"
+    );
+    let rest = ser(4 * 4096 * 200, RATE);
+    assert!(times[1..].iter().all(|time| *time > local), "{times:?}");
+    assert!(
+        times.iter().max().unwrap().abs_diff(rest) <= slack,
+        "{times:?}"
+    );
+}
+
+#[test]
+fn a_buffer_of_one_packet_lets_one_packet_go_each_round_trip() {
+    let n = 50;
+    for forwarding in ["cut_through", "store_and_forward"] {
+        let case = bare(
+            tree(2, 2, 1, RATE, DELAY),
+            messages([(0, 1, n * 4096)]),
+            4096,
+        );
+        let packet = ser(4096, RATE);
+        let mut case = case;
+        case["switch"]["forwarding"] = json!(forwarding);
+        let stored = if forwarding == "cut_through" {
+            0
+        } else {
+            packet
+        };
+        // Out, through the switch, until the tail has left it, and the credit back.
+        let round_trip = 2 * DELAY + ROUTE + stored + packet;
+        let last = 2 * DELAY + ROUTE + stored + packet;
+        assert_eq!(
+            durations(&case),
+            [(n - 1) * round_trip + last],
+            "{forwarding}"
+        );
+    }
+}
+
+#[test]
+fn throughput_is_the_buffer_over_the_round_trip_until_the_link_is_full() {
+    let long = 5_000_000;
+    let n = 400;
+    let packet = ser(4096, RATE);
+    let round_trip = 2 * long + ROUTE + packet;
+    for packets in [2, 4, 8] {
+        let fabric = tree(2, 2, 1, RATE, long);
+        let case = bare(fabric, messages([(0, 1, n * 4096)]), packets * 4096);
+        let time = durations(&case)[0];
+        let expected = n / packets * round_trip;
+        assert!(
+            time.abs_diff(expected) <= round_trip,
+            "{packets} packets: {time} {expected}"
+        );
+    }
+    let fabric = tree(2, 2, 1, RATE, long);
+    let case = bare(fabric, messages([(0, 1, n * 4096)]), 1 << 20);
+    assert_eq!(durations(&case), [2 * long + ROUTE + n * packet]);
+}
+
+#[test]
+fn credits_are_whole_blocks_so_a_framed_mtu_takes_65() {
+    // 4096 + 26 bytes: 64 KiB hold fifteen packets, not sixteen.
+    let case = scenario(
+        tree(2, 2, 1, RATE, 50_000_000),
+        messages([(0, 1, 4096 * 60)]),
+    );
+    let with_buffer = |blocks: u64| {
+        let switch = json!({"delay_ps": ROUTE, "buffer_bytes": blocks * 64});
+        durations(&with(case.clone(), "switch", switch))[0]
+    };
+    assert_eq!(with_buffer(1024), with_buffer(15 * 65));
+    assert!(with_buffer(16 * 65) < with_buffer(1024));
+}
+
+#[test]
+fn blocked_time_is_counted_where_credit_is_missing() {
+    let n = 50;
+    let case = bare(
+        tree(2, 2, 1, RATE, DELAY),
+        messages([(0, 1, n * 4096)]),
+        4096,
+    );
+    let outcome = run(&case);
+    let of = |name: &str| {
+        outcome
+            .ports
+            .port_name
+            .iter()
+            .position(|port| port == name)
+            .unwrap()
+    };
+    let hca = of("n001/hca0[1]");
+    let idle_each_round_trip = 2 * DELAY + ROUTE;
+    assert_eq!(
+        outcome.ports.xmit_wait_ps[hca],
+        (n - 1) * idle_each_round_trip
+    );
+    assert_eq!(outcome.ports.xmit_bytes[hca], n * 4096);
+    assert_eq!(outcome.ports.xmit_packets[of("leaf-01[2]")], n);
+    assert_eq!(outcome.ports.xmit_packets[of("leaf-01[1]")], 0);
+}
+
+#[test]
+fn a_full_buffer_stops_victims_and_an_endless_one_does_not() {
+    // Six of seven hosts of a leaf send to host 8 of another; the seventh sends to host 9.
+    let mut flows: Vec<(u64, u64, u64)> = (0..6).map(|src| (src, 8, 1_000_000)).collect();
+    flows.push((6, 9, 100_000));
+    let fabric = tree(16, 8, 1, RATE, DELAY);
+    let victim = |model: &str| {
+        let mut case = bare(fabric.clone(), messages(flows.clone()), 16_384);
+        case["switch"]["model"] = json!(model);
+        durations(&case)[6]
+    };
+    // One up link for seven flows: without back-pressure the victim has a seventh of it.
+    let fair = 7 * ser(100_000, RATE) + 4 * (DELAY + ROUTE) + 7 * ser(4096, RATE);
+    assert!(victim("infinite") <= fair);
+    assert!(victim("input_fifo") >= victim("voq"));
+}
+
+#[test]
+fn shifts_on_a_full_tree_are_free_of_contention_under_d_mod_k() {
+    let size = 40_000;
+    let alone = |links: u64, switches: u64| links * DELAY + switches * ROUTE + ser(size, RATE);
+    for shift in [1, 4, 7, 13, 31] {
+        let flows = (0..32u64).map(|src| (src, (src + shift) % 32, size));
+        let times = durations(&bare(tree(32, 4, 4, RATE, DELAY), messages(flows), 65_536));
+        for (src, time) in times.iter().enumerate() {
+            let near = src as u64 / 4 == (src as u64 + shift) % 32 / 4;
+            let expected = if near { alone(2, 1) } else { alone(4, 3) };
+            assert_eq!(*time, expected, "shift {shift}, host {src}");
+        }
+    }
+}
+
+#[test]
+fn a_ring_allreduce_takes_its_steps_one_after_the_other() {
+    let n = 8;
+    let size = n * 8192;
+    let case = scenario(
+        tree(n, n, 1, RATE, DELAY),
+        json!([{"benchmark": "allreduce", "size_bytes": size, "algorithm": "ring"}]),
+    );
+    let case = with(
+        case,
+        "switch",
+        json!({"delay_ps": ROUTE, "buffer_bytes": 65_536}),
+    );
+    let regime = json!({"send_overhead_ns": 300, "recv_overhead_ns": 200});
+    let case = with(case, "host", json!({"regimes": [regime]}));
+    let step = 300_000 + 2 * DELAY + ROUTE + ser(framed(size / n, 4096), RATE) + 200_000;
+    assert_eq!(durations(&case), [2 * (n - 1) * step]);
+}
+
+#[test]
+fn a_barrier_of_sixteen_takes_four_messages_in_a_row() {
+    let case = scenario(
+        tree(16, 16, 1, RATE, DELAY),
+        json!([{"benchmark": "barrier"}]),
+    );
+    let case = with(
+        case,
+        "switch",
+        json!({"delay_ps": ROUTE, "buffer_bytes": 65_536}),
+    );
+    let message = 2 * DELAY + ROUTE + ser(framed(0, 4096), RATE);
+    assert_eq!(durations(&case), [4 * message]);
+}
+
+#[test]
+fn bandwidth_counts_the_window_and_its_acknowledgement() {
+    let work = json!([{"benchmark": "bandwidth", "size_bytes": 65_536, "window": 64}]);
+    let times = durations(&bare(tree(2, 2, 1, RATE, DELAY), work, 65_536));
+    let path = 2 * DELAY + ROUTE;
+    assert_eq!(times, [path + ser(64 * 65_536, RATE) + path + ser(4, RATE)]);
+}
+
+#[test]
+fn both_directions_of_a_cable_carry_at_once() {
+    let work = json!([{"benchmark": "bidirectional", "size_bytes": 65_536, "window": 16}]);
+    let times = durations(&bare(tree(2, 2, 1, RATE, DELAY), work, 65_536));
+    assert_eq!(times, [2 * DELAY + ROUTE + ser(16 * 65_536, RATE)]);
+}
