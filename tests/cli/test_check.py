@@ -188,8 +188,51 @@ class TestTwin:
         assert "carries nothing" in answer["findings"][0]["sentence"]
         assert answer["planted"][0]["named"] in ("yes", "tie")
 
+    def test_a_fault_out_of_reach_is_said_to_be(self, tmp_path: Path, capsys: Capture) -> None:
+        """Eight nodes under one leaf: nothing goes up, so nothing is known of the way up."""
+        argv = ["check", "--twin", "frontera", "--nodes", "8", "--dir", str(tmp_path / "run")]
+        assert run([*argv, "--plant", "leaf-01[51] rate=0.25"]) == 0
+        out = capsys.readouterr().out
+        assert "named: no pair crosses it" in out
+        assert "no pair crosses 18 of 26 cables: they are not judged" in out
+
     def test_two_faults_are_both_named(self, tmp_path: Path, capsys: Capture) -> None:
         code, answer = self.twin(tmp_path / "run", capsys, "leaf-02[6] rate=0.25", "n014 slow=3")
         assert code == 1
         assert [one["named"] for one in answer["planted"]] == ["yes", "tie"]
         assert len([f for f in answer["findings"] if f["severity"] == "bad"]) == 2
+
+    def fabric_file(self, tmp_path: Path) -> Path:
+        from weft.bench.twin import build_fabric
+
+        spec = {"schema": "weft.fabric/1", "generate": "fat_tree", "name": "eight", "levels": 2}
+        spec |= {"nodes": 8, "hcas_per_node": 1, "nodes_per_leaf": 4, "spines": 4}
+        spec |= {"cables_per_spine": 1, "routing": {"engine": "dmodk"}}
+        rates = {"host_bits_per_s": 10**11, "switch_bits_per_s": 10**11}
+        delays = {"host_delay_ps": 5000, "switch_delay_ps": 5000}
+        path = tmp_path / "fabric.json"
+        path.write_text(json.dumps(build_fabric({**spec, **rates, **delays})))
+        return path
+
+    def test_with_a_fabric_file_hosts_have_cables(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+    ) -> None:
+        use_mock(monkeypatch, slow_nodes={"n005": 4.0})
+        where = tmp_path / "run"
+        assert check(where, "--fabric", str(self.fabric_file(tmp_path))) == 1
+        assert (
+            "Node n005, its HCA or its cable n005/hca0[1] - leaf-02[1]" in capsys.readouterr().out
+        )
+        assert read_run(where).fabric_document is not None
+
+    def test_a_wrong_fabric_file_is_refused(self, tmp_path: Path, capsys: Capture) -> None:
+        other = ["--nodes", "9", "--fabric", str(self.fabric_file(tmp_path))]
+        assert check(tmp_path / "run", *other) == 2
+        assert "no node 'n009' in this fabric" in capsys.readouterr().err
+        broken = tmp_path / "broken.json"
+        for text, said in (("{", "not a JSON document"), ("[]", "not a JSON object")):
+            broken.write_text(text)
+            assert check(tmp_path / "run", "--fabric", str(broken)) == 2
+            assert said in capsys.readouterr().err
+        assert run(["check", "--twin", "fat-tree", "--fabric", str(broken)]) == 2
+        assert "--fabric and --twin contradict each other" in capsys.readouterr().err

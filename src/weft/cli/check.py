@@ -36,6 +36,12 @@ class _Setup:
 
 @click.command(name="check")
 @backend_options
+@click.option(
+    "--fabric",
+    "fabric_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The fabric of the hosts (schema weft.fabric/1), so that cables can be named.",
+)
 @click.option("--small", default="8", show_default=True, help="Message size for latency.")
 @click.option("--large", default="1M", show_default=True, help="Message size for bandwidth.")
 @click.option(
@@ -51,6 +57,7 @@ class _Setup:
 def command(
     *,
     choice: BackendChoice,
+    fabric_file: Path | None,
     small: str,
     large: str,
     run_dir: Path | None,
@@ -70,7 +77,7 @@ def command(
         raise InputError(
             "--resume needs --dir", expected="the directory of the check to go on with"
         )
-    setup = _set_up(choice, small, large)
+    setup = _set_up(choice, (small, large), fabric_file)
     if dry_run:
         _say_plan(setup)
         return int(ExitCode.GOOD)
@@ -88,18 +95,12 @@ def command(
     return int(verdict.exit_code)
 
 
-def _set_up(choice: BackendChoice, small: str, large: str) -> _Setup:
+def _set_up(choice: BackendChoice, size_texts: tuple[str, str], fabric_file: Path | None) -> _Setup:
     from weft.catalog.load import benchmark
     from weft.cli.backend import is_one_host, open_backend
-    from weft.core.units import parse_size
     from weft.diagnose.retest import check_launches
 
-    sizes = (parse_size(small), parse_size(large))
-    if not 0 < sizes[0] < sizes[1]:
-        raise InputError(
-            f"--small {small} --large {large} does not make a small and a large message",
-            expected="a small size above 0 bytes, and a larger one",
-        )
+    sizes = _sizes(*size_texts)
     backend, nodes = open_backend(choice)
     tasks_per_node = _cpus() if is_one_host(choice, nodes) else 1
     n_ranks = len(nodes) * tasks_per_node
@@ -109,7 +110,9 @@ def _set_up(choice: BackendChoice, small: str, large: str) -> _Setup:
             expected="two nodes or more; six or more to name one",
             hint="weft check --twin fat-tree --nodes 16 shows what a check does",
         )
-    fabric = _fabric_of(backend)
+    fabric = (
+        _fabric_of(backend) if fabric_file is None else _read_fabric(fabric_file, choice, nodes)
+    )
     launches = check_launches(
         nodes,
         tasks_per_node=tasks_per_node,
@@ -119,6 +122,45 @@ def _set_up(choice: BackendChoice, small: str, large: str) -> _Setup:
         timeout_s=TIMEOUT_S,
     )
     return _Setup(backend, fabric, launches)
+
+
+def _sizes(small: str, large: str) -> tuple[int, int]:
+    from weft.core.units import parse_size
+
+    sizes = (parse_size(small), parse_size(large))
+    if not 0 < sizes[0] < sizes[1]:
+        raise InputError(
+            f"--small {small} --large {large} does not make a small and a large message",
+            expected="a small size above 0 bytes, and a larger one",
+        )
+    return sizes
+
+
+def _read_fabric(path: Path, choice: BackendChoice, nodes: tuple[str, ...]) -> "Wiring":
+    """The fabric of a file; every node must be in it. Raises InputError."""
+    import json
+
+    from weft.topology.fabric import Fabric
+
+    if choice.twin is not None:
+        raise InputError("--fabric and --twin contradict each other", expected="one of them")
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(
+            f"not a JSON document ({error})", where=str(path), expected="schema weft.fabric/1"
+        ) from error
+    if not isinstance(document, dict):
+        raise InputError("not a JSON object", where=str(path), expected="schema weft.fabric/1")
+    fabric = Fabric.from_document(document)
+    missing = [node for node in nodes if node not in fabric.nodes]
+    if missing:
+        raise InputError(
+            f"no node '{missing[0]}' in this fabric",
+            where=str(path),
+            expected=f"the hosts by the fabric's names, such as {fabric.nodes[0]}",
+        )
+    return fabric
 
 
 def _fabric_of(backend: "Backend") -> "Wiring | None":
@@ -242,14 +284,13 @@ def _planted(backend: "Backend", verdict: "Verdict") -> tuple[Mapping[str, str],
 
 
 def _is_named(place: str, verdict: "Verdict") -> str:
-    from weft.core.finding import Severity
-
-    answer = "no"
+    """'yes', 'tie', 'no', or 'no pair crosses it'."""
     for finding in verdict.findings:
         ends = {end for suspect in finding.facts.get("suspects", ()) for end in suspect["ends"]}
-        if finding.severity is Severity.BAD and place in ends:
-            answer = "tie" if finding.facts["tie"] else "yes"
-    return answer
+        if place in ends:
+            return "tie" if finding.facts["tie"] else "yes"
+    out_of_reach = any(place in cable for cable in verdict.coverage.cables_never_crossed)
+    return "no pair crosses it" if out_of_reach else "no"
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,11 +344,16 @@ class _Progress:
             talk("measuring all pairs ...")
 
     def measured(self, launch: "Launch", samples: "Sequence[Sample]") -> None:
+        from weft.diagnose.coverage import counted
         from weft.diagnose.retest import SURVEY
 
         n_pairs = len({(s.pair.a, s.pair.b) for s in samples if s.pair is not None})
         alone = launch.trial.id != SURVEY
-        talk(f"{n_pairs} suspect pairs measured again, alone" if alone else f"{n_pairs} pairs")
+        talk(
+            f"{counted(n_pairs, 'suspect pair')} measured again, alone"
+            if alone
+            else f"{counted(n_pairs, 'pair')} measured"
+        )
 
     def failed(self, launch: "Launch", failure: "Failure") -> None:
         talk(f"  {launch.name} {failure.state.value}")

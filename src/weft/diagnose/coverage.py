@@ -11,7 +11,8 @@ from weft.diagnose.readings import endpoints
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """`n_cables` is None without a fabric; `cables_never_crossed` holds both ends of each."""
+    """`endpoints` is what a pair consists of, "nodes", or "ranks" where a host holds several.
+    `n_cables` is None without a fabric; `cables_never_crossed` holds both ends of each."""
 
     n_nodes: int
     n_pairs: int
@@ -19,13 +20,14 @@ class Coverage:
     n_rounds: int
     n_cables: int | None
     cables_never_crossed: tuple[Cable, ...]
+    endpoints: str = "nodes"
 
     @property
     def text(self) -> str:
         """One line."""
         line = (
-            f"{self.n_pairs} of {self.n_pairs_possible} pairs of {self.n_nodes} nodes"
-            f" in {self.n_rounds} rounds"
+            f"{self.n_pairs} of {self.n_pairs_possible} pairs of {self.n_nodes} {self.endpoints}"
+            f" in {counted(self.n_rounds, 'round')}"
         )
         if self.n_cables is None:
             return f"{line}; which cables they crossed is not known without a fabric"
@@ -53,11 +55,25 @@ def coverage_of(samples: Sequence[Sample], fabric: Wiring | None) -> Coverage:
     """Coverage of the samples' pairs."""
     pairs = {tuple(sorted((s.pair.a, s.pair.b))) for s in samples if s.pair is not None}
     rounds = {s.pair.round for s in samples if s.pair is not None}
-    n_nodes = len(endpoints(samples))
+    names = endpoints(samples)
+    n_nodes = len(names)
     n_cables: int | None = None
     never: tuple[Cable, ...] = ()
     if fabric is not None:
         crossings = Crossings((Flow(a, b, both_ways=True) for a, b in sorted(pairs)), fabric)
         cables = set(cables_of_document(fabric.document).values())
         n_cables, never = len(cables), tuple(sorted(cables - crossings.cables()))
-    return Coverage(n_nodes, len(pairs), n_nodes * (n_nodes - 1) // 2, len(rounds), n_cables, never)
+    return Coverage(
+        n_nodes=n_nodes,
+        n_pairs=len(pairs),
+        n_pairs_possible=n_nodes * (n_nodes - 1) // 2,
+        n_rounds=len(rounds),
+        n_cables=n_cables,
+        cables_never_crossed=never,
+        endpoints="ranks" if any(":" in name for name in names) else "nodes",
+    )
+
+
+def counted(n: int, noun: str) -> str:
+    """'1 pair', '3 pairs'."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -53,7 +53,7 @@ class RetestBackend:
         self._fabric = fabric
         self._survey = list(survey)
         self.name = inner.name
-        self.fabric_document = getattr(inner, "fabric_document", None)
+        self.fabric_document = None if fabric is None else fabric.document
 
     def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
         """Prepare the inner backend for the trials whose pairs are known."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from weft.bench.model import Sample
 from weft.core.finding import Finding, FindingKind, Severity
-from weft.diagnose.coverage import Coverage
+from weft.diagnose.coverage import Coverage, counted
 from weft.diagnose.crossing import Component, Part
 from weft.diagnose.detour import Detour
 from weft.diagnose.judged import Judged
@@ -71,17 +71,22 @@ def caveats(
     said = []
     if coverage.n_nodes < limits.smallest_fabric:
         said.append(
-            f"with {coverage.n_nodes} nodes no node or cable is named:"
+            f"with {coverage.n_nodes} {coverage.endpoints} no node or cable is named:"
             f" {limits.smallest_fabric} are needed to tell slow from normal"
         )
     if not with_fabric:
-        said.append("without a fabric only nodes can be named, no cable and no switch")
+        said.append("without a fabric (--fabric) only nodes can be named, no cable and no switch")
+    n_never = len(coverage.cables_never_crossed)
+    if n_never:
+        said.append(f"no pair crosses {n_never} of {coverage.n_cables} cables: they are not judged")
     unjudged = sum(1 for one in judged if one.mark is Mark.UNJUDGED)
     if unjudged:
-        said.append(f"{unjudged} readings belong to a hop class too small to judge")
+        said.append(f"{counted(unjudged, 'reading')} in a hop class too small to judge")
     given_up = sum(1 for o in judged if o.first_mark is Mark.SLOW and o.mark is Mark.UNCLEAR)
     if given_up:
-        said.append(f"{given_up} slow readings were not settled by the retest; they accuse nobody")
+        said.append(
+            f"{counted(given_up, 'slow reading')} not settled by the retest; they accuse nobody"
+        )
     return tuple(said)
 
 
@@ -103,9 +108,8 @@ def not_enough(coverage: Coverage, limits: Thresholds) -> Finding:
     return Finding(
         FindingKind.NOT_ENOUGH_DATA,
         Severity.NOTE,
-        f"{coverage.n_pairs} pairs of {coverage.n_nodes} nodes are too few to judge:"
-        f" {limits.smallest_class} pairs of one kind are needed.",
-        next_command="weft check with more nodes",
+        f"{counted(coverage.n_pairs, 'pair')} of {coverage.n_nodes} {coverage.endpoints}"
+        f" cannot be judged: {limits.smallest_class} pairs of one kind are needed.",
     )
 
 
@@ -138,7 +142,7 @@ def corrupted(samples: Iterable[Sample]) -> list[Finding]:
         Finding(
             FindingKind.FAILURE,
             Severity.BAD,
-            f"{len(bad)} pairs received other bytes than were sent.",
+            f"{counted(len(bad), 'pair')} received other bytes than were sent.",
             evidence=(list_pairs(bad),),
             facts={"pairs": [list(pair) for pair in bad]},
         )
@@ -290,12 +294,13 @@ def _healthy(judged: Sequence[Judged], coverage: Coverage) -> Finding:
     collided = len({one.reading.pair for one in judged if one.collided})
     if collided:
         evidence.append(
-            f"{collided} pairs were slow beside others and normal alone: met traffic, not a fault"
+            f"{counted(collided, 'pair')} slow beside others and normal alone:"
+            " met other traffic, not a fault"
         )
     return Finding(
         FindingKind.HEALTHY,
         Severity.GOOD,
-        f"No pair of {coverage.n_nodes} nodes is slower than its hop class.",
+        f"No pair of {coverage.n_nodes} {coverage.endpoints} is slower than its hop class.",
         evidence=tuple(evidence),
         facts={"pairs_that_collided": collided},
     )
