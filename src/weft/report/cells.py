@@ -8,7 +8,7 @@ from weft.bench.model import Trial
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.load import benchmark as benchmark_named
 from weft.study.cells import Cell as StudyCell
-from weft.study.cells import Value, cells_of
+from weft.study.cells import Cells, Value, cells_of
 from weft.study.store import Run
 
 _UNITS = (
@@ -77,14 +77,18 @@ class Measured:
     cells: tuple[Cell, ...]
 
 
-def measured_of(run: Run) -> tuple[Measured, ...]:
-    """Every benchmark of a run that is not measured pair by pair, in the order of the study.
+def study_cells_of(run: Run) -> Cells:
+    """One value a launch and cell, by the rules `weft compare` follows, and what they leave out.
 
-    Samples that were not treated, not on the fabric, not valid, or that belong to the drift check
-    do not count. Raises InputError for a benchmark the catalogue does not know.
+    Raises InputError for a benchmark the catalogue does not know.
     """
+    return cells_of(run, benchmark_named)
+
+
+def measured_of(run: Run, cells: Cells) -> tuple[Measured, ...]:
+    """Every benchmark of a run that is not measured pair by pair, in the order of the study."""
     by_benchmark: dict[str, list[Value]] = defaultdict(list)
-    for value in cells_of(run, benchmark_named).values:
+    for value in cells.values:
         by_benchmark[value.cell.benchmark].append(value)
     found = []
     for name in _in_study_order(run):

@@ -33,7 +33,7 @@ _SIZE_LABEL = (
     " : datum.value / 1073741824 + ' GiB'"
 )
 _CONFIG: dict[str, Any] = {
-    "background": None,
+    "background": "transparent",
     "font": "system-ui, 'Liberation Sans', Arial, sans-serif",
     "axis": {
         "labelColor": _INK,
@@ -337,7 +337,7 @@ def _finished(
     described = chart.properties(description=description)
     if isinstance(described, alt.LayerChart):
         described = described.properties(width=width, height=height)
-    spec: dict[str, Any] = described.to_dict()
+    spec: dict[str, Any] = described.to_dict(validate=False)
     # The page renders its own library's dialect; an address in it would only look like a request.
     spec.pop("$schema", None)
     spec["config"] = _CONFIG

@@ -79,7 +79,7 @@ def _sections(run: Run, judged: Judgement, name: str) -> tuple[Section, ...]:
         arms.section(judged.arms, name) if judged.arms else None,
         curves.section(judged.measured, name),
         fit.section(judged.measured, name) if _backend(run) == LIVE else None,
-        method.left_out(run),
+        method.left_out(run, judged.excluded),
         method.section(run),
         environment.section(run.meta, run.samples),
     )

@@ -1,6 +1,6 @@
 """The verdict of a run: what its findings are, and what weakens them, in plain words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.bench.model import State
@@ -9,7 +9,7 @@ from weft.core.units import format_significant, format_size
 from weft.diagnose.crossing import Wiring
 from weft.diagnose.retest import RETEST
 from weft.diagnose.verdict import Verdict, judge_pairs
-from weft.report.cells import Measured, measured_of
+from weft.report.cells import Measured, measured_of, study_cells_of
 from weft.report.middle import middle_of
 from weft.report.sections.method import n_unfinished
 from weft.study.compare import Comparison, compare_arms
@@ -26,6 +26,10 @@ _FLAGS = {
         "In some collectives the ranks left the barrier so far apart that the skew is as large as "
         "what was measured; do not believe those rows."
     ),
+    "not_on_fabric": (
+        "The bytes did not go over the fast network this machine has, so these figures say nothing "
+        "about it."
+    ),
     "invalid_data": "Some received data differed from what was sent; those samples are left out.",
 }
 MAX_HEADLINES = 6
@@ -41,11 +45,13 @@ class Judgement:
     measured: tuple[Measured, ...]
     pairs: Verdict | None
     arms: Comparison | None
+    excluded: Mapping[str, int]
 
 
 def judge(run: Run) -> Judgement:
     """Judge a run by what it holds: pairs, arms, or figures alone."""
-    measured = measured_of(run)
+    cells = study_cells_of(run)
+    measured = measured_of(run, cells)
     pairs = pair_verdict(run)
     arms = compare_arms(run) if len({str(x.trial.arm) for x in run.launches}) > 1 else None
     # A comparison says which arm failed; without one the failures are told as they are.
@@ -58,11 +64,25 @@ def judge(run: Run) -> Judgement:
     stated = [finding for finding in found if not _is_caveat(finding)]
     return Judgement(
         findings=tuple(sorted(stated, key=lambda finding: _ORDER.index(finding.severity))),
-        caveats=(*notes, *caveats(run, pairs)),
+        caveats=(*notes, *caveats(run, pairs, cells.excluded)),
         measured=measured,
         pairs=pairs,
         arms=arms,
+        excluded=cells.excluded,
     )
+
+
+def _flags_of(run: Run) -> set[str]:
+    flags = {flag for sample in run.samples for flag in sample.flags}
+    if any(sample.state is State.NOT_ON_FABRIC for sample in run.samples):
+        flags.add(State.NOT_ON_FABRIC.value)
+    return flags
+
+
+def _notes_of(run: Run) -> tuple[str, ...]:
+    """What the backend says about samples it does not trust, each note once."""
+    notes = dict.fromkeys(sample.note for sample in run.samples if sample.note)
+    return tuple(str(note) for note in notes)[:3]
 
 
 def _is_caveat(finding: Finding) -> bool:
@@ -70,16 +90,16 @@ def _is_caveat(finding: Finding) -> bool:
     return finding.kind is FindingKind.ANOMALY and finding.severity is Severity.NOTE
 
 
-def caveats(run: Run, pairs: Verdict | None) -> tuple[str, ...]:
+def caveats(run: Run, pairs: Verdict | None, excluded: Mapping[str, int]) -> tuple[str, ...]:
     """What a reader must know before believing the figures."""
-    flags = {flag for sample in run.samples for flag in sample.flags}
+    flags = _flags_of(run)
     said = [*_about_the_twin(run), *_about_one_host(run)]
     said += [_FLAGS.get(flag, f"Samples carry the flag '{flag}'.") for flag in sorted(flags)]
     if pairs is not None:
         said += [f"{caveat[:1].upper()}{caveat[1:].rstrip('.')}." for caveat in pairs.caveats]
-    n_excluded = sum(sample.state is not State.OK for sample in run.samples)
-    if n_excluded:
-        said.append(f"{n_excluded} of {len(run.samples)} samples are excluded (listed below).")
+    if excluded:
+        n_excluded = sum(excluded.values())
+        said.append(f"{n_excluded} of {len(run.samples)} samples are left out (see below).")
     n_open = n_unfinished(run)
     if n_open:
         said.append(f"Unfinished: {n_open} of {len(run.launches)} launches are missing.")
@@ -138,14 +158,18 @@ def measured_finding(run: Run, measured: Sequence[Measured]) -> Finding:
             Severity.WARNING,
             "Nothing was measured: no launch gave a usable sample.",
         )
-    flags = {flag for sample in run.samples for flag in sample.flags}
-    if "oversubscribed" in flags:
-        return Finding(
-            FindingKind.NOT_ENOUGH_DATA,
-            Severity.WARNING,
-            "Measured with more ranks than CPUs: these figures support no verdict.",
-            evidence=lines,
-        )
+    flags = _flags_of(run)
+    for flag, why in (
+        ("oversubscribed", "Measured with more ranks than CPUs"),
+        (State.NOT_ON_FABRIC.value, "Measured, but not over the fast network"),
+    ):
+        if flag in flags:
+            return Finding(
+                FindingKind.NOT_ENOUGH_DATA,
+                Severity.WARNING,
+                f"{why}: these figures support no verdict.",
+                evidence=(*_notes_of(run), *lines),
+            )
     return Finding(
         FindingKind.NOT_ENOUGH_DATA,
         Severity.NOTE,

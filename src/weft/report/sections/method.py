@@ -1,9 +1,9 @@
 """How it was measured: the plan, the statistics, what was left out."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from weft.bench.model import Launch, Sample, State
+from weft.bench.model import Launch
 from weft.core.nodeset import fold
 from weft.core.units import format_size
 from weft.report.cells import placement
@@ -11,12 +11,6 @@ from weft.report.model import Column, Section, Table, cut_table
 from weft.study.store import Failure, Run
 
 _PAIRS = "pairs"
-_STATES = {
-    State.FAILED: "failed",
-    State.HUNG: "hung",
-    State.UNTREATED: "no evidence that the treatment was in force",
-    State.NOT_ON_FABRIC: "the bytes did not go over the fabric",
-}
 
 
 def section(run: Run) -> Section:
@@ -24,9 +18,9 @@ def section(run: Run) -> Section:
     return Section("How it was measured", (_statistics(run.launches),), tables=(_plan(run),))
 
 
-def left_out(run: Run) -> Section | None:
+def left_out(run: Run, excluded: Mapping[str, int]) -> Section | None:
     """Failures, excluded samples and unfinished launches; None where nothing was left out."""
-    tables = [table for table in (_failures(run.failures), _excluded(run.samples)) if table]
+    tables = [table for table in (_failures(run.failures), _excluded(excluded)) if table]
     paragraphs = tuple(f"{remark[:1].upper()}{remark[1:]}." for remark in run.remarks)
     n_open = n_unfinished(run)
     if n_open:
@@ -113,27 +107,13 @@ def _failures(failures: Sequence[Failure]) -> Table | None:
     if not failures:
         return None
     columns = tuple(Column(name, is_figure=False) for name in ("launch", "what", "message"))
-    rows = [(f"{f.trial} repeat {f.repeat}", _STATES[f.state], f.message) for f in failures]
+    rows = [(f"{f.trial} repeat {f.repeat}", f.state.value, f.message) for f in failures]
     return cut_table("Failed launches: the result of their cells", columns, rows)
 
 
-def _excluded(samples: Sequence[Sample]) -> Table | None:
-    rows = [
-        (
-            f"{sample.trial} repeat {sample.repeat}",
-            format_size(sample.size_bytes),
-            _STATES[sample.state],
-            sample.note or "",
-        )
-        for sample in samples
-        if sample.state is not State.OK
-    ]
-    if not rows:
+def _excluded(excluded: Mapping[str, int]) -> Table | None:
+    if not excluded:
         return None
-    columns = (
-        Column("launch", is_figure=False),
-        Column("size"),
-        Column("why excluded", is_figure=False),
-        Column("note", is_figure=False),
-    )
+    columns = (Column("why", is_figure=False), Column("samples"))
+    rows = [(reason, str(n_samples)) for reason, n_samples in excluded.items()]
     return cut_table("Samples left out of every figure above", columns, rows)
