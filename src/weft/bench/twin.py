@@ -24,10 +24,13 @@ from weft.bench.scenario import (
     work,
 )
 from weft.catalog.benchmark import Benchmark
+from weft.catalog.document import to_toml
 from weft.catalog.load import benchmark
 from weft.catalog.platform import Platform
 from weft.core.errors import BenchmarkError, InputError, MissingError
 from weft.topology.fabric import as_input_error
+
+PLATFORM_FILE = "platform.toml"
 
 
 class TwinBackend:
@@ -51,10 +54,11 @@ class TwinBackend:
         for fault in self.faults:
             check_fault(fault, self.fabric_document)
 
-    def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:  # noqa: ARG002
-        """Nothing is written; refuses trials this twin cannot run. Raises InputError."""
+    def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
+        """Keep the platform in `run_dir`; refuse trials this twin cannot run (InputError)."""
         for trial in trials:
             self._check(trial)
+        (run_dir / PLATFORM_FILE).write_text(to_toml(self.platform), "utf-8")
 
     def measure(self, launch: Launch) -> Iterator[Sample]:
         """The samples of one launch. Raises InputError, or BenchmarkError on a deadlock."""
@@ -84,7 +88,7 @@ class TwinBackend:
             "kind": "twin",
             "engine_version": __version__,
             "platform": self.platform.name,
-            "platform_digest": _digest(self.platform.model_dump_json(by_alias=True)),
+            "platform_digest": _digest(to_toml(self.platform)),
             "fidelity": "packet",
             "n_nodes": len(self.nodes),
             "n_switches": len(self.fabric_document["switches"]),

@@ -93,6 +93,13 @@ def parse_document(model: type[Model], text: str, where: str, kind: str) -> Mode
         raise _first_problem(model, error, where, kind) from error
 
 
+def to_toml(document: Document) -> str:
+    """The document as TOML that `parse_document` reads back as its equal; comments are lost."""
+    import tomli_w
+
+    return tomli_w.dumps(document.model_dump(mode="json", by_alias=True, exclude_none=True))
+
+
 def _first_problem(
     model: type[Document], error: ValidationError, where: str, kind: str
 ) -> InputError:

@@ -274,6 +274,12 @@ def test_the_recipe_is_the_scenario_that_runs() -> None:
 
 
 @needs_engine
+def test_the_platform_is_kept_beside_the_run(tmp_path: Any) -> None:
+    TwinBackend(platform("azure-a9"), 2).prepare([], tmp_path)
+    assert platform(str(tmp_path / "platform.toml")) == platform("azure-a9")
+
+
+@needs_engine
 def test_facts_say_which_platform_how_large_and_what_is_planted() -> None:
     twin = TwinBackend(FAT_TREE, 16, faults=[parse_fault("n007 slow=3")], seed=9)
     facts = twin.facts()

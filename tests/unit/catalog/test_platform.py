@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.catalog.document import SourceClass, parse_document
+from weft.catalog.document import SourceClass, parse_document, to_toml
 from weft.catalog.load import platform, platform_names
 from weft.catalog.platform import Platform, figures
 from weft.core.errors import InputError
@@ -40,6 +40,12 @@ def test_every_figure_has_a_source_that_says_something(name: str) -> None:
 @pytest.mark.parametrize("name", platform_names())
 def test_a_platform_is_called_as_its_file(name: str) -> None:
     assert platform(name).name == name
+
+
+@pytest.mark.parametrize("name", platform_names())
+def test_a_platform_written_out_reads_back_as_its_equal(name: str) -> None:
+    document = platform(name)
+    assert parse(to_toml(document)) == document
 
 
 def test_algorithms_are_chosen_by_size_in_order() -> None:
