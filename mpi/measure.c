@@ -131,7 +131,7 @@ static void agree_on_window(const struct job *job, void (*once)(const struct job
 }
 
 /* n iterations at agreed times. A rank that reaches an iteration after its time starts at once
- * and counts the iteration as late. */
+ * and marks the iteration as late. */
 static void time_in_windows(const struct job *job, void (*once)(const struct job *),
                             struct series *series) {
     int64_t first_ns, step_ns;
@@ -139,7 +139,7 @@ static void time_in_windows(const struct job *job, void (*once)(const struct job
     int64_t due_ns = from_root_clock(&series->clock, first_ns);
     for (int i = 0; i < series->counts.iterations; i++, due_ns += step_ns) {
         int64_t start_ns = now_ns();
-        series->n_late += start_ns > due_ns;
+        series->late[i] = start_ns > due_ns;
         while (start_ns < due_ns) start_ns = now_ns();
         series->starts_ns[i] = start_ns;
         once(job);
@@ -174,7 +174,7 @@ static void time_series(const struct world *world, const struct job *job,
         return;
     }
     sync_clock(job->comm, world->common_clock, &series->clock, 0);
-    if (group->sync == SYNC_WINDOW)
+    if (series->late != NULL)
         time_in_windows(job, once, series);
     else
         time_from_barrier(job, once, series);
@@ -192,6 +192,7 @@ static void measure_size(const struct world *world, struct job *job, const struc
     size_t n = (size_t)series.counts.iterations;
     series.times_ns = claim(n, sizeof *series.times_ns);
     if (benchmark->loop == SYNCHRONISED) series.starts_ns = claim(n, sizeof *series.starts_ns);
+    if (group->sync == SYNC_WINDOW) series.late = claim(n, sizeof *series.late);
     for (int i = 0; i < series.counts.warmup; i++) benchmark->once(job);
     test_hook();
     CHECK(MPI_Barrier(job->comm));
@@ -203,6 +204,7 @@ static void measure_size(const struct world *world, struct job *job, const struc
     write_row(job, benchmark, group, &series);
     free(series.times_ns);
     free(series.starts_ns);
+    free(series.late);
 }
 
 /* All sizes of one group, in the order given. Collective over the world. */

@@ -104,6 +104,27 @@ static void write_skew(int64_t *skew_ns, int n) {
     json_finish('}');
 }
 
+/* Which iterations some rank started late, at rank 0; NULL where starts are not agreed. */
+static signed char *any_late(const struct job *job, const struct series *series) {
+    int n = series->counts.iterations;
+    if (series->late == NULL) return NULL;
+    signed char *any = claim((size_t)n, sizeof *any);
+    CHECK(MPI_Reduce(series->late, any, n, MPI_SIGNED_CHAR, MPI_MAX, 0, job->comm));
+    return any;
+}
+
+/* Their places in the series; null where starts are not agreed. */
+static void write_late(const signed char *late, int n) {
+    if (late == NULL) {
+        json_null("late");
+        return;
+    }
+    json_begin("late", '[');
+    for (int i = 0; i < n; i++)
+        if (late[i]) json_int(NULL, i);
+    json_finish(']');
+}
+
 /* The fields that say what was measured and how. */
 static void write_what(const struct job *job, const struct benchmark *benchmark,
                        const struct group *group, const struct series *series) {
@@ -133,24 +154,25 @@ void write_row(const struct job *job, const struct benchmark *benchmark, const s
     struct summary mine = summarise(rank_in_world(), counts, series->times_ns, n);
     struct summary *all = claim((size_t)job->n_ranks, sizeof *all);
     int64_t *times_ns = claim((size_t)n, sizeof *times_ns);
-    int64_t wrong = series->n_wrong, all_wrong = 0, late = series->n_late, most_late = 0;
+    int64_t wrong = series->n_wrong, all_wrong = 0;
+    signed char *late = any_late(job, series);
     int64_t *skew_ns = series->starts_ns == NULL ? NULL : start_skew(job, series, counts);
     if (!counts) memset(series->times_ns, 0, (size_t)n * sizeof *series->times_ns);
     CHECK(MPI_Reduce(series->times_ns, times_ns, n, MPI_INT64_T, MPI_MAX, 0, job->comm));
     CHECK(MPI_Reduce(&wrong, &all_wrong, 1, MPI_INT64_T, MPI_SUM, 0, job->comm));
-    CHECK(MPI_Reduce(&late, &most_late, 1, MPI_INT64_T, MPI_MAX, 0, job->comm));
     CHECK(MPI_Gather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, 0, job->comm));
     if (job->rank == 0) {
         write_what(job, benchmark, group, series);
         json_ints("times_ns", times_ns, n);
         write_skew(skew_ns, n);
         write_summaries(all, job->n_ranks, n);
-        json_int("n_late", most_late);
+        write_late(late, n);
         json_bool("validated", group->validate);
         json_int("n_validated", series->n_validated);
         json_int("n_errors", all_wrong);
         json_close();
     }
+    free(late);
     free(skew_ns);
     free(times_ns);
     free(all);

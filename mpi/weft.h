@@ -265,7 +265,7 @@ void run_pairs(const struct world *world, const struct group *group, enum memory
 struct series {
     struct counts counts;
     int64_t *times_ns, *starts_ns;
-    int n_late;        /* window sync: iterations this rank could not start in time */
+    signed char *late; /* window sync: 1 where this rank could not start in time, else NULL */
     int n_validated;   /* iterations of the validating pass */
     long n_wrong;
     struct clock_map clock;

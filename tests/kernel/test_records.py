@@ -105,7 +105,8 @@ def test_windows_and_start_points_are_told_where_there_are_any(outcome):
         assert (row["skew_ns"] is not None) == has_start
         sync = {"allreduce": "window"}.get(row["benchmark"], "barrier")
         assert row.get("sync") == (sync if has_start else None)
-        assert row["n_late"] <= row["iterations"]
+        assert (row["late"] is not None) == (row.get("sync") == "window")
+        assert set(row["late"] or ()) <= set(range(row["iterations"]))
 
 
 def test_skew_quantiles_are_ordered(outcome):
