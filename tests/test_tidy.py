@@ -152,3 +152,30 @@ def test_every_source_package_is_importable_and_documented(files: list[Path]) ->
         assert ast.get_docstring(ast.parse(text_of(init))), (
             f"{init.relative_to(ROOT)}: no docstring"
         )
+
+
+MAY_TOUCH_THE_ENGINE = ("weft/bench/twin.py", "weft/topology/", "weft/expect/")
+
+
+def test_only_twin_topology_and_expect_touch_the_engine(files: list[Path]) -> None:
+    """The engine is a compiled module, which import-linter cannot see."""
+    offenders = [
+        str(path.relative_to(ROOT))
+        for path in files
+        if path.suffix == ".py"
+        and ROOT / "src" in path.parents
+        and not str(path.relative_to(ROOT / "src")).startswith(MAY_TOUCH_THE_ENGINE)
+        and "_engine" in {name.split(".")[-1] for name in imported_names(path)}
+    ]
+    assert not offenders, f"import weft._engine: {offenders}"
+
+
+def imported_names(path: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(text_of(path))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names.update(alias.name for alias in node.names)
+            names.add(node.module or "")
+    return names
