@@ -32,12 +32,16 @@ def is_bimodal(values: ArrayLike) -> bool:
 
 def bimodality_coefficient(values: Floats) -> float:
     """Sarle's coefficient of four or more values that are not all equal."""
-    from scipy import stats
-
     n = values.size
-    skewness = float(stats.skew(values, bias=False))
-    excess = float(stats.kurtosis(values, bias=False))
-    return (skewness**2 + 1) / (excess + 3 * (n - 1) ** 2 / ((n - 2) * (n - 3)))
+    distance = values - values.mean()
+    variance = float(np.mean(distance**2))
+    g1 = float(np.mean(distance**3)) / variance**1.5
+    g2 = float(np.mean(distance**4)) / variance**2 - 3
+    # SOURCE: Joanes & Gill, Comparing measures of sample skewness and kurtosis, The Statistician
+    # 47, 1998: the estimators G1 and G2.
+    skewness = g1 * np.sqrt(n * (n - 1)) / (n - 2)
+    excess = ((n + 1) * g2 + 6) * (n - 1) / ((n - 2) * (n - 3))
+    return float((skewness**2 + 1) / (excess + 3 * (n - 1) ** 2 / ((n - 2) * (n - 3))))
 
 
 def _best_split(ordered: Floats) -> int:

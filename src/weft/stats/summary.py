@@ -1,5 +1,6 @@
 """Medians, quantiles and the interval of a median, without assuming a distribution."""
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,11 +63,17 @@ def median_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[flo
     Systems, SC'15, section 3.1.3 (there with the normal approximation).
     """
     array = np.sort(finite(values))
-    tail = (1 - confidence) / 2
-    # The largest k with P(Binomial(n, 1/2) <= k - 1) <= tail: then [x_(k), x_(n+1-k)] covers.
-    k = int(stats.binom.ppf(tail, array.size, 0.5)) + 1
-    while k > 0 and stats.binom.cdf(k - 1, array.size, 0.5) > tail:
-        k -= 1
+    k = _interval_rank(array.size, confidence)
     if k == 0:
         return None
     return float(array[k - 1]), float(array[array.size - k])
+
+
+@functools.lru_cache(maxsize=4096)
+def _interval_rank(n: int, confidence: float) -> int:
+    """The largest k with P(Binomial(n, 1/2) <= k - 1) <= (1 - confidence) / 2; 0 where none has."""
+    tail = (1 - confidence) / 2
+    k = int(stats.binom.ppf(tail, n, 0.5)) + 1
+    while k > 0 and stats.binom.cdf(k - 1, n, 0.5) > tail:
+        k -= 1
+    return k

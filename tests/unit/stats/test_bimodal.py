@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy import stats
 
 from weft.stats.bimodal import bimodality_coefficient, is_bimodal
 
@@ -26,3 +27,12 @@ def test_the_coefficient_of_a_uniform_distribution_is_five_ninths() -> None:
 def test_few_or_equal_values_are_never_flagged() -> None:
     assert not is_bimodal([1.0] * 9 + [2.0] * 10)
     assert not is_bimodal([4.0] * 100)
+
+
+@pytest.mark.parametrize("n", [4, 20, 500])
+def test_the_coefficient_rests_on_scipys_unbiased_moments(n: int) -> None:
+    values = np.random.default_rng(n).gamma(2.0, 1.0, n)
+    skewness = float(stats.skew(values, bias=False))
+    excess = float(stats.kurtosis(values, bias=False))
+    expected = (skewness**2 + 1) / (excess + 3 * (n - 1) ** 2 / ((n - 2) * (n - 3)))
+    assert bimodality_coefficient(values) == pytest.approx(expected)
