@@ -49,7 +49,9 @@ class TwinBackend:
         self.platform = platform
         self.faults = tuple(faults)
         self.seed = seed
-        self.fabric_document: Document = build_fabric(fabric_spec(platform, n_nodes))
+        self._fabric_spec = fabric_spec(platform, n_nodes)
+        self._run_dir: Path | None = None
+        self.fabric_document: Document = build_fabric(self._fabric_spec)
         self.nodes: tuple[str, ...] = tuple(node["name"] for node in self.fabric_document["nodes"])
         for fault in self.faults:
             check_fault(fault, self.fabric_document)
@@ -58,11 +60,17 @@ class TwinBackend:
         """Keep the platform in `run_dir`; refuse trials this twin cannot run (InputError)."""
         for trial in trials:
             self._check(trial)
+        self._run_dir = run_dir
+        (run_dir / "recipes").mkdir(exist_ok=True)
         (run_dir / PLATFORM_FILE).write_text(to_toml(self.platform), "utf-8")
 
     def measure(self, launch: Launch) -> Iterator[Sample]:
         """The samples of one launch. Raises InputError, or BenchmarkError on a deadlock."""
-        rows = _rows_of(_complete(launch, simulate(self.scenario(launch))))
+        document = self.scenario(launch)
+        if self._run_dir is not None:
+            recipe = self._run_dir / "recipes" / f"{launch.name}.json"
+            recipe.write_text(json.dumps(document, indent=1), "utf-8")
+        rows = _rows_of(_complete(launch, simulate(document)))
         measured = benchmark(launch.trial.benchmark)
         if measured.kind == "pairs":
             yield from _pair_samples(launch, measured, rows)
@@ -74,11 +82,11 @@ class TwinBackend:
         return json.dumps(self.scenario(launch), indent=1)
 
     def scenario(self, launch: Launch) -> Document:
-        """The scenario of a launch. Raises InputError."""
+        """The scenario of a launch; its fabric is the generator's document. Raises InputError."""
         trial = launch.trial
         self._check(trial)
         seed = launch_seed(self.seed, launch)
-        document = scenario(self.platform, self.fabric_document, self.faults, trial, seed)
+        document = scenario(self.platform, self._fabric_spec, self.faults, trial, seed)
         document["work"] = work(self.platform, benchmark(trial.benchmark), trial)
         return document
 

@@ -280,6 +280,17 @@ def test_the_platform_is_kept_beside_the_run(tmp_path: Any) -> None:
 
 
 @needs_engine
+def test_a_launch_leaves_its_scenario_behind(tmp_path: Any) -> None:
+    twin = TwinBackend(FAT_TREE, 16)
+    launch = Launch(trial("latency", twin.nodes[:2], (8,)), repeat=3, order=0)
+    twin.prepare([launch.trial], tmp_path)
+    list(twin.measure(launch))
+    kept = tmp_path / "recipes" / "t-latency.r03.json"
+    assert kept.read_text() == twin.recipe(launch)
+    assert len(kept.read_text()) < 10_000
+
+
+@needs_engine
 def test_facts_say_which_platform_how_large_and_what_is_planted() -> None:
     twin = TwinBackend(FAT_TREE, 16, faults=[parse_fault("n007 slow=3")], seed=9)
     facts = twin.facts()
