@@ -128,7 +128,7 @@ def test_a_launch_that_fails_is_a_benchmark_error(
 
 def test_a_dry_run_measures_nothing(tmp_path: Path, capsys: Capture) -> None:
     assert check(tmp_path / "run", "--nodes", "8", "--dry-run") == 0
-    assert "28 pairs of 8 endpoints in 8 rounds" in capsys.readouterr().out
+    assert "28 pairs of 8 ranks in 8 rounds" in capsys.readouterr().out
     assert not (tmp_path / "run").exists()
 
 
@@ -187,6 +187,18 @@ class TestTwin:
         assert code == 1
         assert "carries nothing" in answer["findings"][0]["sentence"]
         assert answer["planted"][0]["named"] in ("yes", "tie")
+
+    @pytest.mark.parametrize(
+        ("plant", "named"),
+        [("leaf-03[7] rate=0.25", "HCA n005/hca6 or its cable"), ("n005 slow=3", "Node n005 is")],
+    )
+    def test_rails_tell_a_node_from_its_cables(
+        self, tmp_path: Path, capsys: Capture, plant: str, named: str
+    ) -> None:
+        """A slow node slows all eight of its rails, a slow cable one."""
+        argv = ["check", "--twin", "azure-ndv4", "--nodes", "6", "--dir", str(tmp_path / "run")]
+        assert run([*argv, "--plant", plant]) == 1
+        assert capsys.readouterr().out.startswith(f"BAD  {named}")
 
     def test_a_fault_out_of_reach_is_said_to_be(self, tmp_path: Path, capsys: Capture) -> None:
         """Eight nodes under one leaf: nothing goes up, so nothing is known of the way up."""

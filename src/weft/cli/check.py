@@ -14,7 +14,6 @@ from weft.core.errors import BenchmarkError, ExitCode, InputError
 if TYPE_CHECKING:
     from weft.bench.model import Backend, Launch, Sample
     from weft.diagnose.crossing import Wiring
-    from weft.diagnose.schedule import Rounds
     from weft.diagnose.verdict import Verdict
     from weft.study.store import Failure, RunStore
 
@@ -98,13 +97,13 @@ def command(
 def _set_up(choice: BackendChoice, size_texts: tuple[str, str], fabric_file: Path | None) -> _Setup:
     from weft.catalog.load import benchmark
     from weft.cli.backend import is_one_host, open_backend
-    from weft.diagnose.retest import check_launches
+    from weft.diagnose.retest import check_launches, rounds_without_collisions
+    from weft.diagnose.schedule import reflection_rounds
 
     sizes = _sizes(*size_texts)
     backend, nodes = open_backend(choice)
-    tasks_per_node = _cpus() if is_one_host(choice, nodes) else 1
-    n_ranks = len(nodes) * tasks_per_node
-    if n_ranks < 2:
+    one_host = is_one_host(choice, nodes)
+    if len(nodes) < 2 and not (one_host and _cpus() > 1):
         raise InputError(
             "one node makes no pair",
             expected="two nodes or more; six or more to name one",
@@ -113,11 +112,16 @@ def _set_up(choice: BackendChoice, size_texts: tuple[str, str], fabric_file: Pat
     fabric = (
         _fabric_of(backend) if fabric_file is None else _read_fabric(fabric_file, choice, nodes)
     )
+    if one_host:
+        tasks_per_node, rounds = _cpus(), reflection_rounds(_cpus())
+    else:
+        tasks_per_node = _n_rails(choice, fabric)
+        rounds = rounds_without_collisions(nodes, tasks_per_node, fabric)
     launches = check_launches(
         nodes,
         tasks_per_node=tasks_per_node,
         sizes_bytes=sizes,
-        rounds=_rounds(nodes, n_ranks, fabric),
+        rounds=rounds,
         options=benchmark("pairs").options,
         timeout_s=TIMEOUT_S,
     )
@@ -172,16 +176,13 @@ def _fabric_of(backend: "Backend") -> "Wiring | None":
     return Fabric.from_document(dict(document))
 
 
-def _rounds(nodes: tuple[str, ...], n_ranks: int, fabric: "Wiring | None") -> "Rounds":
-    """Rounds without collisions: split by the fabric's paths where they are known."""
-    from weft.diagnose.schedule import reflection_rounds, without_collisions
-
-    rounds = reflection_rounds(n_ranks)
+def _n_rails(choice: BackendChoice, fabric: "Wiring | None") -> int:
+    """Rails to measure: those named, else all that every node has."""
+    if choice.rails:
+        return len(choice.rails.split(","))
     if fabric is None:
-        return rounds
-    pairs = [(a, b) for a in range(n_ranks) for b in range(n_ranks) if a != b]
-    paths = fabric.paths([(nodes[a], nodes[b]) for a, b in pairs])
-    return without_collisions(rounds, dict(zip(pairs, paths, strict=True)))
+        return 1
+    return min(len(node["hcas"]) for node in fabric.document["nodes"])
 
 
 def _cpus() -> int:
@@ -196,7 +197,7 @@ def _say_plan(setup: _Setup) -> None:
     rounds = survey.trial.options["rounds"]
     n_pairs = sum(len(pairs) for pairs in rounds)
     click.echo(
-        f"{n_pairs} pairs of {survey.trial.n_ranks} endpoints in {len(rounds)} rounds,"
+        f"{n_pairs} pairs of {survey.trial.n_ranks} ranks in {len(rounds)} rounds,"
         f" sizes {survey.trial.sizes_bytes[0]} and {survey.trial.sizes_bytes[1]} bytes;"
         " then the slow pairs again, one at a time"
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.bench.model import Sample
-from weft.diagnose.crossing import Cable, Crossings, Flow, Wiring, cables_of_document
+from weft.diagnose.crossing import Cable, Crossings, Flow, Wiring, cables_of_document, host_of
 from weft.diagnose.readings import endpoints
 
 
@@ -56,7 +56,10 @@ def coverage_of(samples: Sequence[Sample], fabric: Wiring | None) -> Coverage:
     pairs = {tuple(sorted((s.pair.a, s.pair.b))) for s in samples if s.pair is not None}
     rounds = {s.pair.round for s in samples if s.pair is not None}
     names = endpoints(samples)
-    n_nodes = len(names)
+    hosts = {host_of(name) for name in names}
+    # Ranks on several hosts stand for rails, each of which meets its own kind only.
+    n_rails = len(names) // len(hosts) if len(hosts) > 1 else 1
+    n_nodes = len(names) // n_rails
     n_cables: int | None = None
     never: tuple[Cable, ...] = ()
     if fabric is not None:
@@ -66,11 +69,11 @@ def coverage_of(samples: Sequence[Sample], fabric: Wiring | None) -> Coverage:
     return Coverage(
         n_nodes=n_nodes,
         n_pairs=len(pairs),
-        n_pairs_possible=n_nodes * (n_nodes - 1) // 2,
+        n_pairs_possible=n_rails * n_nodes * (n_nodes - 1) // 2,
         n_rounds=len(rounds),
         n_cables=n_cables,
         cables_never_crossed=never,
-        endpoints="ranks" if any(":" in name for name in names) else "nodes",
+        endpoints="ranks" if len(hosts) == 1 else "nodes",
     )
 
 

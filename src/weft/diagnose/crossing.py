@@ -33,6 +33,8 @@ class Part(StrEnum):
     NODE = "node"
     NODE_SENDING = "node sending"
     NODE_RECEIVING = "node receiving"
+    HCA = "hca"
+    RANK = "rank"
     CABLE = "cable"
     DIRECTION = "direction"
     SWITCH = "switch"
@@ -49,23 +51,31 @@ class Component:
     @property
     def name(self) -> str:
         """As a person would write it on a ticket."""
-        if self.part is Part.CABLE:
-            return f"cable {self.ends[0]} - {self.ends[1]}"
-        if self.part is Part.DIRECTION:
-            return f"cable {self.ends[0]} - {self.ends[1]} (direction {_towards(self.ends)})"
-        if self.part is Part.NODE_SENDING:
-            return f"node {self.ends[0]} when sending"
-        if self.part is Part.NODE_RECEIVING:
-            return f"node {self.ends[0]} when receiving"
-        return f"{self.part.value} {self.ends[0]}"
+        first = self.ends[0]
+        match self.part:
+            case Part.CABLE:
+                text = f"cable {first} - {self.ends[1]}"
+            case Part.DIRECTION:
+                text = f"cable {first} - {self.ends[1]} (direction {_towards(self.ends)})"
+            case Part.NODE_SENDING:
+                text = f"node {first} when sending"
+            case Part.NODE_RECEIVING:
+                text = f"node {first} when receiving"
+            case Part.HCA:
+                text = f"HCA {first}"
+            case Part.RANK:
+                text = f"rank {rank_in(first)} on {host_of(first)}"
+            case _:
+                text = f"{self.part.value} {first}"
+        return text
 
     @property
     def thing(self) -> tuple[str, tuple[str, ...]]:
         """The physical thing: a direction is its cable, a sending node is the node."""
         if self.part in (Part.CABLE, Part.DIRECTION):
             return ("cable", tuple(sorted(self.ends)))
-        if self.part is Part.SWITCH:
-            return ("switch", self.ends)
+        if self.part in (Part.SWITCH, Part.HCA, Part.RANK):
+            return (self.part.value, self.ends)
         return ("node", self.ends)
 
 
@@ -82,11 +92,13 @@ class Crossings:
     """The components each flow crosses, under the fabric's routing; only nodes without a fabric."""
 
     def __init__(self, flows: Iterable[Flow], fabric: Wiring | None) -> None:
+        self._hcas: dict[str, list[str]] = {}
         self._paths: dict[tuple[str, str], Path] = {}
         self._of_port: dict[str, tuple[Component, ...]] = {}
         if fabric is not None:
             self._switches = {str(s["name"]) for s in fabric.document["switches"]}
             self._cables = cables_of_document(fabric.document)
+            self._hcas = {str(n["name"]): list(n["hcas"]) for n in fabric.document["nodes"]}
             self._ask_paths(fabric, flows)
 
     def path(self, a: str, b: str) -> Path:
@@ -95,7 +107,7 @@ class Crossings:
 
     def components(self, flow: Flow) -> frozenset[Component]:
         """Every component the flow crosses."""
-        crossed = _directed_ends(flow.a, flow.b)
+        crossed = [*_directed_ends(flow.a, flow.b), *self._own(flow.a), *self._own(flow.b)]
         ports = list(self.path(flow.a, flow.b))
         if flow.both_ways:
             crossed += _directed_ends(flow.b, flow.a)
@@ -119,7 +131,27 @@ class Crossings:
             asked[flow.a, flow.b] = None
             asked[flow.b, flow.a] = None
         pairs = list(asked)
-        self._paths = dict(zip(pairs, fabric.paths(pairs), strict=True))
+        ends = [(self._place(a), self._place(b)) for a, b in pairs]
+        self._paths = dict(zip(pairs, fabric.paths(ends), strict=True))
+
+    def _place(self, endpoint: str) -> str:
+        """The node of an endpoint, or the HCA where each rank of a node has its own.
+
+        INVARIANT: ranks fill one node after the other and take its HCAs in turn, a whole number of
+        times, so that the rank modulo the HCAs of a node is the HCA's index.
+        """
+        hcas = self._hcas.get(host_of(endpoint), [])
+        if not is_rank(endpoint) or not hcas:
+            return host_of(endpoint)
+        return hcas[rank_in(endpoint) % len(hcas)]
+
+    def _own(self, endpoint: str) -> list[Component]:
+        """What only this rank of its host uses: its HCA where a fabric tells, else the rank."""
+        if not is_rank(endpoint):
+            return []
+        if self._hcas:
+            return [Component(Part.HCA, (self._place(endpoint),))]
+        return [Component(Part.RANK, (endpoint,))]
 
     def _components_of(self, port: str) -> tuple[Component, ...]:
         known = self._of_port.get(port)
@@ -154,7 +186,23 @@ def cables_of_document(document: Mapping[str, Any]) -> dict[str, Cable]:
     return cables
 
 
+def host_of(endpoint: str) -> str:
+    """'n001' of 'n001' and of 'n001:3' (rank 3, on that host)."""
+    return endpoint.partition(":")[0]
+
+
+def is_rank(endpoint: str) -> bool:
+    """Whether an endpoint is one of several ranks of its host."""
+    return ":" in endpoint
+
+
+def rank_in(endpoint: str) -> int:
+    """3 of 'n001:3'."""
+    return int(endpoint.partition(":")[2])
+
+
 def _directed_ends(a: str, b: str) -> list[Component]:
+    a, b = host_of(a), host_of(b)
     return [
         Component(Part.NODE, (a,)),
         Component(Part.NODE, (b,)),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from weft.diagnose.crossing import Crossings, Wiring
+from weft.diagnose.crossing import Crossings, Wiring, host_of
 from weft.diagnose.readings import Reading
 
 
@@ -30,11 +30,6 @@ def classify(
     return [
         _by_path(crossings.path(reading.a, reading.b), rates, several_rates) for reading in readings
     ]
-
-
-def host_of(endpoint: str) -> str:
-    """'n001' of 'n001' and of 'n001:3' (rank 3 on that host)."""
-    return endpoint.partition(":")[0]
 
 
 def _by_host(reading: Reading) -> HopClass:

@@ -7,8 +7,8 @@ from typing import Any
 
 from weft.bench.model import Backend, Launch, Sample, Trial
 from weft.core.errors import BenchmarkError
-from weft.diagnose.crossing import Wiring
-from weft.diagnose.schedule import Rounds, alone_rounds
+from weft.diagnose.crossing import Crossings, Flow, Wiring
+from weft.diagnose.schedule import Rounds, alone_rounds, rail_rounds, without_collisions
 from weft.diagnose.verdict import pairs_to_retest
 
 SURVEY = "t001-all-pairs"
@@ -38,6 +38,26 @@ def check_launches(
     )
     retest = replace(trial, id=RETEST, options={**options, "rounds": SUSPECTS_ALONE})
     return (Launch(trial, repeat=1, order=0), Launch(retest, repeat=1, order=1))
+
+
+def rounds_without_collisions(
+    nodes: tuple[str, ...], n_rails: int, fabric: Wiring | None
+) -> Rounds:
+    """All pairs of nodes, each rail with its own kind, split by the fabric's paths if known."""
+    rounds = rail_rounds(len(nodes), n_rails)
+    if fabric is None:
+        return rounds
+    names = [
+        node if n_rails == 1 else f"{node}:{i * n_rails + rail}"
+        for i, node in enumerate(nodes)
+        for rail in range(n_rails)
+    ]
+    directed = [pair for pairs in rounds for a, b in pairs for pair in ((a, b), (b, a))]
+    flows = [Flow(names[a], names[b], both_ways=False) for a, b in directed]
+    crossings = Crossings(flows, fabric)
+    return without_collisions(
+        rounds, {(a, b): crossings.path(names[a], names[b]) for a, b in directed}
+    )
 
 
 class RetestBackend:

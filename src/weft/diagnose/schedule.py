@@ -37,6 +37,15 @@ def reflection_rounds(n: int) -> Rounds:
     return [pairs for r in range(n) if (pairs := _reflection(r, n))]
 
 
+def rail_rounds(n_nodes: int, n_rails: int) -> Rounds:
+    """Reflections of nodes, rail by rail at the same time: rank i * n_rails + r is rail r of node
+    i, and meets rail r of every other node. Raises ValueError below two nodes."""
+    return [
+        [(a * n_rails + rail, b * n_rails + rail) for a, b in pairs for rail in range(n_rails)]
+        for pairs in reflection_rounds(n_nodes)
+    ]
+
+
 def without_collisions(rounds: Rounds, paths: Mapping[IndexPair, Path]) -> Rounds:
     """Split each round so that no two pairs of it share an egress port, in either direction.
 

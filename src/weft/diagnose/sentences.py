@@ -32,6 +32,8 @@ _KIND_OF_PART = {
     Part.NODE: FindingKind.SUSPECT_NODE,
     Part.NODE_SENDING: FindingKind.SUSPECT_NODE,
     Part.NODE_RECEIVING: FindingKind.SUSPECT_NODE,
+    Part.HCA: FindingKind.SUSPECT_NODE,
+    Part.RANK: FindingKind.SUSPECT_NODE,
     Part.CABLE: FindingKind.SUSPECT_LINK,
     Part.DIRECTION: FindingKind.SUSPECT_LINK,
     Part.SWITCH: FindingKind.SUSPECT_SWITCH,
@@ -198,7 +200,7 @@ def _n_normal(metric: Metric, book: Book) -> int:
 def _how_to_tell(suspect: Suspect) -> str:
     if own_node(suspect.components) is None:
         return "a tie: the same slow readings cross each of them, and no normal one crosses any"
-    tie = "a tie: every message of a node crosses its cable; swap the cable to tell"
+    tie = "a tie: all its messages cross its one cable; swap the cable to tell"
     if suspect.metrics == (Metric.LATENCY,):
         tie += " (its bandwidth is normal, which a bad cable would lower: look at the node first)"
     return tie

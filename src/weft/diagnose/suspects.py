@@ -14,6 +14,8 @@ _WIDEST_FIRST = (
     Part.NODE,
     Part.NODE_SENDING,
     Part.NODE_RECEIVING,
+    Part.HCA,
+    Part.RANK,
     Part.CABLE,
     Part.DIRECTION,
     Part.SWITCH,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from weft.core.units import format_significant
-from weft.diagnose.crossing import Component, vertex_of
+from weft.diagnose.crossing import Component, Part, vertex_of
 from weft.diagnose.judged import Judged
 from weft.diagnose.readings import Metric, Reading
 from weft.diagnose.slow import Norm
@@ -17,22 +17,24 @@ def who(components: Sequence[Component]) -> str:
     """'cable A - B', 'node n007, its HCA or its cable n007/hca0[1] - leaf-02[3]', 'one of ...'."""
     if len(components) == 1:
         return components[0].name
-    node = own_node(components)
-    if node is not None:
+    owner = own_node(components)
+    if owner is not None:
         cable = next(c for c in components if c.thing[0] == "cable")
-        return f"{node.name}, its HCA or its {cable.name}"
+        its_hca = "" if owner.part is Part.HCA else ", its HCA"
+        return f"{owner.name}{its_hca} or its {cable.name}"
     names = [component.name for component in components]
     return f"one of {', '.join(names[:-1])} or {names[-1]}"
 
 
 def own_node(components: Sequence[Component]) -> Component | None:
-    """The node, where the components are a node and its own one cable."""
-    nodes = [c for c in components if c.thing[0] == "node"]
+    """The node or HCA, where the components are one and its own one cable."""
+    nodes = [c for c in components if c.thing[0] in ("node", "hca")]
     cables = [c for c in components if c.thing[0] == "cable"]
     if len(components) != 2 or len(nodes) != 1 or len(cables) != 1:
         return None
     name = nodes[0].ends[0]
-    owners = {vertex_of(end).partition("/")[0] for end in cables[0].ends}
+    hcas = {vertex_of(end) for end in cables[0].ends}
+    owners = hcas | {hca.partition("/")[0] for hca in hcas}
     return nodes[0] if name in owners else None
 
 

@@ -2,7 +2,15 @@
 
 import pytest
 
-from weft.diagnose.crossing import Component, Crossings, Flow, Part, cables_of_document, vertex_of
+from weft.diagnose.crossing import (
+    Component,
+    Crossings,
+    Flow,
+    Part,
+    cables_of_document,
+    host_of,
+    vertex_of,
+)
 
 
 @pytest.fixture
@@ -70,3 +78,23 @@ def test_a_direction_is_the_same_thing_as_its_cable():
 def test_the_owner_of_a_port():
     assert vertex_of("leaf-01[17]") == "leaf-01"
     assert vertex_of("n001/hca0[1]") == "n001/hca0"
+
+
+def test_a_rank_among_several_crosses_its_own_hca_and_the_node_of_all(tree):
+    tree.document["nodes"][0]["hcas"] = ["n001/hca0", "n001/hca1"]
+    asked = []
+    tree.paths = lambda pairs: asked.extend(pairs) or [() for _ in pairs]
+    flow = Flow("n001:1", "n003", both_ways=False)
+    names = {component.name for component in Crossings([flow], tree).components(flow)}
+    assert {"HCA n001/hca1", "node n001", "node n003"} <= names
+    assert ("n001/hca1", "n003") in asked
+
+
+def test_without_a_fabric_a_rank_is_named_on_its_host():
+    flow = Flow("host:0", "host:3", both_ways=True)
+    names = {component.name for component in Crossings([flow], None).components(flow)}
+    assert {"rank 0 on host", "rank 3 on host", "node host"} <= names
+
+
+def test_the_host_of_an_endpoint():
+    assert host_of("n001:3") == host_of("n001") == "n001"

@@ -1,7 +1,7 @@
 """Readings are compared with readings over the same kind of path."""
 
 from weft.diagnose.crossing import Crossings
-from weft.diagnose.hopclass import classify, host_of
+from weft.diagnose.hopclass import classify
 from weft.diagnose.readings import Metric, Reading
 
 
@@ -29,7 +29,3 @@ def test_a_slower_link_by_design_makes_a_class_of_its_own(make_tree):
 def test_without_a_fabric_pairs_on_one_host_differ_from_pairs_between_hosts():
     inside, between = classes([("h1:0", "h1:1"), ("h1:0", "h2:2")], None)
     assert (str(inside), str(between)) == ("on one host", "between hosts")
-
-
-def test_the_host_of_an_endpoint():
-    assert host_of("n001:3") == host_of("n001") == "n001"

@@ -7,6 +7,7 @@ import pytest
 from weft.diagnose.schedule import (
     alone_rounds,
     circle_rounds,
+    rail_rounds,
     reflection_rounds,
     without_collisions,
 )
@@ -75,6 +76,30 @@ def test_a_full_tree_needs_no_split(make_tree):
 
 def test_the_retest_runs_one_pair_at_a_time():
     assert alone_rounds([(0, 3), (1, 2)]) == [[(0, 3)], [(1, 2)]]
+
+
+def test_each_rail_meets_its_own_kind_on_every_other_node_once():
+    rounds = rail_rounds(5, 3)
+    pairs = sorted(pair for pairs in rounds for pair in pairs)
+    expected = [(a * 3 + r, b * 3 + r) for a, b in combinations(range(5), 2) for r in range(3)]
+    assert pairs == sorted(expected)
+    for pairs_of_round in rounds:
+        ranks = [rank for pair in pairs_of_round for rank in pair]
+        assert len(ranks) == len(set(ranks))
+
+
+@pytest.mark.parametrize(("radix", "n"), [(4, 16), (6, 54)])
+def test_reflections_do_not_collide_on_a_three_level_tree_of_the_engine(radix, n):
+    pytest.importorskip("weft._engine", reason="the engine is not built")
+    from weft.bench.twin import build_fabric
+    from weft.topology.fabric import Fabric
+
+    spec = {"schema": "weft.fabric/1", "generate": "fat_tree", "name": "three", "levels": 3}
+    spec |= {"radix": radix, "nodes": n, "hcas_per_node": 1, "routing": {"engine": "dmodk"}}
+    spec |= {"host_bits_per_s": 10**11, "switch_bits_per_s": 10**11}
+    spec |= {"host_delay_ps": 5000, "switch_delay_ps": 5000}
+    fabric = Fabric.from_document(build_fabric(spec))
+    assert not list(collisions(fabric, reflection_rounds(n)))
 
 
 def paths_of(tree):
