@@ -78,7 +78,7 @@ class LiveBackend:
         return self._recipe(launch).text
 
     def facts(self) -> Mapping[str, Any]:
-        """The MPI, the nodes and rails, and the host this runs on."""
+        """The MPI, the nodes and the rails."""
         return {
             "kind": "live",
             "mpi": self.mpi.implementation,
@@ -87,7 +87,6 @@ class LiveBackend:
             "launcher": str(self.mpi.launcher),
             "nodes": list(self.nodes),
             "rails": list(self.rails),
-            "host": self._host.to_record(),
         }
 
     def close(self) -> None:

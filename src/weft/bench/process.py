@@ -7,7 +7,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -121,27 +121,36 @@ def _watch(
     process: subprocess.Popen[bytes], child: Child, deadline: float, max_bytes: int
 ) -> Ending:
     """Wait for the end, waking rarely: the watcher shares the cores with what is measured."""
-    with _exit_event(process.pid) as exited:
+    with _exit_event(process) as wait_for_exit:
         while process.poll() is None:
             left = deadline - time.monotonic()
             if left <= 0:
                 return Ending.TIMED_OUT
             if max(child.out.stat().st_size, child.err.stat().st_size) > max_bytes:
                 return Ending.TOO_LOUD
-            exited.poll(1e3 * min(left, WATCH_EVERY_S))
+            wait_for_exit(min(left, WATCH_EVERY_S))
     return Ending.EXITED
 
 
 @contextlib.contextmanager
-def _exit_event(pid: int) -> "Iterator[select.poll]":
-    """A poll object that wakes when the process exits."""
+def _exit_event(process: subprocess.Popen[bytes]) -> Iterator[Callable[[float], object]]:
+    """A function that waits so many seconds, or until the process exits."""
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except OSError:  # Linux before 5.3, as on many clusters
+        yield lambda seconds: _wait_looking(process, seconds)
+        return
     poller = select.poll()
-    descriptor = os.pidfd_open(pid)
     poller.register(descriptor, select.POLLIN)
     try:
-        yield poller
+        yield lambda seconds: poller.poll(1e3 * seconds)
     finally:
         os.close(descriptor)
+
+
+def _wait_looking(process: subprocess.Popen[bytes], seconds: float) -> None:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=seconds)
 
 
 def _end(process: subprocess.Popen[bytes], mark: str, grace_s: float) -> None:

@@ -1,5 +1,6 @@
 """Children that behave badly, and the proof that none of them survives."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -67,6 +68,18 @@ def test_the_exit_code_is_the_childs(tmp_path: Path, code: str, expected: int):
 def test_a_signal_is_a_negative_exit_code(tmp_path: Path):
     code = "import os; os.kill(os.getpid(), 11)"
     assert run_child(python(tmp_path, code), Limits(30)).exit_code == -signal.SIGSEGV
+
+
+def test_an_older_kernel_without_process_descriptors_is_no_obstacle(tmp_path: Path, monkeypatch):
+    def refuse(pid: int) -> int:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(os, "pidfd_open", refuse)
+    tag = f"old-{os.getpid()}"
+    assert run_child(python(tmp_path, "raise SystemExit(7)"), Limits(30)).exit_code == 7
+    ended = run_child(python(tmp_path, SLEEPER, tag), Limits(1.0, grace_s=0.3))
+    assert ended.ending is Ending.TIMED_OUT
+    assert alive(tag) == []
 
 
 def test_a_command_that_is_not_there_is_missing(tmp_path: Path):

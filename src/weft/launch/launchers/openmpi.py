@@ -11,7 +11,8 @@ def command(spec: LaunchSpec) -> Command:
             *(("--allow-run-as-root",) if spec.as_root else ()),
             *_where(spec),
             *("-n", str(spec.n_ranks)),
-            *("--map-by", "slot"),
+            # Open MPI 5 counts cores, whatever the number of slots says.
+            *("--map-by", "slot:OVERSUBSCRIBE" if spec.oversubscribed else "slot"),
             *("--bind-to", "core" if spec.bound else "none"),
             *_forwarded(spec),
             *spec.program,
