@@ -22,9 +22,7 @@ pub fn check_routes(fabric: &Fabric, routes: &Routes, hcas: &[HcaId]) -> Result<
         Some(cycle) => {
             let mut names: Vec<String> = cycle.iter().map(|p| fabric.port_name(*p)).collect();
             names.push(names[0].clone());
-            Err(FabricError::CreditLoop {
-                cycle: names.join(" -> "),
-            })
+            Err(FabricError::CreditLoop { cycle: names.join(" -> ") })
         }
     }
 }
@@ -42,13 +40,7 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     fn new(fabric: &'a Fabric, routes: &'a Routes) -> Walk<'a> {
         let n = fabric.vertices.len();
-        Walk {
-            fabric,
-            routes,
-            stamp: 0,
-            seen: vec![0; n],
-            seen_by: vec![0; n],
-        }
+        Walk { fabric, routes, stamp: 0, seen: vec![0; n], seen_by: vec![0; n] }
     }
 
     fn fresh(&mut self) {
@@ -94,10 +86,8 @@ impl<'a> Walk<'a> {
 
 /// A cycle of a graph given by successors, or none. Iterative: paths may be long.
 fn find_cycle(follows: &[BTreeSet<PortId>]) -> Option<Vec<PortId>> {
-    let successors: Vec<Vec<PortId>> = follows
-        .iter()
-        .map(|set| set.iter().copied().collect())
-        .collect();
+    let successors: Vec<Vec<PortId>> =
+        follows.iter().map(|set| set.iter().copied().collect()).collect();
     let mut done = vec![false; follows.len()];
     let mut depth_of = vec![usize::MAX; follows.len()];
     for root in 0..follows.len() {
@@ -115,10 +105,7 @@ fn find_cycle(follows: &[BTreeSet<PortId>]) -> Option<Vec<PortId>> {
             };
             path.last_mut().expect("the path is not empty").1 += 1;
             if depth_of[successor.index()] != usize::MAX {
-                let cycle = path[depth_of[successor.index()]..]
-                    .iter()
-                    .map(|(p, _)| *p)
-                    .collect();
+                let cycle = path[depth_of[successor.index()]..].iter().map(|(p, _)| *p).collect();
                 return Some(cycle);
             }
             if !done[successor.index()] {

@@ -51,9 +51,7 @@ fn fill(fabric: &Fabric, engine: Engine, heights: Vec<u32>) -> (Routes, usize) {
                 n_missing += 1;
                 continue;
             };
-            let first = fabric.vertices[fabric.switch_vertex(switch).index()]
-                .first_port
-                .0;
+            let first = fabric.vertices[fabric.switch_vertex(switch).index()].first_port.0;
             routes.set(switch, dst, port.0 - first + 1);
         }
     }
@@ -137,10 +135,8 @@ impl<'a> Planner<'a> {
         self.best.copy_from_slice(&self.down);
         if !any_way {
             let reached = |v: &VertexId| self.down[v.index()] != FAR;
-            let mut start: Vec<VertexId> = (0..self.down.len() as u32)
-                .map(VertexId)
-                .filter(reached)
-                .collect();
+            let mut start: Vec<VertexId> =
+                (0..self.down.len() as u32).map(VertexId).filter(reached).collect();
             start.sort_by_key(|vertex| self.down[vertex.index()]);
             spread_sorted(self.fabric, &self.heights, start, &mut self.best);
         }
@@ -158,14 +154,12 @@ impl<'a> Planner<'a> {
         }
         let port = match self.engine {
             Engine::Dmodk => self.by_modulo(at, dst),
-            Engine::Minhop | Engine::Updn => self
-                .fabric
-                .ports_of(at)
-                .filter(|p| self.leads_closer(at, *p))
-                .min_by_key(|p| {
+            Engine::Minhop | Engine::Updn => {
+                self.fabric.ports_of(at).filter(|p| self.leads_closer(at, *p)).min_by_key(|p| {
                     let load = self.load[p.index()];
                     (load, p.0)
-                }),
+                })
+            }
         };
         if let Some(port) = port {
             self.load[port.index()] += 1;
@@ -196,11 +190,8 @@ impl<'a> Planner<'a> {
             let turned = up[start..].iter().chain(&up[..start]);
             return turned.copied().find(|port| self.leads_closer(at, *port));
         }
-        let below: Vec<PortId> = self
-            .fabric
-            .ports_of(at)
-            .filter(|port| self.leads_closer(at, *port))
-            .collect();
+        let below: Vec<PortId> =
+            self.fabric.ports_of(at).filter(|port| self.leads_closer(at, *port)).collect();
         let child = self.fabric.neighbour(*below.first()?)?;
         let child_level = self.fabric.vertices[child.index()].level as usize;
         let n_up = self.up_ports[child.index()].len().max(1);
@@ -243,10 +234,7 @@ fn spread(
     while !frontier.is_empty() {
         let mut next = Vec::new();
         for from in frontier {
-            for to in fabric
-                .ports_of(from)
-                .filter_map(|port| fabric.neighbour(port))
-            {
+            for to in fabric.ports_of(from).filter_map(|port| fabric.neighbour(port)) {
                 let fresh = hops[to.index()] == FAR && fabric.switch(to).is_some();
                 if fresh && allowed(from, to) {
                     hops[to.index()] = hops[from.index()] + 1;
@@ -274,10 +262,7 @@ fn spread_sorted(fabric: &Fabric, heights: &[u32], start: Vec<VertexId>, best: &
     let mut hops = 0;
     while hops < buckets.len() {
         for from in std::mem::take(&mut buckets[hops]) {
-            for to in fabric
-                .ports_of(from)
-                .filter_map(|port| fabric.neighbour(port))
-            {
+            for to in fabric.ports_of(from).filter_map(|port| fabric.neighbour(port)) {
                 let lower = fabric.switch(to).is_some() && above(heights, from, to);
                 if lower && best[to.index()] == FAR {
                     best[to.index()] = hops as u32 + 1;

@@ -2,6 +2,11 @@
 
 use thiserror::Error;
 
+const ROUTES: &str = "a route between every two HCAs in use";
+const NO_LOOPS: &str = "forwarding tables without loops\n  hint: the loop is ";
+const NO_CYCLE: &str = "routes whose channel dependencies have no cycle\n  hint: the routing \
+                        engine 'updn' has none";
+
 /// An error a user can act on; the first line alone says what and where.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FabricError {
@@ -16,9 +21,7 @@ pub enum FabricError {
         expected: String,
     },
     /// No route leads from one HCA to another.
-    #[error(
-        "{at}: '{dst}' is unreachable from '{src}'\n  expected: a route between every two HCAs in use"
-    )]
+    #[error("{at}: '{dst}' is unreachable from '{src}'\n  expected: {ROUTES}")]
     Unreachable {
         /// The HCA that sends.
         src: String,
@@ -29,7 +32,7 @@ pub enum FabricError {
     },
     /// The tables send packets in a circle.
     #[error(
-        "{at}: the route to '{dst}' comes back to the same switch\n  expected: forwarding tables without loops\n  hint: the loop is {cycle}"
+        "{at}: the route to '{dst}' comes back to the same switch\n  expected: {NO_LOOPS}{cycle}"
     )]
     RouteLoop {
         /// A switch on the loop.
@@ -40,9 +43,7 @@ pub enum FabricError {
         cycle: String,
     },
     /// The tables let packets wait for each other in a circle.
-    #[error(
-        "routing: credit loop over {cycle}\n  expected: routes whose channel dependencies have no cycle\n  hint: the routing engine 'updn' has none"
-    )]
+    #[error("routing: credit loop over {cycle}\n  expected: {NO_CYCLE}")]
     CreditLoop {
         /// The egress ports of the loop in order.
         cycle: String,
@@ -56,11 +57,7 @@ impl FabricError {
         what: impl Into<String>,
         expected: impl Into<String>,
     ) -> FabricError {
-        FabricError::Document {
-            place: place.into(),
-            what: what.into(),
-            expected: expected.into(),
-        }
+        FabricError::Document { place: place.into(), what: what.into(), expected: expected.into() }
     }
 
     /// The error of a text that is no document of the wanted shape.
@@ -68,10 +65,7 @@ impl FabricError {
         let text = error.to_string();
         let (what, expected) = match text.split_once(", expected ") {
             Some((what, expected)) => (what.to_owned(), expected.to_owned()),
-            None => (
-                text,
-                "a document as in docs/reference/scenario.md".to_owned(),
-            ),
+            None => (text, "a document as in docs/reference/scenario.md".to_owned()),
         };
         FabricError::document(place, what, expected)
     }

@@ -3,8 +3,15 @@
 use crate::document::FabricDocument;
 use crate::error::FabricError;
 use crate::ids::{HcaId, NodeId, PortId, SwitchId, VertexId};
-use crate::units::{BitsPerSecond, Picoseconds};
+use crate::units::{BitsPerSecond, PS_PER_S, Picoseconds};
 use std::collections::HashMap;
+
+/// Largest number of ports of a switch: table entries are 16 bits.
+pub const MAX_SWITCH_PORTS: u32 = u16::MAX as u32;
+/// Fastest cable, 8 Tb/s: a byte still takes a whole picosecond.
+pub const MAX_BITS_PER_S: u64 = 8 * PS_PER_S;
+/// Longest time of flight: a second.
+pub const MAX_DELAY_PS: u64 = PS_PER_S;
 
 /// A compute node and its HCAs (contiguous, in rail order).
 #[derive(Clone, Debug)]
@@ -83,6 +90,11 @@ impl Fabric {
                 let what = format!("switch '{}' has no ports", switch.name);
                 return Err(FabricError::document(place, what, "at least one port"));
             }
+            if switch.ports > MAX_SWITCH_PORTS {
+                let what = format!("switch '{}' has {} ports", switch.name, switch.ports);
+                let expected = format!("at most {MAX_SWITCH_PORTS}");
+                return Err(FabricError::document(place, what, expected));
+            }
             fabric.add_vertex(&place, &switch.name, switch.level, switch.ports)?;
         }
         for (index, link) in document.links.iter().enumerate() {
@@ -146,10 +158,7 @@ impl Fabric {
     /// The HCA of a name, or the first HCA of the node of that name.
     pub fn hca_named(&self, name: &str) -> Option<HcaId> {
         let hca = self.by_name.get(name).and_then(|vertex| self.hca(*vertex));
-        hca.or_else(|| {
-            self.node_named(name)
-                .map(|node| self.nodes[node.index()].first_hca)
-        })
+        hca.or_else(|| self.node_named(name).map(|node| self.nodes[node.index()].first_hca))
     }
 
     /// 'leaf-01[17]': how documents write a port.
@@ -161,9 +170,7 @@ impl Fabric {
     /// The port of a written name.
     pub fn port_named(&self, place: &str, name: &str) -> Result<PortId, FabricError> {
         let expected = "vertex[number], numbers from 1";
-        let parts = name
-            .strip_suffix(']')
-            .and_then(|rest| rest.rsplit_once('['));
+        let parts = name.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
         let (vertex, number) = parts
             .and_then(|(vertex, number)| Some((vertex, number.parse::<u32>().ok()?)))
             .ok_or_else(|| {
@@ -188,20 +195,12 @@ impl Fabric {
             let what = format!("node '{name}' has no HCA");
             return Err(FabricError::document(place, what, "at least one HCA"));
         }
-        if self
-            .nodes_by_name
-            .insert(name.to_owned(), NodeId(index as u32))
-            .is_some()
-        {
+        if self.nodes_by_name.insert(name.to_owned(), NodeId(index as u32)).is_some() {
             let what = format!("a second node '{name}'");
             return Err(FabricError::document(place, what, "every name once"));
         }
         let first_hca = HcaId(self.n_hcas);
-        self.nodes.push(Node {
-            name: name.to_owned(),
-            first_hca,
-            n_hcas: hcas.len() as u32,
-        });
+        self.nodes.push(Node { name: name.to_owned(), first_hca, n_hcas: hcas.len() as u32 });
         self.n_hcas += hcas.len() as u32;
         for hca in hcas {
             self.add_vertex(&place, hca, 0, 1)?;
@@ -222,12 +221,7 @@ impl Fabric {
             return Err(FabricError::document(place, what, "every name once"));
         }
         let first_port = PortId(self.ports.len() as u32);
-        self.vertices.push(Vertex {
-            name: name.to_owned(),
-            level,
-            first_port,
-            n_ports,
-        });
+        self.vertices.push(Vertex { name: name.to_owned(), level, first_port, n_ports });
         let empty = Port {
             vertex: id,
             peer: None,
@@ -249,6 +243,11 @@ impl Fabric {
         if rate.0 == 0 {
             let expected = "bits_per_s of 1 or more";
             return Err(FabricError::document(place, "the rate is zero", expected));
+        }
+        if rate.0 > MAX_BITS_PER_S || delay.0 > MAX_DELAY_PS {
+            let what = format!("{} bits a second, {} ps", rate.0, delay.0);
+            let expected = "at most 8 Tb/s and a second of delay";
+            return Err(FabricError::document(place, what, expected));
         }
         let a = self.port_named(&format!("{place}.a"), ends[0])?;
         let b = self.port_named(&format!("{place}.b"), ends[1])?;
@@ -272,11 +271,7 @@ impl Fabric {
             if self.ports[self.hca_port(hca).index()].peer.is_none() {
                 let name = &self.vertices[hca.index()].name;
                 let what = format!("HCA '{name}' has no cable");
-                return Err(FabricError::document(
-                    "fabric.links",
-                    what,
-                    "a link to every HCA",
-                ));
+                return Err(FabricError::document("fabric.links", what, "a link to every HCA"));
             }
         }
         Ok(())
@@ -292,10 +287,7 @@ impl Fabric {
             for vertex in frontier {
                 if depth[vertex.index()] == u32::MAX {
                     depth[vertex.index()] = level;
-                    next.extend(
-                        self.ports_of(vertex)
-                            .filter_map(|port| self.neighbour(port)),
-                    );
+                    next.extend(self.ports_of(vertex).filter_map(|port| self.neighbour(port)));
                 }
             }
             frontier = next;

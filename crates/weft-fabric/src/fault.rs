@@ -19,11 +19,7 @@ pub fn scale_rate(
         let rate = fabric.ports[end.index()].rate.scaled(factor);
         if rate.0 == 0 {
             let what = format!("the factor {factor} leaves no rate at all");
-            return Err(FabricError::document(
-                place,
-                what,
-                "at least 1 bit a second",
-            ));
+            return Err(FabricError::document(place, what, "at least 1 bit a second"));
         }
         fabric.ports[end.index()].rate = rate;
     }

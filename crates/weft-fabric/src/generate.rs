@@ -7,6 +7,11 @@ use crate::error::FabricError;
 use crate::units::{BitsPerSecond, Picoseconds};
 use serde::Deserialize;
 
+/// Most nodes, HCAs a node, spines or cables that a generator is asked for.
+const MAX_COUNT: u32 = 1_000_000;
+/// Most cables of a generated fabric.
+const MAX_LINKS: u64 = 16_000_000;
+
 /// `{"generate": "fat_tree", ...}` of docs/reference/scenario.md.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -71,23 +76,17 @@ pub fn fat_tree(spec: &FatTreeSpec) -> Result<FabricDocument, FabricError> {
     match spec.levels {
         2 => two_levels(spec),
         3 => three_levels(spec),
-        n => Err(FabricError::document(
-            "fabric.levels",
-            format!("{n} levels"),
-            "2 or 3",
-        )),
+        n => Err(FabricError::document("fabric.levels", format!("{n} levels"), "2 or 3")),
     }
 }
 
 fn at_least_one(key: &str, value: u32) -> Result<u32, FabricError> {
-    if value == 0 {
-        return Err(FabricError::document(
-            format!("fabric.{key}"),
-            "it is 0",
-            "1 or more",
-        ));
+    let place = format!("fabric.{key}");
+    match value {
+        0 => Err(FabricError::document(place, "it is 0", "1 or more")),
+        1..=MAX_COUNT => Ok(value),
+        _ => Err(FabricError::document(place, format!("it is {value}"), "1000000 at most")),
     }
-    Ok(value)
 }
 
 fn required(key: &str, levels: u32, value: Option<u32>) -> Result<u32, FabricError> {
@@ -101,11 +100,7 @@ fn required(key: &str, levels: u32, value: Option<u32>) -> Result<u32, FabricErr
 fn refused(key: &str, levels: u32, present: bool) -> Result<(), FabricError> {
     if present {
         let what = format!("'{key}' has no meaning in a fat-tree of {levels} levels");
-        return Err(FabricError::document(
-            format!("fabric.{key}"),
-            what,
-            "no such key",
-        ));
+        return Err(FabricError::document(format!("fabric.{key}"), what, "no such key"));
     }
     Ok(())
 }
@@ -114,16 +109,19 @@ fn two_levels(spec: &FatTreeSpec) -> Result<FabricDocument, FabricError> {
     refused("radix", 2, spec.radix.is_some())?;
     let nodes_per_leaf = required("nodes_per_leaf", 2, spec.nodes_per_leaf)?;
     let spines = required("spines", 2, spec.spines)?;
+    let leaves = spec.nodes.div_ceil(nodes_per_leaf);
+    let ports_of_a_leaf = u64::from(nodes_per_leaf) * u64::from(spec.hcas_per_node)
+        + u64::from(spines) * u64::from(spec.cables_per_spine);
+    limit_links(ports_of_a_leaf.saturating_mul(u64::from(leaves)))?;
     let down = nodes_per_leaf * spec.hcas_per_node;
     let up = spines * spec.cables_per_spine;
-    let leaves = spec.nodes.div_ceil(nodes_per_leaf);
     let mut tree = Tree::new(spec);
     tree.switches("leaf", leaves, down + up, 1);
     tree.switches("spine", spines, leaves * spec.cables_per_spine, 2);
     tree.attach_nodes(nodes_per_leaf, leaves);
     for leaf in 0..leaves {
         for cable in 0..up {
-            // Up ports go round the spines, so that d-mod-k meets every spine before a second cable.
+            // Round the spines: d-mod-k meets every spine before a second cable of one.
             let (spine, parallel) = (cable % spines, cable / spines);
             let above = leaf * spec.cables_per_spine + parallel + 1;
             tree.cable(
@@ -142,21 +140,14 @@ fn three_levels(spec: &FatTreeSpec) -> Result<FabricDocument, FabricError> {
     let half = radix / 2;
     if !radix.is_multiple_of(2) || !half.is_multiple_of(spec.hcas_per_node) {
         let expected = "an even radix whose half is a multiple of hcas_per_node";
-        return Err(FabricError::document(
-            "fabric.radix",
-            format!("radix {radix}"),
-            expected,
-        ));
+        return Err(FabricError::document("fabric.radix", format!("radix {radix}"), expected));
     }
     let nodes_per_leaf = half / spec.hcas_per_node;
+    limit_links(u64::from(radix).saturating_pow(3))?;
     let limit = u64::from(radix) * u64::from(half) * u64::from(nodes_per_leaf);
     if u64::from(spec.nodes) > limit {
         let what = format!("{} nodes do not fit a tree of radix {radix}", spec.nodes);
-        return Err(FabricError::document(
-            "fabric.nodes",
-            what,
-            format!("at most {limit}"),
-        ));
+        return Err(FabricError::document("fabric.nodes", what, format!("at most {limit}")));
     }
     let pods = spec.nodes.div_ceil(nodes_per_leaf).div_ceil(half);
     let wide = pods * half;
@@ -184,6 +175,14 @@ fn three_levels(spec: &FatTreeSpec) -> Result<FabricDocument, FabricError> {
     Ok(tree.document)
 }
 
+fn limit_links(n_links: u64) -> Result<(), FabricError> {
+    if n_links > MAX_LINKS {
+        let what = format!("about {n_links} cables");
+        return Err(FabricError::document("fabric", what, format!("at most {MAX_LINKS}")));
+    }
+    Ok(())
+}
+
 /// 'leaf-07': padded so that names sort.
 fn switch_name(kind: &str, index: u32, count: u32) -> String {
     let width = count.to_string().len().max(2);
@@ -202,10 +201,7 @@ struct Tree<'a> {
 
 impl<'a> Tree<'a> {
     fn new(spec: &'a FatTreeSpec) -> Tree<'a> {
-        let name = spec
-            .name
-            .clone()
-            .unwrap_or_else(|| format!("fat-tree-{}", spec.nodes));
+        let name = spec.name.clone().unwrap_or_else(|| format!("fat-tree-{}", spec.nodes));
         let document = FabricDocument {
             schema: spec.schema.clone(),
             name,
@@ -221,9 +217,7 @@ impl<'a> Tree<'a> {
     fn switches(&mut self, kind: &str, count: u32, ports: u32, level: u32) {
         for index in 0..count {
             let name = switch_name(kind, index, count);
-            self.document
-                .switches
-                .push(SwitchDocument { name, ports, level });
+            self.document.switches.push(SwitchDocument { name, ports, level });
         }
     }
 
@@ -231,9 +225,8 @@ impl<'a> Tree<'a> {
         let width = self.spec.nodes.to_string().len().max(3);
         for index in 0..self.spec.nodes {
             let name = format!("n{:0width$}", index + 1);
-            let hcas: Vec<String> = (0..self.spec.hcas_per_node)
-                .map(|rail| format!("{name}/hca{rail}"))
-                .collect();
+            let hcas: Vec<String> =
+                (0..self.spec.hcas_per_node).map(|rail| format!("{name}/hca{rail}")).collect();
             let (leaf, place) = (index / nodes_per_leaf, index % nodes_per_leaf);
             for (rail, hca) in hcas.iter().enumerate() {
                 let number = place * self.spec.hcas_per_node + rail as u32 + 1;

@@ -18,10 +18,7 @@ impl Routes {
     /// Tables without a single route.
     pub fn empty(fabric: &Fabric) -> Routes {
         let n_entries = fabric.n_switches() as usize * fabric.n_hcas() as usize;
-        Routes {
-            n_hcas: fabric.n_hcas(),
-            numbers: vec![0; n_entries],
-        }
+        Routes { n_hcas: fabric.n_hcas(), numbers: vec![0; n_entries] }
     }
 
     /// The tables written in a document, if it has any.
@@ -36,11 +33,7 @@ impl Routes {
         let names: Vec<&str> = document.switches.iter().map(|s| s.name.as_str()).collect();
         if let Some(stranger) = lfts.keys().find(|key| !names.contains(&key.as_str())) {
             let what = format!("there is no switch '{stranger}'");
-            return Err(FabricError::document(
-                "fabric.lfts",
-                what,
-                "switches of this fabric",
-            ));
+            return Err(FabricError::document("fabric.lfts", what, "switches of this fabric"));
         }
         for (index, name) in names.iter().enumerate() {
             let place = format!("fabric.lfts[\"{name}\"]");
@@ -136,20 +129,14 @@ impl Routes {
         let mut cycle = vec![name(at)];
         let mut vertex = at;
         loop {
-            let next = self
-                .next_port(fabric, vertex, dst)
-                .and_then(|p| fabric.neighbour(p));
+            let next = self.next_port(fabric, vertex, dst).and_then(|p| fabric.neighbour(p));
             vertex = next.expect("a loop goes on for ever");
             cycle.push(name(vertex));
             if vertex == at || cycle.len() > fabric.vertices.len() {
                 break;
             }
         }
-        FabricError::RouteLoop {
-            at: name(at),
-            dst: name(dst.vertex()),
-            cycle: cycle.join(" -> "),
-        }
+        FabricError::RouteLoop { at: name(at), dst: name(dst.vertex()), cycle: cycle.join(" -> ") }
     }
 
     /// The tables as a document writes them.
@@ -157,12 +144,8 @@ impl Routes {
         (0..fabric.n_switches())
             .map(SwitchId)
             .map(|switch| {
-                let name = fabric.vertices[fabric.switch_vertex(switch).index()]
-                    .name
-                    .clone();
-                let row = (0..self.n_hcas)
-                    .map(|hca| self.number(switch, HcaId(hca)))
-                    .collect();
+                let name = fabric.vertices[fabric.switch_vertex(switch).index()].name.clone();
+                let row = (0..self.n_hcas).map(|hca| self.number(switch, HcaId(hca))).collect();
                 (name, row)
             })
             .collect()
@@ -172,9 +155,5 @@ impl Routes {
 /// The error of a route that ends at `at`.
 pub(crate) fn unreachable(fabric: &Fabric, src: HcaId, dst: HcaId, at: VertexId) -> FabricError {
     let name = |vertex: VertexId| fabric.vertices[vertex.index()].name.clone();
-    FabricError::Unreachable {
-        src: name(src.vertex()),
-        dst: name(dst.vertex()),
-        at: name(at),
-    }
+    FabricError::Unreachable { src: name(src.vertex()), dst: name(dst.vertex()), at: name(at) }
 }

@@ -40,22 +40,14 @@ fn a_two_level_tree_has_its_switches_cables_and_rates() {
     // 16 HCA cables, and from each of two leaves three cables to each of two spines.
     assert_eq!(written.links.len(), 16 + 2 * 2 * 3);
     let fabric = Fabric::new(&written).expect("a fabric");
-    let leaf = fabric
-        .port_named("test", "leaf-01[9]")
-        .expect("the first up port");
+    let leaf = fabric.port_named("test", "leaf-01[9]").expect("the first up port");
     assert_eq!(fabric.ports[leaf.index()].rate, BitsPerSecond(200));
     assert_eq!(fabric.ports[leaf.index()].delay, Picoseconds(2));
-    let hca = fabric
-        .port_named("test", "n008/hca1[1]")
-        .expect("the last HCA");
+    let hca = fabric.port_named("test", "n008/hca1[1]").expect("the last HCA");
     assert_eq!(fabric.ports[hca.index()].rate, BitsPerSecond(100));
     // Every up port of a leaf leads to a spine; together they meet each spine three times.
     let spines: Vec<u32> = (9..=14)
-        .map(|n| {
-            fabric
-                .port_named("test", &format!("leaf-01[{n}]"))
-                .expect("a port")
-        })
+        .map(|n| fabric.port_named("test", &format!("leaf-01[{n}]")).expect("a port"))
         .map(|port| fabric.neighbour(port).expect("a spine").0)
         .collect();
     let first = spines[0];
@@ -67,13 +59,7 @@ fn a_three_level_tree_of_radix_k_has_k_cubed_over_four_places() {
     let spec = json!({"generate": "fat_tree", "levels": 3, "nodes": 16, "radix": 4,
         "host_bits_per_s": 1, "switch_bits_per_s": 1, "host_delay_ps": 0, "switch_delay_ps": 0});
     let written = document::read(spec.clone()).expect("a document");
-    let count = |name: &str| {
-        written
-            .switches
-            .iter()
-            .filter(|s| s.name.starts_with(name))
-            .count()
-    };
+    let count = |name: &str| written.switches.iter().filter(|s| s.name.starts_with(name)).count();
     assert_eq!((count("leaf"), count("spine"), count("core")), (8, 8, 4));
     assert_eq!(written.links.len(), 48);
     let mut more = spec;
@@ -89,12 +75,7 @@ fn levels_that_are_not_written_are_worked_out() {
     }
     let fabric = Fabric::new(&document::read(spec).expect("a document")).expect("a fabric");
     let level = |name: &str| {
-        fabric
-            .vertices
-            .iter()
-            .find(|vertex| vertex.name == name)
-            .expect("a switch")
-            .level
+        fabric.vertices.iter().find(|vertex| vertex.name == name).expect("a switch").level
     };
     assert_eq!((level("leaf-02"), level("spine-01")), (1, 2));
 }
@@ -102,38 +83,22 @@ fn levels_that_are_not_written_are_worked_out() {
 #[test]
 fn generators_refuse_what_they_cannot_build() {
     let cases = [
-        (
-            json!({"generate": "torus"}),
-            "fabric.generate: unknown generator 'torus'",
-        ),
+        (json!({"generate": "torus"}), "fabric.generate: unknown generator 'torus'"),
         (json!({"levels": 5}), "fabric.levels: 5 levels"),
         (json!({"nodes": 0}), "fabric.nodes: it is 0"),
         (json!({"hcas_per_node": 0}), "fabric.hcas_per_node: it is 0"),
-        (
-            json!({"cables_per_spine": 0}),
-            "fabric.cables_per_spine: it is 0",
-        ),
+        (json!({"cables_per_spine": 0}), "fabric.cables_per_spine: it is 0"),
         (json!({"spines": null}), "fabric: 'spines' is missing"),
-        (
-            json!({"nodes_per_leaf": 0}),
-            "fabric.nodes_per_leaf: it is 0",
-        ),
-        (
-            json!({"radix": 4}),
-            "fabric.radix: 'radix' has no meaning in a fat-tree of 2 levels",
-        ),
-        (
-            json!({"levels": 3, "radix": 4}),
-            "fabric.nodes_per_leaf: 'nodes_per_leaf' has no",
-        ),
-        (
-            json!({"schema": "weft.fabric/9"}),
-            "fabric.schema: 'weft.fabric/9' is not a schema",
-        ),
-        (
-            json!({"host_bits_per_s": 0}),
-            "fabric.links[0]: the rate is zero",
-        ),
+        (json!({"nodes_per_leaf": 0}), "fabric.nodes_per_leaf: it is 0"),
+        (json!({"radix": 4}), "fabric.radix: 'radix' has no meaning in a fat-tree of 2 levels"),
+        (json!({"levels": 3, "radix": 4}), "fabric.nodes_per_leaf: 'nodes_per_leaf' has no"),
+        (json!({"schema": "weft.fabric/9"}), "fabric.schema: 'weft.fabric/9' is not a schema"),
+        (json!({"host_bits_per_s": 0}), "fabric.links[0]: the rate is zero"),
+        (json!({"nodes": 2_000_000}), "fabric.nodes: it is 2000000"),
+        (json!({"spines": 10_000, "cables_per_spine": 10_000}), "fabric: about 200000008 cables"),
+        (json!({"spines": 70_000}), "fabric.switches[0]: switch 'leaf-01' has 70004 ports"),
+        (json!({"host_bits_per_s": 9e12 as u64}), "fabric.links[0]: 9000000000000 bits a second"),
+        (json!({"host_delay_ps": 2e12 as u64}), "fabric.links[0]: 100 bits a second, 2000000"),
         (json!({"colour": 1}), "fabric: unknown field `colour`"),
         (json!({"nodes": -1}), "fabric: invalid value: integer `-1`"),
     ];
@@ -143,79 +108,47 @@ fn generators_refuse_what_they_cannot_build() {
     }
 }
 
+/// The whole document after a change is refused by a text that begins like that.
+fn refused(change: impl Fn(&mut Value), beginning: &str) {
+    let mut spec = whole();
+    change(&mut spec);
+    let text = refusal(spec);
+    assert!(text.starts_with(beginning), "{text}");
+}
+
 #[test]
-fn documents_are_refused_with_the_place_of_what_is_wrong() {
-    type Change = fn(&mut Value);
-    let cases: [(Change, &str); 14] = [
-        (
-            |d| d["links"][3]["b"] = json!("leaf-01[1]"),
-            "fabric.links[3]: port 'leaf-01[1]' is used",
-        ),
-        (
-            |d| d["links"][3]["b"] = json!("leaf-09[1]"),
-            "fabric.links[3].b: there is no HCA or",
-        ),
-        (
-            |d| d["links"][3]["b"] = json!("leaf-01[99]"),
-            "fabric.links[3].b: 'leaf-01' has no port",
-        ),
-        (
-            |d| d["links"][3]["b"] = json!("leaf-01[0]"),
-            "fabric.links[3].b: 'leaf-01' has no port 0",
-        ),
-        (
-            |d| d["links"][3]["a"] = json!("n004"),
-            "fabric.links[3].a: 'n004' is not a port",
-        ),
-        (
-            |d| d["links"][3]["b"] = d["links"][3]["a"].clone(),
-            "fabric.links[3]: 'n004/hca0[1]' is",
-        ),
-        (
-            |d| d["links"][3]["bits_per_s"] = json!(0),
-            "fabric.links[3]: the rate is zero",
-        ),
-        (
-            |d| drop(d["links"].as_array_mut().unwrap().remove(3)),
-            "fabric.links: HCA 'n004/hca0' has",
-        ),
-        (
-            |d| d["nodes"][1]["name"] = json!("n001"),
-            "fabric.nodes[1]: a second node 'n001'",
-        ),
-        (
-            |d| d["nodes"][1]["hcas"] = json!([]),
-            "fabric.nodes[1]: node 'n002' has no HCA",
-        ),
-        (
-            |d| d["nodes"][1]["hcas"] = json!(["n001/hca0"]),
-            "fabric.nodes[1]: a second vertex",
-        ),
-        (
-            |d| d["switches"][1]["ports"] = json!(0),
-            "fabric.switches[1]: switch 'leaf-02' has no",
-        ),
-        (
-            |d| d["lfts"] = json!({"leaf-01": [1]}),
-            "fabric.lfts[\"leaf-01\"]: 1 entries",
-        ),
-        (
-            |d| d["lfts"] = json!({"nobody": []}),
-            "fabric.lfts: there is no switch 'nobody'",
-        ),
-    ];
-    for (change, what) in cases {
-        let mut spec = whole();
-        change(&mut spec);
-        let text = refusal(spec);
-        assert!(text.starts_with(what), "{text}");
-    }
-    let mut spec = whole();
-    spec["lfts"] = json!({"leaf-01": [7, 1, 1, 1, 1, 1, 1, 1]});
-    assert!(refusal(spec).starts_with("fabric.lfts[\"leaf-01\"]: port 7 for HCA number 0"));
-    let mut spec = whole();
-    spec["lfts"] = json!({"leaf-01": [1, 1, 1, 1, 1, 1, 1, 1]});
-    assert!(refusal(spec).starts_with("fabric.lfts[\"leaf-02\"]: the table is missing"));
+fn links_are_refused_with_their_place() {
+    let end = |which: &'static str, port: &'static str| {
+        move |spec: &mut Value| spec["links"][3][which] = json!(port)
+    };
+    refused(end("b", "leaf-01[1]"), "fabric.links[3]: port 'leaf-01[1]' is used twice");
+    refused(end("b", "leaf-09[1]"), "fabric.links[3].b: there is no HCA or switch 'leaf-09'");
+    refused(end("b", "leaf-01[99]"), "fabric.links[3].b: 'leaf-01' has no port 99");
+    refused(end("b", "leaf-01[0]"), "fabric.links[3].b: 'leaf-01' has no port 0");
+    refused(end("a", "n004"), "fabric.links[3].a: 'n004' is not a port");
+    refused(end("b", "n004/hca0[1]"), "fabric.links[3]: 'n004/hca0[1]' is cabled to itself");
+    refused(|d| d["links"][3]["bits_per_s"] = json!(0), "fabric.links[3]: the rate is zero");
+    let without = |spec: &mut Value| drop(spec["links"].as_array_mut().unwrap().remove(3));
+    refused(without, "fabric.links: HCA 'n004/hca0' has no cable");
+}
+
+#[test]
+fn nodes_switches_and_tables_are_refused_with_their_place() {
+    let second = "fabric.nodes[1]: a second node 'n001'";
+    refused(|d| d["nodes"][1]["name"] = json!("n001"), second);
+    refused(|d| d["nodes"][1]["hcas"] = json!([]), "fabric.nodes[1]: node 'n002' has no HCA");
+    let vertex = "fabric.nodes[1]: a second vertex 'n001/hca0'";
+    refused(|d| d["nodes"][1]["hcas"] = json!(["n001/hca0"]), vertex);
+    let empty = "fabric.switches[1]: switch 'leaf-02' has no ports";
+    refused(|d| d["switches"][1]["ports"] = json!(0), empty);
+    let tables = |leaf: &'static str, row: Vec<u32>| {
+        move |spec: &mut Value| spec["lfts"] = json!({leaf: row.clone()})
+    };
+    refused(tables("leaf-01", vec![1]), "fabric.lfts[\"leaf-01\"]: 1 entries");
+    refused(tables("nobody", vec![]), "fabric.lfts: there is no switch 'nobody'");
+    let high = "fabric.lfts[\"leaf-01\"]: port 7 for HCA number 0";
+    refused(tables("leaf-01", vec![7, 1, 1, 1, 1, 1, 1, 1]), high);
+    refused(tables("leaf-01", vec![1; 8]), "fabric.lfts[\"leaf-02\"]: the table is missing");
 }
 
 #[test]
@@ -224,8 +157,5 @@ fn a_burst_is_rounded_once_however_it_is_cut() {
     let whole = rate.duration_of_bits(1_000_000 * 8);
     // 8e18 / 54.545e9 = 146,667,888.8990... ps
     assert_eq!(whole, Picoseconds(146_667_889));
-    assert_eq!(
-        BitsPerSecond(200_000_000_000).scaled(0.87),
-        BitsPerSecond(174_000_000_000)
-    );
+    assert_eq!(BitsPerSecond(200_000_000_000).scaled(0.87), BitsPerSecond(174_000_000_000));
 }

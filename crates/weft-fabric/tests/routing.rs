@@ -19,10 +19,8 @@ fn two_levels(nodes: u32, per_leaf: u32, spines: u32, cables: u32) -> Fabric {
 }
 
 fn three_levels(nodes: u32, radix: u32) -> Fabric {
-    fabric_of(
-        json!({"generate": "fat_tree", "levels": 3, "nodes": nodes, "radix": radix,
-        "host_bits_per_s": 1, "switch_bits_per_s": 1, "host_delay_ps": 0, "switch_delay_ps": 0}),
-    )
+    fabric_of(json!({"generate": "fat_tree", "levels": 3, "nodes": nodes, "radix": radix,
+        "host_bits_per_s": 1, "switch_bits_per_s": 1, "host_delay_ps": 0, "switch_delay_ps": 0}))
 }
 
 fn hcas(fabric: &Fabric) -> Vec<HcaId> {
@@ -37,10 +35,7 @@ fn loads(
 ) -> BTreeMap<PortId, u32> {
     let mut loads = BTreeMap::new();
     for (src, dst) in flows {
-        for port in routes
-            .trace(fabric, HcaId(src), HcaId(dst))
-            .expect("a route")
-        {
+        for port in routes.trace(fabric, HcaId(src), HcaId(dst)).expect("a route") {
             *loads.entry(port).or_insert(0) += 1;
         }
     }
@@ -62,22 +57,14 @@ fn all_shifts_are_free_of_contention_under_d_mod_k_on_full_trees() {
         for shift in 1..n {
             let flows = (0..n).map(|src| (src, (src + shift) % n));
             let loads = loads(&fabric, &routes, flows);
-            assert!(
-                loads.values().all(|load| *load == 1),
-                "{} shift {shift}",
-                fabric.name
-            );
+            assert!(loads.values().all(|load| *load == 1), "{} shift {shift}", fabric.name);
         }
     }
 }
 
 #[test]
 fn every_engine_reaches_every_pair_in_the_fewest_hops_of_a_tree() {
-    for fabric in [
-        two_levels(13, 4, 3, 2),
-        three_levels(16, 4),
-        three_levels(5, 4),
-    ] {
+    for fabric in [two_levels(13, 4, 3, 2), three_levels(16, 4), three_levels(5, 4)] {
         for engine in ENGINES {
             let routes = engines::compute(&fabric, engine);
             check::check_routes(&fabric, &routes, &hcas(&fabric)).expect("good routes");
@@ -102,16 +89,10 @@ fn minhop_spreads_destinations_evenly_over_the_up_links() {
     // From one leaf: 28 destinations elsewhere over four up links.
     let loads = loads(&fabric, &routes, (4..32).map(|dst| (0, dst)));
     let name = |port: &PortId| fabric.port_name(*port);
-    let up: Vec<u32> = loads
-        .iter()
-        .filter(|(p, _)| name(p).starts_with("leaf-1["))
-        .map(|(_, n)| *n)
-        .collect();
-    let up_named: Vec<u32> = loads
-        .iter()
-        .filter(|(p, _)| name(p).starts_with("leaf-01["))
-        .map(|(_, n)| *n)
-        .collect();
+    let up: Vec<u32> =
+        loads.iter().filter(|(p, _)| name(p).starts_with("leaf-1[")).map(|(_, n)| *n).collect();
+    let up_named: Vec<u32> =
+        loads.iter().filter(|(p, _)| name(p).starts_with("leaf-01[")).map(|(_, n)| *n).collect();
     assert!(up.is_empty(), "names are padded");
     assert_eq!(up_named, [7, 7, 7, 7]);
 }
@@ -156,17 +137,9 @@ fn a_route_that_goes_in_a_circle_is_named() {
     routes.set(weft_fabric::SwitchId(2), HcaId(2), 1);
     let error = check::check_routes(&fabric, &routes, &hcas(&fabric)).expect_err("a loop");
     let text = error.to_string();
-    assert!(
-        text.contains("the route to 'n003/hca0' comes back to the same switch"),
-        "{text}"
-    );
-    assert!(
-        text.contains("spine-01") && text.contains("leaf-01"),
-        "{text}"
-    );
-    let traced = routes
-        .trace(&fabric, HcaId(0), HcaId(2))
-        .expect_err("a loop");
+    assert!(text.contains("the route to 'n003/hca0' comes back to the same switch"), "{text}");
+    assert!(text.contains("spine-01") && text.contains("leaf-01"), "{text}");
+    let traced = routes.trace(&fabric, HcaId(0), HcaId(2)).expect_err("a loop");
     assert!(traced.to_string().contains("comes back to the same switch"));
 }
 
@@ -177,9 +150,7 @@ fn a_missing_entry_is_unreachable_from_its_first_sender() {
     routes.set(weft_fabric::SwitchId(0), HcaId(3), 0);
     let error = check::check_routes(&fabric, &routes, &hcas(&fabric)).expect_err("no route");
     assert!(
-        error
-            .to_string()
-            .starts_with("leaf-01: 'n004/hca0' is unreachable from 'n001/hca0'"),
+        error.to_string().starts_with("leaf-01: 'n004/hca0' is unreachable from 'n001/hca0'"),
         "{error}"
     );
 }
@@ -195,45 +166,29 @@ fn tables_survive_a_document() {
     written.lfts = Some(routes.to_lfts(&fabric));
     let text = serde_json::to_string(&written).expect("JSON");
     let again = document::parse(&text).expect("the same document");
-    assert_eq!(
-        Routes::from_document(&fabric, &again).expect("tables"),
-        Some(routes)
-    );
+    assert_eq!(Routes::from_document(&fabric, &again).expect("tables"), Some(routes));
 }
 
 /// A connected random graph of switches, a node or two on each.
 fn any_fabric() -> impl Strategy<Value = Value> {
-    (
-        2usize..9,
-        prop::collection::vec((0usize..9, 0usize..9), 0..12),
-    )
-        .prop_map(|(n, extra)| {
-            let mut edges: Vec<(usize, usize)> = (1..n).map(|i| (i / 2, i)).collect();
-            edges.extend(
-                extra
-                    .into_iter()
-                    .map(|(a, b)| (a % n, b % n))
-                    .filter(|(a, b)| a != b),
-            );
-            let mut next = vec![2; n];
-            let mut take = |switch: usize| {
-                next[switch] += 1;
-                format!("s{switch}[{}]", next[switch] - 1)
-            };
-            let link =
-                |a: String, b: String| json!({"a": a, "b": b, "bits_per_s": 1, "delay_ps": 0});
-            let mut links: Vec<Value> = edges
-                .iter()
-                .map(|(a, b)| link(take(*a), take(*b)))
-                .collect();
-            links.extend((0..n).map(|i| link(format!("h{i}[1]"), format!("s{i}[1]"))));
-            json!({"schema": "weft.fabric/1", "name": "random",
+    (2usize..9, prop::collection::vec((0usize..9, 0usize..9), 0..12)).prop_map(|(n, extra)| {
+        let mut edges: Vec<(usize, usize)> = (1..n).map(|i| (i / 2, i)).collect();
+        edges.extend(extra.into_iter().map(|(a, b)| (a % n, b % n)).filter(|(a, b)| a != b));
+        let mut next = vec![2; n];
+        let mut take = |switch: usize| {
+            next[switch] += 1;
+            format!("s{switch}[{}]", next[switch] - 1)
+        };
+        let link = |a: String, b: String| json!({"a": a, "b": b, "bits_per_s": 1, "delay_ps": 0});
+        let mut links: Vec<Value> = edges.iter().map(|(a, b)| link(take(*a), take(*b))).collect();
+        links.extend((0..n).map(|i| link(format!("h{i}[1]"), format!("s{i}[1]"))));
+        json!({"schema": "weft.fabric/1", "name": "random",
             "nodes": (0..n).map(|i| json!({"name": format!("n{i}"), "hcas": [format!("h{i}")]}))
                 .collect::<Vec<Value>>(),
             "switches": (0..n).map(|i| json!({"name": format!("s{i}"), "ports": 40}))
                 .collect::<Vec<Value>>(),
             "links": links})
-        })
+    })
 }
 
 proptest! {

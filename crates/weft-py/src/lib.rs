@@ -49,8 +49,7 @@ fn trace(
     pairs: Vec<(String, String)>,
     engine: Option<String>,
 ) -> PyResult<Vec<Vec<String>>> {
-    py.detach(|| trace_pairs(fabric_json, &pairs, engine.as_deref()))
-        .map_err(refuse)
+    py.detach(|| trace_pairs(fabric_json, &pairs, engine.as_deref())).map_err(refuse)
 }
 
 fn trace_pairs(
@@ -72,12 +71,7 @@ fn trace_pairs(
     let mut paths = Vec::with_capacity(pairs.len());
     for (index, (src, dst)) in pairs.iter().enumerate() {
         let crossed = routes.trace(&fabric, find(index, src)?, find(index, dst)?)?;
-        paths.push(
-            crossed
-                .into_iter()
-                .map(|port| fabric.port_name(port))
-                .collect(),
-        );
+        paths.push(crossed.into_iter().map(|port| fabric.port_name(port)).collect());
     }
     Ok(paths)
 }
@@ -86,9 +80,7 @@ fn trace_pairs(
 #[pyfunction]
 fn simulate<'py>(py: Python<'py>, scenario_json: &str) -> PyResult<Bound<'py, PyDict>> {
     let run = || Ok(weft_sim::simulate(&ValidScenario::parse(scenario_json)?));
-    let outcome = py
-        .detach(run)
-        .map_err(|error: weft_sim::SimError| refuse(error))?;
+    let outcome = py.detach(run).map_err(|error: weft_sim::SimError| refuse(error))?;
     columns(py, outcome)
 }
 
@@ -101,10 +93,7 @@ fn simulate_many<'py>(
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let run = || weft_sim::simulate_many(&scenarios_json, threads);
     let outcomes = py.detach(run).map_err(refuse)?;
-    outcomes
-        .into_iter()
-        .map(|outcome| columns(py, outcome))
-        .collect()
+    outcomes.into_iter().map(|outcome| columns(py, outcome)).collect()
 }
 
 fn columns(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {

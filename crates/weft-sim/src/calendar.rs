@@ -24,14 +24,8 @@ pub(crate) enum Kind {
     Rank,
 }
 
-const KINDS: [Kind; 6] = [
-    Kind::Credit,
-    Kind::Arrive,
-    Kind::Kick,
-    Kind::Local,
-    Kind::Sent,
-    Kind::Rank,
-];
+const KINDS: [Kind; 6] =
+    [Kind::Credit, Kind::Arrive, Kind::Kick, Kind::Local, Kind::Sent, Kind::Rank];
 
 /// Something that happens at an instant, at a port (or rank), with an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

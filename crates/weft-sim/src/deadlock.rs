@@ -14,20 +14,12 @@ pub(crate) fn describe(network: &Network<'_>) -> String {
         Some(mut cycle) => {
             cycle.push(cycle[0]);
             let names: Vec<String> = cycle.into_iter().map(name).collect();
-            format!(
-                "deadlock: {in_flight} packets wait in a circle: {}",
-                names.join(" -> ")
-            )
+            format!("deadlock: {in_flight} packets wait in a circle: {}", names.join(" -> "))
         }
         None => {
-            let waiting: Vec<String> = starved(network)
-                .take(8)
-                .map(|(port, _)| name(port))
-                .collect();
-            format!(
-                "deadlock: {in_flight} packets wait at {}",
-                waiting.join(", ")
-            )
+            let waiting: Vec<String> =
+                starved(network).take(8).map(|(port, _)| name(port)).collect();
+            format!("deadlock: {in_flight} packets wait at {}", waiting.join(", "))
         }
     }
 }
@@ -35,9 +27,7 @@ pub(crate) fn describe(network: &Network<'_>) -> String {
 /// Ports that lack credit, each with the port whose input buffer is full.
 fn starved<'a>(network: &'a Network<'_>) -> impl Iterator<Item = (u32, u32)> + 'a {
     let numbered = network.ports.iter().enumerate();
-    numbered
-        .filter(|(_, p)| p.lane.need > 0)
-        .map(|(o, p)| (o as u32, p.peer))
+    numbered.filter(|(_, p)| p.lane.need > 0).map(|(o, p)| (o as u32, p.peer))
 }
 
 /// Starved ports o -> o2 where a packet in the buffer that o fills waits for o2.

@@ -101,10 +101,7 @@ pub struct Packets {
 
 impl Default for Packets {
     fn default() -> Packets {
-        Packets {
-            mtu_bytes: 4096,
-            headers: Headers::Infiniband,
-        }
+        Packets { mtu_bytes: 4096, headers: Headers::Infiniband }
     }
 }
 
@@ -244,10 +241,7 @@ pub struct PlacementDocument {
 
 impl Default for PlacementDocument {
     fn default() -> PlacementDocument {
-        PlacementDocument {
-            nodes: None,
-            tasks_per_node: 1,
-        }
+        PlacementDocument { nodes: None, tasks_per_node: 1 }
     }
 }
 
@@ -277,8 +271,6 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits {
-            max_events: 1_000_000_000_000,
-        }
+        Limits { max_events: 1_000_000_000_000 }
     }
 }

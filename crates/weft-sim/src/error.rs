@@ -32,10 +32,6 @@ impl SimError {
         what: impl Into<String>,
         expected: impl Into<String>,
     ) -> SimError {
-        SimError::Document {
-            place: place.into(),
-            what: what.into(),
-            expected: expected.into(),
-        }
+        SimError::Document { place: place.into(), what: what.into(), expected: expected.into() }
     }
 }

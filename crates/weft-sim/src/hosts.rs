@@ -31,12 +31,7 @@ impl<'a> Hosts<'a> {
         let n_ranks = network.scenario.ranks.len() as u32;
         let seed = network.scenario.seed;
         let ranks = (0..n_ranks).map(|rank| Rank::new(seed, rank)).collect();
-        Hosts {
-            network,
-            ranks,
-            reports: Vec::new(),
-            phase_start_ps: 0,
-        }
+        Hosts { network, ranks, reports: Vec::new(), phase_start_ps: 0 }
     }
 
     /// Let every rank of the phase begin an iteration now; how many there are.
@@ -128,10 +123,7 @@ impl<'a> Hosts<'a> {
     fn prepare(&mut self, number: u32, exchange: Exchange, row: Option<(u32, u64)>) {
         let Some(send) = exchange.send else { return };
         let scenario = self.network.scenario;
-        let (here, there) = (
-            scenario.ranks[number as usize],
-            scenario.ranks[send.peer as usize],
-        );
+        let (here, there) = (scenario.ranks[number as usize], scenario.ranks[send.peer as usize]);
         let regime = scenario.hosts.regime_of(send.size_bytes);
         let costs = scenario.hosts.regime(regime);
         let agreed = costs.protocol == Protocol::Rendezvous && here.node != there.node;
@@ -153,14 +145,8 @@ impl<'a> Hosts<'a> {
     fn processor_time(&mut self, number: u32, ps: u64) -> u64 {
         let scenario = self.network.scenario;
         let slowness = scenario.slowness[scenario.ranks[number as usize].node.index()];
-        let ps = if slowness == 1.0 {
-            ps
-        } else {
-            (ps as f64 * slowness).round() as u64
-        };
-        scenario
-            .hosts
-            .with_noise(ps, &mut self.ranks[number as usize].random)
+        let ps = if slowness == 1.0 { ps } else { (ps as f64 * slowness).round() as u64 };
+        scenario.hosts.with_noise(ps, &mut self.ranks[number as usize].random)
     }
 
     /// The processor has prepared a message: over to the HCA, or the channel inside the node.
@@ -188,10 +174,7 @@ impl<'a> Hosts<'a> {
     fn control(&mut self, from: u32, to: u32, role: Role) {
         let places = &self.network.scenario.ranks;
         let (here, there) = (places[from as usize].hca, places[to as usize].hca);
-        let id = self
-            .network
-            .messages
-            .add(Message::new(from, to, there.0, 0, role));
+        let id = self.network.messages.add(Message::new(from, to, there.0, 0, role));
         self.network.send(id, here);
     }
 
@@ -199,10 +182,8 @@ impl<'a> Hosts<'a> {
     pub(crate) fn deliver(&mut self, port: u32, packet: u32) {
         let packet = self.network.packets.remove(packet);
         let now_ps = self.network.now_ps;
-        self.network
-            .trace([now_ps, u64::from(port), u64::from(packet.wire_bytes)]);
-        self.network
-            .refund(port, packet::blocks_of(packet.wire_bytes), now_ps);
+        self.network.trace([now_ps, u64::from(port), u64::from(packet.wire_bytes)]);
+        self.network.refund(port, packet::blocks_of(packet.wire_bytes), now_ps);
         let message = &mut self.network.messages[packet.message];
         message.received_bytes += u64::from(packet.payload_bytes);
         if message.received_bytes == message.size_bytes {
@@ -244,8 +225,7 @@ impl<'a> Hosts<'a> {
                 rank.outstanding -= 1;
                 if message.row != NIL {
                     let end_ps = rank.free_ps;
-                    self.reports
-                        .push(Report::Message(message.row, message.start_ps, end_ps));
+                    self.reports.push(Report::Message(message.row, message.start_ps, end_ps));
                 }
             }
         }

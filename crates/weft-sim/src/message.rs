@@ -118,10 +118,7 @@ impl SendQueues {
 
     pub(crate) fn add(&mut self, id: u32, message: &Message) {
         let fresh = self.queue_pairs.len() as u32;
-        let number = *self
-            .numbers
-            .entry((message.src, message.dst))
-            .or_insert(fresh);
+        let number = *self.numbers.entry((message.src, message.dst)).or_insert(fresh);
         if number == fresh {
             self.queue_pairs.push(VecDeque::new());
         }
@@ -139,10 +136,7 @@ impl SendQueues {
         }
         let open = now_ps >= self.gap_until_ps;
         let head = |number: &u32| self.queue_pairs[*number as usize][0];
-        let place = self
-            .ring
-            .iter()
-            .position(|number| open || messages[head(number)].begun);
+        let place = self.ring.iter().position(|number| open || messages[head(number)].begun);
         match place {
             Some(place) => Next::Message(head(&self.ring[place]), place),
             None => Next::NotBefore(self.gap_until_ps),

@@ -19,10 +19,7 @@ struct Slot {
     tail: u32,
 }
 
-const EMPTY: Slot = Slot {
-    head: NIL,
-    tail: NIL,
-};
+const EMPTY: Slot = Slot { head: NIL, tail: NIL };
 
 pub(crate) struct Network<'a> {
     pub(crate) scenario: &'a ValidScenario,
@@ -56,9 +53,7 @@ impl<'a> Network<'a> {
             calendar: Calendar::new(),
             packets: PacketPool::default(),
             messages: MessagePool::default(),
-            hcas: (0..fabric.n_hcas())
-                .map(|_| SendQueues::default())
-                .collect(),
+            hcas: (0..fabric.n_hcas()).map(|_| SendQueues::default()).collect(),
             hops: 0,
             trace_hash: 0xcbf2_9ce4_8422_2325,
             slots: vec![EMPTY; n_slots as usize],
@@ -76,8 +71,7 @@ impl<'a> Network<'a> {
     }
 
     pub(crate) fn schedule(&mut self, time_ps: u64, kind: Kind, port: u32, argument: u32) {
-        self.calendar
-            .push(Event::new(time_ps, kind, port, argument));
+        self.calendar.push(Event::new(time_ps, kind, port, argument));
     }
 
     /// Mix a fact into the trace hash (FNV-1a over words): the same run gives the same hash.
@@ -222,17 +216,10 @@ impl<'a> Network<'a> {
         let (peer, delay_ps) = (port.peer, port.delay_ps);
         self.hops += 1;
         let switch = self.scenario.switch;
-        let to_hca = self
-            .fabric()
-            .hca(VertexId(self.ports[peer as usize].vertex))
-            .is_some();
+        let to_hca = self.fabric().hca(VertexId(self.ports[peer as usize].vertex)).is_some();
         let tail_ps = left_ps + delay_ps + if to_hca { 0 } else { switch.delay_ps };
         let cut_through = !to_hca && switch.forwarding == Forwarding::CutThrough;
-        let seen_ps = if cut_through {
-            self.now_ps + delay_ps + switch.delay_ps
-        } else {
-            tail_ps
-        };
+        let seen_ps = if cut_through { self.now_ps + delay_ps + switch.delay_ps } else { tail_ps };
         let packet = &mut self.packets[id];
         (packet.tail_ps, packet.next, packet.routed) = (tail_ps, NIL, false);
         self.schedule(seen_ps, Kind::Arrive, peer, id);
@@ -288,9 +275,7 @@ impl<'a> Network<'a> {
     pub(crate) fn arrive(&mut self, q: u32, id: u32) {
         let packet = self.packets[id];
         let vertex = VertexId(self.ports[q as usize].vertex);
-        let out = self
-            .routes()
-            .next_port(self.fabric(), vertex, HcaId(packet.dst));
+        let out = self.routes().next_port(self.fabric(), vertex, HcaId(packet.dst));
         let o = out.expect("routes were checked before the run").0;
         if !packet.routed {
             self.trace([self.now_ps, u64::from(q), u64::from(packet.wire_bytes)]);
@@ -327,9 +312,6 @@ impl<'a> Network<'a> {
     /// The packets waiting at port `o`, by the input buffer they hold.
     pub(crate) fn inputs_waiting_for(&self, o: u32) -> impl Iterator<Item = u32> + '_ {
         let port = &self.ports[o as usize];
-        port.lane
-            .ring
-            .iter()
-            .map(move |input| o - port.local + input)
+        port.lane.ring.iter().map(move |input| o - port.local + input)
     }
 }

@@ -102,16 +102,10 @@ impl Egress {
 
     /// Put a packet on the link now, against its credit; the time its tail has left.
     pub(crate) fn transmit(&mut self, now_ps: u64, wire_bytes: u32, blocks: u32) -> u64 {
-        assert!(
-            self.busy_until_ps <= now_ps,
-            "one packet at a time on a link"
-        );
+        assert!(self.busy_until_ps <= now_ps, "one packet at a time on a link");
         let lane = &mut self.lane;
         lane.credits -= i64::from(blocks);
-        assert!(
-            lane.credits >= 0,
-            "lossless: no packet moves without credit"
-        );
+        assert!(lane.credits >= 0, "lossless: no packet moves without credit");
         lane.need = 0;
         if lane.blocked_since_ps != NEVER {
             self.counters.xmit_wait_ps += now_ps - lane.blocked_since_ps;
@@ -133,11 +127,7 @@ impl Egress {
 impl Lane {
     /// Take in the credits that are back by now.
     pub(crate) fn settle(&mut self, now_ps: u64) {
-        while self
-            .refunds
-            .front()
-            .is_some_and(|refund| refund.time_ps <= now_ps)
-        {
+        while self.refunds.front().is_some_and(|refund| refund.time_ps <= now_ps) {
             let refund = self.refunds.pop_front().expect("just seen");
             self.credits += i64::from(refund.blocks);
         }
@@ -171,9 +161,7 @@ impl Lane {
     /// list is kept sorted.
     pub(crate) fn refund(&mut self, now_ps: u64, time_ps: u64, blocks: u32) {
         self.settle(now_ps);
-        let at = self
-            .refunds
-            .partition_point(|refund| refund.time_ps <= time_ps);
+        let at = self.refunds.partition_point(|refund| refund.time_ps <= time_ps);
         self.refunds.insert(at, Refund { time_ps, blocks });
     }
 

@@ -58,10 +58,7 @@ impl Rank {
 
     /// Begin an iteration at `start_ps`.
     pub(crate) fn begin(&mut self, start_ps: u64) {
-        assert!(
-            self.outstanding == 0 && self.inbox.is_empty(),
-            "an iteration ends clean"
-        );
+        assert!(self.outstanding == 0 && self.inbox.is_empty(), "an iteration ends clean");
         (self.index, self.posted, self.waiting, self.done) = (0, false, false, false);
         (self.start_ps, self.free_ps) = (start_ps, start_ps);
     }

@@ -7,8 +7,15 @@ use crate::document::{
 use crate::error::SimError;
 use crate::host::HostModel;
 use crate::packet;
-use weft_fabric::{Fabric, FabricError, HcaId, NodeId, Routes, check, document, engines, fault};
+use weft_fabric::fabric::MAX_DELAY_PS;
+use weft_fabric::{Fabric, FabricError, HcaId, NodeId, PortId, Routes};
+use weft_fabric::{check, document, engines, fault};
 use weft_traffic::StepDocument;
+
+/// Most ranks of a scenario.
+pub const MAX_RANKS: usize = 1 << 22;
+/// Slowest cable that is simulated, 1 Mb/s: what is slower would outlast the clock.
+pub const MIN_BITS_PER_S: u64 = 1_000_000;
 
 /// Where a rank runs.
 #[derive(Clone, Copy, Debug)]
@@ -52,17 +59,10 @@ impl ValidScenario {
         let mut fabric = Fabric::new(&written)?;
         let mut slowness = vec![1.0; fabric.nodes.len()];
         for (index, fault) in scenario.faults.iter().enumerate() {
-            plant(
-                &mut fabric,
-                &mut slowness,
-                &format!("faults[{index}]"),
-                fault,
-            )?;
+            plant(&mut fabric, &mut slowness, &format!("faults[{index}]"), fault)?;
         }
-        let engine = scenario
-            .routing
-            .engine
-            .or(written.routing.map(|routing| routing.engine));
+        require_rates(&fabric)?;
+        let engine = scenario.routing.engine.or(written.routing.map(|routing| routing.engine));
         let routes = engines::routes_of(&fabric, &written, engine)?;
         let ranks = place_ranks(&fabric, &scenario.placement)?;
         let used = hcas_in_use(&ranks);
@@ -100,29 +100,38 @@ impl ValidScenario {
     }
 }
 
+fn require_rates(fabric: &Fabric) -> Result<(), SimError> {
+    let mut cabled = (0..fabric.ports.len()).filter(|port| fabric.ports[*port].peer.is_some());
+    match cabled.find(|port| fabric.ports[*port].rate.0 < MIN_BITS_PER_S) {
+        None => Ok(()),
+        Some(port) => {
+            let place = fabric.port_name(PortId(port as u32));
+            let what = format!("{} bits a second", fabric.ports[port].rate.0);
+            Err(SimError::document(place, what, "at least 1 Mb/s after all faults"))
+        }
+    }
+}
+
 fn check_head(scenario: &ScenarioDocument) -> Result<(), SimError> {
     if scenario.schema != SCENARIO_SCHEMA {
         let what = format!("'{}' is not a schema this version reads", scenario.schema);
         return Err(SimError::document("scenario.schema", what, SCENARIO_SCHEMA));
     }
+    if scenario.switch.delay_ps > MAX_DELAY_PS {
+        let what = format!("a delay of {} ps", scenario.switch.delay_ps);
+        return Err(SimError::document("switch.delay_ps", what, "at most a second"));
+    }
     let mtu = scenario.packets.mtu_bytes;
     if !(1..=1 << 20).contains(&mtu) {
         let what = format!("an MTU of {mtu} bytes");
-        return Err(SimError::document(
-            "packets.mtu_bytes",
-            what,
-            "from 1 byte to 1 MiB",
-        ));
+        return Err(SimError::document("packets.mtu_bytes", what, "from 1 byte to 1 MiB"));
     }
     let largest = packet::blocks_of(packet::wire_bytes(scenario.packets.headers, mtu, true));
     let buffer = scenario.switch.buffer_bytes;
     let too_small = buffer / packet::BLOCK_BYTES < u64::from(largest);
     if too_small && scenario.switch.model != Queueing::Infinite {
         let what = format!("{buffer} bytes hold no whole packet");
-        let expected = format!(
-            "at least {} bytes",
-            u64::from(largest) * packet::BLOCK_BYTES
-        );
+        let expected = format!("at least {} bytes", u64::from(largest) * packet::BLOCK_BYTES);
         return Err(SimError::document("switch.buffer_bytes", what, expected));
     }
     Ok(())
@@ -143,12 +152,7 @@ fn plant(
             slow_factor: None,
         } => {
             let port = fabric.port_named(&format!("{place}.link"), link)?;
-            Ok(fault::scale_rate(
-                fabric,
-                &format!("{place}.rate_factor"),
-                port,
-                *factor,
-            )?)
+            Ok(fault::scale_rate(fabric, &format!("{place}.rate_factor"), port, *factor)?)
         }
         FaultDocument {
             link: Some(link),
@@ -182,13 +186,9 @@ fn slow_node(
     name: &str,
     factor: f64,
 ) -> Result<(), SimError> {
-    if !(factor.is_finite() && factor >= 1.0) {
+    if !(1.0..=1000.0).contains(&factor) {
         let what = format!("the factor is {factor}");
-        return Err(SimError::document(
-            format!("{place}.slow_factor"),
-            what,
-            "1 or more",
-        ));
+        return Err(SimError::document(format!("{place}.slow_factor"), what, "from 1 to 1000"));
     }
     let node = node_named(fabric, &format!("{place}.node"), name)?;
     slowness[node.index()] *= factor;
@@ -224,18 +224,20 @@ fn place_ranks(fabric: &Fabric, placement: &PlacementDocument) -> Result<Vec<Ran
             return Err(SimError::document(place, what, "every node at most once"));
         }
         let there = &fabric.nodes[node.index()];
-        ranks.extend((0..placement.tasks_per_node).map(|task| RankPlace {
-            node,
-            hca: HcaId(there.first_hca.0 + task % there.n_hcas),
-        }));
+        if ranks.len() + placement.tasks_per_node as usize > MAX_RANKS {
+            let what = format!("more than {MAX_RANKS} ranks");
+            return Err(SimError::document("placement", what, "fewer nodes or tasks a node"));
+        }
+        ranks.extend(
+            (0..placement.tasks_per_node).map(|task| RankPlace {
+                node,
+                hca: HcaId(there.first_hca.0 + task % there.n_hcas),
+            }),
+        );
     }
     if ranks.is_empty() {
         let what = "there is no rank";
-        return Err(SimError::document(
-            "placement.nodes",
-            what,
-            "at least one node",
-        ));
+        return Err(SimError::document("placement.nodes", what, "at least one node"));
     }
     Ok(ranks)
 }

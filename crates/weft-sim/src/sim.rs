@@ -64,11 +64,7 @@ impl<'a> Sim<'a> {
                 self.advance();
             }
         }
-        if self.phase.is_some() {
-            Status::Deadlock
-        } else {
-            Status::Complete
-        }
+        if self.phase.is_some() { Status::Deadlock } else { Status::Complete }
     }
 
     fn handle(&mut self, event: Event) {
@@ -95,10 +91,7 @@ impl<'a> Sim<'a> {
     }
 
     fn take_reports(&mut self) {
-        let phase = self
-            .phase
-            .as_ref()
-            .expect("only a phase has ranks that report");
+        let phase = self.phase.as_ref().expect("only a phase has ranks that report");
         for report in std::mem::take(&mut self.hosts.reports) {
             match report {
                 Report::Finished(number) => {
@@ -109,9 +102,7 @@ impl<'a> Sim<'a> {
                         let slot = &mut self.durations_ps[row as usize];
                         *slot = (*slot).max(duration_ps);
                     }
-                    self.hosts
-                        .network
-                        .trace([self.hosts.network.now_ps, 1 << 32, number.into()]);
+                    self.hosts.network.trace([self.hosts.network.now_ps, 1 << 32, number.into()]);
                 }
                 Report::Message(row, start_ps, end_ps) => {
                     self.durations_ps[row as usize] = end_ps - start_ps;
@@ -198,9 +189,7 @@ impl<'a> Sim<'a> {
         self.outcome.events = self.events;
         self.outcome.trace_hash = network.trace_hash;
         for (index, port) in network.ports.iter().enumerate() {
-            self.outcome
-                .ports
-                .push(self.scenario.fabric(), index as u32, port.counters);
+            self.outcome.ports.push(self.scenario.fabric(), index as u32, port.counters);
         }
         self.outcome
     }

@@ -11,16 +11,9 @@ use rayon::prelude::*;
 /// # Errors
 /// The first scenario that is wrong, its number in front.
 pub fn simulate_many(texts: &[String], threads: usize) -> Result<Vec<Outcome>, SimError> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|error| {
-            SimError::document(
-                "threads",
-                error.to_string(),
-                "a number of threads that can start",
-            )
-        })?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
+        SimError::document("threads", error.to_string(), "a number of threads that can start")
+    })?;
     let run = |(index, text): (usize, &String)| {
         let scenario = ValidScenario::parse(text).map_err(|error| {
             let text = error.to_string();

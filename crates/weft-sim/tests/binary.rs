@@ -9,20 +9,14 @@ use std::process::{Command, Output};
 fn weft_sim(name: &str, text: &str) -> Output {
     let path = std::env::temp_dir().join(format!("weft-sim-{}-{name}.json", std::process::id()));
     std::fs::write(&path, text).expect("a temporary file");
-    let output = Command::new(env!("CARGO_BIN_EXE_weft-sim"))
-        .arg(&path)
-        .output()
-        .expect("it runs");
+    let output = Command::new(env!("CARGO_BIN_EXE_weft-sim")).arg(&path).output().expect("it runs");
     std::fs::remove_file(&path).expect("the temporary file");
     output
 }
 
 #[test]
 fn a_scenario_is_answered_with_its_outcome_as_json() {
-    let case = scenario(
-        tree(4, 2, 1, 100 * GBPS, 0),
-        json!([{"benchmark": "barrier"}]),
-    );
+    let case = scenario(tree(4, 2, 1, 100 * GBPS, 0), json!([{"benchmark": "barrier"}]));
     let output = weft_sim("good", &case.to_string());
     assert_eq!(output.status.code(), Some(0));
     let outcome: Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -46,11 +40,7 @@ fn a_missing_file_and_a_missing_argument_exit_2() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_weft-sim"));
         let output = command.args(arguments).output().expect("it runs");
         assert_eq!(output.status.code(), Some(2));
-        assert!(
-            String::from_utf8(output.stderr)
-                .unwrap()
-                .contains("expected: ")
-        );
+        assert!(String::from_utf8(output.stderr).unwrap().contains("expected: "));
     }
 }
 
@@ -62,9 +52,5 @@ fn a_run_that_is_stopped_still_prints_what_it_has_and_exits_4() {
     assert_eq!(output.status.code(), Some(4));
     let outcome: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(outcome["status"], "stopped");
-    assert!(
-        String::from_utf8(output.stderr)
-            .unwrap()
-            .contains("stopped after 10 events")
-    );
+    assert!(String::from_utf8(output.stderr).unwrap().contains("stopped after 10 events"));
 }

@@ -11,16 +11,8 @@ const RATE: u64 = 100 * GBPS;
 
 fn bare(fabric: serde_json::Value, work: serde_json::Value, buffer: u64) -> serde_json::Value {
     let case = scenario(fabric, work);
-    let case = with(
-        case,
-        "packets",
-        json!({"mtu_bytes": 4096, "headers": "none"}),
-    );
-    with(
-        case,
-        "switch",
-        json!({"delay_ps": ROUTE, "buffer_bytes": buffer}),
-    )
+    let case = with(case, "packets", json!({"mtu_bytes": 4096, "headers": "none"}));
+    with(case, "switch", json!({"delay_ps": ROUTE, "buffer_bytes": buffer}))
 }
 
 #[test]
@@ -45,55 +37,32 @@ fn senders_that_share_an_egress_share_it_evenly() {
 #[test]
 fn inputs_get_equal_shares_however_many_flows_are_behind_them() {
     // Parking lot: one flow from the destination's own leaf against three that come by one up link.
-    let flows = [
-        (1, 0, 4096 * 200),
-        (2, 0, 4096 * 200),
-        (3, 0, 4096 * 200),
-        (4, 0, 4096 * 200),
-    ];
+    let flows = [(1, 0, 4096 * 200), (2, 0, 4096 * 200), (3, 0, 4096 * 200), (4, 0, 4096 * 200)];
     let mut fabric = tree(5, 2, 1, RATE, DELAY);
     fabric["nodes"] = json!(6);
     fabric["nodes_per_leaf"] = json!(2);
     let times = durations(&bare(fabric, messages(flows), 65_536));
     let local = ser(2 * 4096 * 200, RATE);
     let slack = 4 * ser(4096, RATE) + 6 * DELAY + 4 * ROUTE;
-    assert!(
-        times[0].abs_diff(local) <= slack,
-        "the local flow has half: {times:?}"
-    );
+    assert!(times[0].abs_diff(local) <= slack, "the local flow has half: {times:?}");
     let rest = ser(4 * 4096 * 200, RATE);
     assert!(times[1..].iter().all(|time| *time > local), "{times:?}");
-    assert!(
-        times.iter().max().unwrap().abs_diff(rest) <= slack,
-        "{times:?}"
-    );
+    assert!(times.iter().max().unwrap().abs_diff(rest) <= slack, "{times:?}");
 }
 
 #[test]
 fn a_buffer_of_one_packet_lets_one_packet_go_each_round_trip() {
     let n = 50;
     for forwarding in ["cut_through", "store_and_forward"] {
-        let case = bare(
-            tree(2, 2, 1, RATE, DELAY),
-            messages([(0, 1, n * 4096)]),
-            4096,
-        );
+        let case = bare(tree(2, 2, 1, RATE, DELAY), messages([(0, 1, n * 4096)]), 4096);
         let packet = ser(4096, RATE);
         let mut case = case;
         case["switch"]["forwarding"] = json!(forwarding);
-        let stored = if forwarding == "cut_through" {
-            0
-        } else {
-            packet
-        };
+        let stored = if forwarding == "cut_through" { 0 } else { packet };
         // Out, through the switch, until the tail has left it, and the credit back.
         let round_trip = 2 * DELAY + ROUTE + stored + packet;
         let last = 2 * DELAY + ROUTE + stored + packet;
-        assert_eq!(
-            durations(&case),
-            [(n - 1) * round_trip + last],
-            "{forwarding}"
-        );
+        assert_eq!(durations(&case), [(n - 1) * round_trip + last], "{forwarding}");
     }
 }
 
@@ -108,10 +77,7 @@ fn throughput_is_the_buffer_over_the_round_trip_until_the_link_is_full() {
         let case = bare(fabric, messages([(0, 1, n * 4096)]), packets * 4096);
         let time = durations(&case)[0];
         let expected = n / packets * round_trip;
-        assert!(
-            time.abs_diff(expected) <= round_trip,
-            "{packets} packets: {time} {expected}"
-        );
+        assert!(time.abs_diff(expected) <= round_trip, "{packets} packets: {time} {expected}");
     }
     let fabric = tree(2, 2, 1, RATE, long);
     let case = bare(fabric, messages([(0, 1, n * 4096)]), 1 << 20);
@@ -121,10 +87,7 @@ fn throughput_is_the_buffer_over_the_round_trip_until_the_link_is_full() {
 #[test]
 fn credits_are_whole_blocks_so_a_framed_mtu_takes_65() {
     // 4096 + 26 bytes: 64 KiB hold fifteen packets, not sixteen.
-    let case = scenario(
-        tree(2, 2, 1, RATE, 50_000_000),
-        messages([(0, 1, 4096 * 60)]),
-    );
+    let case = scenario(tree(2, 2, 1, RATE, 50_000_000), messages([(0, 1, 4096 * 60)]));
     let with_buffer = |blocks: u64| {
         let switch = json!({"delay_ps": ROUTE, "buffer_bytes": blocks * 64});
         durations(&with(case.clone(), "switch", switch))[0]
@@ -136,26 +99,12 @@ fn credits_are_whole_blocks_so_a_framed_mtu_takes_65() {
 #[test]
 fn blocked_time_is_counted_where_credit_is_missing() {
     let n = 50;
-    let case = bare(
-        tree(2, 2, 1, RATE, DELAY),
-        messages([(0, 1, n * 4096)]),
-        4096,
-    );
+    let case = bare(tree(2, 2, 1, RATE, DELAY), messages([(0, 1, n * 4096)]), 4096);
     let outcome = run(&case);
-    let of = |name: &str| {
-        outcome
-            .ports
-            .port_name
-            .iter()
-            .position(|port| port == name)
-            .unwrap()
-    };
+    let of = |name: &str| outcome.ports.port_name.iter().position(|port| port == name).unwrap();
     let hca = of("n001/hca0[1]");
     let idle_each_round_trip = 2 * DELAY + ROUTE;
-    assert_eq!(
-        outcome.ports.xmit_wait_ps[hca],
-        (n - 1) * idle_each_round_trip
-    );
+    assert_eq!(outcome.ports.xmit_wait_ps[hca], (n - 1) * idle_each_round_trip);
     assert_eq!(outcome.ports.xmit_bytes[hca], n * 4096);
     assert_eq!(outcome.ports.xmit_packets[of("leaf-01[2]")], n);
     assert_eq!(outcome.ports.xmit_packets[of("leaf-01[1]")], 0);
@@ -201,11 +150,7 @@ fn a_ring_allreduce_takes_its_steps_one_after_the_other() {
         tree(n, n, 1, RATE, DELAY),
         json!([{"benchmark": "allreduce", "size_bytes": size, "algorithm": "ring"}]),
     );
-    let case = with(
-        case,
-        "switch",
-        json!({"delay_ps": ROUTE, "buffer_bytes": 65_536}),
-    );
+    let case = with(case, "switch", json!({"delay_ps": ROUTE, "buffer_bytes": 65_536}));
     let regime = json!({"send_overhead_ns": 300, "recv_overhead_ns": 200});
     let case = with(case, "host", json!({"regimes": [regime]}));
     let step = 300_000 + 2 * DELAY + ROUTE + ser(framed(size / n, 4096), RATE) + 200_000;
@@ -214,15 +159,8 @@ fn a_ring_allreduce_takes_its_steps_one_after_the_other() {
 
 #[test]
 fn a_barrier_of_sixteen_takes_four_messages_in_a_row() {
-    let case = scenario(
-        tree(16, 16, 1, RATE, DELAY),
-        json!([{"benchmark": "barrier"}]),
-    );
-    let case = with(
-        case,
-        "switch",
-        json!({"delay_ps": ROUTE, "buffer_bytes": 65_536}),
-    );
+    let case = scenario(tree(16, 16, 1, RATE, DELAY), json!([{"benchmark": "barrier"}]));
+    let case = with(case, "switch", json!({"delay_ps": ROUTE, "buffer_bytes": 65_536}));
     let message = 2 * DELAY + ROUTE + ser(framed(0, 4096), RATE);
     assert_eq!(durations(&case), [4 * message]);
 }

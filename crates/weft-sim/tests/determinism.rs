@@ -13,11 +13,8 @@ fn hard_cases() -> Vec<Value> {
     let gbps = GBPS;
     let mut mixed = tree(12, 4, 2, 54_545_000_000, 20_000);
     mixed["switch_bits_per_s"] = json!(97 * gbps);
-    let fabrics = [
-        tree(12, 4, 2, 100 * gbps, 20_000),
-        mixed,
-        deep_tree(12, 4, 200 * gbps, 500_000),
-    ];
+    let fabrics =
+        [tree(12, 4, 2, 100 * gbps, 20_000), mixed, deep_tree(12, 4, 200 * gbps, 500_000)];
     let noisy = json!({"regimes": [{"max_bytes": 1000, "send_overhead_ns": 100},
         {"protocol": "rendezvous", "send_overhead_ns": 150, "recv_ns_per_byte": 0.01}],
         "message_gap_ns": 5, "start_jitter_ns": 700, "intra_node": {"latency_ns": 200,
@@ -77,11 +74,7 @@ fn the_seed_decides_and_is_the_only_thing_that_does() {
 fn a_wrong_scenario_among_many_is_named_by_its_number() {
     let good = hard_cases()[0].to_string();
     let refused = simulate_many(&[good, "{}".to_owned()], 1).expect_err("the second is empty");
-    assert!(
-        refused
-            .to_string()
-            .starts_with("scenarios[1]: scenario: missing field")
-    );
+    assert!(refused.to_string().starts_with("scenarios[1]: scenario: missing field"));
 }
 
 fn any_case() -> impl Strategy<Value = Value> {
@@ -98,28 +91,28 @@ fn any_case() -> impl Strategy<Value = Value> {
         0u64..100_000,
         any::<u64>(),
     )
-        .prop_map(
-            |(flows, host, up, leaf, spines, model, forwarding, extra, seed)| {
-                // The destination skips the source: nobody sends to itself.
-                let flows = flows
-                    .into_iter()
-                    .map(|(s, d, size)| (s, d + u64::from(d >= s), size));
-                let mut fabric = tree(12, leaf, spines, host, 10_000);
-                fabric["switch_bits_per_s"] = json!(up);
-                let case = scenario(fabric, messages(flows));
-                let case = with(
-                    case,
-                    "switch",
-                    json!({"model": model, "forwarding": forwarding,
+        .prop_map(|(flows, host, up, leaf, spines, model, forwarding, extra, seed)| {
+            // The destination skips the source: nobody sends to itself.
+            let flows = flows.into_iter().map(|(s, d, size)| (s, d + u64::from(d >= s), size));
+            let mut fabric = tree(12, leaf, spines, host, 10_000);
+            fabric["switch_bits_per_s"] = json!(up);
+            let case = scenario(fabric, messages(flows));
+            let case = with(
+                case,
+                "switch",
+                json!({"model": model, "forwarding": forwarding,
                 "delay_ps": 100_000, "buffer_bytes": 4160 + extra}),
-                );
-                with(case, "seed", json!(seed))
-            },
-        )
+            );
+            with(case, "seed", json!(seed))
+        })
+}
+
+fn few_cases() -> ProptestConfig {
+    ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(few_cases())]
 
     /// Conservation of credits is asserted inside every complete run; here also of packets and
     /// bytes: what HCAs send, HCAs are sent.
@@ -130,15 +123,16 @@ proptest! {
         let oracle = run(&with(case.clone(), "elide", json!(false)));
         prop_assert_eq!(physics(&elided), physics(&oracle));
         let rows = case["work"][0]["messages"].as_array().unwrap();
-        let wanted: u64 = rows.iter().map(|row| framed(row["size_bytes"].as_u64().unwrap(), 4096)).sum();
+        let sizes: Vec<u64> = rows.iter().map(|row| row["size_bytes"].as_u64().unwrap()).collect();
+        let wanted: u64 = sizes.iter().map(|size| framed(*size, 4096)).sum();
         let ports = &elided.ports;
         let from_hcas: u64 = ports.port_name.iter().zip(&ports.xmit_bytes)
             .filter(|(name, _)| name.contains("hca")).map(|(_, bytes)| bytes).sum();
         prop_assert_eq!(from_hcas, wanted);
         // No message is faster than its own bits on its host link.
         let rate = case["fabric"]["host_bits_per_s"].as_u64().unwrap();
-        for (row, duration) in rows.iter().zip(&elided.rows.duration_ps) {
-            prop_assert!(*duration > ser(row["size_bytes"].as_u64().unwrap(), rate));
+        for (size, duration) in sizes.iter().zip(&elided.rows.duration_ps) {
+            prop_assert!(*duration > ser(*size, rate));
         }
     }
 }

@@ -32,10 +32,7 @@ fn a_cable_at_a_quarter_of_its_rate_gives_the_pair_a_quarter() {
 #[test]
 fn a_dead_cable_is_routed_round() {
     let healthy = pair_bandwidth(json!([]));
-    assert_eq!(
-        pair_bandwidth(json!([{"link": "spine-02[1]", "down": true}])),
-        healthy
-    );
+    assert_eq!(pair_bandwidth(json!([{"link": "spine-02[1]", "down": true}])), healthy);
 }
 
 #[test]
@@ -43,10 +40,7 @@ fn a_dead_cable_without_a_way_round_is_named() {
     let case = scenario(tree(8, 4, 2, RATE, DELAY), messages([(0, 1, 8)]));
     let dead = json!([{"link": "n003/hca0[1]", "down": true}]);
     let refused = refusal(&with(case.clone(), "faults", dead.clone()));
-    assert!(
-        refused.contains("n003/hca0") && refused.contains("is unreachable"),
-        "{refused}"
-    );
+    assert!(refused.contains("n003/hca0") && refused.contains("is unreachable"), "{refused}");
     // A node that takes no part may be dead.
     let case = with(case, "placement", json!({"nodes": ["n001", "n002"]}));
     assert_eq!(run(&with(case, "faults", dead)).status, Status::Complete);
@@ -57,11 +51,7 @@ fn a_slow_node_computes_and_sends_that_much_slower() {
     let size = 40_960;
     let case = scenario(tree(2, 2, 1, RATE, DELAY), messages([(0, 1, size)]));
     let case = with(case, "packets", json!({"headers": "none"}));
-    let case = with(
-        case,
-        "switch",
-        json!({"delay_ps": ROUTE, "buffer_bytes": 65_536}),
-    );
+    let case = with(case, "switch", json!({"delay_ps": ROUTE, "buffer_bytes": 65_536}));
     let regime = json!({"send_overhead_ns": 300, "recv_overhead_ns": 200});
     let case = with(case, "host", json!({"regimes": [regime]}));
     let slow = |node: &str| {
@@ -78,39 +68,23 @@ fn a_slow_node_computes_and_sends_that_much_slower() {
 fn faults_that_cannot_be_are_refused_with_their_place() {
     let case = scenario(tree(8, 4, 2, RATE, DELAY), messages([(0, 1, 8)]));
     let cases = [
-        (
-            json!({"link": "leaf-09[1]", "down": true}),
-            "faults[0].link: there is no HCA or switch",
-        ),
-        (
-            json!({"link": "leaf-01[7]", "down": true}),
-            "faults[0].link: 'leaf-01' has no port 7",
-        ),
-        (
-            json!({"link": "leaf-01", "down": true}),
-            "faults[0].link: 'leaf-01' is not a port",
-        ),
+        (json!({"link": "leaf-09[1]", "down": true}), "faults[0].link: there is no HCA or switch"),
+        (json!({"link": "leaf-01[7]", "down": true}), "faults[0].link: 'leaf-01' has no port 7"),
+        (json!({"link": "leaf-01", "down": true}), "faults[0].link: 'leaf-01' is not a port"),
         (json!({"link": "leaf-01[1]"}), "faults[0]: no such fault"),
-        (
-            json!({"link": "leaf-01[1]", "rate_factor": 0}),
-            "faults[0].rate_factor: the factor is 0",
-        ),
+        (json!({"link": "leaf-01[1]", "rate_factor": 0}), "faults[0].rate_factor: the factor is 0"),
         (
             json!({"link": "leaf-01[1]", "rate_factor": 1e-15}),
             "faults[0].rate_factor: the factor 0.000000000000001 leaves no rate at all",
         ),
+        (json!({"node": "n001", "slow_factor": 0.5}), "faults[0].slow_factor: the factor is 0.5"),
         (
-            json!({"node": "n001", "slow_factor": 0.5}),
-            "faults[0].slow_factor: the factor is 0.5",
+            json!({"node": "n001", "slow_factor": 1e9}),
+            "faults[0].slow_factor: the factor is 1000000",
         ),
-        (
-            json!({"node": "n009", "slow_factor": 2}),
-            "faults[0].node: there is no node 'n009'",
-        ),
-        (
-            json!({"node": "n001", "slow_factor": 2, "down": true}),
-            "faults[0]: no such fault",
-        ),
+        (json!({"link": "leaf-01[1]", "rate_factor": 1e-6}), "n001/hca0[1]: 100000 bits a second"),
+        (json!({"node": "n009", "slow_factor": 2}), "faults[0].node: there is no node 'n009'"),
+        (json!({"node": "n001", "slow_factor": 2, "down": true}), "faults[0]: no such fault"),
     ];
     for (fault, what) in cases {
         let refused = refusal(&with(case.clone(), "faults", json!([fault])));
@@ -151,26 +125,15 @@ fn a_ring_of_dependencies_is_refused_with_the_cycle() {
     let refused = refusal(&ring_scenario());
     let cycle = "credit loop over sa[2] -> sb[2] -> sc[2] -> sd[2] -> sa[2]";
     assert!(refused.contains(cycle), "{refused}");
-    assert!(
-        refused.contains("hint: the routing engine 'updn' has none"),
-        "{refused}"
-    );
+    assert!(refused.contains("hint: the routing engine 'updn' has none"), "{refused}");
 }
 
 #[test]
 fn a_deadlock_is_an_outcome_that_names_the_circle() {
-    let case = with(
-        ring_scenario(),
-        "routing",
-        json!({"allow_credit_loops": true}),
-    );
+    let case = with(ring_scenario(), "routing", json!({"allow_credit_loops": true}));
     let outcome = run(&case);
     assert_eq!(outcome.status, Status::Deadlock);
-    assert!(
-        outcome.message.contains("packets wait in a circle: "),
-        "{}",
-        outcome.message
-    );
+    assert!(outcome.message.contains("packets wait in a circle: "), "{}", outcome.message);
     for port in ["sa[2]", "sb[2]", "sc[2]", "sd[2]"] {
         assert!(outcome.message.contains(port), "{}", outcome.message);
     }
@@ -190,108 +153,4 @@ fn a_run_stops_at_its_limit_of_events() {
     let outcome = run(&with(case, "limits", json!({"max_events": 100})));
     assert_eq!((outcome.status, outcome.events), (Status::Stopped, 100));
     assert!(outcome.message.contains("stopped after 100 events"));
-}
-
-#[test]
-fn scenarios_that_cannot_be_are_refused_with_their_place() {
-    let good = scenario(tree(8, 4, 2, RATE, DELAY), messages([(0, 1, 8)]));
-    let regimes = |list: Value| json!({"regimes": list});
-    let cases = [
-        (
-            "schema",
-            json!("weft.scenario/9"),
-            "scenario.schema: 'weft.scenario/9'",
-        ),
-        ("colour", json!(1), "scenario: unknown field `colour`"),
-        (
-            "fidelity",
-            json!("flow"),
-            "scenario: unknown variant `flow`",
-        ),
-        (
-            "fabric",
-            json!({"schema": "x"}),
-            "fabric: missing field `nodes`",
-        ),
-        (
-            "routing",
-            json!({"engine": "magic"}),
-            "scenario: unknown variant `magic`",
-        ),
-        (
-            "packets",
-            json!({"mtu_bytes": 0}),
-            "packets.mtu_bytes: an MTU of 0 bytes",
-        ),
-        (
-            "switch",
-            json!({"buffer_bytes": 4096}),
-            "switch.buffer_bytes: 4096 bytes hold no whole",
-        ),
-        (
-            "host",
-            regimes(json!([])),
-            "host.regimes: there is no regime",
-        ),
-        (
-            "host",
-            regimes(json!([{"max_bytes": 9}, {"max_bytes": 9}])),
-            "host.regimes[1]: max_bytes does not rise",
-        ),
-        (
-            "host",
-            regimes(json!([{"send_overhead_ns": -1}])),
-            "host.regimes[0].send_overhead_ns: -1 is no such time",
-        ),
-        (
-            "host",
-            regimes(json!([{"recv_overhead_ns": 0.0001}])),
-            "host.regimes[0].recv_overhead_ns: 0.0001 is no such time",
-        ),
-        (
-            "host",
-            regimes(json!([{"send_ns_per_byte": -0.5}])),
-            "host.regimes[0].send_ns_per_byte: -0.5 is no such cost",
-        ),
-        (
-            "host",
-            json!({"regimes": [{}], "noise": {"probability": 2, "mean_ns": 1}}),
-            "host.noise: the probability is 2",
-        ),
-        (
-            "host",
-            json!({"regimes": [{}], "intra_node": {"latency_ns": 1, "bits_per_s": 0}}),
-            "host.intra_node: the rate is zero",
-        ),
-        (
-            "placement",
-            json!({"tasks_per_node": 0}),
-            "placement.tasks_per_node: it is 0",
-        ),
-        (
-            "placement",
-            json!({"nodes": []}),
-            "placement.nodes: there is no rank",
-        ),
-        (
-            "placement",
-            json!({"nodes": ["x"]}),
-            "placement.nodes[0]: there is no node 'x'",
-        ),
-        (
-            "placement",
-            json!({"nodes": ["n001", "n001"]}),
-            "placement.nodes[1]: node 'n001' appears twice",
-        ),
-        (
-            "work",
-            json!([{"benchmark": "latency", "window": 1}]),
-            "work[0].window: 'window' has no",
-        ),
-    ];
-    for (key, value, what) in cases {
-        let refused = refusal(&with(good.clone(), key, value));
-        assert!(refused.starts_with(what), "{refused}");
-        assert!(refused.contains("\n  expected: "), "{refused}");
-    }
 }

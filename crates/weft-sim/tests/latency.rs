@@ -17,10 +17,7 @@ fn one_packet_takes_its_wires_switches_and_one_serialisation_cut_through() {
     // (destination of node 0, links, switches) in a three-level tree of radix 4.
     for (dst, links, switches) in [(1, 2, 1), (2, 4, 3), (15, 6, 5)] {
         for size in [0, 1, 64, 4096] {
-            let case = scenario(
-                deep_tree(16, 4, 200 * GBPS, DELAY),
-                messages([(0, dst, size)]),
-            );
+            let case = scenario(deep_tree(16, 4, 200 * GBPS, DELAY), messages([(0, dst, size)]));
             let case = with(case, "switch", switch("cut_through"));
             let expected = links * DELAY + switches * ROUTE + ser(framed(size, 4096), 200 * GBPS);
             assert_eq!(durations(&case), [expected], "{size} B to {dst}");
@@ -31,16 +28,10 @@ fn one_packet_takes_its_wires_switches_and_one_serialisation_cut_through() {
 #[test]
 fn one_packet_pays_a_serialisation_on_every_link_store_and_forward() {
     for (dst, links, switches) in [(1, 2, 1), (2, 4, 3), (15, 6, 5)] {
-        let case = scenario(
-            deep_tree(16, 4, 200 * GBPS, DELAY),
-            messages([(0, dst, 1000)]),
-        );
+        let case = scenario(deep_tree(16, 4, 200 * GBPS, DELAY), messages([(0, dst, 1000)]));
         let case = with(case, "switch", switch("store_and_forward"));
         let packet = ser(framed(1000, 4096), 200 * GBPS);
-        assert_eq!(
-            durations(&case),
-            [links * (DELAY + packet) + switches * ROUTE]
-        );
+        assert_eq!(durations(&case), [links * (DELAY + packet) + switches * ROUTE]);
     }
 }
 
@@ -53,10 +44,7 @@ fn a_faster_egress_waits_until_it_would_not_run_dry() {
     let (slow, fast) = (ser(4096 + 42, 100 * GBPS), ser(4096 + 42, 200 * GBPS));
     // Tail in at the first leaf, minus the fast serialisation; then cut through to the slow link.
     let held = DELAY + ROUTE + slow - fast;
-    assert_eq!(
-        durations(&case),
-        [held + 2 * (DELAY + ROUTE) + slow + DELAY]
-    );
+    assert_eq!(durations(&case), [held + 2 * (DELAY + ROUTE) + slow + DELAY]);
 }
 
 /// W1a: 128 hosts on a full three-level tree of radix 8, host s sends 10 MB to s + 64.
@@ -64,11 +52,7 @@ fn w1a(headers: &str, forwarding: &str) -> Vec<u64> {
     let flows = (0..128).map(|s| (s, (s + 64) % 128, 10_000_000));
     let case = scenario(deep_tree(128, 8, 200 * GBPS, DELAY), messages(flows));
     let case = with(case, "switch", switch(forwarding));
-    durations(&with(
-        case,
-        "packets",
-        json!({"mtu_bytes": 4096, "headers": headers}),
-    ))
+    durations(&with(case, "packets", json!({"mtu_bytes": 4096, "headers": headers})))
 }
 
 #[test]
@@ -93,11 +77,7 @@ fn a_million_packets_at_an_odd_rate_do_not_drift() {
     let rate = 54_545_000_000;
     let size = 1_000_000 * 256;
     let case = scenario(tree(2, 2, 1, rate, DELAY), messages([(0, 1, size)]));
-    let case = with(
-        case,
-        "packets",
-        json!({"mtu_bytes": 256, "headers": "infiniband"}),
-    );
+    let case = with(case, "packets", json!({"mtu_bytes": 256, "headers": "infiniband"}));
     let case = with(case, "switch", switch("cut_through"));
     let expected = ser(framed(size, 256), rate) + 2 * DELAY + ROUTE;
     assert_eq!(durations(&case), [expected]);
@@ -119,10 +99,7 @@ fn a_ping_pong_takes_two_overheads_and_the_network_each_way() {
 
 #[test]
 fn rendezvous_adds_a_request_and_a_go_ahead() {
-    let case = scenario(
-        tree(2, 2, 1, 200 * GBPS, DELAY),
-        messages([(0, 1, 100_000)]),
-    );
+    let case = scenario(tree(2, 2, 1, 200 * GBPS, DELAY), messages([(0, 1, 100_000)]));
     let case = with(case, "switch", switch("cut_through"));
     let host = |protocol: &str| {
         json!({"regimes": [{"protocol": protocol, "send_overhead_ns": 100,
@@ -139,10 +116,7 @@ fn rendezvous_adds_a_request_and_a_go_ahead() {
 
 #[test]
 fn ranks_of_one_node_talk_inside_it() {
-    let case = scenario(
-        tree(2, 2, 1, 200 * GBPS, DELAY),
-        messages([(0, 1, 1_000_000)]),
-    );
+    let case = scenario(tree(2, 2, 1, 200 * GBPS, DELAY), messages([(0, 1, 1_000_000)]));
     let case = with(case, "placement", json!({"tasks_per_node": 2}));
     let host = json!({"regimes": [{"send_overhead_ns": 10, "recv_overhead_ns": 20}],
                       "intra_node": {"latency_ns": 300, "bits_per_s": 80_000_000_000u64}});
@@ -154,16 +128,9 @@ fn ranks_of_one_node_talk_inside_it() {
 
 #[test]
 fn small_messages_leave_a_gap_apart() {
-    let case = scenario(
-        tree(2, 2, 1, 200 * GBPS, DELAY),
-        messages((0..10).map(|_| (0, 1, 8))),
-    );
+    let case = scenario(tree(2, 2, 1, 200 * GBPS, DELAY), messages((0..10).map(|_| (0, 1, 8))));
     let case = with(case, "switch", switch("cut_through"));
-    let case = with(
-        case,
-        "host",
-        json!({"regimes": [{}], "message_gap_ns": 100}),
-    );
+    let case = with(case, "host", json!({"regimes": [{}], "message_gap_ns": 100}));
     let first = 2 * DELAY + ROUTE + ser(framed(8, 4096), 200 * GBPS);
     let expected: Vec<u64> = (0..10).map(|k| first + k * 100_000).collect();
     assert_eq!(durations(&case), expected);

@@ -30,11 +30,7 @@ pub enum Algorithm {
 pub fn algorithms_of(benchmark: &str) -> &'static [Algorithm] {
     match benchmark {
         "barrier" => &[Algorithm::Dissemination],
-        "allreduce" => &[
-            Algorithm::RecursiveDoubling,
-            Algorithm::Ring,
-            Algorithm::Rabenseifner,
-        ],
+        "allreduce" => &[Algorithm::RecursiveDoubling, Algorithm::Ring, Algorithm::Rabenseifner],
         "alltoall" => &[Algorithm::Pairwise, Algorithm::Linear, Algorithm::Bruck],
         _ => &[],
     }
@@ -79,15 +75,8 @@ fn dissemination(n: u32, rank: u32, index: u32) -> Option<Exchange> {
         return None;
     }
     let distance = 1 << index;
-    let message = |peer| Transfer {
-        peer,
-        size_bytes: 0,
-        blocks: Blocks::None,
-    };
-    Some(Exchange::both(
-        message((rank + distance) % n),
-        message((rank + n - distance) % n),
-    ))
+    let message = |peer| Transfer { peer, size_bytes: 0, blocks: Blocks::None };
+    Some(Exchange::both(message((rank + distance) % n), message((rank + n - distance) % n)))
 }
 
 /// The largest power of two not above n, and what is left: the first 2 x rest ranks fold in pairs
@@ -100,10 +89,7 @@ struct Fold {
 impl Fold {
     fn new(n: u32) -> Fold {
         let core = 1 << n.ilog2();
-        Fold {
-            core,
-            rest: n - core,
-        }
+        Fold { core, rest: n - core }
     }
 
     fn log(&self) -> u32 {
@@ -120,11 +106,7 @@ impl Fold {
     }
 
     fn outer(&self, inner: u32) -> u32 {
-        if inner < self.rest {
-            2 * inner + 1
-        } else {
-            inner + self.rest
-        }
+        if inner < self.rest { 2 * inner + 1 } else { inner + self.rest }
     }
 
     /// The move before (`unfold` false) or after (`unfold` true) the core's.
@@ -132,18 +114,10 @@ impl Fold {
         if rank >= 2 * self.rest {
             return Exchange::default();
         }
-        let whole = |peer| Transfer {
-            peer,
-            size_bytes,
-            blocks: Blocks::All,
-        };
+        let whole = |peer| Transfer { peer, size_bytes, blocks: Blocks::All };
         let even = rank.is_multiple_of(2);
         let peer = if even { rank + 1 } else { rank - 1 };
-        if even != unfold {
-            Exchange::send(whole(peer))
-        } else {
-            Exchange::recv(whole(peer))
-        }
+        if even != unfold { Exchange::send(whole(peer)) } else { Exchange::recv(whole(peer)) }
     }
 }
 
@@ -160,11 +134,7 @@ fn recursive_doubling(n: u32, rank: u32, size_bytes: u64, index: u32) -> Option<
         return Some(Exchange::default());
     };
     let peer = fold.outer(inner ^ (1 << (index - 1)));
-    let whole = Transfer {
-        peer,
-        size_bytes,
-        blocks: Blocks::All,
-    };
+    let whole = Transfer { peer, size_bytes, blocks: Blocks::All };
     Some(Exchange::both(whole, whole))
 }
 
@@ -187,11 +157,7 @@ fn ring(n: u32, rank: u32, size_bytes: u64, index: u32) -> Option<Exchange> {
     let block = |peer: u32, back: u32| {
         let first = (rank + offset + 2 * n - back) % n;
         let size_bytes = range_bytes(size_bytes, n, first, 1);
-        Transfer {
-            peer,
-            size_bytes,
-            blocks: Blocks::Range { first, count: 1 },
-        }
+        Transfer { peer, size_bytes, blocks: Blocks::Range { first, count: 1 } }
     };
     let right = block((rank + 1) % n, step);
     let left = block((rank + n - 1) % n, step + 1);
@@ -213,27 +179,15 @@ fn rabenseifner(n: u32, rank: u32, size_bytes: u64, index: u32) -> Option<Exchan
     };
     let halving = index <= log;
     // Halving at distances core/2 ... 1, doubling at 1 ... core/2.
-    let half = if halving {
-        core >> index
-    } else {
-        1 << (index - log - 1)
-    };
+    let half = if halving { core >> index } else { 1 << (index - log - 1) };
     let range = |of: u32| {
         let first = of & !(half - 1);
         let size_bytes = range_bytes(size_bytes, core, first, half);
         let peer = fold.outer(inner ^ half);
-        Transfer {
-            peer,
-            size_bytes,
-            blocks: Blocks::Range { first, count: half },
-        }
+        Transfer { peer, size_bytes, blocks: Blocks::Range { first, count: half } }
     };
     let (mine, theirs) = (range(inner), range(inner ^ half));
-    Some(if halving {
-        Exchange::both(theirs, mine)
-    } else {
-        Exchange::both(mine, theirs)
-    })
+    Some(if halving { Exchange::both(theirs, mine) } else { Exchange::both(mine, theirs) })
 }
 
 fn pairwise(n: u32, rank: u32, size_bytes: u64, index: u32) -> Option<Exchange> {
@@ -246,10 +200,7 @@ fn pairwise(n: u32, rank: u32, size_bytes: u64, index: u32) -> Option<Exchange> 
     } else {
         ((rank + step) % n, (rank + n - step) % n)
     };
-    Some(Exchange::both(
-        block_for(to, to, size_bytes),
-        block_for(from, rank, size_bytes),
-    ))
+    Some(Exchange::both(block_for(to, to, size_bytes), block_for(from, rank, size_bytes)))
 }
 
 fn linear(n: u32, rank: u32, size_bytes: u64, index: u32) -> Option<Exchange> {
@@ -258,25 +209,12 @@ fn linear(n: u32, rank: u32, size_bytes: u64, index: u32) -> Option<Exchange> {
         return None;
     }
     let (to, from) = ((rank + step) % n, (rank + n - step) % n);
-    let posted = Exchange::both(
-        block_for(to, to, size_bytes),
-        block_for(from, rank, size_bytes),
-    );
-    Some(Exchange {
-        wait: step + 1 == n,
-        ..posted
-    })
+    let posted = Exchange::both(block_for(to, to, size_bytes), block_for(from, rank, size_bytes));
+    Some(Exchange { wait: step + 1 == n, ..posted })
 }
 
 fn block_for(peer: u32, destination: u32, size_bytes: u64) -> Transfer {
-    Transfer {
-        peer,
-        size_bytes,
-        blocks: Blocks::Range {
-            first: destination,
-            count: 1,
-        },
-    }
+    Transfer { peer, size_bytes, blocks: Blocks::Range { first: destination, count: 1 } }
 }
 
 fn bruck(n: u32, rank: u32, size_bytes: u64, index: u32) -> Option<Exchange> {
@@ -285,13 +223,7 @@ fn bruck(n: u32, rank: u32, size_bytes: u64, index: u32) -> Option<Exchange> {
     }
     let distance = 1u32 << index;
     let n_blocks = (0..n).filter(|place| place & distance != 0).count() as u64;
-    let message = |peer| Transfer {
-        peer,
-        size_bytes: n_blocks * size_bytes,
-        blocks: Blocks::Bit(index),
-    };
-    Some(Exchange::both(
-        message((rank + distance) % n),
-        message((rank + n - distance) % n),
-    ))
+    let message =
+        |peer| Transfer { peer, size_bytes: n_blocks * size_bytes, blocks: Blocks::Bit(index) };
+    Some(Exchange::both(message((rank + distance) % n), message((rank + n - distance) % n)))
 }

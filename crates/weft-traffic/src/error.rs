@@ -24,10 +24,6 @@ impl TrafficError {
         what: impl Into<String>,
         expected: impl Into<String>,
     ) -> TrafficError {
-        TrafficError::Document {
-            place: place.into(),
-            what: what.into(),
-            expected: expected.into(),
-        }
+        TrafficError::Document { place: place.into(), what: what.into(), expected: expected.into() }
     }
 }

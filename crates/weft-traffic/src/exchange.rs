@@ -46,37 +46,21 @@ pub struct Exchange {
 impl Exchange {
     /// Send, then wait.
     pub fn send(transfer: Transfer) -> Exchange {
-        Exchange {
-            send: Some(transfer),
-            wait: true,
-            ..Exchange::default()
-        }
+        Exchange { send: Some(transfer), wait: true, ..Exchange::default() }
     }
 
     /// Receive, then wait.
     pub fn recv(transfer: Transfer) -> Exchange {
-        Exchange {
-            recv: Some(transfer),
-            wait: true,
-            ..Exchange::default()
-        }
+        Exchange { recv: Some(transfer), wait: true, ..Exchange::default() }
     }
 
     /// Send and receive at the same time, then wait.
     pub fn both(send: Transfer, recv: Transfer) -> Exchange {
-        Exchange {
-            send: Some(send),
-            recv: Some(recv),
-            wait: true,
-            ..Exchange::default()
-        }
+        Exchange { send: Some(send), recv: Some(recv), wait: true, ..Exchange::default() }
     }
 
     /// The same without the wait.
     pub fn without_wait(self) -> Exchange {
-        Exchange {
-            wait: false,
-            ..self
-        }
+        Exchange { wait: false, ..self }
     }
 }

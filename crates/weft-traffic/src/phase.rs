@@ -19,16 +19,9 @@ pub enum Rows {
 
 #[derive(Clone, Debug)]
 enum Pattern {
-    Pairs {
-        talk: Talk,
-        roles: Vec<Option<Role>>,
-    },
+    Pairs { talk: Talk, roles: Vec<Option<Role>> },
     Collective(Algorithm),
-    Messages {
-        messages: Vec<Message>,
-        sends: Vec<Vec<u32>>,
-        recvs: Vec<Vec<u32>>,
-    },
+    Messages { messages: Vec<Message>, sends: Vec<Vec<u32>>, recvs: Vec<Vec<u32>> },
 }
 
 /// What all ranks do together, `iterations` times, each after an ideal barrier.
@@ -58,11 +51,7 @@ impl StepDocument {
     /// Check the step, by building every phase of it. `place` is where it stands in the document.
     pub fn check(&self, place: &str, n_ranks: u32) -> Result<(), TrafficError> {
         if n_ranks == 0 {
-            return Err(TrafficError::document(
-                place,
-                "there is no rank",
-                "1 rank or more",
-            ));
+            return Err(TrafficError::document(place, "there is no rank", "1 rank or more"));
         }
         self.check_keys(place)?;
         for round in 0..self.n_phases() {
@@ -128,10 +117,7 @@ impl StepDocument {
                 if self.kind == Some(PairsKind::BandwidthBa) {
                     chosen.iter_mut().for_each(|pair| pair.reverse());
                 }
-                Ok((
-                    Rows::Pair,
-                    pairs(talk, &chosen, &format!("{place}.rounds[{round}]"))?,
-                ))
+                Ok((Rows::Pair, pairs(talk, &chosen, &format!("{place}.rounds[{round}]"))?))
             }
             BenchmarkName::Barrier | BenchmarkName::Allreduce | BenchmarkName::Alltoall => {
                 Ok((Rows::Whole, Pattern::Collective(self.algorithm(place)?)))
@@ -150,11 +136,7 @@ impl StepDocument {
         if !known.contains(&chosen) {
             let what = format!("{chosen:?} is no algorithm of {name}");
             let expected = format!("one of {known:?} in snake_case");
-            return Err(TrafficError::document(
-                format!("{place}.algorithm"),
-                what,
-                expected,
-            ));
+            return Err(TrafficError::document(format!("{place}.algorithm"), what, expected));
         }
         Ok(chosen)
     }
@@ -178,20 +160,12 @@ fn message_pattern(
         }
         if message.src.max(message.dst) >= n_ranks {
             let what = format!("there is no rank {}", message.src.max(message.dst));
-            return Err(TrafficError::document(
-                at,
-                what,
-                format!("a rank below {n_ranks}"),
-            ));
+            return Err(TrafficError::document(at, what, format!("a rank below {n_ranks}")));
         }
         sends[message.src as usize].push(index);
         recvs[message.dst as usize].push(index);
     }
-    Ok(Pattern::Messages {
-        messages,
-        sends,
-        recvs,
-    })
+    Ok(Pattern::Messages { messages, sends, recvs })
 }
 
 impl Phase {
@@ -218,11 +192,7 @@ impl Phase {
             Pattern::Messages { .. } => None,
             Pattern::Pairs { roles, .. } => {
                 let role = roles[rank as usize].filter(|role| role.leads)?;
-                Some(if self.rows == Rows::Pair {
-                    role.pair
-                } else {
-                    0
-                })
+                Some(if self.rows == Rows::Pair { role.pair } else { 0 })
             }
         }
     }
@@ -237,12 +207,7 @@ impl Phase {
 
     /// The row and the start of a rank's `index`-th sent message.
     pub fn message_row(&self, rank: u32, index: u64) -> Option<(u32, u64)> {
-        let Pattern::Messages {
-            messages,
-            sends,
-            recvs,
-        } = &self.pattern
-        else {
+        let Pattern::Messages { messages, sends, recvs } = &self.pattern else {
             return None;
         };
         let place = index.checked_sub(recvs[rank as usize].len() as u64)?;
@@ -259,11 +224,7 @@ impl Phase {
             Pattern::Pairs { talk, roles } => {
                 talk.exchange(roles[rank as usize]?, self.size_bytes, index)
             }
-            Pattern::Messages {
-                messages,
-                sends,
-                recvs,
-            } => {
+            Pattern::Messages { messages, sends, recvs } => {
                 let (sends, recvs) = (&sends[rank as usize], &recvs[rank as usize]);
                 message_exchange(messages, sends, recvs, index)
             }
@@ -286,10 +247,7 @@ fn message_exchange(
     };
     if let Some(row) = recvs.get(index) {
         let message = &messages[*row as usize];
-        return Some(Exchange {
-            wait,
-            ..Exchange::recv(transfer(message.src, message))
-        });
+        return Some(Exchange { wait, ..Exchange::recv(transfer(message.src, message)) });
     }
     let row = sends.get(index - recvs.len())?;
     let message = &messages[*row as usize];

@@ -107,6 +107,11 @@ pub struct StepDocument {
     pub messages: Option<Vec<Message>>,
 }
 
+/// Largest message or buffer: 1 TiB.
+pub const MAX_SIZE_BYTES: u64 = 1 << 40;
+/// Latest start of a message: eleven days.
+const MAX_START_PS: u64 = 1_000_000_000_000_000_000;
+
 fn one() -> u32 {
     1
 }
@@ -118,21 +123,13 @@ impl StepDocument {
         let is = |names: &[BenchmarkName]| names.contains(&name);
         use BenchmarkName as B;
         let rules = [
-            (
-                "ranks",
-                self.ranks.is_some(),
-                is(&[B::Latency, B::Bandwidth, B::Bidirectional]),
-            ),
+            ("ranks", self.ranks.is_some(), is(&[B::Latency, B::Bandwidth, B::Bidirectional])),
             (
                 "window",
                 self.window.is_some(),
                 is(&[B::Bandwidth, B::Bidirectional, B::MessageRate, B::Pairs]),
             ),
-            (
-                "algorithm",
-                self.algorithm.is_some(),
-                is(&[B::Barrier, B::Allreduce, B::Alltoall]),
-            ),
+            ("algorithm", self.algorithm.is_some(), is(&[B::Barrier, B::Allreduce, B::Alltoall])),
             ("rounds", self.rounds.is_some(), is(&[B::Pairs])),
             ("kind", self.kind.is_some(), is(&[B::Pairs])),
             ("messages", self.messages.is_some(), is(&[B::Messages])),
@@ -141,11 +138,7 @@ impl StepDocument {
             let needed = allowed && matches!(key, "rounds" | "kind" | "messages");
             if present && !allowed {
                 let what = format!("'{key}' has no meaning for {}", name.as_str());
-                return Err(TrafficError::document(
-                    format!("{place}.{key}"),
-                    what,
-                    "no such key",
-                ));
+                return Err(TrafficError::document(format!("{place}.{key}"), what, "no such key"));
             }
             if needed && !present {
                 let what = format!("'{key}' is missing");
@@ -153,25 +146,29 @@ impl StepDocument {
                 return Err(TrafficError::document(place, what, expected));
             }
         }
+        self.check_limits(place)?;
         if self.window == Some(0) || self.iterations == 0 {
-            let key = if self.iterations == 0 {
-                "iterations"
-            } else {
-                "window"
-            };
-            return Err(TrafficError::document(
-                format!("{place}.{key}"),
-                "it is 0",
-                "1 or more",
-            ));
+            let key = if self.iterations == 0 { "iterations" } else { "window" };
+            return Err(TrafficError::document(format!("{place}.{key}"), "it is 0", "1 or more"));
         }
         if is(&[B::Messages]) && (self.iterations != 1 || self.warmup != 0) {
             let what = "messages are sent once";
-            return Err(TrafficError::document(
-                place,
-                what,
-                "iterations 1 and warmup 0",
-            ));
+            return Err(TrafficError::document(place, what, "iterations 1 and warmup 0"));
+        }
+        Ok(())
+    }
+
+    fn check_limits(&self, place: &str) -> Result<(), TrafficError> {
+        let messages = self.messages.as_deref().unwrap_or_default();
+        let sizes = messages.iter().map(|message| message.size_bytes).chain([self.size_bytes]);
+        let too_late = messages.iter().any(|message| message.start_ps > MAX_START_PS);
+        if let Some(size_bytes) = sizes.max().filter(|size| *size > MAX_SIZE_BYTES) {
+            let what = format!("a message of {size_bytes} bytes");
+            return Err(TrafficError::document(place, what, "at most 1 TiB"));
+        }
+        if too_late {
+            let what = "a message that starts after eleven days";
+            return Err(TrafficError::document(place, what, "start_ps up to 1e18"));
         }
         Ok(())
     }

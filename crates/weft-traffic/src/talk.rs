@@ -29,15 +29,8 @@ pub(crate) struct Role {
 impl Talk {
     /// The `index`-th move of a rank with that role.
     pub(crate) fn exchange(self, role: Role, size_bytes: u64, index: u64) -> Option<Exchange> {
-        let message = Transfer {
-            peer: role.peer,
-            size_bytes,
-            blocks: Blocks::None,
-        };
-        let ack = Transfer {
-            size_bytes: ACK_BYTES,
-            ..message
-        };
+        let message = Transfer { peer: role.peer, size_bytes, blocks: Blocks::None };
+        let ack = Transfer { size_bytes: ACK_BYTES, ..message };
         match self {
             Talk::PingPong => match index {
                 0 | 1 if (index == 0) == role.leads => Some(Exchange::send(message)),
@@ -81,17 +74,9 @@ pub(crate) fn roles(
             })?;
             if slot.is_some() {
                 let what = format!("rank {rank} is in two pairs");
-                return Err(TrafficError::document(
-                    place,
-                    what,
-                    "every rank at most once",
-                ));
+                return Err(TrafficError::document(place, what, "every rank at most once"));
             }
-            *slot = Some(Role {
-                pair: pair as u32,
-                peer,
-                leads,
-            });
+            *slot = Some(Role { pair: pair as u32, peer, leads });
         }
     }
     Ok(roles)

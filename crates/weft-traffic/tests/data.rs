@@ -27,10 +27,7 @@ fn run<S, P: Clone>(
             let Exchange { send, recv, .. } = exchange;
             if let Some(send) = send.filter(|_| !sent[at]) {
                 let carried = gather(&states[at], rank, send.blocks);
-                wires
-                    .entry((rank, send.peer))
-                    .or_default()
-                    .push_back(carried);
+                wires.entry((rank, send.peer)).or_default().push_back(carried);
                 moved = true;
             }
             sent[at] = true;
@@ -49,15 +46,9 @@ fn run<S, P: Clone>(
     }
     for (rank, next) in next.iter().enumerate() {
         let rest = algorithm.exchange(n, rank as u32, 1000, *next);
-        assert!(
-            rest.is_none(),
-            "{algorithm:?} with {n} ranks: rank {rank} is stuck"
-        );
+        assert!(rest.is_none(), "{algorithm:?} with {n} ranks: rank {rank} is stuck");
     }
-    assert!(
-        wires.values().all(VecDeque::is_empty),
-        "{algorithm:?}: a message nobody receives"
-    );
+    assert!(wires.values().all(VecDeque::is_empty), "{algorithm:?}: a message nobody receives");
 }
 
 /// Allreduce: by block, the ranks whose contribution is in it. A contribution may not be added
@@ -71,9 +62,8 @@ fn add(sum: &mut BTreeSet<u32>, carried: &BTreeSet<u32>) {
 
 fn allreduce(algorithm: Algorithm, n: u32, n_blocks: u32) {
     let everybody: BTreeSet<u32> = (0..n).collect();
-    let mut states: Vec<Sums> = (0..n)
-        .map(|rank| vec![BTreeSet::from([rank]); n_blocks as usize])
-        .collect();
+    let mut states: Vec<Sums> =
+        (0..n).map(|rank| vec![BTreeSet::from([rank]); n_blocks as usize]).collect();
     let range = |blocks: Blocks| match blocks {
         Blocks::All => 0..n_blocks as usize,
         Blocks::Range { first, count } => first as usize..(first + count) as usize,
@@ -96,10 +86,7 @@ fn allreduce(algorithm: Algorithm, n: u32, n_blocks: u32) {
     );
     for (rank, sums) in states.iter().enumerate() {
         for (block, sum) in sums.iter().enumerate() {
-            assert_eq!(
-                sum, &everybody,
-                "{algorithm:?}: {n} ranks, rank {rank}, block {block}"
-            );
+            assert_eq!(sum, &everybody, "{algorithm:?}: {n} ranks, rank {rank}, block {block}");
         }
     }
 }
@@ -146,9 +133,8 @@ fn direct_alltoalls_give_every_rank_its_block_of_every_other() {
 fn bruck_gives_every_rank_its_block_of_every_other() {
     for n in 1..=LARGEST {
         // Place i of rank r begins with the block for rank r + i.
-        let mut states: Vec<Vec<Block>> = (0..n)
-            .map(|rank| (0..n).map(|place| (rank, (rank + place) % n)).collect())
-            .collect();
+        let mut states: Vec<Vec<Block>> =
+            (0..n).map(|rank| (0..n).map(|place| (rank, (rank + place) % n)).collect()).collect();
         let places = |blocks: Blocks| match blocks {
             Blocks::Bit(bit) => (0..n as usize).filter(move |place| place >> bit & 1 == 1),
             other => panic!("Bruck sends by bit, not {other:?}"),
@@ -156,11 +142,7 @@ fn bruck_gives_every_rank_its_block_of_every_other() {
         run(
             Algorithm::Bruck,
             &mut states,
-            |held, _, blocks| {
-                places(blocks)
-                    .map(|place| held[place])
-                    .collect::<Vec<Block>>()
-            },
+            |held, _, blocks| places(blocks).map(|place| held[place]).collect::<Vec<Block>>(),
             |held, _, blocks, carried| {
                 for (place, block) in places(blocks).zip(carried) {
                     held[place] = block;

@@ -9,10 +9,7 @@ use weft_sim::{Status, ValidScenario, simulate};
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [path] = arguments.as_slice() else {
-        eprintln!(
-            "weft-sim: {} arguments\n  expected: weft-sim scenario.json",
-            arguments.len()
-        );
+        eprintln!("weft-sim: {} arguments\n  expected: weft-sim scenario.json", arguments.len());
         return ExitCode::from(2);
     };
     let text = match std::fs::read_to_string(path) {

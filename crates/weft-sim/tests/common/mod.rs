@@ -70,9 +70,7 @@ pub(crate) fn durations(scenario: &Value) -> Vec<u64> {
 }
 
 pub(crate) fn refusal(scenario: &Value) -> String {
-    ValidScenario::parse(&scenario.to_string())
-        .expect_err("a scenario that cannot be")
-        .to_string()
+    ValidScenario::parse(&scenario.to_string()).expect_err("a scenario that cannot be").to_string()
 }
 
 /// Time of `bytes` at a rate, rounded up once.
@@ -87,8 +85,5 @@ pub(crate) fn framed(size_bytes: u64, mtu_bytes: u64) -> u64 {
 
 /// Everything about an outcome but the number of events.
 pub(crate) fn physics(outcome: &Outcome) -> Outcome {
-    Outcome {
-        events: 0,
-        ..outcome.clone()
-    }
+    Outcome { events: 0, ..outcome.clone() }
 }
