@@ -1,5 +1,6 @@
 """From a run to one value a launch and cell: what every comparison starts from."""
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -76,6 +77,13 @@ class Cells:
 def arm_name(arm: Mapping[str, str]) -> str:
     """'routing=adaptive,sharp=on'; 'only' for a study without factors."""
     return ",".join(f"{factor}={setting}" for factor, setting in arm.items()) or "only"
+
+
+def catalogue_headline() -> HeadlineOf:
+    """Headlines of the catalogue's benchmarks, each read once."""
+    from weft.catalog.load import benchmark
+
+    return functools.cache(benchmark)
 
 
 def study_of(run: Run) -> Study | None:

@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from weft.bench.model import Launch
 from weft.core.errors import InputError, did_you_mean
 from weft.core.finding import Finding, Severity
-from weft.study.cells import Cells, HeadlineOf, Value, arm_name, cells_of, n_repeats_of
+from weft.study.cells import (
+    Cells,
+    HeadlineOf,
+    Value,
+    arm_name,
+    catalogue_headline,
+    cells_of,
+    n_repeats_of,
+)
 from weft.study.rows import TOLERANCE, Row, Rules, rows_of
 from weft.study.store import Run
 from weft.study.verdicts import findings_of_arms, findings_of_runs
@@ -39,7 +47,7 @@ def compare_arms(
 
     Raises InputError where the run has one arm only, or no arm of that name.
     """
-    rules = Rules(headline or _catalogue(), tolerance, seed=seed)
+    rules = Rules(headline or catalogue_headline(), tolerance, seed=seed)
     arms = list(dict.fromkeys(arm_name(launch.trial.arm) for launch in _in_study_order(run)))
     if len(arms) < 2:
         raise InputError(
@@ -74,7 +82,7 @@ def compare_runs(
 
     Raises InputError where they share no cell.
     """
-    headline = headline or _catalogue()
+    headline = headline or catalogue_headline()
     names = _run_names(first, second)
     sides = [cells_of(run, headline) for run in (first, second)]
     arms = [arm for arm in _arms_of(sides[0]) if arm in _arms_of(sides[1])]
@@ -101,12 +109,6 @@ def compare_runs(
         findings=findings_of_runs((first, second), sides, rows, names),
         interleaved=False,
     )
-
-
-def _catalogue() -> HeadlineOf:
-    from weft.catalog.load import benchmark
-
-    return benchmark
 
 
 def _in_study_order(run: Run) -> list[Launch]:
