@@ -270,8 +270,8 @@ def wait_status_text(status: int) -> str:
 _BLAMES = (
     (
         re.compile(
-            r"noticed that process rank (?P<rank>\d+) with PID \d+ on node (?P<host>\S+) "
-            r"exited on signal (?P<signal>\d+)"
+            r"noticed that process rank (?P<rank>\d+) with PID \d+ on node (?P<host>\S+)"
+            r"\s+exited\s+on\s+signal\s+(?P<signal>\d+)"
         ),
         _by_rank,
     ),

@@ -39,6 +39,12 @@ the job to be terminated. The first process to do so was:
   Process name: [[22668,1],1]
   Exit code:    7
 """
+OPEN_MPI_5_SIGNAL = """
+--------------------------------------------------------------------------
+prterun noticed that process rank 1 with PID 26101 on node node2 exited on
+signal 11 (Segmentation fault).
+--------------------------------------------------------------------------
+"""
 SLURM = "srun: error: node2: task 1: Segmentation fault (core dumped)\n"
 SLURM_EXIT = "srun: error: node2: task 1: Exited with exit code 7\n"
 
@@ -47,6 +53,7 @@ TABLE = [
     (HYDRA_SIGNAL, Blame(1, "node2", SEGV)),
     (HYDRA_EXIT, Blame(1, "node1", "ended with exit code 7")),
     (OPEN_MPI_SIGNAL, Blame(1, "node2", SEGV)),
+    (OPEN_MPI_5_SIGNAL, Blame(1, "node2", SEGV)),
     (OPEN_MPI_EXIT, Blame(1, "node2", "ended with exit code 7")),
     (SLURM, Blame(1, "node2", None)),
     (SLURM_EXIT, Blame(1, "node2", "ended with exit code 7")),

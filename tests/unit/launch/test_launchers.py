@@ -31,7 +31,7 @@ TABLE = [
     (
         "openmpi",
         spec(**HERE, bound=False, oversubscribed=True, as_root=True),
-        "/mpi/bin/run --allow-run-as-root --host localhost:4 --mca plm isolated -n 4 "
+        "/mpi/bin/run --allow-run-as-root --host localhost:4 -n 4 "
         "--map-by slot:OVERSUBSCRIBE --bind-to none -x OMPI_MCA_mpi_yield_when_idle=1 "
         "/k --benchmark latency",
     ),
@@ -134,7 +134,7 @@ def test_a_setting_of_the_user_wins_over_ours(launcher: str):
 
 
 @pytest.mark.parametrize("launcher", [name for name in LAUNCHERS if name != "srun"])
-def test_on_this_machine_nothing_reaches_for_a_remote_shell(launcher: str):
-    words = LAUNCHERS[launcher](spec(**HERE)).argv
-    assert "ssh" not in words
-    assert {"fork", "isolated"} & set(words)
+def test_on_this_machine_no_other_host_is_named(launcher: str):
+    words = LAUNCHERS[launcher](spec(**HERE, bound=False)).argv
+    assert "/run/h" not in words
+    assert {"login", "localhost:4"} & set(words)

@@ -25,8 +25,7 @@ def command(spec: LaunchSpec) -> Command:
 def _where(spec: LaunchSpec) -> tuple[str, ...]:
     if not spec.on_this_machine:
         return ("--hostfile", str(spec.hostfile))
-    # plm isolated: no remote shell is even looked for.
-    return ("--host", f"localhost:{spec.n_ranks}", "--mca", "plm", "isolated")
+    return ("--host", f"localhost:{spec.n_ranks}")
 
 
 def _hostfile(spec: LaunchSpec) -> str:
