@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from weft.bench.model import Trial
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.load import benchmark as benchmark_named
+from weft.core.units import format_size
 from weft.study.cells import Cell as StudyCell
 from weft.study.cells import Cells, Value, cells_of
 from weft.study.store import Run
@@ -75,6 +76,10 @@ class Measured:
     benchmark: Benchmark
     metric: Metric
     cells: tuple[Cell, ...]
+
+    def at(self, cell: Cell) -> str:
+        """' at 64 KiB'; nothing for a benchmark without sizes."""
+        return f" at {format_size(cell.size_bytes)}" if self.benchmark.sizes else ""
 
 
 def study_cells_of(run: Run) -> Cells:

@@ -10,7 +10,7 @@ from weft.core.errors import InputError, MissingError
 from weft.report.html import render
 from weft.report.model import RunPage, Section
 from weft.report.sections import arms, curves, environment, fit, method, pairs
-from weft.report.verdict import Judgement, judge
+from weft.report.verdict import Judgement, judge, measured_word
 from weft.study.store import Run, read_run
 
 LIVE = "live"
@@ -77,7 +77,7 @@ def _sections(run: Run, judged: Judgement, name: str) -> tuple[Section, ...]:
     found = (
         pairs.section(judged.pairs, name) if judged.pairs else None,
         arms.section(judged.arms, name) if judged.arms else None,
-        curves.section(judged.measured, name),
+        curves.section(judged.measured, measured_word(run), name),
         fit.section(judged.measured, name) if _backend(run) == LIVE else None,
         method.left_out(run, judged.excluded),
         method.section(run),

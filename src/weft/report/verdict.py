@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from weft.bench.model import State
 from weft.core.finding import Finding, FindingKind, Severity
-from weft.core.units import format_significant, format_size
+from weft.core.units import format_significant
 from weft.diagnose.crossing import Wiring
 from weft.diagnose.retest import RETEST
 from weft.diagnose.verdict import Verdict, judge_pairs
@@ -33,6 +33,8 @@ _FLAGS = {
     "invalid_data": "Some received data differed from what was sent; those samples are left out.",
 }
 MAX_HEADLINES = 6
+SCATTERED = 2
+"""Launches of one cell further apart than this factor are worth a sentence of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def judge(run: Run) -> Judgement:
     stated = [finding for finding in found if not _is_caveat(finding)]
     return Judgement(
         findings=tuple(sorted(stated, key=lambda finding: _ORDER.index(finding.severity))),
-        caveats=(*notes, *caveats(run, pairs, cells.excluded)),
+        caveats=(*notes, *caveats(run, pairs, cells.excluded), *scatter_caveat(measured)),
         measured=measured,
         pairs=pairs,
         arms=arms,
@@ -108,13 +110,25 @@ def caveats(run: Run, pairs: Verdict | None, excluded: Mapping[str, int]) -> tup
     return tuple(said)
 
 
+def is_twin(run: Run) -> bool:
+    """Whether the figures come from a simulated fabric."""
+    return bool(run.meta.get("backend", {}).get("name") == "twin")
+
+
+def measured_word(run: Run) -> str:
+    """What happened: 'Measured', or 'Simulated' on a twin."""
+    return "Simulated" if is_twin(run) else "Measured"
+
+
 def _about_the_twin(run: Run) -> list[str]:
     """That nothing was measured on a machine, and what was planted."""
-    backend = run.meta.get("backend", {})
-    if backend.get("name") != "twin":
+    if not is_twin(run):
         return []
-    facts = backend.get("facts", {})
-    said = [f"Simulated: a twin of '{facts.get('platform', '?')}', not a machine."]
+    facts = run.meta["backend"].get("facts", {})
+    said = [
+        f"Simulated: a twin of '{facts.get('platform', '?')}', not a machine. Its scatter is the "
+        "model's own noise."
+    ]
     faults = [str(fault) for fault in facts.get("faults", ())]
     if faults:
         said.append(f"Planted in the twin, and not told to the diagnosis: {', '.join(faults)}.")
@@ -173,8 +187,8 @@ def measured_finding(run: Run, measured: Sequence[Measured]) -> Finding:
     return Finding(
         FindingKind.NOT_ENOUGH_DATA,
         Severity.NOTE,
-        f"Measured: {lines[0]}.",
-        evidence=(*lines[1:], "Nothing to judge these against: one arm, no pairs of nodes."),
+        f"{measured_word(run)}: {', '.join(lines[:2])}.",
+        evidence=(*lines[2:], "Nothing to judge these against: one arm, no pairs of nodes."),
         next_command=f"weft compare {run.directory} OTHER_RUN",
     )
 
@@ -199,6 +213,23 @@ def fabric_of(run: Run) -> Wiring | None:
     return Fabric.from_document(dict(run.fabric_document))
 
 
+def scatter_caveat(measured: Sequence[Measured]) -> list[str]:
+    """Where launches of one cell differ by more than SCATTERED, and where most."""
+    ratios = [
+        (max(cell.values) / min(cell.values), one, cell) for one in measured for cell in one.cells
+    ]
+    scattered = [entry for entry in ratios if entry[0] > SCATTERED]
+    if not scattered:
+        return []
+    ratio, one, cell = max(scattered, key=lambda entry: entry[0])
+    where = f"{one.benchmark.name}{one.at(cell)}"
+    return [
+        f"Launches of the same cell differ by more than {SCATTERED}x in {len(scattered)} of "
+        f"{len(ratios)} rows, by {ratio:.1f}x in {where}: something else may have used the "
+        "machine meanwhile."
+    ]
+
+
 def _headline_of(measured: Measured) -> str:
     """'latency 1.51 µs at 1 B': the smallest size, or the size of the highest rate."""
     metric = measured.metric
@@ -207,5 +238,4 @@ def _headline_of(measured: Measured) -> str:
     else:
         told = max(measured.cells, key=lambda cell: middle_of(cell.values).value)
     value = format_significant(middle_of(told.values).value, 3)
-    at = f" at {format_size(told.size_bytes)}" if told.size_bytes else ""
-    return f"{measured.benchmark.name.replace('_', ' ')} {value} {metric.unit}{at}"
+    return f"{measured.benchmark.name.replace('_', ' ')} {value} {metric.unit}{measured.at(told)}"

@@ -54,6 +54,22 @@ def test_ranks_on_two_hosts_are_not_called_one(tmp_path: Path, measure: Measure)
     assert not any("network" in caveat for caveat in judged.caveats)
 
 
+def test_launches_far_apart_are_worth_a_caveat_that_says_where(
+    tmp_path: Path, measure: Measure
+) -> None:
+    def disturbed(sample: Sample) -> Sample:
+        if sample.benchmark != "latency" or sample.size_bytes != 64 or sample.repeat != 3:
+            return sample
+        return replace(sample, metrics={**sample.metrics, "latency_us_p50": 15.0})
+
+    judged = judge(read_run(measure(tmp_path / "run", backend=Changed(disturbed))))
+    (caveat,) = [text for text in judged.caveats if text.startswith("Launches")]
+    assert "in 1 of 25 rows" in caveat
+    assert "in latency at 64 B" in caveat
+    quiet = judge(read_run(measure(tmp_path / "quiet")))
+    assert not [text for text in quiet.caveats if text.startswith("Launches")]
+
+
 def test_samples_that_missed_the_fabric_support_no_verdict_and_say_why(
     tmp_path: Path, measure: Measure
 ) -> None:
@@ -113,7 +129,9 @@ def test_a_twin_is_not_fitted_to_itself_and_is_called_simulated(
 
     page = page_of(read_run(measure(tmp_path / "run", backend=Twin())), "run1")
     assert not [s for s in page.sections if s.heading.startswith("Predicted")]
-    assert "Simulated: a twin of 'fat-tree', not a machine." in page.caveats
+    assert page.caveats[0].startswith("Simulated: a twin of 'fat-tree', not a machine.")
+    assert page.findings[0].sentence.startswith("Simulated: latency")
+    assert page.sections[0].heading == "Simulated"
     assert any("leaf-01[2] rate=0.5" in caveat for caveat in page.caveats)
 
 

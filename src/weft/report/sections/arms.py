@@ -127,7 +127,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (
         row.second,
         scale_of(row.cell),
-        format_size(row.cell.size_bytes) if row.cell.size_bytes else "-",
+        format_size(row.cell.size_bytes) if benchmark_named(row.cell.benchmark).sizes else "-",
         format_significant(row.median_first),
         format_significant(row.median_second),
         *figures,

@@ -20,11 +20,11 @@ class _Entry:
     middle: Middle
 
 
-def section(measured: Sequence[Measured], prefix: str) -> Section | None:
-    """One figure a benchmark; None where nothing was measured."""
+def section(measured: Sequence[Measured], heading: str, prefix: str) -> Section | None:
+    """One figure a benchmark under `heading`; None where nothing was measured."""
     if not measured:
         return None
-    return Section("Measured", figures=tuple(_figure(one, prefix) for one in measured))
+    return Section(heading, figures=tuple(_figure(one, prefix) for one in measured))
 
 
 def _figure(measured: Measured, prefix: str) -> Figure:
@@ -42,14 +42,14 @@ def _figure(measured: Measured, prefix: str) -> Figure:
         notes.append(f"{n_left_out} more series are in the table only.")
     if any("bimodal" in entry.cell.flags for entry in entries):
         notes.append("Bimodal: the iterations of a launch fall into two groups.")
-    title = _finding(benchmark, metric, sized if is_curve else entries)
+    title = _finding(measured, sized if is_curve else entries)
     draw = _curve if is_curve else _strip
     return Figure(
         id=f"{prefix}-{benchmark}",
         title=title,
         how_to_read=" ".join(notes),
         spec=draw(drawn, metric, f"{title}. The table below holds the same figures."),
-        table=_table(benchmark, metric, entries),
+        table=_table(measured, entries),
     )
 
 
@@ -97,37 +97,36 @@ def _label(cell: Cell) -> str:
     return f"{cell.series}, {format_size(cell.size_bytes)}"
 
 
-def _finding(benchmark: str, metric: Metric, entries: Sequence[_Entry]) -> str:
+def _finding(measured: Measured, entries: Sequence[_Entry]) -> str:
     """A title that states what the chart shows; no claim about arms, which need paired launches."""
-    name = benchmark.replace("_", " ")
-    series = list(dict.fromkeys(entry.cell.series for entry in entries))
-    if len(series) > 1:
-        size = max(entry.cell.size_bytes for entry in entries)
-        at = f" at {format_size(size)}" if size else ""
-        values = [entry.middle.value for entry in entries if entry.cell.size_bytes == size]
-        return f"{name}: {_said(min(values), metric)} to {_said(max(values), metric)}{at}"
+
+    def said(entry: _Entry) -> str:
+        return _said(entry.middle.value, measured.metric)
+
+    name = measured.benchmark.name.replace("_", " ")
+    by_value = sorted(entries, key=lambda entry: entry.middle.value)
     first, last = entries[0], entries[-1]
+    if len({entry.cell.series for entry in entries}) > 1:
+        size = max(entry.cell.size_bytes for entry in entries)
+        there = [entry for entry in by_value if entry.cell.size_bytes == size]
+        return f"{name}: {said(there[0])} to {said(there[-1])}{measured.at(there[0].cell)}"
     if first is last:
-        at = f" at {format_size(first.cell.size_bytes)}" if first.cell.size_bytes else ""
-        return f"{name}: {_said(first.middle.value, metric)}{at}"
-    if metric.lower_is_better:
+        return f"{name}: {said(first)}{measured.at(first.cell)}"
+    if measured.metric.lower_is_better:
         return (
-            f"{name}: {_said(first.middle.value, metric)} at {format_size(first.cell.size_bytes)}, "
-            f"{_said(last.middle.value, metric)} at {format_size(last.cell.size_bytes)}"
+            f"{name}: {said(first)}{measured.at(first.cell)}, {said(last)}{measured.at(last.cell)}"
         )
-    best = max(entries, key=lambda entry: entry.middle.value)
-    return (
-        f"{name}: at most {_said(best.middle.value, metric)}, "
-        f"reached at {format_size(best.cell.size_bytes)}"
-    )
+    best = by_value[-1]
+    return f"{name}: at most {said(best)}, reached{measured.at(best.cell)}"
 
 
 def _said(value: float, metric: Metric) -> str:
     return f"{format_significant(value, 3)} {metric.unit}".rstrip()
 
 
-def _table(benchmark: str, metric: Metric, entries: Sequence[_Entry]) -> Table:
+def _table(measured: Measured, entries: Sequence[_Entry]) -> Table:
     """Columns that say the same in every row (one series, no flags) move into the caption."""
+    benchmark, metric = measured.benchmark, measured.metric
     unit = f" ({metric.unit})" if metric.unit else ""
     series = list(dict.fromkeys(entry.cell.series for entry in entries))
     says_series, says_flags = len(series) > 1, any(entry.cell.flags for entry in entries)
@@ -143,7 +142,7 @@ def _table(benchmark: str, metric: Metric, entries: Sequence[_Entry]) -> Table:
     rows = [
         (
             *([entry.cell.series] if says_series else []),
-            format_size(entry.cell.size_bytes) if entry.cell.size_bytes else "-",
+            format_size(entry.cell.size_bytes) if benchmark.sizes else "-",
             format_significant(entry.middle.value),
             format_significant(entry.middle.low) if entry.middle.n > 1 else "-",
             format_significant(entry.middle.high) if entry.middle.n > 1 else "-",
@@ -152,5 +151,5 @@ def _table(benchmark: str, metric: Metric, entries: Sequence[_Entry]) -> Table:
         )
         for entry in entries
     ]
-    caption = f"{benchmark}: {metric.name}" + ("" if says_series else f", {series[0]}")
+    caption = f"{benchmark.name}: {metric.name}" + ("" if says_series else f", {series[0]}")
     return cut_table(caption, columns, rows)

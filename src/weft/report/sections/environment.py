@@ -1,5 +1,6 @@
 """Where and with what it was measured: run.toml as recorded, redacted when it was written."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -13,7 +14,11 @@ _STUDY = "study"
 def section(meta: Mapping[str, Any], samples: Sequence[Sample]) -> Section:
     """Everything run.toml says, one fact a line; the study itself as it was given."""
     carried = carriers(samples)
-    plain = tuple((name, _said(value)) for name, value in meta.items() if _is_plain(name, value))
+    plain = tuple(
+        (name, shlex.join(value) if name == "argv" else _said(value))
+        for name, value in meta.items()
+        if _is_plain(name, value)
+    )
     facts = [Facts("This run", plain)] if plain else []
     if carried:
         facts.insert(0, Facts("what carried the bytes", carried))
