@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-slow test-all bench dist docs clean
+.PHONY: help setup demo check test test-slow test-all bench dist dist-tools docs clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -44,7 +44,7 @@ test: setup ## the tests: under ten minutes on two cores
 	cargo build --quiet --release --locked --bin weft-sim
 	$(PYTEST) -n 2 -m "not slow"
 
-test-slow: setup
+test-slow: setup dist-tools
 	$(PYTEST) -m slow
 
 test-all: test test-slow ## the slow oracles too
@@ -52,8 +52,12 @@ test-all: test test-slow ## the slow oracles too
 bench: setup ## the figures of benchmarks.md
 	$(BIN)/python benches/run.py
 
-dist: setup ## a portable wheel and an archive that installs without internet
+dist: setup dist-tools ## a portable wheel and an archive that installs without internet
 	$(BIN)/python scripts/make_dist.py dist
+
+dist-tools: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+	    -r requirements/dist.lock
 
 docs: setup ## regenerate docs/reference from the program
 	$(BIN)/python scripts/make_docs.py

@@ -3,8 +3,11 @@
     make_dist.py OUT        OUT/weft-*.whl and OUT/weft-*-wheelhouse-cp3XX-linux_*.tar.gz
 
 The archive holds weft, every package it needs for the running Python, the demo and `install.sh`.
+The wheel is linked by zig against glibc 2.28 (RHEL 8 and newer, as numpy's wheels ask), whatever
+this machine has.
 """
 
+import os
 import platform
 import shutil
 import subprocess
@@ -14,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+GLIBC = "manylinux_2_28"
 INSTALL = """\
 #!/bin/sh
 # Install weft into a new virtual environment, without network. Usage: install.sh DIR [PYTHON]
@@ -36,8 +40,13 @@ def build_wheel(out: Path) -> Path:
     """The abi3 wheel of this checkout, built without CPU-specific flags."""
     for old in out.glob("weft-*.whl"):
         old.unlink()
-    bin_dir = Path(sys.executable).parent
-    call(str(bin_dir / "maturin"), "build", "--quiet", "--release", "--locked", "--out", str(out))
+    maturin = Path(sys.executable).parent / "maturin"
+    # A target folder of its own: another linker would rebuild everything in the shared one.
+    env = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target" / "dist")}
+    env["PATH"] = f"{maturin.parent}{os.pathsep}{env['PATH']}"
+    argv = [str(maturin), "build", "--quiet", "--release", "--locked", "--out", str(out)]
+    argv += ["--zig", "--compatibility", GLIBC, "--interpreter", sys.executable]
+    subprocess.run(argv, cwd=ROOT, check=True, env=env)
     (wheel,) = out.glob("weft-*.whl")
     return wheel
 
