@@ -74,7 +74,7 @@ def execute(
     store.set_plan(launches)
     todo = [launch for launch in launches if launch.key not in store.finished]
     progress = progress or _Silent()
-    tally = _Tally()
+    tally = _Tally(worked=set(store.worked))
     try:
         _prepare(backend, launches, store)
         progress.started(len(launches), len(launches) - len(todo))

@@ -56,11 +56,18 @@ class Run:
 
 
 class RunStore:
-    """The one writer of a process in a run directory. `finished` are the launches over before."""
+    """The one writer of a process in a run directory. `finished` are the launches over before,
+    `worked` the trials that completed one."""
 
-    def __init__(self, run_dir: Path, finished: frozenset[Key]) -> None:
+    def __init__(
+        self,
+        run_dir: Path,
+        finished: frozenset[Key] = frozenset(),
+        worked: frozenset[str] = frozenset(),
+    ) -> None:
         self.run_dir = run_dir
         self.finished = finished
+        self.worked = worked
         self._writer: LineWriter | None = None
 
     @staticmethod
@@ -77,7 +84,7 @@ class RunStore:
                 raise _not_empty(run_dir) from error
             for name in ("samples", "recipes", "raw"):
                 (run_dir / name).mkdir(exist_ok=True)
-        return RunStore(run_dir, frozenset())
+        return RunStore(run_dir)
 
     @staticmethod
     def open(run_dir: Path) -> "RunStore":
@@ -85,7 +92,8 @@ class RunStore:
         read_meta(run_dir)
         for name in ("samples", "recipes", "raw"):
             (run_dir / name).mkdir(exist_ok=True)
-        return RunStore(run_dir, _read_samples(run_dir).over)
+        read = _read_samples(run_dir)
+        return RunStore(run_dir, read.over, frozenset(trial for trial, _ in read.samples))
 
     def set_plan(self, launches: Sequence[Launch]) -> None:
         """Write plan.jsonl, or check that it is this plan. Raises InputError when it is not."""

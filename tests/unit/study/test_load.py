@@ -5,6 +5,7 @@ import pytest
 from weft.catalog.load import study_names
 from weft.core.errors import InputError
 from weft.study.load import load_study, parse_study
+from weft.study.plan import make_plan
 
 
 @pytest.mark.parametrize(
@@ -65,3 +66,9 @@ def test_the_lightweight_pair_measures_what_its_source_measured() -> None:
         ("latency", "0:4M"),
         ("bidirectional", "1:4M"),
     ]
+
+
+def test_the_reference_shows_a_study_that_runs() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "study.md").read_text()
+    study = parse_study(page.split("```toml\n")[1].split("```")[0], "study.md")
+    assert len(make_plan(study, tuple(f"n{i}" for i in range(8))).trials) == 4

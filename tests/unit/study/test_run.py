@@ -103,6 +103,17 @@ def test_a_failed_launch_is_over_and_not_run_again(tmp_path: Path) -> None:
     assert len(read_run(tmp_path / "run").failures) == 1
 
 
+def test_a_benchmark_that_never_worked_does_not_end_a_resumed_run_either(tmp_path: Path) -> None:
+    launches = _launches("latency", "alltoall", repeats=5)
+    launches.sort(key=lambda launch: launch.trial.id)
+    with RunStore.create(tmp_path / "run", {}) as store, pytest.raises(KeyboardInterrupt):
+        execute(launches, _Interrupted(after=4), store)
+    with RunStore.open(tmp_path / "run") as store:
+        outcome = execute(launches, MockBackend(failing=["alltoall"]), store)
+    assert outcome.complete
+    assert len(outcome.failures) == 5
+
+
 def test_what_the_machine_lacks_ends_the_run_and_leaves_it_resumable(tmp_path: Path) -> None:
     launches = _launches("latency")
     with RunStore.create(tmp_path / "run", {}) as store, pytest.raises(MissingError):
