@@ -1,0 +1,125 @@
+"""The border: documents in, columns out, errors as text, the GIL released."""
+
+import ast
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft import _engine as engine
+
+FABRIC = {
+    "generate": "fat_tree",
+    "levels": 2,
+    "nodes": 8,
+    "nodes_per_leaf": 4,
+    "spines": 2,
+    "host_bits_per_s": 100_000_000_000,
+    "switch_bits_per_s": 100_000_000_000,
+    "host_delay_ps": 5000,
+    "switch_delay_ps": 5000,
+}
+
+
+def scenario(*work: dict[str, Any], **changes: Any) -> str:
+    document = {
+        "schema": "weft.scenario/1",
+        "fabric": FABRIC,
+        "host": {"regimes": [{"send_overhead_ns": 300, "recv_overhead_ns": 300}]},
+        "work": list(work),
+        **changes,
+    }
+    return json.dumps(document)
+
+
+BARRIER = {"benchmark": "barrier", "iterations": 3, "warmup": 1}
+
+
+def test_rows_and_ports_are_columns_of_one_length_and_documented_type() -> None:
+    outcome = engine.simulate(scenario(BARRIER, {"benchmark": "alltoall", "size_bytes": 64}))
+    assert (outcome["status"], outcome["message"]) == ("complete", "")
+    rows = {name: outcome[name] for name in ("step", "pair", "round", "iteration")}
+    times = {name: outcome[name] for name in ("start_ps", "duration_ps")}
+    assert {column.dtype for column in rows.values()} == {np.dtype(np.uint32)}
+    assert {column.dtype for column in times.values()} == {np.dtype(np.uint64)}
+    assert {len(column) for column in (*rows.values(), *times.values())} == {4}
+    assert outcome["step"].tolist() == [0, 0, 0, 1]
+    ports = [outcome[name] for name in ("xmit_bytes", "xmit_packets", "xmit_wait_ps")]
+    # Eight HCA cables and four between switches, two ends each.
+    assert {len(column) for column in (*ports, outcome["port_name"])} == {24}
+    assert outcome["end_ps"] == int(outcome["start_ps"][-1] + outcome["duration_ps"][-1])
+    assert outcome["hops"] == int(outcome["xmit_packets"].sum())
+
+
+def test_many_outcomes_come_in_the_order_asked_for_on_any_number_of_threads() -> None:
+    asked = [scenario({**BARRIER, "iterations": n}) for n in (1, 4, 2)]
+    for threads in (1, 2):
+        outcomes = engine.simulate_many(asked, threads)
+        assert [len(outcome["duration_ps"]) for outcome in outcomes] == [1, 4, 2]
+
+
+def test_the_gil_is_released_while_the_engine_runs() -> None:
+    running = threading.Event()
+    outcome: dict[str, Any] = {}
+    long = scenario({"benchmark": "alltoall", "size_bytes": 1 << 20, "iterations": 20})
+
+    def simulate() -> None:
+        running.set()
+        outcome.update(engine.simulate(long))
+
+    thread = threading.Thread(target=simulate)
+    thread.start()
+    running.wait()
+    ticks = 0
+    while thread.is_alive():
+        thread.join(timeout=0.001)
+        ticks += 1
+    assert outcome["status"] == "complete"
+    # Holding the lock, the engine would let this loop turn once or twice.
+    assert ticks > 10
+
+
+def test_a_wrong_document_is_a_value_error_with_place_and_expectation() -> None:
+    with pytest.raises(ValueError, match=r"^work\[0\]\.window: 'window' has no meaning") as caught:
+        engine.simulate(scenario({"benchmark": "latency", "window": 4}))
+    assert "\n  expected: " in str(caught.value)
+    with pytest.raises(ValueError, match=r"^scenario: EOF while parsing"):
+        engine.simulate("{")
+    with pytest.raises(ValueError, match=r"^scenarios\[1\]: scenario: missing field"):
+        engine.simulate_many([scenario(BARRIER), "{}"], 1)
+    with pytest.raises(ValueError, match=r"^fabric: missing field `schema`"):
+        engine.build_fabric("{}")
+    with pytest.raises(ValueError, match=r"^routing.engine: unknown engine 'magic'"):
+        engine.trace(json.dumps(FABRIC), [("n001", "n002")], "magic")
+    with pytest.raises(ValueError, match=r"^step: "):
+        engine.expand_collective("{}", 4)
+
+
+def test_a_built_fabric_carries_the_tables_of_the_engine_it_names_and_no_engine() -> None:
+    built = json.loads(engine.build_fabric(json.dumps({**FABRIC, "routing": {"engine": "updn"}})))
+    assert set(built["lfts"]) == {"leaf-01", "leaf-02", "spine-01", "spine-02"}
+    assert {len(table) for table in built["lfts"].values()} == {8}
+    assert "routing" not in built
+    assert "lfts" not in json.loads(engine.build_fabric(json.dumps(FABRIC)))
+
+
+def test_a_collective_expands_into_what_every_rank_exchanges() -> None:
+    step = {"benchmark": "allreduce", "algorithm": "ring", "size_bytes": 400}
+    moves = engine.expand_collective(json.dumps(step), 4)
+    sends = moves["is_send"]
+    assert sends.sum() == (~sends).sum() == 4 * 2 * 3
+    assert set(moves["size_bytes"].tolist()) == {100}
+    to_the_right = (moves["rank"][sends] + 1) % 4
+    assert moves["peer"][sends].tolist() == to_the_right.tolist()
+
+
+def test_the_border_has_at_most_ten_functions_and_all_are_described() -> None:
+    stub = Path(engine.__file__ or "").parent / "_engine.pyi"
+    functions = [n for n in ast.parse(stub.read_text()).body if isinstance(n, ast.FunctionDef)]
+    built = {name for name in dir(engine) if not name.startswith("__")}
+    assert {function.name for function in functions} == built
+    assert len(built) <= 10
+    assert all(ast.get_docstring(function) for function in functions)
