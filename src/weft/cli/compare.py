@@ -90,7 +90,8 @@ def _coverage(rows: "tuple[Row, ...]") -> str:
     pairs = sorted({row.n_pairs for row in rows})
     counted = str(pairs[0]) if len(pairs) == 1 else f"{pairs[0]} to {pairs[-1]}"
     noun = "cell" if len(rows) == 1 else "cells"
-    return f"{len(rows)} {noun}, {counted} paired launches each"
+    launches = "launch" if pairs == [1] else "launches"
+    return f"{len(rows)} {noun}, {counted} paired {launches} each"
 
 
 def _table(rows: "tuple[Row, ...]") -> str:

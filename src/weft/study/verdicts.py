@@ -140,7 +140,7 @@ def _sentence(head: str, rows: list[Row], n_sizes: int) -> str:
         pairs = min(row.n_pairs for row in rows)
         return (
             f"{head}: not enough data to compare {row.first} and {row.second}{where}: "
-            f"{pairs} paired launches, {PAIRS_FROM} needed."
+            f"{pairs} paired launch{'' if pairs == 1 else 'es'}, {PAIRS_FROM} needed."
         )
     why = ", ".join(dict.fromkeys(remark for row in rows for remark in row.remarks))
     return f"{head} supports no verdict{where}: {why}."

@@ -64,6 +64,17 @@ def test_equal_arms_show_no_difference(run_study: RunStudy, two_arms: str) -> No
     assert "either way is not excluded" in finding.sentence
 
 
+def test_equal_arms_are_accused_in_at_most_one_run_in_twenty(
+    run_study: RunStudy, two_arms: str
+) -> None:
+    n_runs, accused = 60, 0
+    for seed in range(n_runs):
+        backend = MockBackend(seed=seed, noise=0.1, iterations=3)
+        found = compare_arms(run_study(f"s{seed}", backend, factors=two_arms, repeats=7))
+        accused += any(row.outcome is not Outcome.SAME for row in found.rows)
+    assert accused <= 7  # 5 % of 60 is 3; more than 7 happens once in a hundred times
+
+
 def test_no_difference_amid_noise_is_no_good_news(run_study: RunStudy, two_arms: str) -> None:
     found = compare_arms(run_study(factors=two_arms, backend=MockBackend(noise=0.3)))
     assert {row.outcome for row in found.rows} == {Outcome.SAME}
