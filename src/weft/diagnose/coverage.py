@@ -1,18 +1,27 @@
 """What the measured pairs touched: pairs of all pairs, cables of all cables."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 from weft.bench.model import Sample
-from weft.diagnose.crossing import Cable, Crossings, Flow, Wiring, cables_of_document, host_of
+from weft.diagnose.crossing import (
+    Cable,
+    Crossings,
+    Flow,
+    Wiring,
+    cables_of_document,
+    host_of,
+    vertex_of,
+)
 from weft.diagnose.readings import endpoints
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """`endpoints` is what a pair consists of, "nodes", or "ranks" where a host holds several.
-    `n_cables` is None without a fabric; `cables_never_crossed` holds both ends of each."""
+    `n_cables` is None without a fabric; `cables_never_crossed` holds both ends of each;
+    `n_cables_faster` were crossed and are faster than the link of any node."""
 
     n_nodes: int
     n_pairs: int
@@ -21,6 +30,7 @@ class Coverage:
     n_cables: int | None
     cables_never_crossed: tuple[Cable, ...]
     endpoints: str = "nodes"
+    n_cables_faster: int = 0
 
     @property
     def text(self) -> str:
@@ -47,6 +57,7 @@ class Coverage:
             "pairs_possible": self.n_pairs_possible,
             "rounds": self.n_rounds,
             "cables": self.n_cables,
+            "cables_faster_than_a_node": self.n_cables_faster,
             "cables_never_crossed": [list(cable) for cable in self.cables_never_crossed],
         }
 
@@ -61,11 +72,14 @@ def coverage_of(samples: Sequence[Sample], fabric: Wiring | None) -> Coverage:
     n_rails = len(names) // len(hosts) if len(hosts) > 1 else 1
     n_nodes = len(names) // n_rails
     n_cables: int | None = None
+    n_faster = 0
     never: tuple[Cable, ...] = ()
     if fabric is not None:
         crossings = Crossings((Flow(a, b, both_ways=True) for a, b in sorted(pairs)), fabric)
         cables = set(cables_of_document(fabric.document).values())
-        n_cables, never = len(cables), tuple(sorted(cables - crossings.cables()))
+        crossed = crossings.cables()
+        n_cables, never = len(cables), tuple(sorted(cables - crossed))
+        n_faster = _n_faster(fabric, crossed)
     return Coverage(
         n_nodes=n_nodes,
         n_pairs=len(pairs),
@@ -74,7 +88,20 @@ def coverage_of(samples: Sequence[Sample], fabric: Wiring | None) -> Coverage:
         n_cables=n_cables,
         cables_never_crossed=never,
         endpoints="ranks" if len(hosts) == 1 else "nodes",
+        n_cables_faster=n_faster,
     )
+
+
+def _n_faster(fabric: Wiring, crossed: Set[Cable]) -> int:
+    """Crossed cables that one message of a node cannot fill."""
+    switches = {str(switch["name"]) for switch in fabric.document["switches"]}
+    rates = {
+        (str(link["a"]), str(link["b"])): int(link["bits_per_s"])
+        for link in fabric.document["links"]
+    }
+    between = {cable for cable in rates if {vertex_of(end) for end in cable} <= switches}
+    fastest_node = max(rate for cable, rate in rates.items() if cable not in between)
+    return sum(rates[cable] > fastest_node for cable in between & crossed)
 
 
 def counted(n: int, noun: str) -> str:

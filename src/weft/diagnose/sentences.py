@@ -81,6 +81,11 @@ def caveats(
     n_never = len(coverage.cables_never_crossed)
     if n_never:
         said.append(f"no pair crosses {n_never} of {coverage.n_cables} cables: they are not judged")
+    if coverage.n_cables_faster:
+        said.append(
+            f"{counted(coverage.n_cables_faster, 'cable')} faster than a node's own link:"
+            " a loss down to that rate does not show"
+        )
     unjudged = sum(1 for one in judged if one.mark is Mark.UNJUDGED)
     if unjudged:
         said.append(f"{counted(unjudged, 'reading')} in a hop class too small to judge")
