@@ -3,10 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 
 from weft.bench.model import Trial
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.load import benchmark as benchmark_named
+from weft.core.errors import InputError
 from weft.core.units import format_size
 from weft.study.cells import Cell as StudyCell
 from weft.study.cells import Cells, Value, cells_of
@@ -91,9 +93,19 @@ def study_cells_of(run: Run) -> Cells:
 
 
 def measured_of(run: Run, cells: Cells) -> tuple[Measured, ...]:
-    """Every benchmark of a run that is not measured pair by pair, in the order of the study."""
+    """Every benchmark of a run that is not measured pair by pair, in the order of the study.
+
+    Raises InputError on a figure that no backend writes: one that is not positive and finite.
+    """
     by_benchmark: dict[str, list[Value]] = defaultdict(list)
     for value in cells.values:
+        if not isfinite(value.value) or value.value <= 0:
+            raise InputError(
+                f"{value.metric} is {value.value} in repeat {value.repeat} of {value.cell.text}",
+                where=str(run.directory),
+                expected="a positive number",
+                hint="samples/ was changed after the run, or by another program",
+            )
         by_benchmark[value.cell.benchmark].append(value)
     found = []
     for name in _in_study_order(run):

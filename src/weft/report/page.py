@@ -10,10 +10,12 @@ from weft.core.errors import InputError, MissingError
 from weft.report.html import render
 from weft.report.model import RunPage, Section
 from weft.report.sections import arms, curves, environment, fit, method, pairs
-from weft.report.verdict import Judgement, judge, measured_word
+from weft.report.verdict import Judgement, backend_facts, judge, measured_word
 from weft.study.store import Run, read_run
 
 LIVE = "live"
+_YEAR_10000 = 253_402_300_800
+"""Seconds since the Unix epoch from which a calendar date has no four-digit year."""
 
 
 def write_report(run_dirs: Sequence[Path], out: Path, *, partial: bool = False) -> Path:
@@ -78,7 +80,7 @@ def _sections(run: Run, judged: Judgement, name: str) -> tuple[Section, ...]:
         pairs.section(judged.pairs, name) if judged.pairs else None,
         arms.section(judged.arms, name) if judged.arms else None,
         curves.section(judged.measured, measured_word(run), name),
-        fit.section(judged.measured, name) if _backend(run) == LIVE else None,
+        fit.section(judged.measured, name) if backend_facts(run)["name"] == LIVE else None,
         method.left_out(run, judged.excluded),
         method.section(run),
         environment.section(run.meta, run.samples),
@@ -106,17 +108,12 @@ def _title(run: Run) -> str:
     return str(study.get("title") or run.directory.name)
 
 
-def _backend(run: Run) -> str:
-    backend = run.meta.get("backend", {})
-    return str(backend.get("name", "unknown"))
-
-
 def _subtitle(run: Run) -> str:
     nodes = dict.fromkeys(node for launch in run.launches for node in launch.trial.nodes)
     n_nodes = "1 node" if len(nodes) == 1 else f"{len(nodes)} nodes"
-    parts = [f"Backend {_backend(run)}", n_nodes, f"{len(run.launches)} launches"]
+    parts = [f"Backend {backend_facts(run)['name']}", n_nodes, f"{len(run.launches)} launches"]
     started = run.meta.get("started_unix_s")
-    if isinstance(started, int | float):
+    if isinstance(started, int | float) and 0 <= started < _YEAR_10000:
         when = datetime.fromtimestamp(started, tz=UTC)
         parts.append(f"started {when:%Y-%m-%d %H:%M} UTC")
     if "seed" in run.meta:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from weft.bench.model import State
 from weft.core.finding import Finding, FindingKind, Severity
@@ -110,9 +111,20 @@ def caveats(run: Run, pairs: Verdict | None, excluded: Mapping[str, int]) -> tup
     return tuple(said)
 
 
+def backend_facts(run: Run) -> Mapping[str, Any]:
+    """`name` and `facts` of the backend, as far as run.toml tells them."""
+    backend = run.meta.get("backend")
+    known = backend if isinstance(backend, Mapping) else {}
+    facts = known.get("facts")
+    return {
+        "name": str(known.get("name", "unknown")),
+        "facts": facts if isinstance(facts, Mapping) else {},
+    }
+
+
 def is_twin(run: Run) -> bool:
     """Whether the figures come from a simulated fabric."""
-    return bool(run.meta.get("backend", {}).get("name") == "twin")
+    return bool(backend_facts(run)["name"] == "twin")
 
 
 def measured_word(run: Run) -> str:
@@ -124,7 +136,7 @@ def _about_the_twin(run: Run) -> list[str]:
     """That nothing was measured on a machine, and what was planted."""
     if not is_twin(run):
         return []
-    facts = run.meta["backend"].get("facts", {})
+    facts = backend_facts(run)["facts"]
     said = [
         f"Simulated: a twin of '{facts.get('platform', '?')}', not a machine. Its scatter is the "
         "model's own noise."

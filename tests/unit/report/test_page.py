@@ -302,6 +302,32 @@ def test_a_run_of_another_schema_is_refused(tmp_path: Path, measure: Measure) ->
         write_report([first, second], tmp_path / "page.html")
 
 
+@pytest.mark.parametrize("figure", ["0.0", "-1.0", "NaN", "Infinity"])
+def test_a_figure_no_backend_writes_is_refused(
+    tmp_path: Path, measure: Measure, figure: str
+) -> None:
+    run_dir = measure(tmp_path / "run", _one_latency(repeats=1))
+    (samples,) = (run_dir / "samples").glob("*.jsonl")
+    changed, n_changed = re.subn(
+        r'"latency_us_p50":[0-9.]+', f'"latency_us_p50":{figure}', samples.read_text()
+    )
+    assert n_changed == 2
+    samples.write_text(changed)
+    with pytest.raises(InputError) as caught:
+        write_report([run_dir], tmp_path / "page.html")
+    assert str(run_dir) in str(caught.value)
+
+
+def test_a_run_that_says_little_about_itself_still_has_a_page(
+    tmp_path: Path, measure: Measure, page_of: Callable[..., Page]
+) -> None:
+    run_dir = measure(tmp_path / "run", _one_latency(repeats=1))
+    (run_dir / "run.toml").write_text('schema = "weft.run/1"\nstarted_unix_s = 1e300\n')
+    page = page_of(run_dir)
+    assert "weft report: run" in page.text
+    assert "Backend unknown" in page.text
+
+
 def test_a_page_that_cannot_be_written_says_where(tmp_path: Path, measure: Measure) -> None:
     run_dir = measure(tmp_path / "run", "curves")
     (tmp_path / "file").write_text("")

@@ -27,6 +27,12 @@ _HOW = {
 }
 
 
+_MARKS = (
+    "50 % and less look alike; a cross marks a slow one; an empty square was not measured or not "
+    "judged."
+)
+
+
 def section(verdict: Verdict, prefix: str) -> Section:
     """A heat map a metric, the slowest readings behind it, and what each hop class delivers."""
     figures = []
@@ -50,7 +56,7 @@ def _heat_map(
     nodes = sorted({node for one in judged for node in (one.reading.a, one.reading.b)})
     drawn = _worst_nodes(judged, nodes)
     shown = [one for one in judged if one.reading.a in drawn and one.reading.b in drawn]
-    notes = [_HOW[metric], "A cross marks a slow one; an empty square was not measured or judged."]
+    notes = [_HOW[metric], _MARKS]
     if len(drawn) < len(nodes):
         notes.append(f"Drawn: the {len(drawn)} nodes of {len(nodes)} with the slowest pairs.")
     title = _title(metric, judged, findings)
