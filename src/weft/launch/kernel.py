@@ -24,10 +24,12 @@ def build_kernel(mpi: Mpi, cache: Path | None = None) -> Path:
     Raises MissingError where sources, a compiler or a writable cache is missing.
     """
     sources = kernel_sources()
-    folder = cache if cache is not None else cache_folder()
-    target = folder / f"weft-kernel-{digest(mpi, sources)[:20]}"
-    if os.access(target, os.X_OK):
-        return target
+    name = f"weft-kernel-{digest(mpi, sources)[:20]}"
+    # An administrator may have compiled it where users can only read.
+    for folder in (cache,) if cache is not None else cache_candidates():
+        if os.access(folder / name, os.X_OK):
+            return folder / name
+    target = (cache if cache is not None else cache_folder()) / name
     # mkstemp's random name is not needed: a process builds one kernel at a time.
     unfinished = folder / f".{target.name}.{platform.node()}.{os.getpid()}"
     try:
@@ -70,10 +72,15 @@ def digest(mpi: Mpi, sources: Sequence[Path]) -> str:
     return hashed.hexdigest()
 
 
+def cache_candidates() -> tuple[Path, Path]:
+    """Where kernels are kept: with the installation, and for this user."""
+    user_cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return (Path(sys.prefix) / "var/weft/kernels", Path(user_cache) / "weft/kernels")
+
+
 def cache_folder() -> Path:
     """`<prefix>/var/weft/kernels` where this user may write, else the user's cache folder."""
-    user_cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    candidates = (Path(sys.prefix) / "var/weft/kernels", Path(user_cache) / "weft/kernels")
+    candidates = cache_candidates()
     for folder in candidates:
         try:
             folder.mkdir(parents=True, exist_ok=True)

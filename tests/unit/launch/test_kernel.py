@@ -41,6 +41,17 @@ def test_the_kernel_is_compiled_once_and_portably(compiler: Mpi, tmp_path: Path)
     assert line.endswith("-lm")
 
 
+def test_a_kernel_the_administrator_compiled_is_used_where_it_is(
+    compiler: Mpi, tmp_path: Path, monkeypatch
+):
+    monkeypatch.setattr(kernel_module.sys, "prefix", str(tmp_path / "prefix"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    installed = build_kernel(compiler)
+    monkeypatch.setattr(kernel_module, "cache_folder", lambda: tmp_path / "cache")
+    assert build_kernel(compiler) == installed
+    assert len(calls(compiler)) == 1
+
+
 def test_another_mpi_or_another_source_is_another_kernel(compiler: Mpi, tmp_path: Path):
     source = tmp_path / "main.c"
     source.write_text("int main(void) { return 0; }\n")
