@@ -31,7 +31,7 @@ def build_kernel(mpi: Mpi, cache: Path | None = None) -> Path:
             return folder / name
     target = (cache if cache is not None else cache_folder()) / name
     # mkstemp's random name is not needed: a process builds one kernel at a time.
-    unfinished = folder / f".{target.name}.{platform.node()}.{os.getpid()}"
+    unfinished = target.parent / f".{target.name}.{platform.node()}.{os.getpid()}"
     try:
         _compile(mpi, sources, unfinished)
         unfinished.rename(target)
