@@ -105,9 +105,6 @@ def _prepare(backend: Backend, launches: Sequence[Launch], store: RunStore) -> N
     fabric = getattr(backend, "fabric_document", None)
     if fabric is not None:
         store.set_fabric(fabric)
-    platform = getattr(backend, "platform", None)
-    if platform is not None:
-        store.set_platform(platform.model_dump(mode="json", by_alias=True))
 
 
 def _run_one(

@@ -117,13 +117,6 @@ class RunStore:
             with _disk_errors(path):
                 _write_whole(path, json.dumps(document, separators=(",", ":")) + "\n")
 
-    def set_platform(self, document: Mapping[str, Any]) -> None:
-        """Write platform.toml once."""
-        path = self.run_dir / "platform.toml"
-        if not path.exists():
-            with _disk_errors(path):
-                _write_whole(path, tomli_w.dumps(_without_none(document)))
-
     def append(self, sample: Sample, *, started_unix_s: float = 0.0) -> None:
         """Keep one sample. It counts only once `done` follows."""
         self._append(sample.to_record(), started_unix_s)

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from weft.bench.mock import MockBackend
 from weft.bench.model import Launch, Sample, State, Trial
-from weft.catalog.load import platform
 from weft.core.errors import InputError, MissingError
 from weft.study.run import execute
 from weft.study.store import RunStore, read_meta, read_run
@@ -255,14 +254,6 @@ def test_facts_that_are_not_known_are_left_out_of_run_toml(tmp_path: Path) -> No
 def test_the_fabric_is_kept_as_cabled(tmp_path: Path) -> None:
     _run(tmp_path / "run", fabric_document={"schema": "weft.fabric/1", "name": "f"})
     assert read_run(tmp_path / "run").fabric_document == {"schema": "weft.fabric/1", "name": "f"}
-
-
-def test_the_platform_of_a_twin_is_kept_and_opens_again(tmp_path: Path) -> None:
-    backend = MockBackend()
-    backend.platform = platform("fat-tree")  # type: ignore[attr-defined]
-    with RunStore.create(tmp_path / "run", {}) as store:
-        execute(LAUNCHES, backend, store)
-    assert platform(str(tmp_path / "run" / "platform.toml")) == platform("fat-tree")
 
 
 def test_a_plan_line_that_makes_no_sense_is_said(tmp_path: Path) -> None:
