@@ -156,6 +156,24 @@ fn a_missing_entry_is_unreachable_from_its_first_sender() {
 }
 
 #[test]
+fn every_missing_entry_that_a_pair_uses_is_found() {
+    for fabric in [two_levels(3, 3, 1, 1), two_levels(6, 2, 2, 1), three_levels(8, 4)] {
+        let routes = engines::compute(&fabric, Engine::Dmodk);
+        let all = hcas(&fabric);
+        for switch in (0..fabric.n_switches()).map(weft_fabric::SwitchId) {
+            for dst in hcas(&fabric) {
+                let mut broken = routes.clone();
+                broken.set(switch, dst, 0);
+                let others = || all.iter().filter(|src| **src != dst);
+                let used = others().any(|src| broken.trace(&fabric, *src, dst).is_err());
+                let found = check::check_routes(&fabric, &broken, &all).is_err();
+                assert_eq!(found, used, "{switch:?} {dst:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn tables_survive_a_document() {
     let fabric = two_levels(13, 4, 3, 1);
     let routes = engines::compute(&fabric, Engine::Updn);

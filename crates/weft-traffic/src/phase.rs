@@ -53,7 +53,7 @@ impl StepDocument {
         if n_ranks == 0 {
             return Err(TrafficError::document(place, "there is no rank", "1 rank or more"));
         }
-        self.check_keys(place)?;
+        self.check_keys(place, n_ranks)?;
         for round in 0..self.n_phases() {
             self.phase(place, 0, round, n_ranks)?;
         }

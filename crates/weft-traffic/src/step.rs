@@ -118,7 +118,7 @@ fn one() -> u32 {
 
 impl StepDocument {
     /// Check that the keys of the step belong to its benchmark.
-    pub(crate) fn check_keys(&self, place: &str) -> Result<(), TrafficError> {
+    pub(crate) fn check_keys(&self, place: &str, n_ranks: u32) -> Result<(), TrafficError> {
         let name = self.benchmark;
         let is = |names: &[BenchmarkName]| names.contains(&name);
         use BenchmarkName as B;
@@ -147,6 +147,10 @@ impl StepDocument {
             }
         }
         self.check_limits(place)?;
+        if is(&[B::MessageRate]) && n_ranks < 2 {
+            let what = "one rank has nobody to talk to";
+            return Err(TrafficError::document(place, what, "two ranks or more"));
+        }
         if self.window == Some(0) || self.iterations == 0 {
             let key = if self.iterations == 0 { "iterations" } else { "window" };
             return Err(TrafficError::document(format!("{place}.{key}"), "it is 0", "1 or more"));

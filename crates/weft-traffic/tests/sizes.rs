@@ -125,5 +125,7 @@ fn what_a_step_may_not_say_is_refused_with_its_place() {
         assert!(refused.starts_with(what), "{refused}");
         assert!(refused.contains("\n  expected: "), "{refused}");
     }
+    let alone = refusal(r#"{"benchmark": "message_rate"}"#, 1);
+    assert!(alone.starts_with("work[0]: one rank has nobody to talk to"), "{alone}");
     assert!(refusal(r#"{"benchmark": "barrier"}"#, 0).starts_with("work[0]: there is no rank"));
 }
