@@ -7,7 +7,7 @@ from typing import Protocol
 from weft.bench.failure import HangError
 from weft.bench.model import Backend, Launch, Sample, State
 from weft.core.clock import Clock, system_clock
-from weft.core.errors import BenchmarkError
+from weft.core.errors import BenchmarkError, WeftError
 from weft.study.store import Failure, RunStore
 
 GIVE_UP_AFTER = 3
@@ -101,7 +101,11 @@ def execute(
 
 def _prepare(backend: Backend, launches: Sequence[Launch], store: RunStore) -> None:
     trials = {launch.trial.id: launch.trial for launch in launches}
-    backend.prepare(tuple(trials.values()), store.run_dir)
+    try:
+        backend.prepare(tuple(trials.values()), store.run_dir)
+    except WeftError:
+        store.abandon()
+        raise
     fabric = getattr(backend, "fabric_document", None)
     if fabric is not None:
         store.set_fabric(fabric)

@@ -22,6 +22,8 @@ from weft.study.launch_record import launch_from_record, launch_to_record
 
 RUN_SCHEMA = "weft.run/1"
 SAMPLES_SCHEMA = "weft.samples/1"
+_FILES = ("run.toml", "plan.jsonl", "platform.toml", "fabric.json")
+_FOLDERS = ("samples", "recipes", "raw")
 Key = tuple[str, int]
 
 
@@ -69,11 +71,13 @@ class RunStore:
         self.finished = finished
         self.worked = worked
         self._writer: LineWriter | None = None
+        self._created: tuple[str, ...] = ()
 
     @staticmethod
     def create(run_dir: Path, meta: Mapping[str, Any]) -> "RunStore":
         """Claim a new run directory and write run.toml. Raises InputError where one exists."""
         with _disk_errors(run_dir):
+            existed = run_dir.is_dir()
             run_dir.mkdir(parents=True, exist_ok=True)
             if any(run_dir.iterdir()):
                 raise _not_empty(run_dir)
@@ -82,18 +86,33 @@ class RunStore:
                 _write_new(run_dir / "run.toml", text)
             except FileExistsError as error:
                 raise _not_empty(run_dir) from error
-            for name in ("samples", "recipes", "raw"):
+            for name in _FOLDERS:
                 (run_dir / name).mkdir(exist_ok=True)
-        return RunStore(run_dir)
+        store = RunStore(run_dir)
+        store._created = (*_FILES, *_FOLDERS) if existed else (*_FILES, *_FOLDERS, ".")
+        return store
 
     @staticmethod
     def open(run_dir: Path) -> "RunStore":
         """A run directory to go on with. Raises InputError where there is no run."""
         read_meta(run_dir)
-        for name in ("samples", "recipes", "raw"):
+        for name in _FOLDERS:
             (run_dir / name).mkdir(exist_ok=True)
         read = _read_samples(run_dir)
         return RunStore(run_dir, read.over, frozenset(trial for trial, _ in read.samples))
+
+    def abandon(self) -> None:
+        """Take back what `create` wrote where the run could not even be prepared, so that the next
+        try finds the directory free. What anyone else left there stays, and then all of it does."""
+        if any(any((self.run_dir / name).iterdir()) for name in _FOLDERS if self._created):
+            return
+        with contextlib.suppress(OSError):
+            for name in self._created:
+                path = self.run_dir / name
+                if name in _FILES:
+                    path.unlink(missing_ok=True)
+                else:
+                    path.rmdir()
 
     def set_plan(self, launches: Sequence[Launch]) -> None:
         """Write plan.jsonl, or check that it is this plan. Raises InputError when it is not."""

@@ -5,7 +5,7 @@ import pytest
 
 from weft.bench.mock import MockBackend
 from weft.bench.model import Launch, Sample, State, Trial
-from weft.core.errors import MissingError
+from weft.core.errors import InputError, MissingError
 from weft.study.run import RunOutcome, execute
 from weft.study.store import Failure, RunStore, read_run
 
@@ -122,6 +122,37 @@ def test_what_the_machine_lacks_ends_the_run_and_leaves_it_resumable(tmp_path: P
         assert execute(launches, MockBackend(), store).complete
 
 
+@pytest.mark.parametrize("existed", [False, True])
+def test_a_run_that_cannot_be_prepared_leaves_its_directory_free(
+    tmp_path: Path, existed: bool
+) -> None:
+    if existed:
+        (tmp_path / "run").mkdir()
+    unknown = [Launch(Trial("t000-nap", "nap", (8,), NODES, 1), 0, 0)]
+    with pytest.raises(InputError, match="no benchmark 'nap'"):
+        _run(tmp_path / "run", unknown, MockBackend())
+    assert (tmp_path / "run").exists() == existed
+    assert _run(tmp_path / "run", _launches("latency"), MockBackend()).complete
+
+
+def test_a_resumed_run_that_cannot_be_prepared_keeps_all_it_has(tmp_path: Path) -> None:
+    launches = _launches("latency")
+    _run(tmp_path / "run", launches, MockBackend())
+    before = read_run(tmp_path / "run")
+    with RunStore.open(tmp_path / "run") as store, pytest.raises(InputError):
+        execute(launches, _Unprepared(), store)
+    assert read_run(tmp_path / "run") == before
+
+
+def test_what_prepare_left_behind_is_kept_with_the_run(tmp_path: Path) -> None:
+    with RunStore.create(tmp_path / "run", {}) as store:
+        (tmp_path / "run" / "raw" / "meeting.err").write_text("why")
+        with pytest.raises(InputError, match="not with me"):
+            execute(_launches("latency"), _Unprepared(), store)
+    assert (tmp_path / "run" / "run.toml").exists()
+    assert (tmp_path / "run" / "raw" / "meeting.err").read_text() == "why"
+
+
 def test_samples_before_a_failure_are_not_results(tmp_path: Path) -> None:
     launches = _launches("latency", repeats=1)
     outcome = _run(tmp_path / "run", launches, _FailsLate())
@@ -147,6 +178,11 @@ class _Interrupted(MockBackend):
         if self.left == 0:
             raise KeyboardInterrupt
         self.left -= 1
+
+
+class _Unprepared(MockBackend):
+    def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
+        raise InputError("not with me")
 
 
 class _Lacking(MockBackend):
