@@ -15,7 +15,7 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3])
 MAX_SERIES = len(PALETTE)
 WIDTH = 470
 HEIGHT = 270
-WIDE_FROM = 24
+WIDE_FROM = 72
 """From this many nodes on a heat map takes the whole width of the page."""
 
 FITTED, HELD_OUT, ANOMALY = (
@@ -205,13 +205,14 @@ def heat_map(
     description: str,
 ) -> dict[str, Any]:
     """Node x node. `rows`: source, target, value, ratio (1 is as expected), slow (bool)."""
-    room = WIDTH - 60 if len(nodes) < WIDE_FROM else 2 * WIDTH
+    room = WIDTH - 40 if len(nodes) < WIDE_FROM else 2 * WIDTH
     cell = max(5, min(34, room // max(1, len(nodes))))
     side = cell * len(nodes)
-    show_names = len(nodes) <= 40
+    # A name needs sixteen pixels; where a cell is smaller, every other one is named, or fewer.
+    named = list(nodes[:: max(1, ceil(16 / cell))])
     base = alt.Chart(_inline(rows)).encode(
-        x=alt.X("target:N", sort=list(nodes), axis=_node_axis("to node", show_names, -90)),
-        y=alt.Y("source:N", sort=list(nodes), axis=_node_axis("from node", show_names, 0)),
+        x=alt.X("target:N", sort=list(nodes), axis=_node_axis("to node", named, -90)),
+        y=alt.Y("source:N", sort=list(nodes), axis=_node_axis("from node", named, 0)),
     )
     colour = alt.Color(
         "ratio:Q",
@@ -229,8 +230,15 @@ def heat_map(
     )
     crosses = (
         base.transform_filter("datum.slow")
-        .mark_point(shape="cross", angle=45, filled=True, color="#ffb000", stroke="black")
-        .encode(size=alt.value(max(14, cell * cell // 4)))
+        .mark_point(
+            shape="cross",
+            angle=45,
+            filled=True,
+            color="#ffb000",
+            stroke="black",
+            strokeWidth=1 if cell > 8 else 0.3,
+        )
+        .encode(size=alt.value(max(9, cell * cell // 4)))
     )
     return _finished(_layered(squares, crosses), description, width=side, height=side)
 
@@ -246,8 +254,10 @@ def _layered(*charts: alt.Chart) -> alt.LayerChart:
     return layered
 
 
-def _node_axis(title: str, show_names: bool, angle: int) -> alt.Axis:
-    return alt.Axis(title=title, labels=show_names, ticks=False, labelAngle=angle, labelLimit=120)
+def _node_axis(title: str, named: Sequence[str], angle: int) -> alt.Axis:
+    return alt.Axis(
+        title=title, values=list(named), ticks=False, labelAngle=angle, labelLimit=120, grid=False
+    )
 
 
 def _size_axis(rows: Sequence[Row]) -> alt.X:

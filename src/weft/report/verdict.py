@@ -169,7 +169,7 @@ def failure_findings(run: Run) -> tuple[Finding, ...]:
             Severity.BAD,
             f"{n_failed} of {n_all} launches failed.",
             evidence=tuple(messages)[:3],
-            next_command=f"less {run.directory}/raw/*.err",
+            next_command=None if is_twin(run) else f"less {run.directory}/raw/*.err",
             facts={"n_failed": n_failed, "n_launches": n_all},
         ),
     )

@@ -2,20 +2,23 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from weft.bench.model import Sample
+from weft.core.nodeset import fold
 from weft.report.model import Facts, Section
 
 _STUDY = "study"
+_LISTS: Mapping[str, Callable[[list[str]], str]] = {"argv": shlex.join, "nodes": fold}
+"""Lists with a shorter spelling than commas."""
 
 
 def section(meta: Mapping[str, Any], samples: Sequence[Sample]) -> Section:
     """Everything run.toml says, one fact a line; the study itself as it was given."""
     carried = carriers(samples)
     plain = tuple(
-        (name, shlex.join(value) if name == "argv" else _said(value))
+        (name, _LISTS[name](value) if name in _LISTS else _said(value))
         for name, value in meta.items()
         if _is_plain(name, value)
     )
