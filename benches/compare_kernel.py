@@ -265,15 +265,12 @@ def main() -> None:
         parser.error("under six launches there is no 95 % interval")
     with tempfile.TemporaryDirectory() as name:
         chosen = [c for c in contests(Path(name)) if arguments.only.lower() in c.name.lower()]
-        lines = [
-            line
-            for contest in chosen
-            for line in run(contest, arguments.launches, Path(name), arguments.seed)
-        ]
-    print(f"{arguments.launches} launches of each side, order A B B A; median time one way, us\n")
-    print("| against | what | ours | theirs | ratio | 95 % interval |")
-    print("|---|---|---|---|---|---|")
-    print("\n".join(lines))
+        n = arguments.launches
+        print(f"{n} launches of each side, order A B B A; median time one way, us\n")
+        print("| against | what | ours | theirs | ratio | 95 % interval |")
+        print("|---|---|---|---|---|---|")
+        for contest in chosen:
+            print("\n".join(run(contest, n, Path(name), arguments.seed)), flush=True)
 
 
 if __name__ == "__main__":

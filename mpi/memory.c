@@ -53,11 +53,17 @@ static bool load_runtime(enum memory memory) {
 }
 
 /* False where the MPI library itself says that it cannot take GPU pointers; a library that has no
- * such question is believed. SOURCE: Open MPI's mpi-ext.h, MPIX_Query_{cuda,rocm}_support. */
+ * such question is believed. SOURCE: MPIX_Query_cuda_support of Open MPI and MPICH; for AMD GPUs
+ * MPIX_Query_rocm_support of Open MPI, MPIX_Query_hip_support of MPICH. */
 static bool mpi_takes_gpu_pointers(enum memory memory) {
+    static const char *const names[][2] = {
+        [MEMORY_CUDA] = {"Query_cuda_support", "Query_cuda_support"},
+        [MEMORY_ROCM] = {"Query_rocm_support", "Query_hip_support"},
+    };
     int (*query)(void) = NULL;
-    const char *name = memory == MEMORY_CUDA ? "Query_cuda_support" : "Query_rocm_support";
-    return !resolve(RTLD_DEFAULT, "MPIX_", name, &query) || query() != 0;
+    for (int i = 0; i < 2; i++)
+        if (resolve(RTLD_DEFAULT, "MPIX_", names[memory][i], &query)) return query() != 0;
+    return true;
 }
 
 /* Get ready for `memory`: load the runtime, choose the GPU by local rank. Host memory needs
