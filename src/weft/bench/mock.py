@@ -13,12 +13,11 @@ from typing import Any
 from weft.bench import metrics as measured
 from weft.bench.failure import HangError
 from weft.bench.model import Launch, Pair, Sample, Trial
-from weft.core.errors import BenchmarkError, InputError
+from weft.core.errors import BenchmarkError, InputError, did_you_mean
 
 LATENCY_NS = 1_500.0
 NS_PER_BYTE = 0.1
 WINDOW = 64
-Nanoseconds = Callable[[], list[int]]
 
 
 class MockBackend:
@@ -59,12 +58,7 @@ class MockBackend:
     def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:  # noqa: ARG002
         """Nothing to get ready; refuses a benchmark it has no figures for."""
         for trial in trials:
-            if trial.benchmark not in _SAMPLES_OF:
-                raise InputError(
-                    f"no benchmark '{trial.benchmark}'",
-                    where=trial.id,
-                    expected="one of " + ", ".join(_SAMPLES_OF),
-                )
+            _samples_of(trial)
 
     def measure(self, launch: Launch) -> Iterator[Sample]:
         """The samples of one launch. Raises BenchmarkError where the script says so."""
@@ -77,7 +71,7 @@ class MockBackend:
                 where=f"{launch.name} on {launch.trial.nodes[-1]}",
                 expected="every rank to exit with 0",
             )
-        for sample in _SAMPLES_OF[launch.trial.benchmark](self, launch):
+        for sample in _samples_of(launch.trial)(self, launch):
             if self._delay_s:
                 time.sleep(self._delay_s)
             yield sample
@@ -133,6 +127,18 @@ class MockBackend:
             times_ns=tuple(times_ns) if times_ns is not None else None,
             evidence={"transport": "mock"},
         )
+
+
+def _samples_of(trial: Trial) -> "_Samples":
+    known = _SAMPLES_OF.get(trial.benchmark)
+    if known is None:
+        raise InputError(
+            f"no benchmark '{trial.benchmark}'",
+            where=trial.id,
+            expected="one of " + ", ".join(_SAMPLES_OF),
+            hint=did_you_mean(trial.benchmark, list(_SAMPLES_OF)),
+        )
+    return known
 
 
 def _hung(launch: Launch) -> HangError:
@@ -225,7 +231,8 @@ def _rounds(n_ranks: int) -> list[list[tuple[int, int]]]:
     return [[(a, b)] for a in range(n_ranks) for b in range(a + 1, n_ranks)]
 
 
-_SAMPLES_OF: dict[str, Callable[[MockBackend, Launch], Iterator[Sample]]] = {
+_Samples = Callable[[MockBackend, Launch], Iterator[Sample]]
+_SAMPLES_OF: dict[str, _Samples] = {
     "latency": _latency,
     "bandwidth": _bandwidth,
     "bidirectional": _bandwidth,
