@@ -9,6 +9,7 @@ from weft.bench.model import Backend, Launch, Sample, Trial
 from weft.core.errors import BenchmarkError
 from weft.diagnose.crossing import Crossings, Flow, Wiring
 from weft.diagnose.schedule import Rounds, alone_rounds, rail_rounds, without_collisions
+from weft.diagnose.thresholds import thresholds
 from weft.diagnose.verdict import pairs_to_retest
 
 SURVEY = "t001-all-pairs"
@@ -111,7 +112,9 @@ def _is_retest(trial: Trial) -> bool:
 
 def _with_pairs(launch: Launch, pairs: Sequence[tuple[str, str]]) -> Launch:
     ranks = [(rank_of(a, launch.trial), rank_of(b, launch.trial)) for a, b in pairs]
-    rounds = [[list(pair) for pair in pairs] for pairs in alone_rounds(ranks)]
+    rounds = [
+        [list(pair) for pair in pairs] for pairs in alone_rounds(ranks, thresholds().retest_times)
+    ]
     options = {**launch.trial.options, "rounds": rounds}
     return replace(launch, trial=replace(launch.trial, options=options))
 

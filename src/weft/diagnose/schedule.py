@@ -58,9 +58,9 @@ def without_collisions(rounds: Rounds, paths: Mapping[IndexPair, Path]) -> Round
     return split
 
 
-def alone_rounds(pairs: Sequence[IndexPair]) -> Rounds:
-    """The retest: each pair in a round of its own."""
-    return [[pair] for pair in pairs]
+def alone_rounds(pairs: Sequence[IndexPair], times: int = 1) -> Rounds:
+    """The retest: each pair in a round of its own, the whole list `times` times over."""
+    return [[pair] for _ in range(times) for pair in pairs]
 
 
 def estimate_s(

@@ -31,6 +31,7 @@ class _ThresholdsFile(_Document):
     smallest_fabric: _Figure
     largest_slow_share: _Figure
     retest_limit: _Figure
+    retest_times: _Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Thresholds:
     smallest_fabric: int
     largest_slow_share: float
     retest_limit: int
+    retest_times: int
 
 
 @functools.cache
@@ -65,4 +67,5 @@ def thresholds() -> Thresholds:
         smallest_fabric=int(file.smallest_fabric.value),
         largest_slow_share=file.largest_slow_share.value,
         retest_limit=int(file.retest_limit.value),
+        retest_times=int(file.retest_times.value),
     )

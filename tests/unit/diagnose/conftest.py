@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from weft.bench.model import Pair, Sample
-from weft.diagnose.schedule import reflection_rounds
+from weft.diagnose.schedule import alone_rounds, reflection_rounds
 
 BANDWIDTH_MB_S = 24_000.0
 LATENCY_US = {2: 1.2, 4: 1.9}
@@ -83,13 +83,15 @@ class Slow:
 
 @dataclass
 class Fabric:
-    """Measures every pair of a tree with normal noise, some things slow, some rounds colliding."""
+    """Measures every pair of a tree with normal noise, some things slow, messages colliding, and
+    a share of all readings disturbed: half as fast, once."""
 
     tree: Tree
     slow: Sequence[Slow] = ()
     noise: float = 0.03
     seed: int = 1
     collide: bool = False
+    disturbed: float = 0.0
     draws: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
@@ -100,7 +102,7 @@ class Fabric:
 
     def alone(self, pairs: Sequence[tuple[str, str]]) -> list[Sample]:
         index = self.tree.nodes.index
-        return self.measure([[(index(a), index(b))] for a, b in pairs])
+        return self.measure(alone_rounds([(index(a), index(b)) for a, b in pairs], 3))
 
     def measure(self, rounds: Sequence[Sequence[tuple[int, int]]]) -> list[Sample]:
         names = self.tree.nodes
@@ -129,6 +131,8 @@ class Fabric:
 
     def _speed(self, metric: str, ends: set[str], ports: set[str]) -> float:
         speed = 1 + self.draws.gauss(0, self.noise)
+        if self.disturbed and self.draws.random() < self.disturbed:
+            speed /= 2
         for slow in self.slow:
             if metric in slow.metrics and (slow.node in ends or slow.ports & ports):
                 speed *= slow.factor

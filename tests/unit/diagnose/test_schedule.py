@@ -78,6 +78,10 @@ def test_the_retest_runs_one_pair_at_a_time():
     assert alone_rounds([(0, 3), (1, 2)]) == [[(0, 3)], [(1, 2)]]
 
 
+def test_repeats_of_the_retest_are_spread_over_it():
+    assert alone_rounds([(0, 3), (1, 2)], 2) == [[(0, 3)], [(1, 2)], [(0, 3)], [(1, 2)]]
+
+
 def test_each_rail_meets_its_own_kind_on_every_other_node_once():
     rounds = rail_rounds(5, 3)
     pairs = sorted(pair for pairs in rounds for pair in pairs)

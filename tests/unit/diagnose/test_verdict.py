@@ -62,6 +62,12 @@ class TestHealthy:
         assert pairs_to_retest(fabric.all_pairs(), fabric.tree)
         assert not bad(verdict)
 
+    @pytest.mark.parametrize("seed", range(20))
+    def test_passing_disturbances_name_no_component(self, make_tree, make_fabric, seed):
+        """One reading in thirty is half as fast as it should be, never the same one twice."""
+        fabric = make_fabric(make_tree(4, 4, 4), noise=0.01, disturbed=1 / 30, seed=seed)
+        assert not bad(check(fabric))
+
     def test_near_and_far_nodes_without_a_fabric_are_no_fault(self, make_tree, make_fabric):
         verdict = check(make_fabric(make_tree(2, 8, 8)), wiring="unknown")
         assert not bad(verdict)
