@@ -6,7 +6,7 @@ import pytest
 
 from weft.cli import VERBS, run
 from weft.cli.welcome import FIVE_THINGS, describe_host
-from weft.launch.host import Host, NetworkDevice
+from weft.core.host import Host, NetworkDevice
 
 
 def host(*devices: NetworkDevice) -> Host:

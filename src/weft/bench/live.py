@@ -14,7 +14,7 @@ from weft.bench.kernel_samples import to_samples
 from weft.bench.model import Launch, Sample, State, Trial
 from weft.bench.process import Child, Ending, Limits, run_child
 from weft.core.errors import BenchmarkError, InputError
-from weft.launch.host import Host, rail_exists, this_host
+from weft.core.host import Host, rail_exists, this_host
 from weft.launch.kernel import build_kernel
 from weft.launch.mpi import Mpi
 from weft.launch.recipe import Recipe, make_recipe

@@ -1,10 +1,8 @@
 """Facts about the machine this runs on, as figures."""
 
-import os
-from pathlib import Path
-
 from weft.catalog.document import Figure, SourceClass
 from weft.catalog.platform import Platform
+from weft.core.host import this_host
 
 
 def with_facts_of_this_host(platform: Platform) -> Platform:
@@ -13,12 +11,12 @@ def with_facts_of_this_host(platform: Platform) -> Platform:
 
 
 def _facts() -> dict[str, Figure]:
-    n_cpus = len(os.sched_getaffinity(0))
-    facts = {"cores": _figure(n_cpus, "CPUs", "CPUs this process may run on")}
-    memory_gb = _memory_gb(Path("/proc/meminfo"))
-    if memory_gb is not None:
-        facts["memory"] = _figure(memory_gb, "GB", "MemTotal of /proc/meminfo")
-    facts["hcas"] = _figure(_n_entries(Path("/sys/class/infiniband")), "HCAs", "InfiniBand devices")
+    host = this_host()
+    n_hcas = sum(device.link_layer == "InfiniBand" for device in host.devices)
+    facts = {"cores": _figure(len(host.cpus), "CPUs", "CPUs this process may run on")}
+    if host.memory_gb is not None:
+        facts["memory"] = _figure(host.memory_gb, "GB", "MemTotal of /proc/meminfo")
+    facts["hcas"] = _figure(n_hcas, "HCAs", "InfiniBand ports")
     return facts
 
 
@@ -26,22 +24,3 @@ def _figure(value: float, unit: str, what: str) -> Figure:
     source = f"the operating system of this host: {what}"
     fields = {"value": value, "unit": unit, "class": SourceClass.SOURCED, "source": source}
     return Figure.model_validate(fields)
-
-
-def _memory_gb(meminfo: Path) -> float | None:
-    try:
-        lines = meminfo.read_text().splitlines()
-    except OSError:
-        return None
-    for line in lines:
-        words = line.split()
-        if len(words) >= 2 and words[0] == "MemTotal:":
-            return round(int(words[1]) * 1024 / 1e9, 1)
-    return None
-
-
-def _n_entries(folder: Path) -> int:
-    try:
-        return len(list(folder.iterdir()))
-    except OSError:
-        return 0

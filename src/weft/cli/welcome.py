@@ -6,7 +6,7 @@ import click
 
 from weft import __version__
 from weft.core.errors import WeftError
-from weft.launch.host import Host, this_host
+from weft.core.host import Host, this_host
 
 FIVE_THINGS = (
     ("weft check --twin fat-tree --plant random", "find a fault planted in a simulated fabric"),

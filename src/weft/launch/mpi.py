@@ -1,6 +1,7 @@
 """Which MPI: its compiler wrapper, its launcher, and what tells it from any other."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,13 @@ from pathlib import Path
 from weft.core.errors import MissingError
 
 PROBE_TIMEOUT_S = 30.0
+VERSION_NUMBER = re.compile(r"\d+(?:\.\d+)+\w*")
+PRODUCTS = {
+    "openmpi": "Open MPI",
+    "mpich": "MPICH",
+    "intel": "Intel MPI",
+    "mvapich": "MVAPICH on Hydra",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +26,8 @@ class Mpi:
     """An MPI installation.
 
     `implementation` is openmpi, mpich, intel, mvapich or unknown; `launchers` names the syntax of
-    `launcher` (a key of weft.launch.launchers.LAUNCHERS). `version` is what the launcher says of
-    itself, one line. `library` is the compile line of the wrapper: two MPIs that link different
+    `launcher` (a key of weft.launch.launchers.LAUNCHERS). `version` is product and number, from
+    what the launcher says of itself. `library` is the compile line of the wrapper: two MPIs that link different
     libraries differ in it.
     """
 
@@ -42,7 +50,14 @@ def find_mpi(mpicc: str | None = None) -> Mpi:
     library = _say([str(wrapper), "-show"])
     implementation = classify(version_text, library, launcher.name)
     kind = "srun" if launcher.name == "srun" else LAUNCHER_KINDS[implementation]
-    return Mpi(implementation, wrapper, launcher, kind, _one_line(version_text), library.strip())
+    return Mpi(
+        implementation,
+        wrapper,
+        launcher,
+        kind,
+        _in_words(implementation, launcher, version_text),
+        library.strip(),
+    )
 
 
 LAUNCHER_KINDS = {
@@ -159,11 +174,17 @@ def _say(argv: list[str]) -> str:
     return done.stdout
 
 
-def _one_line(version_text: str) -> str:
-    """'HYDRA 5.0.2' of Hydra's block, the first line of anything else."""
+def _in_words(implementation: str, launcher: Path, version_text: str) -> str:
+    """'MPICH 5.0.2', 'Open MPI 4.1.4', 'srun: slurm 23.02.7'; what was printed, of an unknown one.
+
+    Hydra's version is MPICH's; MVAPICH prints the Hydra it was built from.
+    """
     lines = [line.strip() for line in version_text.splitlines() if line.strip()]
-    if lines and lines[0].startswith("HYDRA"):
-        for line in lines:
-            if line.startswith("Version:"):
-                return f"HYDRA {line.partition(':')[2].strip()}"
-    return lines[0] if lines else "unknown"
+    first = lines[0] if lines else "unknown"
+    told = next((line for line in lines if line.startswith("Version:")), first)
+    number = VERSION_NUMBER.search(told)
+    if launcher.name == "srun":
+        return f"srun: {first}"
+    if implementation not in PRODUCTS or number is None:
+        return first
+    return f"{PRODUCTS[implementation]} {number.group()}"

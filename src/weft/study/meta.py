@@ -11,7 +11,7 @@ from weft import __version__
 from weft.bench.model import Backend
 from weft.core.clock import Clock, system_clock
 from weft.core.errors import InputError
-from weft.launch.host import this_host
+from weft.core.host import this_host
 from weft.launch.redact import KEPT_WHOLE, MASK, redact_environment
 
 

@@ -17,7 +17,7 @@ from weft.bench.failure import HangError
 from weft.bench.live import LiveBackend, is_this_machine, launch_spec
 from weft.bench.model import Launch, Sample, State, Trial
 from weft.core.errors import BenchmarkError, ExitCode, InputError, MissingError
-from weft.launch.host import Host, this_host
+from weft.core.host import Host, this_host
 from weft.launch.kernel import build_kernel
 from weft.launch.mpi import Mpi, find_mpi
 

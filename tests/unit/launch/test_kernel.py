@@ -23,7 +23,7 @@ def compiler(tmp_path: Path) -> Mpi:
         "shift; done\n"
     )
     wrapper.chmod(0o755)
-    return Mpi("mpich", wrapper, wrapper, "hydra", "HYDRA 5.0.2", "cc -lmpi")
+    return Mpi("mpich", wrapper, wrapper, "hydra", "MPICH 5.0.2", "cc -lmpi")
 
 
 def calls(mpi: Mpi) -> list[str]:
@@ -56,7 +56,7 @@ def test_another_mpi_or_another_source_is_another_kernel(compiler: Mpi, tmp_path
     source = tmp_path / "main.c"
     source.write_text("int main(void) { return 0; }\n")
     before = digest(compiler, [source])
-    assert digest(replace(compiler, version="HYDRA 4.0.2"), [source]) != before
+    assert digest(replace(compiler, version="MPICH 4.0.2"), [source]) != before
     assert digest(replace(compiler, library="cc -lmpi_abi"), [source]) != before
     source.write_text("int main(void) { return 1; }\n")
     assert digest(compiler, [source]) != before
@@ -83,7 +83,7 @@ def test_two_processes_that_build_at_once_both_get_a_whole_kernel(compiler: Mpi,
         "from pathlib import Path; from weft.launch.mpi import Mpi;"
         "from weft.launch.kernel import build_kernel;"
         f"p = Path({str(compiler.mpicc)!r});"
-        "m = Mpi('mpich', p, p, 'hydra', 'HYDRA 5.0.2', 'cc -lmpi');"
+        "m = Mpi('mpich', p, p, 'hydra', 'MPICH 5.0.2', 'cc -lmpi');"
         f"print(build_kernel(m, Path({str(tmp_path)!r})))"
     )
     argv = [os.sys.executable, "-c", script]

@@ -54,7 +54,7 @@ def test_a_path_is_paired_with_the_launcher_beside_it(tmp_path: Path):
     make_tool(tmp_path / "mpicc", "gcc -lmpi")
     make_tool(tmp_path / "mpiexec", HYDRA)
     mpi = find_mpi(str(tmp_path / "mpicc"))
-    assert (mpi.launcher, mpi.version) == (tmp_path / "mpiexec", "HYDRA 4.0.2")
+    assert (mpi.launcher, mpi.version) == (tmp_path / "mpiexec", "MPICH 4.0.2")
 
 
 def test_site_is_the_mpicc_on_path(tmp_path: Path, monkeypatch):
@@ -96,6 +96,7 @@ def test_inside_a_slurm_job_srun_stands_in_for_a_missing_launcher(tmp_path: Path
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     mpi = find_mpi(str(tmp_path / "mpicc"))
     assert (mpi.launcher_kind, mpi.implementation) == ("srun", "mpich")
+    assert mpi.version == "srun: slurm 23.02.7"
 
 
 def test_a_wrapper_that_fails_is_missing_with_its_own_words(tmp_path: Path):

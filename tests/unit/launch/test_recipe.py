@@ -9,7 +9,7 @@ from weft.launch.mpi import Mpi
 from weft.launch.recipe import Recipe, make_recipe
 from weft.launch.spec import LaunchSpec
 
-MPI = Mpi("mpich", Path("/m/mpicc"), Path("/m/mpiexec"), "hydra", "HYDRA 5.0.2", "cc -lmpi")
+MPI = Mpi("mpich", Path("/m/mpicc"), Path("/m/mpiexec"), "hydra", "MPICH 5.0.2", "cc -lmpi")
 
 
 def make_spec(**changes) -> LaunchSpec:

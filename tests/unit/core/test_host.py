@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.launch.host import rail_exists, this_host
+from weft.core.host import rail_exists, this_host
 
 
 def write(root: Path, files: dict[str, str]) -> Path:
