@@ -27,8 +27,8 @@ class Mpi:
 
     `implementation` is openmpi, mpich, intel, mvapich or unknown; `launchers` names the syntax of
     `launcher` (a key of weft.launch.launchers.LAUNCHERS). `version` is product and number, from
-    what the launcher says of itself. `library` is the compile line of the wrapper: two MPIs that link different
-    libraries differ in it.
+    what the launcher says of itself. `library` is the compile line of the wrapper: two MPIs that
+    link different libraries differ in it.
     """
 
     implementation: str
