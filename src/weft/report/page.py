@@ -89,14 +89,16 @@ def _sections(run: Run, judged: Judgement, name: str) -> tuple[Section, ...]:
 
 
 def _refuse_unfinished(run: Run, partial: bool) -> None:
-    n_missing = method.n_unfinished(run)
-    if n_missing and not partial:
-        raise InputError(
-            f"unfinished: {n_missing} of {len(run.launches)} launches are missing",
-            where=str(run.directory),
-            expected="a run whose launches are all over",
-            hint="finish it with --resume, or report on what is there with --partial",
-        )
+    n_missing, n_planned = method.n_unfinished(run), len(run.launches)
+    if partial or (n_planned and not n_missing):
+        return
+    missing = f"{n_missing} of {n_planned} launches are missing"
+    raise InputError(
+        f"unfinished: {missing if n_planned else 'it was ended before it had a plan'}",
+        where=str(run.directory),
+        expected="a run whose launches are all over",
+        hint="finish it with --resume, or report on what is there with --partial",
+    )
 
 
 def _title(run: Run) -> str:

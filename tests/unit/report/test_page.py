@@ -286,6 +286,16 @@ def test_an_unfinished_run_can_be_reported_on_and_says_so(
     assert "Unfinished: 4 of 24 launches are missing." in page.text
 
 
+def test_a_run_ended_before_its_plan_was_written_is_unfinished(
+    tmp_path: Path, measure: Measure, page_of: Callable[..., Page]
+) -> None:
+    run_dir = measure(tmp_path / "run", "curves", n_launches=0)
+    (run_dir / "plan.jsonl").unlink()
+    with pytest.raises(InputError, match="ended before it had a plan"):
+        write_report([run_dir], tmp_path / "page.html")
+    assert "Nothing was measured" in page_of(run_dir, partial=True).text
+
+
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not a run directory"):
         write_report([tmp_path], tmp_path / "page.html")
