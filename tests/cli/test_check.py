@@ -208,6 +208,12 @@ class TestTwin:
         assert "named: no pair crosses it" in out
         assert "no pair crosses 18 of 26 cables: they are not judged" in out
 
+    def test_a_dry_run_estimates_the_time(self, tmp_path: Path, capsys: Capture) -> None:
+        """16 rounds of 10,200 round trips and 2 x 22 windows of 8 x 1 MiB at 25 GB/s: 0.9 s."""
+        argv = ["check", "--twin", "fat-tree", "--nodes", "16", "--dry-run"]
+        assert run([*argv, "--dir", str(tmp_path / "run")]) == 0
+        assert "about 889 ms on a real fabric" in capsys.readouterr().out
+
     def test_two_faults_are_both_named(self, tmp_path: Path, capsys: Capture) -> None:
         code, answer = self.twin(tmp_path / "run", capsys, "leaf-02[6] rate=0.25", "n014 slow=3")
         assert code == 1

@@ -9,6 +9,7 @@ import click
 
 from weft.cli.backend import BackendChoice, backend_options
 from weft.cli.output import emit, format_option, talk
+from weft.cli.run_dir import fresh_run_dir
 from weft.core.errors import BenchmarkError, ExitCode, InputError
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def command(
         _say_plan(setup)
         return int(ExitCode.GOOD)
     started = system_clock()
-    directory = run_dir or Path("runs") / _time_name(started)
+    directory = run_dir or fresh_run_dir("check")
     samples = _measure(setup, choice, directory, resume)
     verdict = _judge(samples, setup.fabric)
     result = _Result(
@@ -199,9 +200,26 @@ def _say_plan(setup: _Setup) -> None:
     click.echo(
         f"{n_pairs} pairs of {survey.trial.n_ranks} ranks in {len(rounds)} rounds,"
         f" sizes {survey.trial.sizes_bytes[0]} and {survey.trial.sizes_bytes[1]} bytes;"
-        " then the slow pairs again, one at a time"
+        f" then the slow pairs again, one at a time{_estimate(setup)}"
     )
     click.echo(setup.backend.recipe(survey))
+
+
+def _estimate(setup: _Setup) -> str:
+    """How long the first part takes; known where the fabric's rates are."""
+    from weft.core.units import format_duration
+    from weft.diagnose.schedule import estimate_s
+
+    if setup.fabric is None:
+        return ""
+    trial = setup.launches[0].trial
+    seconds = estimate_s(
+        len(trial.options["rounds"]),
+        size_bytes=trial.sizes_bytes[1],
+        window=int(trial.options.get("window", 64)),
+        bits_per_s=min(int(link["bits_per_s"]) for link in setup.fabric.document["links"]),
+    )
+    return f"; about {format_duration(seconds)} on a real fabric at this rate"
 
 
 def _measure(
@@ -358,9 +376,3 @@ class _Progress:
 
     def failed(self, launch: "Launch", failure: "Failure") -> None:
         talk(f"  {launch.name} {failure.state.value}")
-
-
-def _time_name(unix_s: float) -> str:
-    import time
-
-    return time.strftime("check-%Y%m%d-%H%M%S", time.localtime(unix_s))

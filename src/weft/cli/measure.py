@@ -9,6 +9,7 @@ import click
 
 from weft.cli.backend import BackendChoice, is_one_host, open_backend
 from weft.cli.output import emit, talk
+from weft.cli.run_dir import fresh_run_dir
 from weft.core.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def measure_study(
     if options.dry_run:
         _print_recipes(backend, made)
         return int(ExitCode.GOOD)
-    where = options.run_dir or _fresh_directory(document.name)
+    where = options.run_dir or fresh_run_dir(document.name)
     from weft.study.meta import run_meta
 
     meta = run_meta(
@@ -65,12 +66,6 @@ def plan_for(document: "Study", nodes: tuple[str, ...], choice: BackendChoice) -
     from weft.study.plan import make_plan
 
     return make_plan(document, nodes, fold_onto_one_node=is_one_host(choice, nodes))
-
-
-def _fresh_directory(name: str) -> Path:
-    import time
-
-    return Path("runs") / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
 def _print_recipes(backend: "Backend", made: "Plan") -> None:
