@@ -69,24 +69,34 @@ void test_hook(void) {
     while (hang[0] != '\0' && atoi(hang) == rank) pause();
 }
 
-/* Iterations and warm-up of one size: as asked for, else the benchmark's own; fewer where they
- * would exceed the time limit, but at least five. Collective over the job: the slowest rank's
- * second and third iteration decide (the first pays for first contact). */
-struct counts choose_counts(const struct job *job, const struct benchmark *benchmark,
-                            const struct group *group, size_t bytes) {
-    struct counts counts = default_counts(benchmark, bytes);
+/* What an iteration takes this rank: the shorter of a second and a third one, because the first
+ * pays for first contact. */
+int64_t typical_ns(const struct job *job, void (*once)(const struct job *)) {
+    int64_t times_ns[3];
+    time_back_to_back(job, once, 3, times_ns);
+    return 1 + (times_ns[1] < times_ns[2] ? times_ns[1] : times_ns[2]);
+}
+
+/* Fewer iterations, but at least five, where they would exceed the time limit; a tenth of what is
+ * affordable to warm up. */
+struct counts affordable(struct counts counts, double max_seconds, int64_t once_ns) {
+    double most = max_seconds * 1e9 / (double)once_ns;
+    if (most < 5) most = 5;
+    if (most < counts.iterations) counts.iterations = (int)most;
+    if (most / 10 < counts.warmup) counts.warmup = (int)(most / 10);
+    return counts;
+}
+
+/* Iterations and warm-up of one size: as asked for, else the benchmark's own, within the time
+ * limit by the slowest rank's measure. Collective over the job. */
+static struct counts choose_counts(const struct job *job, const struct group *group) {
+    struct counts counts = default_counts(group->benchmark, job->bytes);
     if (group->iterations != UNSET) counts.iterations = group->iterations;
     if (group->warmup != UNSET) counts.warmup = group->warmup;
     if (group->max_seconds <= 0) return counts;
-    int64_t times_ns[3], mine_ns, slowest_ns;
-    time_back_to_back(job, benchmark->once, 3, times_ns);
-    mine_ns = 1 + (times_ns[1] < times_ns[2] ? times_ns[1] : times_ns[2]);
+    int64_t mine_ns = typical_ns(job, group->benchmark->once), slowest_ns;
     CHECK(MPI_Allreduce(&mine_ns, &slowest_ns, 1, MPI_INT64_T, MPI_MAX, job->comm));
-    double affordable = group->max_seconds * 1e9 / (double)slowest_ns;
-    if (affordable < 5) affordable = 5;
-    if (affordable < counts.iterations) counts.iterations = (int)affordable;
-    if (affordable / 10 < counts.warmup) counts.warmup = (int)(affordable / 10);
-    return counts;
+    return affordable(counts, group->max_seconds, slowest_ns);
 }
 
 /* n iterations, one after the other. One clock reading an iteration: the end of one is the start
@@ -188,7 +198,7 @@ static void measure_size(const struct world *world, struct job *job, const struc
     enum { MAX_VALIDATED = 100 };
     job->bytes = bytes;
     CHECK(MPI_Barrier(job->comm));
-    struct series series = {.counts = choose_counts(job, benchmark, group, bytes)};
+    struct series series = {.counts = choose_counts(job, group)};
     size_t n = (size_t)series.counts.iterations;
     series.times_ns = claim(n, sizeof *series.times_ns);
     if (benchmark->loop == SYNCHRONISED) series.starts_ns = claim(n, sizeof *series.starts_ns);

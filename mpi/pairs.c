@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { N_PHASES = 3, TAG_SERIES = 21, TAG_WRONG = 22 };
+enum { N_PHASES = 3, TAG_SERIES = 21, TAG_SWAP = 22 };
 
 /* A phase: what is timed, at which of the two sizes, and whether b sends instead of a. */
 static const struct phase {
@@ -69,24 +69,33 @@ static void warm_up(struct job *job, const struct group *group, struct pair pair
     }
 }
 
-/* Both partners' wrong bytes, at both. */
-static int64_t both_wrong(const struct job *job, int64_t mine) {
+/* My partner's number for mine. */
+static int64_t swap(const struct job *job, int64_t mine) {
     int64_t theirs;
-    CHECK(MPI_Sendrecv(&mine, 1, MPI_INT64_T, job->peer, TAG_WRONG, &theirs, 1, MPI_INT64_T,
-                       job->peer, TAG_WRONG, job->comm, MPI_STATUS_IGNORE));
-    return mine + theirs;
+    CHECK(MPI_Sendrecv(&mine, 1, MPI_INT64_T, job->peer, TAG_SWAP, &theirs, 1, MPI_INT64_T,
+                       job->peer, TAG_SWAP, job->comm, MPI_STATUS_IGNORE));
+    return theirs;
+}
+
+/* Fewer iterations where the slower of the two partners would exceed the time limit. */
+static struct counts within_limit(const struct job *job, const struct group *group,
+                                  const struct phase *phase, struct counts counts) {
+    if (group->max_seconds <= 0) return counts;
+    int64_t mine_ns = typical_ns(job, phase->benchmark->once), theirs_ns = swap(job, mine_ns);
+    return affordable(counts, group->max_seconds, mine_ns > theirs_ns ? mine_ns : theirs_ns);
 }
 
 /* Run one phase of my pair and leave its block in `out`. */
 static void run_phase(struct job *job, const struct group *group, const struct phase *phase,
                       struct pair pair, int64_t *out) {
     aim(job, group, phase, pair);
-    struct counts counts = counts_of(group, phase);
+    struct counts counts = within_limit(job, group, phase, counts_of(group, phase));
     out[ITERATIONS] = counts.iterations;
     out[WARMUP] = counts.warmup;
     time_back_to_back(job, phase->benchmark->once, counts.iterations, out + TIMES);
-    if (group->validate)
-        out[N_WRONG] = both_wrong(job, validate(job, phase->benchmark, counts.iterations));
+    if (!group->validate) return;
+    out[N_WRONG] = validate(job, phase->benchmark, counts.iterations);
+    out[N_WRONG] += swap(job, out[N_WRONG]);
 }
 
 static void write_pair_row(const struct group *group, const struct phase *phase, int window,
@@ -112,7 +121,8 @@ static void write_pair_row(const struct group *group, const struct phase *phase,
 }
 
 /* Bring the block of one phase of one pair to rank 0. `mine` is my own block of that phase,
- * `room` space for a partner's. Returns the block at rank 0, NULL elsewhere. */
+ * `room` space for a partner's; n covers the longest series. Returns the block at rank 0, NULL
+ * elsewhere. */
 static const int64_t *fetch_block(const struct job *job, int timer, int n, const int64_t *mine,
                                   int64_t *room) {
     if (job->rank == 0 && timer == 0) return mine;

@@ -274,8 +274,8 @@ struct series {
 int rank_in_world(void);
 bool takes_part(const struct benchmark *benchmark, const struct world *world);
 void run_group(const struct world *world, const struct group *group, enum memory memory);
-struct counts choose_counts(const struct job *job, const struct benchmark *benchmark,
-                            const struct group *group, size_t bytes);
+int64_t typical_ns(const struct job *job, void (*once)(const struct job *));
+struct counts affordable(struct counts counts, double max_seconds, int64_t once_ns);
 void time_back_to_back(const struct job *job, void (*once)(const struct job *), int n,
                        int64_t *times_ns);
 long validate(const struct job *job, const struct benchmark *benchmark, int n_iterations);

@@ -42,6 +42,16 @@ def test_a_pair_has_its_latency_and_its_bandwidth_each_way(any_kernel):
     assert [row["n_errors"] for row in rows] == [0, 0, 0]
 
 
+def test_a_time_limit_means_fewer_iterations_of_a_pair(kernel):
+    limit = ("--max-seconds-per-size", "0.005", "--iterations", "3000")
+    outcome = kernel.run(3, "--benchmark", "pairs", *limit)
+    assert outcome.exit_code == 0, outcome.stderr
+    for row in outcome.of("pair_row"):
+        assert 5 <= row["iterations"] <= 3000
+        assert len(row["times_ns"]) == row["iterations"]
+    assert min(row["iterations"] for row in outcome.of("pair_row")) < 3000
+
+
 def test_listed_rounds_run_as_listed(kernel, tmp_path):
     listed = tmp_path / "rounds"
     listed.write_text("# the suspects, alone\n2-1\n\n0-1 2-3  # together\n0-1\n")
