@@ -64,11 +64,13 @@ def alone_rounds(pairs: Sequence[IndexPair], times: int = 1) -> Rounds:
 
 
 def estimate_s(
-    rounds: Rounds, *, bytes_each_way: int, bits_per_s: float, round_overhead_s: float = 0.002
+    n_rounds: int, *, size_bytes: int, window: int, bits_per_s: float, round_trip_s: float = 4e-6
 ) -> float:
-    """Seconds all rounds take when each pair sends `bytes_each_way` each way at `bits_per_s`."""
-    one_way_s = bytes_each_way * 8 / bits_per_s
-    return len(rounds) * (2 * one_way_s + round_overhead_s)
+    """Seconds that all rounds take on a fabric: windows of the large size each way, then round
+    trips of the small one. SOURCE of the counts: the defaults of the OSU Micro-Benchmarks, which
+    the kernel follows: 20 + 2 windows above 8 KiB, 10,000 + 200 round trips up to it."""
+    bandwidth_s = 2 * 22 * window * size_bytes * 8 / bits_per_s
+    return n_rounds * (bandwidth_s + 10_200 * round_trip_s)
 
 
 def _refuse_fewer_than_two(n: int) -> None:

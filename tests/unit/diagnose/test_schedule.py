@@ -7,6 +7,7 @@ import pytest
 from weft.diagnose.schedule import (
     alone_rounds,
     circle_rounds,
+    estimate_s,
     rail_rounds,
     reflection_rounds,
     without_collisions,
@@ -80,6 +81,13 @@ def test_the_retest_runs_one_pair_at_a_time():
 
 def test_repeats_of_the_retest_are_spread_over_it():
     assert alone_rounds([(0, 3), (1, 2)], 2) == [[(0, 3)], [(1, 2)], [(0, 3)], [(1, 2)]]
+
+
+def test_the_estimate_is_bytes_over_rate_and_round_trips():
+    """One round of 1 MB messages, 10 a window, at 8 Gb/s (1 GB/s): 44 windows of 10 ms."""
+    once = estimate_s(1, size_bytes=10**6, window=10, bits_per_s=8e9, round_trip_s=0.0)
+    assert once == pytest.approx(0.44)
+    assert estimate_s(3, size_bytes=10**6, window=10, bits_per_s=8e9) > 3 * once
 
 
 def test_each_rail_meets_its_own_kind_on_every_other_node_once():
