@@ -194,11 +194,14 @@ def _cpus() -> int:
 
 
 def _say_plan(setup: _Setup) -> None:
+    from weft.diagnose.coverage import counted
+
     survey = setup.launches[0]
     rounds = survey.trial.options["rounds"]
     n_pairs = sum(len(pairs) for pairs in rounds)
     click.echo(
-        f"{n_pairs} pairs of {survey.trial.n_ranks} ranks in {len(rounds)} rounds,"
+        f"{counted(n_pairs, 'pair')} of {survey.trial.n_ranks} ranks"
+        f" in {counted(len(rounds), 'round')},"
         f" sizes {survey.trial.sizes_bytes[0]} and {survey.trial.sizes_bytes[1]} bytes;"
         f" then the slow pairs again, one at a time{_estimate(setup)}"
     )
