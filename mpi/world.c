@@ -36,8 +36,9 @@ static bool more_ranks_than_cpus(const char *host) {
     char boot_id[MAX_NAME];
     cpu_set_t mine, any;
     int n_ranks;
-    CPU_ZERO(&mine);
-    if (sched_getaffinity(0, sizeof mine, &mine) != 0) CPU_SET(0, &mine);
+    memset(&mine, 0, sizeof mine);
+    if (sched_getaffinity(0, sizeof mine, &mine) != 0) /* more CPUs than the set holds */
+        memset(&mine, 0xff, sizeof mine);
     bool known = read_text("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id);
     MPI_Comm machine = ranks_like_me(digest(known ? boot_id : host));
     CHECK(MPI_Allreduce(&mine, &any, sizeof mine, MPI_BYTE, MPI_BOR, machine));
