@@ -33,7 +33,14 @@ pub(crate) struct Network<'a> {
     pub(crate) trace_hash: u64,
     slots: Vec<Slot>,
     /// By port, for `input_fifo`: packets of its input buffer, the one that may leave first.
-    fifos: Vec<VecDeque<u32>>,
+    fifos: Vec<InputFifo>,
+}
+
+/// One queue for all outputs: read by one packet at a time, until its tail has left.
+#[derive(Clone, Debug, Default)]
+struct InputFifo {
+    packets: VecDeque<u32>,
+    read_until_ps: u64,
 }
 
 impl<'a> Network<'a> {
@@ -57,7 +64,7 @@ impl<'a> Network<'a> {
             hops: 0,
             trace_hash: 0xcbf2_9ce4_8422_2325,
             slots: vec![EMPTY; n_slots as usize],
-            fifos: vec![VecDeque::new(); ports.len()],
+            fifos: vec![InputFifo::default(); ports.len()],
             ports,
         }
     }
@@ -159,8 +166,10 @@ impl<'a> Network<'a> {
         let q = o - self.ports[o as usize].local + input;
         self.refund(q, blocks, left_ps);
         if self.scenario.switch.model == Queueing::InputFifo {
-            self.fifos[q as usize].pop_front();
-            if let Some(next) = self.fifos[q as usize].front().copied() {
+            let fifo = &mut self.fifos[q as usize];
+            fifo.packets.pop_front();
+            fifo.read_until_ps = left_ps;
+            if let Some(next) = fifo.packets.front().copied() {
                 self.schedule(left_ps, Kind::Arrive, q, next);
             }
         }
@@ -281,9 +290,14 @@ impl<'a> Network<'a> {
             self.trace([self.now_ps, u64::from(q), u64::from(packet.wire_bytes)]);
             self.packets[id].routed = true;
             if self.scenario.switch.model == Queueing::InputFifo {
-                self.fifos[q as usize].push_back(id);
-                if self.fifos[q as usize].len() > 1 {
+                let fifo = &mut self.fifos[q as usize];
+                fifo.packets.push_back(id);
+                let read_until_ps = fifo.read_until_ps;
+                if fifo.packets.len() > 1 {
                     return;
+                }
+                if read_until_ps > self.now_ps {
+                    return self.schedule(read_until_ps, Kind::Arrive, q, id);
                 }
             }
         }

@@ -128,6 +128,22 @@ fn a_full_buffer_stops_victims_and_an_endless_one_does_not() {
 }
 
 #[test]
+fn in_one_queue_a_packet_waits_until_the_tail_before_it_has_left() {
+    let time_of_the_second = |model: &str| {
+        let flows = messages([(0, 1, 4096), (0, 2, 4096)]);
+        let mut case = bare(tree(3, 3, 1, RATE, DELAY), flows, 65_536);
+        case["switch"]["model"] = json!(model);
+        let half = json!([{"link": "leaf-01[2]", "rate_factor": 0.5}]);
+        durations(&with(case, "faults", half))[1]
+    };
+    // The first packet leaves at half the rate; the second came in one serialisation behind it.
+    let packet = ser(4096, RATE);
+    let path = 2 * DELAY + ROUTE;
+    assert_eq!(time_of_the_second("voq"), packet + path + packet);
+    assert_eq!(time_of_the_second("input_fifo"), 2 * packet + path + packet);
+}
+
+#[test]
 fn shifts_on_a_full_tree_are_free_of_contention_under_d_mod_k() {
     let size = 40_000;
     let alone = |links: u64, switches: u64| links * DELAY + switches * ROUTE + ser(size, RATE);
