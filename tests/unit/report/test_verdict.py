@@ -118,6 +118,24 @@ def test_a_live_run_is_predicted_from_half_of_its_rows(tmp_path: Path, measure: 
     assert all(abs(float(row[3])) < 5 for row in held_out)
 
 
+def test_a_row_out_of_all_proportion_is_neither_fitted_nor_held_out(
+    tmp_path: Path, measure: Measure
+) -> None:
+    def spoil_the_last(sample: Sample) -> Sample:
+        if sample.benchmark != "latency" or sample.size_bytes != 1 << 20:
+            return sample
+        return replace(sample, metrics={**sample.metrics, "latency_us_p50": 5_000.0})
+
+    backend = Changed(spoil_the_last)
+    page = page_of(read_run(measure(tmp_path / "run", backend=backend)), "run1")
+    (figure,) = next(s for s in page.sections if s.heading.startswith("Predicted")).figures
+    roles = {row[0]: row[-1] for row in figure.table.rows}
+    assert roles["1 MiB"] == "measured, left out as an anomaly"
+    assert "Left out on both sides" in figure.how_to_read
+    fitted = [size for size, role in roles.items() if role == "measured, used for the fit"]
+    assert f"fitted to {len(fitted)} rows" in figure.title
+
+
 def test_a_twin_is_not_fitted_to_itself_and_is_called_simulated(
     tmp_path: Path, measure: Measure
 ) -> None:

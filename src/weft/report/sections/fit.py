@@ -1,14 +1,15 @@
 """Predicted from half of its rows: does the LogGP model of this run know the other half?"""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
 from itertools import pairwise
 from math import log2
 
 from weft.core.errors import InputError
 from weft.core.units import format_significant, format_size
-from weft.expect.loggp import OutOfSample, judge_out_of_sample
+from weft.expect.loggp import OutOfSample, find_anomalies, judge_out_of_sample
 from weft.report import charts
-from weft.report.cells import Cell, Measured
+from weft.report.cells import Measured
 from weft.report.middle import Middle, middle_of
 from weft.report.model import Column, Figure, Section, Table, cut_table
 
@@ -26,40 +27,54 @@ def section(measured: Sequence[Measured], prefix: str) -> Section | None:
     mine = [cell for cell in cells if cell.series == cells[0].series and cell.size_bytes > 0]
     if len(mine) < MIN_ROWS:
         return None
-    middles = [middle_of(cell.values) for cell in mine]
-    rows = [(cell.size_bytes, middle.value) for cell, middle in zip(mine, middles, strict=True)]
+    middles = {cell.size_bytes: middle_of(cell.values) for cell in mine}
+    table = [(size, middle.value) for size, middle in middles.items()]
     try:
-        judged = judge_out_of_sample(rows)
+        judged = judge_out_of_sample(table)
     except InputError as error:
         return Section("Predicted", (f"No model was fitted: {error.what}.",))
-    return Section(
-        "Predicted from half of the rows", figures=(_figure(mine, middles, judged, prefix),)
+    # Both the whole table and the fitted half of it may hold rows that no rising lines explain.
+    anomalies = {found.size_bytes for found in (*find_anomalies(table), *judged.fit.anomalies)}
+    rows = tuple(
+        _Row(size, middle, _role(size, judged, anomalies)) for size, middle in middles.items()
     )
+    return Section("Predicted from half of the rows", figures=(_figure(rows, judged, prefix),))
 
 
-def _figure(
-    cells: Sequence[Cell], middles: Sequence[Middle], judged: OutOfSample, prefix: str
-) -> Figure:
-    n_fitted = judged.fit.n_rows
+@dataclass(frozen=True, slots=True)
+class _Row:
+    size_bytes: int
+    middle: Middle
+    role: str
+
+
+def _role(size_bytes: int, judged: OutOfSample, anomalies: Set[int]) -> str:
+    if size_bytes in anomalies:
+        return charts.ANOMALY
+    held_out = {row.size_bytes for row in judged.held_out}
+    return charts.HELD_OUT if size_bytes in held_out else charts.FITTED
+
+
+def _figure(rows: Sequence[_Row], judged: OutOfSample, prefix: str) -> Figure:
     title = (
-        f"A model fitted to {n_fitted} rows predicts the other {len(judged.held_out)} "
+        f"A model fitted to {judged.fit.n_rows} rows predicts the other {len(judged.held_out)} "
         f"to {judged.median_error:.1%} (median), {judged.max_error:.1%} at worst"
     )
     return Figure(
         id=f"{prefix}-fit",
         title=title,
-        how_to_read=_how_to_read(judged),
+        how_to_read=_how_to_read(rows, judged),
         spec=charts.fit(
-            _measured_rows(cells, middles, judged),
-            _predicted_rows(cells, judged),
+            _measured_rows(rows, judged),
+            _predicted_rows(rows, judged),
             y_title="latency, one way (µs)",
             description=f"{title}. The table below holds the same figures.",
         ),
-        table=_table(cells, middles, judged),
+        table=_table(rows, judged),
     )
 
 
-def _how_to_read(judged: OutOfSample) -> str:
+def _how_to_read(rows: Sequence[_Row], judged: OutOfSample) -> str:
     regimes = judged.fit.regimes
     lines = "1 line" if len(regimes) == 1 else f"{len(regimes)} lines"
     text = (
@@ -74,10 +89,9 @@ def _how_to_read(judged: OutOfSample) -> str:
     worst = max(judged.held_out, key=lambda row: abs(row.error)).size_bytes
     within = any(low < worst < high for low, high in gaps)
     text += f" Worst at {format_size(worst)}{', inside such a gap' if within else ''}."
-    left_out = judged.fit.anomalies
+    left_out = [format_size(row.size_bytes) for row in rows if row.role == charts.ANOMALY]
     if left_out:
-        sizes = ", ".join(format_size(anomaly.size_bytes) for anomaly in left_out)
-        text += f" Left out as anomalies: {sizes}."
+        text += f" Left out on both sides, as no rising lines give them: {', '.join(left_out)}."
     return text
 
 
@@ -87,33 +101,24 @@ def _gaps(judged: OutOfSample) -> list[tuple[int, int]]:
     return [(a.last_bytes, b.first_bytes) for a, b in pairwise(regimes)]
 
 
-def _role(size_bytes: int, judged: OutOfSample) -> str:
-    if size_bytes in {anomaly.size_bytes for anomaly in judged.fit.anomalies}:
-        return charts.ANOMALY
-    held_out = {row.size_bytes for row in judged.held_out}
-    return charts.HELD_OUT if size_bytes in held_out else charts.FITTED
-
-
-def _measured_rows(
-    cells: Sequence[Cell], middles: Sequence[Middle], judged: OutOfSample
-) -> list[dict[str, object]]:
+def _measured_rows(rows: Sequence[_Row], judged: OutOfSample) -> list[dict[str, object]]:
     errors = {row.size_bytes: 100 * row.error for row in judged.held_out}
     return [
         {
-            "size_bytes": cell.size_bytes,
-            "size": format_size(cell.size_bytes),
-            "value": middle.value,
-            "low": middle.low,
-            "high": middle.high,
-            "role": _role(cell.size_bytes, judged),
-            "error_percent": errors.get(cell.size_bytes),
+            "size_bytes": row.size_bytes,
+            "size": format_size(row.size_bytes),
+            "value": row.middle.value,
+            "low": row.middle.low,
+            "high": row.middle.high,
+            "role": row.role,
+            "error_percent": errors.get(row.size_bytes),
         }
-        for cell, middle in zip(cells, middles, strict=True)
+        for row in rows
     ]
 
 
-def _predicted_rows(cells: Sequence[Cell], judged: OutOfSample) -> list[dict[str, object]]:
-    low, high = cells[0].size_bytes, cells[-1].size_bytes
+def _predicted_rows(rows: Sequence[_Row], judged: OutOfSample) -> list[dict[str, object]]:
+    low, high = rows[0].size_bytes, rows[-1].size_bytes
     n_steps = max(1, round(log2(high / low) * POINTS_PER_OCTAVE))
     grid = {round(low * (high / low) ** (step / n_steps)) for step in range(n_steps + 1)}
     for regime in judged.fit.regimes:
@@ -122,7 +127,7 @@ def _predicted_rows(cells: Sequence[Cell], judged: OutOfSample) -> list[dict[str
     return [{"size_bytes": size, "value": judged.fit.predict(size)} for size in sorted(grid)]
 
 
-def _table(cells: Sequence[Cell], middles: Sequence[Middle], judged: OutOfSample) -> Table:
+def _table(rows: Sequence[_Row], judged: OutOfSample) -> Table:
     columns = (
         Column("size"),
         Column("measured (µs)"),
@@ -130,14 +135,14 @@ def _table(cells: Sequence[Cell], middles: Sequence[Middle], judged: OutOfSample
         Column("error (%)"),
         Column("role", is_figure=False),
     )
-    rows = [
+    cells = [
         (
-            format_size(cell.size_bytes),
-            format_significant(middle.value),
-            format_significant(judged.fit.predict(cell.size_bytes)),
-            f"{100 * (judged.fit.predict(cell.size_bytes) / middle.value - 1):+.1f}",
-            _role(cell.size_bytes, judged),
+            format_size(row.size_bytes),
+            format_significant(row.middle.value),
+            format_significant(judged.fit.predict(row.size_bytes)),
+            f"{100 * (judged.fit.predict(row.size_bytes) / row.middle.value - 1):+.1f}",
+            row.role,
         )
-        for cell, middle in zip(cells, middles, strict=True)
+        for row in rows
     ]
-    return cut_table("latency: measured and predicted", columns, rows)
+    return cut_table("latency: measured and predicted", columns, cells)
