@@ -4,6 +4,7 @@ mod common;
 
 use common::*;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
 use weft_sim::{Status, simulate_many};
 
@@ -108,7 +109,8 @@ fn any_case() -> impl Strategy<Value = Value> {
 }
 
 fn few_cases() -> ProptestConfig {
-    ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() }
+    let rng_seed = RngSeed::Fixed(60);
+    ProptestConfig { cases: 60, failure_persistence: None, rng_seed, ..ProptestConfig::default() }
 }
 
 proptest! {
