@@ -11,18 +11,6 @@ Rounds = list[list[IndexPair]]
 Path = tuple[str, ...]
 
 
-def circle_rounds(n: int) -> Rounds:
-    """The circle method: all pairs of n in the fewest rounds, n - 1 (n where n is odd).
-
-    Raises ValueError below two nodes.
-    """
-    _refuse_fewer_than_two(n)
-    if n % 2 == 1:
-        return reflection_rounds(n)
-    # With an odd modulus each reflection leaves exactly one node alone: it meets the last one.
-    return [sorted([*_reflection(r, n - 1), (_left_alone(r, n - 1), n - 1)]) for r in range(n - 1)]
-
-
 def reflection_rounds(n: int) -> Rounds:
     """All pairs of n in at most n rounds: round r pairs i with r - i (mod n).
 
@@ -80,10 +68,6 @@ def _refuse_fewer_than_two(n: int) -> None:
 
 def _reflection(r: int, n: int) -> list[IndexPair]:
     return [(i, (r - i) % n) for i in range(n) if i < (r - i) % n]
-
-
-def _left_alone(r: int, n: int) -> int:
-    return next(i for i in range(n) if (2 * i - r) % n == 0)
 
 
 def _first_fit(pairs: Sequence[IndexPair], paths: Mapping[IndexPair, Path]) -> Rounds:

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from weft.diagnose.hopclass import HopClass
 from weft.diagnose.readings import Metric, Reading
 from weft.diagnose.thresholds import Thresholds
+from weft.stats.spread import robust_sigma
 
 Values = NDArray[np.float64]
-_MAD_TO_SIGMA = 1.4826
-"""Standard deviation of a normal distribution over its median absolute deviation."""
 
 
 class Mark(StrEnum):
@@ -100,11 +99,11 @@ def faster_population(values: Values, *, guard: float, largest_slow_share: float
     cut = _best_cut(values, first)
     slow, fast = values[:cut], values[cut:]
     apart = float(np.median(fast) - np.median(slow))
-    spread = max(_sigma(slow), _sigma(fast))
+    spread = max(robust_sigma(slow), robust_sigma(fast))
     if apart <= max(guard, 5 * spread):
         return values
     # The cut need not fall between the two: take back what belongs to the faster one.
-    return values[values > np.median(fast) - max(guard, 5 * _sigma(fast))]
+    return values[values > np.median(fast) - max(guard, 5 * robust_sigma(fast))]
 
 
 def _of_same_rate(
@@ -133,7 +132,7 @@ def _norm(
         fast = faster_population(
             speeds, guard=guard, largest_slow_share=thresholds.largest_slow_share
         )
-    sigma = max(_sigma(fast), thresholds.scale_floor)
+    sigma = max(robust_sigma(fast), thresholds.scale_floor)
     limit = max(z * sigma, guard)
     middle = float(np.median(fast))
     normal = np.exp(to_speed(speeds[speeds > middle - limit / 2]))
@@ -148,10 +147,6 @@ def _guard(metric: Metric, hop_class: HopClass, thresholds: Thresholds) -> float
     if hop_class.n_links is None:
         return thresholds.latency_guard_without_fabric
     return thresholds.latency_guard
-
-
-def _sigma(values: Values) -> float:
-    return _MAD_TO_SIGMA * float(np.median(np.abs(values - np.median(values))))
 
 
 def _best_cut(values: Values, first: int) -> int:

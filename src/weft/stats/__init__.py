@@ -1,1 +1,1 @@
-"""Honest statistics over arrays: summaries, ratio intervals, drift, outliers, multiplicity."""
+"""Honest statistics over arrays: summaries, ratio intervals, drift, spread, multiplicity."""
