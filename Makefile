@@ -40,7 +40,7 @@ check: setup ## format, lint, types, layers, tidy: under a minute
 	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 
 test: setup ## the tests: under ten minutes on two cores
-	cargo test --quiet --locked --workspace
+	cargo test --quiet --locked
 	cargo build --quiet --release --locked --bin weft-sim
 	$(PYTEST) -n 2 -m "not slow"
 

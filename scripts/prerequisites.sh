@@ -9,5 +9,5 @@ command -v "$python" >/dev/null || missing "'$python' not found: install Python 
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
     missing "'$python' is $("$python" -V 2>&1), but Python 3.11 or newer is needed (or: make PYTHON=/path/to/python3.11)"
 "$python" -c 'import venv, ensurepip' 2>/dev/null || missing "'$python' has no venv module: install it (Debian: apt install python3-venv)"
-command -v cargo >/dev/null || missing "'cargo' not found: install Rust 1.85 or newer with cargo"
+command -v cargo >/dev/null || missing "'cargo' not found: install Rust 1.95 or newer with cargo"
 command -v cc >/dev/null || missing "'cc' not found: install a C compiler (Debian: apt install gcc libc6-dev)"

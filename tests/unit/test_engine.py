@@ -2,7 +2,11 @@
 
 import ast
 import json
+import signal
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -123,3 +127,24 @@ def test_the_border_has_at_most_ten_functions_and_all_are_described() -> None:
     assert {function.name for function in functions} == built
     assert len(built) <= 10
     assert all(ast.get_docstring(function) for function in functions)
+
+
+def test_ctrl_c_ends_a_long_simulation_within_seconds() -> None:
+    endless = scenario({"benchmark": "alltoall", "size_bytes": 1_000_000, "iterations": 100_000})
+    program = (
+        "import sys; from weft._engine import simulate\n"
+        "print('started', flush=True); simulate(sys.argv[1])\n"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", program, endless],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "started\n"
+    time.sleep(0.5)
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=20)
+    assert "KeyboardInterrupt" in errors
+    assert child.returncode != 0

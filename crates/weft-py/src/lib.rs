@@ -1,5 +1,8 @@
 //! The border: documents in, columns out, at most ten functions, the GIL released.
 
+mod interrupt;
+
+use interrupt::interruptible;
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -76,23 +79,26 @@ fn trace_pairs(
     Ok(paths)
 }
 
-/// The outcome of one scenario as columns.
+/// The outcome of one scenario as columns. Ctrl-C ends it early.
 #[pyfunction]
 fn simulate<'py>(py: Python<'py>, scenario_json: &str) -> PyResult<Bound<'py, PyDict>> {
-    let run = || Ok(weft_sim::simulate(&ValidScenario::parse(scenario_json)?));
-    let outcome = py.detach(run).map_err(|error: weft_sim::SimError| refuse(error))?;
-    columns(py, outcome)
+    let outcome = interruptible(py, |stop| {
+        ValidScenario::parse(scenario_json)
+            .map(|scenario| weft_sim::simulate_until(&scenario, stop))
+    })?;
+    columns(py, outcome.map_err(refuse)?)
 }
 
-/// The outcomes of many scenarios, in order, on `threads` threads (0: one a core).
+/// The outcomes of many scenarios, in order, on `threads` threads (0: one a core). Ctrl-C ends
+/// them early.
 #[pyfunction]
 fn simulate_many<'py>(
     py: Python<'py>,
     scenarios_json: Vec<String>,
     threads: usize,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let run = || weft_sim::simulate_many(&scenarios_json, threads);
-    let outcomes = py.detach(run).map_err(refuse)?;
+    let run = |stop: &_| weft_sim::simulate_many(&scenarios_json, threads, stop);
+    let outcomes = interruptible(py, run)?.map_err(refuse)?;
     outcomes.into_iter().map(|outcome| columns(py, outcome)).collect()
 }
 

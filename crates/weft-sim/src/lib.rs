@@ -24,5 +24,5 @@ pub use document::ScenarioDocument;
 pub use error::SimError;
 pub use outcome::{Outcome, PortColumns, RowColumns, Status};
 pub use scenario::ValidScenario;
-pub use sim::simulate;
+pub use sim::{simulate, simulate_until};
 pub use sweep::simulate_many;

@@ -6,13 +6,23 @@ use crate::hosts::{Hosts, Report};
 use crate::network::Network;
 use crate::outcome::{Outcome, Status};
 use crate::scenario::ValidScenario;
+use std::sync::atomic::{AtomicBool, Ordering};
 use weft_fabric::VertexId;
 use weft_traffic::{Phase, Rows};
 
+/// How many events pass between two looks at the stop flag.
+const EVENTS_A_LOOK: u64 = 1 << 14;
+
 /// Run a scenario to its end, a deadlock or its limit of events.
 pub fn simulate(scenario: &ValidScenario) -> Outcome {
+    simulate_until(scenario, &AtomicBool::new(false))
+}
+
+/// Run a scenario as [`simulate`] does, until somebody sets `stop`: the outcome is then `stopped`,
+/// and what was timed by then is in its rows.
+pub fn simulate_until(scenario: &ValidScenario, stop: &AtomicBool) -> Outcome {
     let mut sim = Sim::new(scenario);
-    let status = sim.run();
+    let status = sim.run(stop);
     sim.finish(status)
 }
 
@@ -50,10 +60,11 @@ impl<'a> Sim<'a> {
         }
     }
 
-    fn run(&mut self) -> Status {
+    fn run(&mut self, stop: &AtomicBool) -> Status {
         self.advance();
         while let Some(event) = self.hosts.network.calendar.pop() {
-            if self.events == self.scenario.max_events {
+            let asked = self.events.is_multiple_of(EVENTS_A_LOOK) && stop.load(Ordering::Relaxed);
+            if asked || self.events == self.scenario.max_events {
                 return Status::Stopped;
             }
             self.events += 1;

@@ -3,14 +3,20 @@
 use crate::error::SimError;
 use crate::outcome::Outcome;
 use crate::scenario::ValidScenario;
-use crate::sim::simulate;
+use crate::sim::simulate_until;
 use rayon::prelude::*;
+use std::sync::atomic::AtomicBool;
 
-/// The outcome of each scenario text, in order, on `threads` threads (0: one a core).
+/// The outcome of each scenario text, in order, on `threads` threads (0: one a core), until
+/// somebody sets `stop`.
 ///
 /// # Errors
 /// The first scenario that is wrong, its number in front.
-pub fn simulate_many(texts: &[String], threads: usize) -> Result<Vec<Outcome>, SimError> {
+pub fn simulate_many(
+    texts: &[String],
+    threads: usize,
+    stop: &AtomicBool,
+) -> Result<Vec<Outcome>, SimError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
         SimError::document("threads", error.to_string(), "a number of threads that can start")
     })?;
@@ -20,7 +26,7 @@ pub fn simulate_many(texts: &[String], threads: usize) -> Result<Vec<Outcome>, S
             let (what, expected) = text.split_once("\n  expected: ").unwrap_or((&text, ""));
             SimError::document(format!("scenarios[{index}]"), what, expected)
         })?;
-        Ok(simulate(&scenario))
+        Ok(simulate_until(&scenario, stop))
     };
     pool.install(|| texts.par_iter().enumerate().map(run).collect())
 }

@@ -6,7 +6,11 @@ use common::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
-use weft_sim::{Status, simulate_many};
+use std::sync::atomic::AtomicBool;
+use weft_sim::{Status, ValidScenario, simulate_many, simulate_until};
+
+/// Nobody stops these runs.
+static GO_ON: AtomicBool = AtomicBool::new(false);
 
 /// Scenarios that stress what elision could break: contention, mixed rates, small buffers, both
 /// queueings, agreed messages, jitter and noise.
@@ -58,8 +62,8 @@ fn leaving_out_events_changes_nothing_but_their_number() {
 #[test]
 fn one_thread_and_two_give_the_same_outcomes() {
     let texts: Vec<String> = hard_cases().iter().take(6).map(Value::to_string).collect();
-    let one = simulate_many(&texts, 1).expect("valid scenarios");
-    let two = simulate_many(&texts, 2).expect("valid scenarios");
+    let one = simulate_many(&texts, 1, &GO_ON).expect("valid scenarios");
+    let two = simulate_many(&texts, 2, &GO_ON).expect("valid scenarios");
     assert_eq!(one, two);
 }
 
@@ -74,7 +78,8 @@ fn the_seed_decides_and_is_the_only_thing_that_does() {
 #[test]
 fn a_wrong_scenario_among_many_is_named_by_its_number() {
     let good = hard_cases()[0].to_string();
-    let refused = simulate_many(&[good, "{}".to_owned()], 1).expect_err("the second is empty");
+    let refused =
+        simulate_many(&[good, "{}".to_owned()], 1, &GO_ON).expect_err("the second is empty");
     assert!(refused.to_string().starts_with("scenarios[1]: scenario: missing field"));
 }
 
@@ -137,4 +142,18 @@ proptest! {
             prop_assert!(*duration > ser(*size, rate));
         }
     }
+}
+
+#[test]
+fn a_run_that_is_told_to_stop_says_so_and_keeps_what_was_timed() {
+    let work = json!([{"benchmark": "alltoall", "size_bytes": 100_000, "iterations": 50}]);
+    let case = scenario(tree(16, 4, 4, 200 * GBPS, 500_000), work);
+    let whole = run(&case);
+    assert_eq!(whole.status, Status::Complete);
+    let valid = ValidScenario::parse(&case.to_string()).expect("a valid scenario");
+    let stop = AtomicBool::new(true);
+    let stopped = simulate_until(&valid, &stop);
+    assert_eq!(stopped.status, Status::Stopped);
+    assert!(stopped.events < whole.events);
+    assert!(stopped.rows.duration_ps.len() < whole.rows.duration_ps.len());
 }

@@ -1,0 +1,47 @@
+//! Ctrl-C while the engine runs: the work goes on beside, and Python's signals are asked for.
+
+use pyo3::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What `work` returns, computed with the GIL released.
+///
+/// A signal sets the flag that `work` looks at; once it has stopped, the signal's exception is
+/// raised (KeyboardInterrupt, unless the program says otherwise).
+pub(crate) fn interruptible<T, Work>(py: Python<'_>, work: Work) -> PyResult<T>
+where
+    T: Send,
+    Work: FnOnce(&AtomicBool) -> T + Send,
+{
+    let stop = AtomicBool::new(false);
+    let (sender, mut receiver) = channel();
+    std::thread::scope(|scope| {
+        let flag = &stop;
+        let worker = scope.spawn(move || {
+            // The receiver is gone only after an interrupt: nobody wants the result then.
+            let _ = sender.send(work(flag));
+        });
+        loop {
+            let result;
+            (receiver, result) = py.detach(move || {
+                let result = receiver.recv_timeout(LOOK_EVERY);
+                (receiver, result)
+            });
+            match result {
+                Ok(done) => return Ok(done),
+                Err(RecvTimeoutError::Disconnected) => {
+                    let panic = worker.join().expect_err("only a panic drops the sender unused");
+                    std::panic::resume_unwind(panic);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if let Err(interrupt) = py.check_signals() {
+                stop.store(true, Ordering::Relaxed);
+                return Err(interrupt);
+            }
+        }
+    })
+}
