@@ -91,8 +91,22 @@ class Row(_Record):
     times_ns: tuple[int, ...] = Field(min_length=1)
     skew_ns: Skew | None = None
     ranks_ns: tuple[RankTimes, ...] = ()
+    late: tuple[int, ...] | None = None
     validated: bool = False
     n_errors: int = 0
+
+    @property
+    def mostly_late(self) -> bool:
+        """Whether some rank missed the agreed start of half of the iterations or more."""
+        return self.late is not None and 2 * len(self.late) >= len(self.times_ns)
+
+    @property
+    def judged_ns(self) -> tuple[int, ...]:
+        """The times to judge: those of ranks that started together, all where hardly any did."""
+        if not self.late or self.mostly_late:
+            return self.times_ns
+        late = frozenset(self.late)
+        return tuple(t for place, t in enumerate(self.times_ns) if place not in late)
 
 
 class PairRow(_Record):

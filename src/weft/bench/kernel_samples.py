@@ -40,7 +40,7 @@ def to_samples(
             benchmark=row.benchmark,
             size_bytes=row.size_bytes,
             metrics=row_metrics(row, len(output.ranks)),
-            iterations=len(row.times_ns),
+            iterations=len(row.judged_ns),
             times_ns=row.times_ns,
             flags=flags + _row_flags(row),
             **common,
@@ -76,7 +76,7 @@ def row_metrics(row: Row, n_ranks: int) -> Metrics:
             return message_rate_metrics(row.times_ns, row.size_bytes, window, row.n_pairs or 1)
         case "barrier" | "allreduce" | "alltoall":
             return collective_metrics(
-                row.times_ns,
+                row.judged_ns,
                 row.size_bytes,
                 n_ranks,
                 row.benchmark,
@@ -132,6 +132,8 @@ def _row_flags(row: Row) -> tuple[str, ...]:
         median = times[len(times) // 2]
         if row.skew_ns.p50 > SKEW_DOMINATES_FROM * max(median, math.ulp(0)):
             flags.append("skew_dominates")
+    if row.mostly_late:
+        flags.append("late_starts")
     if row.n_errors:
         flags.append("invalid_data")
     return tuple(flags)

@@ -41,19 +41,17 @@ def build_kernel(mpi: Mpi, cache: Path | None = None) -> Path:
 
 
 def kernel_sources() -> tuple[Path, ...]:
-    """C sources and headers: of the installed package, else of the checkout, sorted by name."""
-    package = Path(weft.__file__).resolve().parent
-    candidates = (package / "_mpi", package.parent.parent / "mpi")
-    for folder in candidates:
-        files = sorted((*folder.glob("*.c"), *folder.glob("*.h")))
-        if any(path.suffix == ".c" for path in files):
-            return tuple(files)
-    raise MissingError(
-        "the kernel's C sources are missing",
-        where=str(candidates[0]),
-        expected="*.c beside the package, or the checkout's mpi/",
-        hint="install weft again",
-    )
+    """C sources and headers of the installed package, sorted by name. Raises MissingError."""
+    folder = Path(weft.__file__).resolve().parent / "_mpi"
+    files = sorted((*folder.glob("*.c"), *folder.glob("*.h")))
+    if not any(path.suffix == ".c" for path in files):
+        raise MissingError(
+            "the kernel's C sources are missing",
+            where=str(folder),
+            expected="*.c beside the package",
+            hint="install weft again",
+        )
+    return tuple(files)
 
 
 def digest(mpi: Mpi, sources: Sequence[Path]) -> str:
@@ -98,7 +96,7 @@ def cache_folder() -> Path:
 
 def _compile(mpi: Mpi, sources: Sequence[Path], target: Path) -> None:
     units = [str(path) for path in sources if path.suffix == ".c"]
-    argv = [str(mpi.mpicc), *COMPILER_FLAGS, "-o", str(target), *units, "-lm"]
+    argv = [str(mpi.mpicc), *COMPILER_FLAGS, "-o", str(target), *units, "-ldl", "-lm"]
     try:
         done = subprocess.run(
             argv,

@@ -27,6 +27,10 @@ _FLAGS = {
         "In some collectives the ranks left the barrier so far apart that the skew is as large as "
         "what was measured; do not believe those rows."
     ),
+    "late_starts": (
+        "In some collectives most iterations began late: a rank was not ready at the agreed time, "
+        "so those rows are no measure of ranks that start together."
+    ),
     "not_on_fabric": (
         "The bytes did not go over the fast network this machine has, so these figures say nothing "
         "about it."

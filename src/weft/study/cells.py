@@ -15,7 +15,12 @@ from weft.study.model import Study
 from weft.study.store import Run
 from weft.study.treatment import untreated_because
 
-NO_VERDICT_FLAGS = ("oversubscribed", "skew_dominates", State.NOT_ON_FABRIC.value)
+NO_VERDICT_FLAGS = (
+    "oversubscribed",
+    "skew_dominates",
+    "late_starts",
+    State.NOT_ON_FABRIC.value,
+)
 """Caveats of a sample that is shown, but supports no verdict."""
 
 

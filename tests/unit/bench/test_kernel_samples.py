@@ -168,3 +168,16 @@ def test_endpoints_go_by_the_trials_names_and_carry_the_rank_where_a_node_holds_
     output = KernelOutput(ranks=[rank(number, host) for number, host in enumerate(hosts)])
     names = endpoint_names(output, Trial("t", "pairs", (8, 64), nodes, 1))
     assert [names[number] for number in range(len(hosts))] == expected
+
+
+def test_iterations_that_a_rank_started_late_are_not_judged() -> None:
+    late = row("allreduce", 8, (1000, 9_000_000, 1000), sync="window", late=(1,))
+    (sample,) = samples(late)
+    assert sample.metrics["latency_us_max"] == 1.0
+    assert (sample.iterations, sample.times_ns) == (2, late.times_ns)
+
+
+def test_a_row_whose_starts_were_mostly_late_is_flagged_not_emptied() -> None:
+    (sample,) = samples(row("allreduce", 8, (1000, 2000), sync="window", late=(0, 1)))
+    assert sample.iterations == 2
+    assert "late_starts" in sample.flags

@@ -100,15 +100,6 @@ def test_without_sources_the_message_says_where_they_should_be(tmp_path: Path, m
         kernel_sources()
 
 
-def test_sources_inside_the_package_come_before_the_checkouts(tmp_path: Path, monkeypatch):
-    package = tmp_path / "src/weft"
-    for folder in (package / "_mpi", tmp_path / "mpi"):
-        folder.mkdir(parents=True)
-        (folder / "main.c").write_text("")
-    monkeypatch.setattr(kernel_module.weft, "__file__", str(package / "__init__.py"))
-    assert kernel_sources() == (package / "_mpi/main.c",)
-
-
 def test_a_prefix_that_cannot_be_written_falls_back_to_the_users_cache(tmp_path: Path, monkeypatch):
     blocked = tmp_path / "prefix"
     blocked.write_text("a file where a folder should be")
