@@ -24,7 +24,7 @@ $(STAMP): requirements/run.lock requirements/dev.lock scripts/prerequisites.sh
 
 $(ENGINE): $(STAMP) $(RUST_SOURCES) requirements/crates.lock pyproject.toml
 	$(BIN)/python scripts/pin_crates.py
-	$(BIN)/maturin develop --quiet --release --locked
+	$(BIN)/maturin develop --quiet --release --locked >/dev/null
 	@touch $@
 
 demo: setup ## measure this machine over MPI, find a planted fault in a twin, write a report

@@ -14,6 +14,7 @@ from weft.core.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
     from weft.bench.model import Backend
+    from weft.report.verdict import Judgement
     from weft.study.model import Study
     from weft.study.plan import Plan
     from weft.study.run import RunOutcome
@@ -98,16 +99,20 @@ def _execute(
 
 
 def _print_result(where: Path, outcome: "RunOutcome", format_: str) -> None:
+    from weft.report.verdict import judge
     from weft.study.cells import arm_name
     from weft.study.store import read_run
     from weft.study.table import table_of
 
     run_read = read_run(where)
     table = table_of(run_read)
+    judgement = judge(run_read)
     n_arms = len({arm_name(launch.trial.arm) for launch in run_read.launches})
     rows = [row.to_record() for row in table.rows]
     record = {
         "run": str(where),
+        "findings": [finding.to_record() for finding in judgement.findings],
+        "caveats": list(judgement.caveats),
         "n_launches": outcome.n_launches,
         "n_before": outcome.n_before,
         "n_done": outcome.n_done,
@@ -117,13 +122,27 @@ def _print_result(where: Path, outcome: "RunOutcome", format_: str) -> None:
         "rows": rows,
     }
     emit(
-        format_, text=lambda: _result_text(where, outcome, table, n_arms), record=record, rows=rows
+        format_,
+        text=lambda: (
+            f"{_verdict_text(judgement)}\n\n{_figures_text(where, outcome, table, n_arms)}"
+        ),
+        record=record,
+        rows=rows,
     )
     if outcome.stopped:
         talk(f"stopped: {outcome.stopped}")
 
 
-def _result_text(where: Path, outcome: "RunOutcome", table: "Table", n_arms: int) -> str:
+def _verdict_text(judgement: "Judgement") -> str:
+    """The worst finding with its evidence, then what weakens it."""
+    first = judgement.findings[0]
+    lines = [f"{first.severity.value.upper()}  {first.sentence}"]
+    lines += [f"  - {line}" for line in first.evidence]
+    lines += [f"  ! {caveat}" for caveat in judgement.caveats]
+    return "\n".join(lines)
+
+
+def _figures_text(where: Path, outcome: "RunOutcome", table: "Table", n_arms: int) -> str:
     from weft.cli.run_table import run_table_text
 
     over = outcome.n_before + outcome.n_done
