@@ -34,6 +34,7 @@ def w1a_scenario() -> dict[str, object]:
     fabric = {
         "generate": "fat_tree",
         "levels": 3,
+        "nodes": 128,
         "radix": 8,
         "host_bits_per_s": rate,
         "switch_bits_per_s": rate,

@@ -26,6 +26,8 @@ WRONG = [
     (["--benchmark", "latency", "--max-seconds-per-size", "0"], "--max-seconds-per-size", "'0'"),
     (["--benchmark", "alltoall", "--buffers", "one"], "--buffers", "only latency has a choice"),
     (["--benchmark", "latency", "--validate", "--buffers", "untouched"], "--buffers", "writes the"),
+    (["--benchmark", "alltoall", "--batch", "8"], "--batch", "only latency has batches"),
+    (["--benchmark", "latency", "--batch", "0"], "--batch", "'0' is not a whole number from 1"),
     (["--benchmark", "latency", "--buffers", "three"], "--buffers", "not one of two, one, untou"),
     (["--benchmark", "pairs", "--rounds-file", "/absent"], "--rounds-file", "cannot be read"),
 ]

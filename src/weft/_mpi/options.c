@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_MESSAGE_BYTES = 1 << 30, MAX_ITERATIONS = 10000000, MAX_WINDOW = 65536 };
+enum { MAX_MESSAGE_BYTES = 1 << 30, MAX_ITERATIONS = 10000000, MAX_WINDOW = 65536, MAX_BATCH = 1000 };
 
 const char *const buffers_names[] = {"two", "one", "untouched"};
 
@@ -27,6 +27,8 @@ const char *usage(void) {
            "  --max-seconds-per-size S  fewer iterations where they would take longer\n"
            "  --buffers two|one|untouched  latency: two buffers as OSU; one, sent from where it\n"
            "                            arrived, as NetPIPE; a send buffer never written, as HPCC\n"
+           "  --batch N                 latency: an iteration is the mean of N round trips between\n"
+           "                            two clock readings (1, as OSU; HPCC: 8)\n"
            "  --sync barrier|window     how iterations of collectives start\n"
            "  --validate                check received data in an untimed pass\n"
            "  --rails DEV,DEV,...       network device by local rank, such as mlx5_0:1\n"
@@ -154,6 +156,8 @@ static bool parse_group_option(struct group *group, const char *option, const ch
         group->max_seconds = parse_seconds(option, value, problem);
     else if (strcmp(option, "--sync") == 0)
         group->sync = (enum sync)parse_word(option, value, syncs, 2, problem);
+    else if (strcmp(option, "--batch") == 0)
+        group->batch = (int)parse_number(option, value, 1, MAX_BATCH, problem);
     else if (strcmp(option, "--buffers") == 0)
         group->buffers = (enum buffers)parse_word(option, value, buffers_names, 3, problem);
     else if (strcmp(option, "--rounds-file") == 0)
@@ -204,6 +208,9 @@ static void check_group(struct group *group, struct problem *problem) {
     if (group->buffers != BUFFERS_TWO && benchmark->once != latency_once)
         set_problem(problem, EXIT_INPUT, "--buffers", "only latency has a choice, not %s",
                     benchmark->name);
+    if (group->batch > 1 && benchmark->once != latency_once)
+        set_problem(problem, EXIT_INPUT, "--batch", "only latency has batches, not %s",
+                    benchmark->name);
     if (group->buffers == BUFFERS_UNTOUCHED && group->validate)
         set_problem(problem, EXIT_INPUT, "--buffers", "validation writes the send buffer");
     if (group->sync == SYNC_WINDOW && benchmark->loop != SYNCHRONISED)
@@ -240,7 +247,7 @@ static void parse_one(int argc, char **argv, int *at, struct options *out, struc
 struct problem parse_options(int argc, char **argv, struct options *out) {
     struct problem problem = {0};
     struct group defaults = {.pair_sizes = {8, 1 << 20},
-                             .iterations = UNSET, .warmup = UNSET, .window = UNSET};
+                             .iterations = UNSET, .warmup = UNSET, .window = UNSET, .batch = 1};
     struct group *group = &defaults;
     *out = (struct options){0};
     for (int at = 1; at < argc && problem.exit_code == 0;)

@@ -163,7 +163,7 @@ static void open_job(const struct world *world, const struct group *group, enum 
                      struct job *job) {
     long small = group->pair_sizes[0], large = group->pair_sizes[1];
     size_t bytes = (size_t)(small > large ? small : large) + 1; /* + 1: the acknowledgement */
-    *job = (struct job){.rank = world->rank, .n_ranks = world->n_ranks};
+    *job = (struct job){.rank = world->rank, .n_ranks = world->n_ranks, .batch = 1};
     job->yields = world->oversubscribed;
     job->window = group->window == UNSET ? pairs.default_window : group->window;
     job->send = open_buffer(memory, bytes, true);

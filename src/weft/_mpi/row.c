@@ -137,6 +137,7 @@ static void write_what(const struct job *job, const struct benchmark *benchmark,
         json_int("window", job->window);
     else
         json_null("window");
+    json_int("batch", job->batch);
     json_text("buffers", buffers_names[group->buffers]);
     if (benchmark->loop == SYNCHRONISED)
         json_text("sync", group->sync == SYNC_WINDOW ? "window" : "barrier");

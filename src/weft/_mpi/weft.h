@@ -83,6 +83,7 @@ struct group {
     int n_sizes;
     long pair_sizes[2]; /* small (latency), large (bandwidth) */
     int iterations, warmup, window;
+    int batch; /* latency: round trips a clock reading */
     double max_seconds; /* 0: no limit */
     bool validate;
     enum buffers buffers;
@@ -198,6 +199,7 @@ struct job {
     bool yields; /* more ranks than CPUs: give the CPU away while waiting */
     size_t bytes;
     int window;
+    int batch; /* back to back: calls a clock reading */
     struct buffer send, receive;
     MPI_Request *requests; /* 2 x window */
 };

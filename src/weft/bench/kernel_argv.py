@@ -141,6 +141,7 @@ _OPTIONS: Mapping[str, Callable[[Trial, str, Any], list[str]]] = {
     "window": _whole(1),
     "validate": _switch,
     "sync": _one_of("barrier", "window"),
+    "batch": _whole(1),
     "buffers": _one_of("two", "one", "untouched"),
     "memory": _one_of("host", "cuda", "rocm"),
     "pair_sizes": _two_sizes,
