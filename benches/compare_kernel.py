@@ -196,7 +196,7 @@ def netpipe(mpi: Mpi, kernel: Path, program: str) -> Contest:
     def ours(folder: Path) -> Times:
         sizes = ",".join(map(str, NETPIPE_SIZES))
         counts = ("--iterations", str(3 * NETPIPE_REPEATS), "--warmup", "10", "--sizes", sizes)
-        _, *rows = kernel_series(
+        rows = kernel_series(
             *(mpi, kernel, folder, *counts),
             *("--benchmark", "latency", "--buffers", "one", "--benchmark", "latency"),
         )
