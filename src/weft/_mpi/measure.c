@@ -100,8 +100,8 @@ static struct counts choose_counts(const struct job *job, const struct group *gr
 }
 
 /* n iterations, one after the other. One clock reading an iteration: the end of one is the start
- * of the next, so the times add up to the whole. An iteration is the mean of a batch of calls,
- * rounded to a nanosecond; of one call, unless the clock would be felt (HPCC reads it once in 8). */
+ * of the next, so the times add up to the whole. An iteration is the mean of a batch of
+ * calls, rounded to a nanosecond; of one, unless the clock would be felt (HPCC: once in 8). */
 void time_back_to_back(const struct job *job, void (*once)(const struct job *), int n,
                        int64_t *times_ns) {
     int64_t before = now_ns();

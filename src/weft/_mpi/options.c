@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_MESSAGE_BYTES = 1 << 30, MAX_ITERATIONS = 10000000, MAX_WINDOW = 65536, MAX_BATCH = 1000 };
+enum { MAX_MESSAGE_BYTES = 1 << 30, MAX_ITERATIONS = 10000000, MAX_WINDOW = 65536,
+       MAX_BATCH = 1000 };
 
 const char *const buffers_names[] = {"two", "one", "untouched"};
 
@@ -27,8 +28,8 @@ const char *usage(void) {
            "  --max-seconds-per-size S  fewer iterations where they would take longer\n"
            "  --buffers two|one|untouched  latency: two buffers as OSU; one, sent from where it\n"
            "                            arrived, as NetPIPE; a send buffer never written, as HPCC\n"
-           "  --batch N                 latency: an iteration is the mean of N round trips between\n"
-           "                            two clock readings (1, as OSU; HPCC: 8)\n"
+           "  --batch N                 latency: an iteration is the mean of N round trips, with\n"
+           "                            one clock reading (1, as OSU; HPCC: 8)\n"
            "  --sync barrier|window     how iterations of collectives start\n"
            "  --validate                check received data in an untimed pass\n"
            "  --rails DEV,DEV,...       network device by local rank, such as mlx5_0:1\n"
