@@ -30,6 +30,7 @@ class Path:
     hops: tuple[Hop, ...]
     switch_delay_ns: float
     mtu_bytes: int
+    cut_through: bool = True
 
     @property
     def rate_gbps(self) -> float:
@@ -54,7 +55,12 @@ def path_through(platform: Platform, n_switches: int) -> Path:
     adapter_ns = platform.host.adapter_latency.value if platform.host is not None else 0.0
     host, switch = _hop(platform.links.host, adapter_ns), _hop(platform.links.switch)
     inner = (switch,) * (n_switches - 1)
-    return Path((host, *inner, host), platform.switch.delay.value, platform.packets.mtu.whole)
+    return Path(
+        (host, *inner, host),
+        platform.switch.delay.value,
+        platform.packets.mtu.whole,
+        cut_through=platform.switch.forwarding == "cut_through",
+    )
 
 
 def _hop(cable: Cable, adapter_ns: float = 0.0) -> Hop:
@@ -75,8 +81,9 @@ def wire_bytes(size_bytes: int, mtu_bytes: int) -> int:
 def zero_load_ns(path: Path, size_bytes: int) -> float:
     """From the first bit on the first link to the last bit off the last one, nothing else moving.
 
-    Cut-through: a switch sends a packet on as it arrives, except on to a faster link, which would
-    run dry: there it waits for the tail.
+    Cut-through: a switch sends a packet on as it arrives, but on to a faster link only so early
+    that it does not run dry: there the tail leaves as it comes in. Store-and-forward: a switch
+    waits for the tail.
     """
     packets = _packet_bytes(size_bytes, path.mtu_bytes)
     free_ns = [0.0] * len(path.hops)
@@ -88,9 +95,10 @@ def zero_load_ns(path: Path, size_bytes: int) -> float:
             end_ns = start_ns + n_bytes * 8 / hop.rate_gbps
             free_ns[i] = end_ns
             tail_ns = end_ns + hop.delay_ns
-            last = i + 1 == len(path.hops)
-            waits = not last and path.hops[i + 1].rate_gbps > hop.rate_gbps
-            ready_ns = (end_ns if waits else start_ns) + hop.delay_ns + path.switch_delay_ns
+            routed_ns = hop.delay_ns + path.switch_delay_ns
+            next_ns = n_bytes * 8 / path.hops[min(i + 1, len(path.hops) - 1)].rate_gbps
+            early_ns = start_ns if path.cut_through else end_ns
+            ready_ns = max(early_ns, end_ns - next_ns) + routed_ns
     return tail_ns
 
 

@@ -2,12 +2,14 @@
 
 import pytest
 
+from weft.bench.twin import simulate
 from weft.catalog.load import platform
 from weft.core.errors import InputError
 from weft.expect.wire import Hop, Path, header_efficiency, path_through, wire_bytes, zero_load_ns
 
 HDR = Hop(rate_gbps=200, delay_ns=10)
 HDR100 = Hop(rate_gbps=100, delay_ns=10)
+MESSAGE = {"src": 0, "dst": 1}
 
 
 def test_an_empty_message_is_one_packet_of_headers() -> None:
@@ -30,10 +32,51 @@ def test_cut_through_pays_the_serialisation_once() -> None:
     assert zero_load_ns(path, 1000) == pytest.approx(3 * 10 + 2 * 100 + 1042 * 8 / 200)
 
 
-def test_a_faster_link_waits_for_the_tail() -> None:
+def test_a_faster_link_does_not_run_dry_and_ends_with_the_tail() -> None:
     path = Path((HDR100, HDR), switch_delay_ns=100, mtu_bytes=4096)
+    expected = 1042 * 8 / 100 + 10 + 100 + 10
+    assert zero_load_ns(path, 1000) == pytest.approx(expected)
+
+
+def test_store_and_forward_pays_the_serialisation_on_every_link() -> None:
+    path = Path((HDR100, HDR), switch_delay_ns=100, mtu_bytes=4096, cut_through=False)
     expected = 1042 * 8 / 100 + 10 + 100 + 1042 * 8 / 200 + 10
     assert zero_load_ns(path, 1000) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("forwarding", ["cut_through", "store_and_forward"])
+@pytest.mark.parametrize("gbps", [(100, 100), (100, 200, 200, 100), (200, 100, 400), (25, 100, 50)])
+@pytest.mark.parametrize("size", [0, 1000, 4097, 100_000])
+def test_an_empty_path_takes_what_the_engine_takes(
+    gbps: tuple[int, ...], forwarding: str, size: int
+) -> None:
+    last = len(gbps) - 1
+    switches = [{"name": f"s{i}", "ports": 2} for i in range(last)]
+    links = [
+        {
+            "a": f"s{i - 1}[2]" if i > 0 else "h0[1]",
+            "b": f"s{i}[1]" if i < last else "h1[1]",
+            "bits_per_s": rate * 10**9,
+            "delay_ps": 10_000,
+        }
+        for i, rate in enumerate(gbps)
+    ]
+    nodes = [{"name": f"n{i}", "hcas": [f"h{i}"]} for i in range(2)]
+    fabric = {"schema": "weft.fabric/1", "nodes": nodes, "switches": switches, "links": links}
+    outcome = simulate(
+        {
+            "schema": "weft.scenario/1",
+            "fabric": fabric,
+            "switch": {"forwarding": forwarding, "delay_ps": 100_000},
+            "host": {"regimes": [{}]},
+            "work": [{"benchmark": "messages", "messages": [{**MESSAGE, "size_bytes": size}]}],
+            "faults": [],
+        }
+    )
+    hops = tuple(Hop(float(rate), 10.0) for rate in gbps)
+    path = Path(hops, 100.0, 4096, cut_through=forwarding == "cut_through")
+    # The engine counts whole picoseconds, rounded up once a burst and link.
+    assert outcome["duration_ps"][0] / 1e3 == pytest.approx(zero_load_ns(path, size), abs=0.02)
 
 
 def test_many_packets_go_at_the_rate_of_the_slowest_link() -> None:
