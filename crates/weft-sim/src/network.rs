@@ -12,15 +12,6 @@ use crate::scenario::ValidScenario;
 use std::collections::VecDeque;
 use weft_fabric::{Fabric, HcaId, PortId, Routes, VertexId};
 
-/// A queue of one input for one output: a list through the packets.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    head: u32,
-    tail: u32,
-}
-
-const EMPTY: Slot = Slot { head: NIL, tail: NIL };
-
 pub(crate) struct Network<'a> {
     pub(crate) scenario: &'a ValidScenario,
     pub(crate) now_ps: u64,
@@ -31,7 +22,6 @@ pub(crate) struct Network<'a> {
     pub(crate) hcas: Vec<SendQueues>,
     pub(crate) hops: u64,
     pub(crate) trace_hash: u64,
-    slots: Vec<Slot>,
     /// By port, for `input_fifo`: packets of its input buffer, the one that may leave first.
     fifos: Vec<InputFifo>,
 }
@@ -48,12 +38,8 @@ impl<'a> Network<'a> {
         let fabric = &scenario.fabric;
         let endless = scenario.switch.model == Queueing::Infinite;
         let full = (!endless).then_some(scenario.switch.buffer_bytes / BLOCK_BYTES);
-        let mut n_slots = 0;
-        let mut ports = Vec::with_capacity(fabric.ports.len());
-        for (index, port) in fabric.ports.iter().enumerate() {
-            ports.push(Egress::new(fabric, PortId(index as u32), n_slots, full));
-            n_slots += fabric.vertices[port.vertex.index()].n_ports;
-        }
+        let n_ports = fabric.ports.len() as u32;
+        let ports: Vec<_> = (0..n_ports).map(|n| Egress::new(fabric, PortId(n), full)).collect();
         Network {
             scenario,
             now_ps: 0,
@@ -63,7 +49,6 @@ impl<'a> Network<'a> {
             hcas: (0..fabric.n_hcas()).map(|_| SendQueues::default()).collect(),
             hops: 0,
             trace_hash: 0xcbf2_9ce4_8422_2325,
-            slots: vec![EMPTY; n_slots as usize],
             fifos: vec![InputFifo::default(); ports.len()],
             ports,
         }
@@ -147,8 +132,7 @@ impl<'a> Network<'a> {
         let Some(input) = port.lane.ring.front().copied() else {
             return false;
         };
-        let slot = (port.first_slot + input) as usize;
-        let id = self.slots[slot].head;
+        let id = port.slot(input).head;
         let packet = self.packets[id];
         let blocks = packet::blocks_of(packet.wire_bytes);
         if !port.lane.grant(self.now_ps, blocks) {
@@ -156,10 +140,8 @@ impl<'a> Network<'a> {
             return false;
         }
         port.lane.ring.pop_front();
-        self.slots[slot].head = packet.next;
-        if packet.next == NIL {
-            self.slots[slot].tail = NIL;
-        } else {
+        port.slot(input).head = packet.next;
+        if packet.next != NIL {
             port.lane.ring.push_back(input);
         }
         let left_ps = self.transmit(o, id, blocks);
@@ -313,14 +295,14 @@ impl<'a> Network<'a> {
 
     fn enqueue(&mut self, o: u32, input: u32, id: u32) {
         let port = &mut self.ports[o as usize];
-        let slot = &mut self.slots[(port.first_slot + input) as usize];
+        let slot = port.slot(input);
+        let tail = std::mem::replace(&mut slot.tail, id);
         if slot.head == NIL {
             slot.head = id;
             port.lane.ring.push_back(input);
         } else {
-            self.packets[slot.tail].next = id;
+            self.packets[tail].next = id;
         }
-        slot.tail = id;
     }
 
     /// The packets waiting at port `o`, by the input buffer they hold.

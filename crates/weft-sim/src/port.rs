@@ -38,7 +38,19 @@ pub(crate) struct Lane {
     blocked_since_ps: u64,
     /// Inputs waiting for this egress, first to be served first: the round robin.
     pub(crate) ring: VecDeque<u32>,
+    /// By input, the packets that wait; empty until the first does: most ports of a large switch
+    /// never see one.
+    slots: Vec<Slot>,
 }
+
+/// A queue of one input for one output: a list through the packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    pub(crate) head: u32,
+    pub(crate) tail: u32,
+}
+
+const EMPTY: Slot = Slot { head: NIL, tail: NIL };
 
 #[derive(Clone, Debug)]
 pub(crate) struct Egress {
@@ -50,8 +62,8 @@ pub(crate) struct Egress {
     pub(crate) delay_ps: u64,
     /// Number of this port among those of its vertex.
     pub(crate) local: u32,
-    /// First queue slot of this port: one slot for each port of its vertex.
-    pub(crate) first_slot: u32,
+    /// How many ports its vertex has.
+    n_ports: u32,
     busy_from_ps: u64,
     busy_bits: u64,
     pub(crate) busy_until_ps: u64,
@@ -62,7 +74,7 @@ pub(crate) struct Egress {
 }
 
 impl Egress {
-    pub(crate) fn new(fabric: &Fabric, id: PortId, first_slot: u32, full: Option<u64>) -> Egress {
+    pub(crate) fn new(fabric: &Fabric, id: PortId, full: Option<u64>) -> Egress {
         let port = fabric.ports[id.index()];
         let rate = port.rate;
         let whole = rate.0 != 0 && PS_PER_S.is_multiple_of(rate.0);
@@ -74,7 +86,7 @@ impl Egress {
             ps_per_bit: if whole { PS_PER_S / rate.0 } else { 0 },
             delay_ps: port.delay.0,
             local: id.0 - fabric.vertices[port.vertex.index()].first_port.0,
-            first_slot,
+            n_ports: fabric.vertices[port.vertex.index()].n_ports,
             busy_from_ps: 0,
             busy_bits: 0,
             busy_until_ps: 0,
@@ -87,9 +99,18 @@ impl Egress {
                 wake_ps: NEVER,
                 blocked_since_ps: NEVER,
                 ring: VecDeque::new(),
+                slots: Vec::new(),
             },
             counters: Counters::default(),
         }
+    }
+
+    /// The queue of packets from an input.
+    pub(crate) fn slot(&mut self, input: u32) -> &mut Slot {
+        if self.lane.slots.is_empty() {
+            self.lane.slots = vec![EMPTY; self.n_ports as usize];
+        }
+        &mut self.lane.slots[input as usize]
     }
 
     /// Time to send `n_bits` on this link.
