@@ -109,6 +109,12 @@ pub struct StepDocument {
 
 /// Largest message or buffer: 1 TiB.
 pub const MAX_SIZE_BYTES: u64 = 1 << 40;
+/// Most iterations of a step, warm-up included.
+const MAX_ITERATIONS: u64 = 10_000_000;
+/// Most messages of a window.
+const MAX_WINDOW: u32 = 1 << 20;
+/// Most rows of a step.
+const MAX_ROWS: u64 = 100_000_000;
 /// Latest start of a message: eleven days.
 const MAX_START_PS: u64 = 1_000_000_000_000_000_000;
 
@@ -169,6 +175,23 @@ impl StepDocument {
         if let Some(size_bytes) = sizes.max().filter(|size| *size > MAX_SIZE_BYTES) {
             let what = format!("a message of {size_bytes} bytes");
             return Err(TrafficError::document(place, what, "at most 1 TiB"));
+        }
+        let iterations = u64::from(self.iterations) + u64::from(self.warmup);
+        if iterations > MAX_ITERATIONS {
+            let what = format!("{iterations} iterations, warm-up included");
+            let expected = format!("at most {MAX_ITERATIONS}");
+            return Err(TrafficError::document(place, what, expected));
+        }
+        if let Some(window) = self.window.filter(|window| *window > MAX_WINDOW) {
+            let what = format!("{window} messages");
+            let expected = format!("at most {MAX_WINDOW}");
+            return Err(TrafficError::document(format!("{place}.window"), what, expected));
+        }
+        let n_pairs: usize = self.rounds.iter().flatten().map(Vec::len).sum();
+        let n_rows = u64::from(self.iterations) * (n_pairs as u64).max(1);
+        if n_rows > MAX_ROWS {
+            let what = format!("{n_rows} rows");
+            return Err(TrafficError::document(place, what, format!("at most {MAX_ROWS}")));
         }
         if too_late {
             let what = "a message that starts after eleven days";

@@ -96,6 +96,20 @@ fn what_a_step_may_not_say_is_refused_with_its_place() {
         (r#"{"benchmark": "latency", "ranks": [1, 1]}"#, "work[0].ranks: rank 1 is in two pairs"),
         (r#"{"benchmark": "barrier", "iterations": 0}"#, "work[0].iterations: it is 0"),
         (r#"{"benchmark": "bandwidth", "window": 0}"#, "work[0].window: it is 0"),
+        (
+            r#"{"benchmark": "barrier", "iterations": 4000000000, "warmup": 4000000000}"#,
+            "work[0]: 8000000000 iterations, warm-up included",
+        ),
+        (
+            r#"{"benchmark": "bandwidth", "window": 4294967295}"#,
+            "work[0].window: 4294967295 messages",
+        ),
+        (
+            r#"{"benchmark": "pairs", "kind": "latency", "iterations": 9000000,
+                "rounds": [[[0, 1], [2, 3]], [[0, 2], [1, 3]], [[0, 3], [1, 2]],
+                           [[0, 1], [2, 3]], [[0, 2], [1, 3]], [[0, 3], [1, 2]]]}"#,
+            "work[0]: 108000000 rows",
+        ),
         (r#"{"benchmark": "pairs", "kind": "latency"}"#, "work[0]: 'rounds' is missing"),
         (r#"{"benchmark": "pairs", "rounds": []}"#, "work[0]: 'kind' is missing"),
         (
