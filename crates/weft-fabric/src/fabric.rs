@@ -8,6 +8,8 @@ use std::collections::HashMap;
 
 /// Largest number of ports of a switch: table entries are 16 bits.
 pub const MAX_SWITCH_PORTS: u32 = u16::MAX as u32;
+/// Highest level of a switch.
+pub const MAX_LEVEL: u32 = 255;
 /// Fastest cable, 8 Tb/s: a byte still takes a whole picosecond.
 pub const MAX_BITS_PER_S: u64 = 8 * PS_PER_S;
 /// Longest time of flight: a second.
@@ -95,6 +97,10 @@ impl Fabric {
                 let expected = format!("at most {MAX_SWITCH_PORTS}");
                 return Err(FabricError::document(place, what, expected));
             }
+            if switch.level > MAX_LEVEL {
+                let what = format!("switch '{}' is on level {}", switch.name, switch.level);
+                return Err(FabricError::document(place, what, format!("at most {MAX_LEVEL}")));
+            }
             fabric.add_vertex(&place, &switch.name, switch.level, switch.ports)?;
         }
         for (index, link) in document.links.iter().enumerate() {
@@ -172,7 +178,11 @@ impl Fabric {
         let expected = "vertex[number], numbers from 1";
         let parts = name.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
         let (vertex, number) = parts
-            .and_then(|(vertex, number)| Some((vertex, number.parse::<u32>().ok()?)))
+            .and_then(|(vertex, text)| {
+                // One name a port: '+1' and '01' parse as well.
+                let number = text.parse::<u32>().ok().filter(|n| n.to_string() == text)?;
+                Some((vertex, number))
+            })
             .ok_or_else(|| {
                 FabricError::document(place, format!("'{name}' is not a port"), expected)
             })?;

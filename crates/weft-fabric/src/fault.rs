@@ -11,9 +11,9 @@ pub fn scale_rate(
     port: PortId,
     factor: f64,
 ) -> Result<(), FabricError> {
-    if !(factor.is_finite() && factor > 0.0) {
+    if !(factor > 0.0 && factor <= 1.0) {
         let what = format!("the factor is {factor}");
-        return Err(FabricError::document(place, what, "a number above 0"));
+        return Err(FabricError::document(place, what, "a number above 0, up to 1"));
     }
     for end in ends(fabric, place, port)? {
         let rate = fabric.ports[end.index()].rate.scaled(factor);

@@ -125,6 +125,8 @@ fn links_are_refused_with_their_place() {
     refused(end("b", "leaf-09[1]"), "fabric.links[3].b: there is no HCA or switch 'leaf-09'");
     refused(end("b", "leaf-01[99]"), "fabric.links[3].b: 'leaf-01' has no port 99");
     refused(end("b", "leaf-01[0]"), "fabric.links[3].b: 'leaf-01' has no port 0");
+    refused(end("b", "leaf-01[04]"), "fabric.links[3].b: 'leaf-01[04]' is not a port");
+    refused(end("b", "leaf-01[+4]"), "fabric.links[3].b: 'leaf-01[+4]' is not a port");
     refused(end("a", "n004"), "fabric.links[3].a: 'n004' is not a port");
     refused(end("b", "n004/hca0[1]"), "fabric.links[3]: 'n004/hca0[1]' is cabled to itself");
     refused(|d| d["links"][3]["bits_per_s"] = json!(0), "fabric.links[3]: the rate is zero");
@@ -141,6 +143,8 @@ fn nodes_switches_and_tables_are_refused_with_their_place() {
     refused(|d| d["nodes"][1]["hcas"] = json!(["n001/hca0"]), vertex);
     let empty = "fabric.switches[1]: switch 'leaf-02' has no ports";
     refused(|d| d["switches"][1]["ports"] = json!(0), empty);
+    let high = "fabric.switches[1]: switch 'leaf-02' is on level 256";
+    refused(|d| d["switches"][1]["level"] = json!(256), high);
     let tables = |leaf: &'static str, row: Vec<u32>| {
         move |spec: &mut Value| spec["lfts"] = json!({leaf: row.clone()})
     };
