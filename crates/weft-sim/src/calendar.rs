@@ -6,6 +6,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// The clock ends after 2^62 ps, 53 days of simulated time. INVARIANT: whatever one event adds to
+/// its time keeps clear of the end of the integers.
+pub(crate) const CLOCK_END_PS: u64 = 1 << 62;
+
 /// What an event is; the order of the variants is the order at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]

@@ -2,8 +2,12 @@
 
 use crate::document::{HostDocument, Protocol, RegimeDocument};
 use crate::error::SimError;
+use crate::scenario::MIN_BITS_PER_S;
 use rand_core::Rng;
 use rand_pcg::Pcg32;
+
+/// Most regimes of a host: a message carries the number of its own in a byte.
+pub const MAX_REGIMES: usize = 255;
 
 /// LogGP costs of messages up to a size.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +55,11 @@ impl HostModel {
             let what = "there is no regime";
             return Err(SimError::document("host.regimes", what, "at least one regime"));
         }
+        if document.regimes.len() > MAX_REGIMES {
+            let what = format!("{} regimes", document.regimes.len());
+            let expected = format!("at most {MAX_REGIMES}");
+            return Err(SimError::document("host.regimes", what, expected));
+        }
         let mut regimes: Vec<Regime> = Vec::new();
         for (index, regime) in document.regimes.iter().enumerate() {
             let place = format!("host.regimes[{index}]");
@@ -68,9 +77,10 @@ impl HostModel {
         }
         let intra = document.intra_node;
         let intra_bits_per_s = intra.map_or(u64::MAX, |intra| intra.bits_per_s);
-        if intra_bits_per_s == 0 {
-            let expected = "bits_per_s of 1 or more";
-            return Err(SimError::document("host.intra_node", "the rate is zero", expected));
+        if intra_bits_per_s < MIN_BITS_PER_S {
+            let what = format!("{intra_bits_per_s} bits a second");
+            let place = "host.intra_node.bits_per_s";
+            return Err(SimError::document(place, what, "at least 1 Mb/s"));
         }
         let latency_ns = intra.map_or(0.0, |intra| intra.latency_ns);
         Ok(HostModel {

@@ -1,6 +1,6 @@
 //! What hosts do: ranks run their exchanges, pay LogGP costs, and agree on large messages.
 
-use crate::calendar::Kind;
+use crate::calendar::{CLOCK_END_PS, Kind};
 use crate::document::Protocol;
 use crate::message::{Message, Role};
 use crate::network::Network;
@@ -146,6 +146,8 @@ impl<'a> Hosts<'a> {
         let scenario = self.network.scenario;
         let slowness = scenario.slowness[scenario.ranks[number as usize].node.index()];
         let ps = if slowness == 1.0 { ps } else { (ps as f64 * slowness).round() as u64 };
+        // What outlasts the clock need not be told apart.
+        let ps = ps.min(CLOCK_END_PS);
         scenario.hosts.with_noise(ps, &mut self.ranks[number as usize].random)
     }
 
@@ -157,11 +159,11 @@ impl<'a> Hosts<'a> {
         let (here, there) = (places[message.src as usize], places[message.dst as usize]);
         if here.node == there.node {
             let rate = BitsPerSecond(scenario.hosts.intra_bits_per_s);
-            let copy_ps = rate.duration_of_bits(message.size_bytes * 8).0;
+            let copy_ps = rate.duration_of_bits(message.size_bytes * 8).0.min(CLOCK_END_PS);
             let rank = &mut self.ranks[message.src as usize];
             let begin_ps = rank.channel_free_ps.max(self.network.now_ps);
-            rank.channel_free_ps = begin_ps + copy_ps;
-            let seen_ps = begin_ps + copy_ps + scenario.hosts.intra_latency_ps;
+            rank.channel_free_ps = (begin_ps + copy_ps).min(2 * CLOCK_END_PS);
+            let seen_ps = rank.channel_free_ps + scenario.hosts.intra_latency_ps;
             return self.network.schedule(seen_ps, Kind::Local, message.dst, id);
         }
         if message.role == Role::Agreed {

@@ -1,6 +1,6 @@
 //! The simulation: phases one after the other, iterations after an ideal barrier.
 
-use crate::calendar::{Event, Kind};
+use crate::calendar::{CLOCK_END_PS, Event, Kind};
 use crate::deadlock;
 use crate::hosts::{Hosts, Report};
 use crate::network::Network;
@@ -31,6 +31,7 @@ struct Sim<'a> {
     hosts: Hosts<'a>,
     outcome: Outcome,
     events: u64,
+    clock_ended: bool,
     phase: Option<Phase>,
     /// Step and round of the phase that comes next.
     next: (u32, u32),
@@ -50,6 +51,7 @@ impl<'a> Sim<'a> {
             hosts: Hosts::new(Network::new(scenario)),
             outcome: Outcome::default(),
             events: 0,
+            clock_ended: false,
             phase: None,
             next: (0, 0),
             iteration: 0,
@@ -65,6 +67,10 @@ impl<'a> Sim<'a> {
         while let Some(event) = self.hosts.network.calendar.pop() {
             let asked = self.events.is_multiple_of(EVENTS_A_LOOK) && stop.load(Ordering::Relaxed);
             if asked || self.events == self.scenario.max_events {
+                return Status::Stopped;
+            }
+            if event.time_ps > CLOCK_END_PS {
+                self.clock_ended = true;
                 return Status::Stopped;
             }
             self.events += 1;
@@ -191,6 +197,9 @@ impl<'a> Sim<'a> {
         }
         self.outcome.message = match status {
             Status::Complete => String::new(),
+            Status::Stopped if self.clock_ended => {
+                "stopped: more than 53 days of simulated time".to_owned()
+            }
             Status::Stopped => format!("stopped after {} events", self.events),
             Status::Deadlock => deadlock::describe(network),
         };

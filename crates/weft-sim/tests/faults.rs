@@ -72,6 +72,7 @@ fn faults_that_cannot_be_are_refused_with_their_place() {
         (json!({"link": "leaf-01[7]", "down": true}), "faults[0].link: 'leaf-01' has no port 7"),
         (json!({"link": "leaf-01", "down": true}), "faults[0].link: 'leaf-01' is not a port"),
         (json!({"link": "leaf-01[1]"}), "faults[0]: no such fault"),
+        (json!({"link": "leaf-01[1]", "rate_factor": 2}), "faults[0].rate_factor: the factor is 2"),
         (json!({"link": "leaf-01[1]", "rate_factor": 0}), "faults[0].rate_factor: the factor is 0"),
         (
             json!({"link": "leaf-01[1]", "rate_factor": 1e-15}),
@@ -153,4 +154,44 @@ fn a_run_stops_at_its_limit_of_events() {
     let outcome = run(&with(case, "limits", json!({"max_events": 100})));
     assert_eq!((outcome.status, outcome.events), (Status::Stopped, 100));
     assert!(outcome.message.contains("stopped after 100 events"));
+}
+
+#[test]
+fn what_outlasts_the_clock_is_stopped_and_called_so() {
+    let day = 86_400 * 1_000_000_000_000u64;
+    let once = json!({"src": 0, "dst": 1, "size_bytes": 8, "start_ps": 11 * day});
+    let step = json!({"benchmark": "messages", "messages": [once]});
+    let case = scenario(tree(2, 2, 1, RATE, DELAY), json!(vec![step; 20]));
+    let outcome = run(&case);
+    assert_eq!(outcome.status, Status::Stopped);
+    assert_eq!(outcome.message, "stopped: more than 53 days of simulated time");
+    assert_eq!(outcome.rows.duration_ps.len(), 4, "four waits of eleven days end in time");
+    assert!(outcome.rows.start_ps.is_sorted());
+    // 2^40 bytes at 1000 ns a byte, a thousand times slower: more picoseconds than 64 bits count.
+    let case = scenario(tree(2, 2, 1, RATE, DELAY), messages([(0, 1, 1 << 40)]));
+    let case = with(case, "host", json!({"regimes": [{"send_ns_per_byte": 1000}]}));
+    let outcome = run(&with(case, "faults", json!([{"node": "n001", "slow_factor": 1000}])));
+    assert_eq!(outcome.message, "stopped: more than 53 days of simulated time");
+}
+
+#[test]
+fn ranks_of_a_node_that_talk_for_longer_than_the_clock_are_stopped() {
+    let case = scenario(tree(1, 1, 1, RATE, DELAY), messages([(0, 1, 1 << 40); 9]));
+    let case = with(case, "placement", json!({"tasks_per_node": 2}));
+    let slow = json!({"latency_ns": 0, "bits_per_s": 1_000_000});
+    let case = with(case, "host", json!({"regimes": [{}], "intra_node": slow}));
+    assert_eq!(run(&case).message, "stopped: more than 53 days of simulated time");
+}
+
+#[test]
+fn a_switch_of_65535_ports_takes_no_more_memory_than_its_traffic() {
+    let link = |n: u64| {
+        json!({"a": format!("h{n}[1]"), "b": format!("s[{}]", n * 65_534 + 1), "bits_per_s": RATE,
+               "delay_ps": DELAY})
+    };
+    let node = |n: u64| json!({"name": format!("n{n}"), "hcas": [format!("h{n}")]});
+    let fabric = json!({"schema": "weft.fabric/1", "nodes": [node(0), node(1)],
+                        "switches": [{"name": "s", "ports": 65_535}], "links": [link(0), link(1)]});
+    // One queue for every two ports would be 34 GB.
+    assert_eq!(run(&scenario(fabric, messages([(0, 1, 1000)]))).status, Status::Complete);
 }

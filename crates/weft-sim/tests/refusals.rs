@@ -47,7 +47,11 @@ fn hosts() {
     let noise = json!({"regimes": [{}], "noise": {"probability": 2, "mean_ns": 1}});
     refused("host", noise, "host.noise: the probability is 2");
     let intra = json!({"regimes": [{}], "intra_node": {"latency_ns": 1, "bits_per_s": 0}});
-    refused("host", intra, "host.intra_node: the rate is zero");
+    refused("host", intra, "host.intra_node.bits_per_s: 0 bits a second");
+    let crawling = json!({"regimes": [{}], "intra_node": {"latency_ns": 1, "bits_per_s": 999_999}});
+    refused("host", crawling, "host.intra_node.bits_per_s: 999999 bits a second");
+    let many: Vec<Value> = (1..=256).map(|size| json!({"max_bytes": size})).collect();
+    regimes(json!(many), ": 256 regimes");
 }
 
 #[test]
