@@ -10,6 +10,10 @@ use std::collections::HashMap;
 pub const MAX_SWITCH_PORTS: u32 = u16::MAX as u32;
 /// Highest level of a switch.
 pub const MAX_LEVEL: u32 = 255;
+/// Most ports of a fabric: those of all cables that a generator makes.
+pub const MAX_PORTS: u64 = 1 << 25;
+/// Most entries of all forwarding tables together.
+pub const MAX_TABLE_ENTRIES: u64 = 1 << 32;
 /// Fastest cable, 8 Tb/s: a byte still takes a whole picosecond.
 pub const MAX_BITS_PER_S: u64 = 8 * PS_PER_S;
 /// Longest time of flight: a second.
@@ -83,6 +87,7 @@ impl Fabric {
             by_name: HashMap::new(),
             nodes_by_name: HashMap::new(),
         };
+        limit_size(document)?;
         for (index, node) in document.nodes.iter().enumerate() {
             fabric.add_node(index, &node.name, &node.hcas)?;
         }
@@ -309,4 +314,22 @@ impl Fabric {
             }
         }
     }
+}
+
+/// Refuse what no memory holds, before any of it is made.
+fn limit_size(document: &FabricDocument) -> Result<(), FabricError> {
+    let n_hcas: u64 = document.nodes.iter().map(|node| node.hcas.len() as u64).sum();
+    let n_switches = document.switches.len() as u64;
+    let in_switches: u64 = document.switches.iter().map(|switch| u64::from(switch.ports)).sum();
+    let too_large = |what: String, most: u64| {
+        Err(FabricError::document("fabric", what, format!("at most {most}")))
+    };
+    if n_hcas + in_switches > MAX_PORTS {
+        return too_large(format!("{} ports", n_hcas + in_switches), MAX_PORTS);
+    }
+    if n_hcas * n_switches > MAX_TABLE_ENTRIES {
+        let what = format!("{} entries in forwarding tables", n_hcas * n_switches);
+        return too_large(what, MAX_TABLE_ENTRIES);
+    }
+    Ok(())
 }

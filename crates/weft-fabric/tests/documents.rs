@@ -143,6 +143,16 @@ fn nodes_switches_and_tables_are_refused_with_their_place() {
     refused(|d| d["nodes"][1]["hcas"] = json!(["n001/hca0"]), vertex);
     let empty = "fabric.switches[1]: switch 'leaf-02' has no ports";
     refused(|d| d["switches"][1]["ports"] = json!(0), empty);
+    let many = |d: &mut Value| {
+        let empty = |n: u32| json!({"name": format!("x{n}"), "ports": 65_535});
+        d["switches"] = (0..513).map(empty).collect();
+    };
+    refused(many, "fabric: 33619463 ports");
+    let square = |d: &mut Value| {
+        d["nodes"][0]["hcas"] = (0..70_000).map(|n| json!(format!("h{n}"))).collect();
+        d["switches"] = (0..70_000).map(|n| json!({"name": format!("x{n}"), "ports": 1})).collect();
+    };
+    refused(square, "fabric: 4900490000 entries in forwarding tables");
     let high = "fabric.switches[1]: switch 'leaf-02' is on level 256";
     refused(|d| d["switches"][1]["level"] = json!(256), high);
     let tables = |leaf: &'static str, row: Vec<u32>| {
