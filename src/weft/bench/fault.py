@@ -10,6 +10,8 @@ from weft.core.errors import InputError, did_you_mean
 
 GRAMMAR = "'leaf-02[6] rate=0.25', 'leaf-02[6] down' or 'n007 slow=3'"
 
+MAX_SLOW_FACTOR = 1000
+
 _PORT = re.compile(r"^\S+\[[1-9]\d*\]$")
 _NODE = re.compile(r"^[^\s\[\]]+$")
 _RANDOM_RATES = (0.1, 0.25, 0.5)
@@ -67,8 +69,8 @@ def parse_fault(text: str) -> Fault:
         return Fault(_port(text, place), rate_factor=factor)
     if key == "slow" and equals:
         factor = _number(text, number)
-        if factor < 1:
-            raise _wrong(text, "a slow factor of 1 or more")
+        if not 1 <= factor <= MAX_SLOW_FACTOR:
+            raise _wrong(text, f"a slow factor from 1 to {MAX_SLOW_FACTOR}")
         if not _NODE.match(place):
             raise _wrong(text, "a node's name before 'slow='")
         return Fault(place, slow_factor=factor)
