@@ -1,5 +1,7 @@
 """`weft bench`: one benchmark or several, as a run like any other."""
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -46,6 +48,24 @@ def test_a_dry_run_prints_the_command_line_and_leaves_nothing(
     printed = capsys.readouterr().out
     assert "weft-kernel" in printed
     assert "--benchmark latency" in printed
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_dry_run_follows_the_format(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    argv = ["bench", "latency", "barrier", "--sizes", "8,64K", "--dry-run"]
+    assert run([*argv, "--twin", "fat-tree", "--nodes", "2"]) == 0
+    text = capsys.readouterr().out
+    assert text.count("simulated 3 times: ") == 2
+    assert "{" not in text
+    assert run([*argv, "--mock", "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["benchmark"], row["launches"]) for row in rows] == [
+        ("latency", "3"),
+        ("barrier", "3"),
+    ]
     assert not list(tmp_path.iterdir())
 
 

@@ -214,6 +214,22 @@ class TestTwin:
         assert run([*argv, "--dir", str(tmp_path / "run")]) == 0
         assert "about 889 ms on a real fabric" in capsys.readouterr().out
 
+    def test_a_dry_run_is_short_and_only_json_has_the_whole_scenario(
+        self, tmp_path: Path, capsys: Capture
+    ) -> None:
+        argv = ["check", "--twin", "fat-tree", "--nodes", "16", "--plant", "random", "--dry-run"]
+        argv += ["--dir", str(tmp_path / "run")]
+        assert run(argv) == 0
+        text = capsys.readouterr().out
+        assert len(text.splitlines()) < 10
+        assert "on 16 nodes of fat-tree-16, 1 rank a node, 2 message sizes, with planted" in text
+        assert run([*argv, "--format", "json"]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert answer["dry_run"] is True
+        assert answer["summary"] in text
+        assert answer["trials"][0]["scenario"]["schema"] == "weft.scenario/1"
+        assert not (tmp_path / "run").exists()
+
     def test_two_faults_are_both_named(self, tmp_path: Path, capsys: Capture) -> None:
         code, answer = self.twin(tmp_path / "run", capsys, "leaf-02[6] rate=0.25", "n014 slow=3")
         assert code == 1

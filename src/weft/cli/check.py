@@ -79,7 +79,7 @@ def command(
         )
     setup = _set_up(choice, (small, large), fabric_file)
     if dry_run:
-        _say_plan(setup)
+        _say_plan(setup, format_)
         return int(ExitCode.GOOD)
     started = system_clock()
     directory = run_dir or fresh_run_dir("check")
@@ -193,19 +193,20 @@ def _cpus() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _say_plan(setup: _Setup) -> None:
+def _say_plan(setup: _Setup, format_: str) -> None:
+    from weft.cli.dry_run import print_dry_run
     from weft.diagnose.coverage import counted
 
     survey = setup.launches[0]
     rounds = survey.trial.options["rounds"]
     n_pairs = sum(len(pairs) for pairs in rounds)
-    click.echo(
+    plan = (
         f"{counted(n_pairs, 'pair')} of {survey.trial.n_ranks} ranks"
         f" in {counted(len(rounds), 'round')},"
         f" sizes {survey.trial.sizes_bytes[0]} and {survey.trial.sizes_bytes[1]} bytes;"
         f" then the slow pairs again, one at a time{_estimate(setup)}"
     )
-    click.echo(setup.backend.recipe(survey))
+    print_dry_run(setup.backend, [survey], format_, first_line=plan)
 
 
 def _estimate(setup: _Setup) -> str:

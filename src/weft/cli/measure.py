@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from weft.cli.backend import BackendChoice, is_one_host, open_backend
 from weft.cli.output import emit, talk
 from weft.cli.run_dir import fresh_run_dir
@@ -44,7 +42,10 @@ def measure_study(
     for remark in made.remarks:
         talk(remark)
     if options.dry_run:
-        _print_recipes(backend, made)
+        from weft.cli.dry_run import print_dry_run
+
+        print_dry_run(backend, made.launches, format_)
+        backend.close()
         return int(ExitCode.GOOD)
     where = options.run_dir or fresh_run_dir(document.name)
     from weft.study.meta import run_meta
@@ -67,16 +68,6 @@ def plan_for(document: "Study", nodes: tuple[str, ...], choice: BackendChoice) -
     from weft.study.plan import make_plan
 
     return make_plan(document, nodes, fold_onto_one_node=is_one_host(choice, nodes))
-
-
-def _print_recipes(backend: "Backend", made: "Plan") -> None:
-    """One launch a trial: repeats differ in nothing but their number."""
-    seen: set[str] = set()
-    for launch in made.launches:
-        if launch.trial.id not in seen:
-            seen.add(launch.trial.id)
-            click.echo(f"# {launch.trial.id}\n{backend.recipe(launch)}")
-    backend.close()
 
 
 def _execute(

@@ -1,0 +1,80 @@
+"""What `--dry-run` prints: the command lines of a live run, in a few words the scenarios of a twin.
+
+A scenario is a document of hundreds of lines: it is printed whole only as JSON.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from weft.cli.output import emit
+
+if TYPE_CHECKING:
+    from weft.bench.model import Backend, Launch, Trial
+
+
+def print_dry_run(
+    backend: "Backend", launches: "Sequence[Launch]", format_: str, *, first_line: str = ""
+) -> None:
+    """Print one launch a trial: repeats differ in nothing but their number."""
+    by_trial: dict[str, list[Launch]] = {}
+    for launch in launches:
+        by_trial.setdefault(launch.trial.id, []).append(launch)
+    rows = [_row(same[0].trial, len(same)) for same in by_trial.values()]
+    recipes = [_recipe(backend, same[0]) for same in by_trial.values()]
+    emit(
+        format_,
+        text=lambda: _text(rows, recipes, first_line),
+        record={
+            "dry_run": True,
+            **({"summary": first_line} if first_line else {}),
+            "trials": [{**row, **recipe} for row, recipe in zip(rows, recipes, strict=True)],
+        },
+        rows=rows,
+    )
+
+
+def _row(trial: "Trial", n_launches: int) -> dict[str, Any]:
+    return {
+        "trial": trial.id,
+        "benchmark": trial.benchmark,
+        "nodes": ",".join(trial.nodes),
+        "tasks_per_node": trial.tasks_per_node,
+        "n_sizes": len(trial.sizes_bytes),
+        "launches": n_launches,
+    }
+
+
+def _recipe(backend: "Backend", launch: "Launch") -> dict[str, Any]:
+    """A twin's scenario as a document, any other backend's recipe as it is."""
+    from weft.bench.twin import TwinBackend
+
+    if isinstance(backend, TwinBackend):
+        return {"scenario": backend.scenario(launch)}
+    return {"recipe": backend.recipe(launch)}
+
+
+def _text(
+    rows: Sequence[Mapping[str, Any]], recipes: Sequence[Mapping[str, Any]], first_line: str
+) -> str:
+    lines = [first_line] if first_line else []
+    for row, recipe in zip(rows, recipes, strict=True):
+        said = recipe["recipe"] if "recipe" in recipe else _scenario_words(row, recipe["scenario"])
+        lines += [f"# {row['trial']}", said]
+    if any("scenario" in recipe for recipe in recipes):
+        lines.append("\nthe whole scenario:  the same command with --format json")
+    return "\n".join(lines)
+
+
+def _scenario_words(row: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
+    from weft.diagnose.coverage import counted
+
+    nodes = scenario["placement"]["nodes"]
+    where = row["nodes"] if len(nodes) <= 4 else counted(len(nodes), "node")
+    tasks = counted(int(row["tasks_per_node"]), "rank")
+    sizes = f", {counted(row['n_sizes'], 'message size')}" if row["n_sizes"] else ""
+    times = "once" if row["launches"] == 1 else f"{row['launches']} times"
+    faults = ", with planted faults" if scenario["faults"] else ""
+    return (
+        f"simulated {times}: {row['benchmark']} on {where} of {scenario['fabric']['name']},"
+        f" {tasks} a node{sizes}{faults}"
+    )
