@@ -35,6 +35,17 @@ fn senders_that_share_an_egress_share_it_evenly() {
 }
 
 #[test]
+fn an_hca_serves_its_messages_to_two_partners_in_turn() {
+    let n = 100;
+    let flows = [(0, 1, 4096 * n), (0, 2, 4096 * n)];
+    let times = durations(&bare(tree(3, 3, 1, RATE, DELAY), messages(flows), 65_536));
+    // Packet by packet: the first, which had the link alone for a packet, ends two before the
+    // second, not in half its time.
+    let tail = |packets: u64| 2 * DELAY + ROUTE + ser(4096 * packets, RATE);
+    assert_eq!(times, [tail(2 * n - 2), tail(2 * n)]);
+}
+
+#[test]
 fn inputs_get_equal_shares_however_many_flows_are_behind_them() {
     // Parking lot: one flow from the destination's own leaf against three that come by one up link.
     let flows = [(1, 0, 4096 * 200), (2, 0, 4096 * 200), (3, 0, 4096 * 200), (4, 0, 4096 * 200)];
