@@ -12,6 +12,9 @@ KERNEL_BENCHMARKS = (
     *("barrier", "allreduce", "alltoall", "pairs"),
 )
 
+MAX_MESSAGE_BYTES = 2**30  # an MPI count is an int
+ELEMENT_BYTES = {"allreduce": 4}
+
 
 def kernel_argv(trial: Trial, rails: tuple[str, ...], rounds_file: str | None) -> tuple[str, ...]:
     """Arguments of weft-kernel for a trial. Raises InputError on an option it does not have."""
@@ -58,17 +61,29 @@ def _check_round(trial: Trial, pairs: list[tuple[int, int]]) -> None:
 
 
 def _sizes(trial: Trial) -> list[str]:
-    """`--sizes`; the two sizes of `pairs` are its small and its large one."""
-    sizes = [size for size in trial.sizes_bytes if (size,) != trial.sizes_bytes or size > 0]
-    if trial.benchmark == "barrier" or not sizes:
+    """`--sizes`; the two sizes of `pairs` are its small and its large one, (0,) its defaults."""
+    sizes = trial.sizes_bytes
+    for size in sizes:
+        _check_size(trial, size)
+    if trial.benchmark == "barrier":
         return []
     if trial.benchmark != "pairs":
         return ["--sizes", ",".join(map(str, sizes))]
-    if "pair_sizes" in trial.options:
+    if "pair_sizes" in trial.options or sizes == (0,):
         return []
     if len(sizes) != 2:
         raise _bad_option(trial, "sizes", sizes, "two: the small one for latency, then the large")
     return ["--pair-sizes", f"{min(sizes)},{max(sizes)}"]
+
+
+def _check_size(trial: Trial, size: int) -> None:
+    element = ELEMENT_BYTES.get(trial.benchmark, 1)
+    if size > MAX_MESSAGE_BYTES:
+        raise _bad_option(trial, "sizes", size, "at most 1 GiB")
+    if size == 0 and trial.benchmark in ("bandwidth", "bidirectional"):
+        raise _bad_option(trial, "sizes", size, "from 1 B up: empty messages have no bandwidth")
+    if size % element:
+        raise _bad_option(trial, "sizes", size, f"multiples of {element}: it adds up floats")
 
 
 def _option(trial: Trial, name: str, value: Any) -> list[str]:

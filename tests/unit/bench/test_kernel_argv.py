@@ -14,6 +14,8 @@ def trial(benchmark: str, sizes: tuple[int, ...] = (8,), n: int = 4, **options: 
 TABLE = [
     (trial("latency", (1, 8, 1024)), "--benchmark latency --sizes 1,8,1024"),
     (trial("latency", (0, 1)), "--benchmark latency --sizes 0,1"),
+    (trial("latency", (0,)), "--benchmark latency --sizes 0"),
+    (trial("allreduce", (0,)), "--benchmark allreduce --sizes 0"),
     (trial("barrier", (0,), iterations=50), "--benchmark barrier --iterations 50"),
     (
         trial("bandwidth", (8,), warmup=0, window=32, validate=True),
@@ -86,6 +88,23 @@ def test_an_unknown_benchmark_is_refused_with_the_nearest_known_one():
 def test_pairs_take_exactly_two_sizes():
     with pytest.raises(InputError, match="option 'sizes' of pairs cannot be"):
         kernel_argv(trial("pairs", (8, 64, 4096)), (), None)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "size", "expected"),
+    [
+        ("allreduce", 6, "multiples of 4: it adds up floats"),
+        ("latency", 2**30 + 1, "at most 1 GiB"),
+        ("bandwidth", 0, "from 1 B up: empty messages have no bandwidth"),
+        ("pairs", 2**31, "at most 1 GiB"),
+    ],
+)
+def test_a_size_no_kernel_can_send_is_refused_before_a_launch(
+    benchmark: str, size: int, expected: str
+):
+    with pytest.raises(InputError, match=f"option 'sizes' of {benchmark} cannot be") as caught:
+        kernel_argv(trial(benchmark, (8, size)), (), None)
+    assert caught.value.expected == expected
 
 
 def test_rounds_are_written_one_a_line():
