@@ -122,7 +122,7 @@ pub enum Queueing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Forwarding {
-    /// As soon as its head is routed, unless the egress would run dry.
+    /// As soon as its head is routed; from its tail on where the egress is the faster link.
     #[default]
     CutThrough,
     /// When its tail is in.

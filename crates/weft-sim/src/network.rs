@@ -261,8 +261,8 @@ impl<'a> Network<'a> {
 
     // ---- arrival --------------------------------------------------------------------------
 
-    /// A packet is seen at the switch that port `q` belongs to: route it, and queue it as soon as
-    /// its egress would not run dry.
+    /// A packet is seen at the switch that port `q` belongs to: route it, and queue it. Where the
+    /// egress is faster than the ingress it would run dry, so there the packet is stored first.
     pub(crate) fn arrive(&mut self, q: u32, id: u32) {
         let packet = self.packets[id];
         let vertex = VertexId(self.ports[q as usize].vertex);
@@ -283,10 +283,10 @@ impl<'a> Network<'a> {
                 }
             }
         }
-        let needed_ps = self.ports[o as usize].duration_ps(u64::from(packet.wire_bytes) * 8);
-        let ready_ps = packet.tail_ps.saturating_sub(needed_ps);
-        if ready_ps > self.now_ps {
-            self.schedule(ready_ps, Kind::Arrive, q, id);
+        let feeder = self.ports[q as usize].peer as usize;
+        let faster = self.ports[o as usize].rate > self.ports[feeder].rate;
+        if faster && packet.tail_ps > self.now_ps {
+            self.schedule(packet.tail_ps, Kind::Arrive, q, id);
             return;
         }
         self.enqueue(o, self.ports[q as usize].local, id);

@@ -59,8 +59,9 @@ fn a_slow_node_computes_and_sends_that_much_slower() {
         durations(&with(case.clone(), "faults", faults))[0]
     };
     let (path, half) = (2 * DELAY + ROUTE, RATE / 2);
-    // Sending from a slow node, the last packet goes on at full rate as its tail comes in.
-    assert_eq!(slow("n001"), 600_000 + path + ser(size, half) + 200_000);
+    // Sending from a slow node, the last packet is stored before it goes on at full rate.
+    let sent = ser(size, half) + ser(4096, RATE);
+    assert_eq!(slow("n001"), 600_000 + path + sent + 200_000);
     assert_eq!(slow("n002"), 300_000 + path + ser(size, half) + 400_000);
 }
 

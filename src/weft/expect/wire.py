@@ -81,9 +81,8 @@ def wire_bytes(size_bytes: int, mtu_bytes: int) -> int:
 def zero_load_ns(path: Path, size_bytes: int) -> float:
     """From the first bit on the first link to the last bit off the last one, nothing else moving.
 
-    Cut-through: a switch sends a packet on as it arrives, but on to a faster link only so early
-    that it does not run dry: there the tail leaves as it comes in. Store-and-forward: a switch
-    waits for the tail.
+    Cut-through: a switch sends a packet on as it arrives, but on to a faster link, which would run
+    dry, only when its tail is in. Store-and-forward: a switch always waits for the tail.
     """
     packets = _packet_bytes(size_bytes, path.mtu_bytes)
     free_ns = [0.0] * len(path.hops)
@@ -96,9 +95,9 @@ def zero_load_ns(path: Path, size_bytes: int) -> float:
             free_ns[i] = end_ns
             tail_ns = end_ns + hop.delay_ns
             routed_ns = hop.delay_ns + path.switch_delay_ns
-            next_ns = n_bytes * 8 / path.hops[min(i + 1, len(path.hops) - 1)].rate_gbps
-            early_ns = start_ns if path.cut_through else end_ns
-            ready_ns = max(early_ns, end_ns - next_ns) + routed_ns
+            follower = path.hops[min(i + 1, len(path.hops) - 1)]
+            cuts = path.cut_through and follower.rate_gbps <= hop.rate_gbps
+            ready_ns = (start_ns if cuts else end_ns) + routed_ns
     return tail_ns
 
 

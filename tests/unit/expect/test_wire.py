@@ -32,9 +32,9 @@ def test_cut_through_pays_the_serialisation_once() -> None:
     assert zero_load_ns(path, 1000) == pytest.approx(3 * 10 + 2 * 100 + 1042 * 8 / 200)
 
 
-def test_a_faster_link_does_not_run_dry_and_ends_with_the_tail() -> None:
+def test_a_packet_for_a_faster_link_is_stored_first() -> None:
     path = Path((HDR100, HDR), switch_delay_ns=100, mtu_bytes=4096)
-    expected = 1042 * 8 / 100 + 10 + 100 + 10
+    expected = 1042 * 8 / 100 + 10 + 100 + 1042 * 8 / 200 + 10
     assert zero_load_ns(path, 1000) == pytest.approx(expected)
 
 
