@@ -20,10 +20,20 @@ struct transport {
     char devices[MAX_TEXT];  /* open device files, one a line */
 };
 
+/* Whether `word` stands in `list` as a whole: uverbs1 does not stand in uverbs10. */
+static bool holds(const char *list, const char *separator, const char *word) {
+    size_t length = strlen(word);
+    for (const char *at = strstr(list, word); at != NULL; at = strstr(at + 1, word)) {
+        bool begins = at == list || at[-1] == separator[0];
+        if (begins && (at[length] == '\0' || at[length] == separator[0])) return true;
+    }
+    return false;
+}
+
 /* Append `word` to `list`, parted by `separator`, unless it is there or does not fit. */
 static void append(char *list, const char *separator, const char *word) {
     size_t used = strlen(list);
-    if (strstr(list, word) != NULL || used + strlen(word) + 3 > MAX_TEXT) return;
+    if (holds(list, separator, word) || used + strlen(word) + 3 > MAX_TEXT) return;
     snprintf(list + used, MAX_TEXT - used, "%s%s", used > 0 ? separator : "", word);
 }
 

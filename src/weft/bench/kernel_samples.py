@@ -73,7 +73,13 @@ def row_metrics(row: Row, n_ranks: int) -> Metrics:
         case "bidirectional":
             return bandwidth_metrics(row.times_ns, row.size_bytes, window, directions=2)
         case "message_rate":
-            return message_rate_metrics(row.times_ns, row.size_bytes, window, row.n_pairs or 1)
+            return message_rate_metrics(
+                row.times_ns,
+                row.size_bytes,
+                window,
+                row.n_pairs or 1,
+                ranks_mean_ns=[times.mean for times in row.ranks_ns],
+            )
         case "barrier" | "allreduce" | "alltoall":
             return collective_metrics(
                 row.judged_ns,

@@ -101,20 +101,26 @@ class OutOfSample:
     max_error: float
 
 
-def fit(sizes_bytes: Sequence[int], latency_us: Sequence[float]) -> LogGPFit:
-    """The piecewise line with the smallest BIC. Raises InputError on a table it cannot fit."""
+def fit(
+    sizes_bytes: Sequence[int], latency_us: Sequence[float], *, rows_per_parameter: float = 1.0
+) -> LogGPFit:
+    """The piecewise line with the smallest BIC. Raises InputError on a table it cannot fit.
+
+    `rows_per_parameter` bounds the number of lines: a published table is smooth enough for one row
+    a parameter, a fresh measurement with its noise is not.
+    """
     rows = _checked_rows(sizes_bytes, latency_us)
     anomalies = find_anomalies(rows)
     named = {anomaly.size_bytes for anomaly in anomalies}
     kept = tuple(row for row in rows if row[0] not in named)
-    regimes = _with_limits(_best_partition(kept))
+    regimes = _with_limits(_best_partition(kept, _most_regimes(len(kept), rows_per_parameter)))
     bare = LogGPFit(regimes, anomalies, len(kept), 0.0, 0.0)
     errors = sorted(abs(bare.predict(size) / time - 1) for size, time in kept)
     return LogGPFit(regimes, anomalies, len(kept), _median(errors), errors[-1])
 
 
-def judge_out_of_sample(rows: Sequence[Row]) -> OutOfSample:
-    """Fit the first, third, fifth ... row by size; predict the others.
+def judge_out_of_sample(rows: Sequence[Row], *, rows_per_parameter: float = 1.0) -> OutOfSample:
+    """Fit the first, third, fifth ... row by size; predict the others. Options as of `fit`.
 
     Anomalies of the whole table are left out on both sides. Raises InputError under four rows.
     """
@@ -126,7 +132,8 @@ def judge_out_of_sample(rows: Sequence[Row]) -> OutOfSample:
             f"{len(table)} rows are too few to hold half of them out",
             expected=f"at least {2 * MIN_ROWS_PER_REGIME} sizes",
         )
-    fitted = fit(*zip(*table[::2], strict=True))
+    sizes, times = zip(*table[::2], strict=True)
+    fitted = fit(sizes, times, rows_per_parameter=rows_per_parameter)
     held_out = tuple(HeldOutRow(size, time, fitted.predict(size)) for size, time in table[1::2])
     errors = sorted(abs(row.error) for row in held_out)
     return OutOfSample(fitted, held_out, _median(errors), errors[-1])
@@ -204,7 +211,13 @@ def line_on_relative_error(rows: Sequence[Row]) -> Line:
     return intercept, slope, rest
 
 
-def _best_partition(rows: tuple[Row, ...]) -> tuple[Regime, ...]:
+def _most_regimes(n_rows: int, rows_per_parameter: float) -> int:
+    """As many lines as rows allow, k lines being 3 k - 1 parameters; at least one."""
+    by_parameters = int((n_rows / rows_per_parameter + 1) // 3)
+    return max(1, min(n_rows // MIN_ROWS_PER_REGIME, by_parameters))
+
+
+def _best_partition(rows: tuple[Row, ...], most: int) -> tuple[Regime, ...]:
     n_rows = len(rows)
 
     @cache
@@ -227,7 +240,6 @@ def _best_partition(rows: tuple[Row, ...]) -> tuple[Regime, ...]:
         variance = max(squares / n_rows, NOISE_FLOOR**2)
         return n_rows * math.log(variance) + (3 * n_regimes - 1) * math.log(n_rows), starts
 
-    most = max(1, n_rows // MIN_ROWS_PER_REGIME)
     starts = min(bic(n_regimes) for n_regimes in range(1, most + 1))[1]
     stops = (*starts[1:], n_rows)
     return tuple(_regime(rows[a:b]) for a, b in zip(starts, stops, strict=True))

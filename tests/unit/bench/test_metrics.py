@@ -71,3 +71,9 @@ def test_a_pair_is_as_fast_as_its_slower_direction() -> None:
 def test_a_series_without_times_is_no_measurement(times_ns: list[int]) -> None:
     with pytest.raises(ValueError, match=r"series|not positive"):
         metrics.latency_metrics(times_ns)
+
+
+def test_message_rate_takes_the_mean_over_senders_as_osu_does() -> None:
+    slowest = [64_000]
+    values = metrics.message_rate_metrics(slowest, 8, 64, n_pairs=2, ranks_mean_ns=[32_000, 64_000])
+    assert values["msg_rate_mps"] == pytest.approx(2 * 64 / 48)

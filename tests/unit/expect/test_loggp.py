@@ -138,3 +138,11 @@ def test_a_table_that_cannot_be_fitted_is_an_input_error(
 def test_three_rows_cannot_be_judged_out_of_sample() -> None:
     with pytest.raises(InputError, match="3 rows are too few to hold half of them out"):
         judge_out_of_sample([(1, 1.0), (2, 1.1), (4, 1.2)])
+
+
+def test_rows_per_parameter_keeps_a_noisy_table_from_a_line_for_every_pair_of_rows() -> None:
+    sizes = [2**k for k in range(16)]
+    rough = [1.0 + 0.4 * (k % 3) + 0.001 * 2**k for k in range(16)]
+    free = fit(sizes, rough)
+    bound = fit(sizes, rough, rows_per_parameter=2.0)
+    assert bound.n_parameters <= bound.n_rows / 2 < free.n_parameters

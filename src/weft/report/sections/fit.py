@@ -15,6 +15,8 @@ from weft.report.model import Column, Figure, Section, Table, cut_table
 
 MIN_ROWS = 8
 """Under this, half of the rows cannot show a protocol step, let alone predict one."""
+ROWS_PER_PARAMETER = 2.0
+"""A fresh measurement has noise; a model with a parameter for every row would draw it."""
 POINTS_PER_OCTAVE = 8
 
 
@@ -30,7 +32,7 @@ def section(measured: Sequence[Measured], prefix: str) -> Section | None:
     middles = {cell.size_bytes: middle_of(cell.values) for cell in mine}
     table = [(size, middle.value) for size, middle in middles.items()]
     try:
-        judged = judge_out_of_sample(table)
+        judged = judge_out_of_sample(table, rows_per_parameter=ROWS_PER_PARAMETER)
     except InputError as error:
         return Section("Predicted", (f"No model was fitted: {error.what}.",))
     # Both the whole table and the fitted half of it may hold rows that no rising lines explain.
