@@ -78,6 +78,12 @@ def work(platform: Platform, benchmark: Benchmark, trial: Trial) -> list[Documen
         return _pair_steps(trial, options, counts)
     steps = []
     for size in trial.sizes_bytes:
+        if size == 0 and benchmark.headline.startswith("bandwidth"):
+            raise InputError(
+                f"{benchmark.name} of 0 B",
+                where=f"trial {trial.id}",
+                expected="sizes from 1 B up: empty messages have no bandwidth",
+            )
         step: Document = {"benchmark": benchmark.name, "size_bytes": size, **counts}
         if benchmark.kind == "collective":
             algorithm = options.get("algorithm", platform.algorithm(benchmark.name, size))

@@ -147,3 +147,9 @@ def test_rounds_that_are_none_are_refused(rounds: object) -> None:
 def test_counts_that_are_no_counts_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=f"option '{next(iter(options))}' is"):
         work(platform("fat-tree"), benchmark("bandwidth"), trial_of("bandwidth", options=options))
+
+
+def test_empty_messages_have_no_bandwidth() -> None:
+    asked = replace(trial_of("bandwidth"), sizes_bytes=(0, 8))
+    with pytest.raises(InputError, match="bandwidth of 0 B"):
+        work(platform("fat-tree"), benchmark("bandwidth"), asked)
