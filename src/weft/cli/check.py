@@ -1,6 +1,6 @@
 """`weft check`: all pairs of nodes, and the one component that explains the slow ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from weft.bench.model import Backend, Launch, Sample
     from weft.diagnose.crossing import Wiring
     from weft.diagnose.verdict import Verdict
-    from weft.study.store import Failure, RunStore
+    from weft.study.store import RunStore
 
 TIMEOUT_S = 3600.0
 
@@ -229,6 +229,7 @@ def _estimate(setup: _Setup) -> str:
 def _measure(
     setup: _Setup, choice: BackendChoice, directory: Path, resume: bool
 ) -> "tuple[Sample, ...]":
+    from weft.cli.progress import shown_check_progress
     from weft.diagnose.retest import SURVEY, RetestBackend
     from weft.study.run import execute
     from weft.study.store import RunStore, read_run
@@ -238,9 +239,9 @@ def _measure(
         known = tuple(s for s in read_run(directory).samples if s.trial == SURVEY)
     backend = RetestBackend(setup.backend, setup.fabric, known)
     store = RunStore.open(directory) if resume else _new_store(setup, choice, directory)
-    with store:
+    with store, shown_check_progress() as progress:
         try:
-            outcome = execute(setup.launches, backend, store, progress=_Progress())
+            outcome = execute(setup.launches, backend, store, progress=progress)
         except KeyboardInterrupt:
             talk(f"go on with the same command, --dir {directory} and --resume")
             raise
@@ -351,32 +352,3 @@ def _print(result: _Result, format_: str, *, matrix: bool) -> None:
         record={**record, "readings": rows},
         rows=rows,
     )
-
-
-class _Progress:
-    """One line a launch, on standard error."""
-
-    def started(self, n_launches: int, n_before: int) -> None:
-        if n_before:
-            talk(f"{n_before} of {n_launches} launches were done before")
-
-    def launching(self, launch: "Launch") -> None:
-        from weft.diagnose.retest import SURVEY
-
-        if launch.trial.id == SURVEY:
-            talk("measuring all pairs ...")
-
-    def measured(self, launch: "Launch", samples: "Sequence[Sample]") -> None:
-        from weft.diagnose.coverage import counted
-        from weft.diagnose.retest import SURVEY
-
-        n_pairs = len({(s.pair.a, s.pair.b) for s in samples if s.pair is not None})
-        alone = launch.trial.id != SURVEY
-        talk(
-            f"{counted(n_pairs, 'suspect pair')} measured again, alone"
-            if alone
-            else f"{counted(n_pairs, 'pair')} measured"
-        )
-
-    def failed(self, launch: "Launch", failure: "Failure") -> None:
-        talk(f"  {launch.name} {failure.state.value}")

@@ -3,10 +3,16 @@
 import contextlib
 import sys
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from weft.bench.model import Launch, Sample
+from weft.diagnose.coverage import counted
+from weft.diagnose.retest import SURVEY
 from weft.study.run import Progress
 from weft.study.store import Failure
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
 
 
 class FailuresOnly:
@@ -87,3 +93,58 @@ def shown_progress() -> Iterator[Progress]:
         return
     with Bar() as bar:
         yield bar
+
+
+class CheckSteps:
+    """What a check does, a line a step; on a terminal, how long the step has been going on."""
+
+    def __init__(self, ticking: "RichProgress | None" = None) -> None:
+        self._ticking = ticking
+        self._task = ticking.add_task("preparing", total=None) if ticking is not None else None
+
+    def started(self, n_launches: int, n_before: int) -> None:
+        """Say what is left of a check that goes on."""
+        if n_before:
+            self._say(f"{n_before} of {n_launches} launches were done before")
+
+    def launching(self, launch: Launch) -> None:
+        """Say what is measured now."""
+        survey = launch.trial.id == SURVEY
+        step = "measuring all pairs ..." if survey else "measuring the slow pairs again, alone ..."
+        if self._ticking is not None and self._task is not None:
+            self._ticking.reset(self._task, description=step)
+        elif survey:
+            self._say(step)
+
+    def measured(self, launch: Launch, samples: Sequence[Sample]) -> None:
+        """Say how many pairs were measured."""
+        n_pairs = len({(s.pair.a, s.pair.b) for s in samples if s.pair is not None})
+        if launch.trial.id == SURVEY:
+            self._say(f"{counted(n_pairs, 'pair')} measured")
+        else:
+            self._say(f"{counted(n_pairs, 'suspect pair')} measured again, alone")
+
+    def failed(self, launch: Launch, failure: Failure) -> None:
+        """Name the launch; its error follows."""
+        self._say(f"  {launch.name} {failure.state.value}")
+
+    def _say(self, line: str) -> None:
+        if self._ticking is not None:
+            self._ticking.console.print(line, markup=False, highlight=False)
+        else:
+            print(line, file=sys.stderr)
+
+
+@contextlib.contextmanager
+def shown_check_progress() -> Iterator[Progress]:
+    """The steps of a check, with a clock where standard error is a terminal."""
+    if not sys.stderr.isatty():
+        yield CheckSteps()
+        return
+    from rich.console import Console
+    from rich.progress import Progress as RichProgress
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with RichProgress(*columns, console=Console(stderr=True), transient=True) as ticking:
+        yield CheckSteps(ticking)
