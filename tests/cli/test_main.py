@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from weft.cli import VERBS, run
-from weft.cli.output import csv_text, table_text
+from weft.cli.output import csv_text, fold_prose, table_text
 
 
 def weft(*argv: str, **kwargs: object) -> subprocess.CompletedProcess[str]:
@@ -100,3 +100,13 @@ def test_the_command_line_reference_is_what_the_program_says() -> None:
         [sys.executable, str(script), "--check"], capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stderr
+
+
+def test_sentences_fold_between_words_and_tables_do_not() -> None:
+    sentence = "BAD  Cable leaf-03[14] - spine-07[3] is slow: half of what is normal"
+    table = "size (B)  " + "  ".join(["12.5"] * 12)
+    folded = fold_prose(f"{sentence}\n{table}", 40).split("\n")
+    assert folded[-1] == table
+    assert all(len(line) <= 40 for line in folded[:-1])
+    assert " ".join(line.strip() for line in folded[:-1]) == sentence
+    assert fold_prose(sentence, None) == sentence

@@ -3,6 +3,10 @@
 import csv
 import io
 import json
+import re
+import shutil
+import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -11,6 +15,9 @@ import click
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FORMATS = ("text", "json", "csv")
+_COLUMN_GAP = re.compile(r"\S {2,}\S")
+_LABEL_WIDTH = 9
+"""Verdict lines begin with a word and two spaces or more; behind that, gaps are columns."""
 
 
 def format_option(command: Command) -> Command:
@@ -39,7 +46,36 @@ def emit(
     elif format_ == "csv":
         click.echo(csv_text(rows), nl=False)
     else:
-        click.echo(text().rstrip("\n"))
+        click.echo(fold_prose(text().rstrip("\n"), terminal_width()))
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that standard output is, or None where it is none."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def fold_prose(text: str, width: int | None) -> str:
+    """Fold sentences that are wider than the terminal between words; tables stay as they are."""
+    if width is None:
+        return text
+    folded = []
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()) + 4)
+        is_table = _COLUMN_GAP.search(line, pos=min(len(line), _LABEL_WIDTH)) is not None
+        if len(line) <= width or is_table:
+            folded.append(line)
+        else:
+            folded.extend(
+                textwrap.wrap(
+                    line,
+                    width,
+                    subsequent_indent=indent,
+                    # A command or a path is worth more whole than folded.
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                )
+            )
+    return "\n".join(folded)
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -10,7 +10,7 @@ from weft.core.errors import InputError, MissingError
 from weft.report.html import render
 from weft.report.model import RunPage, Section
 from weft.report.sections import arms, curves, environment, fit, method, pairs
-from weft.report.verdict import Judgement, backend_facts, judge, measured_word
+from weft.report.verdict import SEVERITIES, Judgement, backend_facts, judge, measured_word
 from weft.study.store import Run, read_run
 
 LIVE = "live"
@@ -40,8 +40,9 @@ def read_runs(run_dirs: Sequence[Path], *, partial: bool = False) -> list[Run]:
 
 
 def pages_of(runs: Sequence[Run]) -> list[RunPage]:
-    """What the page says about each run, before any HTML."""
-    return [page_of(run, f"run{number}") for number, run in enumerate(runs, start=1)]
+    """What the page says about each run, worst verdict first, before any HTML."""
+    pages = [page_of(run, f"run{number}") for number, run in enumerate(runs, start=1)]
+    return sorted(pages, key=lambda page: SEVERITIES.index(page.findings[0].severity))
 
 
 def page_of(run: Run, name: str) -> RunPage:

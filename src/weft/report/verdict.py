@@ -17,7 +17,8 @@ from weft.study.compare import Comparison, compare_arms
 from weft.study.store import Run
 from weft.topology.fabric import Fabric
 
-_ORDER = (Severity.BAD, Severity.WARNING, Severity.NOTE, Severity.GOOD)
+SEVERITIES = (Severity.BAD, Severity.WARNING, Severity.NOTE, Severity.GOOD)
+"""Worst first."""
 _FLAGS = {
     "oversubscribed": (
         "More ranks than CPUs: ranks waited for a CPU, so these times are no measure of the "
@@ -70,7 +71,7 @@ def judge(run: Run) -> Judgement:
     notes = [finding.sentence for finding in found if _is_caveat(finding)]
     stated = [finding for finding in found if not _is_caveat(finding)]
     return Judgement(
-        findings=tuple(sorted(stated, key=lambda finding: _ORDER.index(finding.severity))),
+        findings=tuple(sorted(stated, key=lambda finding: SEVERITIES.index(finding.severity))),
         caveats=(*notes, *caveats(run, pairs, cells.excluded), *scatter_caveat(measured)),
         measured=measured,
         pairs=pairs,
