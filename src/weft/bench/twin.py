@@ -27,8 +27,8 @@ from weft.catalog.benchmark import Benchmark
 from weft.catalog.document import to_toml
 from weft.catalog.load import benchmark
 from weft.catalog.platform import Platform
-from weft.core.errors import BenchmarkError, InputError, MissingError
-from weft.topology.fabric import as_input_error
+from weft.core.errors import BenchmarkError, InputError
+from weft.topology.engine import as_input_error, engine_module
 
 PLATFORM_FILE = "platform.toml"
 
@@ -135,7 +135,7 @@ def launch_seed(seed: int, launch: Launch) -> int:
 
 def build_fabric(spec: Document) -> Document:
     """The whole fabric document of a generator's document. Raises InputError."""
-    engine = _engine()
+    engine = engine_module()
     try:
         document: Document = json.loads(engine.build_fabric(json.dumps(spec)))
     except ValueError as error:
@@ -148,7 +148,7 @@ def simulate(document: Document) -> Mapping[str, Any]:
 
     Raises InputError, or BenchmarkError where a planted fault cuts two ranks off from each other.
     """
-    engine = _engine()
+    engine = engine_module()
     try:
         outcome: Mapping[str, Any] = engine.simulate(json.dumps(document))
     except ValueError as error:
@@ -162,18 +162,6 @@ def simulate(document: Document) -> Mapping[str, Any]:
             ) from error
         raise refused from error
     return outcome
-
-
-def _engine() -> Any:
-    try:
-        import weft._engine as engine
-    except ImportError as error:
-        raise MissingError(
-            "the simulation engine is not built",
-            expected="weft._engine beside the package",
-            hint="'make setup' builds it",
-        ) from error
-    return engine
 
 
 def _complete(launch: Launch, outcome: Mapping[str, Any]) -> Mapping[str, Any]:

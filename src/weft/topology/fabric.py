@@ -1,12 +1,12 @@
 """A fabric document opened for reading: nodes, cables, and the paths between nodes."""
 
 import json
-import re
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from weft.core.errors import InputError, MissingError
+from weft.core.errors import InputError
+from weft.topology.engine import as_input_error, engine_module
 
 Path = tuple[str, ...]
 Cable = tuple[str, str]
@@ -31,7 +31,7 @@ class Fabric:
         if engine is not None:
             spec["routing"] = {"engine": engine}
         try:
-            complete = _engine().build_fabric(json.dumps(spec))
+            complete = engine_module().build_fabric(json.dumps(spec))
         except ValueError as error:
             raise as_input_error(error) from error
         return cls(json.loads(complete), engine)
@@ -52,7 +52,7 @@ class Fabric:
         Raises InputError for a name the fabric does not have or a pair without a route.
         """
         try:
-            found = _engine().trace(self._text, list(pairs), self._engine)
+            found = engine_module().trace(self._text, list(pairs), self._engine)
         except ValueError as error:
             raise as_input_error(error) from error
         return [tuple(path) for path in found]
@@ -76,32 +76,3 @@ class Fabric:
     def _cables(self) -> dict[str, Cable]:
         ends = [(str(link["a"]), str(link["b"])) for link in self._document["links"]]
         return {port: cable for cable in ends for port in cable}
-
-
-_EXPECTED = re.compile(r"\n {2}expected: (.*?)(?=\n {2}hint: |\Z)", re.DOTALL)
-_HINT = re.compile(r"\n {2}hint: (.*)\Z", re.DOTALL)
-
-
-def as_input_error(error: ValueError) -> InputError:
-    """What the engine refused, as the error a user can act on."""
-    text = str(error)
-    where, colon, what = text.partition("\n")[0].partition(": ")
-    expected, hint = _EXPECTED.search(text), _HINT.search(text)
-    return InputError(
-        what if colon else where,
-        where=where if colon else None,
-        expected=expected.group(1) if expected else None,
-        hint=hint.group(1) if hint else None,
-    )
-
-
-def _engine() -> Any:
-    try:
-        from weft import _engine
-    except ImportError as error:
-        raise MissingError(
-            "the simulation engine is not built",
-            expected="weft._engine beside the package",
-            hint="'make setup' builds it",
-        ) from error
-    return _engine

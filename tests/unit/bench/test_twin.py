@@ -68,7 +68,7 @@ class StubEngine:
 
 
 def stub(monkeypatch: pytest.MonkeyPatch, **outcome: Any) -> TwinBackend:
-    monkeypatch.setattr(twin_module, "_engine", lambda: StubEngine(**outcome))
+    monkeypatch.setattr(twin_module, "engine_module", lambda: StubEngine(**outcome))
     return TwinBackend(FAT_TREE, 4)
 
 
@@ -123,7 +123,7 @@ def test_a_trial_it_cannot_run_is_refused_before_anything_runs(
 
 
 def test_a_fault_nowhere_in_the_fabric_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(twin_module, "_engine", StubEngine)
+    monkeypatch.setattr(twin_module, "engine_module", StubEngine)
     with pytest.raises(InputError, match="no node 'n009' to plant a fault in"):
         TwinBackend(FAT_TREE, 4, faults=[parse_fault("n009 slow=2")])
 

@@ -3,7 +3,8 @@
 import pytest
 
 from weft.core.errors import InputError
-from weft.topology.fabric import Fabric, as_input_error
+from weft.topology.engine import as_input_error
+from weft.topology.fabric import Fabric
 
 TREE = {
     "generate": "fat_tree",

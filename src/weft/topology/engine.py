@@ -1,0 +1,35 @@
+"""The compiled engine: how it is found, and its refusals as errors a user can act on."""
+
+import re
+from typing import Any
+
+from weft.core.errors import InputError, MissingError
+
+_EXPECTED = re.compile(r"\n {2}expected: (.*?)(?=\n {2}hint: |\Z)", re.DOTALL)
+_HINT = re.compile(r"\n {2}hint: (.*)\Z", re.DOTALL)
+
+
+def as_input_error(error: ValueError) -> InputError:
+    """What the engine refused, as the error a user can act on."""
+    text = str(error)
+    where, colon, what = text.partition("\n")[0].partition(": ")
+    expected, hint = _EXPECTED.search(text), _HINT.search(text)
+    return InputError(
+        what if colon else where,
+        where=where if colon else None,
+        expected=expected.group(1) if expected else None,
+        hint=hint.group(1) if hint else None,
+    )
+
+
+def engine_module() -> Any:
+    """The compiled module. Raises MissingError where it is not built."""
+    try:
+        from weft import _engine
+    except ImportError as error:
+        raise MissingError(
+            "the simulation engine is not built",
+            expected="weft._engine beside the package",
+            hint="'make setup' builds it",
+        ) from error
+    return _engine
