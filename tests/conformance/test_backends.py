@@ -1,8 +1,8 @@
 """One body, every backend: what a launch must yield, whoever runs it."""
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -89,16 +89,25 @@ def test_a_launch_yields_one_good_sample_a_size_with_its_headline(case: Case, na
         assert sample.iterations > 0
 
 
+def best(case: Case, name: str, metric: str, choose: Callable[..., float]) -> list[float]:
+    """The best of three launches, small and large: one alone may meet a busy machine."""
+    trial = replace(case.trial(name), sizes_bytes=(SMALL, 2**20))
+    launches = [measure(case, trial, repeat) for repeat in range(3)]
+    return [
+        choose(sample.metrics[metric] for sample in sizes) for sizes in zip(*launches, strict=True)
+    ]
+
+
 @pytest.mark.parametrize("name", ["latency", "allreduce", "alltoall"])
 def test_a_large_message_takes_longer_than_a_small_one(case: Case, name: str) -> None:
-    small, large = measure(case, case.trial(name))
-    assert large.metrics["latency_us_p50"] > small.metrics["latency_us_p50"]
+    small, large = best(case, name, "latency_us_min", min)
+    assert large > small
 
 
 @pytest.mark.parametrize("name", ["bandwidth", "bidirectional"])
 def test_bandwidth_grows_from_small_to_large_messages(case: Case, name: str) -> None:
-    small, large = measure(case, case.trial(name))
-    assert large.metrics["bandwidth_mb_s"] > small.metrics["bandwidth_mb_s"]
+    small, large = best(case, name, "bandwidth_mb_s", max)
+    assert large > small
 
 
 def test_quantiles_are_ordered_and_the_tail_needs_500_iterations(case: Case) -> None:
@@ -153,8 +162,6 @@ def test_what_was_measured_is_what_the_store_gives_back(case: Case, tmp_path: Pa
 
 
 def test_an_unknown_benchmark_is_an_error_and_the_backend_lives_on(case: Case) -> None:
-    from dataclasses import replace
-
     with pytest.raises(WeftError, match="telepathy"):
         measure(case, replace(case.trial("latency"), benchmark="telepathy"))
     assert measure(case, case.trial("latency"))

@@ -182,11 +182,11 @@ def test_the_makefile_builds_the_same_program(kernel, tmp_path):
 
 
 def test_a_batch_is_one_iteration_of_the_mean_round_trip(kernel):
-    counts = ("--sizes", "65536", "--iterations", "20", "--warmup", "5")
+    counts = ("--sizes", "65536", "--iterations", "200", "--warmup", "5")
     arguments = ("--benchmark", "latency", *counts)
     outcome = kernel.run(2, *arguments, *arguments, "--batch", "8")
     single, batched = outcome.of("row")
     assert (single["batch"], batched["batch"]) == (1, 8)
-    assert len(single["times_ns"]) == len(batched["times_ns"]) == 20
+    assert len(single["times_ns"]) == len(batched["times_ns"]) == 200
     # A sum of eight that was not divided would be eight times as long.
     assert min(batched["times_ns"]) < 4 * min(single["times_ns"])
