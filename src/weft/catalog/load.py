@@ -30,11 +30,6 @@ def platform_names() -> list[str]:
     return _names("platform")
 
 
-def platform_text(name_or_path: str) -> tuple[str, str]:
-    """(where, TOML text) of a platform, as written. Raises InputError."""
-    return _text("platform", name_or_path)
-
-
 def benchmark(name: str) -> Benchmark:
     """A benchmark of the catalogue. Raises InputError."""
     where, text = _text("benchmark", name)
