@@ -14,7 +14,8 @@ class Benchmark(Document):
     `sizes` is the grammar of `weft.core.units.parse_size_range`, empty for a benchmark without
     sizes. `options` are its defaults, `twin` caps them on a twin, where few iterations tell all.
     `headline` is the metric a table shows, `better` its good direction, `osu` the
-    equivalent test of the OSU micro-benchmarks (empty where there is none).
+    equivalent test of the OSU micro-benchmarks (empty where there is none). `kernel` says whether
+    weft's own kernel measures it; the others are read from other tools' files.
     """
 
     schema_: Literal["weft.benchmark/1"] = Field(alias="schema")
@@ -27,6 +28,7 @@ class Benchmark(Document):
     headline: Text
     better: Literal["lower", "higher"]
     osu: str
+    kernel: bool = True
 
     @field_validator("sizes")
     @classmethod

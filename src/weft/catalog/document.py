@@ -68,6 +68,8 @@ def _in_unit(unit: str, *, above: float | None = None) -> AfterValidator:
 
 
 Gbps = Annotated[Figure, _in_unit("Gb/s", above=0)]
+GBps = Annotated[Figure, _in_unit("GB/s", above=0)]
+Gpus = Annotated[Figure, _in_unit("GPUs", above=0)]
 Nanoseconds = Annotated[Figure, _in_unit("ns")]
 Bytes = Annotated[Figure, _in_unit("B", above=0)]
 Ports = Annotated[Figure, _in_unit("ports", above=1)]

@@ -37,7 +37,12 @@ def benchmark(name: str) -> Benchmark:
 
 
 def benchmark_names() -> list[str]:
-    """Benchmarks in the order of the suite: point to point, collectives, pairs."""
+    """Benchmarks weft measures, in the order of the suite: point to point, collectives, pairs."""
+    return [name for name in readable_benchmark_names() if benchmark(name).kernel]
+
+
+def readable_benchmark_names() -> list[str]:
+    """All benchmarks of the catalogue, those read from other tools' files too, in that order."""
     order = {"pt2pt": 0, "collective": 1, "pairs": 2}
     return sorted(_names("benchmark"), key=lambda name: (order[benchmark(name).kind], name))
 

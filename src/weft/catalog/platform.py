@@ -11,7 +11,9 @@ from weft.catalog.document import (
     Cables,
     Document,
     Figure,
+    GBps,
     Gbps,
+    Gpus,
     Nanoseconds,
     Nodes,
     Ports,
@@ -41,7 +43,7 @@ class Packets(Document):
     """The largest payload of a packet, and whose headers it carries."""
 
     mtu: Bytes
-    headers: Literal["infiniband"] = "infiniband"
+    headers: Literal["infiniband", "ethernet"] = "infiniband"
 
 
 class SwitchModel(Document):
@@ -82,7 +84,12 @@ class FatTree(Document):
 
 class HostRegime(Document):
     """Host cost of messages up to `max_bytes` (absent: of any size): LogGP's o, and a cost a byte
-    that the host adds to the wire's."""
+    that the host adds to the wire's.
+
+    `latency_ns` lies on a message's way and occupies nobody. `gap_ns` and `gap_ns_per_byte` are the
+    least time between two messages of one sender (LogGP's g and G): a stream of messages feels
+    them, a single one does not.
+    """
 
     max_bytes: int | None = Field(default=None, ge=0)
     protocol: Literal["eager", "rendezvous"]
@@ -90,6 +97,9 @@ class HostRegime(Document):
     recv_overhead_ns: float = Field(ge=0)
     send_ns_per_byte: float = Field(default=0, ge=0)
     recv_ns_per_byte: float = Field(default=0, ge=0)
+    latency_ns: float = Field(default=0, ge=0)
+    gap_ns: float = Field(default=0, ge=0)
+    gap_ns_per_byte: float = Field(default=0, ge=0)
     class_: SourceClass = Field(alias="class")
     source: Text
     conditions: str = ""
@@ -100,6 +110,9 @@ HOST_COSTS = {
     "recv_overhead_ns": "ns",
     "send_ns_per_byte": "ns/B",
     "recv_ns_per_byte": "ns/B",
+    "latency_ns": "ns",
+    "gap_ns": "ns",
+    "gap_ns_per_byte": "ns/B",
 }
 """The costs of a `HostRegime` and their units."""
 
@@ -174,9 +187,55 @@ class PublishedTable(Document):
     errata: tuple[str, ...] = ()
 
 
+class GpuNode(Document):
+    """The GPUs of a node, as NCCL's search sees them; rates are of one direction.
+
+    `nvlink` is all NVLink of one GPU (links x payload rate of one, as NCCL counts it), `pcie` the
+    path between a GPU and its HCA. `switched`: through NVSwitches; `nvls`: those reduce in flight.
+    """
+
+    model: Text
+    architecture: Literal["volta", "ampere", "hopper", "blackwell", "cdna2", "cdna3"]
+    cpu: Literal["intel", "amd", "arm"]
+    per_node: Gpus
+    nvlink: GBps | None = None
+    pcie: GBps | None = None
+    switched: bool = False
+    nvls: bool = False
+
+
+class Signs(Document):
+    """What in a result file speaks for this platform: words in GPU names, patterns (Python's `re`)
+    of host names and of device names."""
+
+    gpus: tuple[Text, ...] = ()
+    hosts: tuple[Text, ...] = ()
+    hcas: tuple[Text, ...] = ()
+
+
+class PublishedFigure(Document):
+    """One figure somebody published about this machine, with what is needed to check it.
+
+    `kind` says what it is: measured, promised (a maximum or a design figure), derived (computed
+    from other figures), hardware, or setting.
+    """
+
+    id: Slug
+    value: float = Field(allow_inf_nan=False)
+    unit: Text
+    kind: Literal["measured", "promised", "derived", "hardware", "setting"]
+    what: Text
+    benchmark: str = ""
+    source: Text
+    place: str = ""
+    conditions: str = ""
+    notes: str = ""
+    erratum: str = ""
+
+
 class Platform(Document):
-    """A machine. `links`, `packets`, `switch`, `fabric` and `host` are all there or none is: a
-    platform without them can be measured, not simulated."""
+    """A machine. One with `fabric` can be simulated, and then has `links`, `packets`, `switch` and
+    `host` too; one without can be measured, and judged as far as its other parts carry."""
 
     schema_: Literal["weft.platform/1"] = Field(alias="schema")
     name: Slug
@@ -189,15 +248,26 @@ class Platform(Document):
     switch: SwitchModel | None = None
     fabric: FatTree | None = None
     host: Host | None = None
+    gpus: GpuNode | None = None
     mpi: Mpi = Mpi()
+    signs: Signs = Signs()
     published: tuple[PublishedTable, ...] = ()
+    figures: tuple[PublishedFigure, ...] = ()
 
     @model_validator(mode="after")
     def _twin_is_whole(self) -> "Platform":
-        parts = ("links", "packets", "switch", "fabric", "host")
+        parts = ("links", "packets", "switch", "host")
         absent = [part for part in parts if getattr(self, part) is None]
-        if absent and len(absent) != len(parts):
+        if self.fabric is not None and absent:
             raise ValueError(f"a platform with a fabric needs {', '.join(absent)} too")
+        return self
+
+    @model_validator(mode="after")
+    def _figures_have_one_name_each(self) -> "Platform":
+        ids = [figure.id for figure in self.figures]
+        twice = sorted({name for name in ids if ids.count(name) > 1})
+        if twice:
+            raise ValueError(f"each figure once: '{twice[0]}' appears twice")
         return self
 
     @property

@@ -164,6 +164,7 @@ def _latency_terms(twin: _Twin, size_bytes: int) -> list[Term]:
     cable = twin.links.host if n_hops == 2 else twin.links.switch
     return [
         Term("host overheads", send_ns + recv_ns, regime.class_),
+        Term("host latency", regime.latency_ns, regime.class_),
         Term("adapter latency", adapter_ns, twin.host.adapter_latency.class_),
         Term("switch delay", switches_ns, twin.switch.delay.class_),
         Term("cable delay", cables_ns, cable.delay.class_),
@@ -178,11 +179,13 @@ def _stage_terms(twin: _Twin, size_bytes: int) -> list[Term]:
     send_ns = regime.send_overhead_ns + regime.send_ns_per_byte * size_bytes
     recv_ns = regime.recv_overhead_ns + regime.recv_ns_per_byte * size_bytes
     gap = twin.host.message_gap
+    host_gap_ns = regime.gap_ns + regime.gap_ns_per_byte * size_bytes
     return [
         Term("link rate", wire_ns, twin.links.host.rate.class_),
         Term("send overhead of the host", send_ns, regime.class_),
         Term("receive overhead of the host", recv_ns, regime.class_),
         Term("message rate of the adapter", gap.value, gap.class_),
+        Term("gap between messages of the host", host_gap_ns, regime.class_),
     ]
 
 

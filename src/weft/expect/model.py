@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from weft.catalog.document import SourceClass
 
@@ -35,12 +36,52 @@ class Term:
         return self.time_ns * SPREAD[self.class_][1]
 
 
+Memory = Literal["host", "gpu"]
+Library = Literal["mpi", "verbs", "nccl"]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What is run, and where: all that an expectation depends on beside the platform.
+
+    `benchmark` is a name of the catalogue. `size_bytes` counts as the library's own benchmarks do:
+    OSU's for "mpi" (a vector for allreduce, the block for each destination for alltoall and
+    allgather), nccl-tests' for "nccl" (the whole buffer), the message for "verbs". `tasks_per_node`
+    are ranks, one a GPU for "nccl". `library_version` chooses constants ("" for the newest known);
+    `algorithm` and `protocol` force what the library would choose. `n_hcas` is how many HCAs of a
+    node take part (None: as many as the library would use).
+    """
+
+    benchmark: str
+    size_bytes: int
+    n_nodes: int = 2
+    tasks_per_node: int = 1
+    memory: Memory = "host"
+    library: Library = "mpi"
+    library_version: str = ""
+    algorithm: str = ""
+    protocol: str = ""
+    window: int = 64
+    n_hcas: int | None = None
+
+    @property
+    def n_ranks(self) -> int:
+        """Ranks in all; GPUs in all for "nccl"."""
+        return self.n_nodes * self.tasks_per_node
+
+    @property
+    def inside_node(self) -> bool:
+        """Whether all ranks share one node."""
+        return self.n_nodes == 1
+
+
 @dataclass(frozen=True, slots=True)
 class Expectation:
     """What `metric` should be, in `unit`, between `low` and `high`.
 
     `bound` names what limits it, `formula` how it was computed, `source` where the figures come
-    from (the weakest class among them first).
+    from (the weakest class among them first). `limit` is what nothing on this platform can beat (a
+    least time, a greatest rate), `limit_name` what sets it; None where no such limit is known.
     """
 
     metric: str
@@ -51,6 +92,13 @@ class Expectation:
     bound: str
     formula: str
     source: str
+    limit: float | None = None
+    limit_name: str = ""
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether it is a time."""
+        return self.unit in ("us", "ns", "s")
 
 
 def largest(terms: Sequence[Term]) -> Term:

@@ -1,0 +1,44 @@
+"""The readers there are, by tool.
+
+A reader is a module with `opens(line)`, true for a line that begins one of its tables, and
+`read(cursor)`, the tables from there. One that reads JSON documents has `read_json(text)` too: the
+tables and the environment of a whole file, or None where the document is not its tool's.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+from weft.bench.parse.cursor import Cursor
+from weft.bench.parse.model import Table
+
+
+class JsonResult(NamedTuple):
+    """What a JSON reader found. `environment` is as recorded: the caller redacts it."""
+
+    tables: tuple[Table, ...]
+    environment: Mapping[str, str]
+    remarks: tuple[str, ...] = ()
+
+
+class LineReader(Protocol):
+    """What a module of this package that reads lines offers."""
+
+    def opens(self, line: str) -> bool:
+        """Whether a table of this tool begins here. Called often: it must be cheap."""
+        ...
+
+    def read(self, cursor: Cursor) -> list[Table]:
+        """The tables that begin at the cursor. Never raises on bad input: it refuses lines."""
+        ...
+
+
+class JsonReader(Protocol):
+    """What a module of this package that reads JSON documents offers."""
+
+    def read_json(self, text: str) -> JsonResult | None:
+        """The tables of a whole document, or None where it is not this tool's. Never raises."""
+        ...
+
+
+LINE_READERS: dict[str, LineReader] = {}
+JSON_READERS: dict[str, JsonReader] = {}

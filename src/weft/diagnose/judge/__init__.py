@@ -1,0 +1,1 @@
+"""Judging a result file: is each row normal, and if not, which cause fits best?"""
