@@ -187,6 +187,18 @@ pub struct RegimeDocument {
     /// Processor time of a receive for each byte.
     #[serde(default)]
     pub recv_ns_per_byte: f64,
+    /// Time on a message's way that occupies nobody.
+    #[serde(default)]
+    pub latency_ns: f64,
+    /// The same for each byte.
+    #[serde(default)]
+    pub latency_ns_per_byte: f64,
+    /// Least time between two messages of one sender.
+    #[serde(default)]
+    pub gap_ns: f64,
+    /// The same for each byte of the first.
+    #[serde(default)]
+    pub gap_ns_per_byte: f64,
 }
 
 /// The channel between two ranks of one node.

@@ -19,6 +19,10 @@ pub struct Regime {
     recv_overhead_ps: u64,
     send_ps_per_byte: f64,
     recv_ps_per_byte: f64,
+    latency_ps: u64,
+    latency_ps_per_byte: f64,
+    gap_ps: u64,
+    gap_ps_per_byte: f64,
 }
 
 impl Regime {
@@ -30,6 +34,16 @@ impl Regime {
     /// Processor time of a receive.
     pub fn recv_ps(&self, size_bytes: u64) -> u64 {
         self.recv_overhead_ps + (self.recv_ps_per_byte * size_bytes as f64).round() as u64
+    }
+
+    /// What lies on a message's way and occupies nobody.
+    pub fn latency_ps(&self, size_bytes: u64) -> u64 {
+        self.latency_ps + (self.latency_ps_per_byte * size_bytes as f64).round() as u64
+    }
+
+    /// Least time from a message that leaves a rank to the next one.
+    pub fn gap_ps(&self, size_bytes: u64) -> u64 {
+        self.gap_ps + (self.gap_ps_per_byte * size_bytes as f64).round() as u64
     }
 }
 
@@ -126,19 +140,19 @@ fn unit(random: &mut Pcg32) -> f64 {
 }
 
 fn read_regime(place: &str, document: &RegimeDocument) -> Result<Regime, SimError> {
+    let fixed = |key: &str, ns: f64| ps(&format!("{place}.{key}"), ns);
+    let by_size = |key: &str, ns: f64| per_byte(&format!("{place}.{key}"), ns);
     Ok(Regime {
         max_bytes: document.max_bytes.unwrap_or(u64::MAX),
         protocol: document.protocol,
-        send_overhead_ps: ps(&format!("{place}.send_overhead_ns"), document.send_overhead_ns)?,
-        recv_overhead_ps: ps(&format!("{place}.recv_overhead_ns"), document.recv_overhead_ns)?,
-        send_ps_per_byte: per_byte(
-            &format!("{place}.send_ns_per_byte"),
-            document.send_ns_per_byte,
-        )?,
-        recv_ps_per_byte: per_byte(
-            &format!("{place}.recv_ns_per_byte"),
-            document.recv_ns_per_byte,
-        )?,
+        send_overhead_ps: fixed("send_overhead_ns", document.send_overhead_ns)?,
+        recv_overhead_ps: fixed("recv_overhead_ns", document.recv_overhead_ns)?,
+        send_ps_per_byte: by_size("send_ns_per_byte", document.send_ns_per_byte)?,
+        recv_ps_per_byte: by_size("recv_ns_per_byte", document.recv_ns_per_byte)?,
+        latency_ps: fixed("latency_ns", document.latency_ns)?,
+        latency_ps_per_byte: by_size("latency_ns_per_byte", document.latency_ns_per_byte)?,
+        gap_ps: fixed("gap_ns", document.gap_ns)?,
+        gap_ps_per_byte: by_size("gap_ns_per_byte", document.gap_ns_per_byte)?,
     })
 }
 

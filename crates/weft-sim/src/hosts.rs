@@ -19,6 +19,13 @@ pub(crate) enum Report {
     Message(u32, u64, u64),
 }
 
+/// A time on a node that is `slowness` times slower than it should be.
+fn slowed(ps: u64, slowness: f64) -> u64 {
+    let ps = if slowness == 1.0 { ps } else { (ps as f64 * slowness).round() as u64 };
+    // What outlasts the clock need not be told apart.
+    ps.min(CLOCK_END_PS)
+}
+
 pub(crate) struct Hosts<'a> {
     pub(crate) network: Network<'a>,
     pub(crate) ranks: Vec<Rank>,
@@ -145,9 +152,7 @@ impl<'a> Hosts<'a> {
     fn processor_time(&mut self, number: u32, ps: u64) -> u64 {
         let scenario = self.network.scenario;
         let slowness = scenario.slowness[scenario.ranks[number as usize].node.index()];
-        let ps = if slowness == 1.0 { ps } else { (ps as f64 * slowness).round() as u64 };
-        // What outlasts the clock need not be told apart.
-        let ps = ps.min(CLOCK_END_PS);
+        let ps = slowed(ps, slowness);
         scenario.hosts.with_noise(ps, &mut self.ranks[number as usize].random)
     }
 
@@ -169,7 +174,22 @@ impl<'a> Hosts<'a> {
         if message.role == Role::Agreed {
             return self.control(message.src, message.dst, Role::Request(id));
         }
-        self.network.send(id, here.hca);
+        self.release(id);
+    }
+
+    /// Over to the HCA, a gap after the sender's message before; the latency follows.
+    fn release(&mut self, id: u32) {
+        let scenario = self.network.scenario;
+        let message = &mut self.network.messages[id];
+        let place = scenario.ranks[message.src as usize];
+        let costs = scenario.hosts.regime(message.regime);
+        let gap_ps =
+            slowed(costs.gap_ps(message.size_bytes), scenario.slowness[place.node.index()]);
+        let rank = &mut self.ranks[message.src as usize];
+        let leave_ps = rank.gap_until_ps.max(self.network.now_ps);
+        rank.gap_until_ps = (leave_ps + gap_ps).min(2 * CLOCK_END_PS);
+        message.ready_ps = leave_ps + costs.latency_ps(message.size_bytes).min(CLOCK_END_PS);
+        self.network.send(id, place.hca);
     }
 
     /// Send a control message of the rendezvous; it carries no payload.
@@ -215,10 +235,7 @@ impl<'a> Hosts<'a> {
         let message = self.network.messages.remove(id);
         match message.role {
             Role::Request(data) => self.control(number, message.src, Role::GoAhead(data)),
-            Role::GoAhead(data) => {
-                let hca = self.network.scenario.ranks[number as usize].hca;
-                self.network.send(data, hca);
-            }
+            Role::GoAhead(data) => self.release(data),
             Role::Eager | Role::Agreed => {
                 let costs = self.network.scenario.hosts.regime(message.regime);
                 let cost_ps = self.processor_time(number, costs.recv_ps(message.size_bytes));

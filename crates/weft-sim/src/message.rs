@@ -27,6 +27,8 @@ pub(crate) struct Message {
     /// The outcome's row it completes, or NIL.
     pub(crate) row: u32,
     pub(crate) start_ps: u64,
+    /// Its first packet leaves no earlier.
+    pub(crate) ready_ps: u64,
     pub(crate) begun: bool,
     pub(crate) sent_bytes: u64,
     pub(crate) received_bytes: u64,
@@ -44,6 +46,7 @@ impl Message {
             regime: 0,
             row: NIL,
             start_ps: 0,
+            ready_ps: 0,
             begun: false,
             sent_bytes: 0,
             received_bytes: 0,
@@ -134,13 +137,17 @@ impl SendQueues {
         if self.ring.is_empty() {
             return Next::Idle;
         }
-        let open = now_ps >= self.gap_until_ps;
-        let head = |number: &u32| self.queue_pairs[*number as usize][0];
-        let place = self.ring.iter().position(|number| open || messages[head(number)].begun);
-        match place {
-            Some(place) => Next::Message(head(&self.ring[place]), place),
-            None => Next::NotBefore(self.gap_until_ps),
+        let mut first_ps = u64::MAX;
+        for (place, number) in self.ring.iter().enumerate() {
+            let id = self.queue_pairs[*number as usize][0];
+            let message = &messages[id];
+            let from_ps = self.gap_until_ps.max(message.ready_ps);
+            if message.begun || from_ps <= now_ps {
+                return Next::Message(id, place);
+            }
+            first_ps = first_ps.min(from_ps);
         }
+        Next::NotBefore(first_ps)
     }
 
     /// A packet of the message at `place` of the ring has been sent.

@@ -27,6 +27,8 @@ pub(crate) struct Rank {
     pub(crate) preparing: u32,
     /// Matched messages that await the processor.
     pub(crate) inbox: VecDeque<u32>,
+    /// Its next message leaves for the HCA no earlier.
+    pub(crate) gap_until_ps: u64,
     /// The channel to other ranks of its node is busy until then.
     pub(crate) channel_free_ps: u64,
     pub(crate) random: Pcg32,
@@ -49,6 +51,7 @@ impl Rank {
             outstanding: 0,
             preparing: NIL,
             inbox: VecDeque::new(),
+            gap_until_ps: 0,
             channel_free_ps: 0,
             random: Pcg32::new(seed, u64::from(rank)),
             expected: HashMap::new(),

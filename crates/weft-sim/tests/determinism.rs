@@ -13,15 +13,16 @@ use weft_sim::{Status, ValidScenario, simulate_many, simulate_until};
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
 /// Scenarios that stress what elision could break: contention, mixed rates, small buffers, both
-/// queueings, agreed messages, jitter and noise.
+/// queueings, agreed messages, latencies and gaps of hosts, jitter and noise.
 fn hard_cases() -> Vec<Value> {
     let gbps = GBPS;
     let mut mixed = tree(12, 4, 2, 54_545_000_000, 20_000);
     mixed["switch_bits_per_s"] = json!(97 * gbps);
     let fabrics =
         [tree(12, 4, 2, 100 * gbps, 20_000), mixed, deep_tree(12, 4, 200 * gbps, 500_000)];
-    let noisy = json!({"regimes": [{"max_bytes": 1000, "send_overhead_ns": 100},
-        {"protocol": "rendezvous", "send_overhead_ns": 150, "recv_ns_per_byte": 0.01}],
+    let noisy = json!({"regimes": [{"max_bytes": 1000, "send_overhead_ns": 100,
+        "latency_ns": 400, "gap_ns": 170, "gap_ns_per_byte": 0.3}, {"protocol": "rendezvous",
+        "send_overhead_ns": 150, "recv_ns_per_byte": 0.01, "latency_ns": 90, "gap_ns": 1500}],
         "message_gap_ns": 5, "start_jitter_ns": 700, "intra_node": {"latency_ns": 200,
         "bits_per_s": 50_000_000_000u64}, "noise": {"probability": 0.1, "mean_ns": 900}});
     let work = json!([

@@ -208,6 +208,10 @@ def _regime(regime: HostRegime) -> Document:
         "recv_overhead_ns": regime.recv_overhead_ns,
         "send_ns_per_byte": regime.send_ns_per_byte,
         "recv_ns_per_byte": regime.recv_ns_per_byte,
+        "latency_ns": regime.latency_ns,
+        "latency_ns_per_byte": regime.latency_ns_per_byte,
+        "gap_ns": regime.gap_ns,
+        "gap_ns_per_byte": regime.gap_ns_per_byte,
     }
 
 

@@ -86,9 +86,9 @@ class HostRegime(Document):
     """Host cost of messages up to `max_bytes` (absent: of any size): LogGP's o, and a cost a byte
     that the host adds to the wire's.
 
-    `latency_ns` lies on a message's way and occupies nobody. `gap_ns` and `gap_ns_per_byte` are the
-    least time between two messages of one sender (LogGP's g and G): a stream of messages feels
-    them, a single one does not.
+    `latency_ns` and `latency_ns_per_byte` lie on a message's way and occupy nobody. `gap_ns` and
+    `gap_ns_per_byte` are the least time between two messages of one sender (LogGP's g and G): a
+    stream of messages feels them, a single one does not.
     """
 
     max_bytes: int | None = Field(default=None, ge=0)
@@ -98,6 +98,7 @@ class HostRegime(Document):
     send_ns_per_byte: float = Field(default=0, ge=0)
     recv_ns_per_byte: float = Field(default=0, ge=0)
     latency_ns: float = Field(default=0, ge=0)
+    latency_ns_per_byte: float = Field(default=0, ge=0)
     gap_ns: float = Field(default=0, ge=0)
     gap_ns_per_byte: float = Field(default=0, ge=0)
     class_: SourceClass = Field(alias="class")
@@ -111,6 +112,7 @@ HOST_COSTS = {
     "send_ns_per_byte": "ns/B",
     "recv_ns_per_byte": "ns/B",
     "latency_ns": "ns",
+    "latency_ns_per_byte": "ns/B",
     "gap_ns": "ns",
     "gap_ns_per_byte": "ns/B",
 }

@@ -164,7 +164,11 @@ def _latency_terms(twin: _Twin, size_bytes: int) -> list[Term]:
     cable = twin.links.host if n_hops == 2 else twin.links.switch
     return [
         Term("host overheads", send_ns + recv_ns, regime.class_),
-        Term("host latency", regime.latency_ns, regime.class_),
+        Term(
+            "host latency",
+            regime.latency_ns + regime.latency_ns_per_byte * size_bytes,
+            regime.class_,
+        ),
         Term("adapter latency", adapter_ns, twin.host.adapter_latency.class_),
         Term("switch delay", switches_ns, twin.switch.delay.class_),
         Term("cable delay", cables_ns, cable.delay.class_),

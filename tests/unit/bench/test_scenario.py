@@ -9,6 +9,7 @@ from weft.bench.fault import parse_fault
 from weft.bench.model import Trial
 from weft.bench.scenario import fabric_spec, rounds_of, scenario, work
 from weft.catalog.load import benchmark, platform
+from weft.catalog.platform import HOST_COSTS
 from weft.core.errors import InputError
 
 TRIAL = Trial(
@@ -53,6 +54,17 @@ def test_frontera_is_cabled_as_published() -> None:
     assert (spec["nodes_per_leaf"], spec["spines"], spec["cables_per_spine"]) == (44, 6, 3)
     assert spec["host_bits_per_s"] == 100 * 10**9
     assert spec["switch_bits_per_s"] == 200 * 10**9
+
+
+def test_every_cost_of_a_host_regime_reaches_the_engine() -> None:
+    fat_tree = platform("fat-tree")
+    assert fat_tree.host is not None
+    regime = fat_tree.host.regimes[-1]
+    costs = {cost: float(number) for number, cost in enumerate(HOST_COSTS, start=1)}
+    host = fat_tree.host.model_copy(update={"regimes": (regime.model_copy(update=costs),)})
+    document = scenario(fat_tree.model_copy(update={"host": host}), {}, (), TRIAL, 1)
+    (told,) = document["host"]["regimes"]
+    assert {key: told[key] for key in costs} == costs
 
 
 def test_more_nodes_than_a_machine_has_are_refused() -> None:
