@@ -1,19 +1,24 @@
 """Lines of a log handed to readers one at a time, with what nobody understood kept by number."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from weft.bench.parse.model import MAX_UNREAD_KEPT, Unread
 
-_SHOWN_CHARACTERS = 160
+SHOWN_CHARACTERS = 160
+"""So much of a line that was not understood is kept."""
 
 
 class Line(NamedTuple):
-    """A line as it matters: its number in the file, and its text without prefixes, colours and
-    trailing blanks."""
+    """A line as it matters: its number in the file (from 1), and its text without prefixes,
+    colours and trailing blanks. Blank lines and known noise are none."""
 
     number: int
     text: str
+
+
+def _opens_never(_: str) -> bool:
+    return False
 
 
 class Cursor:
@@ -24,34 +29,47 @@ class Cursor:
     `peek` is None: the file is over, or the next line opens another table.
     """
 
-    def __init__(self, lines: Sequence[Line], openers: Sequence[int] = ()) -> None:
-        """`openers` are the indices in `lines` at which some reader starts."""
-        self._lines = lines
-        self._openers = frozenset(openers)
-        self._at = 0
-        self._entered = -1
+    def __init__(self, lines: Iterable[Line], opens: Callable[[str], bool] = _opens_never) -> None:
+        """`opens` says whether a line begins a table of any reader."""
+        self._lines = iter(lines)
+        self._opens = opens
+        self._next: Line | None = next(self._lines, None)
+        self._entered = False
         self.unread: list[Unread] = []
         self.n_unread = 0
+        self.n_taken = 0
 
     @property
     def at_end(self) -> bool:
         """Whether every line has been dealt with."""
-        return self._at >= len(self._lines)
+        return self._next is None
 
     def enter(self) -> None:
         """Let the reader at this line take it although it opens a table (its own)."""
-        self._entered = self._at
+        self._entered = True
 
     def peek(self) -> Line | None:
         """The next line; None at the end of the file or where another table opens."""
-        if self.at_end or (self._at in self._openers and self._at != self._entered):
+        line = self._next
+        if line is None or (not self._entered and self._opens(line.text)):
             return None
-        return self._lines[self._at]
+        return line
+
+    def look(self) -> Line | None:
+        """The next line, though it opens a table; None at the end of the file only.
+
+        For a reader whose own tables hold lines that could open one.
+        """
+        return self._next
 
     def take(self) -> Line:
         """The next line, whatever it is. Only after `peek` or `at_end` said that there is one."""
-        line = self._lines[self._at]
-        self._at += 1
+        line = self._next
+        if line is None:
+            raise IndexError("no line is left: ask peek() or at_end first")
+        self._next = next(self._lines, None)
+        self._entered = False
+        self.n_taken += 1
         return line
 
     def refuse(self, reason: str) -> None:
@@ -59,4 +77,4 @@ class Cursor:
         line = self.take()
         self.n_unread += 1
         if len(self.unread) < MAX_UNREAD_KEPT:
-            self.unread.append(Unread(line.number, line.text[:_SHOWN_CHARACTERS], reason))
+            self.unread.append(Unread(line.number, line.text[:SHOWN_CHARACTERS], reason))

@@ -8,6 +8,7 @@ tables and the environment of a whole file, or None where the document is not it
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
+from weft.bench.parse import osu
 from weft.bench.parse.cursor import Cursor
 from weft.bench.parse.model import Table
 
@@ -40,5 +41,5 @@ class JsonReader(Protocol):
         ...
 
 
-LINE_READERS: dict[str, LineReader] = {}
+LINE_READERS: dict[str, LineReader] = {"osu": osu}
 JSON_READERS: dict[str, JsonReader] = {}

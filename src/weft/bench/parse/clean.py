@@ -1,0 +1,175 @@
+"""From the bytes of a log to lines that matter: decoded, without prefixes, colours and noise."""
+
+import codecs
+import mmap
+import re
+from collections.abc import Callable, Iterator
+
+from weft.bench.parse.cursor import Line
+from weft.bench.parse.noise import BULK_MARKS, is_noise
+
+Buffer = bytes | mmap.mmap
+"""Bytes of a file, in memory or mapped."""
+
+_CHUNK_BYTES = 1 << 20
+_MAX_LINE_BYTES = 1 << 18
+"""A longer line is no row of any table; it is passed on cut, so that a reader refuses it."""
+
+_CUT = "…"
+_ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
+_MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\\d{1,2} "
+_CLOCK = r"\d\d:\d\d:\d\d"
+_ZONE = r"(?:Z| ?[+-]\d\d:?\d\d| UTC)?"
+_SURE_PREFIXES = (
+    r"\[(?:[\w.-]{1,255}@)?\d{1,6},\d{1,9}\](?:\[[\w.:-]{1,255}\])?<std(?:out|err|diag)>:? ?",
+    r"\[\d{1,6},\d{1,9}\]: ?",
+    r"\[pod/[^\]\s]{1,300}\] ?",
+    rf"\[?\d{{4}}-\d\d-\d\d[T ]{_CLOCK}(?:[.,]\d{{1,9}})?{_ZONE}\]?:? ?",
+    rf"{_MONTH}{_CLOCK} [\w.-]{{1,255}} [\w./-]{{1,100}}(?:\[\d{{1,10}}\])?: ?",
+    rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) {_MONTH}{_CLOCK} \d{{4}}(?=\[|<)",
+)
+"""Of Open MPI, kubectl, time stamps as ISO 8601 and as syslog write them: nothing else looks so."""
+
+_SURE_PREFIX = re.compile("|".join(f"(?:{prefix})" for prefix in _SURE_PREFIXES))
+_MAX_PREFIXES = 4
+
+_LABEL = re.compile(
+    r"(?P<rank> {0,8}\[?\d{1,7}(?:\]|:) ?)"
+    r"|(?P<word>(?:\[[\w.,:@/-]{1,300}\]|[A-Za-z][\w.@/-]{0,252}:) ?"
+    r"|[A-Za-z][\w.@/-]{0,252} {1,64}\| ?)"
+)
+"""What a launcher may have put before a line, or what the line may itself begin with: it is taken
+for a prefix only once a table was seen to begin behind it."""
+
+
+class Cleaner:
+    """The lines of a log that readers get to see, one at a time, with a tally of the others.
+
+    `opens` says whether a text begins a table of any tool: that is how a prefix such as `0: ` or
+    `pod-name: ` is told from a line's own beginning.
+    """
+
+    def __init__(self, content: Buffer, opens: Callable[[str], bool], *, n_before: int = 0) -> None:
+        """`content` as `plain` gives it; so many lines of the file came before it."""
+        self.n_lines = n_before
+        self.n_noise = 0
+        self._content = content
+        self._opens = opens
+        self._labels: set[str] = set()
+        self._ranks_label = False
+
+    def lines(self) -> Iterator[Line]:
+        """Lines that are neither blank nor noise, numbered as in the file."""
+        for number, raw in self._candidates():
+            text = self._clean(raw)
+            if text is not None:
+                yield Line(number, text)
+
+    def _candidates(self) -> Iterator[tuple[int, bytes]]:
+        """Numbered lines of the file; those with a bulk mark are counted and left out."""
+        for block in _blocks(self._content):
+            parts = block.split(b"\n")
+            if not parts[-1]:
+                parts.pop()
+            kept = list(enumerate(parts, self.n_lines + 1))
+            self.n_lines += len(parts)
+            for mark in BULK_MARKS:
+                if mark in block:
+                    kept = [item for item in kept if mark not in item[1]]
+            self.n_noise += len(parts) - len(kept)
+            yield from kept
+
+    def _clean(self, raw: bytes) -> str | None:
+        text = _decode(raw)
+        if "\r" in text:
+            text = _last_overwrite(text)
+        if "\x1b" in text or "\x00" in text:
+            text = _ESCAPE.sub("", text).replace("\x00", "")
+        text = text.rstrip()
+        if not text:
+            return None
+        if text[0] not in "# ":
+            text = _without_sure_prefixes(text)
+        text = self._without_label(text)
+        if not text or text.isspace():
+            return None
+        first = text[0]
+        if first not in "# " and not first.isdigit() and is_noise(text):
+            self.n_noise += 1
+            return None
+        return text
+
+    def _without_label(self, text: str) -> str:
+        match = _LABEL.match(text)
+        if match is None:
+            return text
+        rest = text[match.end() :]
+        label, is_rank = match.group(), match.lastgroup == "rank"
+        if label in self._labels or (is_rank and self._ranks_label):
+            return _without_sure_prefixes(rest)
+        if rest and not self._opens(text):
+            rest = _without_sure_prefixes(rest)
+            if self._opens(rest):
+                self._labels.add(label)
+                self._ranks_label |= is_rank
+                return rest
+        return text
+
+
+def plain(content: Buffer) -> Buffer:
+    """The bytes of a file as UTF-8 (or nearly) with line feeds."""
+    return _with_line_feeds(_as_utf8(content))
+
+
+def _as_utf8(content: Buffer) -> Buffer:
+    """The content without byte order mark, and as UTF-8 where that mark says UTF-16."""
+    head = content[:4]
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content[:].decode("utf-16", "replace").encode()
+    return content[3:] if head.startswith(codecs.BOM_UTF8) else content
+
+
+def _with_line_feeds(content: Buffer) -> Buffer:
+    """The content, with carriage returns as line ends where it has no others."""
+    if content.find(b"\n") < 0 and content.find(b"\r") >= 0:
+        return content[:].replace(b"\r", b"\n")
+    return content
+
+
+def _blocks(content: Buffer) -> Iterator[bytes]:
+    """Pieces of about a chunk, each ending at a line end or at the end of the content."""
+    start, total = 0, len(content)
+    while start < total:
+        end = min(start + _CHUNK_BYTES, total)
+        if end < total:
+            at = content.rfind(b"\n", start, end)
+            if at < 0:
+                at = content.find(b"\n", end)
+            end = total if at < 0 else at + 1
+        yield content[start:end]
+        start = end
+
+
+def _decode(raw: bytes) -> str:
+    """UTF-8, or else Latin-1: a single odd byte must not cost the line."""
+    if len(raw) > _MAX_LINE_BYTES:
+        return raw[:_MAX_LINE_BYTES].decode("utf-8", "replace") + _CUT
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def _last_overwrite(text: str) -> str:
+    """What a terminal shows of a line that went back to its beginning: the last not blank."""
+    parts = [part for part in text.split("\r") if part and not part.isspace()]
+    return parts[-1] if parts else ""
+
+
+def _without_sure_prefixes(text: str) -> str:
+    for _ in range(_MAX_PREFIXES):
+        match = _SURE_PREFIX.match(text)
+        if match is None:
+            return text
+        text = text[match.end() :]
+    return text

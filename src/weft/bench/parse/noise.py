@@ -1,0 +1,44 @@
+"""What stands around tables in a log and is known to be none of the tools' own."""
+
+import re
+
+BULK_MARKS = (
+    b" NCCL INFO ",
+    b" NCCL WARN ",
+    b" NCCL TRACE ",
+    b" NCCL CALL ",
+    b" UCX  ",
+    b" no version information available",
+)
+"""Any line that holds one of these is thrown away before anything else is asked of it."""
+
+_STARTS = re.compile(
+    r"""\s*(?:
+      \++[ ]\S                                   # bash -x
+    | (?:srun|slurmstepd|salloc|sbatch|slurmd):[ ]
+    | \[[\w.@-]{1,255}:\d{1,10}(?:[ ]?:\d{1,10})?\]         # Open MPI, PMIx, UCX: [host:pid]
+    | \[(?:mpiexec|proxy|prterun|prted|prterun-)[:@-][^\]]{1,255}\]
+    | \[\d{10}\.\d{1,9}\][ ]                     # UCX: [seconds since 1970]
+    | libfabric:\d
+    | (?:Loading|Unloading)[ ](?:[\w.+-]+/[\w.+/-]+|requirement|module)
+    | (?:Lmod[ ]|The[ ]following[ ]have[ ]been[ ]reloaded|Currently[ ]Loaded[ ]Module
+       |Due[ ]to[ ]MODULEPATH[ ]changes|Inactive[ ]Modules|Activating[ ]Modules)
+    | (?:WARNING|Warning):[ ](?:There|No|Open|Linux|a[ ]request|An[ ]invalid)
+    | Warning:[ ]Permanently[ ]added[ ]
+    | Conflicting[ ]CPU[ ]frequency
+    | NCCL[ ]version[ ]
+    | (?:real|user|sys)\t\d
+    | Thread[ ]\d{1,6}[ ]started$
+    )""",
+    re.VERBOSE,
+)
+_HOLDS = re.compile(
+    r"CPU Frequency is not max|NCCL (?:INFO|WARN|TRACE|CALL) | UCX  "
+    r"|no version information available|PMIX ERROR|mca_base_component|btl_openib|btl_tcp"
+    r"|OpenFabrics|orte_base_help_aggregate|help message|orte-odls|\bMXM\b"
+)
+
+
+def is_noise(text: str) -> bool:
+    """Whether a line (its prefixes gone) is known to be a log's, a loader's or a launcher's."""
+    return bool(_STARTS.match(text) or _HOLDS.search(text))

@@ -1,0 +1,26 @@
+"""Numbers as tools print them, or None: a reader never trips over a token."""
+
+import math
+import re
+
+_NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?$")
+_COUNT = re.compile(r"\d{1,18}$")
+
+
+def as_number(token: str) -> float | None:
+    """The finite value of a plain decimal (no 'nan', 'inf', '1_000', 400 digits), or None."""
+    if not _NUMBER.match(token):
+        return None
+    value = float(token)
+    return value if math.isfinite(value) else None
+
+
+def as_count(token: str) -> int | None:
+    """A whole number of at most 18 digits, not negative, or None."""
+    return int(token) if token.isascii() and _COUNT.match(token) else None
+
+
+def as_amount(token: str) -> float | None:
+    """A number that is not negative, or None: times, rates and sizes are none below zero."""
+    value = as_number(token)
+    return value if value is not None and value >= 0 else None

@@ -1,0 +1,130 @@
+"""Titles of the OSU micro-benchmarks: which test, on which memory, over what."""
+
+import re
+from typing import NamedTuple
+
+_TITLE = re.compile(
+    r"\s*#\s?OSU (?P<stack>MPI|OpenSHMEM|UPC\+\+|UPC|NCCL|RCCL|XCCL|OMB-Py MPI|One Sided)?"
+    r"(?:-(?P<device>\w{1,20}))?(?P<name>.*?)(?: Test)?(?:,? v?(?P<version>\d[\w.]{0,20}))?$"
+)
+_GPU_DEVICES = {"CUDA", "ROCM", "SYCL", "OPENACC", "HIP"}
+
+
+class Title(NamedTuple):
+    """What a title says. `memory` is "gpu" for builds that announce a device (the buffers' line
+    below may correct it), "" where the title does not say."""
+
+    test: str
+    benchmark: str
+    version: str
+    memory: str
+    conditions: dict[str, str]
+
+
+_KNOWN: tuple[tuple[str, str, str, dict[str, str]], ...] = (
+    (r"bi-?directional bandwidth", "osu_bibw", "bidirectional", {"directions": "2"}),
+    (r"multiple bandwidth */ *message rate", "osu_mbw_mr", "message_rate", {}),
+    (r"bandwidth fan[- _]?in|fan[- _]?in bandwidth", "osu_bw_fan_in", "fan_in", {}),
+    (r"bandwidth fan[- _]?out|fan[- _]?out bandwidth", "osu_bw_fan_out", "fan_out", {}),
+    (r"multi-?threaded latency", "osu_latency_mt", "latency", {"op": "multithreaded"}),
+    (r"multi-?process latency", "osu_latency_mp", "latency", {"op": "multiprocess"}),
+    (r"multi(?:[- ]?pairs?)? latency", "osu_multi_lat", "latency", {}),
+    (r"bandwidth", "osu_bw", "bandwidth", {}),
+    (r"latency", "osu_latency", "latency", {}),
+    (r"init", "osu_init", "startup", {}),
+    (r"hello world", "osu_hello", "", {}),
+)
+_COLLECTIVES = (
+    (r"all-?to-?allv\b|all-to-all(?:v| vector) personalized", "alltoallv"),
+    (r"all-?to-?allw", "alltoallw"),
+    (r"all-?to-?all", "alltoall"),
+    (r"allreduce|all-reduce", "allreduce"),
+    (r"allgatherv", "allgatherv"),
+    (r"allgather", "allgather"),
+    (r"reduce_?scatter_?block", "reduce_scatter_block"),
+    (r"reduce[_-]?scatter", "reduce_scatter"),
+    (r"reduce", "reduce"),
+    (r"broadcast|bcast", "bcast"),
+    (r"gatherv", "gatherv"),
+    (r"gather", "gather"),
+    (r"scatterv", "scatterv"),
+    (r"scatter", "scatter"),
+    (r"barrier", "barrier"),
+)
+_BENCHMARK_OF = {
+    "bcast": "broadcast",
+    "allgatherv": "allgather",
+    "gatherv": "gather",
+    "scatterv": "scatter",
+    "reduce_scatter_block": "reduce_scatter",
+    "alltoallw": "",
+}
+_ONE_SIDED = re.compile(
+    r"(?:mpi_)?(put|get_accumulate|get_acc|get|accumulate|acc|compare_and_swap|fetch_and_op)\b"
+)
+
+
+def title_of(line: str) -> Title | None:
+    """What a title says, or None where the line is none."""
+    if "OSU " not in line[:16]:
+        return None
+    match = _TITLE.match(line[:300])
+    if match is None:
+        return None
+    stack, device = match["stack"] or "", (match["device"] or "").upper()
+    name = match["name"].strip().lower()
+    test, benchmark, conditions = _test_of(name)
+    if stack in {"NCCL", "RCCL", "XCCL"}:
+        test = test.replace("osu_", "osu_xccl_", 1)
+        conditions["library"] = stack
+        memory = "gpu"
+    else:
+        memory = "gpu" if device in _GPU_DEVICES else ""
+    if stack and stack not in {"MPI", "One Sided", "NCCL", "RCCL", "XCCL"}:
+        conditions["library"] = stack
+    return Title(test, benchmark, match["version"] or "", memory, conditions)
+
+
+def _test_of(name: str) -> tuple[str, str, dict[str, str]]:
+    """(OSU's name of the test, weft's, conditions) of a title's middle, in lower case."""
+    conditions: dict[str, str] = {}
+    if "persistent" in name:
+        conditions["persistent"] = "yes"
+    if "non-blocking" in name or "nonblocking" in name:
+        conditions["blocking"] = "no"
+    if "neighbo" in name:
+        conditions["neighbourhood"] = "yes"
+    for pattern, collective in _COLLECTIVES:
+        if re.search(pattern, name) and not _ONE_SIDED.match(name):
+            return _collective(collective, conditions)
+    one_sided = _ONE_SIDED.search(name)
+    if one_sided:
+        return _one_sided(one_sided[1], name, conditions)
+    for pattern, test, benchmark, extra in _KNOWN:
+        if re.search(pattern, name):
+            suffix = "_persistent" if "persistent" in conditions else ""
+            return test + suffix, benchmark, conditions | extra
+    words = re.sub(r"[^a-z0-9]+", "_", name).strip("_")
+    return f"osu_{words}" if words else "osu", "", conditions
+
+
+def _collective(collective: str, conditions: dict[str, str]) -> tuple[str, str, dict[str, str]]:
+    benchmark = _BENCHMARK_OF.get(collective, collective)
+    prefix = "i" if conditions.get("blocking") == "no" else ""
+    if "neighbourhood" in conditions:
+        return f"osu_{prefix}neighbor_{collective}", "", conditions
+    suffix = "_persistent" if "persistent" in conditions else ""
+    return f"osu_{prefix}{collective}{suffix}", benchmark, conditions
+
+
+def _one_sided(op: str, name: str, conditions: dict[str, str]) -> tuple[str, str, dict[str, str]]:
+    short = {"accumulate": "acc", "get_accumulate": "get_acc", "compare_and_swap": "cas_fetch"}
+    short |= {"fetch_and_op": "fop"}
+    conditions["op"] = op
+    if "bandwidth" in name:
+        both = "bi" in name.replace("bandwidth", "")
+        if both:
+            conditions["directions"] = "2"
+        benchmark = "bidirectional" if both else "bandwidth"
+        return f"osu_{short.get(op, op)}_{'bibw' if both else 'bw'}", benchmark, conditions
+    return f"osu_{short.get(op, op)}_latency", "latency", conditions

@@ -1,0 +1,213 @@
+"""A result file, whatever tool printed it, as tables."""
+
+import mmap
+import zlib
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+
+from weft.bench.parse.clean import Buffer, Cleaner, plain
+from weft.bench.parse.cursor import SHOWN_CHARACTERS, Cursor, Line
+from weft.bench.parse.documents import Document, documents_in
+from weft.bench.parse.model import MAX_UNREAD_KEPT, ResultFile, Table, Unread
+from weft.bench.parse.number import as_number
+from weft.bench.parse.registry import JSON_READERS, LINE_READERS
+from weft.core.errors import InputError
+from weft.launch.redact import redact_environment
+
+_SNIFFED_BYTES = 8192
+_GZIP = b"\x1f\x8b"
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_MAX_UNPACKED_BYTES = 1 << 30
+_SHOWN_LINES = 3
+_SHOWN_CHARACTERS = 80
+_NOT_IN_A_TABLE = "no table begins here"
+_NOT_TAKEN = "a table seems to begin here, but none does"
+
+
+def read_results(path: Path) -> ResultFile:
+    """The tables of a file, plain or packed with gzip.
+
+    Raises InputError for a file that cannot be read, is binary, or holds no table of a known tool.
+    """
+    try:
+        with path.open("rb") as file:
+            if file.seek(0, 2) == 0:
+                raise InputError("the file is empty", where=str(path), expected=_expected())
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                if content[:2] == _GZIP:
+                    return read_results_text(_unpacked(content, str(path)), str(path))
+                return _read(content, str(path))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(
+            f"cannot read the file: {reason}",
+            where=str(path),
+            expected="a file with the output of a benchmark",
+        ) from error
+
+
+def read_results_text(data: bytes, path: str) -> ResultFile:
+    """The tables of the bytes of a file; `path` is what messages call it. Raises as
+    `read_results`."""
+    if not data:
+        raise InputError("the file is empty", where=path, expected=_expected())
+    return _read(data, path)
+
+
+@lru_cache(maxsize=4096)
+def tool_that_opens(text: str) -> str | None:
+    """The tool one of whose tables begins with this line."""
+    for tool, reader in LINE_READERS.items():
+        if reader.opens(text):
+            return tool
+    return None
+
+
+def begins_a_table(text: str) -> bool:
+    """Whether a table of any tool begins with this line."""
+    return tool_that_opens(text) is not None
+
+
+@dataclass(slots=True)
+class _Found:
+    """What has been gathered of a file so far."""
+
+    tables: list[Table] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
+    outside: list[Unread] = field(default_factory=list)
+    n_unread: int = 0
+    n_lines: int = 0
+    n_noise: int = 0
+    environment: dict[str, str] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+
+    def leave_out(self, line: Line) -> None:
+        """Count a line that stands outside every table."""
+        self.n_unread += 1
+        if len(self.outside) < MAX_UNREAD_KEPT:
+            text = line.text[:SHOWN_CHARACTERS]
+            self.outside.append(Unread(line.number, text, _NOT_IN_A_TABLE))
+
+
+def _read(raw: Buffer, path: str) -> ResultFile:
+    _refuse_binary(raw, path)
+    content = plain(raw)
+    found = _Found()
+    at = 0
+    for document in documents_in(content):
+        if _read_document(document, found):
+            _read_lines(content[at : document.start], found)
+            found.n_lines += document.n_lines
+            at = document.end
+    _read_lines(content[at:] if at else content, found)
+    if not found.tables:
+        raise _no_table(found, path)
+    unread = (found.unread + found.outside)[:MAX_UNREAD_KEPT]
+    return ResultFile(
+        path=path,
+        tables=tuple(sorted(found.tables, key=lambda table: table.first_line)),
+        unread=tuple(sorted(unread, key=lambda line: line.line)),
+        n_unread=found.n_unread,
+        n_lines=found.n_lines,
+        n_noise=found.n_noise,
+        environment=found.environment,
+        remarks=tuple(found.remarks),
+    )
+
+
+def _read_lines(content: Buffer, found: _Found) -> None:
+    """Add what the lines of a piece of the file hold."""
+    cleaner = Cleaner(content, begins_a_table, n_before=found.n_lines)
+    cursor = Cursor(cleaner.lines(), begins_a_table)
+    while (line := cursor.look()) is not None:
+        tool = tool_that_opens(line.text)
+        if tool is None:
+            cursor.take()
+            found.leave_out(line)
+            continue
+        n_taken = cursor.n_taken
+        cursor.enter()
+        found.tables.extend(LINE_READERS[tool].read(cursor))
+        if cursor.n_taken == n_taken:
+            cursor.refuse(_NOT_TAKEN)
+    found.unread.extend(cursor.unread)
+    found.n_unread += cursor.n_unread
+    found.n_lines = cleaner.n_lines
+    found.n_noise += cleaner.n_noise
+
+
+def _read_document(document: Document, found: _Found) -> bool:
+    """Add what a JSON document holds; whether it was any tool's."""
+    for reader in JSON_READERS.values():
+        result = reader.read_json(document.text)
+        if result is None:
+            continue
+        found.tables.extend(_moved(table, document.first_line - 1) for table in result.tables)
+        found.environment.update(redact_environment(result.environment))
+        found.remarks.extend(result.remarks)
+        return True
+    return False
+
+
+def _moved(table: Table, n_lines: int) -> Table:
+    """The table with line numbers of the file instead of its document."""
+    rows = tuple(replace(row, line=row.line + n_lines) for row in table.rows)
+    return replace(table, rows=rows, first_line=table.first_line + n_lines)
+
+
+def _refuse_binary(content: Buffer, path: str) -> None:
+    head = content[:_SNIFFED_BYTES]
+    if b"\0" in head and not head.startswith(_WIDE_MARKS):
+        raise InputError(
+            f"this is a binary file (a zero byte at {head.index(0)})",
+            where=path,
+            expected="text that a benchmark printed",
+            hint="UTF-16 text is read where it begins with a byte order mark",
+        )
+
+
+def _unpacked(content: Buffer, path: str) -> bytes:
+    """The content of a gzip file. Raises InputError where it is damaged or unreasonably large."""
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        data = unpacker.decompress(content[:], _MAX_UNPACKED_BYTES)
+    except zlib.error as error:
+        raise InputError(f"a damaged gzip file ({error})", where=path) from error
+    if unpacker.unconsumed_tail:
+        raise InputError(
+            "the gzip file unpacks to more than 1 GiB",
+            where=path,
+            hint="unpack it and cut out the part with the tables",
+        )
+    return data
+
+
+def _expected() -> str:
+    tools = sorted(set(LINE_READERS) | set(JSON_READERS))
+    return "the output of one of: " + ", ".join(tools)
+
+
+def _no_table(found: _Found, path: str) -> InputError:
+    shown = [f"line {u.line}: {u.text[:_SHOWN_CHARACTERS]}" for u in found.outside[:_SHOWN_LINES]]
+    what = "no table of a known tool in these " + f"{found.n_lines} lines"
+    if shown:
+        what += "; it begins with " + " | ".join(shown)
+    return InputError(what, where=path, expected=_expected(), hint=_hint(found))
+
+
+def _hint(found: _Found) -> str | None:
+    """What may be missing, where the lines look like something."""
+    if any(_looks_like_a_row(line.text) for line in found.outside):
+        return (
+            "there are rows of numbers but no header before them: "
+            "keep the lines that begin with '#' (or name the columns) in the file"
+        )
+    if found.n_lines == found.n_noise:
+        return "every line is a log line: was the output of the benchmark written elsewhere?"
+    return None
+
+
+def _looks_like_a_row(text: str) -> bool:
+    tokens = text.split()
+    return len(tokens) >= 2 and all(as_number(token) is not None for token in tokens)
