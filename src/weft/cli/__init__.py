@@ -1,6 +1,7 @@
 """The command line: one file a verb, each imported only when it runs."""
 
 import importlib
+import keyword
 import sys
 
 import click
@@ -14,9 +15,15 @@ VERBS: dict[str, str] = {
     "study": "List, show, plan and run studies: arms compared over repeated launches.",
     "compare": "Compare the arms of one run, or two runs, with intervals.",
     "report": "Write one self-contained HTML page about a run.",
+    "import": "Store result files of other tools as a run: report and compare work on it.",
     "platform": "List and show the platforms of the catalogue, with their sources.",
 }
-"""Verb -> one line. Verb `v` lives in weft.cli.v, as `command`."""
+"""Verb -> one line. `module_of` says where it lives, as `command`."""
+
+
+def module_of(verb: str) -> str:
+    """weft.cli.VERB; where Python keeps the word for itself (`import`), with an underscore."""
+    return f"weft.cli.{verb}_" if keyword.iskeyword(verb) else f"weft.cli.{verb}"
 
 
 class LazyVerbs(click.Group):
@@ -33,7 +40,7 @@ class LazyVerbs(click.Group):
             if hint:
                 ctx.fail(f"no verb '{cmd_name}'; {hint}")
             return None
-        module = importlib.import_module(f"weft.cli.{cmd_name}")
+        module = importlib.import_module(module_of(cmd_name))
         command: click.Command = module.command
         return command
 

@@ -1,17 +1,19 @@
 """What a run measured, by benchmark, series and size: the cells the figures are drawn from."""
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 
+from weft.bench.imported_scale import is_imported
 from weft.bench.model import Trial
 from weft.catalog.benchmark import Benchmark
-from weft.catalog.load import benchmark as benchmark_named
 from weft.core.errors import InputError
 from weft.core.units import format_size
 from weft.study.cells import Cell as StudyCell
 from weft.study.cells import Cells, Value, cells_of
+from weft.study.headlines import Headlines
 from weft.study.store import Run
 
 _UNITS = (
@@ -87,9 +89,21 @@ class Measured:
 def study_cells_of(run: Run) -> Cells:
     """One value a launch and cell, by the rules `weft compare` follows, and what they leave out.
 
-    Raises InputError for a benchmark the catalogue does not know.
+    Raises InputError for a benchmark that neither the catalogue knows nor a file brought.
     """
-    return cells_of(run, benchmark_named)
+    return cells_of(run, Headlines([run]))
+
+
+def also_measured_of(run: Run) -> tuple[Measured, ...]:
+    """The other kind of metric of an imported run's benchmarks: rates beside times, or the reverse.
+    Other tools print both, and readers know their figures by either."""
+    if not is_imported(run.meta):
+        return ()
+    seconds = Headlines([run], second=True)
+    with_second = {s.benchmark for s in run.samples if seconds.has(s.benchmark)}
+    samples = tuple(sample for sample in run.samples if sample.benchmark in with_second)
+    part = dataclasses.replace(run, samples=samples)
+    return _measured(part, cells_of(part, seconds), seconds)
 
 
 def measured_of(run: Run, cells: Cells) -> tuple[Measured, ...]:
@@ -97,6 +111,10 @@ def measured_of(run: Run, cells: Cells) -> tuple[Measured, ...]:
 
     Raises InputError on a figure that no backend writes: one that is not positive and finite.
     """
+    return _measured(run, cells, Headlines([run]))
+
+
+def _measured(run: Run, cells: Cells, headline: Headlines) -> tuple[Measured, ...]:
     by_benchmark: dict[str, list[Value]] = defaultdict(list)
     for value in cells.values:
         if not isfinite(value.value) or value.value <= 0:
@@ -109,9 +127,9 @@ def measured_of(run: Run, cells: Cells) -> tuple[Measured, ...]:
         by_benchmark[value.cell.benchmark].append(value)
     found = []
     for name in _in_study_order(run):
-        known = benchmark_named(name)
+        known = headline(name)
         if known.kind != "pairs" and by_benchmark[name]:
-            found.append(_measured(known, by_benchmark[name]))
+            found.append(_one_measured(known, by_benchmark[name]))
     return tuple(found)
 
 
@@ -125,7 +143,7 @@ def _in_study_order(run: Run) -> Iterable[str]:
     return dict.fromkeys(benchmark for _, benchmark in trials)
 
 
-def _measured(known: Benchmark, values: list[Value]) -> Measured:
+def _one_measured(known: Benchmark, values: list[Value]) -> Measured:
     labels = _series_labels(values)
     groups: dict[tuple[str, int], list[Value]] = defaultdict(list)
     for value in values:

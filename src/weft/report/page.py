@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from weft.bench.imported_scale import is_imported
 from weft.core.errors import InputError, MissingError
+from weft.report.cells import also_measured_of
 from weft.report.html import render
 from weft.report.model import RunPage, Section
-from weft.report.sections import arms, curves, environment, fit, method, pairs
+from weft.report.sections import arms, curves, environment, fit, imported, method, pairs
 from weft.report.verdict import SEVERITIES, Judgement, backend_facts, judge, measured_word
+from weft.study.headlines import Headlines
 from weft.study.store import Run, read_run
 
 LIVE = "live"
@@ -79,12 +82,13 @@ def write_page(out: Path, pages: Sequence[RunPage]) -> None:
 def _sections(run: Run, judged: Judgement, name: str) -> tuple[Section, ...]:
     found = (
         pairs.section(judged.pairs, name) if judged.pairs else None,
-        arms.section(judged.arms, name) if judged.arms else None,
-        curves.section(judged.measured, measured_word(run), name),
+        arms.section(judged.arms, name, Headlines([run])) if judged.arms else None,
+        curves.section((*judged.measured, *also_measured_of(run)), measured_word(run), name),
         fit.section(judged.measured, name) if backend_facts(run)["name"] == LIVE else None,
         method.left_out(run, judged.excluded),
         method.section(run),
-        environment.section(run.meta, run.samples),
+        imported.section(run) if is_imported(run.meta) else None,
+        environment.section(run.meta, () if is_imported(run.meta) else run.samples),
     )
     return tuple(section for section in found if section is not None)
 
@@ -115,10 +119,11 @@ def _subtitle(run: Run) -> str:
     nodes = dict.fromkeys(node for launch in run.launches for node in launch.trial.nodes)
     n_nodes = "1 node" if len(nodes) == 1 else f"{len(nodes)} nodes"
     parts = [f"Backend {backend_facts(run)['name']}", n_nodes, f"{len(run.launches)} launches"]
-    started = run.meta.get("started_unix_s")
+    word = "imported" if is_imported(run.meta) else "started"
+    started = run.meta.get(f"{word}_unix_s")
     if isinstance(started, int | float) and 0 <= started < _YEAR_10000:
         when = datetime.fromtimestamp(started, tz=UTC)
-        parts.append(f"started {when:%Y-%m-%d %H:%M} UTC")
+        parts.append(f"{word} {when:%Y-%m-%d %H:%M} UTC")
     if "seed" in run.meta:
         parts.append(f"seed {run.meta['seed']}")
     commit = run.meta.get("commit")

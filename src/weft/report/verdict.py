@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from weft.bench.imported_scale import is_imported
 from weft.bench.model import State
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
@@ -101,7 +102,7 @@ def _is_caveat(finding: Finding) -> bool:
 def caveats(run: Run, pairs: Verdict | None, excluded: Mapping[str, int]) -> tuple[str, ...]:
     """What a reader must know before believing the figures."""
     flags = _flags_of(run)
-    said = [*_about_the_twin(run), *_about_one_host(run)]
+    said = [*_about_the_twin(run), *_about_files(run), *_about_one_host(run)]
     said += [_FLAGS.get(flag, f"Samples carry the flag '{flag}'.") for flag in sorted(flags)]
     if pairs is not None:
         said += [f"{caveat[:1].upper()}{caveat[1:].rstrip('.')}." for caveat in pairs.caveats]
@@ -150,6 +151,13 @@ def _about_the_twin(run: Run) -> list[str]:
     if faults:
         said.append(f"Planted in the twin, and not told to the diagnosis: {', '.join(faults)}.")
     return said
+
+
+def _about_files(run: Run) -> list[str]:
+    """That weft measured nothing itself, and on what the verdict can rest."""
+    if not is_imported(run.meta):
+        return []
+    return ["Imported: these figures were read from files; weft measured nothing itself."]
 
 
 def _about_one_host(run: Run) -> list[str]:

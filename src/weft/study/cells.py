@@ -1,11 +1,11 @@
 """From a run to one value a launch and cell: what every comparison starts from."""
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Protocol
 
+from weft.bench.imported_scale import is_imported
 from weft.bench.model import Launch, Sample, State
 from weft.core.errors import InputError
 from weft.core.units import format_size
@@ -84,13 +84,6 @@ def arm_name(arm: Mapping[str, str]) -> str:
     return ",".join(f"{factor}={setting}" for factor, setting in arm.items()) or "only"
 
 
-def catalogue_headline() -> HeadlineOf:
-    """Headlines of the catalogue's benchmarks, each read once."""
-    from weft.catalog.load import benchmark
-
-    return functools.cache(benchmark)
-
-
 def study_of(run: Run) -> Study | None:
     """The study of a run, or None for a run that had none (`weft bench`)."""
     text = str(run.meta.get("study", ""))
@@ -117,7 +110,11 @@ def cells_of(run: Run, headline: HeadlineOf) -> Cells:
             excluded[reason] = excluded.get(reason, 0) + 1
             continue
         groups.setdefault((launch.key, sample.size_bytes), []).append(sample)
-    values = [_value(launches[key], samples, headline) for (key, _), samples in groups.items()]
+    values = []
+    for (key, _), samples in groups.items():
+        usable = _with_figure(run, samples, headline, excluded)
+        if usable:
+            values.append(_value(launches[key], usable, headline))
     return Cells(
         values=tuple(value for value in values if value.repeat < n_repeats),
         at_end=tuple(value for value in values if value.repeat >= n_repeats),
@@ -125,14 +122,32 @@ def cells_of(run: Run, headline: HeadlineOf) -> Cells:
     )
 
 
+def _with_figure(
+    run: Run, samples: Sequence[Sample], headline: HeadlineOf, excluded: dict[str, int]
+) -> list[Sample]:
+    """Of an imported run, the samples with a figure to show: tools print 0.00 where they have too
+    few digits, and leave fields empty."""
+    if not is_imported(run.meta):
+        return list(samples)
+    metric = headline(samples[0].benchmark).headline
+    kept = [sample for sample in samples if sample.metrics.get(metric, 0) > 0]
+    for sample in samples:
+        if sample.metrics.get(metric, 0) <= 0:
+            what = "is printed as 0" if metric in sample.metrics else "is not in the row"
+            reason = f"{sample.benchmark}: {metric} {what}"
+            excluded[reason] = excluded.get(reason, 0) + 1
+    return kept
+
+
 def n_repeats_of(run: Run) -> int:
     """Repeats that are compared. Those numbered from here on are the baseline's return, which the
-    planner adds for the first arm only: the repeats that every arm has tell where they begin."""
+    planner adds for the first arm only: the repeats that every arm has tell where they begin.
+    An imported run has no planner, and no such return."""
     by_arm: dict[str, int] = {}
     for launch in run.launches:
         arm = arm_name(launch.trial.arm)
         by_arm[arm] = max(by_arm.get(arm, 0), launch.repeat + 1)
-    return min(by_arm.values(), default=0)
+    return (max if is_imported(run.meta) else min)(by_arm.values(), default=0)
 
 
 def metric_of(samples: Sequence[Sample], headline: str) -> str:

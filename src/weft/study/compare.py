@@ -11,10 +11,10 @@ from weft.study.cells import (
     HeadlineOf,
     Value,
     arm_name,
-    catalogue_headline,
     cells_of,
     n_repeats_of,
 )
+from weft.study.headlines import Headlines
 from weft.study.rows import TOLERANCE, Row, Rules, rows_of
 from weft.study.store import Run
 from weft.study.verdicts import findings_of_arms, findings_of_runs
@@ -47,7 +47,7 @@ def compare_arms(
 
     Raises InputError where the run has one arm only, or no arm of that name.
     """
-    rules = Rules(headline or catalogue_headline(), tolerance, seed=seed)
+    rules = Rules(headline or Headlines([run]), tolerance, seed=seed)
     arms = list(dict.fromkeys(arm_name(launch.trial.arm) for launch in _in_study_order(run)))
     if len(arms) < 2:
         raise InputError(
@@ -82,7 +82,7 @@ def compare_runs(
 
     Raises InputError where they share no cell.
     """
-    headline = headline or catalogue_headline()
+    headline = headline or Headlines([first, second])
     names = _run_names(first, second)
     sides = [cells_of(run, headline) for run in (first, second)]
     arms = [arm for arm in _arms_of(sides[0]) if arm in _arms_of(sides[1])]

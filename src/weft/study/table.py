@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.stats.summary import Summary, summarise
-from weft.study.cells import Cell, HeadlineOf, Value, catalogue_headline, cells_of
+from weft.study.cells import Cell, HeadlineOf, Value, cells_of
+from weft.study.headlines import Headlines
 from weft.study.store import Run
 
 
@@ -49,7 +50,7 @@ class Table:
 
 def table_of(run: Run, headline: HeadlineOf | None = None) -> Table:
     """The table of a run, complete or not. Raises InputError on a damaged run."""
-    cells = cells_of(run, headline or catalogue_headline())
+    cells = cells_of(run, headline or Headlines([run]))
     planned = sorted(run.launches, key=lambda launch: launch.trial.id)
     place = {name: i for i, name in enumerate(dict.fromkeys(x.trial.benchmark for x in planned))}
     groups: dict[tuple[str, Cell, str], list[Value]] = {}

@@ -3,28 +3,28 @@
 from collections.abc import Sequence
 from typing import Any
 
-from weft.catalog.load import benchmark as benchmark_named
+from weft.catalog.benchmark import Benchmark
 from weft.core.units import format_significant, format_size
 from weft.report import charts
 from weft.report.cells import Metric, scale_of
 from weft.report.model import Column, Figure, Section, Table, cut_table
 from weft.stats.ratio import PAIRS_FROM, Ratio
 from weft.study.compare import Comparison
+from weft.study.headlines import Headlines
 from weft.study.rows import Row
 
 
-def section(comparison: Comparison, prefix: str) -> Section:
+def section(comparison: Comparison, prefix: str, known: Headlines) -> Section:
     """A figure a benchmark that has a ratio; the table of the rest where there is none."""
     by_benchmark: dict[str, list[Row]] = {}
     for row in comparison.rows:
         by_benchmark.setdefault(row.cell.benchmark, []).append(row)
     figures, tables = [], []
     for benchmark, rows in by_benchmark.items():
-        known = [row for row in rows if isinstance(row.effect, Ratio)]
-        if known:
-            figures.append(_figure(benchmark, comparison, rows, prefix))
+        if any(isinstance(row.effect, Ratio) for row in rows):
+            figures.append(_figure(known(benchmark), comparison, rows, prefix))
         else:
-            tables.append(_table(benchmark, rows))
+            tables.append(_table(known(benchmark), rows))
     return Section(
         "Arms compared", _paragraphs(comparison), figures=tuple(figures), tables=tuple(tables)
     )
@@ -42,18 +42,20 @@ def _paragraphs(comparison: Comparison) -> tuple[str, ...]:
     return (text,)
 
 
-def _figure(benchmark: str, comparison: Comparison, rows: Sequence[Row], prefix: str) -> Figure:
+def _figure(
+    benchmark: Benchmark, comparison: Comparison, rows: Sequence[Row], prefix: str
+) -> Figure:
     drawn = [drawn for row in rows if (drawn := _drawn(row, _names_scale(rows))) is not None]
     kept = list(dict.fromkeys(one["series"] for one in drawn))[: charts.MAX_SERIES]
     drawn = [one for one in drawn if one["series"] in kept]
-    title = _title(benchmark, comparison)
-    metric = Metric(rows[0].metric, benchmark_named(benchmark).better == "lower")
+    title = _title(benchmark.name, comparison)
+    metric = Metric(rows[0].metric, benchmark.better == "lower")
     better = "below 1 is faster" if metric.lower_is_better else "above 1 is faster"
     axis = f"{metric.word}, as a ratio to {rows[0].first}"
     is_curve = len({one["size_bytes"] for one in drawn if one["size_bytes"]}) > 1
     draw = _curve if is_curve else _strip
     return Figure(
-        id=f"{prefix}-arms-{benchmark}",
+        id=f"{prefix}-arms-{benchmark.name}",
         title=title,
         how_to_read=f"Ratio to {rows[0].first}, {better}; bars are 95 % intervals.",
         spec=draw(drawn, axis, f"{title} The table below holds the same figures."),
@@ -97,7 +99,7 @@ def _title(benchmark: str, comparison: Comparison) -> str:
     return f"{benchmark}: arms compared."
 
 
-def _table(benchmark: str, rows: Sequence[Row]) -> Table:
+def _table(benchmark: Benchmark, rows: Sequence[Row]) -> Table:
     metric = rows[0].metric
     columns = (
         Column("arm", is_figure=False),
@@ -113,11 +115,13 @@ def _table(benchmark: str, rows: Sequence[Row]) -> Table:
         Column("outcome", is_figure=False),
     )
     return cut_table(
-        f"{benchmark}: {metric}, launch against launch", columns, [_cells(row) for row in rows]
+        f"{benchmark.name}: {metric}, launch against launch",
+        columns,
+        [_cells(row, has_sizes=bool(benchmark.sizes)) for row in rows],
     )
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: Row, *, has_sizes: bool) -> tuple[str, ...]:
     figures = ("-", "-", "-", "-")
     effect = row.effect
     if isinstance(effect, Ratio):
@@ -127,7 +131,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (
         row.second,
         scale_of(row.cell),
-        format_size(row.cell.size_bytes) if benchmark_named(row.cell.benchmark).sizes else "-",
+        format_size(row.cell.size_bytes) if has_sizes else "-",
         format_significant(row.median_first),
         format_significant(row.median_second),
         *figures,

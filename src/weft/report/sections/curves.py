@@ -45,7 +45,7 @@ def _figure(measured: Measured, prefix: str) -> Figure:
     title = _finding(measured, sized if is_curve else entries)
     draw = _curve if is_curve else _strip
     return Figure(
-        id=f"{prefix}-{benchmark}",
+        id=f"{prefix}-{benchmark}-{metric.name}",
         title=title,
         how_to_read=" ".join(notes),
         spec=draw(drawn, metric, f"{title}. The table below holds the same figures."),

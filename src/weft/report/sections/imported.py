@@ -1,0 +1,67 @@
+"""Where imported figures come from: files, tools, conditions; and rows with their line numbers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from weft.core.units import format_significant, format_size
+from weft.report.model import Column, Section, Table, cut_table
+from weft.study.store import Run
+
+
+def section(run: Run) -> Section:
+    """The files of the run and every row as it was read."""
+    return Section(
+        "Which files",
+        (
+            "raw/ holds the files as they were, but for masked secrets; a row's line number leads "
+            "to what its tool printed. MB is 10^6 bytes whatever the tool means by it.",
+        ),
+        tables=(_files(run), _rows(run)),
+    )
+
+
+def _files(run: Run) -> Table:
+    facts = run.meta.get("backend", {}).get("facts", {})
+    columns = tuple(
+        Column(name, is_figure=False)
+        for name in ("file", "arm", "tool", "tests", "conditions", "SHA-256")
+    )
+    rows = [
+        (
+            str(file.get("name", "?")),
+            str(file.get("arm", "")) or "-",
+            ", ".join(file.get("tools", ())),
+            ", ".join(file.get("tests", ())),
+            _said(file.get("conditions", {})) or "-",
+            str(file.get("sha256", ""))[:16],
+        )
+        for file in facts.get("files", ())
+    ]
+    return cut_table("Files", columns, rows)
+
+
+def _rows(run: Run) -> Table:
+    columns = (
+        Column("raw/", is_figure=False),
+        Column("line"),
+        Column("test", is_figure=False),
+        Column("size"),
+        Column("figures", is_figure=False),
+        Column("labels", is_figure=False),
+    )
+    rows = [
+        (
+            str(sample.evidence.get("file", "?")),
+            str(sample.evidence.get("line", "?")),
+            str(sample.evidence.get("test", "?")),
+            format_size(sample.size_bytes),
+            ", ".join(f"{name} {format_significant(v)}" for name, v in sample.metrics.items()),
+            _said({**sample.evidence.get("labels", {}), **sample.evidence.get("other", {})}) or "-",
+        )
+        for sample in run.samples
+    ]
+    return cut_table("Rows as they were read", columns, rows)
+
+
+def _said(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())

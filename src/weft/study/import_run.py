@@ -1,0 +1,342 @@
+"""`weft import`: result files in, a run directory out, whole or not at all."""
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from weft import __version__
+from weft.bench.imported import Imported, SourceFile, launches_of
+from weft.bench.imported_scale import BACKEND_NAME, Asked
+from weft.bench.parse.model import ResultFile
+from weft.bench.parse.read import read_results_text
+from weft.catalog.document import Slug, to_toml
+from weft.core.clock import Clock, system_clock
+from weft.core.errors import InputError, MissingError, did_you_mean
+from weft.launch.redact_text import redact_content
+from weft.study.meta import commit_of, recorded_environment
+from weft.study.model import BenchmarkUse, Factor, Setting, Study
+from weft.study.store import RunStore
+
+_SLUG: TypeAdapter[str] = TypeAdapter(Slug)
+
+
+@dataclass(frozen=True, slots=True)
+class ArmFiles:
+    """Files of one arm, in the order given; the arm is empty where there is only one."""
+
+    arm: Mapping[str, str]
+    paths: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """What the user adds to the files: `asked` scale, the platform they were measured on."""
+
+    asked: Asked = field(default_factory=Asked)
+    platform: str = ""
+    name: str = "imported"
+    argv: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOutcome:
+    """What was stored. `remarks` say what was assumed, left out, masked or not understood."""
+
+    run_dir: Path
+    n_files: int
+    n_launches: int
+    n_samples: int
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    path: Path
+    arm: Mapping[str, str]
+    raw_name: str
+    content: bytes
+    n_masked: int
+    sha256: str
+    results: ResultFile
+
+    @property
+    def source(self) -> SourceFile:
+        return SourceFile(self.raw_name, self.arm, self.results)
+
+
+def parse_arm(text: str) -> dict[str, str]:
+    """{'routing': 'static'} of 'routing=static'; several factors with commas. Raises InputError."""
+    arm: dict[str, str] = {}
+    for part in text.split(","):
+        factor, equals, setting = part.partition("=")
+        if not equals or factor in arm:
+            raise _not_an_arm(text)
+        try:
+            arm[_SLUG.validate_python(factor)] = _SLUG.validate_python(setting)
+        except ValidationError as error:
+            raise _not_an_arm(text) from error
+    return arm
+
+
+def import_files(
+    arms: Sequence[ArmFiles],
+    run_dir: Path,
+    options: ImportOptions,
+    *,
+    clock: Clock = system_clock,
+) -> ImportOutcome:
+    """Store the files of these arms as one run in `run_dir`.
+
+    Raises InputError for a file that cannot be read or holds nothing to store, for one given twice,
+    where scales contradict each other, or where `run_dir` is taken; MissingError on a disk that
+    refuses. A failed or killed import leaves no run directory.
+    """
+    _refuse_unlike_arms(arms)
+    _refuse_taken(run_dir)
+    if options.platform:
+        _refuse_unknown_platform(options.platform)
+    reads = _read_all(arms)
+    found = launches_of([read.source for read in reads], options.asked)
+    study = _study(found, arms, options.name)
+    remarks = _remarks(found, reads)
+    meta = _meta(study, found, reads, options, remarks)
+    meta["imported_unix_s"] = round(clock(), 3)
+    _write(run_dir, meta, found, reads)
+    return ImportOutcome(run_dir, len(reads), len(found.launches), found.n_samples, remarks)
+
+
+def _read_all(arms: Sequence[ArmFiles]) -> list[_Read]:
+    reads: list[_Read] = []
+    seen: dict[str, Path] = {}
+    for arm in arms:
+        for path in arm.paths:
+            content = _content(path)
+            digest = hashlib.sha256(content).hexdigest()
+            if digest in seen:
+                raise InputError(
+                    f"the same bytes as {seen[digest]}",
+                    where=str(path),
+                    expected="each measurement once: a copy is no repeat",
+                )
+            seen[digest] = path
+            masked, n_masked = redact_content(content)
+            name = f"{len(reads):03d}-{path.name}"
+            results = read_results_text(content, str(path))
+            reads.append(_Read(path, arm.arm, name, masked, n_masked, digest, results))
+    return reads
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        is_folder = path.is_dir()
+        raise InputError(
+            f"cannot be read ({error.strerror})",
+            where=str(path),
+            expected="a result file of a benchmark tool",
+            hint=f"weft import {path}/*" if is_folder else None,
+        ) from error
+
+
+def _study(found: Imported, arms: Sequence[ArmFiles], name: str) -> Study:
+    launches = [one.launch for one in found.launches]
+    uses = {
+        launch.trial.benchmark: _sizes(
+            [x.trial.sizes_bytes for x in launches if x.trial.benchmark == launch.trial.benchmark]
+        )
+        for launch in launches
+    }
+    tests = dict.fromkeys(
+        str(sample.evidence.get("test")) for one in found.launches for sample in one.samples[:1]
+    )
+    return Study(
+        schema="weft.study/1",
+        name=name,
+        title=f"Imported: {', '.join(tests)}",
+        question="What do these files say?",
+        repeats=max(launch.repeat for launch in launches) + 1,
+        nodes=tuple(dict.fromkeys(len(launch.trial.nodes) for launch in launches)),
+        tasks_per_node=tuple(dict.fromkeys(launch.trial.tasks_per_node for launch in launches)),
+        benchmarks=tuple(BenchmarkUse(name=use, sizes=sizes) for use, sizes in uses.items()),
+        factors=_factors(arms),
+    )
+
+
+def _sizes(of_trials: Sequence[tuple[int, ...]]) -> str:
+    sizes = sorted({size for sizes in of_trials for size in sizes})
+    return "" if sizes == [0] else ",".join(str(size) for size in sizes)
+
+
+def _factors(arms: Sequence[ArmFiles]) -> tuple[Factor, ...]:
+    """Manual: nobody can say in which order the files were measured."""
+    factors = []
+    for name in arms[0].arm:
+        settings = dict.fromkeys(arm.arm[name] for arm in arms)
+        if len(settings) > 1:
+            made = tuple(Setting(name=setting) for setting in settings)
+            factors.append(Factor(name=name, settings=made, manual=True))
+    return tuple(factors)
+
+
+def _remarks(found: Imported, reads: Sequence[_Read]) -> tuple[str, ...]:
+    said = list(found.remarks)
+    said += [f"{n} row{'s' if n > 1 else ''} left out: {why}" for why, n in found.left_out.items()]
+    for read in reads:
+        name, results = read.path.name, read.results
+        said += [f"{name}: {remark}" for remark in results.remarks]
+        if results.n_unread:
+            numbers = ", ".join(str(unread.line) for unread in results.unread[:5])
+            more = " ..." if results.n_unread > 5 else ""
+            noun = "line" if results.n_unread == 1 else "lines"
+            said.append(f"{name}: {results.n_unread} {noun} not understood ({numbers}{more})")
+        if read.n_masked:
+            noun = "value" if read.n_masked == 1 else "values"
+            said.append(f"{name}: {read.n_masked} {noun} of its environment masked in raw/")
+    return tuple(said)
+
+
+def _meta(
+    study: Study,
+    found: Imported,
+    reads: Sequence[_Read],
+    options: ImportOptions,
+    remarks: Sequence[str],
+) -> dict[str, Any]:
+    text = to_toml(study)
+    nodes = dict.fromkeys(n for one in found.launches for n in one.launch.trial.nodes)
+    facts = {
+        "platform": options.platform or None,
+        "tools": sorted({f"{t.tool} {t.version}".strip() for r in reads for t in r.results.tables}),
+        "files": [_file_facts(read) for read in reads],
+    }
+    return {
+        "weft_version": __version__,
+        "commit": commit_of(Path(__file__).parent),
+        "argv": list(options.argv),
+        "nodes": list(nodes),
+        "remarks": list(remarks),
+        "study_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "study": text,
+        "backend": {"name": BACKEND_NAME, "facts": facts},
+        "environment": _shared_environment(reads),
+    }
+
+
+def _file_facts(read: _Read) -> dict[str, Any]:
+    tables = read.results.tables
+    conditions: dict[str, str] = {}
+    for table in tables:
+        conditions.update(table.conditions)
+    devices = dict.fromkeys(device for table in tables for device in table.devices)
+    facts = {
+        "name": read.path.name,
+        "raw": read.raw_name,
+        "sha256": read.sha256,
+        "arm": ",".join(f"{factor}={setting}" for factor, setting in read.arm.items()),
+        "n_lines": read.results.n_lines,
+        "tests": list(dict.fromkeys(table.test for table in tables)),
+        "tools": list(dict.fromkeys(f"{t.tool} {t.version}".strip() for t in tables)),
+        "devices": list(devices),
+        "conditions": conditions,
+    }
+    return {key: value for key, value in facts.items() if value not in ("", [], {})}
+
+
+def _shared_environment(reads: Sequence[_Read]) -> dict[str, str]:
+    """What all files that recorded one agree on; secrets masked, unknown variables left out."""
+    recorded = [dict(read.results.environment) for read in reads if read.results.environment]
+    if not recorded:
+        return {}
+    first, *others = recorded
+    same = {k: v for k, v in first.items() if all(other.get(k) == v for other in others)}
+    return recorded_environment(same)
+
+
+def _write(run_dir: Path, meta: Mapping[str, Any], found: Imported, reads: Sequence[_Read]) -> None:
+    """INVARIANT: the run directory appears by one rename, complete."""
+    try:
+        run_dir.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=f".{run_dir.name}.", dir=run_dir.parent))
+    except OSError as error:
+        raise _disk(run_dir, error) from error
+    try:
+        with RunStore.create(partial, meta) as store:
+            store.set_plan([one.launch for one in found.launches])
+            for one in found.launches:
+                for sample in one.samples:
+                    store.append(sample)
+                store.done(one.launch, n_samples=len(one.samples), seconds=0.0)
+        for read in reads:
+            (partial / "raw" / read.raw_name).write_bytes(read.content)
+        (partial / "recipes").rmdir()
+        partial.chmod(0o777 & ~_umask())
+        partial.rename(run_dir)
+    except OSError as error:
+        raise _disk(run_dir, error) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _disk(run_dir: Path, error: OSError) -> MissingError:
+    return MissingError(
+        f"the run cannot be written ({error.strerror})",
+        where=str(run_dir),
+        expected="a directory with free space that you may write to",
+        hint="name another with -o DIR",
+    )
+
+
+def _refuse_taken(run_dir: Path) -> None:
+    if run_dir.exists():
+        raise InputError(
+            "exists already",
+            where=str(run_dir),
+            expected="a directory that is not there yet",
+            hint="name another with -o DIR, or remove this one",
+        )
+
+
+def _refuse_unlike_arms(arms: Sequence[ArmFiles]) -> None:
+    names = [tuple(arm.arm) for arm in arms]
+    if len({frozenset(name) for name in names}) > 1:
+        raise InputError(
+            "arms name different factors: " + " and ".join(",".join(name) for name in names[:2]),
+            expected="the same factors in every --arm",
+        )
+    said = [tuple(sorted(arm.arm.items())) for arm in arms]
+    for arm in said:
+        if said.count(arm) > 1:
+            raise InputError(
+                "arm "
+                + ",".join(f"{factor}={setting}" for factor, setting in arm)
+                + " is given twice",
+                expected="each arm once, with all its files behind it",
+            )
+
+
+def _refuse_unknown_platform(platform: str) -> None:
+    from weft.catalog.load import platform as platform_named
+
+    platform_named(platform)
+
+
+def _not_an_arm(text: str) -> InputError:
+    return InputError(
+        f"'{text}' is no arm",
+        expected="FACTOR=SETTING like routing=static; lower-case letters, digits, '.', '_', '-'",
+        hint=did_you_mean(text, [text.lower()]) if text != text.lower() else None,
+    )
