@@ -1,11 +1,13 @@
 """Open documents of the catalogue by name, or of your own by path."""
 
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
 from weft.catalog.benchmark import Benchmark
-from weft.catalog.document import parse_document
+from weft.catalog.document import Model, parse_document
 from weft.catalog.platform import Platform
+from weft.catalog.threshold import FieldTests, FieldThreshold, thresholds_of
 from weft.core.errors import InputError, did_you_mean
 
 THIS_MACHINE = "this-machine"
@@ -16,8 +18,7 @@ def platform(name_or_path: str) -> Platform:
 
     `this-machine` comes with the facts the operating system tells here and now.
     """
-    where, text = _text("platform", name_or_path)
-    document = parse_document(Platform, text, where, "platform")
+    document = _document(Platform, "platform", name_or_path)
     if document.name == THIS_MACHINE:
         from weft.catalog.host import with_facts_of_this_host
 
@@ -32,8 +33,7 @@ def platform_names() -> list[str]:
 
 def benchmark(name: str) -> Benchmark:
     """A benchmark of the catalogue. Raises InputError."""
-    where, text = _text("benchmark", name)
-    return parse_document(Benchmark, text, where, "benchmark")
+    return _document(Benchmark, "benchmark", name)
 
 
 def benchmark_names() -> list[str]:
@@ -57,7 +57,28 @@ def study_names() -> list[str]:
     return _names("study")
 
 
-_FOLDERS = {"platform": "platforms", "benchmark": "benchmarks", "study": "studies"}
+@cache
+def field_thresholds() -> tuple[FieldThreshold, ...]:
+    """What other people's checks demand, by source and in the order of their documents."""
+    return tuple(
+        threshold
+        for name in _names(_THRESHOLDS)
+        for threshold in thresholds_of(_document(FieldTests, _THRESHOLDS, name))
+    )
+
+
+_THRESHOLDS = "list of field thresholds"
+_FOLDERS = {
+    "platform": "platforms",
+    "benchmark": "benchmarks",
+    "study": "studies",
+    _THRESHOLDS: "field_thresholds",
+}
+
+
+def _document(model: type[Model], kind: str, name_or_path: str) -> Model:
+    where, text = _text(kind, name_or_path)
+    return parse_document(model, text, where, kind)
 
 
 def _names(kind: str) -> list[str]:
