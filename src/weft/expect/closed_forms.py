@@ -13,6 +13,10 @@ from weft.core.errors import InputError, did_you_mean
 from weft.expect.model import Expectation, Term, largest, weakest_source
 from weft.expect.wire import Path, header_efficiency, path_through, wire_bytes, zero_load_ns
 
+SEND_STAGE, RECEIVE_STAGE = HOST_STAGES = (
+    "send overhead of the host",
+    "receive overhead of the host",
+)
 ACK_BYTES = 4
 """What ends a window of messages, as in OSU's bandwidth test."""
 
@@ -69,6 +73,44 @@ def bandwidth(
         high=n_bytes / low_ns * 1e3,
         bound=bound,
         formula="window x size / ((window - 1) x slowest stage + latency + latency of the answer)",
+        source=weakest_source(twin.name, [*stages, *fill]),
+    )
+
+
+def bidirectional(
+    platform: Platform, size_bytes: int, window: int = 64, n_switches: int = 1
+) -> Expectation:
+    """Bandwidth of windows of messages both ways at once, both added. MB = 1e6 bytes.
+
+    A processor sends and receives in turn, and hides the latency behind that where it is slowest;
+    links and gaps are one for each direction.
+    """
+    if size_bytes < 1 or window < 1:
+        raise InputError(
+            f"no bandwidth of {window} messages of {size_bytes} B",
+            expected="at least one message of one byte",
+        )
+    twin = _twin(platform, n_switches)
+    stages = _stage_terms(twin, size_bytes)
+    both_ns = sum(term.time_ns for term in stages if term.name in HOST_STAGES)
+    class_ = next(term.class_ for term in stages if term.name in HOST_STAGES)
+    busy = Term("overheads of the host, both ways", window * both_ns, class_)
+    slowest, fill = largest(stages), _latency_terms(twin, size_bytes)
+    fill_ns = sum(term.time_ns for term in fill)
+    stream_ns = (window - 1) * slowest.time_ns + fill_ns
+    bound = "latency of one window" if fill_ns > stream_ns / 2 else slowest.name
+    low_ns = (window - 1) * max(t.low_ns for t in stages) + sum(t.low_ns for t in fill)
+    high_ns = (window - 1) * max(t.high_ns for t in stages) + sum(t.high_ns for t in fill)
+    n_bytes = 2 * size_bytes * window
+    return Expectation(
+        metric="bandwidth_mb_s",
+        value=n_bytes / max(busy.time_ns, stream_ns) * 1e3,
+        unit="MB/s",
+        low=n_bytes / max(busy.high_ns, high_ns) * 1e3,
+        high=n_bytes / max(busy.low_ns, low_ns) * 1e3,
+        bound=busy.name if busy.time_ns > stream_ns else bound,
+        formula="2 x window x size / ((window - 1) x slowest stage + latency, or window x both"
+        " overheads if that is longer)",
         source=weakest_source(twin.name, [*stages, *fill]),
     )
 
@@ -186,8 +228,8 @@ def _stage_terms(twin: _Twin, size_bytes: int) -> list[Term]:
     host_gap_ns = regime.gap_ns + regime.gap_ns_per_byte * size_bytes
     return [
         Term("link rate", wire_ns, twin.links.host.rate.class_),
-        Term("send overhead of the host", send_ns, regime.class_),
-        Term("receive overhead of the host", recv_ns, regime.class_),
+        Term(SEND_STAGE, send_ns, regime.class_),
+        Term(RECEIVE_STAGE, recv_ns, regime.class_),
         Term("message rate of the adapter", gap.value, gap.class_),
         Term("gap between messages of the host", host_gap_ns, regime.class_),
     ]

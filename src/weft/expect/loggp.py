@@ -19,7 +19,12 @@ NOISE_FLOOR = 0.02
 ANOMALY_RATIO = 1.10
 """A row is an anomaly when it alone breaks monotony by more than this."""
 
+MOST_REGIMES = 8
+"""More protocols than any library has; it bounds the search on long tables."""
+
 Row = tuple[int, float]
+Knee = tuple[int, int]
+"""The last size of one regime and the first of the next: the change lies between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,37 @@ class LogGPFit:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """What another table of the same fit adds to the criterion: its rows, its squared errors."""
+
+    n_rows: int
+    squares: float
+
+
+NOTHING_BESIDE = Beside(0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A table cut into lines: the place of each line's first row, and the squared errors left."""
+
+    rows: tuple[Row, ...]
+    starts: tuple[int, ...]
+    squares: float
+
+    @property
+    def knees(self) -> tuple[Knee, ...]:
+        """The gaps between the rows of two regimes."""
+        return tuple((self.rows[i - 1][0], self.rows[i][0]) for i in self.starts[1:])
+
+    @property
+    def regimes(self) -> tuple[Regime, ...]:
+        """The line of each part, without limits yet."""
+        stops = (*self.starts[1:], len(self.rows))
+        return tuple(_regime(self.rows[a:b]) for a, b in zip(self.starts, stops, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
 class HeldOutRow:
     """A row the fit has not seen. `error` is predicted / measured - 1."""
 
@@ -113,7 +149,7 @@ def fit(
     anomalies = find_anomalies(rows)
     named = {anomaly.size_bytes for anomaly in anomalies}
     kept = tuple(row for row in rows if row[0] not in named)
-    regimes = _with_limits(_best_partition(kept, _most_regimes(len(kept), rows_per_parameter)))
+    regimes = _with_limits(partition(kept, most_regimes(len(kept), rows_per_parameter)).regimes)
     bare = LogGPFit(regimes, anomalies, len(kept), 0.0, 0.0)
     errors = sorted(abs(bare.predict(size) / time - 1) for size, time in kept)
     return LogGPFit(regimes, anomalies, len(kept), _median(errors), errors[-1])
@@ -211,38 +247,57 @@ def line_on_relative_error(rows: Sequence[Row]) -> Line:
     return intercept, slope, rest
 
 
-def _most_regimes(n_rows: int, rows_per_parameter: float) -> int:
+def most_regimes(n_rows: int, rows_per_parameter: float) -> int:
     """As many lines as rows allow, k lines being 3 k - 1 parameters; at least one."""
     by_parameters = int((n_rows / rows_per_parameter + 1) // 3)
-    return max(1, min(n_rows // MIN_ROWS_PER_REGIME, by_parameters))
+    return max(1, min(n_rows // MIN_ROWS_PER_REGIME, by_parameters, MOST_REGIMES))
 
 
-def _best_partition(rows: tuple[Row, ...], most: int) -> tuple[Regime, ...]:
-    n_rows = len(rows)
+def partition(
+    rows: Sequence[Row], most: int, *, knees: Sequence[Knee] = (), other: Beside = NOTHING_BESIDE
+) -> Partition:
+    """Where the lines of a table begin: the cut of at most `most` lines with the smallest BIC.
+
+    `knees` are known from another table of the same library: a cut in one of those gaps costs no
+    parameter for its place. `other` is what was fitted beside: both share one noise.
+    """
+    n_rows, n_all = len(rows), len(rows) + other.n_rows
 
     @cache
     def cost(start: int, stop: int) -> float:
         return line_on_relative_error(rows[start:stop])[2]
 
     @cache
-    def best(stop: int, n_regimes: int) -> tuple[float, tuple[int, ...]]:
+    def is_known(start: int) -> bool:
+        return any(overlap((rows[start - 1][0], rows[start][0]), knee) for knee in knees)
+
+    @cache
+    def best(stop: int, n_regimes: int, n_known: int) -> tuple[float, tuple[int, ...]]:
         if n_regimes == 1:
-            return cost(0, stop), (0,)
+            return (cost(0, stop), (0,)) if n_known == 0 else (math.inf, (0,))
         first = (n_regimes - 1) * MIN_ROWS_PER_REGIME
-        candidates = []
+        candidates: list[tuple[float, tuple[int, ...]]] = [(math.inf, (0,))]
         for start in range(first, stop - MIN_ROWS_PER_REGIME + 1):
-            before, starts = best(start, n_regimes - 1)
-            candidates.append((before + cost(start, stop), (*starts, start)))
+            known_before = n_known - is_known(start)
+            if known_before >= 0:
+                before, starts = best(start, n_regimes - 1, known_before)
+                candidates.append((before + cost(start, stop), (*starts, start)))
         return min(candidates)
 
-    def bic(n_regimes: int) -> tuple[float, tuple[int, ...]]:
-        squares, starts = best(n_rows, n_regimes)
-        variance = max(squares / n_rows, NOISE_FLOOR**2)
-        return n_rows * math.log(variance) + (3 * n_regimes - 1) * math.log(n_rows), starts
+    def bic(n_regimes: int, n_known: int) -> tuple[float, tuple[int, ...], float]:
+        squares, starts = best(n_rows, n_regimes, n_known)
+        variance = max((squares + other.squares) / n_all, NOISE_FLOOR**2)
+        n_parameters = 3 * n_regimes - 1 - n_known
+        return n_all * math.log(variance) + n_parameters * math.log(n_all), starts, squares
 
-    starts = min(bic(n_regimes) for n_regimes in range(1, most + 1))[1]
-    stops = (*starts[1:], n_rows)
-    return tuple(_regime(rows[a:b]) for a, b in zip(starts, stops, strict=True))
+    shapes = [(k, known) for k in range(1, most + 1) for known in range(k if knees else 1)]
+    _, starts, squares = min(bic(k, known) for k, known in shapes)
+    return Partition(tuple(rows), starts, squares)
+
+
+def overlap(a: Knee, b: Knee) -> bool:
+    """Whether one change of protocol can lie in both gaps between rows."""
+    return max(a[0], b[0]) < min(a[1], b[1])
 
 
 def _regime(rows: Sequence[Row]) -> Regime:
@@ -253,14 +308,14 @@ def _regime(rows: Sequence[Row]) -> Regime:
 def _with_limits(regimes: tuple[Regime, ...]) -> tuple[Regime, ...]:
     limited = []
     for lower, upper in pairwise(regimes):
-        limit = _threshold(lower, upper)
+        limit = threshold(lower, upper)
         limited.append(
             Regime(lower.a_us, lower.b_us_per_byte, lower.first_bytes, lower.last_bytes, limit)
         )
     return (*limited, regimes[-1])
 
 
-def _threshold(lower: Regime, upper: Regime) -> int:
+def threshold(lower: Regime, upper: Regime) -> int:
     """Where the upper regime takes over, between the last row of one and the first of the next.
 
     A table cannot say where in that gap a library switches. A protocol is taken for the sizes at

@@ -4,6 +4,8 @@ import math
 
 import pytest
 
+from weft.bench.model import Launch, Trial
+from weft.bench.twin import TwinBackend
 from weft.catalog.load import platform
 from weft.core.errors import InputError
 from weft.expect import closed_forms as forms
@@ -42,6 +44,23 @@ def test_measured_pairs_of_ndv4_lie_within_two_percent_of_the_link_ceiling() -> 
 
 def test_small_messages_are_bound_by_the_host() -> None:
     assert "overhead of the host" in forms.bandwidth(platform("fat-tree"), 8).bound
+
+
+@pytest.mark.parametrize("name", ["azure-a9", "fat-tree", "azure-ndv4"])
+def test_a_twin_agrees_about_windows_both_ways(name: str) -> None:
+    document = platform(name)
+    twin = TwinBackend(document, 2)
+    sizes = (1, 64, 4096, 65536, 1 << 20)
+    options = {"iterations": 1, "warmup": 0}
+    trial = Trial("t", "bidirectional", sizes, twin.nodes, 1, {}, {}, options)
+    for sample in twin.measure(Launch(trial, 0, 0)):
+        expected = forms.bidirectional(document, sample.size_bytes)
+        assert sample.metrics["bandwidth_mb_s"] == pytest.approx(expected.value, rel=0.02)
+
+
+def test_no_window_is_empty_both_ways_either() -> None:
+    with pytest.raises(InputError, match="no bandwidth of 64 messages of 0 B"):
+        forms.bidirectional(platform("fat-tree"), 0)
 
 
 def test_one_message_a_window_is_bound_by_latency() -> None:
