@@ -194,6 +194,8 @@ class GpuNode(Document):
 
     `nvlink` is all NVLink of one GPU (links x payload rate of one, as NCCL counts it), `pcie` the
     path between a GPU and its HCA. `switched`: through NVSwitches; `nvls`: those reduce in flight.
+    `pcie_switch`: GPUs and HCAs meet below the processor. `nvlink_domain`: GPUs that one NVLink
+    fabric joins, where it reaches over nodes.
     """
 
     model: Text
@@ -204,6 +206,8 @@ class GpuNode(Document):
     pcie: GBps | None = None
     switched: bool = False
     nvls: bool = False
+    pcie_switch: bool = True
+    nvlink_domain: Gpus | None = None
 
 
 class Signs(Document):
@@ -215,18 +219,22 @@ class Signs(Document):
     hcas: tuple[Text, ...] = ()
 
 
+FigureKind = Literal["measured", "promised", "derived", "hardware", "setting"]
+
+
 class PublishedFigure(Document):
     """One figure somebody published about this machine, with what is needed to check it.
 
     `kind` says what it is: measured, promised (a maximum or a design figure), derived (computed
-    from other figures), hardware, or setting.
+    from other figures), hardware, or setting. `system` is the source's own name for the machine.
     """
 
     id: Slug
     value: float = Field(allow_inf_nan=False)
     unit: Text
-    kind: Literal["measured", "promised", "derived", "hardware", "setting"]
+    kind: FigureKind
     what: Text
+    system: str = ""
     benchmark: str = ""
     source: Text
     place: str = ""

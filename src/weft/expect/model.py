@@ -1,7 +1,7 @@
 """An expectation: a predicted value, how far it may be off, and what limits it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from weft.catalog.document import SourceClass
@@ -19,25 +19,36 @@ ones may be off by two either way; fitted ones by what a fit misses out of sampl
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One part of a time: its name, its length in ns, and the class of the figure behind it."""
+    """One part of a time: its name, its length in ns, and the class of the figure behind it.
+
+    `spread` are the factors between which it lies where a range was published; without one they
+    follow from the class. `source` says where the figure stands.
+    """
 
     name: str
     time_ns: float
     class_: SourceClass
+    spread: tuple[float, float] | None = None
+    source: str = ""
 
     @property
     def low_ns(self) -> float:
         """The least it is taken to be."""
-        return self.time_ns * SPREAD[self.class_][0]
+        return self.time_ns * (self.spread or SPREAD[self.class_])[0]
 
     @property
     def high_ns(self) -> float:
         """The most it is taken to be."""
-        return self.time_ns * SPREAD[self.class_][1]
+        return self.time_ns * (self.spread or SPREAD[self.class_])[1]
+
+    def times(self, factor: float) -> "Term":
+        """The same part, `factor` times as long."""
+        return replace(self, time_ns=self.time_ns * factor)
 
 
 Memory = Literal["host", "gpu"]
 Library = Literal["mpi", "verbs", "nccl"]
+Transport = Literal["", "rdma", "network", "sockets"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +60,10 @@ class Conditions:
     allgather), nccl-tests' for "nccl" (the whole buffer), the message for "verbs". `tasks_per_node`
     are ranks, one a GPU for "nccl". `library_version` chooses constants ("" for the newest known);
     `algorithm` and `protocol` force what the library would choose. `n_hcas` is how many HCAs of a
-    node take part (None: as many as the library would use).
+    node take part (None: as many as the library would use). `transport` is "" for what the library
+    would take, "rdma" where nodes talk through HCAs though NVLink joins them, "network" where ranks
+    of one node do too, "sockets" where TCP carries what RDMA should. `gpudirect`: the HCA reaches
+    GPU memory by itself.
     """
 
     benchmark: str
@@ -63,6 +77,8 @@ class Conditions:
     protocol: str = ""
     window: int = 64
     n_hcas: int | None = None
+    transport: Transport = ""
+    gpudirect: bool = True
 
     @property
     def n_ranks(self) -> int:
@@ -82,6 +98,8 @@ class Expectation:
     `bound` names what limits it, `formula` how it was computed, `source` where the figures come
     from (the weakest class among them first). `limit` is what nothing on this platform can beat (a
     least time, a greatest rate), `limit_name` what sets it; None where no such limit is known.
+    `terms` are the parts of the time behind `value`, which they add up to. `algorithm` is what the
+    library is taken to choose.
     """
 
     metric: str
@@ -94,6 +112,8 @@ class Expectation:
     source: str
     limit: float | None = None
     limit_name: str = ""
+    terms: tuple[Term, ...] = ()
+    algorithm: str = ""
 
     @property
     def lower_is_better(self) -> bool:

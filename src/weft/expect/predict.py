@@ -4,14 +4,15 @@ from weft.catalog.platform import Platform
 from weft.core.errors import InputError
 from weft.expect import closed_forms
 from weft.expect.model import Conditions, Expectation
+from weft.expect.nccl import nccl
 
 
 def predict(platform: Platform, conditions: Conditions) -> Expectation:
     """What the platform should deliver. Raises InputError where no closed form covers it."""
+    if conditions.library == "nccl":
+        return nccl(platform, conditions)
     if conditions.benchmark == "latency":
         return closed_forms.latency(platform, conditions.size_bytes)
-    if conditions.benchmark == "bidirectional":
-        return closed_forms.bidirectional(platform, conditions.size_bytes, conditions.window)
     if conditions.benchmark == "bandwidth":
         return closed_forms.bandwidth(platform, conditions.size_bytes, conditions.window)
     if platform.algorithm(conditions.benchmark, conditions.size_bytes) is not None:

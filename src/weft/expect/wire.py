@@ -2,10 +2,13 @@
 
 Headers are InfiniBand's (IBTA Architecture Specification 1; sizes as in Linux
 include/rdma/ib_pack.h): LRH 8 + BTH 12 + ICRC 4 + VCRC 2 bytes on every packet, RETH 16 more on
-the first of a message.
+the first of a message. On Ethernet: preamble and gap 20, MAC 14, FCS 4 (IEEE 802.3), IPv4 20,
+UDP 8 and the same BTH and ICRC (RoCE v2, IBTA Annex A17); what Slingshot's own headers take is not
+published and is taken to be no more.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from weft.catalog.platform import Cable, Platform
 from weft.core.errors import InputError
@@ -13,6 +16,15 @@ from weft.core.errors import InputError
 PACKET_HEADER_BYTES = 26
 FIRST_HEADER_BYTES = 16
 """What the first packet of a message carries on top."""
+ETHERNET_HEADER_BYTES = 82
+
+Headers = Literal["infiniband", "ethernet"]
+HEADER_BYTES: dict[Headers, int] = {
+    "infiniband": PACKET_HEADER_BYTES,
+    "ethernet": ETHERNET_HEADER_BYTES,
+}
+USUAL_MTU_BYTES = 4096
+"""The largest payload of an InfiniBand packet, where a platform does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +79,31 @@ def _hop(cable: Cable, adapter_ns: float = 0.0) -> Hop:
     return Hop(cable.rate.value, cable.delay.value + adapter_ns)
 
 
-def header_efficiency(size_bytes: int, mtu_bytes: int) -> float:
+def header_efficiency(size_bytes: int, mtu_bytes: int, headers: Headers = "infiniband") -> float:
     """Share of the wire that is payload, for a message of the given size."""
-    return size_bytes / wire_bytes(size_bytes, mtu_bytes)
+    return size_bytes / wire_bytes(size_bytes, mtu_bytes, headers)
 
 
-def wire_bytes(size_bytes: int, mtu_bytes: int) -> int:
+def wire_bytes(size_bytes: int, mtu_bytes: int, headers: Headers = "infiniband") -> int:
     """Payload and headers of one message. An empty message is one packet."""
     n_packets = max(1, -(-size_bytes // mtu_bytes))
-    return size_bytes + n_packets * PACKET_HEADER_BYTES + FIRST_HEADER_BYTES
+    return size_bytes + n_packets * HEADER_BYTES[headers] + FIRST_HEADER_BYTES
+
+
+def line_efficiency(platform: Platform) -> float:
+    """Share of the line rate that payload can have, for messages of many full packets."""
+    packets = platform.packets
+    if packets is None:
+        return USUAL_MTU_BYTES / (USUAL_MTU_BYTES + PACKET_HEADER_BYTES)
+    mtu = packets.mtu.value
+    return mtu / (mtu + HEADER_BYTES[packets.headers])
+
+
+def line_ceiling(platform: Platform) -> float:
+    """Share of the line rate that nothing can beat: all of it where headers are not published."""
+    packets = platform.packets
+    ethernet = packets is not None and packets.headers == "ethernet"
+    return 1.0 if ethernet else line_efficiency(platform)
 
 
 def zero_load_ns(path: Path, size_bytes: int) -> float:

@@ -1,0 +1,65 @@
+"""What real machines reach of what they could (schema weft.practice/1): ranges with sources."""
+
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from weft.catalog.document import Document, Slug, SourceClass, Text, parse_document
+from weft.core.errors import InputError, did_you_mean
+
+
+class PracticeFigure(Document):
+    """A figure that is a range: between `low` and `high`, usually about `value`."""
+
+    low: float = Field(ge=0, allow_inf_nan=False)
+    value: float = Field(ge=0, allow_inf_nan=False)
+    high: float = Field(gt=0, allow_inf_nan=False)
+    unit: Text
+    class_: SourceClass = Field(alias="class")
+    source: Text
+    conditions: str = ""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "PracticeFigure":
+        if not self.low <= self.value <= self.high:
+            raise ValueError("low <= value <= high")
+        return self
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """Factors between which it lies, for a term that is this long."""
+        return (self.low / self.value, self.high / self.value)
+
+    @property
+    def inverse_spread(self) -> tuple[float, float]:
+        """The same for a term that this figure divides."""
+        return (self.value / self.high, self.value / self.low)
+
+
+class PracticeFigures(Document):
+    """All of them."""
+
+    schema_: Literal["weft.practice/1"] = Field(alias="schema")
+    figures: dict[Slug, PracticeFigure]
+
+
+@cache
+def practice_figures() -> dict[str, PracticeFigure]:
+    """Every figure by name."""
+    text = resources.files("weft.catalog").joinpath("practice.toml").read_text("utf-8")
+    document = parse_document(PracticeFigures, text, "catalog/practice.toml", "table of practice")
+    return dict(document.figures)
+
+
+def practice(name: str) -> PracticeFigure:
+    """The figure of that name. Raises InputError."""
+    figures = practice_figures()
+    if name not in figures:
+        raise InputError(
+            f"no figure of practice '{name}'",
+            expected=f"one of {', '.join(figures)}",
+            hint=did_you_mean(name, list(figures)),
+        )
+    return figures[name]
