@@ -5,20 +5,11 @@ A reader is a module with `opens(line)`, true for a line that begins one of its 
 tables and the environment of a whole file, or None where the document is not its tool's.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from weft.bench.parse import osu
+from weft.bench.parse import nccl_tests, osu, perftest
 from weft.bench.parse.cursor import Cursor
-from weft.bench.parse.model import Table
-
-
-class JsonResult(NamedTuple):
-    """What a JSON reader found. `environment` is as recorded: the caller redacts it."""
-
-    tables: tuple[Table, ...]
-    environment: Mapping[str, str]
-    remarks: tuple[str, ...] = ()
+from weft.bench.parse.model import JsonResult, Table
 
 
 class LineReader(Protocol):
@@ -41,5 +32,5 @@ class JsonReader(Protocol):
         ...
 
 
-LINE_READERS: dict[str, LineReader] = {"osu": osu}
+LINE_READERS: dict[str, LineReader] = {"osu": osu, "nccl-tests": nccl_tests, "perftest": perftest}
 JSON_READERS: dict[str, JsonReader] = {}

@@ -1,0 +1,180 @@
+"""The columns of nccl-tests and rccl-tests, found by the header or by the number of tokens."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from weft.bench.parse.measured import counted, measured
+from weft.bench.parse.model import Row
+
+_INTEGERS = ("int8", "char", "uint8", "int32", "int", "uint32", "int64", "uint64")
+_FLOATS = ("half", "float16", "float", "float32", "double", "float64", "bfloat16")
+_EIGHT_BIT_FLOATS = ("fp8_e4m3", "fp8_e5m2", "f8e4m3", "f8e5m2", "float8_e4m3", "float8_e5m2")
+TYPES = frozenset((*_INTEGERS, *_FLOATS, *_EIGHT_BIT_FLOATS))
+_TIMES = ("time", "cputime")
+_METRICS = {
+    "time": "latency_us",
+    "cputime": "latency_us",
+    "algbw": "algbw_gb_s",
+    "busbw": "busbw_gb_s",
+    "#wrong": "n_wrong",
+    "wrong": "n_wrong",
+    "i_min": "latency_us_min",
+    "i_max": "latency_us_max",
+    "i_p99": "latency_us_p99",
+    "i_cv%": "latency_us_cv_percent",
+}
+_NOT_COUNTS = frozenset({"error", "res", "delta", "#bitdiff", "esttime"})
+_FIRST = {
+    "size": "size",
+    "bytes": "size",
+    "count": "count",
+    "n": "count",
+    "type": "type",
+    "redop": "redop",
+    "op": "redop",
+    "root": "root",
+}
+_TAIL_LABELS = {
+    "algo": "algorithm",
+    "proto": "protocol",
+    "nchannels": "channels",
+    "channels": "channels",
+}
+_LABELS = frozenset({"type", "redop", "root"})
+_SKIPPED = frozenset({"N/A", "-"})
+OUT_OF_PLACE, IN_PLACE = "out-of-place", "in-place"
+_PER_ITERATION = ("i_min", "i_max", "i_p99", "i_cv%")
+_NORMAL = ("time", "algbw", "busbw", "#wrong")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What the tokens of a row are: `first` before the measurements, then `group` once for each of
+    `placements`, then `tail`. `us_per_time` is the unit of the time columns."""
+
+    first: tuple[str, ...]
+    group: tuple[str, ...]
+    placements: tuple[str, ...]
+    tail: tuple[str, ...]
+    us_per_time: float = 1.0
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens of a complete row; a time stamp is two."""
+        stamps = self.tail.count("timestamp")
+        return len(self.first) + len(self.group) * len(self.placements) + len(self.tail) + stamps
+
+
+def columns_of(names: Sequence[str], placements: Sequence[str] = ()) -> Columns | None:
+    """The columns that a header names, or None where it is none of these tools'.
+
+    `placements` is what the line above it says; without one, out-of-place comes first.
+    """
+    lowered = [name.lower() for name in names]
+    times = [i for i, name in enumerate(lowered) if name in _TIMES]
+    if not 1 <= len(times) <= 2 or "busbw" not in lowered or times[0] == 0:
+        return None
+    first = tuple(_FIRST.get(name, name) for name in lowered[: times[0]])
+    if first[0] != "size" or "count" not in first or len(lowered) > 64:
+        return None
+    known = times[0] + 1
+    while known < len(lowered) and (lowered[known] in _METRICS or lowered[known] in _NOT_COUNTS):
+        if lowered[known] in _TIMES:
+            break
+        known += 1
+    end = times[1] if len(times) == 2 else known
+    group = tuple(lowered[times[0] : end])
+    tail = tuple(lowered[times[0] + len(group) * len(times) :])
+    if len(times) == 2 and tuple(lowered[times[1] : times[1] + len(group)]) != group:
+        return None
+    said = tuple(placements)[: len(times)]
+    order = said if len(said) == len(times) else (OUT_OF_PLACE, IN_PLACE)[: len(times)]
+    # The tests of NCCL 1 (header "bytes N type op") print milliseconds.
+    return Columns(first, group, order, tail, 1000.0 if lowered[0] == "bytes" else 1.0)
+
+
+def columns_without_header(tokens: Sequence[str]) -> Columns | None:
+    """The columns of a row that stands alone, by its number of tokens (13, 15, 16, 21 or 23)."""
+    first = ("size", "count", "type", "redop", "root")
+    both = (OUT_OF_PLACE, IN_PLACE)
+    tails = {0: (), 2: ("timestamp",), 3: ("algo", "proto", "nchannels")}
+    for group in (_NORMAL, _NORMAL + _PER_ITERATION):
+        rest = len(tokens) - len(first) - 2 * len(group)
+        if rest in tails:
+            return Columns(first, group, both, tails[rest])
+    return None
+
+
+def looks_like_a_row(text: str) -> bool:
+    """Whether a line can only be a row of these tools: size, count and a data type of NCCL."""
+    tokens = text.split(None, 4)
+    if len(tokens) < 5 or tokens[2] not in TYPES:
+        return False
+    return counted(tokens[0]) is not None and counted(tokens[1]) is not None
+
+
+def rows_of(tokens: Sequence[str], columns: Columns, line: int) -> list[Row] | str:
+    """The rows of one line, one a placement, or why there are none."""
+    if len(tokens) != columns.n_tokens:
+        return f"{len(tokens)} columns where the header has {columns.n_tokens}"
+    n_first = len(columns.first)
+    first = dict(zip(columns.first, tokens[:n_first], strict=True))
+    size = counted(first.get("size", ""))
+    if size is None or counted(first.get("count", "")) is None:
+        return "size or count is no whole number"
+    labels: dict[str, str] = {k: v for k, v in first.items() if k in _LABELS}
+    other = {k: v for k, v in first.items() if k != "size" and k not in _LABELS}
+    _read_tail(
+        tokens[n_first + len(columns.group) * len(columns.placements) :], columns, labels, other
+    )
+    rows = []
+    for i, placement in enumerate(columns.placements):
+        start = n_first + i * len(columns.group)
+        row = _row(tokens[start : start + len(columns.group)], columns, placement, labels, other)
+        if row is None:
+            return "a time or a bandwidth is no number"
+        metrics, row_labels, row_other = row
+        rows.append(Row(line, size, metrics, row_labels, row_other))
+    return rows
+
+
+def _read_tail(
+    tokens: Sequence[str], columns: Columns, labels: dict[str, str], other: dict[str, str]
+) -> None:
+    at = 0
+    for name in columns.tail:
+        width = 2 if name == "timestamp" else 1
+        value = " ".join(tokens[at : at + width])
+        at += width
+        if name in _TAIL_LABELS:
+            labels[_TAIL_LABELS[name]] = value
+        else:
+            other[name] = value
+
+
+def _row(
+    tokens: Sequence[str],
+    columns: Columns,
+    placement: str,
+    labels: dict[str, str],
+    other: dict[str, str],
+) -> tuple[dict[str, float], dict[str, str], dict[str, str]] | None:
+    metrics: dict[str, float] = {}
+    labels = {"placement": placement, **labels}
+    other = dict(other)
+    for name, token in zip(columns.group, tokens, strict=True):
+        metric = _METRICS.get(name)
+        value = measured(token)
+        if metric is None:
+            other[name] = token
+        elif metric == "n_wrong" and value is None:
+            if token not in _SKIPPED:
+                return None
+            labels["validation"] = token
+        elif value is None:
+            return None
+        elif metric.startswith("latency_us") and not metric.endswith("percent"):
+            metrics[metric] = value * columns.us_per_time
+        else:
+            metrics[metric] = value
+    return metrics, labels, other

@@ -1,0 +1,183 @@
+"""The text that perftest (ib_write_bw, ib_send_lat and their kin) prints."""
+
+import re
+from dataclasses import dataclass, field, replace
+
+from weft.bench.parse.cursor import Cursor, Line
+from weft.bench.parse.measured import measured
+from weft.bench.parse.model import Row, Table
+from weft.bench.parse.perftest_columns import BARE, Columns, columns_of, rows_of, unit_proved
+from weft.bench.parse.perftest_context import Context
+
+_TITLE = re.compile(
+    r"\s*(Send|RDMA_Write|RDMA_Read|Atomic)(?:_\w{1,20})?\b[\w /-]{0,60}"
+    r"\b(BW|Latency)\b[\w -]{0,20} Test\b"
+)
+_PROGRAM = re.compile(r"(?:^|[\s/`'])ib_(write|read|send|atomic)_(bw|lat)(?=[\s'`]|$)")
+_BARE = re.compile(r"\s*\d{1,16}\s+\d{1,12}\s+\d{1,9}\.\d{2}\s+\d{1,9}\.\d{2}\s+\d{1,9}\.\d{6}$")
+_PAIR = re.compile(r"\s*Pair #?(\d{1,6}) ?:?$")
+_GPU = ("initializing CUDA", "Listing all CUDA devices", "Using ROCm Device", "initializing ROCm")
+_UNIT_PROVED = "proved: average bandwidth = size x message rate"
+
+
+def opens(line: str) -> bool:
+    """Whether a line is a title or a header of perftest, a launch of it, or a row that stands
+    alone and proves by its own numbers what it is."""
+    text = line.lstrip()
+    first = text[:1]
+    if first == "#":
+        return text.startswith("#bytes") and "#iterations" in text
+    if first.isdigit():
+        return _BARE.match(line) is not None and _bare_unit(line.split()) is not None
+    return (
+        text.startswith(_GPU)
+        or ("Test" in text and _TITLE.match(line) is not None)
+        or (first == "P" and _PAIR.match(line) is not None)
+        or ("ib_" in text and _PROGRAM.search(text) is not None)
+    )
+
+
+@dataclass(slots=True)
+class _Block:
+    """What has been read of one run: the context, and the rows under the present header."""
+
+    first_line: int
+    context: Context = field(default_factory=Context)
+    columns: Columns | None = None
+    rows: list[Row] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    proved_unit: str = ""
+    pair: str = ""
+    is_bare: bool = False
+    is_closed: bool = False
+
+    def flush(self, next_line: int) -> None:
+        """Make a table of the rows so far; the context stays for a further header."""
+        if self.rows:
+            self.tables.append(_table(self))
+        self.rows, self.first_line, self.is_closed, self.proved_unit = [], next_line, False, ""
+
+
+def read(cursor: Cursor) -> list[Table]:
+    """The tables of one run: one for each header, or one for a list of rows without header."""
+    block: _Block | None = None
+    while (line := cursor.look()) is not None:
+        if cursor.peek() is None and not opens(line.text):
+            break
+        if block is None:
+            block = _Block(line.number)
+        if not _take(cursor, line, block):
+            break
+    if block is None:
+        return []
+    block.flush(0)
+    return block.tables
+
+
+def _take(cursor: Cursor, line: Line, block: _Block) -> bool:
+    """Deal with a line; False where it belongs to something else and was left alone."""
+    text = line.text.strip()
+    if text[:1].isdigit() and not block.is_closed:
+        return _take_row(cursor, line, text.split(), block)
+    if text.startswith("#bytes"):
+        _take_header(cursor, line, text, block)
+    elif (pair := _PAIR.match(text)) is not None and (block.is_bare or not block.rows):
+        block.pair = pair[1]
+        cursor.take()
+    elif block.rows and (block.is_bare or opens(line.text)):
+        return False
+    elif text.startswith("---"):
+        block.is_closed = bool(block.rows)
+        cursor.take()
+    elif block.context.read(text, _TITLE.match(text), _PROGRAM.search(text)):
+        cursor.take()
+    elif block.is_closed or not (block.context.has_title or block.columns):
+        return False
+    else:
+        cursor.refuse("no line of perftest")
+    return True
+
+
+def _take_header(cursor: Cursor, line: Line, text: str, block: _Block) -> None:
+    block.flush(line.number)
+    block.columns, block.is_bare = columns_of(text), False
+    if block.columns is None:
+        cursor.refuse("a header with unknown columns")
+    else:
+        cursor.take()
+
+
+def _take_row(cursor: Cursor, line: Line, tokens: list[str], block: _Block) -> bool:
+    if block.columns is None:
+        unit = _bare_unit(tokens) if _BARE.match(line.text) else None
+        if unit is None:
+            if block.is_bare:
+                return False
+            cursor.refuse("no header above, and size x message rate does not prove the unit")
+            return True
+        block.is_bare, block.columns = True, _in_unit(BARE, unit)
+        block.proved_unit = unit
+    elif block.is_bare and (not _BARE.match(line.text) or _bare_unit(tokens) is None):
+        return False
+    columns = block.columns
+    proved = unit_proved(tokens, columns)
+    if proved is not None and not _same(proved, columns.bandwidth_unit):
+        columns = _in_unit(columns, proved)
+        block.context.conditions["unit_in_header"] = block.columns.bandwidth_unit
+        block.proved_unit = proved
+    rows = rows_of(tokens, columns, line.number)
+    if isinstance(rows, str):
+        cursor.refuse(rows)
+        return True
+    cursor.take()
+    if block.pair:
+        rows = [replace(row, labels={**row.labels, "pair": block.pair}) for row in rows]
+    block.rows.extend(rows)
+    return True
+
+
+def _bare_unit(tokens: list[str]) -> str | None:
+    """The unit that the numbers of a row without header prove, or None."""
+    if len(tokens) != len(BARE.names):
+        return None
+    peak, average = measured(tokens[2]), measured(tokens[3])
+    if peak is None or average is None or (peak != 0 and peak < average):
+        return None
+    return unit_proved(tokens, BARE)
+
+
+def _same(unit: str, header: str) -> bool:
+    return (unit == "Gb/sec") == (header == "Gb/sec")
+
+
+def _in_unit(columns: Columns, unit: str) -> Columns:
+    units = [
+        unit if name.startswith("BW ") else own
+        for name, own in zip(columns.names, columns.units, strict=True)
+    ]
+    return Columns(columns.names, tuple(units))
+
+
+def _table(block: _Block) -> Table:
+    context = block.context
+    conditions = dict(context.conditions)
+    if block.proved_unit:
+        conditions["unit"] = f"{block.proved_unit} ({_UNIT_PROVED})"
+    is_latency = block.columns is not None and not block.columns.bandwidth_unit
+    kind = "lat" if is_latency else "bw"
+    two_ways = conditions.get("directions") == "2"
+    n_nodes = context.n_nodes
+    return Table(
+        tool="perftest",
+        test=f"ib_{context.op}_{kind}" if context.op else "",
+        benchmark="latency" if is_latency else "bidirectional" if two_ways else "bandwidth",
+        rows=tuple(block.rows),
+        first_line=block.first_line,
+        memory=context.memory,
+        n_ranks=2,
+        n_nodes=n_nodes,
+        tasks_per_node=None if n_nodes is None else 2 // n_nodes,
+        hosts=context.hosts,
+        devices=context.devices,
+        conditions=conditions,
+    )
