@@ -6,7 +6,7 @@ its own. A column nobody knows is kept verbatim, a line nobody understands is re
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 RESULTS_SCHEMA = "weft.results/1"
 MAX_UNREAD_KEPT = 100
@@ -125,3 +125,11 @@ class ResultFile:
             "environment": dict(self.environment),
             "remarks": list(self.remarks),
         }
+
+
+class JsonResult(NamedTuple):
+    """What a JSON reader found. `environment` is as recorded: the caller redacts it."""
+
+    tables: tuple[Table, ...]
+    environment: Mapping[str, str]
+    remarks: tuple[str, ...] = ()
