@@ -1,12 +1,15 @@
 """Open documents of the catalogue by name, or of your own by path."""
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.document import Model, parse_document
-from weft.catalog.platform import Platform
+from weft.catalog.platform import Platform, PublishedFigure
+from weft.catalog.published import Fact, FactList, FigureList, as_figure, facts_of, figures_of
 from weft.catalog.threshold import FieldTests, FieldThreshold, thresholds_of
 from weft.core.errors import InputError, did_you_mean
 
@@ -16,9 +19,13 @@ THIS_MACHINE = "this-machine"
 def platform(name_or_path: str) -> Platform:
     """A platform of the catalogue, or of a .toml file. Raises InputError.
 
-    `this-machine` comes with the facts the operating system tells here and now.
+    One of the catalogue comes with the figures its sources published about it; `this-machine` with
+    the facts the operating system tells here and now.
     """
     document = _document(Platform, "platform", name_or_path)
+    if not _is_path(name_or_path):
+        own = published_figures().get(document.name, ())
+        document = document.model_copy(update={"figures": (*document.figures, *own)})
     if document.name == THIS_MACHINE:
         from weft.catalog.host import with_facts_of_this_host
 
@@ -58,6 +65,32 @@ def study_names() -> list[str]:
 
 
 @cache
+def published_figures() -> Mapping[str, tuple[PublishedFigure, ...]]:
+    """Figures by the platform they belong to: those of the lists first, then facts in numbers.
+
+    Under "" stand those that belong to no platform of the catalogue.
+    """
+    found: dict[str, list[PublishedFigure]] = {}
+    rows = [
+        row
+        for name in _names(_FIGURES)
+        for row in figures_of(_document(FigureList, _FIGURES, name))
+    ]
+    rows += [(fact.platforms, figure) for fact in facts() if (figure := as_figure(fact))]
+    for platforms, figure in rows:
+        for owner in platforms or ("",):
+            found.setdefault(owner, []).append(figure)
+    return MappingProxyType({owner: tuple(own) for owner, own in found.items()})
+
+
+@cache
+def facts() -> tuple[Fact, ...]:
+    """What specifications, manuals and papers say, by topic, in the order of their documents."""
+    documents = (_document(FactList, _FACTS, name) for name in _names(_FACTS))
+    return tuple(fact for document in documents for fact in facts_of(document))
+
+
+@cache
 def field_thresholds() -> tuple[FieldThreshold, ...]:
     """What other people's checks demand, by source and in the order of their documents."""
     return tuple(
@@ -67,11 +100,15 @@ def field_thresholds() -> tuple[FieldThreshold, ...]:
     )
 
 
+_FIGURES = "list of figures"
+_FACTS = "list of facts"
 _THRESHOLDS = "list of field thresholds"
 _FOLDERS = {
     "platform": "platforms",
     "benchmark": "benchmarks",
     "study": "studies",
+    _FIGURES: "figures",
+    _FACTS: "facts",
     _THRESHOLDS: "field_thresholds",
 }
 
@@ -89,8 +126,12 @@ def _names(kind: str) -> list[str]:
     return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
 
 
+def _is_path(name_or_path: str) -> bool:
+    return name_or_path.endswith(".toml") or "/" in name_or_path
+
+
 def _text(kind: str, name_or_path: str) -> tuple[str, str]:
-    if name_or_path.endswith(".toml") or "/" in name_or_path:
+    if _is_path(name_or_path):
         return _file_text(kind, Path(name_or_path))
     known = _names(kind)
     if name_or_path not in known:
