@@ -15,6 +15,7 @@ VERBS: dict[str, str] = {
     "study": "List, show, plan and run studies: arms compared over repeated launches.",
     "compare": "Compare the arms of one run, or two runs, with intervals.",
     "report": "Write one self-contained HTML page about a run.",
+    "judge": "Is this result normal, and what limits it? Files of the tools in the field.",
     "import": "Store result files of other tools as a run: report and compare work on it.",
     "platform": "List and show the platforms of the catalogue, with their sources.",
 }

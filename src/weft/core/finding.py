@@ -23,6 +23,13 @@ class FindingKind(StrEnum):
     FAILURE = "failure"
     MIS_SETTING = "mis-setting"
     HEALTHY = "healthy"
+    AS_EXPECTED = "as-expected"
+    BELOW_EXPECTED = "below-expected"
+    ABOVE_EXPECTED = "above-expected"
+    BEYOND_LIMIT = "beyond-limit"
+    CONTRADICTION = "contradiction"
+    EXPLANATION = "explanation"
+    NOT_JUDGED = "not-judged"
 
 
 class Severity(StrEnum):

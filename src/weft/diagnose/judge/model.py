@@ -1,12 +1,14 @@
 """A judged result file: rows with their expectation, causes that fit, field thresholds apart."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from weft.bench.parse.model import Row, Table
+from weft.bench.parse.model import Row, Table, Unread
 from weft.core.finding import Finding
 from weft.expect.model import Conditions, Expectation
+
+JUDGEMENT_SCHEMA = "weft.judgement/1"
 
 
 class RowState(StrEnum):
@@ -43,6 +45,32 @@ class JudgedRow:
         """Whether a reader is told that something is wrong with this row."""
         return self.odd or self.state in (RowState.LOW, RowState.HIGH, RowState.IMPOSSIBLE)
 
+    def to_record(self) -> dict[str, Any]:
+        """The row as plain JSON values."""
+        found = self.expectation
+        return {
+            "tool": self.table.tool,
+            "test": self.table.test,
+            "benchmark": self.table.benchmark,
+            "line": self.row.line,
+            "size_bytes": self.row.size_bytes,
+            "labels": dict(self.row.labels),
+            "metric": self.metric,
+            "measured": self.value,
+            "state": self.state.value,
+            "odd": self.odd,
+            "expected": found.value if found else None,
+            "low": found.low if found else None,
+            "high": found.high if found else None,
+            "unit": found.unit if found else None,
+            "limit": found.limit if found else None,
+            "limit_name": found.limit_name if found else None,
+            "bound": found.bound if found else None,
+            "formula": found.formula if found else None,
+            "source": found.source if found else None,
+            "note": self.note,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class LikelyCause:
@@ -60,6 +88,7 @@ class LikelyCause:
     confirm: str
     remedy: str
     source: str
+    score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +107,11 @@ class FieldVerdict:
 
 @dataclass(frozen=True, slots=True)
 class FileJudgement:
-    """The verdict about one file. `findings` worst first; the first one is the verdict."""
+    """The verdict about one file. `findings` worst first; the first one is the verdict.
+
+    `platform` is "" where nobody knows it. `generic` says what would be normal on each generation
+    of links then. `unread` are the lines that no reader understood.
+    """
 
     path: str
     platform: str
@@ -88,7 +121,31 @@ class FileJudgement:
     causes: tuple[LikelyCause, ...]
     field: tuple[FieldVerdict, ...]
     remarks: tuple[str, ...] = ()
+    generic: tuple[str, ...] = ()
+    unread: tuple[Unread, ...] = ()
+    n_unread: int = 0
+    next_command: str = ""
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether a row is low or impossible: exit 1."""
+        return any(row.state in (RowState.LOW, RowState.IMPOSSIBLE) for row in self.rows)
 
     def to_record(self) -> dict[str, Any]:
-        """The judgement as plain JSON values."""
-        raise NotImplementedError
+        """The judgement as plain JSON values (schema weft.judgement/1)."""
+        return {
+            "schema": JUDGEMENT_SCHEMA,
+            "path": self.path,
+            "platform": self.platform,
+            "platform_because": self.platform_because,
+            "bad": self.is_bad,
+            "findings": [finding.to_record() for finding in self.findings],
+            "causes": [asdict(cause) for cause in self.causes],
+            "field": [asdict(verdict) for verdict in self.field],
+            "generic": list(self.generic),
+            "remarks": list(self.remarks),
+            "unread": [[u.line, u.text, u.reason] for u in self.unread],
+            "n_unread": self.n_unread,
+            "next_command": self.next_command,
+            "rows": [row.to_record() for row in self.rows],
+        }

@@ -1,0 +1,117 @@
+"""Causes (schema weft.causes/1): why a result is slower, or faster, than it should be.
+
+A cause is an alternative expectation: what it caps, what it multiplies, what it adds.
+"""
+
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from weft.catalog.document import Document, Slug, SourceClass, Text, parse_document
+
+Feature = Literal[
+    "several-hcas", "gpus", "nvls", "nvlink", "rdma", "pcie-gen4-or-newer", "amd", "two-nodes"
+]
+"""What a platform must have for a cause to be thinkable."""
+
+
+class Range(Document):
+    """From `low` to `high`; one figure where both are the same."""
+
+    low: float = Field(gt=0, allow_inf_nan=False)
+    high: float = Field(gt=0, allow_inf_nan=False)
+    unit: Text
+    class_: SourceClass = Field(alias="class")
+    source: Text
+    conditions: str = ""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "Range":
+        if self.low > self.high:
+            raise ValueError("low is not above high")
+        return self
+
+
+class Instead(Document):
+    """Conditions that hold instead of the usual ones: what the closed forms then predict.
+
+    `hcas` is how many HCAs of a node take part. `gpudirect` off: through host memory.
+    """
+
+    transport: Literal["", "network", "sockets"] = ""
+    hcas: int | None = Field(default=None, ge=1)
+    gpudirect: bool = True
+    algorithm: str = ""
+    protocol: str = ""
+
+
+class Evidence(Document):
+    """A line of a log, or a condition of the table, that speaks for a cause or against it.
+
+    `pattern` is a regular expression (Python's `re`, searched) over `key`: "log" for log lines,
+    else the name of a condition of the table.
+    """
+
+    key: Text
+    pattern: Text
+    speaks: Literal["for", "against"]
+
+
+class Cause(Document):
+    """One cause. Exactly one of `instead`, `cap`, `share`, `adds` says what it does; none of them
+    for a cause that no figure describes, which is named only where the file speaks for it.
+
+    `cap` is of one HCA, one direction (GB/s); `share` multiplies every rate; `adds` lies on the way
+    of every message (us). `explains` is which rows it is for. `benchmarks`, `libraries`, `memory`
+    and `nodes` narrow where it can be; empty is anywhere. `assumptions` counts what must coincide.
+    """
+
+    name: Slug
+    title: Text
+    explains: Literal["low", "impossible", "normal"] = "low"
+    sentence: Text
+    instead: Instead | None = None
+    cap: Range | None = None
+    share: Range | None = None
+    adds: Range | None = None
+    benchmarks: tuple[Slug, ...] = ()
+    libraries: tuple[Literal["mpi", "verbs", "nccl"], ...] = ()
+    memory: Literal["", "host", "gpu"] = ""
+    nodes: Literal["", "one", "two", "several"] = ""
+    needs: tuple[Feature, ...] = ()
+    assumptions: int = Field(default=1, ge=1)
+    evidence: tuple[Evidence, ...] = ()
+    confirm: Text
+    remedy: Text
+    source: Text
+
+    @model_validator(mode="after")
+    def _one_effect_at_most(self) -> "Cause":
+        effects = (self.instead, self.cap, self.share, self.adds)
+        if sum(effect is not None for effect in effects) > 1:
+            raise ValueError("at most one of instead, cap, share and adds")
+        return self
+
+
+class Causes(Document):
+    """The catalogue of causes."""
+
+    schema_: Literal["weft.causes/1"] = Field(alias="schema")
+    causes: tuple[Cause, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _one_name_each(self) -> "Causes":
+        names = [cause.name for cause in self.causes]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"each cause once: '{twice[0]}' appears twice")
+        return self
+
+
+@cache
+def causes() -> tuple[Cause, ...]:
+    """Every cause of the catalogue, in its order."""
+    text = resources.files("weft.catalog").joinpath("causes.toml").read_text("utf-8")
+    return parse_document(Causes, text, "catalog/causes.toml", "catalogue of causes").causes

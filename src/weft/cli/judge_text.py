@@ -1,0 +1,125 @@
+"""A judgement as text: verdict, causes, rows with a picture, thresholds, coverage, next command."""
+
+from collections.abc import Sequence
+
+from weft.cli.judge_picture import picture
+from weft.cli.output import table_text
+from weft.core.units import format_significant, format_size
+from weft.diagnose.judge.model import FileJudgement, JudgedRow, LikelyCause, RowState
+
+SHORT_TABLE = 12
+"""Tables of so many rows are printed whole."""
+
+
+def judgement_text(judgement: FileJudgement, *, all_rows: bool) -> str:
+    """The whole answer about one file."""
+    lines: list[str] = []
+    for finding in judgement.findings:
+        lines.append(f"{finding.severity.value.upper()}  {finding.sentence}")
+        lines += [f"  - {line}" for line in finding.evidence]
+    lines += _cause_lines(judgement.causes)
+    for rows in tables_of(judgement.rows):
+        lines += ["", *_table_lines(rows, all_rows=all_rows)]
+    lines += _field_lines(judgement)
+    lines += ["", *_coverage_lines(judgement), f"next     {judgement.next_command}"]
+    return "\n".join(lines)
+
+
+def tables_of(rows: Sequence[JudgedRow]) -> list[list[JudgedRow]]:
+    """Rows by table, in the order of the file."""
+    found: dict[int, list[JudgedRow]] = {}
+    for row in rows:
+        found.setdefault(id(row.table), []).append(row)
+    return list(found.values())
+
+
+def _cause_lines(causes: Sequence[LikelyCause]) -> list[str]:
+    if not causes:
+        return []
+    lines = ["", "LIKELY CAUSES, best fit first"]
+    for rank, cause in enumerate(causes, start=1):
+        lines += [
+            f"  {rank}. {cause.name}: {cause.sentence}",
+            f"     predicts {cause.predicts}; off by {100 * cause.misfit:.0f} %",
+            f"     to confirm: {cause.confirm}",
+            f"     remedy: {cause.remedy}",
+        ]
+    return lines
+
+
+def _table_lines(rows: Sequence[JudgedRow], *, all_rows: bool) -> list[str]:
+    table = rows[0].table
+    shown = rows if all_rows else noteworthy(rows)
+    what = " ".join(text for text in (table.tool, table.version, table.test) if text)
+    where = [
+        f"{count} {word}"
+        for count, word in ((table.n_ranks, "ranks"), (table.n_nodes, "nodes"))
+        if count
+    ]
+    title = f"TABLE  line {table.first_line}  {', '.join([what, *where])}"
+    headers = ["size", "measured", "expected", "limit", "unit", "state"]
+    cells = [_cells(row) for row in shown]
+    lines = [title, table_text(headers, cells, left=1), *picture(shown)]
+    hidden = len(rows) - len(shown)
+    if hidden:
+        lines.append(f"({hidden} more rows like these: --all-rows)")
+    return lines
+
+
+def noteworthy(rows: Sequence[JudgedRow]) -> list[JudgedRow]:
+    """Rows that stand out, and of the others the smallest, the middle and the largest."""
+    if len(rows) <= SHORT_TABLE:
+        return list(rows)
+    keep = {0, len(rows) // 2, len(rows) - 2, len(rows) - 1}
+    return [row for i, row in enumerate(rows) if row.noticed or i in keep]
+
+
+def _cells(row: JudgedRow) -> list[str]:
+    found = row.expectation
+    size = "-" if row.row.size_bytes is None else format_size(row.row.size_bytes)
+    placement = row.row.labels.get("placement", "")
+    return [
+        f"{size} {placement}".rstrip(),
+        format_significant(row.value, 4),
+        f"{_short(found.low)} .. {_short(found.high)}" if found else "-",
+        _short(found.limit) if found and found.limit is not None else "-",
+        found.unit if found else row.metric,
+        row.state.value + (" odd" if row.odd else ""),
+    ]
+
+
+def _short(value: float) -> str:
+    return format_significant(value, 3)
+
+
+def _field_lines(judgement: FileJudgement) -> list[str]:
+    if not judgement.field:
+        return []
+    lines = ["", "THRESHOLDS OF OTHERS (not our prediction)"]
+    for one in judgement.field:
+        word = "met" if one.passed else "missed"
+        lines.append(
+            f"  {word}: {one.system}, {one.test}: {one.threshold:g} {one.unit} ({one.kind}),"
+            f" measured {format_significant(one.measured, 4)} [{one.source}]"
+        )
+    return lines
+
+
+def _coverage_lines(judgement: FileJudgement) -> list[str]:
+    rows = judgement.rows
+    judged = sum(row.state is not RowState.UNJUDGED for row in rows)
+    platform = judgement.platform or "unknown"
+    lines = [
+        f"platform {platform}: {judgement.platform_because}",
+        f"covered  {judged} of {len(rows)} rows judged",
+    ]
+    notes = dict.fromkeys(
+        row.note for row in rows if row.state is RowState.UNJUDGED and row.note and not row.odd
+    )
+    lines += [f"         not judged: {note}" for note in notes]
+    lines += [f"caveat   {remark}" for remark in judgement.remarks]
+    lines += [f"elsewhere {line}" for line in judgement.generic]
+    if judgement.n_unread:
+        numbers = ", ".join(str(one.line) for one in judgement.unread[:10])
+        lines.append(f"unread   {judgement.n_unread} lines were not understood: {numbers}")
+    return lines

@@ -1,0 +1,153 @@
+"""From a table of some tool to the conditions an expectation depends on."""
+
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+
+from weft.bench.parse.model import Row, Table
+from weft.catalog.platform import Platform
+from weft.expect.model import Conditions, Library, Memory
+
+NCCL_TOOLS = ("nccl-tests", "rccl-tests")
+PAIR_BENCHMARKS = ("latency", "bandwidth", "bidirectional")
+"""Benchmarks of two ranks; the others need to know how many there are."""
+OSU_WINDOW = 64
+"""SOURCE: OSU micro-benchmarks, osu_bw and osu_bibw: 64 messages a window by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the user says about a file, None or "" where they do not."""
+
+    n_nodes: int | None = None
+    tasks_per_node: int | None = None
+    memory: str = ""
+    nccl_version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What holds for a whole table. `why_not` says why no row of it can be judged; `remarks` what
+    was taken for granted."""
+
+    conditions: Conditions | None
+    why_not: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+def setting_of(table: Table, given: Given, platform: Platform | None = None) -> Setting:
+    """The conditions of a table, all but the size."""
+    if not table.benchmark:
+        return Setting(None, f"weft has no counterpart of {table.test or 'this test'}")
+    size = _layout(table, given, platform)
+    if isinstance(size, str):
+        return Setting(None, size)
+    n_nodes, tasks_per_node, remarks = size
+    conditions = Conditions(
+        benchmark=table.benchmark,
+        size_bytes=0,
+        n_nodes=n_nodes,
+        tasks_per_node=tasks_per_node,
+        memory=_memory(table, given),
+        library=_library(table),
+        library_version=given.nccl_version or table.conditions.get("nccl_version", ""),
+        algorithm=table.conditions.get("algorithm", ""),
+        protocol=table.conditions.get("protocol", ""),
+        window=_whole(table.conditions.get("window")) or _default_window(table),
+    )
+    return Setting(conditions, remarks=remarks)
+
+
+def conditions_of(table: Table, row: Row, setting: Conditions) -> Conditions:
+    """The conditions of one row. A test without sizes has size 0."""
+    size_bytes = row.size_bytes or 0
+    return replace(
+        setting,
+        size_bytes=_library_size(table, size_bytes, setting.n_ranks),
+        algorithm=row.labels.get("algorithm", setting.algorithm),
+        protocol=row.labels.get("protocol", setting.protocol),
+    )
+
+
+def n_ranks_of(table: Table, given: Given) -> int | None:
+    """Ranks of a table; None where neither it nor the user says."""
+    if table.n_ranks is not None:
+        return table.n_ranks
+    nodes = given.n_nodes or table.n_nodes or (len(set(table.hosts)) or None)
+    tasks = given.tasks_per_node or table.tasks_per_node
+    return nodes * tasks if nodes is not None and tasks is not None else None
+
+
+def _layout(
+    table: Table, given: Given, platform: Platform | None
+) -> tuple[int, int, tuple[str, ...]] | str:
+    """(nodes, tasks a node, remarks), or why they are unknown."""
+    n_ranks = table.n_ranks
+    n_nodes = given.n_nodes or table.n_nodes or (len(set(table.hosts)) or None)
+    if table.benchmark in PAIR_BENCHMARKS and table.tool not in NCCL_TOOLS:
+        return _pair_layout(n_ranks, n_nodes)
+    tasks = given.tasks_per_node or (None if given.n_nodes else table.tasks_per_node)
+    if tasks is None and n_ranks is not None and n_nodes is not None:
+        tasks = max(1, n_ranks // n_nodes)
+    if n_nodes is None and n_ranks is not None and tasks is not None:
+        n_nodes = max(1, n_ranks // tasks)
+    if n_nodes is not None and tasks is None:
+        tasks = _gpus(platform) if table.tool in NCCL_TOOLS else None
+    if n_nodes is None and n_ranks is not None and table.tool in NCCL_TOOLS:
+        n_nodes, tasks = _nodes_of_gpus(n_ranks, platform)
+    if n_nodes is None or tasks is None:
+        return "the file does not say on how many nodes and ranks: --nodes N --tasks-per-node T"
+    return n_nodes, tasks, ()
+
+
+def _pair_layout(n_ranks: int | None, n_nodes: int | None) -> tuple[int, int, tuple[str, ...]]:
+    if n_nodes is None:
+        remark = "taken as between two nodes, which the file does not say (--nodes 1 if inside one)"
+        return 2, 1, (remark,)
+    if n_nodes == 1:
+        return 1, 2, ()
+    return n_nodes, max(1, (n_ranks or n_nodes) // n_nodes), ()
+
+
+def _gpus(platform: Platform | None) -> int | None:
+    return platform.gpus.per_node.whole if platform and platform.gpus else None
+
+
+def _nodes_of_gpus(n_ranks: int, platform: Platform | None) -> tuple[int | None, int | None]:
+    per_node = _gpus(platform)
+    if per_node is None:
+        return None, None
+    if n_ranks <= per_node:
+        return 1, n_ranks
+    return (n_ranks // per_node, per_node) if n_ranks % per_node == 0 else (None, None)
+
+
+def _memory(table: Table, given: Given) -> Memory:
+    if table.tool in NCCL_TOOLS:
+        return "gpu"
+    word = given.memory or table.memory
+    return cast(Memory, word) if word in ("host", "gpu") else "host"
+
+
+def _library(table: Table) -> Library:
+    if table.tool in NCCL_TOOLS:
+        return "nccl"
+    return "verbs" if table.tool == "perftest" else "mpi"
+
+
+def _default_window(table: Table) -> int:
+    depth = _whole(table.conditions.get("tx_depth"))
+    return depth if depth else OSU_WINDOW
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() else None
+
+
+Convention = Literal["each", "all"]
+"""Whether a collective's size is what each rank contributes, or the whole buffer."""
+
+
+def _library_size(table: Table, size_bytes: int, n_ranks: int) -> int:
+    """The size as the library's own benchmarks count it."""
+    del table, n_ranks
+    return size_bytes

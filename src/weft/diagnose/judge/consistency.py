@@ -1,0 +1,249 @@
+"""Columns of one row that say the same thing twice: do they agree?
+
+NCCL's tests print size, time, algorithm and bus bandwidth; perftest bandwidth and message rate; IMB
+and NetPIPE time and rate. Whoever edits a figure, or slips a unit, breaks one of these laws.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from weft.bench.parse.model import Row, Table
+from weft.diagnose.judge.rules import Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Columns of one row that cannot both be right; `metric` is the one that is then doubtful."""
+
+    row: int
+    metric: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """`metric` = `other` terms of the row, up to one of `factors` that the tool's own unit allows.
+
+    `value` gives the right side, None where a column is absent.
+    """
+
+    metric: str
+    name: str
+    value: Callable[[Row], float | None]
+    inputs: tuple[str, ...]
+    factors: tuple[float, ...] = (1.0,)
+
+
+UNITS: dict[str, tuple[float, ...]] = {
+    "perftest": (1.0, 125.0, 1.048576),
+    "netpipe": (1.0, 0.125, 0.131072),
+    "gpcnet": (1.0, 1.048576),
+    "mpi4py": (1.0, 1e6),
+}
+"""What a reader multiplies a printed figure by, where it is not 1: Gb/s, MiB, seconds."""
+
+SLIPS: dict[str, float] = {
+    "bits for bytes (8)": 8.0,
+    "MiB for MB (1.0486)": 1.048576,
+    "KiB for kB (1.024)": 1.024,
+    "GiB for GB (1.0737)": 1.073741824,
+    "a thousand": 1000.0,
+}
+"""Unit slips by name; each also the other way round."""
+
+ORDERS: tuple[tuple[str, ...], ...] = (
+    ("latency_us_min", "latency_us", "latency_us_max"),
+    ("latency_us_min", "latency_us_p50", "latency_us_p90", "latency_us_p95", "latency_us_p99"),
+    ("latency_us_p99", "latency_us_p999"),
+    ("latency_us_p999", "latency_us_max"),
+    ("bandwidth_mb_s", "bandwidth_peak_mb_s"),
+)
+"""Metrics that cannot fall from left to right; the tool's own time is `latency_us`."""
+
+_PERCENTILES_OF_ALL = frozenset({"perftest"})
+"""Tools whose percentiles are of the same samples as their mean, least and greatest."""
+
+
+def contradictions(table: Table, n_ranks: int | None, rules: Rules) -> list[Contradiction]:
+    """Every row of the table whose columns contradict each other."""
+    found = [
+        contradiction
+        for law in laws_of(table, n_ranks)
+        for contradiction in _against(table, law, rules)
+    ]
+    for index, row in enumerate(table.rows):
+        text = _disorder(table.tool, row, rules)
+        if text is not None:
+            found.append(Contradiction(index, text[0], text[1]))
+    return found
+
+
+def laws_of(table: Table, n_ranks: int | None) -> list[Law]:
+    """The laws between the columns of this tool's tables."""
+    if table.tool in ("nccl-tests", "rccl-tests"):
+        busbw_factor = bus_factor(table.benchmark, n_ranks)
+        return [
+            Law("algbw_gb_s", "size / time", _size_over_time_gb_s, ("latency_us",)),
+            Law(
+                "busbw_gb_s",
+                "its factor x algorithm bandwidth",
+                lambda row: row.metrics.get("algbw_gb_s"),
+                ("algbw_gb_s",),
+                () if busbw_factor is None else (busbw_factor,),
+            ),
+            Law(
+                "busbw_gb_s",
+                "its factor x size / time",
+                _size_over_time_gb_s,
+                ("latency_us",),
+                () if busbw_factor is None else (busbw_factor,),
+            ),
+        ]
+    old_units = (1.0, 1 / 1.048576)
+    if table.tool == "imb":
+        counted = tuple(n * unit for n in (1.0, 2.0, 4.0) for unit in old_units)
+        return [_rate_law("latency_us_max", counted), _rate_law("latency_us", counted)]
+    if table.tool in ("netpipe", "mpi4py"):
+        return [_rate_law("latency_us", (1.0, 2.0))]
+    rate = "message rate x size"
+    law = Law("bandwidth_mb_s", rate, _size_times_rate_mb_s, ("msg_rate_mps",))
+    return [law] if table.tool in ("osu", "perftest") else []
+
+
+def bus_factor(benchmark: str, n_ranks: int | None) -> float | None:
+    """Bus bandwidth / algorithm bandwidth. None where the number of ranks is needed and unknown.
+
+    SOURCE: NVIDIA/nccl-tests doc/PERFORMANCE.md.
+    """
+    if benchmark not in ("allreduce", "allgather", "reduce_scatter", "alltoall", "gather"):
+        return None if benchmark in ("", "alltoallv", "scatter") else 1.0
+    if n_ranks is None or n_ranks < 1:
+        return None
+    share = (n_ranks - 1) / n_ranks
+    return 2 * share if benchmark == "allreduce" else share
+
+
+def half_digit(value: float, tool: str) -> float:
+    """Half of the last printed digit of a figure, in the least exact unit it may have come from.
+
+    Zeros at the end of a figure are not seen, so that a round figure counts as less exact.
+    """
+    return max(0.5 * 10.0 ** -_decimals(value / unit) * unit for unit in UNITS.get(tool, (1.0,)))
+
+
+def slip_name(ratio: float, rules: Rules) -> str | None:
+    """The unit slip a ratio looks like, either way round; None where it looks like none."""
+    for name, factor in SLIPS.items():
+        for of_factor in (factor, 1 / factor):
+            if abs(math.log(ratio / of_factor)) < min(rules.rounding, abs(math.log(factor)) / 2):
+                return name
+    return None
+
+
+def _rate_law(time_metric: str, factors: tuple[float, ...]) -> Law:
+    def value(row: Row) -> float | None:
+        time_us = row.metrics.get(time_metric, 0.0)
+        return row.size_bytes / time_us if row.size_bytes and time_us > 0 else None
+
+    return Law("bandwidth_mb_s", "size / time", value, (time_metric,), factors)
+
+
+def _size_over_time_gb_s(row: Row) -> float | None:
+    time_us = row.metrics.get("latency_us", 0.0)
+    return row.size_bytes / time_us / 1e3 if row.size_bytes and time_us > 0 else None
+
+
+def _size_times_rate_mb_s(row: Row) -> float | None:
+    rate = row.metrics.get("msg_rate_mps")
+    return row.size_bytes * rate if row.size_bytes and rate else None
+
+
+def _against(table: Table, law: Law, rules: Rules) -> list[Contradiction]:
+    ratios = {
+        index: (ratio, slack)
+        for index, row in enumerate(table.rows)
+        if (found := _ratio(table.tool, row, law, rules)) is not None
+        for ratio, slack in (found,)
+    }
+    if not ratios:
+        return []
+    factor = _factor(law, [ratio for ratio, _ in ratios.values()])
+    return [
+        Contradiction(index, law.metric, _text(law, ratio / factor, rules))
+        for index, (ratio, slack) in ratios.items()
+        if abs(math.log(ratio / factor)) > slack
+    ]
+
+
+def _factor(law: Law, ratios: Sequence[float]) -> float:
+    """The factor of this table: the allowed one nearest to its rows, or theirs where none is."""
+    middle = median(ratios)
+    if not law.factors:
+        return middle
+    return min(law.factors, key=lambda factor: abs(math.log(middle / factor)))
+
+
+def _ratio(tool: str, row: Row, law: Law, rules: Rules) -> tuple[float, float] | None:
+    """(left / right, how far its logarithm may be off), None where digits are too few to tell."""
+    left, right = row.metrics.get(law.metric), law.value(row)
+    if left is None or right is None or left <= 0 or right <= 0:
+        return None
+    inputs = [row.metrics[name] for name in law.inputs]
+    roundings = [half_digit(value, tool) / value for value in (left, *inputs)]
+    if max(roundings) > 0.5 / rules.digits_to_compare:
+        return None
+    return left / right, rules.rounding + sum(math.log1p(share) for share in roundings)
+
+
+def _text(law: Law, ratio: float, rules: Rules) -> str:
+    slip = slip_name(ratio, rules)
+    named = f": {slip}?" if slip else ""
+    return f"{law.metric} is {ratio:.3g} times {law.name}{named}"
+
+
+def _disorder(tool: str, row: Row, rules: Rules) -> tuple[str, str] | None:
+    for order in ORDERS:
+        names = [name for name in order if row.metrics.get(name, 0.0) > 0]
+        if len(names) < 2 or (_mixes(names) and tool not in _PERCENTILES_OF_ALL):
+            continue
+        for lower, upper in pairwise(names):
+            left, right = row.metrics[lower], row.metrics[upper]
+            slack = half_digit(left, tool) + half_digit(right, tool)
+            if left > right * (1 + rules.rounding) + slack:
+                return _doubtful(lower, upper), f"{lower} {left:g} is above {upper} {right:g}"
+    return _mean_far_from_median(tool, row, rules)
+
+
+def _mixes(names: Sequence[str]) -> bool:
+    """Whether an order compares percentiles with the extremes of a mean over ranks."""
+    percentiles = [name for name in names if "_us_p" in name]
+    return bool(percentiles) and len(percentiles) != len(names)
+
+
+def _doubtful(lower: str, upper: str) -> str:
+    return lower if lower in ("latency_us", "bandwidth_mb_s") else upper
+
+
+def _mean_far_from_median(tool: str, row: Row, rules: Rules) -> tuple[str, str] | None:
+    """A mean is never farther from the median than one standard deviation."""
+    metrics: Mapping[str, float] = row.metrics
+    if not {"latency_us", "latency_us_p50", "latency_us_stdev"} <= metrics.keys():
+        return None
+    mean, middle = metrics["latency_us"], metrics["latency_us_p50"]
+    slack = half_digit(mean, tool) + half_digit(middle, tool) + rules.rounding * mean
+    if abs(mean - middle) <= metrics["latency_us_stdev"] + slack:
+        return None
+    return "latency_us", (
+        f"the mean {mean:g} us lies farther from the median {middle:g} us than the standard"
+        f" deviation {metrics['latency_us_stdev']:g} us allows"
+    )
+
+
+def _decimals(value: float) -> int:
+    text = f"{value:.9g}"
+    mantissa, _, exponent = text.partition("e")
+    digits = len(mantissa.partition(".")[2])
+    return digits - (int(exponent) if exponent else 0)

@@ -1,0 +1,131 @@
+"""What a cause of the catalogue would make of a row: the value it predicts, as a span."""
+
+from dataclasses import replace
+
+from weft.catalog.cause import Cause, Feature, Instead, Range
+from weft.catalog.platform import Platform
+from weft.diagnose.judge.expected import Predict, convert
+from weft.diagnose.judge.model import JudgedRow
+from weft.expect.model import Conditions, Expectation
+
+Span = tuple[float, float]
+"""The least and the greatest value a cause predicts for a row."""
+CHANGES_NOTHING = 0.05
+"""A cause that moves the expected value by less than this share explains nothing."""
+
+
+def applies(cause: Cause, row: JudgedRow, platform: Platform) -> bool:
+    """Whether a cause is thinkable for a row on this platform."""
+    conditions = row.conditions
+    if conditions is None or row.expectation is None:
+        return False
+    nodes = {
+        "": True,
+        "one": conditions.inside_node,
+        "two": conditions.n_nodes == 2,
+        "several": conditions.n_nodes > 1,
+    }
+    return (
+        nodes[cause.nodes]
+        and (not cause.libraries or conditions.library in cause.libraries)
+        and (not cause.benchmarks or conditions.benchmark in cause.benchmarks)
+        and cause.memory in ("", conditions.memory)
+        and all(_has(platform, feature) for feature in cause.needs)
+    )
+
+
+def predicted_span(cause: Cause, row: JudgedRow, platform: Platform, ask: Predict) -> Span | None:
+    """What the row would be under the cause; None where the cause says nothing about it."""
+    found, conditions = row.expectation, row.conditions
+    if found is None or conditions is None:
+        return None
+    if cause.instead is not None:
+        return _instead(cause.instead, row, conditions, found, ask)
+    if cause.share is not None:
+        return _shared(found, cause.share)
+    if cause.adds is not None:
+        return _added(found, cause.adds, conditions)
+    if cause.cap is not None:
+        return _capped(found, cause.cap, conditions, platform)
+    return None
+
+
+def _has(platform: Platform, feature: Feature) -> bool:
+    gpus = platform.gpus
+    return {
+        "several-hcas": platform.hcas_per_node > 1,
+        "gpus": gpus is not None,
+        "nvls": gpus is not None and gpus.nvls,
+        "nvlink": gpus is not None and gpus.nvlink is not None,
+        "amd": gpus is not None and gpus.cpu == "amd",
+    }[feature]
+
+
+def _instead(
+    instead: Instead, row: JudgedRow, conditions: Conditions, found: Expectation, ask: Predict
+) -> Span | None:
+    other = replace(
+        conditions,
+        transport=instead.transport or conditions.transport,
+        n_hcas=instead.hcas or conditions.n_hcas,
+        gpudirect=instead.gpudirect and conditions.gpudirect,
+        algorithm=instead.algorithm or conditions.algorithm,
+        protocol=instead.protocol or conditions.protocol,
+    )
+    changed = ask(other)
+    if isinstance(changed, str):
+        return None
+    converted = convert(changed, row.metric, other)
+    if converted is None or _is_same(converted.value, found.value):
+        return None
+    return converted.low, converted.high
+
+
+def _is_same(value: float, other: float) -> bool:
+    return abs(value / other - 1) < CHANGES_NOTHING
+
+
+def _shared(found: Expectation, share: Range) -> Span:
+    if found.lower_is_better:
+        return found.value / share.high, found.value / share.low
+    return found.value * share.low, found.value * share.high
+
+
+def _added(found: Expectation, adds: Range, conditions: Conditions) -> Span | None:
+    if found.metric != "latency_us" or conditions.benchmark not in ("latency", "barrier"):
+        return None
+    return found.value + adds.low, found.value + adds.high
+
+
+def _capped(
+    found: Expectation, cap: Range, conditions: Conditions, platform: Platform
+) -> Span | None:
+    """A rate is at most the cap; a time at least what the cap takes for it."""
+    n_hcas = 1
+    if conditions.library == "nccl":
+        n_hcas = conditions.n_hcas or platform.hcas_per_node
+    if found.lower_is_better:
+        return _capped_time(found, cap, conditions, platform)
+    times = {"bandwidth_mb_s": 1e3, "busbw_gb_s": float(n_hcas), "msg_rate_mps": 0.0}
+    scale = times.get(found.metric, 0.0) * (2 if conditions.benchmark == "bidirectional" else 1)
+    if found.metric == "msg_rate_mps" and conditions.size_bytes > 0:
+        scale = 1e3 / conditions.size_bytes
+    if scale == 0 or found.value <= cap.low * scale:
+        return None
+    return min(found.low, cap.low * scale), min(found.value, cap.high * scale)
+
+
+def _capped_time(
+    found: Expectation, cap: Range, conditions: Conditions, platform: Platform
+) -> Span | None:
+    """The least time that the link's rate allows grows as the cap is below that rate."""
+    if conditions.benchmark == "latency" and conditions.library != "nccl":
+        least, most = (conditions.size_bytes / (rate * 1e3) for rate in (cap.high, cap.low))
+    elif found.limit and platform.links is not None:
+        link_gb_s = platform.links.host.rate.value / 8
+        least, most = (found.limit * link_gb_s / rate for rate in (cap.high, cap.low))
+    else:
+        return None
+    if most <= found.value:
+        return None
+    return max(found.value, least), max(found.high, most)

@@ -1,0 +1,69 @@
+"""The whole judgement of a result file: rows, causes, thresholds, verdict."""
+
+from collections.abc import Sequence
+
+from weft.bench.parse.model import ResultFile
+from weft.core.errors import InputError
+from weft.diagnose.judge.causes import Case, likely_causes
+from weft.diagnose.judge.conditions import Given
+from weft.diagnose.judge.expected import predictor
+from weft.diagnose.judge.generic import normal_elsewhere
+from weft.diagnose.judge.model import FileJudgement, JudgedRow, LikelyCause, RowState
+from weft.diagnose.judge.place import Place, place_of
+from weft.diagnose.judge.rows import judge_table
+from weft.diagnose.judge.rules import rules
+from weft.diagnose.judge.sentences import findings_of, next_command
+from weft.diagnose.judge.thresholds import field_verdicts
+
+
+def judge_results(
+    results: ResultFile,
+    *,
+    platform: str | None = None,
+    n_nodes: int | None = None,
+    tasks_per_node: int | None = None,
+    memory: str | None = None,
+    nccl_version: str | None = None,
+    log: Sequence[str] = (),
+) -> FileJudgement:
+    """Is each row of a file normal, and if not, what fits best?
+
+    What the caller says goes before what the file says. `log` are lines of the library's own log,
+    evidence for or against causes. Raises InputError where the platform does not exist or the
+    file has no row.
+    """
+    if not any(table.rows for table in results.tables):
+        raise InputError("the file has tables but no row", where=results.path)
+    given = Given(n_nodes, tasks_per_node, memory or "", nccl_version or "")
+    place = place_of(results, platform)
+    ask = predictor(place.platform) if place.platform is not None else None
+    tables = [
+        judge_table(table, given, place.platform, ask, rules(), link_class=place.is_link_class)
+        for table in results.tables
+    ]
+    rows = tuple(row for table in tables for row in table.rows)
+    causes = _causes(rows, place, log)
+    remarks = dict.fromkeys((*results.remarks, *(r for table in tables for r in table.remarks)))
+    name = place.platform.name if place.platform else ""
+    return FileJudgement(
+        path=results.path,
+        platform=name,
+        platform_because=place.because,
+        findings=findings_of(rows, place, causes),
+        rows=rows,
+        causes=causes,
+        field=field_verdicts(rows, name) if name else (),
+        remarks=tuple(remarks),
+        generic=() if place.platform else normal_elsewhere(results.tables, given, rules()),
+        unread=results.unread,
+        n_unread=results.n_unread,
+        next_command=next_command(results.path, rows, place, causes),
+    )
+
+
+def _causes(rows: Sequence[JudgedRow], place: Place, log: Sequence[str]) -> tuple[LikelyCause, ...]:
+    if place.platform is None:
+        return ()
+    case = Case(rows, place.platform, predictor(place.platform), rules(), log)
+    impossible = likely_causes(case, RowState.IMPOSSIBLE)
+    return impossible or likely_causes(case, RowState.LOW)

@@ -1,0 +1,137 @@
+"""Rows with their state: measured against expected, against their own columns and their curve."""
+
+from dataclasses import dataclass, replace
+
+from weft.bench.parse.model import Row, Table
+from weft.catalog.platform import Platform
+from weft.diagnose.judge.conditions import Given, conditions_of, n_ranks_of, setting_of
+from weft.diagnose.judge.consistency import half_digit
+from weft.diagnose.judge.expected import Expected, Predict, convert, expected_of
+from weft.diagnose.judge.model import JudgedRow, RowState
+from weft.diagnose.judge.odd import oddities_of
+from weft.diagnose.judge.rules import Rules
+from weft.expect.model import Conditions, Expectation
+
+METRICS = ("busbw_gb_s", "bandwidth_mb_s", "latency_us", "msg_rate_mps", "algbw_gb_s", "impact")
+"""Which column of a row is looked at where nothing is expected, in this order."""
+LINK_BINDS = 0.5
+"""On a link class only sizes at which the link alone would allow no more than twice the expected
+rate are judged: below, the host decides, and a link class has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedTable:
+    """The rows of one table, in its order, and what was taken for granted about it."""
+
+    table: Table
+    rows: tuple[JudgedRow, ...]
+    remarks: tuple[str, ...] = ()
+
+
+def judge_table(
+    table: Table,
+    given: Given,
+    platform: Platform | None,
+    ask: Predict | None,
+    rules: Rules,
+    *,
+    link_class: bool = False,
+) -> JudgedTable:
+    """Every row of a table that has a metric of ours, judged as far as anything carries."""
+    setting = setting_of(table, given, platform)
+    judged: list[JudgedRow | None] = []
+    for row in table.rows:
+        if setting.conditions is None or platform is None or ask is None:
+            why = setting.why_not or "no platform to judge against (--platform)"
+            judged.append(_unjudged(table, row, rules, why))
+            continue
+        conditions = conditions_of(table, row, setting.conditions)
+        expected = expected_of(row, conditions, platform, ask, rules)
+        judged.append(_against(table, row, conditions, expected, rules, link_class=link_class))
+    oddities = oddities_of(table, n_ranks_of(table, given), rules)
+    rows = [
+        row if row is None or index not in oddities else _odd(row, oddities[index])
+        for index, row in enumerate(judged)
+    ]
+    return JudgedTable(table, tuple(row for row in rows if row is not None), setting.remarks)
+
+
+def _odd(row: JudgedRow, oddity: str) -> JudgedRow:
+    return replace(row, odd=True, note="; ".join(text for text in (oddity, row.note) if text))
+
+
+def _unjudged(table: Table, row: Row, rules: Rules, why: str) -> JudgedRow | None:
+    metric = _metric(table, row, rules)
+    if metric is None:
+        return None
+    return JudgedRow(table, row, metric, row.metrics[metric], RowState.UNJUDGED, note=why)
+
+
+def _metric(table: Table, row: Row, rules: Rules) -> str | None:
+    present = [name for name in METRICS if row.metrics.get(name, 0.0) > 0]
+    if table.benchmark == "message_rate" and "msg_rate_mps" in present:
+        present.insert(0, "msg_rate_mps")
+    exact = [name for name in present if _is_exact(table.tool, row.metrics[name], rules)]
+    return next(iter(exact or present), None)
+
+
+def _is_exact(tool: str, value: float, rules: Rules) -> bool:
+    """Whether a figure has digits enough to be judged by."""
+    return 2 * half_digit(value, tool) * rules.digits_to_judge <= value
+
+
+def _against(
+    table: Table,
+    row: Row,
+    conditions: Conditions,
+    expected: Expected,
+    rules: Rules,
+    *,
+    link_class: bool,
+) -> JudgedRow | None:
+    found = expected.expectation
+    if found is None:
+        judged = _unjudged(table, row, rules, expected.why_not)
+        return judged if judged is None else replace(judged, conditions=conditions)
+    found = _in_exact_metric(table, row, found, conditions, rules)
+    value = row.metrics[found.metric]
+    state = state_of(value, found, rules)
+    note = ""
+    if link_class and state in (RowState.LOW, RowState.HIGH) and not _link_binds(found):
+        state = RowState.UNJUDGED
+        note = "here the host decides, and a generation of links has none"
+    return JudgedRow(table, row, found.metric, value, state, conditions, found, note=note)
+
+
+def _in_exact_metric(
+    table: Table, row: Row, found: Expectation, conditions: Conditions, rules: Rules
+) -> Expectation:
+    """The same expectation in another column where the expected one has too few digits."""
+    if _is_exact(table.tool, row.metrics[found.metric], rules):
+        return found
+    metric = _metric(table, row, rules)
+    converted = convert(found, metric, conditions) if metric else None
+    return converted or found
+
+
+def state_of(value: float, found: Expectation, rules: Rules) -> RowState:
+    """Where a value lies. Slower than the interval is LOW, for times and for rates alike."""
+    slower = value > found.high if found.lower_is_better else value < found.low
+    faster = value < found.low if found.lower_is_better else value > found.high
+    if found.limit is not None:
+        slack = rules.limit_slack * found.limit
+        beyond = (
+            value < found.limit - slack if found.lower_is_better else value > found.limit + slack
+        )
+        if beyond:
+            return RowState.IMPOSSIBLE
+    if slower:
+        return RowState.LOW
+    return RowState.HIGH if faster else RowState.NORMAL
+
+
+def _link_binds(found: Expectation) -> bool:
+    if found.limit is None or found.limit <= 0 or found.value <= 0:
+        return False
+    share = found.limit / found.value if found.lower_is_better else found.value / found.limit
+    return share >= LINK_BINDS
