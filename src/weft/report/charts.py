@@ -1,20 +1,30 @@
 """Vega-Lite charts. Shape and dash repeat what colour says, so grey and paper lose nothing."""
 
-from collections.abc import Mapping, Sequence
-from math import ceil, floor, log2, log10
+from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 import altair as alt
 
-Row = Mapping[str, Any]
+from weft.report.charts_axes import (
+    HEIGHT,
+    INK,
+    WIDTH,
+    Row,
+    finished,
+    inline,
+    layered,
+    log_scale,
+    padded,
+    size_axis,
+    value_axis,
+)
 
 # SOURCE: Okabe & Ito, Color Universal Design (2008); ordered dark to light.
 PALETTE = ("#0072b2", "#d55e00", "#000000", "#009e73", "#cc79a7", "#e69f00")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3])
 MAX_SERIES = len(PALETTE)
-WIDTH = 470
-HEIGHT = 270
 WIDE_FROM = 72
 """From this many nodes on a heat map takes the whole width of the page."""
 
@@ -25,48 +35,14 @@ FITTED, HELD_OUT, ANOMALY = (
 )
 ROLES = (FITTED, HELD_OUT, ANOMALY)
 
-_INK = "#222222"
-_GRID = "#dddddd"
-_SIZE_LABEL = (
-    "datum.value < 1024 ? datum.value + ' B' : datum.value < 1048576 ? datum.value / 1024 + ' KiB'"
-    " : datum.value < 1073741824 ? datum.value / 1048576 + ' MiB'"
-    " : datum.value / 1073741824 + ' GiB'"
-)
-_CONFIG: dict[str, Any] = {
-    "background": "transparent",
-    "font": "system-ui, 'Liberation Sans', Arial, sans-serif",
-    "axis": {
-        "labelColor": _INK,
-        "titleColor": _INK,
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-        "gridColor": _GRID,
-        "domainColor": _INK,
-        "tickColor": _INK,
-    },
-    "legend": {
-        "labelColor": _INK,
-        "labelFontSize": 12,
-        "title": None,
-        "orient": "top",
-        "direction": "horizontal",
-        "columns": 2,
-        "labelLimit": 420,
-        "symbolStrokeWidth": 2,
-    },
-    "header": {"labelFontSize": 12},
-    "view": {"stroke": None},
-}
-
 
 def curve(rows: Sequence[Row], *, y_title: str, description: str) -> dict[str, Any]:
     """Median over launches by message size, log-log, with intervals.
 
     `rows`: size_bytes > 0, value, low, high, series, segment (points of one segment are joined).
     """
-    scale, axis = _log_scale(rows), _value_axis(rows, y_title)
-    base = alt.Chart(_inline(rows)).encode(x=_size_axis(rows), color=_colour(rows))
+    scale, axis = log_scale(rows), value_axis(rows, y_title)
+    base = alt.Chart(inline(rows)).encode(x=size_axis(rows), color=_colour(rows))
     y = alt.Y("value:Q", scale=scale, axis=axis)
     # A layer a series: dashes by an encoding would enter the legend and fray its symbols.
     lines = [
@@ -81,7 +57,7 @@ def curve(rows: Sequence[Row], *, y_title: str, description: str) -> dict[str, A
     points = base.mark_point(filled=True, size=46, opacity=1).encode(
         y=y, shape=_shape(rows), tooltip=_tooltips(y_title)
     )
-    return _finished(_layered(*lines, bars, points), description)
+    return finished(layered(*lines, bars, points), description)
 
 
 def strip(
@@ -96,9 +72,9 @@ def strip(
     references = [] if reference is None else [{"reference": reference}]
     spread += [row["reference"] for row in references]
     x_axis = alt.Axis(title=x_title, format=",~r", tickCount=6)
-    scale = alt.Scale(domain=_padded(spread), nice=False, zero=False)
+    scale = alt.Scale(domain=padded(spread), nice=False, zero=False)
     y = alt.Y("label:N", sort=None, axis=alt.Axis(title=None, labelLimit=220))
-    medians = alt.Chart(_inline(rows))
+    medians = alt.Chart(inline(rows))
     bars = medians.mark_rule(strokeWidth=2, color=PALETTE[0]).encode(
         x=alt.X("low:Q", scale=scale, axis=x_axis), x2="high:Q", y=y
     )
@@ -106,17 +82,17 @@ def strip(
         x=alt.X("value:Q", scale=scale, axis=x_axis), y=y, tooltip=_tooltips(x_title, by="label")
     )
     ticks = (
-        alt.Chart(_inline(launches))
-        .mark_tick(color=_INK, opacity=0.45, size=16)
+        alt.Chart(inline(launches))
+        .mark_tick(color=INK, opacity=0.45, size=16)
         .encode(x=alt.X("launch:Q", scale=scale, axis=x_axis), y=y)
     )
     across = (
-        alt.Chart(_inline(references))
-        .mark_rule(color=_INK)
+        alt.Chart(inline(references))
+        .mark_rule(color=INK)
         .encode(x=alt.X("reference:Q", scale=scale, axis=x_axis))
     )
-    chart = _layered(across, ticks, bars, points)
-    return _finished(chart, description, height=40 + 34 * len(rows))
+    chart = layered(across, ticks, bars, points)
+    return finished(chart, description, height=40 + 34 * len(rows))
 
 
 def fit(
@@ -128,12 +104,12 @@ def fit(
     `predicted`: size_bytes, value.
     """
     everything = [*measured, *predicted]
-    x = _size_axis(everything)
-    y_scale, y_axis = _log_scale(everything), _value_axis(everything, y_title)
+    x = size_axis(everything)
+    y_scale, y_axis = log_scale(everything), value_axis(everything, y_title)
     present = {row["role"] for row in measured}
     roles = [role for role in ROLES if role in present]
     line = (
-        alt.Chart(_inline([{**row, "kind": "predicted"} for row in predicted]))
+        alt.Chart(inline([{**row, "kind": "predicted"} for row in predicted]))
         .mark_line(color=PALETTE[2], strokeWidth=1.6)
         .encode(
             x=x,
@@ -142,7 +118,7 @@ def fit(
         )
     )
     points = (
-        alt.Chart(_inline(measured))
+        alt.Chart(inline(measured))
         .mark_point(size=60, opacity=1, strokeWidth=1.8)
         .encode(
             x=x,
@@ -156,34 +132,34 @@ def fit(
             tooltip=_tooltips(y_title),
         )
     )
-    top = _layered(line, points).properties(width=WIDTH, height=HEIGHT)
-    return _finished(alt.vconcat(top, _fit_errors(measured, x), spacing=14), description)
+    top = layered(line, points).properties(width=WIDTH, height=HEIGHT)
+    return finished(alt.vconcat(top, _fit_errors(measured, x), spacing=14), description)
 
 
 def _fit_errors(measured: Sequence[Row], x: alt.X) -> alt.LayerChart:
     held_out = [row for row in measured if row.get("error_percent") is not None]
     y = alt.Y("error_percent:Q", axis=alt.Axis(title="error (%)", tickCount=5, format="+~r"))
     dots = (
-        alt.Chart(_inline(held_out))
+        alt.Chart(inline(held_out))
         .mark_point(shape="triangle-up", size=60, opacity=1, color=PALETTE[1], strokeWidth=1.8)
         .encode(x=x, y=y)
     )
     stems = (
-        alt.Chart(_inline([{**row, "zero": 0} for row in held_out]))
+        alt.Chart(inline([{**row, "zero": 0} for row in held_out]))
         .mark_rule(color=PALETTE[1], strokeWidth=1.2)
         .encode(x=x, y=y, y2="zero:Q")
     )
-    zero = alt.Chart(_inline([{"zero": 0}])).mark_rule(color=_INK).encode(y="zero:Q")
-    return _layered(zero, stems, dots).properties(width=WIDTH, height=110)
+    zero = alt.Chart(inline([{"zero": 0}])).mark_rule(color=INK).encode(y="zero:Q")
+    return layered(zero, stems, dots).properties(width=WIDTH, height=110)
 
 
 def ratio(rows: Sequence[Row], *, y_title: str, description: str) -> dict[str, Any]:
     """A ratio by message size around 1, with intervals. `rows`: as in `curve`."""
     spread = [row[key] for row in rows for key in ("low", "high")] + [1.0]
-    scale = alt.Scale(domain=_padded(spread), nice=False, zero=False)
+    scale = alt.Scale(domain=padded(spread), nice=False, zero=False)
     axis = alt.Axis(title=y_title, tickCount=6, format=".2~f")
-    base = alt.Chart(_inline(rows)).encode(x=_size_axis(rows))
-    one = alt.Chart(_inline([{"one": 1}])).mark_rule(color=_INK).encode(y="one:Q")
+    base = alt.Chart(inline(rows)).encode(x=size_axis(rows))
+    one = alt.Chart(inline([{"one": 1}])).mark_rule(color=INK).encode(y="one:Q")
     bars = base.mark_rule(strokeWidth=1.8).encode(
         y=alt.Y("low:Q", scale=scale, axis=axis), y2="high:Q", color=_colour(rows)
     )
@@ -193,7 +169,7 @@ def ratio(rows: Sequence[Row], *, y_title: str, description: str) -> dict[str, A
         shape=_shape(rows),
         tooltip=_tooltips(y_title),
     )
-    return _finished(_layered(one, bars, points), description)
+    return finished(layered(one, bars, points), description)
 
 
 def heat_map(
@@ -210,7 +186,7 @@ def heat_map(
     side = cell * len(nodes)
     # A name needs sixteen pixels; where a cell is smaller, every other one is named, or fewer.
     named = list(nodes[:: max(1, ceil(16 / cell))])
-    base = alt.Chart(_inline(rows)).encode(
+    base = alt.Chart(inline(rows)).encode(
         x=alt.X("target:N", sort=list(nodes), axis=_node_axis("to node", named, -90)),
         y=alt.Y("source:N", sort=list(nodes), axis=_node_axis("from node", named, 0)),
     )
@@ -240,73 +216,13 @@ def heat_map(
         )
         .encode(size=alt.value(max(9, cell * cell // 4)))
     )
-    return _finished(_layered(squares, crosses), description, width=side, height=side)
-
-
-def _inline(rows: Sequence[Row]) -> alt.Data:
-    data: alt.Data = alt.Data(values=list(rows))  # type: ignore[no-untyped-call]
-    return data
-
-
-def _layered(*charts: alt.Chart) -> alt.LayerChart:
-    layered = alt.layer(*charts)
-    assert isinstance(layered, alt.LayerChart)
-    return layered
+    return finished(layered(squares, crosses), description, width=side, height=side)
 
 
 def _node_axis(title: str, named: Sequence[str], angle: int) -> alt.Axis:
     return alt.Axis(
         title=title, values=list(named), ticks=False, labelAngle=angle, labelLimit=120, grid=False
     )
-
-
-def _size_axis(rows: Sequence[Row]) -> alt.X:
-    sizes = [row["size_bytes"] for row in rows]
-    low, high = floor(log2(min(sizes))), ceil(log2(max(sizes)))
-    step = max(1, ceil((high - low) / 8))
-    return alt.X(
-        "size_bytes:Q",
-        scale=alt.Scale(type="log", base=2, domain=[2.0 ** (low - 0.5), 2.0 ** (high + 0.5)]),
-        axis=alt.Axis(
-            title="message size",
-            values=[2**exponent for exponent in range(low, high + 1, step)],
-            labelExpr=_SIZE_LABEL,
-            labelOverlap=True,
-        ),
-    )
-
-
-def _log_scale(rows: Sequence[Row]) -> alt.Scale:
-    low, high = _log_domain(rows)
-    return alt.Scale(type="log", domain=[low, high], nice=False)
-
-
-def _log_domain(rows: Sequence[Row]) -> tuple[float, float]:
-    values = [float(row.get(key, row["value"])) for row in rows for key in ("low", "high")]
-    return min(values) / 1.15, max(values) * 1.15
-
-
-def _value_axis(rows: Sequence[Row], title: str) -> alt.Axis:
-    low, high = _log_domain(rows)
-    return alt.Axis(title=title, values=_log_ticks(low, high), format=",~r")
-
-
-def _log_ticks(low: float, high: float) -> list[float]:
-    """The coarsest of three ladders with at least four ticks between `low` and `high`."""
-    decades = range(floor(log10(low)), ceil(log10(high)) + 1)
-    ticks: list[float] = []
-    for steps in ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)):
-        ticks = [step * 10.0**decade for decade in decades for step in steps]
-        ticks = [tick for tick in ticks if low <= tick <= high]
-        if len(ticks) >= 4:
-            break
-    return ticks
-
-
-def _padded(values: Sequence[float]) -> list[float]:
-    low, high = min(values), max(values)
-    margin = (high - low) * 0.06 or abs(high) * 0.05 or 1.0
-    return [low - margin, high + margin]
 
 
 def _names(rows: Sequence[Row]) -> list[str]:
@@ -335,20 +251,3 @@ def _tooltips(title: str, by: str = "size") -> list[alt.Tooltip]:
         alt.Tooltip("low:Q", title="low", format=",.4~r"),
         alt.Tooltip("high:Q", title="high", format=",.4~r"),
     ]
-
-
-def _finished(
-    chart: alt.LayerChart | alt.VConcatChart,
-    description: str,
-    *,
-    width: int = WIDTH,
-    height: int = HEIGHT,
-) -> dict[str, Any]:
-    described = chart.properties(description=description)
-    if isinstance(described, alt.LayerChart):
-        described = described.properties(width=width, height=height)
-    spec: dict[str, Any] = described.to_dict(validate=False)
-    # The page renders its own library's dialect; an address in it would only look like a request.
-    spec.pop("$schema", None)
-    spec["config"] = _CONFIG
-    return spec

@@ -61,10 +61,10 @@ def page_of(run: Run, name: str) -> RunPage:
     )
 
 
-def write_page(out: Path, pages: Sequence[RunPage]) -> None:
+def write_page(out: Path, pages: Sequence[RunPage], *, verb: str = "report") -> None:
     """Render and write, whole or not at all. Raises MissingError on a disk that refuses."""
     title = pages[0].title if len(pages) == 1 else f"{len(pages)} runs"
-    text = render(f"weft report: {title}", pages)
+    text = render(f"weft {verb}: {title}", pages)
     partial = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

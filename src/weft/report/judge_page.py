@@ -1,0 +1,40 @@
+"""`weft judge FILE --report PAGE`: one judged file as one HTML page, verdict first."""
+
+from pathlib import Path
+
+from weft.diagnose.judge.model import FileJudgement
+from weft.report.model import RunPage
+from weft.report.page import write_page
+from weft.report.sections import judged, judged_why
+
+
+def write_judge_page(judgement: FileJudgement, out: Path) -> Path:
+    """Write the page and return its path. Raises MissingError on a disk that refuses."""
+    write_page(out, [judge_page(judgement)], verb="judge")
+    return out
+
+
+def judge_page(judgement: FileJudgement) -> RunPage:
+    """What the page says, before any HTML."""
+    sections = (
+        judged.figures_section(judged.groups_of(judgement), judgement),
+        judged_why.causes_section(judgement),
+        judged_why.field_section(judgement),
+        judged_why.coverage_section(judgement),
+        judged_why.sources_section(judgement),
+    )
+    return RunPage(
+        id="file",
+        title=Path(judgement.path).name or "a result file",
+        subtitle=_subtitle(judgement),
+        findings=judgement.findings,
+        caveats=judgement.remarks,
+        sections=tuple(section for section in sections if section is not None),
+    )
+
+
+def _subtitle(judgement: FileJudgement) -> str:
+    if not judgement.platform:
+        return f"{judgement.path}, compared with no platform. {judgement.platform_because}".strip()
+    because = f" ({judgement.platform_because})" if judgement.platform_because else ""
+    return f"{judgement.path}, compared with platform {judgement.platform}{because}."

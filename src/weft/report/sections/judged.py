@@ -1,0 +1,332 @@
+"""A judged file: a figure a table, causes, thresholds of others, coverage, sources."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from weft.bench.parse.model import Row
+from weft.core.units import format_significant, format_size
+from weft.diagnose.judge.model import FieldVerdict, FileJudgement, JudgedRow, RowState
+from weft.expect.model import Expectation
+from weft.report import charts_judged as charts
+from weft.report.cells import Metric
+from weft.report.model import Column, Figure, Section, Table, cut_table
+from weft.study.headlines import lower_is_better
+
+MAX_FIGURES = 30
+"""Tables beyond this are counted, not drawn; those with something to notice come first."""
+_STATES = {
+    RowState.NORMAL: charts.NORMAL,
+    RowState.LOW: charts.LOW,
+    RowState.HIGH: charts.HIGH,
+    RowState.IMPOSSIBLE: charts.IMPOSSIBLE,
+    RowState.UNJUDGED: charts.UNJUDGED,
+}
+_SAME = 1e-6
+_TO_MB_S = {"MB/s": 1.0, "GB/s": 1e3, "Gb/s": 125.0, "Gbps": 125.0, "MiB/s": 2**20 / 1e6}
+_TO_US = {"us": 1.0, "µs": 1.0, "ns": 1e-3, "ms": 1e3}
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The judged rows of one metric of one table."""
+
+    rows: tuple[JudgedRow, ...]
+
+    @property
+    def metric(self) -> Metric:
+        """What they measure."""
+        name = self.rows[0].metric
+        return Metric(name, lower_is_better(name))
+
+    @property
+    def test(self) -> str:
+        """The tool's own name of the test."""
+        return self.rows[0].table.test
+
+    @property
+    def n_noticed(self) -> int:
+        """Rows that a reader is told about."""
+        return sum(row.noticed for row in self.rows)
+
+
+def groups_of(judgement: FileJudgement) -> tuple[Group, ...]:
+    """Rows by table and metric, those with something to notice first, then as in the file."""
+    found: dict[tuple[int, str, str], list[JudgedRow]] = {}
+    for row in judgement.rows:
+        key = (row.table.first_line, row.table.test, row.metric)
+        found.setdefault(key, []).append(row)
+    groups = [Group(tuple(rows)) for rows in found.values()]
+    return tuple(sorted(groups, key=lambda group: group.n_noticed == 0))
+
+
+def figures_section(groups: Sequence[Group], judgement: FileJudgement) -> Section | None:
+    """A figure a table; None for a file without rows."""
+    if not groups:
+        return None
+    drawn = groups[:MAX_FIGURES]
+    paragraphs: tuple[str, ...] = ()
+    if len(drawn) < len(groups):
+        left = len(groups) - len(drawn)
+        paragraphs = (f"{left} more tables, all without a remark, are not drawn.",)
+    figures = tuple(_figure(group, judgement, number) for number, group in enumerate(drawn))
+    return Section("Measured beside expected", paragraphs, figures=figures)
+
+
+def _figure(group: Group, judgement: FileJudgement, number: int) -> Figure:
+    title = title_of(group)
+    thresholds = _thresholds(group, judgement.field)
+    rows = _drawn(group)
+    metric = group.metric
+    sized = [row for row in rows if row["size_bytes"] > 0]
+    description = f"{title}. The table below holds the same figures."
+    if len({row["size_bytes"] for row in sized}) > 1:
+        kind = "size"
+        spec = charts.curve(
+            sized,
+            thresholds,
+            y_title=metric.axis,
+            lower_is_better=metric.lower_is_better,
+            description=description,
+        )
+    elif len(rows) > charts.MAX_STRIP:
+        kind = "order"
+        ordered = _slowest_first(rows, metric)
+        spec = charts.in_order(
+            ordered,
+            thresholds,
+            x_title="row, slowest first",
+            y_title=metric.axis,
+            lower_is_better=metric.lower_is_better,
+            description=description,
+        )
+    else:
+        kind = "strip"
+        spec = charts.strip(rows, thresholds, x_title=metric.axis, description=description)
+    return Figure(
+        id=f"table{number}",
+        title=title,
+        how_to_read=_how_to_read(group, rows, kind),
+        spec=spec,
+        table=_rows_table(group),
+    )
+
+
+def title_of(group: Group) -> str:
+    """What the figure shows: how many rows are what, and by how much at worst."""
+    n = len(group.rows)
+    head = f"{group.test}, {group.metric.word}"
+    for state in (RowState.IMPOSSIBLE, RowState.LOW, RowState.HIGH):
+        there = [row for row in group.rows if row.state is state]
+        if there:
+            counted = f"{len(there)} of {n} rows" if n > 1 else "the row"
+            are = "is" if len(there) == 1 else "are"
+            return f"{head}: {counted} {are} {state.value}{_at_worst(there)}"
+    odd = sum(row.odd for row in group.rows)
+    if odd:
+        return f"{head}: {odd} of {n} rows stand out of their own table"
+    judged = [row for row in group.rows if row.state is not RowState.UNJUDGED]
+    if not judged:
+        rows = (
+            "1 row, nothing to compare it with" if n == 1 else f"{n} rows, nothing to compare with"
+        )
+        return f"{head}: {rows}"
+    unjudged = f" ({n - len(judged)} not judged)" if len(judged) < n else ""
+    if len(judged) == 1:
+        return f"{head}: normal{unjudged}"
+    return f"{head}: all {len(judged)} judged rows are normal{unjudged}"
+
+
+def _at_worst(rows: Sequence[JudgedRow]) -> str:
+    """', at worst 0.52 of the expected speed at 1 MiB'."""
+    told = [(speed, row) for row in rows if (speed := speed_of(row)) is not None]
+    beyond = [(times, row) for row in rows if (times := _times_limit(row)) is not None]
+    if beyond and rows[0].state is RowState.IMPOSSIBLE:
+        times, row = max(beyond, key=lambda pair: pair[0])
+        assert row.expectation is not None
+        where = f" at {format_size(row.row.size_bytes)}" if row.row.size_bytes else ""
+        return f": {times:.2f} times the limit ({row.expectation.limit_name}){where}"
+    if not told:
+        return ""
+    is_low = rows[0].state is RowState.LOW
+    speed, row = (min if is_low else max)(told, key=lambda pair: pair[0])
+    where = f" at {format_size(row.row.size_bytes)}" if row.row.size_bytes else ""
+    most = "at worst" if is_low else "at most"
+    return f", {most} {speed:.2f} of the expected speed{where}"
+
+
+def speed_of(row: JudgedRow) -> float | None:
+    """Measured speed over expected speed, whichever way the metric counts; None without either."""
+    if row.expectation is None or row.value <= 0 or row.expectation.value <= 0:
+        return None
+    ratio = row.value / row.expectation.value
+    return 1 / ratio if row.expectation.lower_is_better else ratio
+
+
+def _times_limit(row: JudgedRow) -> float | None:
+    """How many times faster than the limit; None where none is known."""
+    known = row.expectation
+    if known is None or not known.limit or row.value <= 0:
+        return None
+    return known.limit / row.value if known.lower_is_better else row.value / known.limit
+
+
+def _drawn(group: Group) -> list[dict[str, Any]]:
+    """Rows as the charts want them: sizes rising, expectations joined where neighbours have one."""
+    series = list(dict.fromkeys(_series(row.row) for row in group.rows))
+    ordered = sorted(group.rows, key=lambda row: row.row.size_bytes or 0)
+    drawn: list[dict[str, Any]] = []
+    segment = 0
+    for judged in ordered:
+        if judged.value <= 0:
+            continue
+        size = judged.row.size_bytes or 0
+        segment += judged.expectation is None
+        state = _STATES[judged.state]
+        drawn.append(
+            {
+                "size_bytes": size,
+                "size": format_size(size),
+                "name": _label(judged.row),
+                "label": _label(judged.row),
+                "value": judged.value,
+                "state": charts.ODD if judged.odd and not _is_off(judged) else state,
+                "is_main": _series(judged.row) == series[0],
+                "segment": str(segment),
+                **_expected(judged.expectation, judged.value),
+            }
+        )
+    return _names_told_apart(drawn)
+
+
+def _names_told_apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A strip has a line a name: rows of the same name are numbered."""
+    counts = Counter(row["label"] for row in rows)
+    seen: Counter[str] = Counter()
+    for row in rows:
+        name = row["label"]
+        seen[name] += 1
+        if counts[name] > 1:
+            row["label"] = f"{name} ({seen[name]})"
+    return rows
+
+
+def _is_off(row: JudgedRow) -> bool:
+    return row.state in (RowState.LOW, RowState.HIGH, RowState.IMPOSSIBLE)
+
+
+def _expected(expectation: Expectation | None, value: float) -> dict[str, Any]:
+    if expectation is None:
+        return {"expected": None, "limit": None}
+    # A logarithmic axis has no zero.
+    low = max(expectation.low, min(value, expectation.value) * 1e-3)
+    shares = [x / expectation.value for x in (value, low, expectation.high)]
+    if expectation.lower_is_better:
+        shares = [1 / shares[0], 1 / shares[2], 1 / shares[1]]
+    return {
+        "expected": expectation.value,
+        "low": low,
+        "high": expectation.high,
+        "speed": shares[0],
+        "speed_low": shares[1],
+        "speed_high": shares[2],
+        "limit": expectation.limit if expectation.limit else None,
+        "limit_name": f"limit: {expectation.limit_name}",
+    }
+
+
+def _slowest_first(rows: Sequence[dict[str, Any]], metric: Metric) -> list[dict[str, Any]]:
+    ordered = sorted(rows, key=lambda row: row["value"], reverse=metric.lower_is_better)
+    return [{**row, "position": number} for number, row in enumerate(ordered, start=1)]
+
+
+def _series(row: Row) -> str:
+    return row.labels.get("placement", "")
+
+
+def _label(row: Row) -> str:
+    """'64 KiB, in-place'; the line where a row has neither size nor labels."""
+    parts = [format_size(row.size_bytes)] if row.size_bytes is not None else []
+    parts += [value for name, value in row.labels.items() if name not in ("validation",)]
+    return ", ".join(parts) or f"line {row.line}"
+
+
+def _how_to_read(group: Group, rows: Sequence[dict[str, Any]], kind: str) -> str:
+    said = []
+    bar = "bar" if kind == "strip" else "band"
+    if any(row["expected"] is not None for row in rows):
+        thin = "thin tick" if kind == "strip" else "dashed line"
+        said.append(f"Grey {bar}: the expected range; {thin}: the expected value.")
+        if kind == "size":
+            said.append("Below: measured speed as a share of the expected one; under 1 is slower.")
+    if any(row.get("limit") is not None for row in rows):
+        said.append("Thick black: what nothing on this platform can beat.")
+    series = list(dict.fromkeys(_series(row.row) for row in group.rows))
+    if len(series) > 1:
+        said.append(f"Filled: {series[0]}; hollow: {', '.join(series[1:])}.")
+    if any(not row.row.size_bytes for row in group.rows) and kind == "size":
+        said.append("Rows of size 0 have no place on a logarithmic axis; they are in the table.")
+    if any(row.value <= 0 for row in group.rows):
+        said.append("Rows printed as 0 are in the table only.")
+    return " ".join(said) or "No expectation covers these rows; they are shown as measured."
+
+
+def _thresholds(group: Group, verdicts: Sequence[FieldVerdict]) -> list[dict[str, Any]]:
+    """Thresholds that somebody applied to a value of this group, in its unit."""
+    drawn: dict[tuple[float, str], dict[str, Any]] = {}
+    for verdict in verdicts:
+        factor = _factor(verdict.unit, group.metric.unit)
+        if factor is None:
+            continue
+        measured = verdict.measured * factor
+        if any(abs(row.value - measured) <= _SAME * abs(measured) for row in group.rows):
+            label = f"{verdict.system}: {verdict.kind} {verdict.threshold:g} {verdict.unit}"
+            value = verdict.threshold * factor
+            drawn[value, label] = {"value": value, "label": label}
+    return list(drawn.values())
+
+
+def _factor(unit: str, wanted: str) -> float | None:
+    """What turns a value in `unit` into `wanted`; None where they measure different things."""
+    for table in (_TO_MB_S, _TO_US):
+        if unit in table and wanted in table:
+            return table[unit] / table[wanted]
+    return None
+
+
+def _rows_table(group: Group) -> Table:
+    unit = f" ({group.metric.unit})" if group.metric.unit else ""
+    columns = (
+        Column("row", is_figure=False),
+        Column("line"),
+        Column(f"measured{unit}"),
+        Column("expected"),
+        Column("low"),
+        Column("high"),
+        Column("limit"),
+        Column("judged", is_figure=False),
+        Column("what binds", is_figure=False),
+    )
+    return cut_table(
+        f"{group.test}: {group.rows[0].metric}", columns, [_row_cells(row) for row in group.rows]
+    )
+
+
+def _row_cells(judged: JudgedRow) -> tuple[str, ...]:
+    known = judged.expectation
+    figures: tuple[str, ...] = ("-", "-", "-", "-")
+    if known is not None:
+        limit = "-" if known.limit is None else format_significant(known.limit)
+        ends = (format_significant(x) for x in (known.value, known.low, known.high))
+        figures = (*ends, limit)
+    state = _STATES[judged.state] + (", odd" if judged.odd else "")
+    why = [known.bound] if known is not None else []
+    return (
+        _label(judged.row),
+        str(judged.row.line),
+        format_significant(judged.value),
+        *figures,
+        state,
+        "; ".join(part for part in (*why, judged.note) if part) or "-",
+    )
