@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from weft.bench.parse.cursor import Cursor
+from weft.bench.parse.measured import counted, measured
 from weft.bench.parse.model import Row, Table
-from weft.bench.parse.number import as_amount, as_count
 
 MIB_IN_MB = 2**20 / 1e6
 _VERSION = re.compile(r"Network(?:Load)? Tests v([0-9.]{1,8})")
@@ -23,6 +23,9 @@ _CONGESTOR_NODES = re.compile(
 )
 _NAME = re.compile(r"([^()|]{1,40}?) *\( *([0-9]{1,12}) B\)?")
 _VICTIM = re.compile(r"\( *([^()|]{1,40}) Network Test\)")
+_DECORATION = re.compile(
+    r"\+[-+]*|Legend|(?:RR|Nat|Lat|BW|BW\+Sync) = (?:random|natural|latency|bandwidth).*"
+)
 _COLUMNS = {
     "Min": "_min",
     "Max": "_max",
@@ -53,8 +56,8 @@ _TESTS = {
     "RR Put BW": _Test("random_ring_bandwidth", {"op": "put"}),
     "RR Two-sided BW+Sync": _Test("random_ring_bandwidth", {"sync": "barrier"}),
     "Nat Two-sided BW": _Test("natural_ring_bandwidth"),
-    "Multiple Allreduce": _Test("allreduce"),
-    "Multiple Alltoall": _Test("alltoall"),
+    "Multiple Allreduce": _Test("allreduce", {"communicator": "one rank a node, all at once"}),
+    "Multiple Alltoall": _Test("alltoall", {"communicator": "one rank a node, all at once"}),
     "Alltoall": _Test("alltoall", is_congestor=True),
     "Two-sided Incast": _Test("fan_in", is_congestor=True),
     "Put Incast": _Test("fan_in", {"op": "put"}, is_congestor=True),
@@ -111,14 +114,15 @@ def read(cursor: Cursor) -> list[Table]:
             if reason:
                 cursor.refuse(reason)
                 continue
-        else:
-            _heading(run, text)
+        elif not _heading(run, text):
+            cursor.refuse("no line of GPCNeT")
+            continue
         cursor.take()
     return _tables(run)
 
 
-def _heading(run: _Run, text: str) -> None:
-    """Note what the lines above the tables say; pass over anything else."""
+def _heading(run: _Run, text: str) -> bool:
+    """Note what a line outside the bars says; whether it is GPCNeT's."""
     if (title := _title(text)) is not None:
         _enter_section(run, text, title)
     elif match := _VERSION.search(text):
@@ -129,6 +133,9 @@ def _heading(run: _Run, text: str) -> None:
         run.counts["test_nodes"] = int(match[1])
     elif match := _CONGESTOR_NODES.search(text):
         run.counts |= {"congestor_nodes": int(match[1]), "min_per_congestor": int(match[2])}
+    else:
+        return _DECORATION.fullmatch(text) is not None
+    return True
 
 
 def _enter_section(run: _Run, text: str, state: str) -> None:
@@ -152,7 +159,7 @@ def _table_line(run: _Run, number: int, text: str) -> str:
     match = _NAME.fullmatch(cells[0])
     if match is None:
         return "no test with a size in bytes"
-    size_bytes = as_count(match[2])
+    size_bytes = counted(match[2])
     values = _impact(run, cells) if run.state == "impact" else _metrics(run, cells)
     if isinstance(values, str):
         return values
@@ -182,7 +189,7 @@ def _metrics(run: _Run, cells: list[str]) -> _Values | str:
         if column not in _COLUMNS:
             other[column] = cell
             continue
-        value = as_amount(cell)
+        value = measured(cell)
         if value is None:
             return f"'{cell[:40]}' is no measurement"
         metrics[name + _COLUMNS[column]] = value * factor
@@ -197,7 +204,7 @@ def _impact(run: _Run, cells: list[str]) -> _Values | str:
         if column not in _IMPACT_COLUMNS:
             other[column] = cell
             continue
-        value = as_amount(cell[:-1]) if cell.endswith("X") else None
+        value = measured(cell[:-1]) if cell.endswith("X") else None
         if value is None:
             return f"'{cell[:40]}' is no congestion impact factor"
         metrics[_IMPACT_COLUMNS[column]] = value

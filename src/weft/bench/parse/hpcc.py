@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from weft.bench.parse.cursor import Cursor, Line
+from weft.bench.parse.measured import counted, measured
 from weft.bench.parse.model import Row, Table
-from weft.bench.parse.number import as_amount, as_count
 
 _TITLE = "HPC Challenge Benchmark version"
 _SUMMARY = "Begin of Summary section"
@@ -40,6 +40,8 @@ _BENCHMARKS = {
     "NaturallyOrderedRingLatency": "",
     "NaturallyOrderedRingBandwidth": "natural_ring_bandwidth",
 }
+_FIXED_SIZES = {"latency": 8, "bandwidth": 2_000_000}
+"""Bytes, as the section says of itself; nobody can choose others."""
 # The section's own lines: what they are of, and the factor to microseconds or MB/s.
 _RANGE = re.compile(
     r"(Latency|Bandwidth) +min / avg / max: +(\S+) / +(\S+) / +(\S+) (?:msecs|MByte/s)"
@@ -78,7 +80,7 @@ class _Run:
     in_summary: bool = False
     in_section: bool = False
     figures: dict[tuple[str, str], _Figure] = field(default_factory=dict)
-    sizes: dict[str, int] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=lambda: dict(_FIXED_SIZES))
     conditions: dict[str, str] = field(default_factory=dict)
     others: dict[str, str] = field(default_factory=dict)
     others_line: int = 0
@@ -88,8 +90,10 @@ class _Run:
 
 
 def opens(line: str) -> bool:
-    """The heading of the file, or one of the two sections with figures on their own."""
-    return _TITLE in line or line.startswith(_SUMMARY) or _SECTION in line
+    """The heading of the file, one of the two sections with figures, or such a figure alone."""
+    if "HPC Challenge" not in line and "Bench" not in line and "=" not in line:
+        return line.startswith(_SUMMARY)
+    return _TITLE in line or _SECTION in line or line.partition("=")[0] in _SUMMARY_KEYS
 
 
 def read(cursor: Cursor) -> list[Table]:
@@ -111,7 +115,7 @@ def read(cursor: Cursor) -> list[Table]:
 def _line(run: _Run, line: Line) -> str:
     """Take one line; why it is refused, or ""."""
     text = line.text.strip()
-    if run.in_summary:
+    if run.in_summary or text.partition("=")[0] in _SUMMARY_KEYS:
         return _summary_line(run, line.number, text)
     if _SECTION in text:
         run.in_section = True
@@ -141,13 +145,13 @@ def _summary_line(run: _Run, number: int, text: str) -> str:
     key, value = match[1], match[2].strip()
     if key in _SUMMARY_KEYS:
         test, metric = _SUMMARY_KEYS[key]
-        number_or_none = as_amount(value)
+        number_or_none = measured(value)
         if number_or_none is None:
             return f"'{value[:40]}' is no measurement"
         factor = 1.0 if metric.startswith(_LATENCY) else 1e3
         run.figures[test, metric] = _Figure(number, number_or_none * factor, from_summary=True)
     elif key == "CommWorldProcs":
-        run.n_ranks = as_count(value)
+        run.n_ranks = counted(value)
         if run.n_ranks is None:
             return f"'{value[:40]}' is no number of processes"
     else:
@@ -176,7 +180,7 @@ def _section_line(run: _Run, number: int, text: str) -> str:
     elif match := _PAIRS.match(text):
         run.conditions[f"pairs_{match[2]}"] = match[1]
     for test, metric, token in figures:
-        value = as_amount(token)
+        value = measured(token)
         if value is None:
             return f"'{token[:40]}' is no measurement"
         factor = 1e3 if metric.startswith(_LATENCY) else 1.0

@@ -7,7 +7,16 @@ tables and the environment of a whole file, or None where the document is not it
 
 from typing import Protocol
 
-from weft.bench.parse import nccl_tests, osu, perftest
+from weft.bench.parse import (
+    clusterkit,
+    clusterkit_json,
+    gpcnet,
+    hpcc,
+    nccl_tests,
+    netpipe,
+    osu,
+    perftest,
+)
 from weft.bench.parse.cursor import Cursor
 from weft.bench.parse.model import JsonResult, Table
 
@@ -32,5 +41,13 @@ class JsonReader(Protocol):
         ...
 
 
-LINE_READERS: dict[str, LineReader] = {"osu": osu, "nccl-tests": nccl_tests, "perftest": perftest}
-JSON_READERS: dict[str, JsonReader] = {}
+LINE_READERS: dict[str, LineReader] = {
+    "osu": osu,
+    "nccl-tests": nccl_tests,
+    "perftest": perftest,
+    "gpcnet": gpcnet,
+    "clusterkit": clusterkit,
+    "hpcc": hpcc,
+    "netpipe": netpipe,
+}
+JSON_READERS: dict[str, JsonReader] = {"clusterkit": clusterkit_json}
