@@ -23,6 +23,7 @@ from weft.catalog.document import (
     Switches,
     Text,
 )
+from weft.catalog.fitted import Fit
 
 
 class Cable(Document):
@@ -263,6 +264,7 @@ class Platform(Document):
     signs: Signs = Signs()
     published: tuple[PublishedTable, ...] = ()
     figures: tuple[PublishedFigure, ...] = ()
+    fit: Fit | None = None
 
     @model_validator(mode="after")
     def _twin_is_whole(self) -> "Platform":

@@ -1,0 +1,58 @@
+"""What a fitted platform says about its fit: tables, rows, errors on rows not seen, range."""
+
+from pydantic import Field
+
+from weft.catalog.document import Document, Slug, Text
+
+
+class HeldOut(Document):
+    """How rows the fit had not seen were predicted. Errors are |predicted / measured - 1|."""
+
+    fitted_on: Text
+    n_rows: int = Field(ge=1)
+    median_error: float = Field(ge=0)
+    worst_error: float = Field(ge=0)
+    worst_bytes: int = Field(ge=0)
+
+
+class LeftOut(Document):
+    """A row that no rising lines give: named, not fitted."""
+
+    size_bytes: int = Field(ge=0)
+    value: float
+    reason: Text
+
+
+class FittedTable(Document):
+    """A table behind a fit: where it comes from, the rows used, and how well rows were predicted.
+
+    `source` is the file or the run, `sha256` of its bytes. `sizes_bytes` are the rows used in the
+    final fit; none where the table was only predicted.
+    """
+
+    benchmark: Slug
+    metric: Text
+    source: Text
+    sha256: str = ""
+    tool: str = ""
+    conditions: str = ""
+    window: int | None = Field(default=None, ge=1)
+    sizes_bytes: tuple[int, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    held_out: tuple[HeldOut, ...] = Field(min_length=1)
+
+
+class Fit(Document):
+    """How the host costs of a platform came about, and for which sizes they stand."""
+
+    method: Text
+    n_parameters: int = Field(ge=1)
+    n_rows: int = Field(ge=1)
+    min_bytes: int = Field(ge=0)
+    max_bytes: int = Field(ge=0)
+    tables: tuple[FittedTable, ...] = Field(min_length=1)
+    assumptions: tuple[Text, ...] = ()
+
+    def covers(self, size_bytes: int) -> bool:
+        """Whether a size lies within the rows of the fit."""
+        return self.min_bytes <= size_bytes <= self.max_bytes

@@ -1,0 +1,245 @@
+"""A platform fitted to tables of two ranks, judged by rows the fit has not seen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from weft.catalog.fitted import Fit, FittedTable, HeldOut, LeftOut
+from weft.catalog.platform import HostRegime, Platform, PublishedTable
+from weft.core.errors import InputError
+from weft.core.units import format_size
+from weft.expect import closed_forms
+from weft.expect.fit_base import fabric_of_tables, require_same_fabric
+from weft.expect.fit_hosts import Pace, host_regimes
+from weft.expect.fit_tables import (
+    BANDWIDTH,
+    BIDIRECTIONAL,
+    LATENCY,
+    METRICS,
+    CheckedTable,
+    MeasuredTable,
+    checked,
+    pace_rows,
+)
+from weft.expect.loggp import fit
+from weft.expect.protocols import Protocols, fit_protocols
+from weft.expect.wire import path_through
+
+METHOD = (
+    "piecewise lines on relative error (LogGP), protocol changes by BIC shared between the tables;"
+    " the fabric's time through one switch taken off; windows give the gap, and what of a latency"
+    " keeps a processor; the rest of it occupies nobody"
+)
+HALVES = ("rows 1, 3, 5 ...", "rows 2, 4, 6 ...")
+WORTHLESS = 0.5
+"""A fit that misses unseen rows by more than this (median) says nothing about them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """A row the fit had not seen, in the table's own unit. `error` is predicted / measured - 1."""
+
+    size_bytes: int
+    measured: float
+    predicted: float
+
+    @property
+    def error(self) -> float:
+        """Relative error with its sign."""
+        return self.predicted / self.measured - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """A table's rows as predicted by the fit of `fitted_on`."""
+
+    table: MeasuredTable
+    fitted_on: str
+    rows: tuple[Predicted, ...]
+
+    @property
+    def summary(self) -> HeldOut:
+        """Median and worst."""
+        worst = max(self.rows, key=lambda row: abs(row.error))
+        return HeldOut(
+            fitted_on=self.fitted_on,
+            n_rows=len(self.rows),
+            median_error=round(median(abs(row.error) for row in self.rows), 5),
+            worst_error=round(abs(worst.error), 5),
+            worst_bytes=worst.size_bytes,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FittedPlatform:
+    """The platform, its protocols, and both halves of each table as the other half predicts them.
+
+    `halves` are platforms fitted to half of the rows, in the order of `HALVES`.
+    """
+
+    platform: Platform
+    halves: tuple[Platform, ...]
+    held_out: tuple[Half, ...]
+
+
+def fit_platform(
+    tables: Sequence[MeasuredTable], *, name: str, title: str = "", base: Platform | None = None
+) -> FittedPlatform:
+    """Host costs of a platform from tables measured between two of its nodes.
+
+    `base` gives the fabric and everything else; without it the fabric is one switch as fast as the
+    tables. Raises InputError where the tables cannot be fitted or the fit is worthless.
+    """
+    good = checked(tables)
+    if base is not None:
+        require_same_fabric(base, good)
+    ground = base or fabric_of_tables(good)
+    whole, protocols = _fitted(good, ground)
+    halves = [_fitted([table.half(start) for table in good], ground)[0] for start in (0, 1)]
+    held_out = [
+        _predicted(table.half(1 - start), halves[start], HALVES[start])
+        for table in good
+        for start in (0, 1)
+    ]
+    _refuse_worthless(held_out)
+    sources = ", ".join(dict.fromkeys(table.table.source for table in good))
+    document = whole.model_copy(
+        update={
+            "name": name,
+            "title": title or f"Host costs fitted to {sources}",
+            "fit": _record(good, protocols, held_out),
+            "published": _published(whole, good),
+        }
+    )
+    return FittedPlatform(document, tuple(halves), tuple(held_out))
+
+
+def _fitted(tables: Sequence[CheckedTable], ground: Platform) -> tuple[Platform, Protocols]:
+    alone = fit(*zip(*tables[0].table.rows, strict=True))
+    protocols = fit_protocols([pace_rows(table, alone.predict) for table in tables])
+    sizes = sorted(size for table in tables for size in table.sizes)
+    regimes = host_regimes(
+        protocols, _pace(tables), path_through(ground, 1), (sizes[0], sizes[-1]), _source(tables)
+    )
+    return _with_regimes(ground, regimes), protocols
+
+
+def _pace(tables: Sequence[CheckedTable]) -> Pace:
+    place = {table.table.benchmark: number for number, table in enumerate(tables)}
+    one_way, both_ways = place.get(BANDWIDTH), place.get(BIDIRECTIONAL)
+    return Pace(
+        gap=both_ways if one_way is None else one_way,
+        busy=one_way if both_ways is None else both_ways,
+        busy_messages=2 if both_ways is None else 1,
+    )
+
+
+def _source(tables: Sequence[CheckedTable]) -> str:
+    said = " and ".join(f"{t.table.benchmark} ({t.table.source})" for t in tables)
+    return f"fitted to {said}"
+
+
+def _with_regimes(ground: Platform, regimes: tuple[HostRegime, ...]) -> Platform:
+    assert ground.host is not None
+    return ground.model_copy(update={"host": ground.host.model_copy(update={"regimes": regimes})})
+
+
+def predicted_value(platform: Platform, table: MeasuredTable, size_bytes: int) -> float:
+    """What the platform gives for a row of a table, in the table's unit."""
+    if table.benchmark == LATENCY:
+        return closed_forms.latency(platform, size_bytes).value
+    form = closed_forms.bandwidth if table.benchmark == BANDWIDTH else closed_forms.bidirectional
+    return form(platform, size_bytes, table.window).value
+
+
+def _predicted(unseen: CheckedTable, platform: Platform, fitted_on: str) -> Half:
+    table = unseen.table
+    rows = [Predicted(s, value, predicted_value(platform, table, s)) for s, value in table.rows]
+    return Half(table, fitted_on, tuple(rows))
+
+
+def _refuse_worthless(held_out: Sequence[Half]) -> None:
+    for one, other in pairwise(held_out):
+        if one.table.benchmark != other.table.benchmark:
+            continue
+        error = median(abs(row.error) for half in (one, other) for row in half.rows)
+        if error > WORTHLESS:
+            raise InputError(
+                f"half of the {one.table.benchmark} rows predict the other half to {error:.0%}"
+                " (median): no lines by size are in this table",
+                where=one.table.source,
+                expected=f"at most {WORTHLESS:.0%}",
+            )
+
+
+def _record(tables: Sequence[CheckedTable], protocols: Protocols, held_out: Sequence[Half]) -> Fit:
+    sizes = [size for table in tables for size in table.sizes]
+    return Fit(
+        method=METHOD,
+        n_parameters=protocols.n_parameters,
+        n_rows=len(sizes),
+        min_bytes=min(sizes),
+        max_bytes=max(sizes),
+        tables=tuple(_table_record(table, held_out) for table in tables),
+        assumptions=_assumptions([table.table.benchmark for table in tables]),
+    )
+
+
+def _table_record(checked_table: CheckedTable, held_out: Sequence[Half]) -> FittedTable:
+    table, measured = checked_table.table, dict(checked_table.all_rows)
+    return FittedTable(
+        benchmark=table.benchmark,
+        metric=METRICS[table.benchmark],
+        source=table.source,
+        sha256=table.sha256,
+        tool=table.tool,
+        conditions=table.conditions,
+        window=None if table.is_latency else table.window,
+        sizes_bytes=checked_table.sizes,
+        left_out=tuple(
+            LeftOut(
+                size_bytes=anomaly.size_bytes,
+                value=measured[anomaly.size_bytes],
+                reason=f"{anomaly.latency_us:.3g} us a message between"
+                f" {anomaly.neighbours_us[0]:.3g} and {anomaly.neighbours_us[1]:.3g} us: no rising"
+                " lines give it",
+            )
+            for anomaly in checked_table.anomalies
+        ),
+        held_out=tuple(h.summary for h in held_out if h.table.benchmark == table.benchmark),
+    )
+
+
+def _assumptions(benchmarks: Sequence[str]) -> tuple[str, ...]:
+    said = ["sender and receiver share the host's part of a latency evenly"]
+    if BANDWIDTH in benchmarks and BIDIRECTIONAL not in benchmarks:
+        said.append("no table both ways: a processor may be busy for two paces of a window one way")
+    if BIDIRECTIONAL in benchmarks and BANDWIDTH not in benchmarks:
+        said.append("no table one way: a sender's gap is its pace both ways")
+    if len(benchmarks) == 1:
+        said.append("no table of windows: all of the host's part of a latency keeps its processor")
+    return tuple(said)
+
+
+def _published(whole: Platform, tables: Sequence[CheckedTable]) -> tuple[PublishedTable, ...]:
+    """The platform's own tables, and those of the fit that are not among them."""
+    known = {table.benchmark for table in whole.published}
+    own = tuple(
+        PublishedTable(
+            name=table.benchmark,
+            benchmark=table.benchmark,
+            metric=METRICS[table.benchmark],
+            unit="us" if table.is_latency else "MB/s",
+            rows=checked_table.all_rows,
+            source=table.source,
+            conditions=table.conditions,
+            errata=tuple(
+                f"{format_size(anomaly.size_bytes)} is an anomaly: not fitted"
+                for anomaly in checked_table.anomalies
+            ),
+        )
+        for checked_table in tables
+        if (table := checked_table.table).benchmark not in known
+    )
+    return (*whole.published, *own)

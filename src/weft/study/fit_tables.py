@@ -1,0 +1,184 @@
+"""Tables to fit a platform to, from result files and run directories."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+from weft.bench.parse.model import Table
+from weft.bench.parse.read import read_results
+from weft.bench.scenario import window_of
+from weft.catalog.load import benchmark as benchmark_named
+from weft.core.errors import InputError
+from weft.expect.fit_tables import BENCHMARKS, METRICS, USUAL_WINDOW, MeasuredTable
+from weft.study.cells import Value, cells_of
+from weft.study.store import Run, read_run
+
+TWO_RANKS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TablesFound:
+    """What there is to fit, and what was left aside and why."""
+
+    tables: tuple[MeasuredTable, ...]
+    remarks: tuple[str, ...]
+
+
+def tables_of(paths: Sequence[Path], window: int | None = None) -> TablesFound:
+    """Latency and bandwidth tables of these files and runs; repeats of one table become medians.
+
+    `window` says how many messages a window had where a file does not. Raises InputError for files
+    that cannot be read, hold no such table, or are of GPU memory, several ranks, or other hosts.
+    """
+    found: list[MeasuredTable] = []
+    remarks: list[str] = []
+    hosts: dict[frozenset[str], str] = {}
+    for path in paths:
+        if path.is_dir():
+            found += _of_run(path)
+            continue
+        tables = list(_of_file(path, hosts, remarks))
+        if not tables:
+            raise InputError(
+                "no table of latency or bandwidth between two ranks",
+                where=str(path),
+                expected="osu_latency, osu_bw, osu_bibw, IMB PingPong, Uniband, Biband or alike",
+            )
+        found += tables
+    if len(hosts) > 1:
+        (first, one), (second, other) = list(hosts.items())[:2]
+        raise InputError(
+            f"tables of different hosts: {', '.join(sorted(first))} and"
+            f" {', '.join(sorted(second))}",
+            where=f"{one} and {other}",
+            expected="tables of the same two ranks",
+            hint="fit them one by one",
+        )
+    if window is not None:
+        found = [replace(table, window=window) for table in found]
+    return TablesFound(tuple(found), tuple(dict.fromkeys(remarks)))
+
+
+def _of_file(
+    path: Path, hosts: dict[frozenset[str], str], remarks: list[str]
+) -> Iterator[MeasuredTable]:
+    digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    groups: dict[tuple[str, str, str], list[Table]] = defaultdict(list)
+    for table in read_results(path).tables:
+        if table.benchmark not in BENCHMARKS:
+            remarks.append(f"{path}: {table.test} is no latency or bandwidth of two ranks")
+            continue
+        _require_two_hosts_ranks(table, path)
+        if table.hosts:
+            hosts.setdefault(frozenset(table.hosts), str(path))
+        groups[table.benchmark, table.tool, table.test].append(table)
+    for (benchmark, tool, test), same in groups.items():
+        rows = _medians(same, METRICS[benchmark])
+        if len(same) > 1:
+            remarks.append(f"{path}: medians of {len(same)} tables of {test}")
+        if rows:
+            yield MeasuredTable(
+                benchmark=benchmark,
+                rows=rows,
+                source=path.name,
+                sha256=digest,
+                tool=" ".join(word for word in (tool, same[0].version, test) if word),
+                window=_window(same[0]),
+                conditions="; ".join(f"{k} {v}" for k, v in sorted(same[0].conditions.items())),
+            )
+
+
+def _require_two_hosts_ranks(table: Table, path: Path) -> None:
+    where = f"{path}:{table.first_line}"
+    if table.memory == "gpu":
+        raise InputError(
+            f"{table.test} in GPU memory",
+            where=where,
+            expected="tables of host memory: a twin's ranks send from there",
+        )
+    if table.n_ranks is not None and table.n_ranks != TWO_RANKS:
+        raise InputError(
+            f"{table.test} of {table.n_ranks} ranks",
+            where=where,
+            expected="tables of two ranks: one message at a time says what a message costs",
+        )
+
+
+def _window(table: Table) -> int:
+    text = table.conditions.get("window", "")
+    return int(text) if text.isdecimal() and 0 < int(text) < 1 << 20 else USUAL_WINDOW
+
+
+def _medians(tables: Sequence[Table], metric: str) -> tuple[tuple[int, float], ...]:
+    """The rows of one table as they are; of several, the median of each size."""
+    if len(tables) == 1:
+        return tuple(
+            (row.size_bytes, row.metrics[metric])
+            for row in tables[0].rows
+            if row.size_bytes is not None and metric in row.metrics
+        )
+    values: dict[int, list[float]] = defaultdict(list)
+    for table in tables:
+        for row in table.rows:
+            if row.size_bytes is not None and metric in row.metrics:
+                values[row.size_bytes].append(row.metrics[metric])
+    return tuple((size, median(group)) for size, group in sorted(values.items()))
+
+
+def _of_run(directory: Path) -> list[MeasuredTable]:
+    run = read_run(directory)
+    groups: dict[str, list[Value]] = defaultdict(list)
+    for value in cells_of(run, benchmark_named).values:
+        if value.cell.benchmark in BENCHMARKS:
+            groups[value.cell.benchmark].append(value)
+    if not groups:
+        raise InputError(
+            "no latency and no bandwidth was measured in this run",
+            where=str(directory),
+            expected="a run of `latency`, and of `bandwidth` or `bidirectional`",
+            hint="weft study run lightweight-pair measures what a fit takes",
+        )
+    return [_run_table(run, benchmark, values) for benchmark, values in groups.items()]
+
+
+def _run_table(run: Run, benchmark: str, values: Sequence[Value]) -> MeasuredTable:
+    where = str(run.directory)
+    aspects = {(value.arm, value.cell.n_nodes, value.cell.tasks_per_node) for value in values}
+    if len(aspects) > 1:
+        said = "; ".join(f"{arm}, {n} x {tasks}" for arm, n, tasks in sorted(aspects))
+        raise InputError(
+            f"{len(aspects)} arms or scales of {benchmark}: {said}",
+            where=where,
+            expected="a run of one arm between two ranks",
+        )
+    trial = next(one.trial for one in run.launches if one.trial.benchmark == benchmark)
+    if trial.n_ranks != TWO_RANKS:
+        raise InputError(
+            f"{benchmark} of {trial.n_ranks} ranks", where=where, expected="a run of two ranks"
+        )
+    by_size: dict[int, list[float]] = defaultdict(list)
+    for value in values:
+        by_size[value.cell.size_bytes].append(value.value)
+    n_launches = max(len(group) for group in by_size.values())
+    caveats = sorted({flag for value in values for flag in value.no_verdict})
+    notes = [f"{values[0].metric}, median of {n_launches} launches", *caveats]
+    return MeasuredTable(
+        benchmark=benchmark,
+        rows=tuple((size, median(group)) for size, group in sorted(by_size.items())),
+        source=run.directory.name,
+        sha256=_digest(run),
+        tool=f"weft {run.meta.get('weft_version', '?')}, run",
+        window=window_of(benchmark_named(benchmark), trial),
+        conditions="; ".join(notes),
+    )
+
+
+def _digest(run: Run) -> str:
+    """Of the samples, file by file: the run's identity, whatever its directory is called."""
+    digest = hashlib.sha256()
+    for path in sorted((run.directory / "samples").glob("*.jsonl")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
