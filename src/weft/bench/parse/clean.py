@@ -6,7 +6,15 @@ import re
 from collections.abc import Callable, Iterator
 
 from weft.bench.parse.cursor import Line
-from weft.bench.parse.noise import BULK_MARKS, is_noise
+from weft.bench.parse.noise import (
+    BULK_MARKS,
+    FENCE,
+    MAX_FENCED_LINES,
+    NCCL_LOG,
+    head_before_log,
+    is_noise,
+    note_facts,
+)
 
 Buffer = bytes | mmap.mmap
 """Bytes of a file, in memory or mapped."""
@@ -36,7 +44,7 @@ _MAX_PREFIXES = 4
 _LABEL = re.compile(
     r"(?P<rank> {0,8}\[?\d{1,7}(?:\]|:) ?)"
     r"|(?P<word>(?:\[[\w.,:@/-]{1,300}\]|[A-Za-z][\w.@/-]{0,252}:) ?"
-    r"|[A-Za-z][\w.@/-]{0,252} {1,64}\| ?)"
+    r"|[A-Za-z][\w.@/-]{0,252} {1,64}\| ?|(?:> ?){1,8})"
 )
 """What a launcher may have put before a line, or what the line may itself begin with: it is taken
 for a prefix only once a table was seen to begin behind it."""
@@ -46,13 +54,16 @@ class Cleaner:
     """The lines of a log that readers get to see, one at a time, with a tally of the others.
 
     `opens` says whether a text begins a table of any tool: that is how a prefix such as `0: ` or
-    `pod-name: ` is told from a line's own beginning.
+    `pod-name: ` is told from a line's own beginning. `cut` is a last line that was left out because
+    the file ends in the middle of it. `facts` is what log lines say that no table does.
     """
 
     def __init__(self, content: Buffer, opens: Callable[[str], bool], *, n_before: int = 0) -> None:
         """`content` as `plain` gives it; so many lines of the file came before it."""
         self.n_lines = n_before
         self.n_noise = 0
+        self.cut: Line | None = None
+        self.facts: dict[str, str] = {}
         self._content = content
         self._opens = opens
         self._labels: set[str] = set()
@@ -60,10 +71,40 @@ class Cleaner:
 
     def lines(self) -> Iterator[Line]:
         """Lines that are neither blank nor noise, numbered as in the file."""
+        block: list[Line] = []
+        in_block = False
+        previous = ""
+        for line in self._cleaned():
+            if not line.ended and _is_cut(line.text, previous):
+                self.cut = line
+                return
+            previous = line.text
+            is_fence = line.text == FENCE
+            if not in_block and not is_fence:
+                yield line
+                continue
+            block.append(line)
+            if in_block and is_fence:
+                self.n_noise += len(block)
+                block, in_block = [], False
+            elif len(block) > MAX_FENCED_LINES or self._opens(line.text):
+                yield from block
+                block, in_block = [], False
+            else:
+                in_block = True
+        yield from block
+
+    def _cleaned(self) -> Iterator[Line]:
+        last = len(self._content)
+        ended = last == 0 or self._content[last - 1 : last] == b"\n"
+        held: Line | None = None
         for number, raw in self._candidates():
             text = self._clean(raw)
-            if text is not None:
-                yield Line(number, text)
+            if held is not None:
+                yield held
+            held = None if text is None else Line(number, text)
+        if held is not None:
+            yield held if ended or held.number < self.n_lines else held._replace(ended=False)
 
     def _candidates(self) -> Iterator[tuple[int, bytes]]:
         """Numbered lines of the file; those with a bulk mark are counted and left out."""
@@ -73,6 +114,9 @@ class Cleaner:
                 parts.pop()
             kept = list(enumerate(parts, self.n_lines + 1))
             self.n_lines += len(parts)
+            note_facts(block, self.facts)
+            if NCCL_LOG in block:
+                kept = _mended(kept)
             for mark in BULK_MARKS:
                 if mark in block:
                     kept = [item for item in kept if mark not in item[1]]
@@ -148,6 +192,42 @@ def _blocks(content: Buffer) -> Iterator[bytes]:
             end = total if at < 0 else at + 1
         yield content[start:end]
         start = end
+
+
+def _mended(items: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+    """The lines, where a log line was written into the middle of one put together again.
+
+    The head of such a line goes to the front of the next line that is no log line.
+    """
+    heads = [
+        (at, head)
+        for at, (_, raw) in enumerate(items)
+        if raw[:1] == b" " and NCCL_LOG in raw and (head := head_before_log(raw)) is not None
+    ]
+    if not heads:
+        return items
+    mended = list(items)
+    for at, head in reversed(heads):
+        rest = at + 1
+        while rest < len(mended) and NCCL_LOG in mended[rest][1]:
+            rest += 1
+        if rest < len(mended):
+            mended[rest] = (mended[rest][0], head + mended[rest][1])
+    return mended
+
+
+def _is_cut(text: str, previous: str) -> bool:
+    """Whether a last line without line end stops short, by the look of the line before it."""
+    tokens, model = text.split(), previous.split()
+    if not tokens or len(tokens) != len(model):
+        return False
+    token, full = tokens[-1], model[-1]
+    _, point, decimals = full.partition(".")
+    if point and decimals.isdigit():
+        return len(token.partition(".")[2]) != len(decimals)
+    if full.isdigit() and token.isdigit():
+        return len(token) < len(full)
+    return token != full and full.startswith(token)
 
 
 def _decode(raw: bytes) -> str:

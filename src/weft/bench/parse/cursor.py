@@ -11,10 +11,12 @@ SHOWN_CHARACTERS = 160
 
 class Line(NamedTuple):
     """A line as it matters: its number in the file (from 1), and its text without prefixes,
-    colours and trailing blanks. Blank lines and known noise are none."""
+    colours and trailing blanks. Blank lines and known noise are none. `ended` is False for a last
+    line without line end: its last number may have been cut."""
 
     number: int
     text: str
+    ended: bool = True
 
 
 def _opens_never(_: str) -> bool:

@@ -12,6 +12,21 @@ BULK_MARKS = (
 )
 """Any line that holds one of these is thrown away before anything else is asked of it."""
 
+NCCL_LOG = b" NCCL INFO "
+FENCE = "-" * 74
+"""What Open MPI prints before and after a message of its own."""
+
+MAX_FENCED_LINES = 60
+"""A longer message is none: what stands between is read as lines."""
+
+_ENTRY = re.compile(rb"[A-Za-z][\w.-]{0,252}:\d{1,10}:\d{1,10} \[\d{1,4}\] NCCL INFO ")
+_FACTS = {
+    "nccl.version": b"NCCL version ",
+    "nccl.network": b"Using network ",
+    "nccl.transport": b" via NET/",
+}
+_WORD = re.compile(rb"[\w.+/-]{1,40}")
+
 _STARTS = re.compile(
     r"""\s*(?:
       \++[ ]\S                                   # bash -x
@@ -27,6 +42,7 @@ _STARTS = re.compile(
     | Warning:[ ]Permanently[ ]added[ ]
     | Conflicting[ ]CPU[ ]frequency
     | NCCL[ ]version[ ]
+    | \#Using[ ][NR]CCL$
     | (?:real|user|sys)\t\d
     | Thread[ ]\d{1,6}[ ]started$
     )""",
@@ -42,3 +58,21 @@ _HOLDS = re.compile(
 def is_noise(text: str) -> bool:
     """Whether a line (its prefixes gone) is known to be a log's, a loader's or a launcher's."""
     return bool(_STARTS.match(text) or _HOLDS.search(text))
+
+
+def head_before_log(raw: bytes) -> bytes | None:
+    """What a tool had begun to print when the NCCL log line of the same line came in between."""
+    entry = _ENTRY.search(raw)
+    if entry is None:
+        return None
+    head = raw[: entry.start()]
+    return head if head and not head.isspace() else None
+
+
+def note_facts(block: bytes, facts: dict[str, str]) -> None:
+    """Add what NCCL's log says of its version and network, the first time it says so."""
+    for name, mark in _FACTS.items():
+        at = -1 if name in facts else block.find(mark)
+        word = _WORD.match(block, at + len(mark)) if at >= 0 else None
+        if word is not None:
+            facts[name] = word.group().decode("ascii", "replace")

@@ -2,13 +2,14 @@
 
 import math
 import re
+from decimal import Decimal
 
-_NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?$")
+_NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{1,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?$")
 _COUNT = re.compile(r"\d{1,18}$")
 
 
 def as_number(token: str) -> float | None:
-    """The finite value of a plain decimal (no 'nan', 'inf', '1_000', 400 digits), or None."""
+    """The finite value of a plain decimal (not 'nan', '1_000', '12.', 400 digits), or None."""
     if not _NUMBER.match(token):
         return None
     value = float(token)
@@ -24,3 +25,11 @@ def as_amount(token: str) -> float | None:
     """A number that is not negative, or None: times, rates and sizes are none below zero."""
     value = as_number(token)
     return value if value is not None and value >= 0 else None
+
+
+def as_converted(token: str, times: int, by: int) -> float | None:
+    """An amount in another unit, `times` over `by` of the printed one, rounded once; or None."""
+    value = as_amount(token)
+    if value is None or times == by:
+        return value
+    return float(Decimal(token) * times / by)

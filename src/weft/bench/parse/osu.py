@@ -2,41 +2,45 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from weft.bench.parse.cursor import Cursor, Line
 from weft.bench.parse.model import Row, Table
-from weft.bench.parse.number import as_amount, as_count
-from weft.bench.parse.osu_columns import Column, columns_of
+from weft.bench.parse.number import as_amount, as_converted, as_count
+from weft.bench.parse.osu_columns import Column, columns_of, windows_of
 from weft.bench.parse.osu_titles import Title, title_of
 
 _NONE: Mapping[str, str] = {}
 _PAIRS = re.compile(r"\[ ?pairs: ?(\d{1,9}) ?\]")
 _WINDOW = re.compile(r"\[ ?window size: ?(\w{1,20}) ?\]")
-_BUFFERS = re.compile(r"Send Buffer on (\w{1,20}) .{0,20}Receive Buffer on (\w{1,20})")
+_BUFFERS = re.compile(r"(?:Buffer|Memory) on (\w{1,20}) .{0,20}(?:Buffer|Memory) on (\w{1,20})")
 _NAMED = re.compile(
     r"\s*#\s*(Datatype|Window creation|Synchronization|Number of [^:]{1,40}): *(\S.*)"
 )
 _STARTUP = re.compile(
     r"\s*nprocs: (\d{1,9}), min: ([\d.]{1,20}) ms, max: ([\d.]{1,20}) ms, avg: ([\d.]{1,20}) ms"
 )
-_KEYS = {
-    "Datatype": "datatype",
-    "Window creation": "window_creation",
-    "Synchronization": "synchronization",
+_RATE_PROFILE = re.compile(r"\s*# Message Rate Profile")
+_OF_TWO_RANKS = {"osu_latency", "osu_bw", "osu_bibw", "osu_latency_mt", "osu_put_latency"} | {
+    f"osu_{op}_{what}"
+    for op in ("put", "get", "acc", "get_acc", "fop", "cas")
+    for what in ("latency", "bw", "bibw")
 }
 _UNTITLED = Title("osu", "", "", "", {})
+_NOT_A_ROW = "not a row of this table"
 
 
 @dataclass(slots=True)
 class _Draft:
-    """A table while its lines are read."""
+    """A table while its lines are read. `windows` are the columns of a table of window sizes."""
 
     title: Title
     first_line: int
     memory: str
     conditions: dict[str, str]
     columns: tuple[Column, ...] = ()
+    windows: tuple[str, ...] = ()
+    of_rates: bool = False
     rows: list[Row] = field(default_factory=list)
     n_ranks: int | None = None
 
@@ -52,41 +56,43 @@ def opens(line: str) -> bool:
 
 
 def read(cursor: Cursor) -> list[Table]:
-    """The table that begins at the cursor: one title, and the rows that follow."""
+    """The tables under one title: one, or one for each data type or header that follows."""
     first = cursor.take()
     title = title_of(first.text)
-    draft = _begun(title or _UNTITLED, first.number)
+    draft = _Draft(_UNTITLED, first.number, "", {})
     if title is None:
         draft.columns = columns_of(first.text)
-    while (line := cursor.look()) is not None and _goes_on(draft, line, cursor):
-        pass
-    return [_finished(draft)] if draft.rows else []
-
-
-def _begun(title: Title, number: int) -> _Draft:
-    return _Draft(title, number, title.memory, dict(title.conditions))
-
-
-def _goes_on(draft: _Draft, line: Line, cursor: Cursor) -> bool:
-    """Deal with the next line; False where it begins another table."""
-    if not draft.columns:
-        draft.columns = columns_of(line.text)
-        if draft.columns:
-            cursor.take()
-            return True
-    if cursor.peek() is None:
-        return False
-    if line.text.lstrip()[:1] == "#":
-        _read_condition(draft, line.text)
-        cursor.take()
-        return True
-    row = _row(draft, line)
-    if row is not None:
-        draft.rows.append(row)
-        cursor.take()
     else:
-        cursor.refuse("not a row of this table")
-    return True
+        draft = _Draft(title, first.number, title.memory, dict(title.conditions))
+        draft.n_ranks = 2 if title.test in _OF_TWO_RANKS else None
+    tables: list[Table] = []
+    while (line := cursor.look()) is not None:
+        columns = columns_of(line.text)
+        if not columns and cursor.peek() is None:
+            break
+        if line.text.lstrip()[:1] != "#":
+            _read_row(draft, line, cursor)
+            continue
+        if draft.rows:
+            tables.append(_finished(draft))
+            draft = replace(draft, first_line=line.number, rows=[], columns=(), windows=())
+            draft.conditions = dict(draft.conditions)
+        _read_header(draft, line.text, columns)
+        cursor.take()
+    if draft.rows:
+        tables.append(_finished(draft))
+    return tables
+
+
+def _read_header(draft: _Draft, text: str, columns: tuple[Column, ...]) -> None:
+    if columns:
+        draft.columns, draft.windows = columns, ()
+    elif windows := windows_of(text):
+        draft.windows, draft.columns = windows, ()
+    elif _RATE_PROFILE.match(text):
+        draft.of_rates = True
+    else:
+        _read_condition(draft, text)
 
 
 def _read_condition(draft: _Draft, text: str) -> None:
@@ -100,25 +106,51 @@ def _read_condition(draft: _Draft, text: str) -> None:
         draft.memory = "host" if sides == ["host", "host"] else "gpu"
         draft.conditions["buffers"] = " ".join(side[0].upper() for side in sides)
     if named := _NAMED.match(text):
-        key = _KEYS.get(named[1], named[1].lower().replace(" ", "_"))
-        draft.conditions[key] = named[2].strip(" .")
+        draft.conditions[named[1].lower().replace(" ", "_")] = named[2].strip(" .")
 
 
-def _row(draft: _Draft, line: Line) -> Row | None:
+def _read_row(draft: _Draft, line: Line, cursor: Cursor) -> None:
+    rows = _rows(draft, line)
+    if rows:
+        draft.rows.extend(rows)
+        cursor.take()
+    else:
+        cursor.refuse(_NOT_A_ROW)
+
+
+def _rows(draft: _Draft, line: Line) -> list[Row]:
+    """The rows of one line: one, or one a window size; none where it is no row."""
     tokens = line.text.split()
-    columns = draft.columns
-    if not columns or len(tokens) != len(columns):
-        return _startup(draft, line)
+    if not line.ended and not _is_whole(tokens[-1]):
+        return []
+    if draft.windows and len(tokens) == len(draft.windows) + 1:
+        return _rows_of_windows(draft, line.number, tokens)
+    if draft.columns and len(tokens) == len(draft.columns):
+        row = _row(draft.columns, line.number, tokens)
+        return [row] if row is not None else []
+    if not draft.columns and not draft.windows:
+        row = _startup(draft, line)
+        return [row] if row is not None else []
+    return []
+
+
+def _is_whole(token: str) -> bool:
+    """Whether the last number of a file without line end has the two decimals OSU prints."""
+    _, point, decimals = token.partition(".")
+    return not point or len(decimals) >= 2
+
+
+def _row(columns: tuple[Column, ...], number: int, tokens: list[str]) -> Row | None:
     size: int | None = None
     metrics: dict[str, float] = {}
     labels: dict[str, str] = {}
     other: dict[str, str] = {}
     for column, token in zip(columns, tokens, strict=True):
         if column.part == "metric":
-            value = as_amount(token)
+            value = as_converted(token, column.times, column.by)
             if value is None:
                 return None
-            metrics[column.metric] = value * column.factor
+            metrics[column.metric] = value
         elif column.part == "size":
             size = as_count(token)
             if size is None:
@@ -127,7 +159,22 @@ def _row(draft: _Draft, line: Line) -> Row | None:
             labels["validation"] = token
         else:
             other[column.name] = token
-    return Row(line.number, size, metrics, labels or _NONE, other or _NONE)
+    return Row(number, size, metrics, labels or _NONE, other or _NONE)
+
+
+def _rows_of_windows(draft: _Draft, number: int, tokens: list[str]) -> list[Row]:
+    size = as_count(tokens[0])
+    values = [as_amount(token) for token in tokens[1:]]
+    if size is None or None in values:
+        return []
+    return [
+        Row(number, size, _window_metric(draft, value or 0.0), {"window": window})
+        for window, value in zip(draft.windows, values, strict=True)
+    ]
+
+
+def _window_metric(draft: _Draft, value: float) -> dict[str, float]:
+    return {"msg_rate_mps": value / 1e6} if draft.of_rates else {"bandwidth_mb_s": value}
 
 
 def _startup(draft: _Draft, line: Line) -> Row | None:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 _PIECES = re.compile(r"\s{2,}|\t")
 _PARTS = re.compile(r"Size\b|[^()]{1,60}\([^()]{1,20}\)|[^()]{1,60}")
-_UNITS_US = {"us": 1.0, "usec": 1.0, "ms": 1e3, "ns": 1e-3, "s": 1e6}
-_UNITS_MB_S = {"mb/s": 1.0, "gb/s": 1e3, "kb/s": 1e-3, "mib/s": 1.048576}
+_UNITS_US = {"us": (1, 1), "usec": (1, 1), "ms": (1000, 1), "ns": (1, 1000), "s": (10**6, 1)}
+_UNITS_MB_S = {"mb/s": (1, 1), "gb/s": (1000, 1), "kb/s": (1, 1000), "mib/s": (2**20, 10**6)}
 _TIMES = {
     "latency": "latency_us",
     "avg latency": "latency_us",
@@ -18,6 +18,8 @@ _TIMES = {
     "compute": "compute_us",
     "pure comm.": "pure_comm_us",
     "pure comm": "pure_comm_us",
+    "min comm.": "pure_comm_us_min",
+    "max comm.": "pure_comm_us_max",
     "coll. init": "coll_init_us",
     "mpi_test": "mpi_test_us",
     "mpi_wait": "mpi_wait_us",
@@ -26,13 +28,14 @@ _TAIL = re.compile(r"p(\d{1,3})(?: tail)? (lat|latency|bw|bandwidth)$")
 
 
 class Column(NamedTuple):
-    """A column: its name as printed; the metric it holds ("" where weft has none) and the factor
-    from the printed unit; or its part in the row: "size", "validation", "other"."""
+    """A column: its name as printed, and its part in the row: "size", "validation", "other", or
+    "metric", whose value is the printed one `times` over `by`."""
 
     name: str
     part: str
     metric: str = ""
-    factor: float = 1.0
+    times: int = 1
+    by: int = 1
 
 
 @lru_cache(maxsize=256)
@@ -66,9 +69,9 @@ def _column(name: str) -> Column:
     if lower == "iterations":
         return Column(name, "metric", "iterations")
     if lower in {"messages/s", "message rate"}:
-        return Column(name, "metric", "msg_rate_mps", 1e-6)
+        return Column(name, "metric", "msg_rate_mps", 1, 10**6)
     if lower in _UNITS_MB_S:
-        return Column(name, "metric", "bandwidth_mb_s", _UNITS_MB_S[lower])
+        return Column(name, "metric", "bandwidth_mb_s", *_UNITS_MB_S[lower])
     return _with_unit(name, *lower.rpartition("(")[::2])
 
 
@@ -80,10 +83,18 @@ def _with_unit(name: str, words: str, unit: str) -> Column:
         if tail:
             metric = f"latency_us_p{tail[1]}"
         if metric:
-            return Column(name, "metric", metric, _UNITS_US[unit])
+            return Column(name, "metric", metric, *_UNITS_US[unit])
     if unit in _UNITS_MB_S and (tail or words.endswith("bandwidth")):
         metric = f"bandwidth_mb_s_p{tail[1]}" if tail else "bandwidth_mb_s"
-        return Column(name, "metric", metric, _UNITS_MB_S[unit])
+        return Column(name, "metric", metric, *_UNITS_MB_S[unit])
     if unit == "%" and words == "overlap":
         return Column(name, "metric", "overlap_percent")
     return Column(name, "other")
+
+
+def windows_of(line: str) -> tuple[str, ...]:
+    """The window sizes above the columns of `osu_mbw_mr -V`; none where the line names none."""
+    tokens = line.split()
+    if len(tokens) < 3 or tokens[0] != "#" or len(tokens) > 64:
+        return ()
+    return tuple(tokens[1:]) if all(t.isdigit() and len(t) < 10 for t in tokens[1:]) else ()

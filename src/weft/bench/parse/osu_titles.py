@@ -11,8 +11,8 @@ _GPU_DEVICES = {"CUDA", "ROCM", "SYCL", "OPENACC", "HIP"}
 
 
 class Title(NamedTuple):
-    """What a title says. `memory` is "gpu" for builds that announce a device (the buffers' line
-    below may correct it), "" where the title does not say."""
+    """What a title says. `memory` is "gpu" where it announces a device, "host" where it does not;
+    a line about the buffers below may correct it."""
 
     test: str
     benchmark: str
@@ -28,7 +28,7 @@ _KNOWN: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     (r"bandwidth fan[- _]?out|fan[- _]?out bandwidth", "osu_bw_fan_out", "fan_out", {}),
     (r"multi-?threaded latency", "osu_latency_mt", "latency", {"op": "multithreaded"}),
     (r"multi-?process latency", "osu_latency_mp", "latency", {"op": "multiprocess"}),
-    (r"multi(?:[- ]?pairs?)? latency", "osu_multi_lat", "latency", {}),
+    (r"multi(?:[- ]?pairs?)? latency", "osu_multi_lat", "latency", {"op": "multi_pair"}),
     (r"bandwidth", "osu_bw", "bandwidth", {}),
     (r"latency", "osu_latency", "latency", {}),
     (r"init", "osu_init", "startup", {}),
@@ -79,7 +79,7 @@ def title_of(line: str) -> Title | None:
         conditions["library"] = stack
         memory = "gpu"
     else:
-        memory = "gpu" if device in _GPU_DEVICES else ""
+        memory = "gpu" if device in _GPU_DEVICES else "host"
     if stack and stack not in {"MPI", "One Sided", "NCCL", "RCCL", "XCCL"}:
         conditions["library"] = stack
     return Title(test, benchmark, match["version"] or "", memory, conditions)
@@ -92,6 +92,7 @@ def _test_of(name: str) -> tuple[str, str, dict[str, str]]:
         conditions["persistent"] = "yes"
     if "non-blocking" in name or "nonblocking" in name:
         conditions["blocking"] = "no"
+    name = name.removeprefix("managed ")
     if "neighbo" in name:
         conditions["neighbourhood"] = "yes"
     for pattern, collective in _COLLECTIVES:
@@ -109,8 +110,9 @@ def _test_of(name: str) -> tuple[str, str, dict[str, str]]:
 
 
 def _collective(collective: str, conditions: dict[str, str]) -> tuple[str, str, dict[str, str]]:
-    benchmark = _BENCHMARK_OF.get(collective, collective)
-    prefix = "i" if conditions.get("blocking") == "no" else ""
+    overlapped = conditions.get("blocking") == "no"
+    benchmark = "" if overlapped else _BENCHMARK_OF.get(collective, collective)
+    prefix = "i" if overlapped else ""
     if "neighbourhood" in conditions:
         return f"osu_{prefix}neighbor_{collective}", "", conditions
     suffix = "_persistent" if "persistent" in conditions else ""
@@ -118,7 +120,7 @@ def _collective(collective: str, conditions: dict[str, str]) -> tuple[str, str, 
 
 
 def _one_sided(op: str, name: str, conditions: dict[str, str]) -> tuple[str, str, dict[str, str]]:
-    short = {"accumulate": "acc", "get_accumulate": "get_acc", "compare_and_swap": "cas_fetch"}
+    short = {"accumulate": "acc", "get_accumulate": "get_acc", "compare_and_swap": "cas"}
     short |= {"fetch_and_op": "fop"}
     conditions["op"] = op
     if "bandwidth" in name:

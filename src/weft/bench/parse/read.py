@@ -10,6 +10,7 @@ from weft.bench.parse.clean import Buffer, Cleaner, plain
 from weft.bench.parse.cursor import SHOWN_CHARACTERS, Cursor, Line
 from weft.bench.parse.documents import Document, documents_in
 from weft.bench.parse.model import MAX_UNREAD_KEPT, ResultFile, Table, Unread
+from weft.bench.parse.noise import is_noise
 from weft.bench.parse.number import as_number
 from weft.bench.parse.registry import JSON_READERS, LINE_READERS
 from weft.core.errors import InputError
@@ -22,6 +23,7 @@ _MAX_UNPACKED_BYTES = 1 << 30
 _SHOWN_LINES = 3
 _SHOWN_CHARACTERS = 80
 _NOT_IN_A_TABLE = "no table begins here"
+_CUT_OFF = "the file ends in the middle of this line"
 _NOT_TAKEN = "a table seems to begin here, but none does"
 
 
@@ -82,12 +84,15 @@ class _Found:
     environment: dict[str, str] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
-    def leave_out(self, line: Line) -> None:
-        """Count a line that stands outside every table."""
+    def leave_out(self, line: Line, reason: str) -> None:
+        """Count a line that stands outside every table: as noise where it says nothing."""
+        if is_noise(line.text) or not any(map(str.isalnum, line.text)):
+            self.n_noise += 1
+            return
         self.n_unread += 1
         if len(self.outside) < MAX_UNREAD_KEPT:
             text = line.text[:SHOWN_CHARACTERS]
-            self.outside.append(Unread(line.number, text, _NOT_IN_A_TABLE))
+            self.outside.append(Unread(line.number, text, reason))
 
 
 def _read(raw: Buffer, path: str) -> ResultFile:
@@ -124,7 +129,7 @@ def _read_lines(content: Buffer, found: _Found) -> None:
         tool = tool_that_opens(line.text)
         if tool is None:
             cursor.take()
-            found.leave_out(line)
+            found.leave_out(line, _NOT_IN_A_TABLE)
             continue
         n_taken = cursor.n_taken
         cursor.enter()
@@ -133,6 +138,10 @@ def _read_lines(content: Buffer, found: _Found) -> None:
             cursor.refuse(_NOT_TAKEN)
     found.unread.extend(cursor.unread)
     found.n_unread += cursor.n_unread
+    if cleaner.cut is not None:
+        found.leave_out(cleaner.cut, _CUT_OFF)
+    for name, value in cleaner.facts.items():
+        found.environment.setdefault(name, value)
     found.n_lines = cleaner.n_lines
     found.n_noise += cleaner.n_noise
 

@@ -12,6 +12,8 @@ from weft.bench.parse import (
     clusterkit_json,
     gpcnet,
     hpcc,
+    imb,
+    mpi4py_bench,
     nccl_tests,
     netpipe,
     osu,
@@ -43,6 +45,8 @@ class JsonReader(Protocol):
 
 LINE_READERS: dict[str, LineReader] = {
     "osu": osu,
+    "imb": imb,
+    "mpi4py": mpi4py_bench,
     "nccl-tests": nccl_tests,
     "perftest": perftest,
     "gpcnet": gpcnet,
