@@ -7,7 +7,7 @@ Tables of one test at one scale are repeats of one trial. What tells two tests o
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from weft.bench.imported_scale import Asked, Scale, scale_of
@@ -83,9 +83,8 @@ class _Part:
     scale: Scale
     rows: list[Row]
     aspects: dict[str, str]
-    always: tuple[str, ...]
+    placement: str
     name: str = ""
-    in_name: set[str] = field(default_factory=set)
 
     @property
     def benchmark(self) -> str:
@@ -121,15 +120,14 @@ def _parts_of(file: SourceFile, asked: Asked, left_out: dict[str, int]) -> Itera
             continue
         scale = _scale(table, rows, asked, file.results.path)
         labels = _telling_labels(rows)
-        groups: dict[tuple[tuple[str, str], ...], list[Row]] = {}
+        groups: dict[tuple[bool, tuple[tuple[str, str], ...]], list[Row]] = {}
         for row in rows:
-            key = tuple((label, row.labels.get(label, "")) for label in labels)
+            told = tuple((label, row.labels.get(label, "")) for label in labels)
             in_place = row.labels.get("placement") == IN_PLACE
-            groups.setdefault((*key, ("placement", IN_PLACE if in_place else "")), []).append(row)
-        for key, group in groups.items():
-            own = dict(key)
-            always = tuple(own[name] for name in ("placement",) if own.pop(name, ""))
-            yield _Part(file, table, scale, group, {**_aspects(table), **own}, always)
+            groups.setdefault((in_place, told), []).append(row)
+        for (in_place, told), group in groups.items():
+            aspects = {**_aspects(table), **dict(told)}
+            yield _Part(file, table, scale, group, aspects, IN_PLACE if in_place else "")
 
 
 def _scale(table: Table, rows: Sequence[Row], asked: Asked, path: str) -> Scale:
@@ -180,7 +178,7 @@ def _name_apart(parts: Sequence[_Part]) -> None:
         ]
         for part in group:
             told = [part.aspects.get(name, "") for name in telling]
-            part.name = ".".join((benchmark, *(slug(t) for t in (*told, *part.always) if t)))
+            part.name = ".".join((benchmark, *(slug(t) for t in (*told, part.placement) if t)))
 
 
 def _numbered(parts: Sequence[_Part]) -> tuple[ImportedLaunch, ...]:

@@ -1,0 +1,103 @@
+"""`weft import`: files in, a run out that report and compare take."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from weft.cli import run
+
+Capture = pytest.CaptureFixture[str]
+OSU = "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(folder: Path, name: str, factor: float = 1.0) -> str:
+    rows = "".join(f"{size:<10}{factor * size * 2:>12.2f}\n" for size in (1, 64, 4096))
+    (folder / name).write_text(OSU + rows)
+    return name
+
+
+def test_the_table_and_the_next_command_are_printed(folder: Path, capsys: Capture) -> None:
+    assert run(["import", write(folder, "a.log"), "-o", "r"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "3 rows of 1 file stored in r"
+    assert "  ! osu_bw: 2 nodes x 1 rank is assumed" in lines
+    assert "# bandwidth, MB/s, 2 nodes x 1" in lines
+    assert lines[-1] == "next:  weft report r"
+
+
+def test_report_and_compare_take_what_was_imported(folder: Path, capsys: Capture) -> None:
+    for name, factor in (("r1", 1.0), ("r2", 0.5)):
+        files = [write(folder, f"{name}-{i}.log", factor * (1 + i / 1000)) for i in range(6)]
+        assert run(["import", *files, "-o", name]) == 0
+    capsys.readouterr()
+    assert run(["compare", "r1", "r2"]) == 1
+    assert capsys.readouterr().out.startswith("BAD  bandwidth is up to 2.00x slower (at 1 B)")
+    assert run(["report", "r1", "r2", "-o", "page.html"]) == 0
+    page = (folder / "page.html").read_text()
+    assert "Imported: these figures were read from files" in page
+    assert "r1-0.log" in page
+
+
+def test_the_place_of_arm_says_whose_file_it_is(folder: Path, capsys: Capture) -> None:
+    files = [write(folder, f"{x}.log", 1 + i / 10) for i, x in enumerate("abcd")]
+    argv = ["import", "--name", "two", "--arm", "routing=static", *files[:2]]
+    assert run([*argv, "--arm=routing=adaptive", *files[2:], "-o", "r", "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["arms"] == ["routing=static", "routing=adaptive"]
+    assert (told["n_files"], told["n_launches"], told["n_samples"]) == (4, 4, 12)
+    assert run(["compare", "r"]) == 0
+    assert "2 paired launches, 6 needed" in capsys.readouterr().out
+
+
+def test_rows_come_as_csv(folder: Path, capsys: Capture) -> None:
+    assert run(["import", write(folder, "a.log"), "-o", "r", "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["size_bytes"], row["median"]) for row in rows] == [
+        ("1", "2.0"),
+        ("64", "128.0"),
+        ("4096", "8192.0"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["a.log", "--arm", "x=y", "a.log"], "a.log stands before the first --arm"),
+        (["--arm", "x=y"], "no file behind --arm x=y"),
+        (["--arm", "nonsense", "a.log"], "'nonsense' is no arm"),
+        (["a.log", "--name", "A B"], "'A B' is no name for a run"),
+        (["missing.log"], "missing.log: cannot be read (No such file or directory)"),
+        (["a.log", "--nodes", "1", "--tasks-per-node", "0"], "0 is not in the range x>=1"),
+        ([], "Missing argument 'FILE...'"),
+        (["a.log", "--platform", "nowhere"], "no platform 'nowhere' in the catalogue"),
+    ],
+)
+def test_bad_input_is_named_and_nothing_is_written(
+    folder: Path, capsys: Capture, argv: list[str], message: str
+) -> None:
+    write(folder, "a.log")
+    assert run(["import", *argv]) == 2
+    assert message in capsys.readouterr().err
+    assert [path.name for path in folder.iterdir()] == ["a.log"]
+
+
+def test_a_file_without_a_table_says_what_was_looked_for(folder: Path, capsys: Capture) -> None:
+    (folder / "x.txt").write_text("hello\nworld\n")
+    assert run(["import", "x.txt"]) == 2
+    assert "no table of a known tool" in capsys.readouterr().err
+
+
+def test_the_default_place_is_a_fresh_directory_under_runs(folder: Path, capsys: Capture) -> None:
+    assert run(["import", write(folder, "a.log"), "--name", "hb"]) == 0
+    (made,) = (folder / "runs").iterdir()
+    assert made.name.startswith("hb-")
+    assert (made / "run.toml").exists()

@@ -1,0 +1,66 @@
+"""Secrets out of a file, everything else untouched, line by line."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weft.launch.redact import MASK
+from weft.launch.redact_text import redact_content
+
+RECORDED = """{
+ "version": 3,
+ "env": ["HOME=/home/ada", "NCCL_DEBUG=INFO", "GITHUB_TOKEN=ghp_0123456789abcdefghij",
+  "PS1=\\"x\\" ]", "LD_LIBRARY_PATH=/usr/lib"],
+ "results": [{"size": 8, "busbw": 1.5}]
+}
+"""
+
+
+def test_a_recorded_environment_keeps_settings_only() -> None:
+    masked, n = redact_content(RECORDED.encode())
+    found = json.loads(masked)
+    assert found["env"] == [
+        f"HOME={MASK}",
+        "NCCL_DEBUG=INFO",
+        f"GITHUB_TOKEN={MASK}",
+        f"PS1={MASK}",
+        "LD_LIBRARY_PATH=/usr/lib",
+    ]
+    assert n == 3
+    assert found["results"] == [{"size": 8, "busbw": 1.5}]
+    assert masked.count(b"\n") == RECORDED.count("\n")
+
+
+def test_an_environment_as_an_object_is_masked_alike() -> None:
+    masked, n = redact_content(b'{"environment": {"USER": "ada", "UCX_TLS": "rc"}, "x": "ada"}')
+    assert json.loads(masked) == {"environment": {"USER": MASK, "UCX_TLS": "rc"}, "x": "ada"}
+    assert n == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("export AWS_SECRET_ACCESS_KEY=abc", f"export AWS_SECRET_ACCESS_KEY={MASK}"),
+        (
+            "-x UCX_TLS=rc -x DB_PASSWORD=pw ./osu_bw",
+            f"-x UCX_TLS=rc -x DB_PASSWORD={MASK} ./osu_bw",
+        ),
+        ("WEFT_URL=http://a:b@host/", f"WEFT_URL={MASK}"),
+    ],
+)
+def test_an_assigned_secret_is_masked_wherever_it_stands(line: str, expected: str) -> None:
+    assert redact_content(line.encode()) == (expected.encode(), 1)
+
+
+def test_a_result_without_secrets_is_untouched_to_the_byte() -> None:
+    content = b"# OSU MPI Latency Test v5.9\r\n8   1.62\n\xff\x00 nThread 1 minBytes=8\n"
+    assert redact_content(content) == (content, 0)
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_pass_and_lines_stay(content: bytes) -> None:
+    masked, _ = redact_content(b'{"env": [' + content)
+    assert masked.count(b"\n") <= content.count(b"\n")
+    assert redact_content(masked)[0] == masked or MASK.encode() in masked
