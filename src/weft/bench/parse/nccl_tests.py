@@ -147,6 +147,8 @@ def _take_row(cursor: Cursor, line: Line, tokens: list[str], block: _Block) -> N
         cursor.refuse("no header stands above this row")
         return
     rows = rows_of(tokens, columns, line.number)
+    if not line.ended and columns.tail:
+        rows = "the file ends within this row"
     if isinstance(rows, str):
         cursor.refuse(rows)
         return

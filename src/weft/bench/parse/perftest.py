@@ -3,10 +3,18 @@
 import re
 from dataclasses import dataclass, field, replace
 
+from weft.bench.parse import perftest_json
 from weft.bench.parse.cursor import Cursor, Line
 from weft.bench.parse.measured import measured
 from weft.bench.parse.model import Row, Table
-from weft.bench.parse.perftest_columns import BARE, Columns, columns_of, rows_of, unit_proved
+from weft.bench.parse.perftest_columns import (
+    BARE,
+    Columns,
+    columns_of,
+    in_unit,
+    rows_of,
+    unit_proved,
+)
 from weft.bench.parse.perftest_context import Context
 
 _TITLE = re.compile(
@@ -14,9 +22,13 @@ _TITLE = re.compile(
     r"\b(BW|Latency)\b[\w -]{0,20} Test\b"
 )
 _PROGRAM = re.compile(r"(?:^|[\s/`'])ib_(write|read|send|atomic)_(bw|lat)(?=[\s'`]|$)")
-_BARE = re.compile(r"\s*\d{1,16}\s+\d{1,12}\s+\d{1,9}\.\d{2}\s+\d{1,9}\.\d{2}\s+\d{1,9}\.\d{6}$")
+_BARE = re.compile(
+    r"\s*\d{1,16}\s+\d{1,12}\s+\d{1,9}\.\d{2,6}\s+\d{1,9}\.\d{2,6}\s+\d{1,9}\.\d{6}$"
+)
 _PAIR = re.compile(r"\s*Pair #?(\d{1,6}) ?:?$")
 _GPU = ("initializing CUDA", "Listing all CUDA devices", "Using ROCm Device", "initializing ROCm")
+_SAMPLE = re.compile(r"\d{1,12}, \d{1,12}(?:\.\d{1,12})?(?:e[+-]\d{1,3})?$")
+_QUOTE_OR_T = frozenset('t"')
 _UNIT_PROVED = "proved: average bandwidth = size x message rate"
 
 
@@ -25,6 +37,8 @@ def opens(line: str) -> bool:
     alone and proves by its own numbers what it is."""
     text = line.lstrip()
     first = text[:1]
+    if first in _QUOTE_OR_T and perftest_json.opens(text):
+        return True
     if first == "#":
         return text.startswith("#bytes") and "#iterations" in text
     if first.isdigit():
@@ -60,6 +74,9 @@ class _Block:
 
 def read(cursor: Cursor) -> list[Table]:
     """The tables of one run: one for each header, or one for a list of rows without header."""
+    first = cursor.look()
+    if first is not None and perftest_json.opens(first.text):
+        return perftest_json.read(cursor)
     block: _Block | None = None
     while (line := cursor.look()) is not None:
         if cursor.peek() is None and not opens(line.text):
@@ -77,6 +94,9 @@ def read(cursor: Cursor) -> list[Table]:
 def _take(cursor: Cursor, line: Line, block: _Block) -> bool:
     """Deal with a line; False where it belongs to something else and was left alone."""
     text = line.text.strip()
+    if _SAMPLE.match(text) or text.startswith("#, "):
+        cursor.take()
+        return True
     if text[:1].isdigit() and not block.is_closed:
         return _take_row(cursor, line, text.split(), block)
     if text.startswith("#bytes"):
@@ -115,14 +135,17 @@ def _take_row(cursor: Cursor, line: Line, tokens: list[str], block: _Block) -> b
                 return False
             cursor.refuse("no header above, and size x message rate does not prove the unit")
             return True
-        block.is_bare, block.columns = True, _in_unit(BARE, unit)
+        block.is_bare, block.columns = True, in_unit(BARE, unit)
         block.proved_unit = unit
     elif block.is_bare and (not _BARE.match(line.text) or _bare_unit(tokens) is None):
         return False
     columns = block.columns
     proved = unit_proved(tokens, columns)
+    if not line.ended and _may_be_cut(tokens, columns, proved):
+        cursor.refuse("the file ends within this row")
+        return True
     if proved is not None and not _same(proved, columns.bandwidth_unit):
-        columns = _in_unit(columns, proved)
+        columns = in_unit(columns, proved)
         block.context.conditions["unit_in_header"] = block.columns.bandwidth_unit
         block.proved_unit = proved
     rows = rows_of(tokens, columns, line.number)
@@ -134,6 +157,15 @@ def _take_row(cursor: Cursor, line: Line, tokens: list[str], block: _Block) -> b
         rows = [replace(row, labels={**row.labels, "pair": block.pair}) for row in rows]
     block.rows.extend(rows)
     return True
+
+
+def _may_be_cut(tokens: list[str], columns: Columns, proved: str | None) -> bool:
+    """Whether the last number of a line without line end has fewer decimals than its neighbour,
+    or leaves a bandwidth that does not fit the message rate."""
+    if columns.names[-1] == "MsgRate":
+        return proved is None
+    last, before = (len(token.partition(".")[2]) for token in (tokens[-1], tokens[-2]))
+    return last < before
 
 
 def _bare_unit(tokens: list[str]) -> str | None:
@@ -148,14 +180,6 @@ def _bare_unit(tokens: list[str]) -> str | None:
 
 def _same(unit: str, header: str) -> bool:
     return (unit == "Gb/sec") == (header == "Gb/sec")
-
-
-def _in_unit(columns: Columns, unit: str) -> Columns:
-    units = [
-        unit if name.startswith("BW ") else own
-        for name, own in zip(columns.names, columns.units, strict=True)
-    ]
-    return Columns(columns.names, tuple(units))
 
 
 def _table(block: _Block) -> Table:

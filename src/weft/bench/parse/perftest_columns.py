@@ -17,7 +17,8 @@ MB_S_OF_UNIT = {
 _COLUMN = re.compile(
     r"#[a-z_]+|BW (?:peak|average|Port[12])\s?\[[A-Za-z/]{2,8}\]|MsgRate(?: Port[12])?\s?\[Mpps\]"
     r"|CPU_Util\[%{1,2}\]|t_[a-z]+\[(?:usec|cycles|nsec)\]"
-    r"|99(?:\.9)?% percentile\[(?:usec|cycles)\]|tps average|[A-Za-z_]+(?: [A-Za-z_]+)?\[[^\]]{1,10}\]"
+    r"|99(?:\.9)?% percentile\[(?:usec|cycles)\]|tps average"
+    r"|[A-Za-z_]+(?: [A-Za-z_]+)?\[[^\]]{1,10}\]"
 )
 _UNIT = re.compile(r"\[([^\]]{1,10})\]")
 _METRICS = {
@@ -143,3 +144,12 @@ def _half_last_digit(token: str) -> float:
     """Half a unit in the last printed place, and a hair for the binary representation."""
     digits = len(token.partition(".")[2]) if "e" not in token.lower() else 0
     return 0.5 * 10.0 ** -min(digits, 15) * (1 + 1e-9)
+
+
+def in_unit(columns: Columns, unit: str) -> Columns:
+    """The columns with this unit of bandwidth instead of the header's."""
+    units = [
+        unit if name.startswith("BW ") else own
+        for name, own in zip(columns.names, columns.units, strict=True)
+    ]
+    return Columns(columns.names, tuple(units))

@@ -27,6 +27,12 @@ _NAMES = {
     "Outstand reads": "outstanding_reads",
     "Use ROCm memory": "rocm_memory",
 }
+CONDITION_OF_PARAMETER = {
+    "".join(letter for letter in name.lower() if letter.isalnum()): condition
+    for name, condition in _NAMES.items()
+}
+"""Conditions by the parameter's name in lower case without blanks and marks, as JSON has it."""
+OPERATIONS = {"Send": "send", "RDMA_Write": "write", "RDMA_Read": "read", "Atomic": "atomic"}
 _ADDRESS = re.compile(r"(local|remote) address: LID\s+(\w{1,8})\b")
 _GID = re.compile(r"GID:\s*([0-9a-fA-F:]{2,80})")
 _GPU_NAME = re.compile(r"device name = \[(.{1,80}?)\]")
@@ -49,7 +55,6 @@ _PROSE = (
     "Please press",
     "Force Link layer",
 )
-_OPS = {"Send": "send", "RDMA_Write": "write", "RDMA_Read": "read", "Atomic": "atomic"}
 _SIDES = {"Local results": "local", "Remote results": "remote"}
 
 
@@ -81,7 +86,7 @@ class Context:
         """Take what a line says; False where it says nothing that perftest would."""
         if title is not None:
             self.has_title = True
-            self._name(_OPS[title[1]], "Bidirectional" in text)
+            self._name(OPERATIONS[title[1]], "Bidirectional" in text)
             return True
         if program is not None:
             self._launch(text, program)

@@ -14,10 +14,13 @@ from weft.bench.parse import (
     hpcc,
     imb,
     mpi4py_bench,
+    nccl_json,
     nccl_tests,
     netpipe,
     osu,
     perftest,
+    perftest_json,
+    rccl_records,
 )
 from weft.bench.parse.cursor import Cursor
 from weft.bench.parse.model import JsonResult, Table
@@ -48,10 +51,16 @@ LINE_READERS: dict[str, LineReader] = {
     "imb": imb,
     "mpi4py": mpi4py_bench,
     "nccl-tests": nccl_tests,
+    "rccl-tests": rccl_records,
     "perftest": perftest,
     "gpcnet": gpcnet,
     "clusterkit": clusterkit,
     "hpcc": hpcc,
     "netpipe": netpipe,
 }
-JSON_READERS: dict[str, JsonReader] = {"clusterkit": clusterkit_json}
+JSON_READERS: dict[str, JsonReader] = {
+    "nccl-tests": nccl_json,
+    "rccl-tests": rccl_records,
+    "perftest": perftest_json,
+    "clusterkit": clusterkit_json,
+}
