@@ -23,6 +23,12 @@ _CHUNK_BYTES = 1 << 20
 _MAX_LINE_BYTES = 1 << 18
 """A longer line is no row of any table; it is passed on cut, so that a reader refuses it."""
 
+_FEW_LINES = 256
+"""With so many lines left of a block it is not worth looking for more kinds of noise at once."""
+
+_LINES_WITH_FACTS = 100_000
+"""Further down a log says nothing new of what NCCL chose when it started."""
+
 _CUT = "…"
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\\d{1,2} "
@@ -112,14 +118,20 @@ class Cleaner:
             parts = block.split(b"\n")
             if not parts[-1]:
                 parts.pop()
-            kept = list(enumerate(parts, self.n_lines + 1))
+            before = self.n_lines
             self.n_lines += len(parts)
-            note_facts(block, self.facts)
+            if before < _LINES_WITH_FACTS:
+                note_facts(block, self.facts)
             if NCCL_LOG in block:
-                kept = _mended(kept)
-            for mark in BULK_MARKS:
-                if mark in block:
-                    kept = [item for item in kept if mark not in item[1]]
+                if b"\n " in block:
+                    parts = _mended(parts)
+                kept = [item for item in enumerate(parts, before + 1) if NCCL_LOG not in item[1]]
+            else:
+                kept = list(enumerate(parts, before + 1))
+            if len(kept) > _FEW_LINES:
+                for mark in BULK_MARKS:
+                    if mark in block:
+                        kept = [item for item in kept if mark not in item[1]]
             self.n_noise += len(parts) - len(kept)
             yield from kept
 
@@ -132,7 +144,8 @@ class Cleaner:
         text = text.rstrip()
         if not text:
             return None
-        if text[0] not in "# ":
+        first = text[0]
+        if first not in "# " and (text[4:5] == "-" or not first.isdigit()):
             text = _without_sure_prefixes(text)
         text = self._without_label(text)
         if not text or text.isspace():
@@ -194,26 +207,23 @@ def _blocks(content: Buffer) -> Iterator[bytes]:
         start = end
 
 
-def _mended(items: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+def _mended(lines: list[bytes]) -> list[bytes]:
     """The lines, where a log line was written into the middle of one put together again.
 
     The head of such a line goes to the front of the next line that is no log line.
     """
     heads = [
         (at, head)
-        for at, (_, raw) in enumerate(items)
+        for at, raw in enumerate(lines)
         if raw[:1] == b" " and NCCL_LOG in raw and (head := head_before_log(raw)) is not None
     ]
-    if not heads:
-        return items
-    mended = list(items)
     for at, head in reversed(heads):
         rest = at + 1
-        while rest < len(mended) and NCCL_LOG in mended[rest][1]:
+        while rest < len(lines) and NCCL_LOG in lines[rest]:
             rest += 1
-        if rest < len(mended):
-            mended[rest] = (mended[rest][0], head + mended[rest][1])
-    return mended
+        if rest < len(lines):
+            lines[rest] = head + lines[rest]
+    return lines
 
 
 def _is_cut(text: str, previous: str) -> bool:

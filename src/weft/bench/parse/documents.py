@@ -9,6 +9,7 @@ from weft.bench.parse.clean import Buffer
 
 _MAX_DOCUMENT_BYTES = 1 << 26
 _MAX_DOCUMENTS = 1000
+_HEAD_BYTES = 4096
 _BLANKS = b" \t\r\n"
 _DECODER = json.JSONDecoder()
 
@@ -25,7 +26,8 @@ class Document(NamedTuple):
 
 
 def documents_in(content: Buffer) -> Iterator[Document]:
-    """Pieces that begin with `{` (or `[` and `{`) at the beginning of a line.
+    """Pieces that begin with `{` at the beginning of a line, or, where the content begins with
+    it, with `[` and `{`.
 
     A valid document ends where JSON ends; consecutive documents of one line each count as one
     piece; one that is not valid ends with the first line that begins with its closing bracket.
@@ -51,26 +53,14 @@ def documents_in(content: Buffer) -> Iterator[Document]:
 
 
 def _next_start(content: Buffer, at: int) -> int:
-    if _begins(content, at):
+    if at == 0:
+        head = content[:_HEAD_BYTES].lstrip(_BLANKS)
+        if head[:1] == b"{" or (head[:1] == b"[" and head[1:].lstrip(_BLANKS)[:1] == b"{"):
+            return 0
+    elif content[at : at + 1] == b"{":
         return at
-    brace = _first_begun(content, b"\n{", at)
-    bracket = _first_begun(content, b"\n[", at)
-    return min((found for found in (brace, bracket) if found >= 0), default=-1)
-
-
-def _first_begun(content: Buffer, mark: bytes, at: int) -> int:
-    found = content.find(mark, at)
-    while found >= 0 and not _begins(content, found + 1):
-        found = content.find(mark, found + 1)
+    found = content.find(b"\n{", at)
     return found + 1 if found >= 0 else -1
-
-
-def _begins(content: Buffer, at: int) -> bool:
-    head = content[at : at + 64].lstrip(_BLANKS) if at == 0 else content[at : at + 64]
-    if head[:1] == b"[":
-        head = head[1:].lstrip(_BLANKS)
-        return head[:1] == b"{"
-    return head[:1] == b"{"
 
 
 def _end_of(content: Buffer, start: int) -> int:

@@ -72,6 +72,10 @@ def read(cursor: Cursor) -> list[Table]:
     tables: list[Table] = []
     first = True
     while (line := cursor.look()) is not None:
+        if draft is not None and (row := _row(draft.columns, line)) is not None:
+            draft.rows.append(row)
+            cursor.take()
+            continue
         title = _BENCHMARK.match(line.text)
         if title is None and not first and cursor.peek() is None:
             break
@@ -85,7 +89,7 @@ def read(cursor: Cursor) -> list[Table]:
         elif draft is None:
             _read_suite(suite, line.text, cursor)
         else:
-            _read_line(draft, line, cursor)
+            _read_line(draft, line.text, cursor)
     return tables + _finished(draft)
 
 
@@ -100,19 +104,15 @@ def _read_suite(suite: _Suite, text: str, cursor: Cursor) -> None:
     cursor.take()
 
 
-def _read_line(draft: _Draft, line: Line, cursor: Cursor) -> None:
-    text = line.text
+def _read_line(draft: _Draft, text: str, cursor: Cursor) -> None:
     columns = columns_of(text)
     if columns:
         draft.columns = columns
     elif text.lstrip()[:1] == "#":
         _read_condition(draft, text)
     elif not _SKIPPED.match(text):
-        row = _row(draft.columns, line)
-        if row is None:
-            cursor.refuse(_NOT_A_ROW)
-            return
-        draft.rows.append(row)
+        cursor.refuse(_NOT_A_ROW)
+        return
     cursor.take()
 
 

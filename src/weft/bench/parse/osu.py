@@ -67,11 +67,15 @@ def read(cursor: Cursor) -> list[Table]:
         draft.n_ranks = 2 if title.test in _OF_TWO_RANKS else None
     tables: list[Table] = []
     while (line := cursor.look()) is not None:
+        if rows := _rows(draft, line):
+            draft.rows.extend(rows)
+            cursor.take()
+            continue
         columns = columns_of(line.text)
         if not columns and cursor.peek() is None:
             break
         if line.text.lstrip()[:1] != "#":
-            _read_row(draft, line, cursor)
+            cursor.refuse(_NOT_A_ROW)
             continue
         if draft.rows:
             tables.append(_finished(draft))
@@ -107,15 +111,6 @@ def _read_condition(draft: _Draft, text: str) -> None:
         draft.conditions["buffers"] = " ".join(side[0].upper() for side in sides)
     if named := _NAMED.match(text):
         draft.conditions[named[1].lower().replace(" ", "_")] = named[2].strip(" .")
-
-
-def _read_row(draft: _Draft, line: Line, cursor: Cursor) -> None:
-    rows = _rows(draft, line)
-    if rows:
-        draft.rows.extend(rows)
-        cursor.take()
-    else:
-        cursor.refuse(_NOT_A_ROW)
 
 
 def _rows(draft: _Draft, line: Line) -> list[Row]:
