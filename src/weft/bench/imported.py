@@ -7,17 +7,20 @@ Tables of one test at one scale are repeats of one trial. What tells two tests o
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from weft.bench.imported_scale import Asked, Scale, scale_of
+from weft.bench.imported_scale import Asked, ContradictionError, Scale, scale_of
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.parse.model import ResultFile, Row, Table
 from weft.core.errors import InputError
 
 UNNAMED = "unnamed"
 """Nodes that no file names are unnamed1, unnamed2 ..."""
-NOT_ASPECTS = frozenset({"validation", "channels", "pair", "placement"})
+NOT_ASPECTS = frozenset(
+    {"validation", "channels", "pair", "pair_min", "pair_max", "hosts", "placement"}
+)
 """Labels that are results of a row or have a place of their own."""
 IN_PLACE = "in-place"
 CONDITION_ASPECTS = ("op", "datatype", "directions", "transport", "algorithm", "protocol", "state")
@@ -60,12 +63,15 @@ def launches_of(files: Sequence[SourceFile], asked: Asked) -> Imported:
     Raises InputError where the scale of a table is not known or contradicted, or no row is left.
     """
     left_out: dict[str, int] = defaultdict(int)
-    found = [part for file in files for part in _parts_of(file, asked, left_out)]
+    unlike: list[InputError] = []
+    found = [part for file in files for part in _parts_of(file, asked, left_out, unlike)]
     if not found:
         raise InputError(
             "no row with a figure in " + ", ".join(file.name for file in files),
             expected="a result file with at least one measured row",
         )
+    if len(unlike) == len({id(part.table) for part in found}):
+        raise unlike[0]
     _name_apart(found)
     return Imported(
         launches=_numbered(found),
@@ -111,14 +117,16 @@ def kind_of(benchmark: str) -> str:
     return benchmark_named(benchmark).kind if known else "collective"
 
 
-def _parts_of(file: SourceFile, asked: Asked, left_out: dict[str, int]) -> Iterable[_Part]:
+def _parts_of(
+    file: SourceFile, asked: Asked, left_out: dict[str, int], unlike: list[InputError]
+) -> Iterable[_Part]:
     for table in file.results.tables:
         rows = [row for row in table.rows if row.metrics]
         if len(rows) < len(table.rows):
             left_out[f"{table.test}: no figure in the row"] += len(table.rows) - len(rows)
         if not rows:
             continue
-        scale = _scale(table, rows, asked, file.results.path)
+        scale = _scale(table, rows, asked, file.results.path, unlike)
         labels = _telling_labels(rows)
         groups: dict[tuple[bool, tuple[tuple[str, str], ...]], list[Row]] = {}
         for row in rows:
@@ -130,17 +138,45 @@ def _parts_of(file: SourceFile, asked: Asked, left_out: dict[str, int]) -> Itera
             yield _Part(file, table, scale, group, aspects, IN_PLACE if in_place else "")
 
 
-def _scale(table: Table, rows: Sequence[Row], asked: Asked, path: str) -> Scale:
+def _scale(
+    table: Table, rows: Sequence[Row], asked: Asked, path: str, unlike: list[InputError]
+) -> Scale:
+    """The file is believed where the user's word does not fit one of its tables."""
+    ends = _ends_of(rows)
+    if ends:
+        return Scale(len({end for pair in ends for end in pair}), 1)
     kind = kind_of(table.benchmark)
-    if kind != "pairs":
+    try:
         return scale_of(table, kind, asked, path)
-    ends = {end for row in rows for end in endpoints_of(row)}
-    return Scale(max(2, len(ends)), 1)
+    except ContradictionError as error:
+        unlike.append(error)
+        believed = f"{error.what}: the file is believed"
+    for rest in (Asked(asked.n_nodes), Asked(None, asked.tasks_per_node)):
+        with suppress(InputError):
+            found = scale_of(table, kind, rest, path)
+            return Scale(found.n_nodes, found.tasks_per_node, believed)
+    found = scale_of(table, kind, Asked(), path)
+    return Scale(found.n_nodes, found.tasks_per_node, believed)
 
 
-def endpoints_of(row: Row) -> tuple[str, ...]:
-    """The two ends of a pair's row ('n1,n2', 'n1 - n2', 'n1 n2'), or () where it has none."""
-    ends = [end for end in re.split(r"[,\s]+|<?->", row.labels.get("pair", "")) if end.strip("-")]
+def _ends_of(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """The ends of each row, named alike in all of them; [] for rows that are no pairs."""
+    named = all(len(row.labels.get("hosts", "").split()) == 2 for row in rows)
+    ends = [endpoints_of(row, named=named) for row in rows]
+    return ends if any(ends) else []
+
+
+def endpoints_of(row: Row, *, named: bool = True) -> tuple[str, ...]:
+    """The two ends of a pair's row, or () where it has none: `hosts` 'n1 n2' where all rows of the
+    table are `named`, else `pair` 'n1,n2', 'n1 - n2', or '0-1' for ranks."""
+    hosts = row.labels.get("hosts", "").split()
+    if named and len(hosts) == 2:
+        return (hosts[0], hosts[1])
+    pair = row.labels.get("pair", "")
+    ranks = re.fullmatch(r"(\d+)-(\d+)", pair)
+    if ranks:
+        return (f"rank{ranks.group(1)}", f"rank{ranks.group(2)}")
+    ends = [end for end in re.split(r"[,\s]+|<?->", pair) if end.strip("-")]
     return (ends[0], ends[1]) if len(ends) == 2 else ()
 
 
@@ -177,8 +213,13 @@ def _name_apart(parts: Sequence[_Part]) -> None:
             name for name in names if any(len(v) > 1 for (_, n), v in values.items() if n == name)
         ]
         for part in group:
-            told = [part.aspects.get(name, "") for name in telling]
+            told = [_told(name, part.aspects.get(name, "")) for name in telling]
             part.name = ".".join((benchmark, *(slug(t) for t in (*told, part.placement) if t)))
+
+
+def _told(name: str, value: str) -> str:
+    """'group-1' for a value that says nothing alone."""
+    return value if not value or any(c.isalpha() for c in value) else f"{name}-{value}"
 
 
 def _numbered(parts: Sequence[_Part]) -> tuple[ImportedLaunch, ...]:
@@ -217,7 +258,7 @@ def _nodes(group: Sequence[_Part]) -> tuple[str, ...]:
     named = {tuple(dict.fromkeys(part.table.hosts)) for part in group}
     hosts = named.pop() if len(named) == 1 else ()
     if not hosts:
-        ends = {end for part in group for row in part.rows for end in endpoints_of(row)}
+        ends = {end for part in group for pair in _ends_of(part.rows) for end in pair}
         hosts = tuple(sorted(ends))
     if len(hosts) == n_nodes:
         return hosts
@@ -225,8 +266,8 @@ def _nodes(group: Sequence[_Part]) -> tuple[str, ...]:
 
 
 def _samples(part: _Part, launch: Launch) -> Iterable[Sample]:
-    for row in part.rows:
-        ends = endpoints_of(row)
+    pairs = _ends_of(part.rows) or [()] * len(part.rows)
+    for row, ends in zip(part.rows, pairs, strict=True):
         yield Sample(
             trial=launch.trial.id,
             repeat=launch.repeat,

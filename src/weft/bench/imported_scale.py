@@ -10,6 +10,10 @@ BACKEND_NAME = "imported"
 """Name of the backend of a run that was read from files."""
 
 
+class ContradictionError(InputError):
+    """File and user say different things about one table."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """Nodes and ranks on each. `assumed` says what nobody stated, or is empty."""
@@ -30,8 +34,8 @@ class Asked:
 def scale_of(table: Table, kind: str, asked: Asked, path: str) -> Scale:
     """The scale of a table; `kind` is that of its benchmark ("pt2pt", "collective", "pairs").
 
-    Raises InputError where table and user contradict each other, or nobody says how many ranks
-    took part in a collective.
+    Raises ContradictionError where table and user disagree, InputError where nobody says how many
+    ranks took part in a collective.
     """
     where = f"{path}:{table.first_line}"
     n_hosts = len(set(table.hosts)) or None
@@ -56,7 +60,7 @@ def scale_of(table: Table, kind: str, asked: Asked, path: str) -> Scale:
 
 def _agreed(test: str, what: str, said: int | None, asked: int | None, where: str) -> int | None:
     if said is not None and asked is not None and said != asked:
-        raise InputError(
+        raise ContradictionError(
             f"{test} ran on {said} {what}, and the command line says {asked}",
             where=where,
             expected="options that agree with the file, or none where the file says it",
@@ -87,7 +91,7 @@ def _divided(test: str, n_ranks: int, n_nodes: int | None, tasks: int | None, wh
     assert n_nodes is not None
     assert tasks is not None
     if n_nodes * tasks != n_ranks:
-        raise InputError(
+        raise ContradictionError(
             f"{test} ran on {n_ranks} ranks, which are not {n_nodes} nodes x {tasks}",
             where=where,
             expected="--nodes and --tasks-per-node whose product is the number of ranks",

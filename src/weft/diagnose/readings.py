@@ -90,7 +90,9 @@ def _readings_of_one(sample: Sample) -> Iterable[Reading]:
         yield Reading(
             Metric.LATENCY, a, b, latency, sample.size_bytes, pair.round, pair.n_concurrent
         )
-    for name, backwards in _DIRECTED:
+    directed = any(name in sample.metrics for name, _ in _DIRECTED)
+    # Tools whose files are imported give a pair one figure.
+    for name, backwards in _DIRECTED if directed else (("bandwidth_mb_s", False),):
         value = sample.metrics.get(name)
         if value is not None:
             a, b = (pair.b, pair.a) if backwards else (pair.a, pair.b)

@@ -126,9 +126,10 @@ def _measured(run: Run, cells: Cells, headline: Headlines) -> tuple[Measured, ..
             )
         by_benchmark[value.cell.benchmark].append(value)
     found = []
+    by_pair = {sample.benchmark for sample in run.samples if sample.pair is not None}
     for name in _in_study_order(run):
         known = headline(name)
-        if known.kind != "pairs" and by_benchmark[name]:
+        if name not in by_pair and by_benchmark[name]:
             found.append(_one_measured(known, by_benchmark[name]))
     return tuple(found)
 

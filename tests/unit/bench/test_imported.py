@@ -120,6 +120,28 @@ def test_the_ends_of_a_pair(label: str, ends: tuple[str, ...]) -> None:
     assert endpoints_of(row(1, pair=label)) == ends
 
 
+def test_ranks_stand_for_the_hosts_where_some_row_lacks_their_names() -> None:
+    named = row(3, pair="0-1", hosts="a b")
+    found = imported(table(named, row(4, pair="1-2"), benchmark="pairs"))
+    assert found.launches[0].launch.trial.nodes == ("rank0", "rank1", "rank2")
+    (alone,) = imported(table(named, benchmark="pairs")).launches
+    assert alone.launch.trial.nodes == ("a", "b")
+
+
+def test_a_file_is_believed_where_the_users_word_does_not_fit_one_of_its_tables() -> None:
+    unlike = table(row(3), test="osu_init", benchmark="startup", n_ranks=8, n_nodes=4)
+    found = imported(unlike, table(row(9), test="osu_allreduce", benchmark="allreduce"))
+    nodes = [len(one.launch.trial.nodes) for one in found.launches]
+    assert nodes == [4, 2]
+    said = "osu_init ran on 4 nodes, and the command line says 2: the file is believed"
+    assert found.remarks == (said,)
+
+
+def test_a_users_word_that_fits_no_table_is_refused() -> None:
+    with pytest.raises(InputError, match="osu_init ran on 4 nodes, and the command line says 2"):
+        imported(table(row(3), test="osu_init", benchmark="startup", n_ranks=8, n_nodes=4))
+
+
 @pytest.mark.parametrize(
     "bad", [row(3, validation="Fail"), Row(3, 8, {"latency_us": 1.0, "n_wrong": 4.0})]
 )
