@@ -11,9 +11,7 @@ from pydantic import Field, model_validator
 
 from weft.catalog.document import Document, Slug, SourceClass, Text, parse_document
 
-Feature = Literal[
-    "several-hcas", "gpus", "nvls", "nvlink", "rdma", "pcie-gen4-or-newer", "amd", "two-nodes"
-]
+Feature = Literal["several-hcas", "four-hcas", "gpus", "nvls", "nvlink", "amd"]
 """What a platform must have for a cause to be thinkable."""
 
 
@@ -37,11 +35,13 @@ class Range(Document):
 class Instead(Document):
     """Conditions that hold instead of the usual ones: what the closed forms then predict.
 
-    `hcas` is how many HCAs of a node take part. `gpudirect` off: through host memory.
+    `hcas` is how many HCAs of a node take part, `hcas_share` which share of them. `gpudirect` off:
+    through host memory.
     """
 
     transport: Literal["", "network", "sockets"] = ""
     hcas: int | None = Field(default=None, ge=1)
+    hcas_share: float | None = Field(default=None, gt=0, lt=1)
     gpudirect: bool = True
     algorithm: str = ""
     protocol: str = ""

@@ -66,12 +66,13 @@ def command(
 def _judged(name: str, given: Mapping[str, Any]) -> "FileJudgement":
     from weft.bench.parse.read import read_results, read_results_text
     from weft.diagnose.judge.judge import judge_results
+    from weft.diagnose.judge.log import log_in, log_of
 
     if name == "-":
-        results = read_results_text(sys.stdin.buffer.read(), "-")
-    else:
-        results = read_results(Path(name))
-    return judge_results(results, **given)
+        content = sys.stdin.buffer.read()
+        return judge_results(read_results_text(content, "-"), **given, log=log_of(content))
+    path = Path(name)
+    return judge_results(read_results(path), **given, log=log_in(path))
 
 
 def _record(judgements: "list[FileJudgement]") -> dict[str, Any]:

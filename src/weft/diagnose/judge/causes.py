@@ -16,10 +16,13 @@ from weft.catalog.platform import Platform
 from weft.core.units import format_significant, format_size
 from weft.diagnose.judge.effect import Span, applies, predicted_span
 from weft.diagnose.judge.expected import Predict
+from weft.diagnose.judge.log import LogLine
 from weft.diagnose.judge.model import JudgedRow, LikelyCause, RowState
 from weft.diagnose.judge.rules import Rules
 
 MOST_SHOWN = 5
+SHOWN = 160
+"""Characters of a log line that are quoted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class Case:
     platform: Platform
     ask: Predict
     rules: Rules
-    log: Sequence[str] = ()
+    log: Sequence[LogLine] = ()
 
 
 def likely_causes(case: Case, state: RowState) -> tuple[LikelyCause, ...]:
@@ -103,24 +106,25 @@ def _fit(cause: Cause, wanted: Sequence[JudgedRow], case: Case) -> Fit | None:
     return Fit(cause, score, misfit, len(spans), _predicts(*largest), said)
 
 
-def _said(cause: Cause, rows: Sequence[JudgedRow], log: Sequence[str]) -> tuple[str, bool]:
+def _said(cause: Cause, rows: Sequence[JudgedRow], log: Sequence[LogLine]) -> tuple[str, bool]:
     """(what the file says for a cause, whether it says something against it)."""
     said = ""
     for evidence in cause.evidence:
-        for text in _texts(evidence.key, rows, log):
+        for where, text in _texts(evidence.key, rows, log):
             if not re.search(evidence.pattern, text):
                 continue
             if evidence.speaks == "against":
                 return "", True
-            said = said or f"the file says so: {text.strip()}"
+            said = said or f"{where}: {text.strip()[:SHOWN]}"
     return said, False
 
 
-def _texts(key: str, rows: Sequence[JudgedRow], log: Sequence[str]) -> Sequence[str]:
+def _texts(key: str, rows: Sequence[JudgedRow], log: Sequence[LogLine]) -> list[tuple[str, str]]:
+    """(where it stands, text) of what evidence is looked for in."""
     if key == "log":
-        return log
-    found = (row.table.conditions.get(key) for row in rows)
-    return [f"{key} {text}" for text in dict.fromkeys(found) if text]
+        return [(f"line {line.number} says so", line.text) for line in log]
+    found = dict.fromkeys(row.table.conditions.get(key) for row in rows)
+    return [("the table says so", f"{key} {text}") for text in found if text]
 
 
 def _misfit(value: float, span: Span) -> float:

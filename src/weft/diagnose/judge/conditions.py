@@ -1,11 +1,12 @@
 """From a table of some tool to the conditions an expectation depends on."""
 
-from dataclasses import dataclass, replace
-from typing import Literal, cast
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import cast
 
 from weft.bench.parse.model import Row, Table
 from weft.catalog.platform import Platform
-from weft.expect.model import Conditions, Library, Memory
+from weft.expect.model import Conditions, Library, Memory, Transport
 
 NCCL_TOOLS = ("nccl-tests", "rccl-tests")
 PAIR_BENCHMARKS = ("latency", "bandwidth", "bidirectional")
@@ -16,12 +17,14 @@ OSU_WINDOW = 64
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the user says about a file, None or "" where they do not."""
+    """What the user says about a file, None or "" where they do not; and the NCCL variables that
+    the file's own log or environment sets."""
 
     n_nodes: int | None = None
     tasks_per_node: int | None = None
     memory: str = ""
     nccl_version: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,11 @@ class Setting:
     remarks: tuple[str, ...] = ()
 
 
-def setting_of(table: Table, given: Given, platform: Platform | None = None) -> Setting:
-    """The conditions of a table, all but the size."""
+def setting_of(
+    table: Table, given: Given, platform: Platform | None = None, *, link_class: bool = False
+) -> Setting:
+    """The conditions of a table, all but the size. On a generation of links, which has no GPUs,
+    buffers in GPU memory are judged as any others: the link carries both alike."""
     if not table.benchmark:
         return Setting(None, f"weft has no counterpart of {table.test or 'this test'}")
     size = _layout(table, given, platform)
@@ -47,22 +53,23 @@ def setting_of(table: Table, given: Given, platform: Platform | None = None) -> 
         size_bytes=0,
         n_nodes=n_nodes,
         tasks_per_node=tasks_per_node,
-        memory=_memory(table, given),
+        memory="host" if _has_no_gpus(platform, link_class) else _memory(table, given),
         library=_library(table),
         library_version=given.nccl_version or table.conditions.get("nccl_version", ""),
-        algorithm=table.conditions.get("algorithm", ""),
-        protocol=table.conditions.get("protocol", ""),
+        algorithm=table.conditions.get("algorithm", "") or _forced(table, given, "NCCL_ALGO"),
+        protocol=table.conditions.get("protocol", "") or _forced(table, given, "NCCL_PROTO"),
+        transport=_transport(table, given),
         window=_whole(table.conditions.get("window")) or _default_window(table),
     )
     return Setting(conditions, remarks=remarks)
 
 
-def conditions_of(table: Table, row: Row, setting: Conditions) -> Conditions:
+def conditions_of(row: Row, setting: Conditions) -> Conditions:
     """The conditions of one row. A test without sizes has size 0."""
     size_bytes = row.size_bytes or 0
     return replace(
         setting,
-        size_bytes=_library_size(table, size_bytes, setting.n_ranks),
+        size_bytes=size_bytes,
         algorithm=row.labels.get("algorithm", setting.algorithm),
         protocol=row.labels.get("protocol", setting.protocol),
     )
@@ -128,10 +135,26 @@ def _memory(table: Table, given: Given) -> Memory:
     return cast(Memory, word) if word in ("host", "gpu") else "host"
 
 
+def _has_no_gpus(platform: Platform | None, link_class: bool) -> bool:
+    return link_class and platform is not None and platform.gpus is None
+
+
 def _library(table: Table) -> Library:
     if table.tool in NCCL_TOOLS:
         return "nccl"
     return "verbs" if table.tool == "perftest" else "mpi"
+
+
+def _forced(table: Table, given: Given, variable: str) -> str:
+    """What a variable forces: one word, as NCCL also takes lists of what may be chosen from."""
+    word = given.variables.get(variable, "") if table.tool in NCCL_TOOLS else ""
+    return word if word.isalnum() else ""
+
+
+def _transport(table: Table, given: Given) -> Transport:
+    """Ranks of a node whose peer-to-peer and shared memory are off talk through their adapters."""
+    off = [given.variables.get(name) == "1" for name in ("NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE")]
+    return "network" if table.tool in NCCL_TOOLS and all(off) else ""
 
 
 def _default_window(table: Table) -> int:
@@ -141,13 +164,3 @@ def _default_window(table: Table) -> int:
 
 def _whole(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdigit() else None
-
-
-Convention = Literal["each", "all"]
-"""Whether a collective's size is what each rank contributes, or the whole buffer."""
-
-
-def _library_size(table: Table, size_bytes: int, n_ranks: int) -> int:
-    """The size as the library's own benchmarks count it."""
-    del table, n_ranks
-    return size_bytes

@@ -105,9 +105,9 @@ def laws_of(table: Table, n_ranks: int | None) -> list[Law]:
     old_units = (1.0, 1 / 1.048576)
     if table.tool == "imb":
         counted = tuple(n * unit for n in (1.0, 2.0, 4.0) for unit in old_units)
-        return [_rate_law("latency_us_max", counted), _rate_law("latency_us", counted)]
+        return [_rate_law(counted)]
     if table.tool in ("netpipe", "mpi4py"):
-        return [_rate_law("latency_us", (1.0, 2.0))]
+        return [_rate_law((1.0, 2.0))]
     rate = "message rate x size"
     law = Law("bandwidth_mb_s", rate, _size_times_rate_mb_s, ("msg_rate_mps",))
     return [law] if table.tool in ("osu", "perftest") else []
@@ -143,12 +143,14 @@ def slip_name(ratio: float, rules: Rules) -> str | None:
     return None
 
 
-def _rate_law(time_metric: str, factors: tuple[float, ...]) -> Law:
+def _rate_law(factors: tuple[float, ...]) -> Law:
+    """Rate = size / time of the slowest rank where the row has that, else of the row's own time."""
+
     def value(row: Row) -> float | None:
-        time_us = row.metrics.get(time_metric, 0.0)
+        time_us = row.metrics.get("latency_us_max") or row.metrics.get("latency_us", 0.0)
         return row.size_bytes / time_us if row.size_bytes and time_us > 0 else None
 
-    return Law("bandwidth_mb_s", "size / time", value, (time_metric,), factors)
+    return Law("bandwidth_mb_s", "size / time", value, ("latency_us_max", "latency_us"), factors)
 
 
 def _size_over_time_gb_s(row: Row) -> float | None:
@@ -191,8 +193,8 @@ def _ratio(tool: str, row: Row, law: Law, rules: Rules) -> tuple[float, float] |
     left, right = row.metrics.get(law.metric), law.value(row)
     if left is None or right is None or left <= 0 or right <= 0:
         return None
-    inputs = [row.metrics[name] for name in law.inputs]
-    roundings = [half_digit(value, tool) / value for value in (left, *inputs)]
+    inputs = [value for name in law.inputs if (value := row.metrics.get(name, 0.0)) > 0]
+    roundings = [half_digit(value, tool) / value for value in (left, *inputs[:1])]
     if max(roundings) > 0.5 / rules.digits_to_compare:
         return None
     return left / right, rules.rounding + sum(math.log1p(share) for share in roundings)

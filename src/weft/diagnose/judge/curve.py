@@ -86,15 +86,15 @@ def _slope(left: Point, right: Point) -> float:
 
 def _deviation(points: Sequence[Point], at: int) -> float:
     """ln(value / the nearer of what both sides predict); 0 where one side agrees."""
-    before, after = points[max(0, at - 3) : at][::-1], points[at + 1 : at + 4]
+    before, after = points[max(0, at - 2) : at][::-1], points[at + 1 : at + 3]
     x, y = points[at]
-    slopes = [_slope(side[1], side[0]) for side in (before,) if len(side) > 1]
-    slopes += [_slope(side[0], side[1]) for side in (after,) if len(side) > 1]
+    slopes = [_slope(before[1], before[0])] if len(before) > 1 else []
+    slopes += [_slope(after[0], after[1])] if len(after) > 1 else []
     if before and after:
         slopes.append(_slope(before[0], after[0]))
     else:
-        side = before or after
-        slopes += [_slope(*sorted(pair)) for pair in ((side[1], side[2]),)] if len(side) > 2 else []
+        # Beyond an end nothing confirms a slope, so only those a path can have are gone on with.
+        slopes = [min(1.0, max(0.0, slope)) for slope in slopes]
     from_sides = [
         _distance(y, [side[0][1] + slope * (x - side[0][0]) for slope in slopes])
         for side in (before, after)

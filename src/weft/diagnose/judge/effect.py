@@ -40,7 +40,8 @@ def predicted_span(cause: Cause, row: JudgedRow, platform: Platform, ask: Predic
     if found is None or conditions is None:
         return None
     if cause.instead is not None:
-        return _instead(cause.instead, row, conditions, found, ask)
+        other = _changed(cause.instead, conditions, platform)
+        return _instead(other, row.metric, found, ask)
     if cause.share is not None:
         return _shared(found, cause.share)
     if cause.adds is not None:
@@ -54,6 +55,7 @@ def _has(platform: Platform, feature: Feature) -> bool:
     gpus = platform.gpus
     return {
         "several-hcas": platform.hcas_per_node > 1,
+        "four-hcas": platform.hcas_per_node >= 4,
         "gpus": gpus is not None,
         "nvls": gpus is not None and gpus.nvls,
         "nvlink": gpus is not None and gpus.nvlink is not None,
@@ -61,21 +63,25 @@ def _has(platform: Platform, feature: Feature) -> bool:
     }[feature]
 
 
-def _instead(
-    instead: Instead, row: JudgedRow, conditions: Conditions, found: Expectation, ask: Predict
-) -> Span | None:
-    other = replace(
+def _changed(instead: Instead, conditions: Conditions, platform: Platform) -> Conditions:
+    n_hcas = instead.hcas or conditions.n_hcas
+    if instead.hcas_share is not None:
+        n_hcas = max(1, round(instead.hcas_share * platform.hcas_per_node))
+    return replace(
         conditions,
         transport=instead.transport or conditions.transport,
-        n_hcas=instead.hcas or conditions.n_hcas,
+        n_hcas=n_hcas,
         gpudirect=instead.gpudirect and conditions.gpudirect,
         algorithm=instead.algorithm or conditions.algorithm,
         protocol=instead.protocol or conditions.protocol,
     )
+
+
+def _instead(other: Conditions, metric: str, found: Expectation, ask: Predict) -> Span | None:
     changed = ask(other)
     if isinstance(changed, str):
         return None
-    converted = convert(changed, row.metric, other)
+    converted = convert(changed, metric, other)
     if converted is None or _is_same(converted.value, found.value):
         return None
     return converted.low, converted.high

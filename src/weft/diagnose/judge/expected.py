@@ -9,7 +9,7 @@ from weft.catalog.platform import Platform, PublishedTable
 from weft.core.errors import InputError
 from weft.diagnose.judge.consistency import bus_factor
 from weft.diagnose.judge.rules import Rules
-from weft.expect.model import Conditions, Expectation
+from weft.expect.model import Conditions, Expectation, largest
 from weft.expect.predict import predict
 
 Predict = Callable[[Conditions], Expectation | str]
@@ -52,7 +52,18 @@ def expected_of(
     converted = in_metric_of(row, closed, conditions)
     if converted is None:
         return Expected(None, f"the file has no {closed.metric}")
-    return Expected(converted)
+    return Expected(_with_room(converted, rules))
+
+
+def _with_room(found: Expectation, rules: Rules) -> Expectation:
+    """Wider where no single part of the time decides: between the latency and the rate, the
+    library's choice of protocol and chunk does, which no closed form has."""
+    total = sum(term.time_ns for term in found.terms)
+    if total <= 0 or largest(found.terms).time_ns >= rules.settled_share * total:
+        return found
+    return replace(
+        found, low=found.low / rules.unsettled_factor, high=found.high * rules.unsettled_factor
+    )
 
 
 def in_metric_of(row: Row, found: Expectation, conditions: Conditions) -> Expectation | None:

@@ -18,7 +18,7 @@ def normal_elsewhere(tables: Sequence[Table], given: Given, rules: Rules) -> tup
         setting = setting_of(table, given)
         if largest is None or setting.conditions is None:
             continue
-        conditions = conditions_of(table, largest, setting.conditions)
+        conditions = conditions_of(largest, setting.conditions)
         for platform in link_classes():
             found = expected_of(largest, conditions, platform, predictor(platform), rules)
             expectation = found.expectation

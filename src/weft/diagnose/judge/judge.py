@@ -8,6 +8,7 @@ from weft.diagnose.judge.causes import Case, likely_causes
 from weft.diagnose.judge.conditions import Given
 from weft.diagnose.judge.expected import predictor
 from weft.diagnose.judge.generic import normal_elsewhere
+from weft.diagnose.judge.log import NO_LOG, Log
 from weft.diagnose.judge.model import FileJudgement, JudgedRow, LikelyCause, RowState
 from weft.diagnose.judge.place import Place, place_of
 from weft.diagnose.judge.rows import judge_table
@@ -24,17 +25,18 @@ def judge_results(
     tasks_per_node: int | None = None,
     memory: str | None = None,
     nccl_version: str | None = None,
-    log: Sequence[str] = (),
+    log: Log = NO_LOG,
 ) -> FileJudgement:
     """Is each row of a file normal, and if not, what fits best?
 
-    What the caller says goes before what the file says. `log` are lines of the library's own log,
-    evidence for or against causes. Raises InputError where the platform does not exist or the
-    file has no row.
+    What the caller says goes before what the file says. `log` is what `log_of` finds in the file:
+    settings, and evidence for or against causes. Raises InputError where the platform does not
+    exist or the file has no row.
     """
     if not any(table.rows for table in results.tables):
         raise InputError("the file has tables but no row", where=results.path)
-    given = Given(n_nodes, tasks_per_node, memory or "", nccl_version or "")
+    variables = {**results.environment, **(log.variables or {})}
+    given = Given(n_nodes, tasks_per_node, memory or "", nccl_version or "", variables)
     place = place_of(results, platform)
     ask = predictor(place.platform) if place.platform is not None else None
     tables = [
@@ -61,9 +63,9 @@ def judge_results(
     )
 
 
-def _causes(rows: Sequence[JudgedRow], place: Place, log: Sequence[str]) -> tuple[LikelyCause, ...]:
+def _causes(rows: Sequence[JudgedRow], place: Place, log: Log) -> tuple[LikelyCause, ...]:
     if place.platform is None:
         return ()
-    case = Case(rows, place.platform, predictor(place.platform), rules(), log)
+    case = Case(rows, place.platform, predictor(place.platform), rules(), log.lines)
     impossible = likely_causes(case, RowState.IMPOSSIBLE)
     return impossible or likely_causes(case, RowState.LOW)

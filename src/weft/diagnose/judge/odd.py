@@ -6,6 +6,7 @@ Needs no platform: only what the file itself proves.
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
 
 from weft.bench.parse.model import Row, Table
@@ -21,29 +22,41 @@ NOT_A_SERIES = frozenset({"algorithm", "protocol", "channels", "validation"})
 MIN_PEERS = 4
 """So many repeats of one size before one of them can be said to lie apart."""
 
-Series = tuple[str, tuple[tuple[str, str], ...]]
+Labels = tuple[tuple[str, str], ...]
 
 
-def oddities_of(table: Table, n_ranks: int | None, rules: Rules) -> dict[int, str]:
+@dataclass(frozen=True, slots=True)
+class Oddity:
+    """What is odd about a row; `of_curve` where only its curve speaks against it."""
+
+    text: str
+    of_curve: bool
+
+
+def oddities_of(table: Table, n_ranks: int | None, rules: Rules) -> dict[int, Oddity]:
     """Index of a row -> what is odd about it."""
     texts: dict[int, list[str]] = defaultdict(list)
     for found in contradictions(table, n_ranks, rules):
         texts[found.row].append(f"its columns contradict each other: {found.text}")
-    for (metric, _), members in _series(table, rules).items():
+    odd = {i: Oddity("; ".join(dict.fromkeys(found)), False) for i, found in texts.items()}
+    for (metric, _), members in _curves(table, rules).items():
         for outlier in _outliers(table, metric, members, rules):
             index = members[outlier.index]
-            if index not in texts:
-                texts[index].append(_stands_out(table.rows[index], metric, outlier))
+            odd.setdefault(index, Oddity(_stands_out(table.rows[index], metric, outlier), True))
     for index, text in _placements_apart(table, rules).items():
-        if index not in texts:
-            texts[index].append(text)
-    return {index: "; ".join(dict.fromkeys(found)) for index, found in texts.items()}
+        odd.setdefault(index, Oddity(text, True))
+    return odd
 
 
-def _series(table: Table, rules: Rules) -> Mapping[Series, list[int]]:
-    found: dict[Series, list[int]] = defaultdict(list)
+def series_of(row: Row) -> Labels:
+    """What tells the series of a table apart: labels that do not change along one curve."""
+    return tuple(sorted((k, v) for k, v in row.labels.items() if k not in NOT_A_SERIES))
+
+
+def _curves(table: Table, rules: Rules) -> Mapping[tuple[str, Labels], list[int]]:
+    found: dict[tuple[str, Labels], list[int]] = defaultdict(list)
     for index, row in enumerate(table.rows):
-        labels = tuple(sorted((k, v) for k, v in row.labels.items() if k not in NOT_A_SERIES))
+        labels = series_of(row)
         for metric in CURVES:
             value = row.metrics.get(metric, 0.0)
             if value > 0 and row.size_bytes is not None and _has_digits(table, value, rules):

@@ -1,5 +1,6 @@
 """Rows with their state: measured against expected, against their own columns and their curve."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from weft.bench.parse.model import Row, Table
@@ -8,7 +9,7 @@ from weft.diagnose.judge.conditions import Given, conditions_of, n_ranks_of, set
 from weft.diagnose.judge.consistency import half_digit
 from weft.diagnose.judge.expected import Expected, Predict, convert, expected_of
 from weft.diagnose.judge.model import JudgedRow, RowState
-from weft.diagnose.judge.odd import oddities_of
+from weft.diagnose.judge.odd import Oddity, oddities_of, series_of
 from weft.diagnose.judge.rules import Rules
 from weft.expect.model import Conditions, Expectation
 
@@ -38,26 +39,49 @@ def judge_table(
     link_class: bool = False,
 ) -> JudgedTable:
     """Every row of a table that has a metric of ours, judged as far as anything carries."""
-    setting = setting_of(table, given, platform)
+    setting = setting_of(table, given, platform, link_class=link_class)
     judged: list[JudgedRow | None] = []
     for row in table.rows:
         if setting.conditions is None or platform is None or ask is None:
             why = setting.why_not or "no platform to judge against (--platform)"
             judged.append(_unjudged(table, row, rules, why))
             continue
-        conditions = conditions_of(table, row, setting.conditions)
+        conditions = conditions_of(row, setting.conditions)
         expected = expected_of(row, conditions, platform, ask, rules)
         judged.append(_against(table, row, conditions, expected, rules, link_class=link_class))
     oddities = oddities_of(table, n_ranks_of(table, given), rules)
     rows = [
-        row if row is None or index not in oddities else _odd(row, oddities[index])
+        row if row is None or index not in oddities else _odd(row, oddities[index], judged, index)
         for index, row in enumerate(judged)
     ]
     return JudgedTable(table, tuple(row for row in rows if row is not None), setting.remarks)
 
 
-def _odd(row: JudgedRow, oddity: str) -> JudgedRow:
-    return replace(row, odd=True, note="; ".join(text for text in (oddity, row.note) if text))
+def _odd(
+    row: JudgedRow, oddity: Oddity, judged: Sequence[JudgedRow | None], index: int
+) -> JudgedRow:
+    """The row marked. One that stands alone between normal neighbours says something about itself
+    and nothing about the machine, so it is neither low nor high."""
+    note = "; ".join(text for text in (oddity.text, row.note) if text)
+    alone = oddity.of_curve and all(
+        neighbour.state not in (RowState.LOW, RowState.IMPOSSIBLE)
+        for neighbour in _neighbours(judged, index)
+    )
+    if not alone or row.state not in (RowState.LOW, RowState.HIGH):
+        return replace(row, odd=True, note=note)
+    return replace(row, odd=True, note=note, state=RowState.UNJUDGED)
+
+
+def _neighbours(judged: Sequence[JudgedRow | None], index: int) -> list[JudgedRow]:
+    """The rows before and after in the same series."""
+    row = judged[index]
+    series = [
+        (i, other)
+        for i, other in enumerate(judged)
+        if other is not None and row is not None and series_of(other.row) == series_of(row.row)
+    ]
+    at = next(k for k, (i, _) in enumerate(series) if i == index)
+    return [other for k, (_, other) in enumerate(series) if abs(k - at) == 1]
 
 
 def _unjudged(table: Table, row: Row, rules: Rules, why: str) -> JudgedRow | None:

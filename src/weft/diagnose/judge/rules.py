@@ -30,6 +30,8 @@ class _RulesFile(_Document):
     digits_to_compare: _Figure
     digits_to_judge: _Figure
     limit_slack: _Figure
+    settled_share: _Figure
+    unsettled_factor: _Figure
     published_small: _Figure
     published_large: _Figure
     published_large_from: _Figure
@@ -53,6 +55,8 @@ class Rules:
     digits_to_compare: float
     digits_to_judge: float
     limit_slack: float
+    settled_share: float
+    unsettled_factor: float
     published_small: float
     published_large: float
     published_large_from: float

@@ -3,10 +3,12 @@
 import shlex
 from collections.abc import Sequence
 
+from weft.core.errors import InputError
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant, format_size
 from weft.diagnose.judge.model import JudgedRow, LikelyCause, RowState
 from weft.diagnose.judge.place import Place
+from weft.expect.nccl_topology import topology
 
 WORDS = {
     "latency_us": "latency",
@@ -31,7 +33,7 @@ def findings_of(
 ) -> tuple[Finding, ...]:
     """The verdict first, then what else is worth a sentence, worst first."""
     verdict = _verdict(rows, place, causes)
-    others = [*_odd(rows), *_high(rows)]
+    others = [*_odd(rows), *_high(rows), *_explained(rows, place)]
     return (verdict, *others)
 
 
@@ -51,19 +53,22 @@ def next_command(
 
 
 def _verdict(rows: Sequence[JudgedRow], place: Place, causes: Sequence[LikelyCause]) -> Finding:
+    if not rows:
+        text = "NOT JUDGED: the file has no bandwidth, latency or rate above zero"
+        return Finding(FindingKind.NOT_JUDGED, Severity.NOTE, text)
     impossible = [row for row in rows if row.state is RowState.IMPOSSIBLE]
     low = [row for row in rows if row.state is RowState.LOW]
     judged = [row for row in rows if row.state is not RowState.UNJUDGED]
     contradicting = [row for row in rows if row.odd and "contradict" in row.note]
     evidence = _cause_lines(causes)
     if impossible:
-        worst = max(impossible, key=_off)
+        worst = _telling(impossible)
         text = f"IMPOSSIBLE: {_row_text(worst)}; nothing here goes beyond {_limit_text(worst)}"
         return _finding(
             FindingKind.BEYOND_LIMIT, Severity.BAD, text, impossible, rows, evidence=evidence
         )
     if low:
-        worst = max(low, key=_off)
+        worst = _telling(low)
         text = f"LOW: {_row_text(worst)}, expected {_range_text(worst)}; {_bound_text(worst)}"
         return _finding(
             FindingKind.BELOW_EXPECTED, Severity.BAD, text, low, rows, evidence=evidence
@@ -127,6 +132,40 @@ def _high(rows: Sequence[JudgedRow]) -> list[Finding]:
     return [Finding(FindingKind.ABOVE_EXPECTED, Severity.NOTE, text)]
 
 
+def _explained(rows: Sequence[JudgedRow], place: Place) -> list[Finding]:
+    """What is normal although it is more than a link carries, with the reason."""
+    found = [
+        (row, exceeded)
+        for row in rows
+        if row.state in (RowState.NORMAL, RowState.HIGH)
+        and (exceeded := _rate_exceeded(row, place)) is not None
+    ]
+    if not found:
+        return []
+    row, (name, gb_s) = max(found, key=lambda pair: pair[0].value)
+    text = (
+        f"{_row_text(row)} is more than {name} ({_value(gb_s)} GB/s), and no error:"
+        f" {row.expectation.bound if row.expectation else ''}"
+    )
+    return [Finding(FindingKind.EXPLANATION, Severity.NOTE, text, facts={"rate_gb_s": gb_s})]
+
+
+def _rate_exceeded(row: JudgedRow, place: Place) -> tuple[str, float] | None:
+    """The physical rate that a bus bandwidth exceeds: NVLink's in a node, the adapters' beyond."""
+    conditions = row.conditions
+    if row.metric != "busbw_gb_s" or conditions is None or place.platform is None:
+        return None
+    try:
+        found = topology(place.platform, conditions)
+    except InputError:
+        return None
+    if conditions.inside_node:
+        name, rate = "NVLink's rate of one GPU", found.nvlink_raw
+    else:
+        name, rate = "the rate of a node's adapters", found.net_raw
+    return (name, rate) if row.value > rate > 0 else None
+
+
 def _cause_lines(causes: Sequence[LikelyCause]) -> list[str]:
     return [f"{cause.sentence}: predicts {cause.predicts}" for cause in causes[:1]]
 
@@ -136,6 +175,12 @@ def _headline(rows: Sequence[JudgedRow]) -> JudgedRow:
     sound = [row for row in rows if not row.odd] or list(rows)
     most = max(row.row.size_bytes or 0 for row in sound)
     return next(row for row in sound if (row.row.size_bytes or 0) == most)
+
+
+def _telling(rows: Sequence[JudgedRow]) -> JudgedRow:
+    """The row a verdict rests on: of the sound ones the largest size, there the farthest off."""
+    sound = [row for row in rows if not row.odd] or list(rows)
+    return max(sound, key=lambda row: (row.row.size_bytes or 0, _off(row)))
 
 
 def _off(row: JudgedRow) -> float:
