@@ -3,21 +3,43 @@
 import pytest
 
 from weft.catalog.document import SourceClass
-from weft.catalog.load import platform
-from weft.catalog.platform import HOST_COSTS
+from weft.catalog.load import platform, platform_names
+from weft.catalog.platform import HOST_COSTS, Host
 from weft.expect.fit import fit_platform
 from weft.expect.host import host_costs
 from weft.expect.loggp import fit
 from weft.expect.wire import path_through
 from weft.study.fit_tables import published_tables
 
-MPICH = {"mpich-latency", "mpich-bandwidth"}
+# Platform, and the tables its host is fitted to.
+FITTED = [
+    ("alps-gh200", {"mpich-latency", "mpich-bandwidth"}),
+    ("azure-hbv3", {"latency", "bandwidth"}),
+]
+LENDERS = ("alps-gh200", "azure-hbv3")
 
 
-def test_the_host_of_gh200_is_fitted_to_its_mpich_tables() -> None:
-    document = platform("alps-gh200")
+def host_of(name: str) -> Host | None:
+    return platform(name).host
+
+
+def borrowers() -> list[tuple[str, str]]:
+    """(borrower, lender) of every platform whose host is another's by its own word."""
+    found = []
+    for name in platform_names():
+        host = host_of(name)
+        source = host.regimes[0].source if host is not None else ""
+        found += [(name, lender) for lender in LENDERS if f"the host of {lender}" in source]
+    return found
+
+
+@pytest.mark.parametrize(("name", "names"), FITTED)
+def test_a_fitted_host_follows_from_its_latency_and_bandwidth_tables(
+    name: str, names: set[str]
+) -> None:
+    document = platform(name)
     assert document.host is not None
-    tables = tuple(table for table in document.published if table.name in MPICH)
+    tables = tuple(table for table in document.published if table.name in names)
     narrowed = document.model_copy(update={"published": tables})
     fitted = fit_platform(published_tables(narrowed).tables, name="again", base=narrowed).platform
     assert fitted.host is not None
@@ -42,12 +64,20 @@ def test_the_host_of_hbv2_is_fitted_to_its_latency_table() -> None:
         assert regime.send_ns_per_byte == pytest.approx(cost.ns_per_byte, rel=1e-2)
 
 
-@pytest.mark.parametrize("name", ["alps-a100", "perlmutter", "generic-slingshot11"])
-def test_borrowed_hosts_are_those_of_gh200_and_called_assumed(name: str) -> None:
-    lender, borrower = platform("alps-gh200").host, platform(name).host
-    assert lender is not None
-    assert borrower is not None
-    for own, borrowed in zip(lender.regimes, borrower.regimes, strict=True):
-        assert borrowed.class_ is SourceClass.ASSUMED
-        assert borrowed.max_bytes == own.max_bytes
-        assert all(getattr(borrowed, cost) == getattr(own, cost) for cost in HOST_COSTS)
+def test_machines_without_a_table_borrow_a_host() -> None:
+    assert {name for name, _ in borrowers()} == {
+        *("azure-hb", "azure-hc", "azure-hbv4", "azure-ndv2", "azure-ndv5", "azure-ndv6"),
+        *("generic-qdr", "generic-edr", "generic-hdr", "generic-ndr", "generic-slingshot11"),
+        *("alps-a100", "perlmutter"),
+    }
+
+
+@pytest.mark.parametrize(("name", "lender"), borrowers())
+def test_a_borrowed_host_is_the_lenders_and_called_assumed(name: str, lender: str) -> None:
+    own, borrowed = host_of(lender), host_of(name)
+    assert own is not None
+    assert borrowed is not None
+    for regime, copy in zip(own.regimes, borrowed.regimes, strict=True):
+        assert copy.class_ is SourceClass.ASSUMED
+        assert copy.max_bytes == regime.max_bytes
+        assert all(getattr(copy, cost) == getattr(regime, cost) for cost in HOST_COSTS)
