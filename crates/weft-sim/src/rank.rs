@@ -64,6 +64,8 @@ impl Rank {
         assert!(self.outstanding == 0 && self.inbox.is_empty(), "an iteration ends clean");
         (self.index, self.posted, self.waiting, self.done) = (0, false, false, false);
         (self.start_ps, self.free_ps) = (start_ps, start_ps);
+        // A real barrier outlasts the gap after whatever was sent before it.
+        self.gap_until_ps = 0;
     }
 
     /// Post a receive from `src`: a message that came first is matched at once.

@@ -36,7 +36,7 @@ fn one_way(size: u64) -> u64 {
 }
 
 #[test]
-fn a_ping_pong_feels_the_latency_once_each_way_and_no_gap_shorter_than_itself() {
+fn a_ping_pong_feels_the_latency_once_each_way_and_no_gap() {
     for gap_ns in [0.0, 3000.0] {
         let work = json!([{"benchmark": "latency", "size_bytes": 8, "iterations": 4}]);
         assert_eq!(durations(&pair(work, host(gap_ns))), [2 * one_way(8); 4]);
@@ -51,14 +51,18 @@ fn a_latency_that_grows_with_the_size_is_felt_for_every_byte() {
 }
 
 #[test]
-fn a_ping_pong_quicker_than_the_gap_waits_for_it() {
-    let gap_ns = 50_000.0;
-    let work = json!([{"benchmark": "latency", "size_bytes": 0, "iterations": 3}]);
-    let times = durations(&pair(work, host(gap_ns)));
-    // The first round trip finds nobody waiting; later ones leave a gap after those before them.
-    assert_eq!(times[0], 2 * one_way(0));
-    assert!(times[1..].iter().all(|time| *time > 2 * one_way(0)));
-    assert!(times.iter().sum::<u64>() >= 2 * gap(gap_ns, 0));
+fn an_iteration_begins_with_every_gap_over() {
+    let work = json!([{"benchmark": "latency", "size_bytes": 1000, "iterations": 2},
+                      {"benchmark": "latency", "size_bytes": 0, "iterations": 2}]);
+    let times = durations(&pair(work, host(50_000.0)));
+    assert_eq!(times, [2 * one_way(1000), 2 * one_way(1000), 2 * one_way(0), 2 * one_way(0)]);
+}
+
+#[test]
+fn who_sends_twice_leaves_a_gap_between() {
+    let list = messages([(0, 1, 0), (0, 1, 0)]);
+    let times = durations(&pair(list, host(50_000.0)));
+    assert_eq!(times, [one_way(0), one_way(0) + gap(50_000.0, 0)]);
 }
 
 #[test]

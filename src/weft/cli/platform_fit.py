@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command("fit")
-@click.argument(
-    "paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
+@click.argument("paths", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--name", help="Name of the fitted platform. [default: BASE-fitted, or fitted]")
 @click.option("--base", metavar="PLATFORM", help="The machine the tables were measured on.")
 @click.option("--out", "-o", type=click.Path(path_type=Path), help="Write the platform there.")
@@ -36,15 +34,18 @@ def command(  # noqa: PLR0917
 
     FILE is the output of osu_latency, osu_bw, osu_bibw, IMB or another tool that is read, or a run
     directory of weft. A latency table is needed; bandwidths say how often messages can follow.
-    Without --base the fabric is one ideal switch, as fast as the tables.
+    Without --base the fabric is one ideal switch, as fast as the tables; without FILE the tables
+    are those published about BASE.
     """
     from weft.catalog.load import platform
     from weft.core.errors import ExitCode
     from weft.expect.fit import fit_platform
-    from weft.study.fit_tables import tables_of
+    from weft.study.fit_tables import published_tables, tables_of
 
-    found = tables_of(paths, window)
     ground = platform(base) if base is not None else None
+    if not paths and ground is None:
+        raise click.UsageError("Name a FILE to fit to, or --base for its published tables.")
+    found = tables_of(paths, window) if paths or ground is None else published_tables(ground)
     named = name or (f"{ground.name}-fitted" if ground is not None else "fitted")
     fitted = fit_platform(found.tables, name=_slug(named), base=ground)
     if out is not None:

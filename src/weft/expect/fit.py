@@ -84,7 +84,7 @@ class FittedPlatform:
 
 
 def fit_platform(
-    tables: Sequence[MeasuredTable], *, name: str, title: str = "", base: Platform | None = None
+    tables: Sequence[MeasuredTable], *, name: str, base: Platform | None = None
 ) -> FittedPlatform:
     """Host costs of a platform from tables measured between two of its nodes.
 
@@ -103,11 +103,11 @@ def fit_platform(
         for start in (0, 1)
     ]
     _refuse_worthless(held_out)
-    sources = ", ".join(dict.fromkeys(table.table.source for table in good))
+    fitted_to = f"host costs fitted to {', '.join(dict.fromkeys(t.table.source for t in good))}"
     document = whole.model_copy(
         update={
             "name": name,
-            "title": title or f"Host costs fitted to {sources}",
+            "title": f"{base.title}; {fitted_to}" if base is not None else fitted_to.capitalize(),
             "fit": _record(good, protocols, held_out),
             "published": _published(whole, good),
         }
@@ -136,8 +136,9 @@ def _pace(tables: Sequence[CheckedTable]) -> Pace:
 
 
 def _source(tables: Sequence[CheckedTable]) -> str:
-    said = " and ".join(f"{t.table.benchmark} ({t.table.source})" for t in tables)
-    return f"fitted to {said}"
+    names = " and ".join(table.table.benchmark for table in tables)
+    sources = ", ".join(dict.fromkeys(table.table.source for table in tables))
+    return f"fitted to tables of {names}: {sources}"
 
 
 def _with_regimes(ground: Platform, regimes: tuple[HostRegime, ...]) -> Platform:
@@ -182,7 +183,7 @@ def _record(tables: Sequence[CheckedTable], protocols: Protocols, held_out: Sequ
         min_bytes=min(sizes),
         max_bytes=max(sizes),
         tables=tuple(_table_record(table, held_out) for table in tables),
-        assumptions=_assumptions([table.table.benchmark for table in tables]),
+        assumptions=_assumptions([table.table for table in tables]),
     )
 
 
@@ -211,7 +212,8 @@ def _table_record(checked_table: CheckedTable, held_out: Sequence[Half]) -> Fitt
     )
 
 
-def _assumptions(benchmarks: Sequence[str]) -> tuple[str, ...]:
+def _assumptions(tables: Sequence[MeasuredTable]) -> tuple[str, ...]:
+    benchmarks = [table.benchmark for table in tables]
     said = ["sender and receiver share the host's part of a latency evenly"]
     if BANDWIDTH in benchmarks and BIDIRECTIONAL not in benchmarks:
         said.append("no table both ways: a processor may be busy for two paces of a window one way")
@@ -219,6 +221,11 @@ def _assumptions(benchmarks: Sequence[str]) -> tuple[str, ...]:
         said.append("no table one way: a sender's gap is its pace both ways")
     if len(benchmarks) == 1:
         said.append("no table of windows: all of the host's part of a latency keeps its processor")
+    said += [
+        f"{table.benchmark}: windows of {table.window} messages, as the usual tools send them"
+        for table in tables
+        if not table.is_latency and not table.window_is_told
+    ]
     return tuple(said)
 
 

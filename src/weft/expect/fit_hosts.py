@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from weft.catalog.document import SourceClass
 from weft.catalog.platform import HostRegime
+from weft.core.units import format_size
 from weft.expect.loggp import Regime
 from weft.expect.protocols import Protocols, line_of
 from weft.expect.wire import Path, zero_load_ns
@@ -61,12 +62,17 @@ def host_regimes(
     firsts = [sizes[0], *(limit + 1 for limit in limits)]
     lasts = [*limits, sizes[1]]
     tops = [*limits, None]
+    fitted_on = f"fitted on {format_size(sizes[0])} to {format_size(sizes[1])}"
     parts = [_Part(*part) for part in zip(firsts, lasts, tops, strict=True)]
-    return tuple(_regime(protocols.lines, pace, path, part, source) for part in parts)
+    return tuple(_regime(protocols.lines, pace, path, part, (source, fitted_on)) for part in parts)
 
 
 def _regime(
-    lines: Sequence[Sequence[Regime]], pace: Pace, path: Path, part: _Part, source: str
+    lines: Sequence[Sequence[Regime]],
+    pace: Pace,
+    path: Path,
+    part: _Part,
+    provenance: tuple[str, str],
 ) -> HostRegime:
     rest = _rest_of_latency(line_of(lines[0], part.last), path, part)
     busy = rest
@@ -89,7 +95,8 @@ def _regime(
         latency_ns_per_byte=_short(free.b_ns_per_byte),
         gap_ns=round(gap.a_ns, 3),
         gap_ns_per_byte=_short(gap.b_ns_per_byte),
-        source=source,
+        source=provenance[0],
+        conditions=provenance[1],
         **{"class": SourceClass.FITTED},
     )
 

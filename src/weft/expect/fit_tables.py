@@ -29,7 +29,8 @@ MOST_ANOMALIES = 0.25
 class MeasuredTable:
     """One table of two ranks: (size in bytes, value) rows, of `METRICS[benchmark]`.
 
-    `source` is the file or run it comes from; `window` the messages of one window of a bandwidth.
+    `source` is the file or run it comes from; `window` the messages of one window of a bandwidth,
+    the usual number unless `window_is_told`.
     """
 
     benchmark: str
@@ -38,6 +39,7 @@ class MeasuredTable:
     sha256: str = ""
     tool: str = ""
     window: int = USUAL_WINDOW
+    window_is_told: bool = False
     conditions: str = ""
 
     @property

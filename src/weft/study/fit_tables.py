@@ -11,12 +11,15 @@ from weft.bench.parse.model import Table
 from weft.bench.parse.read import read_results
 from weft.bench.scenario import window_of
 from weft.catalog.load import benchmark as benchmark_named
+from weft.catalog.platform import Platform
 from weft.core.errors import InputError
 from weft.expect.fit_tables import BENCHMARKS, METRICS, USUAL_WINDOW, MeasuredTable
 from weft.study.cells import Value, cells_of
 from weft.study.store import Run, read_run
 
 TWO_RANKS = 2
+MOST_MESSAGES = 1 << 20
+"""Of a window: the engine's limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +61,29 @@ def tables_of(paths: Sequence[Path], window: int | None = None) -> TablesFound:
             hint="fit them one by one",
         )
     if window is not None:
-        found = [replace(table, window=window) for table in found]
+        found = [replace(table, window=window, window_is_told=True) for table in found]
     return TablesFound(tuple(found), tuple(dict.fromkeys(remarks)))
+
+
+def published_tables(platform: Platform) -> TablesFound:
+    """The tables a platform's sources published. Raises InputError where none can be fitted."""
+    tables = tuple(
+        MeasuredTable(
+            benchmark=table.benchmark,
+            rows=table.rows,
+            source=table.source,
+            tool="published table",
+            conditions=table.conditions,
+        )
+        for table in platform.published
+        if table.benchmark in BENCHMARKS and table.metric == METRICS[table.benchmark]
+    )
+    if not tables:
+        raise InputError(
+            f"platform '{platform.name}' has no published table of latency or bandwidth",
+            expected="result files or run directories to fit to",
+        )
+    return TablesFound(tables, ())
 
 
 def _of_file(
@@ -86,7 +110,8 @@ def _of_file(
                 source=path.name,
                 sha256=digest,
                 tool=" ".join(word for word in (tool, same[0].version, test) if word),
-                window=_window(same[0]),
+                window=_window(same[0]) or USUAL_WINDOW,
+                window_is_told=_window(same[0]) is not None,
                 conditions="; ".join(f"{k} {v}" for k, v in sorted(same[0].conditions.items())),
             )
 
@@ -107,9 +132,9 @@ def _require_two_hosts_ranks(table: Table, path: Path) -> None:
         )
 
 
-def _window(table: Table) -> int:
+def _window(table: Table) -> int | None:
     text = table.conditions.get("window", "")
-    return int(text) if text.isdecimal() and 0 < int(text) < 1 << 20 else USUAL_WINDOW
+    return int(text) if text.isdecimal() and 0 < int(text) < MOST_MESSAGES else None
 
 
 def _medians(tables: Sequence[Table], metric: str) -> tuple[tuple[int, float], ...]:
@@ -172,6 +197,7 @@ def _run_table(run: Run, benchmark: str, values: Sequence[Value]) -> MeasuredTab
         sha256=_digest(run),
         tool=f"weft {run.meta.get('weft_version', '?')}, run",
         window=window_of(benchmark_named(benchmark), trial),
+        window_is_told=True,
         conditions="; ".join(notes),
     )
 
