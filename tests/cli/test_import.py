@@ -29,7 +29,7 @@ def test_the_table_and_the_next_command_are_printed(folder: Path, capsys: Captur
     assert run(["import", write(folder, "a.log"), "-o", "r"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "3 rows of 1 file stored in r"
-    assert "  ! osu_bw: 2 nodes x 1 rank is assumed" in lines
+    assert "  ! 2 nodes x 1 rank is assumed for osu_bw" in lines
     assert "# bandwidth, MB/s, 2 nodes x 1" in lines
     assert lines[-1] == "next:  weft report r"
 

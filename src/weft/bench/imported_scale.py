@@ -54,7 +54,7 @@ def scale_of(table: Table, kind: str, asked: Asked, path: str) -> Scale:
             expected="--nodes N and --tasks-per-node T beside the file",
         )
     if tasks is None:
-        return Scale(n_nodes, 1, f"{table.test}: 1 rank on each node is assumed")
+        return Scale(n_nodes, 1, f"1 rank on each node is assumed for {table.test}")
     return Scale(n_nodes, tasks)
 
 
@@ -73,8 +73,8 @@ def _two_ranks(test: str, n_nodes: int | None, tasks: int | None) -> Scale:
     if n_nodes == 1:
         return Scale(1, 2)
     if n_nodes is None and tasks == 2:
-        return Scale(1, 2, f"{test}: both ranks on 1 node is assumed")
-    assumed = "" if n_nodes is not None else f"{test}: 2 nodes x 1 rank is assumed"
+        return Scale(1, 2, f"1 node x 2 ranks is assumed for {test}")
+    assumed = "" if n_nodes is not None else f"2 nodes x 1 rank is assumed for {test}"
     return Scale(2, 1, assumed)
 
 
@@ -82,7 +82,7 @@ def _divided(test: str, n_ranks: int, n_nodes: int | None, tasks: int | None, wh
     """`n_ranks` over nodes; blocks of `tasks` where only those are known."""
     if n_nodes is None and tasks is None:
         n_nodes, tasks = n_ranks, 1
-        return Scale(n_nodes, tasks, f"{test}: 1 rank on each of {n_ranks} nodes is assumed")
+        return Scale(n_nodes, tasks, f"{n_ranks} nodes x 1 rank is assumed for {test}")
     if n_nodes is not None and tasks is None:
         tasks = n_ranks // n_nodes
     elif n_nodes is None and tasks is not None:

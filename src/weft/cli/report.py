@@ -23,10 +23,12 @@ def command(runs: tuple[Path, ...], output: Path | None, partial: bool) -> int:
     the result, `weft check` and `weft compare` are the verbs that judge.
     """
     from weft.report.page import pages_of, read_runs, write_page
+    from weft.report.sections import beside
 
     out = output or runs[0] / "report.html"
-    pages = pages_of(read_runs(runs, partial=partial))
-    write_page(out, pages)
+    read = read_runs(runs, partial=partial)
+    pages = pages_of(read)
+    write_page(out, pages, beside.section(read))
     click.echo(str(out))
     for page in pages:
         verdict = page.findings[0].sentence

@@ -15,7 +15,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from weft import __version__
-from weft.report.model import RunPage, Spec
+from weft.report.model import RunPage, Section, Spec
 
 MAX_FINDINGS = 12
 
@@ -23,8 +23,8 @@ _SEVERITY_WORDS = {"bad": "BAD", "warning": "WARNING", "note": "NOTE", "good": "
 _OWN_FILES = resources.files("weft.report")
 
 
-def render(title: str, runs: Sequence[RunPage]) -> str:
-    """The whole page as text."""
+def render(title: str, runs: Sequence[RunPage], beside: Section | None = None) -> str:
+    """The whole page as text; `beside` stands before the runs, about all of them."""
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
     )
@@ -34,6 +34,7 @@ def render(title: str, runs: Sequence[RunPage]) -> str:
     return template.render(
         title=title,
         runs=runs,
+        beside=beside,
         version=__version__,
         words=_SEVERITY_WORDS,
         max_findings=MAX_FINDINGS,

@@ -58,7 +58,8 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and what stands under it, in this order: paragraphs, figures, tables, facts."""
+    """A heading and what stands under it, in this order: paragraphs, figures, tables, facts, and
+    `folded` tables, which are open on paper only."""
 
     heading: str
     paragraphs: tuple[str, ...] = ()
@@ -66,6 +67,7 @@ class Section:
     tables: tuple[Table, ...] = ()
     facts: tuple[Facts, ...] = ()
     verbatim: tuple[tuple[str, str], ...] = ()
+    folded: tuple[Table, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from weft.core.errors import InputError, MissingError
 from weft.report.cells import also_measured_of
 from weft.report.html import render
 from weft.report.model import RunPage, Section
-from weft.report.sections import arms, curves, environment, fit, imported, method, pairs
+from weft.report.sections import arms, beside, curves, environment, fit, imported, method, pairs
 from weft.report.verdict import SEVERITIES, Judgement, backend_facts, judge, measured_word
 from weft.study.headlines import Headlines
 from weft.study.store import Run, read_run
@@ -28,7 +28,7 @@ def write_report(run_dirs: Sequence[Path], out: Path, *, partial: bool = False) 
     unfinished; MissingError where the page cannot be written.
     """
     runs = read_runs(run_dirs, partial=partial)
-    write_page(out, pages_of(runs))
+    write_page(out, pages_of(runs), beside.section(runs))
     return out
 
 
@@ -61,10 +61,12 @@ def page_of(run: Run, name: str) -> RunPage:
     )
 
 
-def write_page(out: Path, pages: Sequence[RunPage], *, verb: str = "report") -> None:
+def write_page(
+    out: Path, pages: Sequence[RunPage], beside: Section | None = None, *, verb: str = "report"
+) -> None:
     """Render and write, whole or not at all. Raises MissingError on a disk that refuses."""
     title = pages[0].title if len(pages) == 1 else f"{len(pages)} runs"
-    text = render(f"weft {verb}: {title}", pages)
+    text = render(f"weft {verb}: {title}", pages, beside)
     partial = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

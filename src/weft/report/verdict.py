@@ -113,8 +113,15 @@ def caveats(run: Run, pairs: Verdict | None, excluded: Mapping[str, int]) -> tup
     if n_open:
         said.append(f"Unfinished: {n_open} of {len(run.launches)} launches are missing.")
     remarks = run.meta.get("remarks", ())
-    said += [f"{str(remark)[:1].upper()}{str(remark)[1:].rstrip('.')}." for remark in remarks]
+    said += [_sentence(str(remark)) for remark in remarks]
     return tuple(said)
+
+
+def _sentence(remark: str) -> str:
+    """With a capital and a full stop; the name of a file or a test keeps its first letter."""
+    word = remark.partition(" ")[0].rstrip(":,")
+    first = remark[:1].upper() if word.isalpha() else remark[:1]
+    return f"{first}{remark[1:].rstrip('.')}."
 
 
 def backend_facts(run: Run) -> Mapping[str, Any]:
@@ -214,8 +221,16 @@ def measured_finding(run: Run, measured: Sequence[Measured]) -> Finding:
         Severity.NOTE,
         f"{measured_word(run)}: {', '.join(lines[:2])}.",
         evidence=(*lines[2:], "Nothing to judge these against: one arm, no pairs of nodes."),
-        next_command=f"weft compare {run.directory} OTHER_RUN",
+        next_command=_next_after(run),
     )
+
+
+def _next_after(run: Run) -> str:
+    """A file can be judged against its machine; a run needs another."""
+    files = backend_facts(run)["facts"].get("files", ()) if is_imported(run.meta) else ()
+    if files:
+        return f"weft judge {run.directory}/raw/{files[0].get('raw')}"
+    return f"weft compare {run.directory} OTHER_RUN"
 
 
 def pair_verdict(run: Run) -> Verdict | None:

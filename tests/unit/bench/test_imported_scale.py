@@ -32,7 +32,7 @@ def test_what_file_and_user_say_makes_a_scale_without_an_assumption(
 def test_ranks_without_nodes_are_taken_as_one_a_node_and_it_is_said() -> None:
     found = scale_of(table(n_ranks=8), "collective", Asked(), "f")
     assert (found.n_nodes, found.tasks_per_node) == (8, 1)
-    assert found.assumed == "osu_x: 1 rank on each of 8 nodes is assumed"
+    assert found.assumed == "8 nodes x 1 rank is assumed for osu_x"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_two_ranks_sit_on_two_nodes_unless_there_is_only_one(
 
 
 def test_a_ping_pong_that_says_nothing_is_taken_as_between_two_nodes() -> None:
-    assert scale_of(table(), "pt2pt", Asked(), "f").assumed == "osu_x: 2 nodes x 1 rank is assumed"
+    assert scale_of(table(), "pt2pt", Asked(), "f").assumed == "2 nodes x 1 rank is assumed for osu_x"
 
 
 def test_a_collective_that_says_nothing_is_refused_with_the_options_that_help() -> None:

@@ -16,7 +16,8 @@ def section(run: Run) -> Section:
             "raw/ holds the files as they were, but for masked secrets; a row's line number leads "
             "to what its tool printed. MB is 10^6 bytes whatever the tool means by it.",
         ),
-        tables=(_files(run), _rows(run)),
+        tables=(_files(run),),
+        folded=(_rows(run),),
     )
 
 
