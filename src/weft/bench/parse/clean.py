@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from weft.bench.parse.cursor import Line
+from weft.bench.parse.nccl_log import note_facts
 from weft.bench.parse.noise import (
     BULK_MARKS,
     FENCE,
@@ -13,7 +14,6 @@ from weft.bench.parse.noise import (
     NCCL_LOG,
     head_before_log,
     is_noise,
-    note_facts,
 )
 
 Buffer = bytes | mmap.mmap
@@ -61,15 +61,23 @@ class Cleaner:
 
     `opens` says whether a text begins a table of any tool: that is how a prefix such as `0: ` or
     `pod-name: ` is told from a line's own beginning. `cut` is a last line that was left out because
-    the file ends in the middle of it. `facts` is what log lines say that no table does.
+    the file ends in the middle of it. `facts` is what NCCL's log says that no table does.
     """
 
-    def __init__(self, content: Buffer, opens: Callable[[str], bool], *, n_before: int = 0) -> None:
-        """`content` as `plain` gives it; so many lines of the file came before it."""
+    def __init__(
+        self,
+        content: Buffer,
+        opens: Callable[[str], bool],
+        *,
+        n_before: int = 0,
+        facts: dict[str, str] | None = None,
+    ) -> None:
+        """`content` as `plain` gives it; so many lines of the file came before it, which had said
+        these facts."""
         self.n_lines = n_before
         self.n_noise = 0
         self.cut: Line | None = None
-        self.facts: dict[str, str] = {}
+        self.facts = {} if facts is None else facts
         self._content = content
         self._opens = opens
         self._labels: set[str] = set()

@@ -127,12 +127,12 @@ def columns_of(text: str) -> tuple[str, ...]:
 
 def _read_condition(draft: _Draft, text: str) -> None:
     if ranks := _RANKS.match(text):
-        draft.n_ranks = int(ranks[1])
+        draft.n_ranks = int(ranks[1]) or None
     elif waiting := _WAITING.match(text):
         draft.conditions["waiting"] = waiting[1]
     elif groups := _GROUPS.match(text):
         draft.conditions["groups"] = groups[1]
-        draft.n_ranks = int(groups[2])
+        draft.n_ranks = int(groups[2]) or None
     elif mode := _MODE.match(text):
         draft.conditions["mode"] = mode[1].lower()
     elif threads := _THREADS.match(text):

@@ -164,7 +164,7 @@ def _read_ring(cursor: Cursor) -> list[Table]:
     if match is None or seconds is None or int(match[1]) == 0:
         return []
     metrics = {"latency_us": seconds * 1e6 / int(match[1]), "iterations": float(match[1])}
-    draft = _Draft("ringtest", "", line.number, n_ranks=int(match[3]))
+    draft = _Draft("ringtest", "", line.number, n_ranks=int(match[3]) or None)
     draft.conditions["pattern"] = "ring"
     draft.rows.append(Row(line.number, int(match[4]), metrics))
     return [_finished(draft)]

@@ -20,13 +20,6 @@ MAX_FENCED_LINES = 60
 """A longer message is none: what stands between is read as lines."""
 
 _ENTRY = re.compile(rb"[A-Za-z][\w.-]{0,252}:\d{1,10}:\d{1,10} \[\d{1,4}\] NCCL INFO ")
-_FACTS = {
-    "nccl.version": b"NCCL version ",
-    "nccl.network": b"Using network ",
-    "nccl.transport": b" via NET/",
-}
-_WORD = re.compile(rb"[\w.+/-]{1,40}")
-
 _STARTS = re.compile(
     r"""\s*(?:
       \++[ ]\S                                   # bash -x
@@ -67,12 +60,3 @@ def head_before_log(raw: bytes) -> bytes | None:
         return None
     head = raw[: entry.start()]
     return head if head and not head.isspace() else None
-
-
-def note_facts(block: bytes, facts: dict[str, str]) -> None:
-    """Add what NCCL's log says of its version and network, the first time it says so."""
-    for name, mark in _FACTS.items():
-        at = -1 if name in facts else block.find(mark)
-        word = _WORD.match(block, at + len(mark)) if at >= 0 else None
-        if word is not None:
-            facts[name] = word.group().decode("ascii", "replace")

@@ -4,7 +4,7 @@ import math
 import re
 from decimal import Decimal
 
-_NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{1,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?$")
+_NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{1,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?$", re.ASCII)
 _COUNT = re.compile(r"\d{1,18}$")
 
 

@@ -102,7 +102,7 @@ def _read_header(draft: _Draft, text: str, columns: tuple[Column, ...]) -> None:
 def _read_condition(draft: _Draft, text: str) -> None:
     if pairs := _PAIRS.search(text):
         draft.conditions["pairs"] = pairs[1]
-        draft.n_ranks = 2 * int(pairs[1])
+        draft.n_ranks = 2 * int(pairs[1]) or None
     if window := _WINDOW.search(text):
         draft.conditions["window"] = window[1]
     if buffers := _BUFFERS.search(text):
@@ -180,7 +180,7 @@ def _startup(draft: _Draft, line: Line) -> Row | None:
     low, high, mean = (as_amount(token) for token in match.groups()[1:])
     if low is None or high is None or mean is None:
         return None
-    draft.n_ranks = int(match[1])
+    draft.n_ranks = int(match[1]) or None
     times = {"latency_us": mean, "latency_us_min": low, "latency_us_max": high}
     return Row(line.number, None, {name: 1e3 * value for name, value in times.items()})
 

@@ -1,15 +1,21 @@
 """A result file, whatever tool printed it, as tables."""
 
+import gc
 import mmap
+import re
 import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 from weft.bench.parse.clean import Buffer, Cleaner, plain
 from weft.bench.parse.cursor import SHOWN_CHARACTERS, Cursor, Line
-from weft.bench.parse.documents import Document, documents_in
+from weft.bench.parse.documents import documents_in
 from weft.bench.parse.model import MAX_UNREAD_KEPT, ResultFile, Table, Unread
+from weft.bench.parse.nccl_log import with_log
 from weft.bench.parse.noise import is_noise
 from weft.bench.parse.number import as_number
 from weft.bench.parse.registry import JSON_READERS, LINE_READERS
@@ -19,7 +25,10 @@ from weft.launch.redact import redact_environment
 _SNIFFED_BYTES = 8192
 _GZIP = b"\x1f\x8b"
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_MANY_BYTES = 1 << 20
 _MAX_UNPACKED_BYTES = 1 << 30
+_MAX_DOCUMENT_LINES = 200_000
+_LAUNCHED_DOCUMENT = re.compile(r"\S{0,300} ?\{")
 _SHOWN_LINES = 3
 _SHOWN_CHARACTERS = 80
 _NOT_IN_A_TABLE = "no table begins here"
@@ -82,6 +91,7 @@ class _Found:
     n_lines: int = 0
     n_noise: int = 0
     environment: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
     def leave_out(self, line: Line, reason: str) -> None:
@@ -97,15 +107,8 @@ class _Found:
 
 def _read(raw: Buffer, path: str) -> ResultFile:
     _refuse_binary(raw, path)
-    content = plain(raw)
-    found = _Found()
-    at = 0
-    for document in documents_in(content):
-        if _read_document(document, found):
-            _read_lines(content[at : document.start], found)
-            found.n_lines += document.n_lines
-            at = document.end
-    _read_lines(content[at:] if at else content, found)
+    with _collector_paused(len(raw)):
+        found = _found_in(plain(raw))
     if not found.tables:
         raise _no_table(found, path)
     unread = (found.unread + found.outside)[:MAX_UNREAD_KEPT]
@@ -121,9 +124,39 @@ def _read(raw: Buffer, path: str) -> ResultFile:
     )
 
 
+@contextmanager
+def _collector_paused(n_bytes: int) -> Iterator[None]:
+    """No search for cycles while many rows, which form none, are made: it takes longer than they
+    do."""
+    pause = n_bytes > _MANY_BYTES and gc.isenabled()
+    if pause:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if pause:
+            gc.enable()
+
+
+def _found_in(content: Buffer) -> _Found:
+    found = _Found()
+    at = 0
+    for document in documents_in(content):
+        before = document.first_line
+        if _read_document(document.text, range(before, before + document.n_lines), found):
+            _read_lines(content[at : document.start], found)
+            found.n_lines += document.n_lines
+            at = document.end
+    _read_lines(content[at:] if at else content, found)
+    if not found.tables and any(_begins_a_document(line.text) for line in found.outside):
+        _read_prefixed_documents(content, found)
+    found.tables = with_log(found.tables, found.facts)
+    return found
+
+
 def _read_lines(content: Buffer, found: _Found) -> None:
     """Add what the lines of a piece of the file hold."""
-    cleaner = Cleaner(content, begins_a_table, n_before=found.n_lines)
+    cleaner = Cleaner(content, begins_a_table, n_before=found.n_lines, facts=found.facts)
     cursor = Cursor(cleaner.lines(), begins_a_table)
     while (line := cursor.look()) is not None:
         tool = tool_that_opens(line.text)
@@ -140,29 +173,53 @@ def _read_lines(content: Buffer, found: _Found) -> None:
     found.n_unread += cursor.n_unread
     if cleaner.cut is not None:
         found.leave_out(cleaner.cut, _CUT_OFF)
-    for name, value in cleaner.facts.items():
-        found.environment.setdefault(name, value)
     found.n_lines = cleaner.n_lines
     found.n_noise += cleaner.n_noise
 
 
-def _read_document(document: Document, found: _Found) -> bool:
-    """Add what a JSON document holds; whether it was any tool's."""
+def _read_document(text: str, numbers: Sequence[int], found: _Found) -> bool:
+    """Add what a JSON document holds, whose lines have these numbers; whether it was any tool's."""
     for reader in JSON_READERS.values():
-        result = reader.read_json(document.text)
+        result = reader.read_json(text)
         if result is None:
             continue
-        found.tables.extend(_moved(table, document.first_line - 1) for table in result.tables)
+        found.tables.extend(_renumbered(table, numbers) for table in result.tables)
         found.environment.update(redact_environment(result.environment))
         found.remarks.extend(result.remarks)
         return True
     return False
 
 
-def _moved(table: Table, n_lines: int) -> Table:
+def _read_prefixed_documents(content: Buffer, found: _Found) -> None:
+    """Add what JSON documents hold every line of which a launcher marked."""
+    cleaner = Cleaner(content, _begins_a_table_or_document)
+    lines = list(islice(cleaner.lines(), _MAX_DOCUMENT_LINES))
+    joined = "\n".join(line.text for line in lines).encode()
+    for document in documents_in(joined):
+        first = document.first_line - 1
+        numbers = [line.number for line in lines[first : first + document.n_lines]]
+        if _read_document(document.text, numbers, found):
+            found.n_unread -= len(numbers)
+            found.outside = [line for line in found.outside if line.line not in numbers]
+
+
+def _begins_a_document(text: str) -> bool:
+    return "{" in text and _LAUNCHED_DOCUMENT.match(text) is not None
+
+
+def _begins_a_table_or_document(text: str) -> bool:
+    return text.startswith("{") or begins_a_table(text)
+
+
+def _renumbered(table: Table, numbers: Sequence[int]) -> Table:
     """The table with line numbers of the file instead of its document."""
-    rows = tuple(replace(row, line=row.line + n_lines) for row in table.rows)
-    return replace(table, rows=rows, first_line=table.first_line + n_lines)
+    last = len(numbers) - 1
+
+    def number(line: int) -> int:
+        return numbers[min(max(line - 1, 0), last)]
+
+    rows = tuple(replace(row, line=number(row.line)) for row in table.rows)
+    return replace(table, rows=rows, first_line=number(table.first_line))
 
 
 def _refuse_binary(content: Buffer, path: str) -> None:
