@@ -4,6 +4,7 @@ A document holds one source's tests; a test is described once and has a row for 
 applied to. `thresholds_of` turns it into one `FieldThreshold` a row.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -23,6 +24,12 @@ WEFT_UNITS: dict[tuple[str, str], tuple[float, str]] = {
     ("latency_us", "us"): (1.0, "us"),
 }
 """(our metric, unit as printed) -> (factor, our unit). Gb/s x 1e9 / 8 / 1e6 = MB/s."""
+_EXTREMES = re.compile("_(min|max)$")
+"""Of several values a metric may be the least or the greatest: `latency_us_max`."""
+
+
+def _weft_unit(metric: str, printed: str) -> tuple[float, str] | None:
+    return WEFT_UNITS.get((_EXTREMES.sub("", metric), printed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +107,7 @@ class FieldTest(Document):
     def _comparable_in_our_units(self) -> "FieldTest":
         if not self.benchmark:
             return self
-        if (self.metric, self.unit) not in WEFT_UNITS:
+        if _weft_unit(self.metric, self.unit) is None:
             known = ", ".join(f"{metric} from {unit}" for metric, unit in WEFT_UNITS)
             raise ValueError(f"a comparable test gives one of: {known}")
         return self
@@ -124,7 +131,7 @@ class FieldTests(Document):
 def thresholds_of(document: FieldTests) -> Iterator[FieldThreshold]:
     """One threshold for each system of each test, in the order of the document."""
     for test in document.tests:
-        factor, unit = WEFT_UNITS.get((test.metric, test.unit), (1.0, test.unit))
+        factor, unit = _weft_unit(test.metric, test.unit) or (1.0, test.unit)
         for row in test.rows:
             yield FieldThreshold(
                 system=row.system,
