@@ -63,6 +63,7 @@ def show_text(shown: Shown) -> str:
     parts += ["", "FIGURES", *figures] if figures else []
     parts += _sources_text(numbers)
     parts += _regimes_text(shown.regimes)
+    parts += _fit_text(document) if shown.regimes else []
     for table in shown.tables:
         parts += ["", *_published_text(table)]
     parts += _published_figures_text(shown)
@@ -124,6 +125,26 @@ def _regimes_text(regimes: "Sequence[HostRegime]") -> list[str]:
         for regime in regimes
     )
     return ["", "HOST COSTS BY MESSAGE SIZE", table_text(headers, cells, left=3), *sources]
+
+
+def _fit_text(document: "Platform") -> list[str]:
+    from weft.core.units import format_size
+
+    if document.fit is None:
+        return []
+    found = document.fit
+    span = f"{format_size(found.min_bytes)} to {format_size(found.max_bytes)}"
+    worst = [
+        f"  unseen rows of {table.benchmark} ({half.fitted_on} fitted): {half.median_error:.1%} in"
+        f" the median, {half.worst_error:.1%} at worst ({format_size(half.worst_bytes)})"
+        for table in found.tables
+        for half in table.held_out
+    ]
+    return [
+        f"  fit: {found.n_parameters} parameters, {found.n_rows} rows, good for {span}",
+        *worst,
+        *(f"  assumed in the fit: {assumption}" for assumption in found.assumptions),
+    ]
 
 
 def _cost_header(cost: str) -> str:

@@ -49,6 +49,17 @@ def test_a_fitted_host_follows_from_its_latency_and_bandwidth_tables(
         assert regime.max_bytes == again.max_bytes
         for cost in HOST_COSTS:
             assert getattr(regime, cost) == pytest.approx(getattr(again, cost), rel=1e-3), cost
+    assert document.fit is not None
+    assert fitted.fit is not None
+    assert (document.fit.n_parameters, document.fit.n_rows) == (
+        fitted.fit.n_parameters,
+        fitted.fit.n_rows,
+    )
+    for table, table_again in zip(document.fit.tables, fitted.fit.tables, strict=True):
+        assert table.sizes_bytes == table_again.sizes_bytes
+        for half, half_again in zip(table.held_out, table_again.held_out, strict=True):
+            assert half.median_error == pytest.approx(half_again.median_error, rel=0.01, abs=1e-4)
+            assert half.worst_bytes == half_again.worst_bytes
 
 
 def test_the_host_of_hbv2_is_fitted_to_its_latency_table() -> None:

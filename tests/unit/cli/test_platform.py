@@ -155,3 +155,13 @@ def test_json_and_csv_hold_all_there_is(name: str, capsys: pytest.CaptureFixture
     assert sum(key.startswith("thresholds[") for key in keys) == n_thresholds
     n_published = sum(len(table.rows) for table in document.published)
     assert sum(key.startswith("published.") for key in keys) == n_published
+
+
+def test_show_says_how_well_a_fitted_host_predicts_what_it_had_not_seen(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run(["platform", "show", "azure-hbv3"])
+    out = capsys.readouterr().out
+    assert "fit: 18 parameters, 47 rows, good for 0 B to 4 MiB" in out
+    assert out.count("  unseen rows of latency (rows ") == 2
+    assert out.count("  unseen rows of bandwidth (rows ") == 2
