@@ -63,9 +63,10 @@ class Cause(Document):
     """One cause. Exactly one of `instead`, `cap`, `share`, `adds` says what it does; none of them
     for a cause that no figure describes, which is named only where the file speaks for it.
 
-    `cap` is of one HCA, one direction (GB/s); `share` multiplies every rate; `adds` lies on the way
-    of every message (us). `explains` is which rows it is for. `benchmarks`, `libraries`, `memory`
-    and `nodes` narrow where it can be; empty is anywhere. `assumptions` counts what must coincide.
+    `cap` is of one HCA, or of a node (`cap_of`), in one direction (GB/s); `share` multiplies every
+    rate; `adds` lies on the way of every message (us). `explains` is which rows it is for.
+    `benchmarks`, `libraries`, `memory` and `nodes` narrow where it can be; empty is anywhere.
+    `assumptions` counts what must coincide.
     """
 
     name: Slug
@@ -74,6 +75,7 @@ class Cause(Document):
     sentence: Text
     instead: Instead | None = None
     cap: Range | None = None
+    cap_of: Literal["hca", "node"] = "hca"
     share: Range | None = None
     adds: Range | None = None
     benchmarks: tuple[Slug, ...] = ()

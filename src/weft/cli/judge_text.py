@@ -44,6 +44,9 @@ def _cause_lines(causes: Sequence[LikelyCause]) -> list[str]:
             f"     to confirm: {cause.confirm}",
             f"     remedy: {cause.remedy}",
         ]
+    tied = [cause.name for cause in causes if cause.tied]
+    if tied:
+        lines.append(f"  {', '.join(tied)} cannot be told apart by this file: confirm which")
     return lines
 
 

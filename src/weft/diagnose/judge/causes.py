@@ -18,6 +18,7 @@ from weft.diagnose.judge.effect import Span, applies, predicted_span
 from weft.diagnose.judge.expected import Predict
 from weft.diagnose.judge.log import LogLine
 from weft.diagnose.judge.model import JudgedRow, LikelyCause, RowState
+from weft.diagnose.judge.odd import Labels, series_of
 from weft.diagnose.judge.rules import Rules
 
 MOST_SHOWN = 5
@@ -63,10 +64,11 @@ def likely_causes(case: Case, state: RowState) -> tuple[LikelyCause, ...]:
     ]
     fits.sort(key=lambda fit: fit.score)
     shown = [fit for fit in fits if fit.misfit <= rules.misfit_shown or fit.said]
-    return tuple(_likely(fit) for fit in shown[:MOST_SHOWN])
+    tied = {id(fit) for fit in shown if fit.score <= shown[0].score + rules.tie}
+    return tuple(_likely(fit, tied=id(fit) in tied and len(tied) > 1) for fit in shown[:MOST_SHOWN])
 
 
-def _likely(fit: Fit) -> LikelyCause:
+def _likely(fit: Fit, *, tied: bool) -> LikelyCause:
     return LikelyCause(
         name=fit.cause.name,
         sentence=fit.cause.sentence + (f" ({fit.said})" if fit.said else ""),
@@ -77,6 +79,7 @@ def _likely(fit: Fit) -> LikelyCause:
         remedy=fit.cause.remedy,
         source=fit.cause.source,
         score=fit.score,
+        tied=tied,
     )
 
 
@@ -153,10 +156,8 @@ def _denied(cause: Cause, wanted: Sequence[JudgedRow], case: Case) -> float:
     return median(misfits) if misfits else 0.0
 
 
-def _series(row: JudgedRow) -> tuple[int, str]:
-    return row.table.first_line, row.row.labels.get("placement", "") + row.row.labels.get(
-        "port", ""
-    )
+def _series(row: JudgedRow) -> tuple[int, Labels]:
+    return row.table.first_line, series_of(row.row)
 
 
 def _predicts(row: JudgedRow, span: Span) -> str:

@@ -49,19 +49,28 @@ def setting_of(
         return Setting(None, size)
     n_nodes, tasks_per_node, remarks = size
     conditions = Conditions(
-        benchmark=table.benchmark,
+        benchmark=benchmark_of(table),
         size_bytes=0,
         n_nodes=n_nodes,
         tasks_per_node=tasks_per_node,
         memory="host" if _has_no_gpus(platform, link_class) else _memory(table, given),
         library=_library(table),
         library_version=given.nccl_version or table.conditions.get("nccl_version", ""),
-        algorithm=table.conditions.get("algorithm", "") or _forced(table, given, "NCCL_ALGO"),
-        protocol=table.conditions.get("protocol", "") or _forced(table, given, "NCCL_PROTO"),
+        algorithm=_forced(table, given, "algorithm", "NCCL_ALGO"),
+        protocol=_forced(table, given, "protocol", "NCCL_PROTO"),
         transport=_transport(table, given),
         window=_whole(table.conditions.get("window")) or _default_window(table),
     )
     return Setting(conditions, remarks=remarks)
+
+
+def benchmark_of(table: Table) -> str:
+    """What a table measures: a matrix of pairs is a bandwidth or a latency, many times over."""
+    if table.benchmark != "pairs":
+        return table.benchmark
+    if any("latency_us" in row.metrics for row in table.rows):
+        return "latency"
+    return "bidirectional" if table.conditions.get("directions") == "2" else "bandwidth"
 
 
 def conditions_of(row: Row, setting: Conditions) -> Conditions:
@@ -90,6 +99,8 @@ def _layout(
     """(nodes, tasks a node, remarks), or why they are unknown."""
     n_ranks = table.n_ranks
     n_nodes = given.n_nodes or table.n_nodes or (len(set(table.hosts)) or None)
+    if table.benchmark == "pairs":
+        return max(2, n_nodes or 2), 1, ()
     if table.benchmark in PAIR_BENCHMARKS and table.tool not in NCCL_TOOLS:
         return _pair_layout(n_ranks, n_nodes)
     tasks = given.tasks_per_node or (None if given.n_nodes else table.tasks_per_node)
@@ -145,9 +156,11 @@ def _library(table: Table) -> Library:
     return "verbs" if table.tool == "perftest" else "mpi"
 
 
-def _forced(table: Table, given: Given, variable: str) -> str:
-    """What a variable forces: one word, as NCCL also takes lists of what may be chosen from."""
-    word = given.variables.get(variable, "") if table.tool in NCCL_TOOLS else ""
+def _forced(table: Table, given: Given, condition: str, variable: str) -> str:
+    """What is forced, where it is one word: NCCL also takes lists of what may be chosen from."""
+    word = table.conditions.get(condition, "")
+    if not word and table.tool in NCCL_TOOLS:
+        word = given.variables.get(variable, "")
     return word if word.isalnum() else ""
 
 

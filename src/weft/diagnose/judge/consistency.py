@@ -126,11 +126,25 @@ def bus_factor(benchmark: str, n_ranks: int | None) -> float | None:
     return 2 * share if benchmark == "allreduce" else share
 
 
-def half_digit(value: float, tool: str) -> float:
+DECIMALS: dict[str, dict[str, int]] = {
+    "nccl-tests": {"algbw_gb_s": 2, "busbw_gb_s": 2},
+    "rccl-tests": {"algbw_gb_s": 2, "busbw_gb_s": 2},
+    "osu": {"latency_us": 2, "bandwidth_mb_s": 2},
+    "imb": {"latency_us": 2, "latency_us_min": 2, "latency_us_max": 2, "bandwidth_mb_s": 2},
+}
+"""Digits behind the point that a tool always prints. SOURCE: NVIDIA/nccl-tests src/common.cu; OSU
+micro-benchmarks, FLOAT_PRECISION; intel/mpi-benchmarks, IMB_output.c."""
+
+
+def half_digit(value: float, tool: str, metric: str) -> float:
     """Half of the last printed digit of a figure, in the least exact unit it may have come from.
 
-    Zeros at the end of a figure are not seen, so that a round figure counts as less exact.
+    Where the tool's digits are not known, zeros at the end of a figure are not seen, so that a
+    round figure counts as less exact.
     """
+    decimals = DECIMALS.get(tool, {}).get(metric)
+    if decimals is not None:
+        return 0.5 * 10.0**-decimals
     return max(0.5 * 10.0 ** -_decimals(value / unit) * unit for unit in UNITS.get(tool, (1.0,)))
 
 
@@ -193,8 +207,12 @@ def _ratio(tool: str, row: Row, law: Law, rules: Rules) -> tuple[float, float] |
     left, right = row.metrics.get(law.metric), law.value(row)
     if left is None or right is None or left <= 0 or right <= 0:
         return None
-    inputs = [value for name in law.inputs if (value := row.metrics.get(name, 0.0)) > 0]
-    roundings = [half_digit(value, tool) / value for value in (left, *inputs[:1])]
+    used = next((name for name in law.inputs if row.metrics.get(name, 0.0) > 0), None)
+    roundings = [
+        half_digit(row.metrics[name], tool, name) / row.metrics[name]
+        for name in (law.metric, used)
+        if name is not None
+    ]
     if max(roundings) > 0.5 / rules.digits_to_compare:
         return None
     return left / right, rules.rounding + sum(math.log1p(share) for share in roundings)
@@ -213,7 +231,7 @@ def _disorder(tool: str, row: Row, rules: Rules) -> tuple[str, str] | None:
             continue
         for lower, upper in pairwise(names):
             left, right = row.metrics[lower], row.metrics[upper]
-            slack = half_digit(left, tool) + half_digit(right, tool)
+            slack = half_digit(left, tool, lower) + half_digit(right, tool, upper)
             if left > right * (1 + rules.rounding) + slack:
                 return _doubtful(lower, upper), f"{lower} {left:g} is above {upper} {right:g}"
     return _mean_far_from_median(tool, row, rules)
@@ -235,7 +253,8 @@ def _mean_far_from_median(tool: str, row: Row, rules: Rules) -> tuple[str, str] 
     if not {"latency_us", "latency_us_p50", "latency_us_stdev"} <= metrics.keys():
         return None
     mean, middle = metrics["latency_us"], metrics["latency_us_p50"]
-    slack = half_digit(mean, tool) + half_digit(middle, tool) + rules.rounding * mean
+    slack = half_digit(mean, tool, "latency_us") + half_digit(middle, tool, "latency_us_p50")
+    slack += rules.rounding * mean
     if abs(mean - middle) <= metrics["latency_us_stdev"] + slack:
         return None
     return "latency_us", (

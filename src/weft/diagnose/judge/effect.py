@@ -47,7 +47,10 @@ def predicted_span(cause: Cause, row: JudgedRow, platform: Platform, ask: Predic
     if cause.adds is not None:
         return _added(found, cause.adds, conditions)
     if cause.cap is not None:
-        return _capped(found, cause.cap, conditions, platform)
+        n_hcas = 1
+        if conditions.library == "nccl" and cause.cap_of == "hca":
+            n_hcas = conditions.n_hcas or platform.hcas_per_node
+        return _capped(found, cause.cap, conditions, platform, n_hcas=n_hcas)
     return None
 
 
@@ -104,32 +107,39 @@ def _added(found: Expectation, adds: Range, conditions: Conditions) -> Span | No
 
 
 def _capped(
-    found: Expectation, cap: Range, conditions: Conditions, platform: Platform
+    found: Expectation, cap: Range, conditions: Conditions, platform: Platform, *, n_hcas: int
 ) -> Span | None:
     """A rate is at most the cap; a time at least what the cap takes for it."""
-    n_hcas = 1
-    if conditions.library == "nccl":
-        n_hcas = conditions.n_hcas or platform.hcas_per_node
     if found.lower_is_better:
-        return _capped_time(found, cap, conditions, platform)
-    times = {"bandwidth_mb_s": 1e3, "busbw_gb_s": float(n_hcas), "msg_rate_mps": 0.0}
-    scale = times.get(found.metric, 0.0) * (2 if conditions.benchmark == "bidirectional" else 1)
-    if found.metric == "msg_rate_mps" and conditions.size_bytes > 0:
-        scale = 1e3 / conditions.size_bytes
-    if scale == 0 or found.value <= cap.low * scale:
+        return _capped_time(found, cap, conditions, platform, n_hcas=n_hcas)
+    low, high = cap.low * n_hcas, cap.high * n_hcas
+    if found.metric == "busbw_gb_s":
+        # Between two nodes a tree sends each byte once where a ring sends it almost twice.
+        high *= 2 if conditions.n_nodes == 2 and conditions.benchmark == "allreduce" else 1
+    elif found.metric == "bandwidth_mb_s":
+        directions = 2 if conditions.benchmark == "bidirectional" else 1
+        low, high = (1e3 * directions * rate for rate in (low, high))
+    elif found.metric == "msg_rate_mps" and conditions.size_bytes > 0:
+        low, high = (1e3 * rate / conditions.size_bytes for rate in (low, high))
+    else:
         return None
-    return min(found.low, cap.low * scale), min(found.value, cap.high * scale)
+    if found.value <= low:
+        return None
+    return min(found.low, low), min(found.value, high)
 
 
 def _capped_time(
-    found: Expectation, cap: Range, conditions: Conditions, platform: Platform
+    found: Expectation, cap: Range, conditions: Conditions, platform: Platform, *, n_hcas: int
 ) -> Span | None:
     """The least time that the link's rate allows grows as the cap is below that rate."""
+    rates = (cap.high * n_hcas, cap.low * n_hcas)
     if conditions.benchmark == "latency" and conditions.library != "nccl":
-        least, most = (conditions.size_bytes / (rate * 1e3) for rate in (cap.high, cap.low))
+        least, most = (conditions.size_bytes / (rate * 1e3) for rate in rates)
     elif found.limit and platform.links is not None:
         link_gb_s = platform.links.host.rate.value / 8
-        least, most = (found.limit * link_gb_s / rate for rate in (cap.high, cap.low))
+        if conditions.library == "nccl":
+            link_gb_s *= platform.hcas_per_node
+        least, most = (found.limit * link_gb_s / rate for rate in rates)
     else:
         return None
     if most <= found.value:

@@ -1,9 +1,11 @@
 """The whole judgement of a result file: rows, causes, thresholds, verdict."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from weft.bench.parse.model import ResultFile
 from weft.core.errors import InputError
+from weft.diagnose.judge.across import across_tables
 from weft.diagnose.judge.causes import Case, likely_causes
 from weft.diagnose.judge.conditions import Given
 from weft.diagnose.judge.expected import predictor
@@ -43,7 +45,12 @@ def judge_results(
         judge_table(table, given, place.platform, ask, rules(), link_class=place.is_link_class)
         for table in results.tables
     ]
-    rows = tuple(row for table in tables for row in table.rows)
+    against = across_tables(results.tables, rules())
+    rows = tuple(
+        replace(row, odd=True, note=against[id(row.row)]) if id(row.row) in against else row
+        for table in tables
+        for row in table.rows
+    )
     causes = _causes(rows, place, log)
     remarks = dict.fromkeys((*results.remarks, *(r for table in tables for r in table.remarks)))
     name = place.platform.name if place.platform else ""

@@ -59,20 +59,24 @@ def _curves(table: Table, rules: Rules) -> Mapping[tuple[str, Labels], list[int]
         labels = series_of(row)
         for metric in CURVES:
             value = row.metrics.get(metric, 0.0)
-            if value > 0 and row.size_bytes is not None and _has_digits(table, value, rules):
+            if (
+                value > 0
+                and row.size_bytes is not None
+                and _has_digits(table.tool, metric, value, rules)
+            ):
                 found[(metric, labels)].append(index)
     return found
 
 
-def _has_digits(table: Table, value: float, rules: Rules) -> bool:
-    return 2 * half_digit(value, table.tool) * rules.digits_to_compare <= value
+def _has_digits(tool: str, metric: str, value: float, rules: Rules) -> bool:
+    return 2 * half_digit(value, tool, metric) * rules.digits_to_compare <= value
 
 
 def _outliers(table: Table, metric: str, members: Sequence[int], rules: Rules) -> list[Outlier]:
     rows = [table.rows[index] for index in members]
     values = [row.metrics[metric] for row in rows]
     sizes = [row.size_bytes or 0 for row in rows]
-    slack = [math.log1p(half_digit(value, table.tool) / value) for value in values]
+    slack = [math.log1p(half_digit(value, table.tool, metric) / value) for value in values]
     if len(set(sizes)) == len(sizes):
         return outliers(sizes, values, rules, slack)
     return _repeats_apart(sizes, values, rules)

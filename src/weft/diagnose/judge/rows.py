@@ -95,13 +95,14 @@ def _metric(table: Table, row: Row, rules: Rules) -> str | None:
     present = [name for name in METRICS if row.metrics.get(name, 0.0) > 0]
     if table.benchmark == "message_rate" and "msg_rate_mps" in present:
         present.insert(0, "msg_rate_mps")
-    exact = [name for name in present if _is_exact(table.tool, row.metrics[name], rules)]
+    exact = [name for name in present if _is_exact(table.tool, name, row, rules)]
     return next(iter(exact or present), None)
 
 
-def _is_exact(tool: str, value: float, rules: Rules) -> bool:
+def _is_exact(tool: str, metric: str, row: Row, rules: Rules) -> bool:
     """Whether a figure has digits enough to be judged by."""
-    return 2 * half_digit(value, tool) * rules.digits_to_judge <= value
+    value = row.metrics[metric]
+    return 2 * half_digit(value, tool, metric) * rules.digits_to_judge <= value
 
 
 def _against(
@@ -131,7 +132,7 @@ def _in_exact_metric(
     table: Table, row: Row, found: Expectation, conditions: Conditions, rules: Rules
 ) -> Expectation:
     """The same expectation in another column where the expected one has too few digits."""
-    if _is_exact(table.tool, row.metrics[found.metric], rules):
+    if _is_exact(table.tool, found.metric, row, rules):
         return found
     metric = _metric(table, row, rules)
     converted = convert(found, metric, conditions) if metric else None
