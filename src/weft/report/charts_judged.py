@@ -41,7 +41,7 @@ MARKS: Mapping[str, tuple[str, str]] = {
 """Shape and colour of a row's state. SOURCE: Okabe & Ito, Color Universal Design (2008)."""
 BAND = "#c8d4df"
 THRESHOLD = "#8a5a00"
-_SHARES = (0.001, 0.01, 0.03, 0.1, 0.2, 0.5, 0.7, 1.0, 1.5, 2.0, 5.0, 10.0, 30.0, 100.0, 1000.0)
+_SHARES = (0.001, 0.01, 0.05, 0.1, 0.2, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0, 8.0, 20.0, 100.0, 1000.0)
 MAX_STRIP = 14
 """More rows without an axis of sizes than this are drawn in order, without a name each."""
 

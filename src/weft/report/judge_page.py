@@ -1,7 +1,9 @@
 """`weft judge FILE --report PAGE`: one judged file as one HTML page, verdict first."""
 
+from dataclasses import replace
 from pathlib import Path
 
+from weft.core.finding import Finding
 from weft.diagnose.judge.model import FileJudgement
 from weft.report.model import RunPage
 from weft.report.page import write_page
@@ -19,6 +21,7 @@ def judge_page(judgement: FileJudgement) -> RunPage:
     sections = (
         judged.figures_section(judged.groups_of(judgement), judgement),
         judged_why.causes_section(judgement),
+        judged_why.generic_section(judgement),
         judged_why.field_section(judgement),
         judged_why.coverage_section(judgement),
         judged_why.sources_section(judgement),
@@ -27,10 +30,18 @@ def judge_page(judgement: FileJudgement) -> RunPage:
         id="file",
         title=Path(judgement.path).name or "a result file",
         subtitle=_subtitle(judgement),
-        findings=judgement.findings,
+        findings=_findings(judgement),
         caveats=judgement.remarks,
         sections=tuple(section for section in sections if section is not None),
     )
+
+
+def _findings(judgement: FileJudgement) -> tuple[Finding, ...]:
+    """The verdict with the command that goes on from it."""
+    first, *others = judgement.findings
+    if judgement.next_command and first.next_command is None:
+        first = replace(first, next_command=judgement.next_command)
+    return (first, *others)
 
 
 def _subtitle(judgement: FileJudgement) -> str:

@@ -23,6 +23,8 @@ _STATES = {
     RowState.IMPOSSIBLE: charts.IMPOSSIBLE,
     RowState.UNJUDGED: charts.UNJUDGED,
 }
+DRAWN_WITHIN = 30.0
+"""A limit further from every figure of its row than this factor is in the table only."""
 _SAME = 1e-6
 _TO_MB_S = {"MB/s": 1.0, "GB/s": 1e3, "Gb/s": 125.0, "Gbps": 125.0, "MiB/s": 2**20 / 1e6}
 _TO_US = {"us": 1.0, "µs": 1.0, "ns": 1e-3, "ms": 1e3}
@@ -125,13 +127,12 @@ def title_of(group: Group) -> str:
             return f"{head}: {counted} {are} {state.value}{_at_worst(there)}"
     odd = sum(row.odd for row in group.rows)
     if odd:
-        return f"{head}: {odd} of {n} rows stand out of their own table"
+        out = "stands out of its" if odd == 1 else "stand out of their"
+        return f"{head}: {odd} of {n} rows {out} own table"
     judged = [row for row in group.rows if row.state is not RowState.UNJUDGED]
     if not judged:
-        rows = (
-            "1 row, nothing to compare it with" if n == 1 else f"{n} rows, nothing to compare with"
-        )
-        return f"{head}: {rows}"
+        rows = "1 row" if n == 1 else f"{n} rows"
+        return f"{head}: {rows}, nothing to compare with"
     unjudged = f" ({n - len(judged)} not judged)" if len(judged) < n else ""
     if len(judged) == 1:
         return f"{head}: normal{unjudged}"
@@ -231,9 +232,16 @@ def _expected(expectation: Expectation | None, value: float) -> dict[str, Any]:
         "speed": shares[0],
         "speed_low": shares[1],
         "speed_high": shares[2],
-        "limit": expectation.limit if expectation.limit else None,
+        "limit": _near(expectation.limit, value, expectation.value),
         "limit_name": f"limit: {expectation.limit_name}",
     }
+
+
+def _near(limit: float | None, *figures: float) -> float | None:
+    """The limit where it is close enough to be drawn on one axis with the figures."""
+    if not limit or limit <= 0:
+        return None
+    return limit if any(max(limit / x, x / limit) <= DRAWN_WITHIN for x in figures) else None
 
 
 def _slowest_first(rows: Sequence[dict[str, Any]], metric: Metric) -> list[dict[str, Any]]:
@@ -260,8 +268,13 @@ def _how_to_read(group: Group, rows: Sequence[dict[str, Any]], kind: str) -> str
         said.append(f"Grey {bar}: the expected range; {thin}: the expected value.")
         if kind == "size":
             said.append("Below: measured speed as a share of the expected one; under 1 is slower.")
-    if any(row.get("limit") is not None for row in rows):
+    n_limits = sum(bool(row.expectation and row.expectation.limit) for row in group.rows)
+    n_drawn = sum(row.get("limit") is not None for row in rows)
+    if n_drawn:
         said.append("Thick black: what nothing on this platform can beat.")
+    if n_drawn < n_limits:
+        where = "at some sizes" if n_drawn else "here"
+        said.append(f"The limit is too far away {where} to be drawn; the table holds it.")
     series = list(dict.fromkeys(_series(row.row) for row in group.rows))
     if len(series) > 1:
         said.append(f"Filled: {series[0]}; hollow: {', '.join(series[1:])}.")

@@ -41,6 +41,13 @@ def causes_section(judgement: FileJudgement) -> Section | None:
     )
 
 
+def generic_section(judgement: FileJudgement) -> Section | None:
+    """What would be normal on each generation of links, where no platform is known."""
+    if not judgement.generic:
+        return None
+    return Section("What would be normal where", judgement.generic)
+
+
 def field_section(judgement: FileJudgement) -> Section | None:
     """Other people's thresholds beside the measured values; None without any."""
     if not judgement.field:
@@ -84,7 +91,21 @@ def coverage_section(judgement: FileJudgement) -> Section:
         columns = (Column("why not", is_figure=False), Column("rows"))
         cells = [(reason, str(n)) for reason, n in reasons.most_common()]
         tables.append(cut_table("Rows that were not judged", columns, cells))
-    return Section("What was judged", tables=tuple(tables))
+    folded = _unread(judgement)
+    return Section("What was judged", tables=tuple(tables), folded=folded)
+
+
+def _unread(judgement: FileJudgement) -> tuple[Table, ...]:
+    """Lines inside a tool's output that no reader understood."""
+    if not judgement.unread:
+        return ()
+    columns = (
+        Column("line"),
+        Column("text", is_figure=False),
+        Column("why", is_figure=False),
+    )
+    rows = [(str(one.line), one.text, one.reason) for one in judgement.unread]
+    return (cut_table(f"{judgement.n_unread} lines were not understood", columns, rows),)
 
 
 def _counts(judgement: FileJudgement) -> Table:
