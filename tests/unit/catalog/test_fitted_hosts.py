@@ -1,10 +1,13 @@
 """Host costs called fitted follow from the tables of their own document, computed again here."""
 
+from statistics import median
+
 import pytest
 
 from weft.catalog.document import SourceClass
 from weft.catalog.load import platform, platform_names
 from weft.catalog.platform import HOST_COSTS, Host
+from weft.expect.closed_forms import bandwidth, latency
 from weft.expect.fit import fit_platform
 from weft.expect.host import host_costs
 from weft.expect.loggp import fit
@@ -92,3 +95,22 @@ def test_a_borrowed_host_is_the_lenders_and_called_assumed(name: str, lender: st
         assert copy.class_ is SourceClass.ASSUMED
         assert copy.max_bytes == regime.max_bytes
         assert all(getattr(copy, cost) == getattr(regime, cost) for cost in HOST_COSTS)
+
+
+# The bounds asked of a fit on rows it has not seen: every latency within 20 %, half within 6 %.
+@pytest.mark.parametrize(("name", "names"), FITTED)
+def test_a_fitted_platform_gives_its_latencies_back(name: str, names: set[str]) -> None:
+    document = platform(name)
+    (table,) = (t for t in document.published if t.name in names and t.benchmark == "latency")
+    errors = [abs(latency(document, size).value / time - 1) for size, time in table.rows]
+    assert median(errors) < 0.06
+    assert max(errors) < 0.20
+
+
+@pytest.mark.parametrize(("name", "names"), FITTED)
+def test_a_fitted_platform_gives_its_bandwidths_back(name: str, names: set[str]) -> None:
+    document = platform(name)
+    (table,) = (t for t in document.published if t.name in names and t.benchmark == "bandwidth")
+    errors = {size: abs(bandwidth(document, size).value / rate - 1) for size, rate in table.rows}
+    assert median(errors.values()) < 0.10
+    assert max(error for size, error in errors.items() if size >= 1 << 20) < 0.05
