@@ -76,6 +76,52 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+RESULTS = Path(__file__).parents[1] / "fixtures" / "results"
+JUDGED = {
+    "a curve with everything": ("osu/kaneshiro_2014_bibw.txt", "azure-a9"),
+    "two placements": ("nccl-tests/h100-16-two-nodes.txt", "azure-ndv5"),
+    "no platform": ("osu/alps_7.5_bw_host.txt", None),
+    "tests of one row": ("hpcc/hpcc-1.5.0-openmpi-2-ranks.txt", "generic-hdr"),
+}
+
+
+@pytest.fixture(scope="module")
+def imported_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two files imported, beside a mock run of the same benchmark at the same scale."""
+    folder = tmp_path_factory.mktemp("imported")
+    files = [str(RESULTS / "osu" / f"kaneshiro_2014_{name}.txt") for name in ("latency", "bibw")]
+    runs = [str(folder / "files"), str(folder / "mock")]
+    assert run(["import", *files, "-o", runs[0]]) == 0
+    assert run(["bench", "latency", "--mock", "--nodes", "2", "--dir", runs[1]]) == 0
+    out = folder / "page.html"
+    assert run(["report", *runs, "-o", str(out)]) == 0
+    return out
+
+
+def assert_quiet_and_drawn(page: Path, profile: Path, *, at_least: int) -> None:
+    visit = browse(page, profile, "--dump-dom")
+    assert [line for line in visit.stderr.splitlines() if "CONSOLE" in line] == []
+    marks = Drawn(visit.stdout).marks
+    assert len(marks) == page.read_text().count('class="spec"')
+    assert len(marks) >= at_least
+    assert all(count > 0 for count in marks.values()), marks
+
+
+def test_imported_files_are_drawn_beside_a_measured_run(
+    imported_page: Path, tmp_path: Path
+) -> None:
+    assert_quiet_and_drawn(imported_page, tmp_path / "profile", at_least=4)
+
+
+@pytest.mark.parametrize("name", list(JUDGED))
+def test_every_chart_of_a_judged_file_is_drawn(name: str, tmp_path: Path) -> None:
+    file, platform = JUDGED[name]
+    out = tmp_path / "judged.html"
+    argv = ["judge", str(RESULTS / file), "--report", str(out)]
+    assert run([*argv, *(["--platform", platform] if platform else [])]) in (0, 1)
+    assert_quiet_and_drawn(out, tmp_path / "profile", at_least=1)
+
+
 def browse(page: Path, profile: Path, *more: str) -> subprocess.CompletedProcess[str]:
     """One headless visit with a new profile and every host name unresolvable."""
     assert CHROMIUM is not None
@@ -101,13 +147,7 @@ def browse(page: Path, profile: Path, *more: str) -> subprocess.CompletedProcess
 
 
 def test_the_browser_says_nothing_and_draws_every_chart(page: Path, tmp_path: Path) -> None:
-    visit = browse(page, tmp_path / "profile", "--dump-dom")
-    console = [line for line in visit.stderr.splitlines() if "CONSOLE" in line]
-    assert console == []
-    marks = Drawn(visit.stdout).marks
-    assert len(marks) == page.read_text().count('class="spec"')
-    assert len(marks) >= 5
-    assert all(count > 0 for count in marks.values()), marks
+    assert_quiet_and_drawn(page, tmp_path / "profile", at_least=5)
 
 
 def test_a_broken_chart_would_be_noticed(page: Path, tmp_path: Path) -> None:
