@@ -47,7 +47,7 @@ def _disagreement(alone: Row, loaded: Row, ratio: Row, rules: Rules) -> str | No
         said = ratio.metrics.get(metric)
         for name, is_time in ((f"latency_us{end}", True), (f"bandwidth_mb_s{end}", False)):
             before, after = alone.metrics.get(name, 0.0), loaded.metrics.get(name, 0.0)
-            if said is None or before <= 0 or after <= 0:
+            if not said or before <= 0 or after <= 0:
                 continue
             impact = after / before if is_time else before / after
             slack = 0.051 + impact * (rules.rounding + 0.05 / before + 0.05 / after)

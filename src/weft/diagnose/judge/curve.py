@@ -6,12 +6,14 @@ slope that the curve has around it. A protocol step agrees with one side, so it 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from weft.diagnose.judge.rules import Rules
 
+LEAST_ROWS = 4
+"""Of three rows none can be told to be the odd one."""
 Point = tuple[float, float]
 """(ln size, ln value)."""
 
@@ -30,27 +32,47 @@ def outliers(
 ) -> list[Outlier]:
     """The rows of one curve that agree with neither side, the worst first.
 
-    `slack` is by how much (in ln) each value may be off by its printed digits. Rows found are taken
-    out one after another, so that one row does not hide its neighbours. Three rows are no curve.
+    `slack` is by how much (in ln) each value may be off by its printed digits. Where two sizes lie
+    farther apart than the gap allowed, one curve ends and another begins. Rows found are taken out
+    one after another, so that one row does not hide its neighbours. Three rows are no curve.
     """
     slack = slack or [0.0] * len(values)
-    left = sorted((i for i, v in enumerate(values) if v > 0), key=lambda i: sizes[i])
-    points = {i: (_ln_size(sizes[i]), math.log(values[i])) for i in left}
+    order = sorted((i for i, v in enumerate(values) if v > 0), key=lambda i: sizes[i])
+    points = {i: (_ln_size(sizes[i]), math.log(values[i])) for i in order}
     found: list[Outlier] = []
-    while len(left) >= 4 and len(found) <= len(points) // 4:
-        deviations = [_deviation([points[i] for i in left], at) for at in range(len(left))]
-        limits = _limits([points[i] for i in left], rules)
+    for piece in _pieces(order, points, math.log(rules.curve_gap)):
+        for index, deviation in _outliers_of(piece, points, slack, rules):
+            factor = math.exp(deviation)
+            found.append(Outlier(index, factor, values[index] / factor))
+    return found
+
+
+def _pieces(order: Sequence[int], points: Mapping[int, Point], gap: float) -> list[list[int]]:
+    pieces: list[list[int]] = []
+    for i in order:
+        if pieces and points[i][0] - points[pieces[-1][-1]][0] <= gap + 1e-9:
+            pieces[-1].append(i)
+        else:
+            pieces.append([i])
+    return pieces
+
+
+def _outliers_of(
+    piece: Sequence[int], points: Mapping[int, Point], slack: Sequence[float], rules: Rules
+) -> Iterator[tuple[int, float]]:
+    left = list(piece)
+    while len(left) >= LEAST_ROWS and len(piece) - len(left) <= len(piece) // LEAST_ROWS:
+        curve = [points[i] for i in left]
+        deviations = [_deviation(curve, at) for at in range(len(left))]
+        limits = _limits(curve, rules)
         excess = [
             abs(deviation) - limit - slack[i]
             for deviation, limit, i in zip(deviations, limits, left, strict=True)
         ]
         worst = max(range(len(left)), key=excess.__getitem__)
         if excess[worst] <= 0:
-            break
-        index = left.pop(worst)
-        factor = math.exp(deviations[worst])
-        found.append(Outlier(index, factor, values[index] / factor))
-    return found
+            return
+        yield left.pop(worst), deviations[worst]
 
 
 def _ln_size(size_bytes: int) -> float:

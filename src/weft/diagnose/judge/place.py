@@ -55,10 +55,14 @@ def place_of(results: ResultFile, platform: str | None) -> Place:
         return Place(None, "the file names no machine of the catalogue")
     most = max(len(match.kinds) for match in matches)
     best = [match for match in matches if len(match.kinds) == most]
-    if len(best) == 1 and best[0].kinds != {"hcas"}:
-        return Place(load.platform(best[0].name), "; ".join(best[0].reasons))
     names = tuple(match.name for match in best)
-    return Place(None, f"{best[0].reasons[0]}: that fits {', '.join(names)}", names)
+    kinds = best[0].kinds
+    if len(best) > 1 or kinds == {"hcas"}:
+        return Place(None, f"{best[0].reasons[0]}: that fits {', '.join(names)}", names)
+    if kinds == {"gpus"} and not all(_inside_a_node(table) for table in results.tables):
+        because = f"{best[0].reasons[0]}, but the file does not say which network is between nodes"
+        return Place(None, because, names)
+    return Place(load.platform(best[0].name), "; ".join(best[0].reasons))
 
 
 def link_classes() -> list[Platform]:
@@ -97,6 +101,10 @@ def _match(platform: Platform, results: ResultFile) -> _Match | None:
             what = "host" if kind == "hosts" else "device"
             reasons.append(f"{what} {hit} is named as on {platform.name}")
     return _Match(platform.name, tuple(reasons), frozenset(kinds)) if kinds else None
+
+
+def _inside_a_node(table: Table) -> bool:
+    return table.n_nodes == 1 or (bool(table.hosts) and len(set(table.hosts)) == 1)
 
 
 def _any_matches(patterns: Sequence[str], name: str) -> bool:

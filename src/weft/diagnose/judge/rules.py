@@ -25,6 +25,7 @@ class _RulesFile(_Document):
     curve_factor: _Figure
     curve_factor_at_end: _Figure
     curve_roughness: _Figure
+    curve_gap: _Figure
     placement_factor: _Figure
     placement_from_bytes: _Figure
     digits_to_compare: _Figure
@@ -50,6 +51,7 @@ class Rules:
     curve_factor: float
     curve_factor_at_end: float
     curve_roughness: float
+    curve_gap: float
     placement_factor: float
     placement_from_bytes: float
     digits_to_compare: float
