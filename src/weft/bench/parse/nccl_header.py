@@ -1,7 +1,7 @@
 """The columns of nccl-tests and rccl-tests, found by the header or by the number of tokens."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weft.bench.parse.measured import counted, measured
 from weft.bench.parse.model import Row
@@ -40,6 +40,8 @@ _TAIL_LABELS = {
     "nchannels": "channels",
     "channels": "channels",
 }
+_WIDEST_GAP = 16
+"""Blanks between two columns that both have a value; a blank placement leaves about 32."""
 _LABELS = frozenset({"type", "redop", "root"})
 _SKIPPED = frozenset({"N/A", "-"})
 OUT_OF_PLACE, IN_PLACE = "out-of-place", "in-place"
@@ -111,6 +113,35 @@ def looks_like_a_row(text: str) -> bool:
     if len(tokens) < 5 or tokens[2] not in TYPES:
         return False
     return counted(tokens[0]) is not None and counted(tokens[1]) is not None
+
+
+def columns_of_row(text: str, tokens: Sequence[str], columns: Columns) -> Columns | None:
+    """The columns of this row: those of the header, without those it leaves blank.
+
+    Old versions leave `redop` and `root` blank where a test has none, and a test that runs only one
+    placement leaves the other's columns blank; which, the gap in the line tells.
+    """
+    missing = columns.n_tokens - len(tokens)
+    if missing == 0:
+        return columns
+    blank = [name for name in ("redop", "root") if name in columns.first][:missing]
+    n_first = len(columns.first) - missing
+    if missing == len(blank) and measured(tokens[n_first]) is not None:
+        return replace(columns, first=tuple(c for c in columns.first if c not in blank))
+    if missing == len(columns.group) and len(columns.placements) == 2:
+        second = _gap_before(text, tokens, len(columns.first)) > _WIDEST_GAP
+        return replace(
+            columns, placements=columns.placements[1:] if second else columns.placements[:1]
+        )
+    return None
+
+
+def _gap_before(text: str, tokens: Sequence[str], index: int) -> int:
+    """Blanks before the token at `index`."""
+    at = 0
+    for token in tokens[:index]:
+        at = text.find(token, at) + len(token)
+    return len(text) - at - len(text[at:].lstrip())
 
 
 def rows_of(tokens: Sequence[str], columns: Columns, line: int) -> list[Row] | str:

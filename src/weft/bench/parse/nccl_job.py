@@ -1,10 +1,23 @@
 """What the device list and the columns of nccl-tests say about the job."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from weft.bench.parse.model import Row
+
+_ONE = 0.999
+"""Above it a ratio of bandwidths is 1 but for rounding; (n - 1) / n is below, up to 1,000 ranks."""
+
+
+_FACTOR_TIMES = {
+    "all_reduce_perf": 2,
+    "all_gather_perf": 1,
+    "reduce_scatter_perf": 1,
+    "alltoall_perf": 1,
+}
+"""Bus over algorithm bandwidth is so many times (n - 1) / n."""
+_MOST_RANKS = 2048
 
 
 class Device(NamedTuple):
@@ -62,26 +75,43 @@ def facts_of_devices(devices: Sequence[Device]) -> JobFacts:
     )
 
 
-def test_of_columns(rows: Sequence[Row], n_ranks: int | None) -> tuple[str, str]:
+def completed(facts: JobFacts, n_ranks: int | None, *, is_guessed: bool) -> JobFacts:
+    """The facts, with the ranks that the bandwidths prove where the device list is missing or was
+    cut out of the output. A test that was itself guessed does not overrule the list."""
+    if n_ranks is None or n_ranks == facts.n_ranks or (facts.n_ranks is not None and is_guessed):
+        return facts
+    conditions = {**facts.conditions, "ranks_from": "bus over algorithm bandwidth"}
+    if facts.n_ranks is not None:
+        conditions["ranks_listed"] = str(facts.n_ranks)
+    return replace(facts, n_ranks=n_ranks, n_nodes=None, tasks_per_node=None, conditions=conditions)
+
+
+def guessed_test(rows: Sequence[Row], n_ranks: int | None) -> tuple[str, str]:
     """The test that prints such columns, and why it must be that one; ("", "") where several do.
 
-    A reduction without root is an allreduce where the bus bandwidth is at least the algorithm
-    bandwidth, else a reduce-scatter; with a root it is a reduce. Without reduction, a root means
-    broadcast, gather or scatter, and none means allgather, alltoall or a send-receive.
+    In-place results that are not validated are those of an alltoall or a send-receive. A reduction
+    without root is an allreduce where the bus bandwidth is at least the algorithm bandwidth, else a
+    reduce-scatter; with a root it is a reduce. Allgather, gather and scatter cannot be told apart.
     """
     best = max(rows, key=lambda row: row.metrics.get("algbw_gb_s", 0.0))
     ratio = _ratio(best)
     if n_ranks == 1 or not ratio:
         return "", ""
+    if _is_never_validated_in_place(rows):
+        if ratio > _ONE:
+            return "sendrecv_perf", "in-place not validated, bus = algorithm bandwidth"
+        return "alltoall_perf", "in-place not validated, bus below algorithm bandwidth"
     if best.labels.get("redop", "none") != "none":
         return _reduction(ratio, _is_rooted(best))
-    if _is_rooted(best):
-        return (
-            ("broadcast_perf", "a root, bus = algorithm bandwidth") if ratio > 0.999 else ("", "")
-        )
-    if any(row.labels.get("validation") == "N/A" for row in rows):
-        return "alltoall_perf", "no reduction, no root, in-place results not validated"
+    if _is_rooted(best) and ratio > _ONE:
+        return "broadcast_perf", "a root and no reduction, bus = algorithm bandwidth"
     return "", ""
+
+
+def _is_never_validated_in_place(rows: Sequence[Row]) -> bool:
+    """Alltoall and send-receive have no in-place result to validate, and say N/A there only."""
+    said = {(row.labels.get("placement"), row.labels.get("validation") == "N/A") for row in rows}
+    return said == {("out-of-place", False), ("in-place", True)}
 
 
 def _is_rooted(row: Row) -> bool:
@@ -99,3 +129,27 @@ def _reduction(ratio: float, rooted: bool) -> tuple[str, str]:
 def _ratio(row: Row) -> float | None:
     algbw, busbw = row.metrics.get("algbw_gb_s"), row.metrics.get("busbw_gb_s")
     return None if not algbw or busbw is None else busbw / algbw
+
+
+def ranks_of_bandwidths(test: str, rows: Sequence[Row]) -> int | None:
+    """The only number of ranks that gives the ratio of bus to algorithm bandwidth in every row, or
+    None where there are several. SOURCE: nccl-tests, doc/PERFORMANCE.md."""
+    times = _FACTOR_TIMES.get(test)
+    ratios = [_ratio_range(row) for row in rows if row.metrics.get("algbw_gb_s", 0.0) >= 1.0]
+    if times is None or not ratios:
+        return None
+    low, high = max(r[0] for r in ratios), min(r[1] for r in ratios)
+    fitting = [n for n in range(2, _MOST_RANKS) if low <= times * (n - 1) / n <= high]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _ratio_range(row: Row) -> tuple[float, float]:
+    algbw, busbw = row.metrics["algbw_gb_s"], row.metrics["busbw_gb_s"]
+    return (busbw - _slack(busbw)) / (algbw + _slack(algbw)), (busbw + _slack(busbw)) / (
+        algbw - _slack(algbw)
+    )
+
+
+def _slack(bandwidth: float) -> float:
+    """Half of the last place that six characters leave: two decimals below 1,000, else one."""
+    return 0.0051 if bandwidth < 1000 else 0.051

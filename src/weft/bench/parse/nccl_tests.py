@@ -1,18 +1,25 @@
 """The text that nccl-tests and rccl-tests print."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from weft.bench.parse.cursor import Cursor, Line
 from weft.bench.parse.model import Row, Table
 from weft.bench.parse.nccl_header import (
     Columns,
     columns_of,
+    columns_of_row,
     columns_without_header,
     looks_like_a_row,
     rows_of,
 )
-from weft.bench.parse.nccl_job import Device, facts_of_devices, test_of_columns
+from weft.bench.parse.nccl_job import (
+    Device,
+    completed,
+    facts_of_devices,
+    guessed_test,
+    ranks_of_bandwidths,
+)
 from weft.bench.parse.nccl_names import BENCHMARK_OF_TEST, test_in, version_text
 
 _DEVICE = re.compile(
@@ -55,7 +62,8 @@ _FOOTER_NAMES = {
     "GPU memory usage": "gpu_memory",
     "error": "error",
 }
-_HEADER = re.compile(r"#?\s*(?:size|bytes)\s+(?:count|N)\s+type\s", re.IGNORECASE)
+_CYCLE = re.compile(r"# Testing (\d{1,9}) cycle")
+_HEADER = re.compile(r"#?\s*(?:size|bytes)\s+(?:count|N)\s+(?:type|time)\s", re.IGNORECASE)
 
 
 def opens(line: str) -> bool:
@@ -64,6 +72,7 @@ def opens(line: str) -> bool:
     if text.startswith("#"):
         return (
             text.startswith(_CONTEXT)
+            or _is_placements(text)
             or _HEADER.match(text) is not None
             or _THREADS.match(text) is not None
             or _DEVICE.match(text) is not None
@@ -73,9 +82,15 @@ def opens(line: str) -> bool:
         return looks_like_a_row(text)
     return (
         text.startswith("rccl-tests")
+        or _is_placements(text)
         or _HEADER.match(text) is not None
         or (test_in(text) != "" and "concluded" not in text)
     )
+
+
+def _is_placements(text: str) -> bool:
+    """Whether a line names the placements of the columns below it."""
+    return text.lstrip("# ").startswith(("out-of-place", "in-place"))
 
 
 @dataclass(slots=True)
@@ -91,6 +106,7 @@ class _Block:
     devices: list[Device] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     conditions: dict[str, str] = field(default_factory=dict)
+    cycle: str = ""
     finished: bool = False
 
 
@@ -133,8 +149,10 @@ def _take(cursor: Cursor, line: Line, block: _Block) -> bool:
     elif (test := test_in(text)) and not block.rows:
         block.test = test
         cursor.take()
-    elif "out-of-place" in text or "in-place" in text or text.startswith("(B)"):
+    elif _is_placements(text):
         _read_placements(text, block)
+        cursor.take()
+    elif text.startswith("(B)"):
         cursor.take()
     else:
         cursor.refuse("no line of nccl-tests")
@@ -146,20 +164,23 @@ def _take_row(cursor: Cursor, line: Line, tokens: list[str], block: _Block) -> N
     if columns is None:
         cursor.refuse("no header stands above this row")
         return
-    rows = rows_of(tokens, columns, line.number)
-    if not line.ended and columns.tail:
+    own = columns_of_row(line.text, tokens, columns) or columns
+    rows = rows_of(tokens, own, line.number)
+    if not line.ended and (columns.tail or own is not columns):
         rows = "the file ends within this row"
     if isinstance(rows, str):
         cursor.refuse(rows)
         return
     cursor.take()
+    if block.cycle:
+        rows = [replace(row, labels={**row.labels, "cycle": block.cycle}) for row in rows]
     block.rows.extend(rows)
 
 
 def _read_comment(text: str, block: _Block) -> None:
     if _HEADER.match(text):
         _read_header(text, block)
-    elif "-place" in text:
+    elif _is_placements(text):
         _read_placements(text, block)
     elif (device := _device(text)) is not None:
         block.devices.append(device)
@@ -170,8 +191,11 @@ def _read_comment(text: str, block: _Block) -> None:
     elif (footer := _FOOTER.match(text)) is not None:
         block.conditions[_FOOTER_NAMES[footer[1]]] = footer[2].strip()
     elif text.startswith("# Collective test"):
-        block.test = text.rpartition(":")[2].strip()[:80] or block.test
+        name = text.rpartition(":")[2].strip()[:80]
+        block.test = test_in(name) or name or block.test
         block.finished = "concluded" in text
+    elif (cycle := _CYCLE.match(text)) is not None:
+        block.cycle = cycle[1]
     elif text.startswith("# Blocking Enabled"):
         block.conditions["blocking"] = "yes"
     else:
@@ -212,12 +236,13 @@ def _device(text: str) -> Device | None:
 
 def _table(block: _Block) -> Table:
     facts = facts_of_devices(block.devices)
-    conditions = {**block.conditions, **facts.conditions}
-    n_ranks, test = facts.n_ranks, block.test
+    conditions, test = dict(block.conditions), block.test
     if not test:
-        test, why = test_of_columns(block.rows, n_ranks)
+        test, why = guessed_test(block.rows, facts.n_ranks)
         if test:
             conditions["test_from"] = why
+    facts = completed(facts, ranks_of_bandwidths(test, block.rows), is_guessed=not block.test)
+    conditions |= facts.conditions
     tool = block.tool or _tool_of(block)
     return Table(
         tool=tool,
@@ -227,7 +252,7 @@ def _table(block: _Block) -> Table:
         first_line=block.first_line,
         version=block.version,
         memory="gpu",
-        n_ranks=n_ranks,
+        n_ranks=facts.n_ranks,
         n_nodes=facts.n_nodes,
         tasks_per_node=facts.tasks_per_node,
         hosts=facts.hosts,

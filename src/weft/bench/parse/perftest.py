@@ -15,7 +15,7 @@ from weft.bench.parse.perftest_columns import (
     rows_of,
     unit_proved,
 )
-from weft.bench.parse.perftest_context import Context
+from weft.bench.parse.perftest_context import SCRIPT, SIDES, Context
 
 _TITLE = re.compile(
     r"\s*(Send|RDMA_Write|RDMA_Read|Atomic)(?:_\w{1,20})?\b[\w /-]{0,60}"
@@ -48,6 +48,7 @@ def opens(line: str) -> bool:
         or ("Test" in text and _TITLE.match(line) is not None)
         or (first == "P" and _PAIR.match(line) is not None)
         or ("ib_" in text and _PROGRAM.search(text) is not None)
+        or ("_ib" in text and SCRIPT.match(text) is not None)
     )
 
 
@@ -106,12 +107,16 @@ def _take(cursor: Cursor, line: Line, block: _Block) -> bool:
         cursor.take()
     elif block.rows and (block.is_bare or opens(line.text)):
         return False
+    elif (side := SIDES.get(text.rstrip(": "))) is not None:
+        block.flush(line.number)
+        block.context.conditions["side"] = side
+        cursor.take()
     elif text.startswith("---"):
         block.is_closed = bool(block.rows)
         cursor.take()
     elif block.context.read(text, _TITLE.match(text), _PROGRAM.search(text)):
         cursor.take()
-    elif block.is_closed or not (block.context.has_title or block.columns):
+    elif block.is_closed or not (block.columns or block.context.has_begun):
         return False
     else:
         cursor.refuse("no line of perftest")

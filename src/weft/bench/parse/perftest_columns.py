@@ -38,6 +38,7 @@ _METRICS = {
 }
 _MAX_HEADER = 400
 _PORTS = ("1", "2")
+_OF_PORT = {"BW": "BW average", "MsgRate": "MsgRate"}
 _MICROSECONDS = ("usec",)
 
 
@@ -92,8 +93,8 @@ def rows_of(tokens: Sequence[str], columns: Columns, line: int) -> list[Row] | s
             return f"'{name}' is no number"
         if name == "#sl":
             labels["service_level"] = token
-        elif name[-5:-1] == "Port" and name[-1] in _PORTS:
-            _put(ports.setdefault(name[-1], {}), name[:-6], unit, value)
+        elif name[-5:-1] == "Port" and name[-1] in _PORTS and name[:-6] in _OF_PORT:
+            _put(ports.setdefault(name[-1], {}), _OF_PORT[name[:-6]], unit, value)
         elif not _put(metrics, name, unit, value):
             other[name] = token
     if metrics.get("bandwidth_peak_mb_s") == 0:

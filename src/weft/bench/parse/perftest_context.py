@@ -26,6 +26,13 @@ _NAMES = {
     "Data ex. method": "data_exchange",
     "Outstand reads": "outstanding_reads",
     "Use ROCm memory": "rocm_memory",
+    "Lock-free": "lock_free",
+    "Using DDP": "data_direct",
+    "Using Enhanced Reorder": "enhanced_reorder",
+    "CPU freq": "cpu_frequency",
+    "Buffer size": "buffer_size",
+    "GID index2": "gid_index_2",
+    "TOS": "tos",
 }
 CONDITION_OF_PARAMETER = {
     "".join(letter for letter in name.lower() if letter.isalnum()): condition
@@ -33,10 +40,14 @@ CONDITION_OF_PARAMETER = {
 }
 """Conditions by the parameter's name in lower case without blanks and marks, as JSON has it."""
 OPERATIONS = {"Send": "send", "RDMA_Write": "write", "RDMA_Read": "read", "Atomic": "atomic"}
+SCRIPT = re.compile(r"\S{1,80}@\S{1,200}[$#] (\S{0,80}_ib\S{0,80})((?: [\w.-]{1,64}){1,8})$")
+"""A script typed at a prompt, its name about InfiniBand, with plain words behind it."""
+_DIGITS = re.compile(r"\d+")
+_MEMORY = {"cpu": "host", "host": "host", "gpu": "gpu", "cuda": "gpu"}
 _ADDRESS = re.compile(r"(local|remote) address: LID\s+(\w{1,8})\b")
 _GID = re.compile(r"GID:\s*([0-9a-fA-F:]{2,80})")
 _GPU_NAME = re.compile(r"device name = \[(.{1,80}?)\]")
-_SAYS_GPU = ("CUDA", "cuMem", "GPU", "ROCm", "allocated 0x")
+_SAYS_GPU = ("CUDA", "cuMem", "GPU", "ROCm", "device name = [")
 _PROSE = (
     "local address",
     "remote address",
@@ -54,8 +65,16 @@ _PROSE = (
     "Test Complete",
     "Please press",
     "Force Link layer",
+    "Waiting for client",
+    "Please run the same command",
+    "Disabling dynamic polling",
+    "Using sampled CPU speed",
+    "Connected: ",
+    "Completed: ",
+    "Total run time",
+    "Perftest v",
 )
-_SIDES = {"Local results": "local", "Remote results": "remote"}
+SIDES = {"Local results": "local", "Remote results": "remote"}
 
 
 @dataclass(slots=True)
@@ -72,8 +91,15 @@ class Context:
     _gids: list[str] = field(default_factory=list)
 
     @property
+    def has_begun(self) -> bool:
+        """Whether a title was seen, or a GPU being set up, after which one comes."""
+        return self.has_title or self.memory == "gpu"
+
+    @property
     def n_nodes(self) -> int | None:
         """Two where both ends have addresses of their own, one where they share one."""
+        if self.hosts:
+            return len(set(self.hosts))
         gids = self._gids[:2]
         lids = list(self._lids.values())
         if len(gids) == 2:
@@ -91,8 +117,8 @@ class Context:
         if program is not None:
             self._launch(text, program)
             return True
-        if text.startswith(tuple(_SIDES)):
-            self.conditions["side"] = _SIDES[text[:14].rstrip(": ")]
+        if (script := SCRIPT.match(text)) is not None:
+            self._script(text, script[2].split())
             return True
         if text.startswith(_PROSE) or any(mark in text for mark in _SAYS_GPU):
             self._prose(text)
@@ -110,6 +136,15 @@ class Context:
         self.conditions["launch"] = text[:200]
         gpu = any(word.startswith(("--use_cuda", "--use_rocm", "--use-cuda")) for word in words)
         self.memory = "gpu" if gpu else self.memory or "host"
+
+    def _script(self, text: str, words: list[str]) -> None:
+        """Two names that differ only in their numbers are the two nodes; a last word may say where
+        the data lies."""
+        self.conditions["launch"] = text[:200]
+        self.memory = _MEMORY.get(words[-1].lower(), self.memory)
+        alike = len(words) >= 2 and _DIGITS.sub("", words[0]) == _DIGITS.sub("", words[1])
+        if alike and any(map(str.isdigit, words[0])):
+            self.hosts = (words[0], words[1])
 
     def _prose(self, text: str) -> None:
         address = _ADDRESS.match(text)
@@ -135,7 +170,7 @@ class Context:
             elif key == "rocm_memory":
                 self.memory = "gpu" if value == "ON" else self.memory
             else:
-                self.conditions[key] = value.removesuffix("[B]")
+                self.conditions[key] = value.removesuffix("[B]").removesuffix("[MHz]")
         return known
 
 
