@@ -80,8 +80,11 @@ def titles(*rows: JudgedRow) -> list[str]:
 @pytest.mark.parametrize(
     ("rows", "title"),
     [
-        (judged([(8, 20000.0, NORMAL), (64, 20000.0, NORMAL)]), "all 2 judged rows are normal"),
-        (judged([(8, 20000.0, NORMAL)]), "osu_bw, bandwidth: normal"),
+        (
+            judged([(8, 19000.0, NORMAL), (64, 21000.0, NORMAL)]),
+            "all 2 judged rows are normal, 0.95 to 1.05 of the expected speed",
+        ),
+        (judged([(8, 20000.0, NORMAL)]), "osu_bw, bandwidth: 20000 MB/s is normal"),
         (
             judged([(8, 20000.0, NORMAL), (2**20, 10000.0, LOW)]),
             "1 of 2 rows is low, at worst 0.50 of the expected speed at 1 MiB",
@@ -95,7 +98,7 @@ def titles(*rows: JudgedRow) -> list[str]:
             "2 of 2 rows are high, at most 1.20 of the expected speed at 8 B",
         ),
         (judged([(8, 5.0, UNJUDGED)]), "1 row, nothing to compare with"),
-        (judged([(8, 2e4, NORMAL), (64, 5.0, UNJUDGED)]), "normal (1 not judged)"),
+        (judged([(8, 2e4, NORMAL), (64, 5.0, UNJUDGED)]), "20000 MB/s is normal (1 not judged)"),
         (judged([(8, 2e4, NORMAL)], odd=True), "1 of 1 rows stands out of its own table"),
     ],
 )  # fmt: skip

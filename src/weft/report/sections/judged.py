@@ -134,9 +134,12 @@ def title_of(group: Group) -> str:
         rows = "1 row" if n == 1 else f"{n} rows"
         return f"{head}: {rows}, nothing to compare with"
     unjudged = f" ({n - len(judged)} not judged)" if len(judged) < n else ""
+    speeds = [speed for row in judged if (speed := speed_of(row)) is not None]
     if len(judged) == 1:
-        return f"{head}: normal{unjudged}"
-    return f"{head}: all {len(judged)} judged rows are normal{unjudged}"
+        figure = f"{format_significant(judged[0].value, 3)} {group.metric.unit}".strip()
+        return f"{head}: {figure} is normal{unjudged}"
+    span = f", {min(speeds):.2f} to {max(speeds):.2f} of the expected speed" if speeds else ""
+    return f"{head}: all {len(judged)} judged rows are normal{span}{unjudged}"
 
 
 def _at_worst(rows: Sequence[JudgedRow]) -> str:
