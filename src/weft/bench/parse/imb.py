@@ -50,6 +50,7 @@ class _Draft:
     first_line: int
     suite: _Suite
     columns: tuple[str, ...] = ()
+    header_width: int = 0
     rows: list[Row] = field(default_factory=list)
     n_ranks: int | None = None
     conditions: dict[str, str] = field(default_factory=dict)
@@ -72,7 +73,7 @@ def read(cursor: Cursor) -> list[Table]:
     tables: list[Table] = []
     first = True
     while (line := cursor.look()) is not None:
-        if draft is not None and (row := _row(draft.columns, line)) is not None:
+        if draft is not None and (row := _row(draft, line)) is not None:
             draft.rows.append(row)
             cursor.take()
             continue
@@ -107,7 +108,7 @@ def _read_suite(suite: _Suite, text: str, cursor: Cursor) -> None:
 def _read_line(draft: _Draft, text: str, cursor: Cursor) -> None:
     columns = columns_of(text)
     if columns:
-        draft.columns = columns
+        draft.columns, draft.header_width = columns, len(text)
     elif text.lstrip()[:1] == "#":
         _read_condition(draft, text)
     elif not _SKIPPED.match(text):
@@ -141,12 +142,12 @@ def _read_condition(draft: _Draft, text: str) -> None:
         draft.conditions["window"] = window[1]
 
 
-def _row(columns: tuple[str, ...], line: Line) -> Row | None:
-    tokens = line.text.split()
+def _row(draft: _Draft, line: Line) -> Row | None:
+    tokens, columns = line.text.split(), draft.columns
     if not columns or len(tokens) != len(columns):
         return None
-    _, point, decimals = tokens[-1].partition(".")
-    if not line.ended and point and len(decimals) < 2:
+    if not line.ended and len(line.text) < draft.header_width:
+        # Columns end below their names: this one was cut.
         return None
     size: int | None = None
     metrics: dict[str, float] = {}

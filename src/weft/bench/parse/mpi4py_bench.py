@@ -16,6 +16,9 @@ _POOL = re.compile(r"\s*# (\w{1,60}) - (\d{1,9}) workers, (\d{1,9}) tasks/worker
 _BARE_ROW = re.compile(
     r"\s{0,12}\d{1,18}\s{1,20}(?P<rate>\d{1,18}(?:\.\d{2})?) \| \d\.\d{7}e[+-]\d\d \S{1,3} "
 )
+_WHOLE_ROW = re.compile(r"(?: [ \d]{7}\d|\d\.\d{2})$")
+"""Samples are eight characters wide, bandwidths have two decimals."""
+
 _HEADER = re.compile(r"(?P<name>\w[\w/]*(?: \w+)?)(?: \[(?P<unit>[^\]]{1,10})\])?")
 _SEPARATORS = {"|", "±", "+-", "+/-", "Â±", "?", "�"}
 _PINGPONG = "# MPI PingPong Test"
@@ -137,8 +140,7 @@ def _row(columns: tuple[_Column, ...], line: Line) -> Row | None:
     tokens = [token for token in line.text.split() if token not in _SEPARATORS]
     if not columns or len(tokens) != len(columns):
         return None
-    _, point, decimals = tokens[-1].partition(".")
-    if not line.ended and point and len(decimals) < 2:
+    if not line.ended and not _WHOLE_ROW.search(line.text):
         return None
     size: int | None = None
     metrics: dict[str, float] = {}

@@ -43,6 +43,7 @@ class _Draft:
     of_rates: bool = False
     rows: list[Row] = field(default_factory=list)
     n_ranks: int | None = None
+    header_width: int = 0
 
 
 def opens(line: str) -> bool:
@@ -61,7 +62,7 @@ def read(cursor: Cursor) -> list[Table]:
     title = title_of(first.text)
     draft = _Draft(_UNTITLED, first.number, "", {})
     if title is None:
-        draft.columns = columns_of(first.text)
+        draft.columns, draft.header_width = columns_of(first.text), len(first.text)
     else:
         draft = _Draft(title, first.number, title.memory, dict(title.conditions))
         draft.n_ranks = 2 if title.test in _OF_TWO_RANKS else None
@@ -90,7 +91,7 @@ def read(cursor: Cursor) -> list[Table]:
 
 def _read_header(draft: _Draft, text: str, columns: tuple[Column, ...]) -> None:
     if columns:
-        draft.columns, draft.windows = columns, ()
+        draft.columns, draft.windows, draft.header_width = columns, (), len(text)
     elif windows := windows_of(text):
         draft.windows, draft.columns = windows, ()
     elif _RATE_PROFILE.match(text):
@@ -116,7 +117,7 @@ def _read_condition(draft: _Draft, text: str) -> None:
 def _rows(draft: _Draft, line: Line) -> list[Row]:
     """The rows of one line: one, or one a window size; none where it is no row."""
     tokens = line.text.split()
-    if not line.ended and not _is_whole(tokens[-1]):
+    if not line.ended and not _is_whole(draft, line.text):
         return []
     if draft.windows and len(tokens) == len(draft.windows) + 1:
         return _rows_of_windows(draft, line.number, tokens)
@@ -129,10 +130,13 @@ def _rows(draft: _Draft, line: Line) -> list[Row]:
     return []
 
 
-def _is_whole(token: str) -> bool:
-    """Whether the last number of a file without line end has the two decimals OSU prints."""
-    _, point, decimals = token.partition(".")
-    return not point or len(decimals) >= 2
+def _is_whole(draft: _Draft, text: str) -> bool:
+    """Whether a last row without line end is complete: times and rates have two decimals, other
+    columns end below the end of the header."""
+    if draft.columns and (draft.columns[-1].metric or "iterations") == "iterations":
+        return len(text) >= draft.header_width
+    _, point, decimals = text.rsplit(maxsplit=1)[-1].partition(".")
+    return bool(point) and len(decimals) >= 2
 
 
 def _row(columns: tuple[Column, ...], number: int, tokens: list[str]) -> Row | None:

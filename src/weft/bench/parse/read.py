@@ -29,6 +29,7 @@ _MANY_BYTES = 1 << 20
 _MAX_UNPACKED_BYTES = 1 << 30
 _MAX_DOCUMENT_LINES = 200_000
 _LAUNCHED_DOCUMENT = re.compile(r"\S{0,300} ?\{")
+_SAYS_SOMETHING = re.compile(r"[\w{}\[\]]")
 _SHOWN_LINES = 3
 _SHOWN_CHARACTERS = 80
 _NOT_IN_A_TABLE = "no table begins here"
@@ -96,7 +97,7 @@ class _Found:
 
     def leave_out(self, line: Line, reason: str) -> None:
         """Count a line that stands outside every table: as noise where it says nothing."""
-        if is_noise(line.text) or not any(map(str.isalnum, line.text)):
+        if is_noise(line.text) or not _SAYS_SOMETHING.search(line.text):
             self.n_noise += 1
             return
         self.n_unread += 1
