@@ -25,6 +25,7 @@ from weft.bench.scenario import (
 )
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.document import to_toml
+from weft.catalog.fitted import Fit
 from weft.catalog.load import benchmark
 from weft.catalog.platform import Platform
 from weft.core.errors import BenchmarkError, InputError
@@ -75,7 +76,7 @@ class TwinBackend:
         if measured.kind == "pairs":
             yield from _pair_samples(launch, measured, rows)
         else:
-            yield from _samples(launch, measured, rows)
+            yield from _samples(launch, measured, rows, self.platform.fit)
 
     def recipe(self, launch: Launch) -> str:
         """The scenario of a launch, as JSON."""
@@ -196,12 +197,14 @@ def _rows_of(outcome: Mapping[str, Any]) -> _Rows:
     )
 
 
-def _samples(launch: Launch, measured: Benchmark, rows: _Rows) -> Iterator[Sample]:
+def _samples(launch: Launch, measured: Benchmark, rows: _Rows, fit: Fit | None) -> Iterator[Sample]:
     trial = launch.trial
     for step, size in enumerate(trial.sizes_bytes):
         times_ns = rows.times_ns(step)
         values = _metrics(measured, trial, size, times_ns)
-        yield _sample(launch, size, values, len(times_ns), times_ns=times_ns)
+        outside = fit is not None and measured.sizes and not fit.covers(size)
+        flags = ("outside_fit",) if outside else ()
+        yield _sample(launch, size, values, len(times_ns), times_ns=times_ns, flags=flags)
 
 
 def _metrics(
@@ -251,6 +254,7 @@ def _sample(
     *,
     times_ns: Sequence[float] | None = None,
     pair: Pair | None = None,
+    flags: tuple[str, ...] = (),
 ) -> Sample:
     """A sample dated by its place in the run: a twin has no clock, and reruns are equal."""
     return Sample(
@@ -261,6 +265,7 @@ def _sample(
         metrics=values,
         iterations=iterations,
         started_unix_s=float(launch.order),
+        flags=flags,
         pair=pair,
         times_ns=None if times_ns is None else tuple(max(1, round(time)) for time in times_ns),
         evidence={"transport": "simulated"},

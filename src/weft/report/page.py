@@ -11,6 +11,7 @@ from weft.core.errors import InputError, MissingError
 from weft.report.cells import also_measured_of
 from weft.report.html import render
 from weft.report.model import RunPage, Section
+from weft.report.published import published_of
 from weft.report.sections import arms, beside, curves, environment, fit, imported, method, pairs
 from weft.report.verdict import SEVERITIES, Judgement, backend_facts, judge, measured_word
 from weft.study.headlines import Headlines
@@ -85,7 +86,7 @@ def _sections(run: Run, judged: Judgement, name: str) -> tuple[Section, ...]:
     found = (
         pairs.section(judged.pairs, name) if judged.pairs else None,
         arms.section(judged.arms, name, Headlines([run])) if judged.arms else None,
-        curves.section((*judged.measured, *also_measured_of(run)), measured_word(run), name),
+        _curves(run, judged, name),
         fit.section(judged.measured, name) if backend_facts(run)["name"] == LIVE else None,
         method.left_out(run, judged.excluded),
         method.section(run),
@@ -93,6 +94,11 @@ def _sections(run: Run, judged: Judgement, name: str) -> tuple[Section, ...]:
         environment.section(run.meta, () if is_imported(run.meta) else run.samples),
     )
     return tuple(section for section in found if section is not None)
+
+
+def _curves(run: Run, judged: Judgement, name: str) -> Section | None:
+    measured = (*judged.measured, *also_measured_of(run))
+    return curves.section(measured, measured_word(run), name, published_of(run))
 
 
 def _refuse_unfinished(run: Run, partial: bool) -> None:

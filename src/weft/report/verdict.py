@@ -29,6 +29,10 @@ _FLAGS = {
         "In some collectives the ranks left the barrier so far apart that the skew is as large as "
         "what was measured; do not believe those rows."
     ),
+    "outside_fit": (
+        "Some sizes lie outside those the platform was fitted on: what the twin says there goes on "
+        "along the last line and was never compared with a measurement."
+    ),
     "late_starts": (
         "In some collectives most iterations began late: a rank was not ready at the agreed time, "
         "so those rows are no measure of ranks that start together."

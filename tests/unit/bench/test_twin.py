@@ -168,7 +168,33 @@ def test_a_second_leaf_costs_two_switches_and_two_cables_more() -> None:
 
 
 @needs_engine
-@pytest.mark.parametrize("platform_name", ["fat-tree", "azure-ndv4", "frontera", "azure-a9"])
+@pytest.mark.parametrize("benchmark_name", ["bandwidth", "bidirectional"])
+@pytest.mark.parametrize("size", [1, 300, 4096, 65536, 4 << 20])
+def test_windows_of_a_platform_with_gaps_take_its_slowest_stage(
+    benchmark_name: str, size: int
+) -> None:
+    document = platform("azure-a9")
+    twin = TwinBackend(document, 2)
+    (sample,) = measure(twin, trial(benchmark_name, twin.nodes, (size,), window=64))
+    expected = getattr(closed_forms, benchmark_name)(document, size)
+    assert sample.metrics["bandwidth_mb_s"] == pytest.approx(expected.value, rel=0.01)
+
+
+@needs_engine
+def test_sizes_outside_the_fit_of_a_platform_are_flagged() -> None:
+    document = platform("azure-a9")
+    assert document.fit is not None
+    assert document.fit.covers(4 << 20)
+    twin = TwinBackend(document, 2)
+    inside, outside = measure(twin, trial("latency", twin.nodes, (4 << 20, 8 << 20)))
+    assert inside.flags == ()
+    assert outside.flags == ("outside_fit",)
+    (barrier,) = measure(twin, trial("barrier", twin.nodes, (0,)))
+    assert barrier.flags == ()
+
+
+@needs_engine
+@pytest.mark.parametrize("platform_name", ["fat-tree", "azure-ndv4", "frontera"])
 def test_bandwidth_of_large_messages_approaches_the_link(platform_name: str) -> None:
     document = platform(platform_name)
     twin = TwinBackend(document, 2)

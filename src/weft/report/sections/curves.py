@@ -9,6 +9,7 @@ from weft.report import charts
 from weft.report.cells import Cell, Measured, Metric
 from weft.report.middle import Middle, meaning, middle_of
 from weft.report.model import Column, Figure, Section, Table, cut_table
+from weft.report.published import Published
 
 JOIN_UP_TO = 4
 """Sizes further apart than this factor are not joined: a protocol step may hide between them."""
@@ -20,19 +21,31 @@ class _Entry:
     middle: Middle
 
 
-def section(measured: Sequence[Measured], heading: str, prefix: str) -> Section | None:
-    """One figure a benchmark under `heading`; None where nothing was measured."""
+def section(
+    measured: Sequence[Measured], heading: str, prefix: str, published: Sequence[Published] = ()
+) -> Section | None:
+    """One figure a benchmark under `heading`, with what was published about it as a series of its
+    own; None where nothing was measured."""
     if not measured:
         return None
-    return Section(heading, figures=tuple(_figure(one, prefix) for one in measured))
+    figures = [_figure(one, prefix, _about(one, published)) for one in measured]
+    return Section(heading, figures=tuple(figures))
 
 
-def _figure(measured: Measured, prefix: str) -> Figure:
+def _about(measured: Measured, published: Sequence[Published]) -> Published | None:
+    for one in published:
+        if one.table.benchmark == measured.benchmark.name and one.belongs_to(measured.metric):
+            return one
+    return None
+
+
+def _figure(measured: Measured, prefix: str, published: Published | None) -> Figure:
     benchmark, metric = measured.benchmark.name, measured.metric
     entries = [_Entry(cell, middle_of(cell.values)) for cell in measured.cells]
     sized = [entry for entry in entries if entry.cell.size_bytes > 0]
     is_curve = len({entry.cell.size_bytes for entry in sized}) > 1
-    drawn, n_left_out = _drawable(sized if is_curve else entries)
+    most = charts.MAX_SERIES - (published is not None)
+    drawn, n_left_out = _drawable(sized if is_curve else entries, most)
     notes = [meaning([entry.middle for entry in drawn])]
     if is_curve:
         notes.append(f"Sizes more than {JOIN_UP_TO}x apart are not joined.")
@@ -43,19 +56,39 @@ def _figure(measured: Measured, prefix: str) -> Figure:
     if any("bimodal" in entry.cell.flags for entry in entries):
         notes.append("Bimodal: the iterations of a launch fall into two groups.")
     title = _finding(measured, sized if is_curve else entries)
+    if published is not None:
+        title = _beside_published(title, published, entries)
+        notes += published.notes
+        drawn += _published_entries(published, is_curve=is_curve)
     draw = _curve if is_curve else _strip
     return Figure(
         id=f"{prefix}-{benchmark}-{metric.name}",
         title=title,
         how_to_read=" ".join(notes),
         spec=draw(drawn, metric, f"{title}. The table below holds the same figures."),
-        table=_table(measured, entries),
+        table=_table(measured, entries, published),
     )
 
 
-def _drawable(entries: Sequence[_Entry]) -> tuple[list[_Entry], int]:
+def _beside_published(title: str, published: Published, entries: Sequence[_Entry]) -> str:
+    """The title, with the distance from what was published where there is one series only."""
+    if len({entry.cell.series for entry in entries}) > 1:
+        return title
+    finding = published.finding({e.cell.size_bytes: e.middle.value for e in entries})
+    return f"{title.split(':', maxsplit=1)[0]}: {finding}" if finding else title
+
+
+def _published_entries(published: Published, *, is_curve: bool) -> list[_Entry]:
+    return [
+        _Entry(Cell(published.series, size, (value,)), middle_of((value,)))
+        for size, value in published.table.rows
+        if size > 0 or not is_curve
+    ]
+
+
+def _drawable(entries: Sequence[_Entry], most: int) -> tuple[list[_Entry], int]:
     names = list(dict.fromkeys(entry.cell.series for entry in entries))
-    kept = set(names[: charts.MAX_SERIES])
+    kept = set(names[:most])
     return [entry for entry in entries if entry.cell.series in kept], len(names) - len(kept)
 
 
@@ -124,7 +157,7 @@ def _said(value: float, metric: Metric) -> str:
     return f"{format_significant(value, 3)} {metric.unit}".rstrip()
 
 
-def _table(measured: Measured, entries: Sequence[_Entry]) -> Table:
+def _table(measured: Measured, entries: Sequence[_Entry], published: Published | None) -> Table:
     """Columns that say the same in every row (one series, no flags) move into the caption."""
     benchmark, metric = measured.benchmark, measured.metric
     unit = f" ({metric.unit})" if metric.unit else ""
@@ -137,6 +170,7 @@ def _table(measured: Measured, entries: Sequence[_Entry]) -> Table:
         Column(f"low{unit}"),
         Column(f"high{unit}"),
         Column("launches"),
+        *([Column(f"published{unit}"), Column("median / published")] if published else []),
         *([Column("flags", is_figure=False)] if says_flags else []),
     ]
     rows = [
@@ -147,9 +181,19 @@ def _table(measured: Measured, entries: Sequence[_Entry]) -> Table:
             format_significant(entry.middle.low) if entry.middle.n > 1 else "-",
             format_significant(entry.middle.high) if entry.middle.n > 1 else "-",
             str(entry.middle.n),
+            *_beside(entry, published),
             *([", ".join(entry.cell.flags)] if says_flags else []),
         )
         for entry in entries
     ]
     caption = f"{benchmark.name}: {metric.name}" + ("" if says_series else f", {series[0]}")
     return cut_table(caption, columns, rows)
+
+
+def _beside(entry: _Entry, published: Published | None) -> list[str]:
+    if published is None:
+        return []
+    value = published.by_size.get(entry.cell.size_bytes)
+    if value is None:
+        return ["-", "-"]
+    return [format_significant(value), f"{entry.middle.value / value:.3f}"]

@@ -1,0 +1,90 @@
+"""What was published about the platform of a twin run, beside what the twin gives."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from weft.bench.twin import PLATFORM_FILE
+from weft.catalog.fitted import FittedTable
+from weft.catalog.load import platform
+from weft.catalog.platform import PublishedTable
+from weft.core.errors import InputError
+from weft.core.units import format_size
+from weft.report.cells import Metric
+from weft.study.store import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A published table, and what the fit of the platform says about it (None: not fitted)."""
+
+    table: PublishedTable
+    fitted: FittedTable | None
+
+    @property
+    def series(self) -> str:
+        """'published: Kaneshiro'."""
+        return f"published: {self.table.source.split(',')[0]}"
+
+    @property
+    def by_size(self) -> Mapping[int, float]:
+        """The value of each size."""
+        return dict(self.table.rows)
+
+    def belongs_to(self, metric: Metric) -> bool:
+        """Whether it is the metric that was measured (a mean stands beside a median)."""
+        return self.table.metric == metric.name.removesuffix("_p50")
+
+    def finding(self, measured: Mapping[int, float]) -> str:
+        """How far the measured values are from it, at the median and at worst."""
+        errors = {
+            size: measured[size] / value - 1
+            for size, value in self.table.rows
+            if size in measured and size not in self._left_out
+        }
+        if not errors:
+            return ""
+        worst = max(errors, key=lambda size: abs(errors[size]))
+        middle = median(abs(error) for error in errors.values())
+        return (
+            f"{middle:.1%} from what was published (median of {len(errors)} sizes), "
+            f"{abs(errors[worst]):.1%} at {format_size(worst)}"
+        )
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Source and conditions, what the fit used and left out."""
+        table = self.table
+        conditions = f" ({table.conditions})" if table.conditions else ""
+        said = [f"Published: {table.source}{conditions}."]
+        if self.fitted is not None and self.fitted.sizes_bytes:
+            unseen = self.fitted.held_out[0]
+            said.append(
+                "The platform's host costs are fitted to this table; from half of its rows the "
+                f"others were predicted to {unseen.median_error:.1%} (median), "
+                f"{unseen.worst_error:.1%} at worst."
+            )
+        if self._left_out:
+            sizes = ", ".join(format_size(size) for size in sorted(self._left_out))
+            said.append(f"Not fitted, and not counted, as no rising lines give it: {sizes}.")
+        return said
+
+    @property
+    def _left_out(self) -> frozenset[int]:
+        if self.fitted is None:
+            return frozenset()
+        return frozenset(row.size_bytes for row in self.fitted.left_out)
+
+
+def published_of(run: Run) -> tuple[Published, ...]:
+    """Of a twin run, the tables its platform document carries; of any other, none."""
+    path = run.directory / PLATFORM_FILE
+    if not path.is_file():
+        return ()
+    try:
+        document = platform(str(path))
+    except InputError:
+        # A platform of another version says nothing here; the run stands without it.
+        return ()
+    fitted = {} if document.fit is None else {one.benchmark: one for one in document.fit.tables}
+    return tuple(Published(table, fitted.get(table.benchmark)) for table in document.published)

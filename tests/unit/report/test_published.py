@@ -1,0 +1,75 @@
+"""What was published about a twin's platform stands on its page, as a series of its own."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from weft.bench.twin import PLATFORM_FILE, TwinBackend
+from weft.catalog.load import platform
+from weft.core.errors import MissingError
+from weft.report.page import write_report
+from weft.report.published import published_of
+from weft.study.store import read_run
+
+Measure = Callable[..., Path]
+STUDY = """
+schema = "weft.study/1"
+name = "pair"
+title = "Two curves"
+question = "As published?"
+repeats = 6
+
+[[benchmarks]]
+name = "latency"
+sizes = "8,4K,8K"
+
+[[benchmarks]]
+name = "bidirectional"
+sizes = "4K,8K,1M"
+"""
+
+
+@pytest.fixture
+def twin_run(measure: Measure, tmp_path: Path) -> Path:
+    try:
+        backend = TwinBackend(platform("azure-a9"), 2)
+    except MissingError as error:
+        pytest.skip(str(error))
+    return measure(tmp_path / "twin", STUDY, backend=backend, nodes=backend.nodes)
+
+
+def test_each_curve_has_the_published_table_of_its_benchmark(twin_run: Path) -> None:
+    latency, bidirectional = published_of(read_run(twin_run))
+    assert latency.series == "published: Kaneshiro"
+    assert latency.by_size[4096] == 5.96
+    assert bidirectional.by_size[8192] == 2873.87
+    assert any("osu_bibw between two A9 machines" in note for note in bidirectional.notes)
+
+
+def test_the_finding_leaves_out_what_the_fit_names_as_an_anomaly(twin_run: Path) -> None:
+    _, bidirectional = published_of(read_run(twin_run))
+    found = bidirectional.finding({4096: 1.1 * 5982.22, 8192: 6000.0, 1 << 20: 7066.08})
+    assert found == "5.0% from what was published (median of 2 sizes), 10.0% at 4 KiB"
+    assert bidirectional.finding({3: 1.0}) == ""
+
+
+def test_the_page_shows_published_values_source_and_distance(
+    twin_run: Path, tmp_path: Path
+) -> None:
+    page = write_report([twin_run], tmp_path / "page.html").read_text("utf-8")
+    assert re.search(r"latency: [\d.]+% from what was published", page)
+    assert "published: Kaneshiro" in page
+    assert "Lightweight Azure InfiniBand Cluster Setup" in page
+    assert "Not fitted, and not counted, as no rising lines give it: 8 KiB." in page
+    assert "median / published" in page
+
+
+def test_a_platform_nobody_can_read_any_more_leaves_the_page_without_it(twin_run: Path) -> None:
+    (twin_run / PLATFORM_FILE).write_text('schema = "weft.platform/9"\n', "utf-8")
+    assert published_of(read_run(twin_run)) == ()
+
+
+def test_a_live_run_has_nothing_published_about_it(measure: Measure, tmp_path: Path) -> None:
+    assert published_of(read_run(measure(tmp_path / "mock"))) == ()
