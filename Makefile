@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-slow test-all bench dist dist-tools docs clean
+.PHONY: help setup demo check test test-slow test-all fuzz bench dist dist-tools docs clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -48,6 +48,9 @@ test-slow: setup dist-tools
 	$(PYTEST) -m slow
 
 test-all: test test-slow ## the slow oracles too
+
+fuzz: setup ## a million damaged samples to every reader of result files (an hour)
+	$(BIN)/python scripts/fuzz_readers.py
 
 bench: setup ## the figures of benchmarks.md
 	$(BIN)/python benches/run.py

@@ -225,13 +225,13 @@ def _table(run: _Run, name: str, is_impact: bool, rows: list[Row]) -> Table:
         conditions["nodes_total"] = str(counts.get("nodes", ""))
         conditions["congestor_nodes"] = str(counts["congestor_nodes"])
         conditions["nodes_per_congestor_min"] = str(counts["min_per_congestor"])
-    n_ranks, n_nodes = counts.get("ranks"), counts.get("nodes")
+    n_ranks, n_nodes = counts.get("ranks") or None, counts.get("nodes") or None
     per_node = n_ranks // n_nodes if n_ranks and n_nodes and n_ranks % n_nodes == 0 else None
     if test.is_congestor:
         n_nodes = n_ranks = None
     elif "test_nodes" in counts:
-        n_nodes = counts["test_nodes"]
-        n_ranks = n_nodes * per_node if per_node else None
+        n_nodes = counts["test_nodes"] or None
+        n_ranks = n_nodes * per_node if n_nodes and per_node else None
     return Table(
         tool="gpcnet",
         test=name,
