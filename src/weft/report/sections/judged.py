@@ -24,7 +24,7 @@ _STATES = {
     RowState.UNJUDGED: charts.UNJUDGED,
 }
 DRAWN_WITHIN = 30.0
-"""A limit further from every figure of its row than this factor is in the table only."""
+"""A limit further from every figure of its chart than this factor is in the table only."""
 _SAME = 1e-6
 _TO_MB_S = {"MB/s": 1.0, "GB/s": 1e3, "Gb/s": 125.0, "Gbps": 125.0, "MiB/s": 2**20 / 1e6}
 _TO_US = {"us": 1.0, "µs": 1.0, "ns": 1e-3, "ms": 1e3}
@@ -201,7 +201,7 @@ def _drawn(group: Group) -> list[dict[str, Any]]:
                 **_expected(judged.expectation, judged.value),
             }
         )
-    return _names_told_apart(drawn)
+    return _names_told_apart(_limits_near(drawn))
 
 
 def _names_told_apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -235,16 +235,21 @@ def _expected(expectation: Expectation | None, value: float) -> dict[str, Any]:
         "speed": shares[0],
         "speed_low": shares[1],
         "speed_high": shares[2],
-        "limit": _near(expectation.limit, value, expectation.value),
+        "limit": expectation.limit if expectation.limit and expectation.limit > 0 else None,
         "limit_name": f"limit: {expectation.limit_name}",
     }
 
 
-def _near(limit: float | None, *figures: float) -> float | None:
-    """The limit where it is close enough to be drawn on one axis with the figures."""
-    if not limit or limit <= 0:
-        return None
-    return limit if any(max(limit / x, x / limit) <= DRAWN_WITHIN for x in figures) else None
+def _limits_near(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Limits that lie far from everything else are not drawn: they would flatten the chart."""
+    figures = [row[key] for row in rows for key in ("value", "expected") if row[key] is not None]
+    for row in rows:
+        limit = row["limit"]
+        if limit is not None and not (
+            min(figures) / DRAWN_WITHIN <= limit <= max(figures) * DRAWN_WITHIN
+        ):
+            row["limit"] = None
+    return rows
 
 
 def _slowest_first(rows: Sequence[dict[str, Any]], metric: Metric) -> list[dict[str, Any]]:
