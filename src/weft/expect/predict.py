@@ -1,25 +1,41 @@
-"""The one door to every closed form: a platform and conditions in, an expectation out."""
+"""The one door to every expectation: a platform and conditions in, value and limits out."""
 
 from weft.catalog.platform import Platform
-from weft.core.errors import InputError
-from weft.expect import closed_forms
+from weft.core.errors import InputError, did_you_mean
+from weft.expect.algorithms import ALGORITHMS
+from weft.expect.collectives import collective
 from weft.expect.model import Conditions, Expectation
 from weft.expect.nccl import nccl
+from weft.expect.pt2pt import BENCHMARKS, pt2pt
+
+PREDICTABLE: tuple[str, ...] = (*BENCHMARKS, *ALGORITHMS)
+"""Benchmarks with a closed form."""
 
 
 def predict(platform: Platform, conditions: Conditions) -> Expectation:
     """What the platform should deliver. Raises InputError where no closed form covers it."""
+    _refuse_nonsense(platform, conditions)
     if conditions.library == "nccl":
         return nccl(platform, conditions)
-    if conditions.benchmark == "latency":
-        return closed_forms.latency(platform, conditions.size_bytes)
-    if conditions.benchmark == "bandwidth":
-        return closed_forms.bandwidth(platform, conditions.size_bytes, conditions.window)
-    if platform.algorithm(conditions.benchmark, conditions.size_bytes) is not None:
-        return closed_forms.collective(
-            platform, conditions.benchmark, conditions.size_bytes, conditions.n_ranks
+    if conditions.benchmark in BENCHMARKS:
+        return pt2pt(platform, conditions)
+    return collective(platform, conditions)
+
+
+def _refuse_nonsense(platform: Platform, conditions: Conditions) -> None:
+    if conditions.benchmark not in PREDICTABLE:
+        raise InputError(
+            f"no closed form of '{conditions.benchmark}'",
+            expected="one of " + ", ".join(PREDICTABLE),
+            hint=did_you_mean(conditions.benchmark, list(PREDICTABLE)),
         )
-    raise InputError(
-        f"no closed form of '{conditions.benchmark}' on platform '{platform.name}'",
-        expected="a benchmark that `weft expect` lists",
-    )
+    for name in ("n_nodes", "tasks_per_node"):
+        if getattr(conditions, name) < 1:
+            raise InputError(f"{name} = {getattr(conditions, name)}", expected="1 or more")
+    if conditions.size_bytes < 0:
+        raise InputError(f"a size of {conditions.size_bytes} B", expected="0 or more")
+    if conditions.memory == "gpu" and platform.gpus is None:
+        raise InputError(
+            f"platform '{platform.name}' has no GPUs",
+            expected="memory host, or a platform with [gpus]",
+        )

@@ -112,6 +112,18 @@ def zero_load_ns(path: Path, size_bytes: int) -> float:
     Cut-through: a switch sends a packet on as it arrives, but on to a faster link, which would run
     dry, only when its tail is in. Store-and-forward: a switch always waits for the tail.
     """
+    n_more = max(0, size_bytes // path.mtu_bytes - STEADY_PACKETS)
+    tail_ns = _walk_ns(path, size_bytes - n_more * path.mtu_bytes)
+    # Once full packets follow one another, each adds its own time on the slowest link.
+    return tail_ns + n_more * (path.mtu_bytes + PACKET_HEADER_BYTES) * 8 / path.rate_gbps
+
+
+STEADY_PACKETS = 32
+"""After so many packets every link of a path is in step with the slowest."""
+
+
+def _walk_ns(path: Path, size_bytes: int) -> float:
+    """The same, packet by packet."""
     packets = _packet_bytes(size_bytes, path.mtu_bytes)
     free_ns = [0.0] * len(path.hops)
     tail_ns = 0.0

@@ -1,0 +1,360 @@
+"""The way of a message between two ranks of a real machine: parts of its time, stages, limits.
+
+A message takes the sum of its parts. A stream of messages takes the longest of its stages, which
+are what each message occupies: a processor, an adapter, a bus, the wire. Where the platform has no
+figure of its own, the ranges of catalog/practice.toml stand in.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from weft.catalog.document import SourceClass
+from weft.catalog.platform import HostRegime, Platform
+from weft.catalog.practice import practice
+from weft.core.errors import InputError
+from weft.expect.model import SPREAD, Conditions, Term
+from weft.expect.taper import taper
+from weft.expect.wire import (
+    USUAL_MTU_BYTES,
+    Headers,
+    header_efficiency,
+    line_ceiling,
+    path_through,
+    wire_bytes,
+    zero_load_ns,
+)
+
+LINK = "link rate"
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """How ranks talk: through the network, or `inside` one node.
+
+    `rate_gb_s` is an adapter's payload rate, one direction, that nothing beats; `n_hcas` adapters
+    of a node are taken to take part, `n_hcas_at_most` could.
+    """
+
+    platform: Platform
+    conditions: Conditions
+    inside: bool
+    rate_gb_s: float | None
+    rate_name: str
+    n_hcas: int
+    n_hcas_at_most: int
+
+    def latency_terms(self, size_bytes: int) -> list[Term]:
+        """The parts of one message's way, in order; together its latency."""
+        if self.inside:
+            return _inside_latency(self, size_bytes)
+        return [term for term in _network_latency(self, size_bytes) if term.time_ns > 0]
+
+    def stages(self, size_bytes: int, senders: int = 1, *, duplex: bool = False) -> list[Term]:
+        """What each message of a stream occupies, when `senders` ranks of a node send at once.
+
+        `duplex`: a rank receives as it sends, with the same processor.
+        """
+        if self.inside:
+            return _inside_stages(self, size_bytes, senders)
+        return _network_stages(self, size_bytes, senders, duplex=duplex)
+
+    @property
+    def floor_ns(self) -> float:
+        """The least time of a message of nothing."""
+        least = practice("least-latency").value
+        return 0.0 if self.inside else least
+
+    def least_ns(self, n_bytes: float) -> float:
+        """The least time in which a node takes in, or gives out, that many bytes."""
+        if self.rate_gb_s is None or self.inside:
+            return self.floor_ns
+        return self.floor_ns + n_bytes / (self.rate_gb_s * self.n_hcas_at_most)
+
+
+def channel(platform: Platform, conditions: Conditions, *, inside: bool | None = None) -> Channel:
+    """The channel between ranks under these conditions. Raises InputError without a network."""
+    if inside is None:
+        inside = conditions.inside_node and conditions.transport not in ("network", "sockets")
+    if inside:
+        return Channel(platform, conditions, True, None, "", 1, 1)
+    if platform.links is None:
+        raise InputError(
+            f"platform '{platform.name}' says nothing of its network",
+            expected="one with [links], or one node",
+        )
+    every = max(1, platform.hcas_per_node)
+    n_hcas = conditions.n_hcas
+    if n_hcas is not None and n_hcas > every:
+        raise InputError(
+            f"{n_hcas} HCAs of a node of platform '{platform.name}'", expected=f"at most {every}"
+        )
+    # Ranks of a node spread over its adapters, each by the next one.
+    used = n_hcas or min(every, max(1, conditions.tasks_per_node))
+    # One queue pair is of one adapter; an MPI library may use them all.
+    at_most = n_hcas or (1 if conditions.library == "verbs" else every)
+    rate, name = _ceiling(platform)
+    return Channel(platform, conditions, False, rate, name, used, at_most)
+
+
+LARGE_BYTES = 1 << 20
+"""From here on the handshake before a message is lost in its length."""
+
+
+def efficiency_name(conditions: Conditions, size_bytes: int) -> str:
+    """The range of practice that a stream of messages of a size reaches."""
+    if conditions.library == "verbs":
+        return "verbs-efficiency"
+    return "mpi-efficiency" if size_bytes >= LARGE_BYTES else "mpi-efficiency-middle"
+
+
+def binding_name(way: Channel, binding: Term, size_bytes: int) -> str:
+    """The name of what binds, with its rate where it is the wire."""
+    if binding.name != LINK or way.platform.links is None:
+        return binding.name
+    rate = way.platform.links.host.rate.value
+    share = header_efficiency(size_bytes, *_packets(way.platform)) if size_bytes else 0.0
+    return f"link rate {rate:g} Gb/s x header efficiency {share:.4f}"
+
+
+def _packets(platform: Platform) -> tuple[int, Headers]:
+    if platform.packets is None:
+        return USUAL_MTU_BYTES, "infiniband"
+    return platform.packets.mtu.whole, platform.packets.headers
+
+
+def _ceiling(platform: Platform) -> tuple[float, str]:
+    """(GB/s, name) of one adapter, one direction: nothing beats it."""
+    assert platform.links is not None
+    gbps = platform.links.host.rate.value
+    line = gbps / 8 * line_ceiling(platform)
+    slot = platform.node.get("hca_pcie")
+    if slot is not None and slot.value < line:
+        return slot.value, f"PCIe slot of {slot.value:g} GB/s"
+    return line, f"link rate {gbps:g} Gb/s less headers"
+
+
+def _regime(way: Channel, size_bytes: int) -> HostRegime | None:
+    """The host's regime, where MPI is asked for and the platform knows its host."""
+    host = way.platform.host
+    if host is None or way.conditions.library == "verbs" or way.conditions.transport == "sockets":
+        return None
+    for regime in host.regimes:
+        if regime.max_bytes is None or size_bytes <= regime.max_bytes:
+            return regime
+    return host.regimes[-1]
+
+
+def _class_of(regime: HostRegime) -> SourceClass:
+    """A fit to another machine's table is an assumption about this one."""
+    borrowed = "another machine" in regime.conditions
+    return SourceClass.ASSUMED if borrowed else regime.class_
+
+
+def _term(name: str, figure_name: str, factor: float = 1.0) -> Term:
+    figure = practice(figure_name)
+    return Term(name, figure.value * factor, figure.class_, figure.spread, figure.source)
+
+
+def _network_latency(way: Channel, size_bytes: int) -> list[Term]:
+    regime = _regime(way, size_bytes)
+    terms = _host_latency(way, regime, size_bytes)
+    if way.conditions.memory == "gpu" and way.conditions.library != "nccl":
+        terms.append(_term("GPU memory", "gpu-latency"))
+    terms += _path_terms(way, size_bytes)
+    if way.conditions.transport == "sockets":
+        tcp = practice("tcp-stream")
+        time_ns = size_bytes / tcp.value
+        return [*terms, Term("TCP stream", time_ns, tcp.class_, tcp.inverse_spread, tcp.source)]
+    fitted = regime is not None and _class_of(regime) is SourceClass.FITTED
+    wire_ns = _wire_latency_ns(way, size_bytes)
+    if fitted:
+        return [*terms, Term(LINK, wire_ns, SourceClass.SOURCED)]
+    return [*terms, _in_practice(way, size_bytes, wire_ns), *_slot_excess(way, size_bytes, wire_ns)]
+
+
+def _host_latency(way: Channel, regime: HostRegime | None, size_bytes: int) -> list[Term]:
+    """What processors and adapters of both sides take."""
+    if way.conditions.transport == "sockets":
+        return [_term("TCP on both hosts", "tcp-latency")]
+    if way.conditions.library == "verbs":
+        return [_term("adapters of both sides", "verbs-latency")]
+    host = way.platform.host
+    if regime is None or host is None:
+        return [_term("MPI and adapters of both sides", "mpi-latency")]
+    overhead_ns = (
+        regime.send_overhead_ns
+        + regime.recv_overhead_ns
+        + (regime.send_ns_per_byte + regime.recv_ns_per_byte) * size_bytes
+    )
+    latency_ns = regime.latency_ns + regime.latency_ns_per_byte * size_bytes
+    adapter = host.adapter_latency
+    kind = _class_of(regime)
+    # A fit took the adapters' part out first: what it left belongs to the same table.
+    adapter_class = kind if kind is SourceClass.FITTED else adapter.class_
+    return [
+        Term("host overheads", overhead_ns, kind, source=regime.source),
+        Term("host latency", latency_ns, kind, source=regime.source),
+        Term("adapter latency", 2 * adapter.value, adapter_class, source=adapter.source),
+    ]
+
+
+def _path_terms(way: Channel, size_bytes: int) -> list[Term]:  # noqa: ARG001
+    """Switches and cables. Two nodes may share a leaf; more of them will not all."""
+    platform = way.platform
+    if platform.switch is None or platform.links is None:
+        return []
+    n_switches = 1 if way.conditions.n_nodes <= 2 else 3
+    delay, cable = platform.switch.delay, platform.links.host.delay
+    least = SPREAD[delay.class_][0]
+    spread = (least if n_switches == 1 else least / 3, 3.0 * SPREAD[delay.class_][1] / 2)
+    cables_ns = 2 * cable.value + (n_switches - 1) * platform.links.switch.delay.value
+    return [
+        Term("switch delay", n_switches * delay.value, delay.class_, spread, delay.source),
+        Term("cable delay", cables_ns, cable.class_, source=cable.source),
+    ]
+
+
+def _wire_latency_ns(way: Channel, size_bytes: int) -> float:
+    if way.platform.switch is not None and way.platform.packets is not None:
+        path = path_through(way.platform, 1)
+        return zero_load_ns(path, size_bytes) - path.delay_ns
+    return _wire_ns(way, size_bytes)
+
+
+def _wire_ns(way: Channel, size_bytes: int) -> float:
+    assert way.platform.links is not None
+    rate = way.platform.links.host.rate.value
+    return wire_bytes(size_bytes, *_packets(way.platform)) * 8 / rate
+
+
+def _in_practice(way: Channel, size_bytes: int, wire_ns: float) -> Term:
+    """The wire as real streams use it."""
+    figure = practice(efficiency_name(way.conditions, size_bytes))
+    source = figure.source
+    return Term(LINK, wire_ns / figure.value, figure.class_, figure.inverse_spread, source)
+
+
+def _slot(way: Channel, size_bytes: int) -> Term | None:
+    slot = way.platform.node.get("hca_pcie")
+    if slot is None:
+        return None
+    figure = practice("pcie-efficiency")
+    time_ns = size_bytes / (slot.value * figure.value)
+    name = f"PCIe slot of {slot.value:g} GB/s"
+    return Term(name, time_ns, slot.class_, figure.inverse_spread, slot.source)
+
+
+def _slot_excess(way: Channel, size_bytes: int, wire_ns: float) -> list[Term]:
+    """What a slot slower than the wire adds to a message that streams through both."""
+    slot = _slot(way, size_bytes)
+    if slot is None or slot.time_ns <= wire_ns:
+        return []
+    return [slot.times((slot.time_ns - wire_ns) / slot.time_ns)]
+
+
+def _network_stages(way: Channel, size_bytes: int, senders: int, *, duplex: bool) -> list[Term]:
+    share = max(1.0, senders / way.n_hcas)
+    if way.conditions.transport == "sockets":
+        tcp = practice("tcp-stream")
+        stream = Term("TCP stream", size_bytes / tcp.value, tcp.class_, tcp.inverse_spread)
+        return [stream, _term("TCP on the host", "tcp-latency", 0.1)]
+    wire = _in_practice(way, size_bytes, _wire_ns(way, size_bytes)).times(share)
+    stages = [wire, *_host_stages(way, size_bytes, duplex=duplex)]
+    host = way.platform.host
+    if host is not None:
+        gap = host.message_gap
+        name = "message rate of the adapter"
+        stages.append(Term(name, gap.value * share, gap.class_, source=gap.source))
+    slot = _slot(way, size_bytes)
+    if slot is not None:
+        stages.append(slot.times(share))
+    if way.conditions.memory == "gpu" and way.conditions.library == "mpi":
+        stages.append(_term("small messages from GPU memory", "gpu-gap"))
+    gpus = way.platform.gpus
+    if way.conditions.memory == "gpu" and not way.conditions.gpudirect:
+        figure = practice("without-gpudirect")
+        bounce_ns = _wire_ns(way, size_bytes) * share / figure.value
+        name = "copies through host memory"
+        stages.append(Term(name, bounce_ns, figure.class_, figure.inverse_spread, figure.source))
+    elif way.conditions.memory == "gpu" and gpus is not None and gpus.pcie is not None:
+        # NCCL's figure counts headers already, with a margin that measurements exceed.
+        time_ns = size_bytes / gpus.pcie.value
+        stages.append(Term("PCIe of the GPU", time_ns, gpus.pcie.class_, (0.75, 1.05)))
+    return stages
+
+
+def _host_stages(way: Channel, size_bytes: int, *, duplex: bool) -> list[Term]:
+    host, regime = way.platform.host, _regime(way, size_bytes)
+    sides = 2.0 if duplex else 1.0
+    if way.conditions.library == "verbs":
+        return [_term("messages a second of a queue pair", "verbs-gap")]
+    if regime is None or host is None:
+        return [_term("messages a second of a rank", "mpi-gap", sides)]
+    kind = _class_of(regime)
+    send_ns = regime.send_overhead_ns + regime.send_ns_per_byte * size_bytes
+    recv_ns = regime.recv_overhead_ns + regime.recv_ns_per_byte * size_bytes
+    # A latency test cannot tell how much of the processor's time a stream of messages hides; a
+    # regime fitted to a stream as well has a gap.
+    seen = regime.gap_ns > 0 or regime.gap_ns_per_byte > 0
+    stream = practice("overhead-in-stream-fitted" if seen else "overhead-in-stream").spread
+    own = (
+        [("overheads of the host, both ways", send_ns + recv_ns)]
+        if duplex
+        else [("send overhead of the host", send_ns), ("receive overhead of the host", recv_ns)]
+    )
+    overheads = [Term(name, time_ns, kind, stream, regime.source) for name, time_ns in own]
+    gap_ns = regime.gap_ns + regime.gap_ns_per_byte * size_bytes
+    return [
+        *overheads,
+        Term("gap between messages of the host", gap_ns, kind, source=regime.source),
+    ]
+
+
+def _inside_latency(way: Channel, size_bytes: int) -> list[Term]:
+    host, regime = way.platform.host, _regime(way, size_bytes)
+    if host is None or regime is None:
+        first = _term("shared memory", "intra-node-latency")
+    else:
+        # Overheads were fitted to the network's way; shared memory takes less of them.
+        own_ns = (regime.send_overhead_ns + regime.recv_overhead_ns) / 2
+        low, high = practice("intra-node-latency").spread
+        time_ns = host.intra_node.latency.value + own_ns
+        first = Term("shared memory", time_ns, SourceClass.ASSUMED, (low / 2, high))
+    extra = [_term("GPU memory", "gpu-latency")] if way.conditions.memory == "gpu" else []
+    return [first, *extra, _copy(way, size_bytes, 1)]
+
+
+def _copy(way: Channel, size_bytes: int, senders: int) -> Term:
+    """Bytes between two ranks of a node: by a processor, or from one GPU to the other."""
+    gpus = way.platform.gpus
+    if way.conditions.memory == "gpu" and gpus is not None and gpus.nvlink is not None:
+        peers = 1 if gpus.switched else max(1, gpus.per_node.whole - 1)
+        rate_gb_s = gpus.nvlink.value / peers
+        figure = practice("gpu-copy")
+        name = "NVLink between two GPUs"
+        low, high = figure.inverse_spread
+        time_ns = size_bytes / (rate_gb_s * figure.value)
+        return Term(name, time_ns, gpus.nvlink.class_, (low, high), figure.source)
+    figure = practice("intra-node-rate")
+    low, high = figure.inverse_spread
+    # Copies of many ranks share the node's memory; how many fit is not known.
+    high *= max(1.0, senders / 8)
+    return Term("copy", size_bytes / figure.value, figure.class_, (low, high), figure.source)
+
+
+def _inside_stages(way: Channel, size_bytes: int, senders: int) -> list[Term]:
+    return [_copy(way, size_bytes, senders), _term("messages a second of a rank", "mpi-gap")]
+
+
+def tapered(way: Channel, stages: Sequence[Term]) -> list[Term]:
+    """The same stages where all nodes send to all: the wire is as slow as the up-links."""
+    factor = taper(way.platform, way.conditions.n_nodes)
+    if factor <= 1 or way.inside:
+        return list(stages)
+    name = f"taper {factor:.3g} of the up-links"
+    more = [
+        Term(name, stage.time_ns * factor, stage.class_, stage.spread, stage.source)
+        for stage in stages
+        if stage.name == LINK
+    ]
+    return [*stages, *more]

@@ -1,0 +1,183 @@
+"""Collectives of MPI: a sum over the steps of the fastest algorithm, or of the one asked for."""
+
+from collections.abc import Sequence
+
+from weft.catalog.document import SourceClass
+from weft.catalog.platform import Platform
+from weft.catalog.practice import practice
+from weft.core.errors import InputError, did_you_mean
+from weft.expect.algorithms import ALGORITHMS, Ranks, Step
+from weft.expect.channel import Channel, channel, tapered
+from weft.expect.model import Conditions, Expectation, Term, largest
+from weft.expect.pt2pt import times
+
+LINEAR = ("alltoall", "alltoallv", "gather", "scatter")
+"""Collectives whose ranks (or whose root) may send to all others at once."""
+
+
+def collective(platform: Platform, conditions: Conditions) -> Expectation:
+    """Time of a collective in us. Raises InputError.
+
+    Without `conditions.algorithm` the fastest is taken, for what a library chooses is its own
+    table; the interval reaches from the fastest's best to its worst with ranks waiting.
+    """
+    if conditions.n_ranks < 2:
+        raise InputError("one rank alone has no collective", expected="2 ranks or more")
+    costs = {
+        name: _terms(platform, conditions, steps) for name, steps in _schedules(conditions).items()
+    }
+    if conditions.benchmark in LINEAR and conditions.algorithm in ("", "linear"):
+        costs["linear"] = _linear(platform, conditions)
+    name = min(costs, key=lambda name: sum(term.time_ns for term in costs[name]))
+    way = channel(platform, conditions)
+    terms = costs[name]
+    skew = practice("collective-skew")
+    waiting = [
+        Term(
+            term.name,
+            term.time_ns,
+            term.class_,
+            _product(_factors(term), (skew.low, skew.high)),
+            term.source,
+        )
+        for term in terms
+        if term.time_ns > 0
+    ]
+    floor_ns, floor_name = _floor(way, conditions)
+    return times(
+        way,
+        waiting,
+        conditions.size_bytes,
+        formula=_formula(name, conditions),
+        floor_ns=floor_ns,
+        floor_name=floor_name,
+        algorithm=name,
+    )
+
+
+def algorithms_of(benchmark: str) -> list[str]:
+    """Names that `conditions.algorithm` may have."""
+    linear = ["linear"] if benchmark in LINEAR else []
+    return [*ALGORITHMS[benchmark], *linear]
+
+
+def _schedules(conditions: Conditions) -> dict[str, list[Step]]:
+    known = ALGORITHMS[conditions.benchmark]
+    wanted = conditions.algorithm
+    names = algorithms_of(conditions.benchmark)
+    if wanted and wanted not in names:
+        raise InputError(
+            f"no closed form of {conditions.benchmark} by '{wanted}'",
+            expected="one of " + ", ".join(names),
+            hint=did_you_mean(wanted, names),
+        )
+    ranks = Ranks(conditions.n_nodes, conditions.tasks_per_node)
+    return {
+        name: schedule(ranks, conditions.size_bytes)
+        for name, schedule in known.items()
+        if wanted in ("", name)
+    }
+
+
+def _factors(term: Term) -> tuple[float, float]:
+    return (term.low_ns / term.time_ns, term.high_ns / term.time_ns)
+
+
+def _product(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    return (one[0] * other[0], one[1] * other[1])
+
+
+def _terms(platform: Platform, conditions: Conditions, steps: Sequence[Step]) -> list[Term]:
+    """The parts of all steps, those of one name added up."""
+    parts: dict[str, list[Term]] = {}
+    outside = None if conditions.n_nodes == 1 else channel(platform, conditions, inside=False)
+    inside = channel(platform, conditions, inside=True)
+    for step in steps:
+        way = outside if step.crossing and outside is not None else inside
+        for term in _step_terms(way, step):
+            parts.setdefault(term.name, []).append(term.times(step.count))
+    return [_sum(name, terms) for name, terms in parts.items()]
+
+
+def _sum(name: str, terms: Sequence[Term]) -> Term:
+    total, low, high = (
+        sum(getattr(term, part) for term in terms) for part in ("time_ns", "low_ns", "high_ns")
+    )
+    if total <= 0:
+        return Term(name, 0.0, terms[0].class_)
+    last = max(terms, key=lambda term: list(SourceClass).index(term.class_))
+    return Term(name, total, last.class_, (low / total, high / total), last.source)
+
+
+def _step_terms(way: Channel, step: Step) -> list[Term]:
+    terms = way.latency_terms(step.size_bytes)
+    alone = way.stages(step.size_bytes)
+    crowded = way.stages(step.size_bytes, max(1, step.crossing))
+    if step.everywhere:
+        crowded = tapered(way, crowded)
+    slowest, before = largest(crowded), largest(alone)
+    excess_ns = slowest.time_ns - before.time_ns
+    if excess_ns > 0:
+        name = slowest.name
+        if step.crossing > way.n_hcas and "taper" not in name:
+            name = f"{name}, shared by {step.crossing} ranks of a node"
+        factors = _factors(slowest)
+        terms = [*terms, Term(name, excess_ns, slowest.class_, factors, slowest.source)]
+    if step.reduces and step.size_bytes:
+        figure = practice("reduction")
+        time_ns = step.size_bytes / figure.value
+        spread = figure.inverse_spread
+        terms = [*terms, Term("adding up", time_ns, figure.class_, spread, figure.source)]
+    return terms
+
+
+def _linear(platform: Platform, conditions: Conditions) -> list[Term]:
+    """All messages at once: the slowest stage for each, and one latency."""
+    n, size = conditions.n_ranks, conditions.size_bytes
+    per_node = conditions.tasks_per_node
+    one_root = conditions.benchmark in ("gather", "scatter")
+    senders = 1 if one_root else per_node
+    terms: list[Term] = []
+    if conditions.n_nodes > 1:
+        way = channel(platform, conditions, inside=False)
+        stages = way.stages(size, senders)
+        slowest = largest(stages if one_root else tapered(way, stages))
+        terms += [*way.latency_terms(size), slowest.times(n - per_node)]
+    if per_node > 1:
+        way = channel(platform, conditions, inside=True)
+        terms.append(largest(way.stages(size, senders)).times(per_node - 1))
+    named: dict[str, list[Term]] = {}
+    for term in terms:
+        named.setdefault(term.name, []).append(term)
+    return [_sum(name, parts) for name, parts in named.items()]
+
+
+def _floor(way: Channel, conditions: Conditions) -> tuple[float, str]:
+    """Bytes that must pass the adapters of one node, whatever the algorithm; and one latency."""
+    nodes, per_node, size = conditions.n_nodes, conditions.tasks_per_node, conditions.size_bytes
+    if nodes == 1:
+        return 0.0, ""
+    away = (nodes - 1) * per_node
+    n_bytes = {
+        "barrier": 0,
+        # Switches may add up: each node then gives its vector and takes the sum.
+        "allreduce": size,
+        "reduce": size,
+        "broadcast": size,
+        "reduce_scatter": size * (nodes - 1) / nodes,
+        "allgather": away * size,
+        "alltoall": away * per_node * size,
+        "alltoallv": away * per_node * size,
+        "gather": away * size,
+        "scatter": away * size,
+    }[conditions.benchmark]
+    return way.least_ns(n_bytes), "what each node must send or take, at its adapters' rate"
+
+
+def _formula(name: str, conditions: Conditions) -> str:
+    if name == "linear":
+        return f"linear: {conditions.n_ranks - 1} messages at once, slowest stage each + latency"
+    ranks = Ranks(conditions.n_nodes, conditions.tasks_per_node)
+    steps = ALGORITHMS[conditions.benchmark][name](ranks, conditions.size_bytes)
+    n_steps = sum(step.count for step in steps)
+    return f"{name}: sum over {n_steps} steps of latency + shared stages"

@@ -1,0 +1,288 @@
+"""Pairs and rings: latency, bandwidth, both ways, message rate, neighbours, fans."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from weft.catalog.platform import Platform
+from weft.catalog.practice import practice
+from weft.core.errors import InputError
+from weft.expect.channel import Channel, binding_name, channel, tapered
+from weft.expect.model import Conditions, Expectation, Term, largest, weakest_source
+
+ACK_BYTES = 4
+"""What ends a window of messages, as in OSU's bandwidth test."""
+
+
+def pt2pt(platform: Platform, conditions: Conditions) -> Expectation:
+    """What a point-to-point benchmark should give. Raises InputError."""
+    return BENCHMARKS[conditions.benchmark](channel(platform, conditions), conditions)
+
+
+def _latency(way: Channel, conditions: Conditions) -> Expectation:
+    terms = way.latency_terms(conditions.size_bytes)
+    return times(
+        way,
+        terms,
+        conditions.size_bytes,
+        formula=" + ".join(term.name for term in terms),
+        floor_ns=way.least_ns(conditions.size_bytes),
+        floor_name="the bytes at the adapter's rate",
+    )
+
+
+def times(
+    way: Channel,
+    terms: Sequence[Term],
+    size_bytes: int,
+    *,
+    formula: str,
+    floor_ns: float,
+    floor_name: str,
+    algorithm: str = "",
+) -> Expectation:
+    """A sum of terms as a latency in us, never below its floor."""
+    value, low, high = (
+        max(floor_ns, sum(getattr(term, part) for term in terms)) / 1e3
+        for part in ("time_ns", "low_ns", "high_ns")
+    )
+    return Expectation(
+        metric="latency_us",
+        value=value,
+        unit="us",
+        low=low,
+        high=high,
+        bound=binding_name(way, largest(terms), size_bytes),
+        formula=formula,
+        source=weakest_source(way.platform.name, terms),
+        limit=floor_ns / 1e3 if floor_ns > 0 else None,
+        limit_name=floor_name if floor_ns > 0 else "",
+        terms=tuple(terms),
+        algorithm=algorithm,
+    )
+
+
+def _bandwidth(way: Channel, conditions: Conditions) -> Expectation:
+    return _stream(way, conditions, directions=1, senders=1)
+
+
+def _bidirectional(way: Channel, conditions: Conditions) -> Expectation:
+    return _stream(way, conditions, directions=2, senders=1)
+
+
+def _message_rate(way: Channel, conditions: Conditions) -> Expectation:
+    """Messages a second of all pairs: one pair a task, or a pair of tasks inside a node."""
+    tasks = max(1, conditions.tasks_per_node)
+    pairs = max(1, tasks // 2) if conditions.inside_node else tasks
+    size = max(1, conditions.size_bytes)
+    found = _stream(way, replace(conditions, size_bytes=size), directions=1, senders=pairs)
+    limit = None if found.limit is None else found.limit / size
+    low, value, high = (
+        min(limit or math.inf, rate * pairs / size) for rate in (found.low, found.value, found.high)
+    )
+    return replace(
+        found,
+        metric="msg_rate_mps",
+        unit="million/s",
+        low=low,
+        value=value,
+        high=high,
+        limit=limit,
+        formula=f"{pairs} x rate of a pair; {found.formula}",
+    )
+
+
+def _stream(way: Channel, conditions: Conditions, *, directions: int, senders: int) -> Expectation:
+    """MB/s of one sender's windows (both directions added)."""
+    size, window = _a_byte(conditions), conditions.window
+    duplex = directions == 2
+    stages = way.stages(size, senders, duplex=duplex)
+    binding = largest(stages)
+    fill = way.latency_terms(size)
+    if not duplex:
+        fill = [*fill, *way.latency_terms(ACK_BYTES)]
+    if conditions.library == "verbs":
+        # Writes follow one another without an answer: a queue of them never runs empty.
+        fill = []
+    n = window - 1 if fill else window
+    fill_ns = sum(term.time_ns for term in fill)
+    way_word = " both ways" if duplex else ""
+    terms = [binding.times(n)] if n else []
+    found = _rate(
+        way,
+        stages,
+        n,
+        fill,
+        n_bytes=directions * size * window,
+        limit=_stream_limit(way, directions),
+        rails=_rails(way, conditions) if senders == 1 else 1.0,
+        formula=f"window x size{way_word} / (window x slowest stage + latency of one window)",
+        terms=(*terms, *_added(fill, "latency of a window and its answer")),
+    )
+    if fill_ns > n * binding.time_ns:
+        return replace(found, bound="latency of one window")
+    return found
+
+
+def _a_byte(conditions: Conditions) -> int:
+    if conditions.size_bytes < 1 or conditions.window < 1:
+        raise InputError(
+            f"no bandwidth of {conditions.window} messages of {conditions.size_bytes} B",
+            expected="at least one message of one byte",
+        )
+    return conditions.size_bytes
+
+
+def _added(terms: Sequence[Term], name: str) -> list[Term]:
+    """Several terms as one."""
+    total = sum(term.time_ns for term in terms)
+    if total <= 0:
+        return []
+    low, high = (sum(getattr(term, part) for term in terms) for part in ("low_ns", "high_ns"))
+    return [Term(name, total, largest(terms).class_, (low / total, high / total))]
+
+
+def _rate(
+    way: Channel,
+    stages: Sequence[Term],
+    n: int,
+    fill: Sequence[Term],
+    *,
+    n_bytes: float,
+    limit: tuple[float | None, str],
+    formula: str,
+    terms: tuple[Term, ...],
+    rails: float = 1.0,
+    bound: str = "",
+) -> Expectation:
+    """MB/s of `n_bytes` in `n` times the slowest stage and the latencies of `fill`."""
+    slowest = largest(stages)
+    times_ns = (
+        n * max(getattr(stage, part) for stage in stages)
+        + sum(getattr(term, part) for term in fill)
+        for part in ("high_ns", "time_ns", "low_ns")
+    )
+    low, value, high = (n_bytes / time_ns * 1e3 for time_ns in times_ns)
+    high *= rails
+    if limit[0] is not None:
+        low, value, high = min(low, limit[0]), min(value, limit[0]), min(high, limit[0])
+    return Expectation(
+        metric="bandwidth_mb_s",
+        value=value,
+        unit="MB/s",
+        low=low,
+        high=high,
+        bound=bound + binding_name(way, slowest, way.conditions.size_bytes),
+        formula=formula,
+        source=weakest_source(way.platform.name, [*stages, *fill]),
+        limit=limit[0],
+        limit_name=limit[1],
+        terms=terms,
+    )
+
+
+RENDEZVOUS_BYTES = 65536
+"""Above this a library may split a message over two adapters."""
+
+
+def _rails(way: Channel, conditions: Conditions) -> float:
+    """MPI libraries may split a large message of one rank over two adapters.
+
+    SOURCE: openucx/ucx, UCX_MAX_RNDV_RAILS = 2.
+    """
+    if conditions.library != "mpi" or conditions.n_hcas is not None or way.inside:
+        return 1.0
+    several = way.platform.hcas_per_node > 1 and conditions.size_bytes >= RENDEZVOUS_BYTES
+    return 2.0 if several else 1.0
+
+
+def _stream_limit(way: Channel, directions: int) -> tuple[float | None, str]:
+    """MB/s that a node's adapters carry at most: of one pair for verbs, of all for MPI."""
+    if way.rate_gb_s is None:
+        return None, ""
+    every = max(1, way.platform.hcas_per_node)
+    n = way.conditions.n_hcas or (1 if way.conditions.library == "verbs" else every)
+    name = way.rate_name if n == 1 else f"{n} x {way.rate_name}"
+    name = f"{name}, both ways" if directions == 2 else name
+    return directions * n * way.rate_gb_s * 1e3, name
+
+
+def _neighbours(way: Channel, conditions: Conditions, partners: int) -> Expectation:
+    """Time of a step in which every rank sends to `partners` others and receives as much."""
+    size = conditions.size_bytes
+    terms = way.latency_terms(size)
+    formula = "latency of one message, both ways at once"
+    if partners > 1:
+        terms = [*terms, largest(way.stages(size, duplex=True)).times(partners - 1)]
+        formula = f"latency + {partners - 1} x slowest stage"
+    return times(
+        way,
+        terms,
+        size,
+        formula=formula,
+        floor_ns=way.least_ns(partners * size),
+        floor_name="the bytes at the adapters' rate",
+    )
+
+
+def _fan(way: Channel, conditions: Conditions) -> Expectation:
+    """One rank against all others: everything passes its adapter. MB/s through that one."""
+    size, n = _a_byte(conditions), max(1, conditions.n_ranks - 1)
+    stages, fill = way.stages(size), way.latency_terms(size)
+    return _rate(
+        way,
+        stages,
+        n,
+        fill,
+        n_bytes=n * size,
+        limit=_stream_limit(way, 1),
+        formula="(n - 1) x size / ((n - 1) x slowest stage + latency)",
+        terms=(largest(stages).times(n), *fill),
+        bound="one rank against all: ",
+    )
+
+
+def _ring_bandwidth(way: Channel, conditions: Conditions, *, random: bool) -> Expectation:
+    """MB/s of one rank of a ring in which all send to both sides at once."""
+    size = _a_byte(conditions)
+    stages = way.stages(size, conditions.tasks_per_node if random else 1, duplex=True)
+    fill = way.latency_terms(size)
+    if random:
+        share = practice("ring-share")
+        low, high = share.inverse_spread
+        stages = [
+            replace(
+                stage,
+                time_ns=stage.time_ns / share.value,
+                spread=(stage.low_ns / stage.time_ns * low, stage.high_ns / stage.time_ns * high),
+            )
+            if stage.time_ns > 0
+            else stage
+            for stage in tapered(way, stages)
+        ]
+    return _rate(
+        way,
+        stages,
+        2,
+        fill,
+        n_bytes=2 * size,
+        limit=_stream_limit(way, 2),
+        formula="2 x size / (2 x slowest stage + latency)",
+        terms=(largest(stages).times(2), *fill),
+    )
+
+
+BENCHMARKS: dict[str, Callable[[Channel, Conditions], Expectation]] = {
+    "latency": _latency,
+    "bandwidth": _bandwidth,
+    "bidirectional": _bidirectional,
+    "message_rate": _message_rate,
+    "sendrecv": lambda way, given: _neighbours(way, given, 1),
+    "exchange": lambda way, given: _neighbours(way, given, 2),
+    "fan_in": _fan,
+    "fan_out": _fan,
+    "pairs": _latency,
+    "random_ring_latency": lambda way, given: _neighbours(way, given, 2),
+    "random_ring_bandwidth": lambda way, given: _ring_bandwidth(way, given, random=True),
+    "natural_ring_bandwidth": lambda way, given: _ring_bandwidth(way, given, random=False),
+}
