@@ -1,5 +1,6 @@
 """What the device list and the columns of nccl-tests say about the job."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -139,8 +140,12 @@ def ranks_of_bandwidths(test: str, rows: Sequence[Row]) -> int | None:
     if times is None or not ratios:
         return None
     low, high = max(r[0] for r in ratios), min(r[1] for r in ratios)
-    fitting = [n for n in range(2, _MOST_RANKS) if low <= times * (n - 1) / n <= high]
-    return fitting[0] if len(fitting) == 1 else None
+    if not 0 < low <= high < times:
+        return None
+    # times * (n - 1) / n grows with n, so the ranks that fit lie between its two inverses.
+    fewest = max(math.ceil(times / (times - low)), 2)
+    most = math.floor(times / (times - high))
+    return fewest if fewest == most <= _MOST_RANKS else None
 
 
 def _ratio_range(row: Row) -> tuple[float, float]:

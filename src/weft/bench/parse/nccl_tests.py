@@ -112,30 +112,23 @@ class _Block:
 
 def read(cursor: Cursor) -> list[Table]:
     """The table of one test: from its first line to where another begins."""
-    block: _Block | None = None
-    while (line := _own_line(cursor)) is not None:
-        if block is None:
-            block = _Block(line.number)
-        if not _take(cursor, line, block):
+    first = cursor.look()
+    block = _Block(0 if first is None else first.number)
+    while (line := cursor.look()) is not None:
+        text = line.text.lstrip()
+        if text[:1].isdigit() and block.columns is not None and not block.finished:
+            _take_row(cursor, line, text.split(), block)
+        elif (cursor.peek() is None and not opens(text)) or not _take(cursor, line, text, block):
             break
-    return [] if block is None or not block.rows else [_table(block)]
+    return [_table(block)] if block.rows else []
 
 
-def _own_line(cursor: Cursor) -> Line | None:
-    """The next line, unless the file is over or another tool's table begins there."""
-    line = cursor.look()
-    if line is None or (cursor.peek() is None and not opens(line.text)):
-        return None
-    return line
-
-
-def _take(cursor: Cursor, line: Line, block: _Block) -> bool:
+def _take(cursor: Cursor, line: Line, text: str, block: _Block) -> bool:
     """Deal with a line; False where it begins the next test and was left alone."""
-    text = line.text.strip()
     if text[:1].isdigit() and not block.finished:
         _take_row(cursor, line, text.split(), block)
         return True
-    if (block.rows or block.finished) and opens(line.text):
+    if (block.rows or block.finished) and opens(text):
         return False
     if text.startswith("#"):
         _read_comment(text, block)

@@ -45,9 +45,9 @@ def opens(line: str) -> bool:
         return _BARE.match(line) is not None and _bare_unit(line.split()) is not None
     return (
         text.startswith(_GPU)
-        or ("Test" in text and _TITLE.match(line) is not None)
-        or (first == "P" and _PAIR.match(line) is not None)
-        or ("ib_" in text and _PROGRAM.search(text) is not None)
+        or _title(text) is not None
+        or (first == "P" and _PAIR.match(text) is not None)
+        or _program(text) is not None
         or ("_ib" in text and SCRIPT.match(text) is not None)
     )
 
@@ -78,34 +78,28 @@ def read(cursor: Cursor) -> list[Table]:
     first = cursor.look()
     if first is not None and perftest_json.opens(first.text):
         return perftest_json.read(cursor)
-    block: _Block | None = None
+    block = _Block(0 if first is None else first.number)
     while (line := cursor.look()) is not None:
-        if cursor.peek() is None and not opens(line.text):
+        text = line.text.lstrip()
+        if text[:1].isdigit() and block.columns is not None and not block.is_closed:
+            if not _take_row(cursor, line, text.split(), block):
+                break
+        elif (cursor.peek() is None and not opens(text)) or not _take(cursor, line, text, block):
             break
-        if block is None:
-            block = _Block(line.number)
-        if not _take(cursor, line, block):
-            break
-    if block is None:
-        return []
     block.flush(0)
     return block.tables
 
 
-def _take(cursor: Cursor, line: Line, block: _Block) -> bool:
+def _take(cursor: Cursor, line: Line, text: str, block: _Block) -> bool:
     """Deal with a line; False where it belongs to something else and was left alone."""
-    text = line.text.strip()
-    if _SAMPLE.match(text) or text.startswith("#, "):
-        cursor.take()
-        return True
-    if text[:1].isdigit() and not block.is_closed:
-        return _take_row(cursor, line, text.split(), block)
+    if text[:1].isdigit() and not block.is_closed and block.columns is None:
+        return _take_sample_or_row(cursor, line, text, block)
     if text.startswith("#bytes"):
         _take_header(cursor, line, text, block)
-    elif (pair := _PAIR.match(text)) is not None and (block.is_bare or not block.rows):
+    elif text[:1] == "P" and (pair := _PAIR.match(text)) and (block.is_bare or not block.rows):
         block.pair = pair[1]
         cursor.take()
-    elif block.rows and (block.is_bare or opens(line.text)):
+    elif block.rows and (block.is_bare or opens(text)):
         return False
     elif (side := SIDES.get(text.rstrip(": "))) is not None:
         block.flush(line.number)
@@ -114,13 +108,28 @@ def _take(cursor: Cursor, line: Line, block: _Block) -> bool:
     elif text.startswith("---"):
         block.is_closed = bool(block.rows)
         cursor.take()
-    elif block.context.read(text, _TITLE.match(text), _PROGRAM.search(text)):
+    elif text.startswith("#, ") or block.context.read(text, _title(text), _program(text)):
         cursor.take()
     elif block.is_closed or not (block.columns or block.context.has_begun):
         return False
     else:
         cursor.refuse("no line of perftest")
     return True
+
+
+def _title(text: str) -> re.Match[str] | None:
+    return _TITLE.match(text) if "Test" in text else None
+
+
+def _program(text: str) -> re.Match[str] | None:
+    return _PROGRAM.search(text) if "ib_" in text else None
+
+
+def _take_sample_or_row(cursor: Cursor, line: Line, text: str, block: _Block) -> bool:
+    if "," in text and _SAMPLE.match(text):
+        cursor.take()
+        return True
+    return _take_row(cursor, line, text.split(), block)
 
 
 def _take_header(cursor: Cursor, line: Line, text: str, block: _Block) -> None:
@@ -133,27 +142,25 @@ def _take_header(cursor: Cursor, line: Line, text: str, block: _Block) -> None:
 
 
 def _take_row(cursor: Cursor, line: Line, tokens: list[str], block: _Block) -> bool:
-    if block.columns is None:
-        unit = _bare_unit(tokens) if _BARE.match(line.text) else None
-        if unit is None:
-            if block.is_bare:
-                return False
+    columns = block.columns
+    if columns is None or block.is_bare:
+        proved = _bare_unit(tokens) if _BARE.match(line.text) else None
+        if proved is None and block.is_bare:
+            return False
+        if proved is None:
             cursor.refuse("no header above, and size x message rate does not prove the unit")
             return True
-        block.is_bare, block.columns = True, in_unit(BARE, unit)
-        block.proved_unit = unit
-    elif block.is_bare and (not _BARE.match(line.text) or _bare_unit(tokens) is None):
-        return False
-    columns = block.columns
-    proved = unit_proved(tokens, columns)
-    if not line.ended and _may_be_cut(tokens, columns, proved):
-        cursor.refuse("the file ends within this row")
-        return True
+        columns = block.columns = in_unit(BARE, proved)
+        block.is_bare, block.proved_unit = True, proved
+    else:
+        proved = unit_proved(tokens, columns)
     if proved is not None and not _same(proved, columns.bandwidth_unit):
-        columns = in_unit(columns, proved)
-        block.context.conditions["unit_in_header"] = block.columns.bandwidth_unit
+        block.context.conditions["unit_in_header"] = columns.bandwidth_unit
         block.proved_unit = proved
+        columns = in_unit(columns, proved)
     rows = rows_of(tokens, columns, line.number)
+    if not isinstance(rows, str) and not line.ended and _may_be_cut(tokens, columns, proved):
+        rows = "the file ends within this row"
     if isinstance(rows, str):
         cursor.refuse(rows)
         return True

@@ -9,8 +9,8 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
-from weft.bench.parse.cursor import Cursor
-from weft.bench.parse.model import JsonResult, Table
+from weft.bench.parse.cursor import SHOWN_CHARACTERS, Cursor
+from weft.bench.parse.model import JsonResult, Table, Unread
 from weft.bench.parse.perftest_columns import Columns, in_unit, rows_of, unit_proved
 from weft.bench.parse.perftest_context import CONDITION_OF_PARAMETER, OPERATIONS
 
@@ -66,7 +66,13 @@ def read(cursor: Cursor) -> list[Table]:
         lines.append((line.number, line.text))
         if depth < 1:
             break
-    tables, _ = _tables(_sections(lines), lines[0][0] if lines else 1)
+    if not lines:
+        return []
+    number, text = lines[0]
+    tables, remarks = _tables(_sections(lines), number)
+    for remark in remarks:
+        cursor.unread.append(Unread(number, text[:SHOWN_CHARACTERS], remark))
+        cursor.n_unread += 1
     return tables
 
 
@@ -140,6 +146,8 @@ def _table(
     present = [key for key in known if key in results]
     columns = Columns(tuple(known[k][0] for k in present), tuple(known[k][1] for k in present))
     tokens = [results[key] for key in present]
+    if present[:1] != ["MsgSize"]:
+        return "perftest's JSON: results without a message size"
     conditions = _conditions(info)
     if not is_latency:
         unit = unit_proved(tokens, columns)
@@ -148,8 +156,8 @@ def _table(
         columns = in_unit(columns, unit)
         conditions["unit"] = f"{unit} (proved: average bandwidth = size x message rate)"
     rows = rows_of(tokens, columns, line)
-    if isinstance(rows, str) or not present or present[0] != "MsgSize":
-        return f"perftest's JSON: {rows}" if isinstance(rows, str) else "no message size"
+    if isinstance(rows, str):
+        return f"perftest's JSON: {rows}"
     if side:
         conditions["side"] = side
     op = conditions.get("op", "")
