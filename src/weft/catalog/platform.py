@@ -1,10 +1,11 @@
 """The platform document (schema weft.platform/1): a machine as figures with sources."""
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from weft.catalog.document import (
     Bytes,
@@ -211,13 +212,24 @@ class GpuNode(Document):
     nvlink_domain: Gpus | None = None
 
 
+def _is_a_pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"a regular expression ({error})") from error
+    return text
+
+
+Pattern = Annotated[Text, AfterValidator(_is_a_pattern)]
+
+
 class Signs(Document):
     """What in a result file speaks for this platform: words in GPU names, patterns (Python's `re`)
     of host names and of device names."""
 
     gpus: tuple[Text, ...] = ()
-    hosts: tuple[Text, ...] = ()
-    hcas: tuple[Text, ...] = ()
+    hosts: tuple[Pattern, ...] = ()
+    hcas: tuple[Pattern, ...] = ()
 
 
 FigureKind = Literal["measured", "promised", "derived", "hardware", "setting"]

@@ -1,5 +1,6 @@
 """Platform documents: what they must say, and that the catalogue's own say it."""
 
+import re
 from importlib import resources
 
 import pytest
@@ -120,6 +121,7 @@ def test_this_machine_knows_its_own_cores_and_has_no_twin() -> None:
         ("send_overhead_ns = ", "send_overhead_ns = -", "key 'host.regimes.0..send_overhead_ns'"),
         ('schema = "weft.platform/1"', 'schema = "weft.platform/9"', "key 'schema' is wrong"),
         ('name = "fat-tree"', 'name = "Fat Tree"', "key 'name' is wrong"),
+        ("[switch.delay]", "[signs]\nhosts = ['nid(']\n[switch.delay]", "a regular expression"),
     ],
 )
 def test_a_broken_platform_is_refused(old: str, new: str, message: str) -> None:
@@ -127,6 +129,28 @@ def test_a_broken_platform_is_refused(old: str, new: str, message: str) -> None:
     assert old in text
     with pytest.raises(InputError, match=message):
         parse(text.replace(old, new))
+
+
+# Names as Azure's images, Alps and Perlmutter give them.
+@pytest.mark.parametrize(
+    ("kind", "name", "owners"),
+    [
+        ("hcas", "mlx5_ib0", {n for n in platform_names() if n.startswith(("azure-h", "azure-n"))}),
+        ("hcas", "mlx5_0", set()),
+        ("hosts", "nid001234", {"alps-a100", "alps-gh200", "perlmutter"}),
+        ("hosts", "node-1", set()),
+        ("hcas", "cxi0", {"alps-a100", "alps-gh200", "perlmutter", "generic-slingshot11"}),
+    ],
+)
+def test_a_name_speaks_only_for_machines_that_give_it(
+    kind: str, name: str, owners: set[str]
+) -> None:
+    found = {
+        owner
+        for owner in platform_names()
+        if any(re.fullmatch(pattern, name) for pattern in getattr(platform(owner).signs, kind))
+    }
+    assert found == owners
 
 
 def test_a_fabric_without_hosts_is_refused() -> None:
