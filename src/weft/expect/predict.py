@@ -34,6 +34,12 @@ def _refuse_nonsense(platform: Platform, conditions: Conditions) -> None:
             raise InputError(f"{name} = {getattr(conditions, name)}", expected="1 or more")
     if conditions.size_bytes < 0:
         raise InputError(f"a size of {conditions.size_bytes} B", expected="0 or more")
+    nodes = platform.facts.get("nodes")
+    if nodes is not None and conditions.n_nodes > nodes.value:
+        raise InputError(
+            f"{conditions.n_nodes} nodes of platform '{platform.name}'",
+            expected=f"at most {nodes.whole}, which is all it has",
+        )
     if conditions.memory == "gpu" and platform.gpus is None:
         raise InputError(
             f"platform '{platform.name}' has no GPUs",

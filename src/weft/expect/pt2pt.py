@@ -106,7 +106,9 @@ def _stream(way: Channel, conditions: Conditions, *, directions: int, senders: i
         fill = []
     n = window - 1 if fill else window
     fill_ns = sum(term.time_ns for term in fill)
-    way_word = " both ways" if duplex else ""
+    both = " both ways" if duplex else ""
+    pace = "(window x slowest stage + latency of one window)" if fill else "slowest stage"
+    size_word = "window x size" if fill else "size"
     terms = [binding.times(n)] if n else []
     found = _rate(
         way,
@@ -116,7 +118,7 @@ def _stream(way: Channel, conditions: Conditions, *, directions: int, senders: i
         n_bytes=directions * size * window,
         limit=_stream_limit(way, directions),
         rails=_rails(way, conditions) if senders == 1 else 1.0,
-        formula=f"window x size{way_word} / (window x slowest stage + latency of one window)",
+        formula=f"{size_word}{both} / {pace}",
         terms=(*terms, *_added(fill, "latency of a window and its answer")),
     )
     if fill_ns > n * binding.time_ns:
