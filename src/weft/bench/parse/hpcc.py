@@ -127,9 +127,7 @@ def _line(run: _Run, line: Line) -> str:
     elif run.in_section:
         return _section_line(run, line.number, text)
     elif _TITLE in text:
-        run.version = (
-            text.split(_TITLE, 1)[1].split()[0] if text.split(_TITLE, 1)[1].split() else ""
-        )
+        run.version = text.split(_TITLE, 1)[1].strip().split(" ")[0]
     elif text.startswith("Hostname: '"):
         run.host = text[11:].rstrip("'")
     return ""
@@ -151,7 +149,7 @@ def _summary_line(run: _Run, number: int, text: str) -> str:
         factor = 1.0 if metric.startswith(_LATENCY) else 1e3
         run.figures[test, metric] = _Figure(number, number_or_none * factor, from_summary=True)
     elif key == "CommWorldProcs":
-        run.n_ranks = counted(value)
+        run.n_ranks = counted(value) or None
         if run.n_ranks is None:
             return f"'{value[:40]}' is no number of processes"
     else:
@@ -176,7 +174,7 @@ def _section_line(run: _Run, number: int, text: str) -> str:
     elif match := _MESSAGE.match(text):
         run.sizes[match[1]] = int(match[2])
     elif match := _PROCESSES.match(text):
-        run.n_ranks = run.n_ranks or int(match[1])
+        run.n_ranks = run.n_ranks or int(match[1]) or None
     elif match := _PAIRS.match(text):
         run.conditions[f"pairs_{match[2]}"] = match[1]
     for test, metric, token in figures:
