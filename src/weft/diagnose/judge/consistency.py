@@ -120,7 +120,7 @@ def bus_factor(benchmark: str, n_ranks: int | None) -> float | None:
     """
     if benchmark not in ("allreduce", "allgather", "reduce_scatter", "alltoall", "gather"):
         return None if benchmark in ("", "alltoallv", "scatter") else 1.0
-    if n_ranks is None or n_ranks < 1:
+    if n_ranks is None or n_ranks < 2:
         return None
     share = (n_ranks - 1) / n_ranks
     return 2 * share if benchmark == "allreduce" else share
@@ -178,48 +178,70 @@ def _size_times_rate_mb_s(row: Row) -> float | None:
 
 
 def _against(table: Table, law: Law, rules: Rules) -> list[Contradiction]:
-    ratios = {
-        index: (ratio, slack)
+    sides = {
+        index: side
         for index, row in enumerate(table.rows)
-        if (found := _ratio(table.tool, row, law, rules)) is not None
-        for ratio, slack in (found,)
+        if (side := _sides(table.tool, row, law)) is not None
     }
-    if not ratios:
+    factor = _factor(law, list(sides.values()), rules)
+    if factor is None:
         return []
-    factor = _factor(law, [ratio for ratio, _ in ratios.values()])
     return [
-        Contradiction(index, law.metric, _text(law, ratio / factor, rules))
-        for index, (ratio, slack) in ratios.items()
-        if abs(math.log(ratio / factor)) > slack
+        Contradiction(index, law.metric, _text(law, side, factor, rules))
+        for index, side in sides.items()
+        if side.contradicts(factor, rules)
     ]
 
 
-def _factor(law: Law, ratios: Sequence[float]) -> float:
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """Both sides of a law in one row; `half_digit` of the left, `rounding` (a share) of the
+    right."""
+
+    left: float
+    right: float
+    half_digit: float
+    rounding: float
+
+    def contradicts(self, factor: float, rules: Rules) -> bool:
+        """Whether no rounding of the printed figures makes the sides equal."""
+        right = factor * self.right
+        slack = self.half_digit + right * self.rounding + rules.rounding * max(self.left, right)
+        return abs(self.left - right) > slack
+
+    def is_exact(self, rules: Rules) -> bool:
+        """Whether the row has digits enough to say what the factor is."""
+        share = self.half_digit / self.left if self.left > 0 else math.inf
+        return max(share, self.rounding) <= 0.5 / rules.digits_to_compare
+
+
+def _sides(tool: str, row: Row, law: Law) -> _Sides | None:
+    left, right = row.metrics.get(law.metric), law.value(row)
+    used = next((name for name in law.inputs if row.metrics.get(name, 0.0) > 0), None)
+    if left is None or right is None or left < 0 or right <= 0 or used is None:
+        return None
+    value = row.metrics[used]
+    return _Sides(
+        left, right, half_digit(left, tool, law.metric), half_digit(value, tool, used) / value
+    )
+
+
+def _factor(law: Law, sides: Sequence[_Sides], rules: Rules) -> float | None:
     """The factor of this table: the allowed one nearest to its rows, or theirs where none is."""
+    ratios = [side.left / side.right for side in sides if side.is_exact(rules)]
+    if len(law.factors) == 1:
+        return law.factors[0]
+    if not ratios:
+        return None
     middle = median(ratios)
-    if not law.factors:
-        return middle
+    if not law.factors or middle <= 0:
+        return middle or None
     return min(law.factors, key=lambda factor: abs(math.log(middle / factor)))
 
 
-def _ratio(tool: str, row: Row, law: Law, rules: Rules) -> tuple[float, float] | None:
-    """(left / right, how far its logarithm may be off), None where digits are too few to tell."""
-    left, right = row.metrics.get(law.metric), law.value(row)
-    if left is None or right is None or left <= 0 or right <= 0:
-        return None
-    used = next((name for name in law.inputs if row.metrics.get(name, 0.0) > 0), None)
-    roundings = [
-        half_digit(row.metrics[name], tool, name) / row.metrics[name]
-        for name in (law.metric, used)
-        if name is not None
-    ]
-    if max(roundings) > 0.5 / rules.digits_to_compare:
-        return None
-    return left / right, rules.rounding + sum(math.log1p(share) for share in roundings)
-
-
-def _text(law: Law, ratio: float, rules: Rules) -> str:
-    slip = slip_name(ratio, rules)
+def _text(law: Law, side: _Sides, factor: float, rules: Rules) -> str:
+    ratio = side.left / (side.right * factor)
+    slip = slip_name(ratio, rules) if ratio > 0 else None
     named = f": {slip}?" if slip else ""
     return f"{law.metric} is {ratio:.3g} times {law.name}{named}"
 

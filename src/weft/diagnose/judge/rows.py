@@ -119,6 +119,8 @@ def _against(
         judged = _unjudged(table, row, rules, expected.why_not)
         return judged if judged is None else replace(judged, conditions=conditions)
     found = _in_exact_metric(table, row, found, conditions, rules)
+    if table.benchmark == "pairs" and not found.lower_is_better:
+        found = replace(found, low=found.low * rules.pairs_share)
     value = row.metrics[found.metric]
     state = state_of(value, found, rules)
     note = ""

@@ -33,6 +33,7 @@ class _RulesFile(_Document):
     limit_slack: _Figure
     settled_share: _Figure
     unsettled_factor: _Figure
+    pairs_share: _Figure
     published_small: _Figure
     published_large: _Figure
     published_large_from: _Figure
@@ -59,6 +60,7 @@ class Rules:
     limit_slack: float
     settled_share: float
     unsettled_factor: float
+    pairs_share: float
     published_small: float
     published_large: float
     published_large_from: float
