@@ -66,6 +66,11 @@ class Columns:
         stamps = self.tail.count("timestamp")
         return len(self.first) + len(self.group) * len(self.placements) + len(self.tail) + stamps
 
+    @property
+    def n_tokens_of_group(self) -> int:
+        """Tokens of one placement and what follows the last."""
+        return len(self.group) + len(self.tail) + self.tail.count("timestamp")
+
 
 def columns_of(names: Sequence[str], placements: Sequence[str] = ()) -> Columns | None:
     """The columns that a header names, or None where it is none of these tools'.
@@ -74,7 +79,7 @@ def columns_of(names: Sequence[str], placements: Sequence[str] = ()) -> Columns 
     """
     lowered = [name.lower() for name in names]
     times = [i for i, name in enumerate(lowered) if name in _TIMES]
-    if not 1 <= len(times) <= 2 or "busbw" not in lowered or times[0] == 0:
+    if not 1 <= len(times) <= 2 or times[0] == 0:
         return None
     first = tuple(_FIRST.get(name, name) for name in lowered[: times[0]])
     if first[0] != "size" or "count" not in first or len(lowered) > 64:
@@ -87,6 +92,8 @@ def columns_of(names: Sequence[str], placements: Sequence[str] = ()) -> Columns 
     end = times[1] if len(times) == 2 else known
     group = tuple(lowered[times[0] : end])
     tail = tuple(lowered[times[0] + len(group) * len(times) :])
+    if not {"algbw", "busbw"} <= set(group):
+        return None
     if len(times) == 2 and tuple(lowered[times[1] : times[1] + len(group)]) != group:
         return None
     said = tuple(placements)[: len(times)]

@@ -107,6 +107,7 @@ class _Block:
     rows: list[Row] = field(default_factory=list)
     conditions: dict[str, str] = field(default_factory=dict)
     cycle: str = ""
+    head: list[str] = field(default_factory=list)
     finished: bool = False
 
 
@@ -157,7 +158,11 @@ def _take_row(cursor: Cursor, line: Line, tokens: list[str], block: _Block) -> N
     if columns is None:
         cursor.refuse("no header stands above this row")
         return
-    own = columns_of_row(line.text, tokens, columns) or columns
+    own = columns_of_row(line.text, tokens, columns)
+    if own is None and block.head and len(tokens) == columns.n_tokens_of_group:
+        # A log line came between the two placements of a row.
+        tokens, own = [*block.head, *tokens], replace(columns, placements=columns.placements[1:])
+    own = own or columns
     rows = rows_of(tokens, own, line.number)
     if not line.ended and (columns.tail or own is not columns):
         rows = "the file ends within this row"
@@ -165,6 +170,9 @@ def _take_row(cursor: Cursor, line: Line, tokens: list[str], block: _Block) -> N
         cursor.refuse(rows)
         return
     cursor.take()
+    is_half = len(own.placements) < len(columns.placements)
+    is_first_half = is_half and own.placements == columns.placements[:1]
+    block.head = tokens[: len(own.first)] if is_first_half else []
     if block.cycle:
         rows = [replace(row, labels={**row.labels, "cycle": block.cycle}) for row in rows]
     block.rows.extend(rows)

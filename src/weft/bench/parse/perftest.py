@@ -201,6 +201,8 @@ def _table(block: _Block) -> Table:
         conditions["unit"] = f"{block.proved_unit} ({_UNIT_PROVED})"
     is_latency = block.columns is not None and not block.columns.bandwidth_unit
     kind = "lat" if is_latency else "bw"
+    if not is_latency:
+        conditions.pop("latency_is", None)
     two_ways = conditions.get("directions") == "2"
     n_nodes = context.n_nodes
     return Table(

@@ -77,6 +77,15 @@ _PROSE = (
 SIDES = {"Local results": "local", "Remote results": "remote"}
 
 
+_ANSWERED = ("read", "atomic")
+
+
+def latency_of(op: str) -> str:
+    """What perftest calls latency: half of the round trip, but all of it where the operation itself
+    brings an answer. SOURCE: perftest, src/perftest_parameters.c, print_report_lat."""
+    return "the round trip" if op in _ANSWERED else "half the round trip"
+
+
 @dataclass(slots=True)
 class Context:
     """What the lines around the rows say of the run."""
@@ -128,6 +137,7 @@ class Context:
     def _name(self, op: str, two_ways: bool) -> None:
         self.op = op
         self.conditions["op"] = op
+        self.conditions["latency_is"] = latency_of(op)
         self.conditions["directions"] = "2" if two_ways else self.conditions.get("directions", "1")
 
     def _launch(self, text: str, program: re.Match[str]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from weft.bench.parse.cursor import SHOWN_CHARACTERS, Cursor
 from weft.bench.parse.model import JsonResult, Table, Unread
 from weft.bench.parse.perftest_columns import Columns, in_unit, rows_of, unit_proved
-from weft.bench.parse.perftest_context import CONDITION_OF_PARAMETER, OPERATIONS
+from weft.bench.parse.perftest_context import CONDITION_OF_PARAMETER, OPERATIONS, latency_of
 
 _MAX_CHARACTERS = 1 << 20
 _MAX_LINES = 500
@@ -149,6 +149,8 @@ def _table(
     if present[:1] != ["MsgSize"]:
         return "perftest's JSON: results without a message size"
     conditions = _conditions(info)
+    if is_latency and "op" in conditions:
+        conditions["latency_is"] = latency_of(conditions["op"])
     if not is_latency:
         unit = unit_proved(tokens, columns)
         if unit is None:

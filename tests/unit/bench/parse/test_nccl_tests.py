@@ -108,6 +108,21 @@ def test_the_order_of_placements_and_a_blank_one_are_read_from_the_lines() -> No
     assert row.metrics["busbw_gb_s"] == 43.25
 
 
+def test_a_row_that_log_lines_tore_apart_is_put_together() -> None:
+    # NVIDIA/nccl issue 1453: NCCL's log of each size between the parts of its row.
+    log = "h100-1:497888:497888 [0] NCCL INFO 512 Bytes -> Algo 0 proto 0 time 25.259054"
+    table = table_of(
+        f"{NAMES} {GROUP} {GROUP}\n"
+        f"         512           128     float     sum      -1{log}\n"
+        f"{log}\n"
+        f"     62.05    0.00    0.01      0{log}\n"
+        "     61.25    0.00    0.01      0\n"
+    )
+    assert [row.size_bytes for row in table.rows] == [512, 512]
+    assert [row.labels["placement"] for row in table.rows] == ["out-of-place", "in-place"]
+    assert [row.metrics["latency_us"] for row in table.rows] == [62.05, 61.25]
+
+
 def test_a_header_without_hash_is_read() -> None:
     [table] = read("nccl-tests/header-without-hash.txt").tables
     assert table.rows[-1].metrics == {"latency_us": 43.05, "algbw_gb_s": 0.05, "busbw_gb_s": 0.09}

@@ -73,7 +73,8 @@ def test_the_parameters_and_addresses_are_conditions() -> None:
     assert bandwidth.memory == "host"
     said = {k: bandwidth.conditions[k] for k in ("connection", "link_type", "mtu", "tx_depth")}
     assert said == {"connection": "RC", "link_type": "IB", "mtu": "4096", "tx_depth": "128"}
-    assert "tx_depth" in latency.conditions
+    assert latency.conditions["latency_is"] == "half the round trip"
+    assert "latency_is" not in bandwidth.conditions
 
 
 def test_a_latency_table_gives_average_median_and_tails() -> None:
@@ -102,6 +103,7 @@ def test_the_oldest_latency_table_has_its_median_for_latency() -> None:
 def test_a_latency_by_duration_has_an_average_and_a_rate() -> None:
     [table] = read("read-lat-duration.txt").tables
     assert (table.test, table.conditions["op"]) == ("ib_read_lat", "read")
+    assert table.conditions["latency_is"] == "the round trip"
     assert table.n_nodes == 1
     assert table.rows[0].metrics == {
         "iterations": 62078352.0,
