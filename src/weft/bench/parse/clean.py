@@ -155,10 +155,14 @@ class Cleaner:
         first = text[0]
         if first not in "# " and (text[4:5] == "-" or not first.isdigit()):
             text = _without_sure_prefixes(text)
-        text = self._without_label(text)
-        if not text or text.isspace():
-            return None
-        first = text[0]
+            if not text:
+                return None
+            first = text[0]
+        if ":" in text or "]" in text or "|" in text or ">" in text:
+            text = self._without_label(text)
+            if not text or text.isspace():
+                return None
+            first = text[0]
         if first not in "# " and not first.isdigit() and is_noise(text):
             self.n_noise += 1
             return None

@@ -1,6 +1,7 @@
 """Titles of the OSU micro-benchmarks: which test, on which memory, over what."""
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 _TITLE = re.compile(
@@ -64,6 +65,7 @@ _ONE_SIDED = re.compile(
 )
 
 
+@lru_cache(maxsize=256)
 def title_of(line: str) -> Title | None:
     """What a title says, or None where the line is none."""
     if "OSU " not in line[:16]:

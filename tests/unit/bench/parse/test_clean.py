@@ -45,6 +45,11 @@ def test_what_may_be_a_prefix_is_one_once_a_table_began_behind_it(prefix: str) -
     ]
 
 
+@pytest.mark.parametrize("prefix", ["[1,0]<stdout>:", "[pod/a/b] ", "2024-05-01T12:00:00Z "])
+def test_a_prefix_before_nothing_is_a_blank_line(prefix: str) -> None:
+    assert cleaned(f"{prefix}\nb\n") == ["b"]
+
+
 def test_ranks_of_one_form_of_label_are_all_labelled() -> None:
     assert cleaned("0: # Table\n1: hello\n0: 8 1.25\n") == ["# Table", "hello", "8 1.25"]
 
