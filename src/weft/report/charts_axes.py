@@ -58,13 +58,13 @@ def layered(*charts: alt.Chart) -> alt.LayerChart:
     return layered
 
 
-def size_axis(rows: Sequence[Row]) -> alt.X:
-    """`size_bytes` (above 0) on a logarithmic axis with binary units."""
+def size_axis(rows: Sequence[Row], field: str = "size_bytes") -> alt.X:
+    """`field` on a logarithmic axis with binary units that spans the `size_bytes` (above 0)."""
     sizes = [row["size_bytes"] for row in rows]
     low, high = floor(log2(min(sizes))), ceil(log2(max(sizes)))
     step = max(1, ceil((high - low) / 8))
     return alt.X(
-        "size_bytes:Q",
+        f"{field}:Q",
         scale=alt.Scale(type="log", base=2, domain=[2.0 ** (low - 0.5), 2.0 ** (high + 0.5)]),
         axis=alt.Axis(
             title="message size",

@@ -58,7 +58,7 @@ def curve(
 
     `rows`: size_bytes > 0, size, value, state, is_main, and where there is an expectation expected,
     low, high, segment (points of one segment are joined), limit, limit_name, and the shares speed,
-    speed_low, speed_high. `thresholds`: value, label.
+    speed_low, speed_high. `thresholds`: value, label, size_low, size_high, is_right.
     """
     x = size_axis(rows)
     top = _against(rows, thresholds, x, y_title, lower_is_better=lower_is_better)
@@ -137,7 +137,6 @@ def _against(
     named = limits[:1] if lower_is_better else limits[-1:]
     at_limit, at_threshold = _label_places(lower_is_better)
     expected = alt.Chart(inline(known))
-    others = alt.Chart(inline(thresholds))
     return layered(
         expected.mark_area(color=BAND).encode(x=x, y=y("low"), y2="high:Q", detail="segment:N"),
         alt.Chart(inline(_alone(known)))
@@ -152,12 +151,35 @@ def _against(
         alt.Chart(inline(named))
         .mark_text(fontSize=11, color="black", **at_limit)
         .encode(x=x, y=y("limit"), text="limit_name:N"),
-        others.mark_rule(color=THRESHOLD, strokeDash=[2, 3], strokeWidth=1.6).encode(y=y("value")),
-        others.mark_text(fontSize=11, color=THRESHOLD, **at_threshold).encode(
-            x=alt.value(0), y=y("value"), text="label:N"
-        ),
+        *_threshold_marks(thresholds, rows, y("value"), at_threshold),
         *_points(rows, x, y("value"), y_title),
     )
+
+
+def _threshold_marks(
+    thresholds: Sequence[Row], rows: Sequence[Row], y: alt.Y, place: Mapping[str, Any]
+) -> list[alt.Chart]:
+    """Rules across the chart, or short ones where they are for one size, with their names."""
+    rule: dict[str, Any] = {"color": THRESHOLD, "strokeDash": [2, 3], "strokeWidth": 1.8}
+    text: dict[str, Any] = {"fontSize": 11, "color": THRESHOLD, **place}
+    short = [row for row in thresholds if "size_low" in row]
+    across = [row for row in thresholds if "size_low" not in row]
+    layers = []
+    if across:
+        base = alt.Chart(inline(across))
+        layers.append(base.mark_rule(**rule).encode(y=y))
+        layers.append(base.mark_text(**text).encode(x=alt.value(0), y=y, text="label:N"))
+    if short:
+        base = alt.Chart(inline(short))
+        x = size_axis(rows, "size_low")
+        layers.append(base.mark_rule(**rule).encode(x=x, x2="size_high:Q", y=y))
+    for is_right, field in ((False, "size_low"), (True, "size_high")):
+        named = [row for row in short if row["label"] and row["is_right"] is is_right]
+        if named:
+            aligned = {**text, "align": "right" if is_right else "left", "dx": 0}
+            base = alt.Chart(inline(named)).mark_text(**aligned)
+            layers.append(base.encode(x=size_axis(rows, field), y=y, text="label:N"))
+    return layers
 
 
 def _label_places(lower_is_better: bool) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -248,9 +270,12 @@ def _spread(rows: Sequence[Row], thresholds: Sequence[Row]) -> list[Row]:
     keys = ("value", "low", "high", "expected", "limit")
     values = [row[key] for row in rows for key in keys if row.get(key) is not None]
     values += [row["value"] for row in thresholds]
-    # Room for the name of a least time below it.
-    values += [0.85 * row["limit"] for row in rows if row.get("limit") is not None]
-    return [{"value": value} for value in values if value > 0]
+    values = [value for value in values if value > 0]
+    limits = [row["limit"] for row in rows if row.get("limit") is not None]
+    if limits:
+        # Room for the name of a least time below it.
+        values.append(min(limits) * (max(values) / min(values)) ** -0.09)
+    return [{"value": value} for value in values]
 
 
 def _value_scale(rows: Sequence[Row], thresholds: Sequence[Row]) -> alt.Scale:

@@ -207,11 +207,21 @@ def test_a_threshold_is_a_rule_in_the_charts_unit_where_it_was_applied_to_its_ro
     )
     rows = judged([(8, 2e4, NORMAL), (64, 1.9e4, NORMAL)])
     (figure,) = figures(*rows, field=(verdict,))
-    assert (f"Azure HBv2: fail {threshold:g} {unit}" in json.dumps(figure.spec)) is (
-        drawn is not None
-    )
+    is_said = "Dotted: thresholds of Azure HBv2." in figure.how_to_read
+    assert is_said is (drawn is not None)
     if drawn is not None:
-        assert f'"value": {drawn}' in json.dumps(figure.spec)
+        (mark,) = re.findall(r'\{"value": [^{}]*"label": [^{}]*\}', json.dumps(figure.spec))[:1]
+        assert json.loads(mark)["value"] == drawn
+        assert json.loads(mark)["label"] in ("22.0 GB/s", "176 Gb/s")
+
+
+def test_a_threshold_for_one_size_is_no_rule_across_all() -> None:
+    verdict = FieldVerdict("Azure", "ib_write_bw", 22.0, "GB/s", "fail", 20.0, True, "x")
+    rows = judged([(8, 1.9e4, NORMAL), (2**20, 2e4, NORMAL), (2**22, 1.9e4, NORMAL)])
+    (figure,) = figures(*rows, field=(verdict,))
+    (mark,) = re.findall(r'\{"value": [^{}]*"size_low": [^{}]*\}', json.dumps(figure.spec))[:1]
+    found = json.loads(mark)
+    assert 8 < found["size_low"] < 2**20 < found["size_high"] < 2**22
 
 
 CAUSE = LikelyCause(

@@ -7,11 +7,12 @@ from typing import Any
 
 from weft.bench.parse.model import Row
 from weft.core.units import format_significant, format_size
-from weft.diagnose.judge.model import FieldVerdict, FileJudgement, JudgedRow, RowState
+from weft.diagnose.judge.model import FileJudgement, JudgedRow, RowState
 from weft.expect.model import Expectation
 from weft.report import charts_judged as charts
 from weft.report.cells import Metric
 from weft.report.model import Column, Figure, Section, Table, cut_table
+from weft.report.sections.judged_thresholds import about, across, at_sizes, thresholds_of
 from weft.study.headlines import lower_is_better
 
 MAX_FIGURES = 30
@@ -25,9 +26,6 @@ _STATES = {
 }
 DRAWN_WITHIN = 30.0
 """A limit further from every figure of its chart than this factor is in the table only."""
-_SAME = 1e-6
-_TO_MB_S = {"MB/s": 1.0, "GB/s": 1e3, "Gb/s": 125.0, "Gbps": 125.0, "MiB/s": 2**20 / 1e6}
-_TO_US = {"us": 1.0, "µs": 1.0, "ns": 1e-3, "ms": 1e3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,7 @@ def figures_section(groups: Sequence[Group], judgement: FileJudgement) -> Sectio
 
 def _figure(group: Group, judgement: FileJudgement, number: int) -> Figure:
     title = title_of(group)
-    thresholds = _thresholds(group, judgement.field)
+    applied = thresholds_of(group.rows, group.metric, judgement.field)
     rows = _drawn(group)
     metric = group.metric
     sized = [row for row in rows if row["size_bytes"] > 0]
@@ -87,7 +85,7 @@ def _figure(group: Group, judgement: FileJudgement, number: int) -> Figure:
         kind = "size"
         spec = charts.curve(
             sized,
-            thresholds,
+            at_sizes(applied, [row["size_bytes"] for row in sized]),
             y_title=metric.axis,
             lower_is_better=metric.lower_is_better,
             description=description,
@@ -97,7 +95,7 @@ def _figure(group: Group, judgement: FileJudgement, number: int) -> Figure:
         ordered = _slowest_first(rows, metric)
         spec = charts.in_order(
             ordered,
-            thresholds,
+            across(applied),
             x_title="row, slowest first",
             y_title=metric.axis,
             lower_is_better=metric.lower_is_better,
@@ -105,11 +103,11 @@ def _figure(group: Group, judgement: FileJudgement, number: int) -> Figure:
         )
     else:
         kind = "strip"
-        spec = charts.strip(rows, thresholds, x_title=metric.axis, description=description)
+        spec = charts.strip(rows, across(applied), x_title=metric.axis, description=description)
     return Figure(
         id=f"table{number}",
         title=title,
-        how_to_read=_how_to_read(group, rows, kind),
+        how_to_read=" ".join((*_how_to_read(group, rows, kind), *about(applied))),
         spec=spec,
         table=_rows_table(group),
     )
@@ -268,7 +266,7 @@ def _label(row: Row) -> str:
     return ", ".join(parts) or f"line {row.line}"
 
 
-def _how_to_read(group: Group, rows: Sequence[dict[str, Any]], kind: str) -> str:
+def _how_to_read(group: Group, rows: Sequence[dict[str, Any]], kind: str) -> list[str]:
     said = []
     bar = "bar" if kind == "strip" else "band"
     if any(row["expected"] is not None for row in rows):
@@ -290,30 +288,7 @@ def _how_to_read(group: Group, rows: Sequence[dict[str, Any]], kind: str) -> str
         said.append("Rows of size 0 have no place on a logarithmic axis; they are in the table.")
     if any(row.value <= 0 for row in group.rows):
         said.append("Rows printed as 0 are in the table only.")
-    return " ".join(said) or "No expectation covers these rows; they are shown as measured."
-
-
-def _thresholds(group: Group, verdicts: Sequence[FieldVerdict]) -> list[dict[str, Any]]:
-    """Thresholds that somebody applied to a value of this group, in its unit."""
-    drawn: dict[tuple[float, str], dict[str, Any]] = {}
-    for verdict in verdicts:
-        factor = _factor(verdict.unit, group.metric.unit)
-        if factor is None:
-            continue
-        measured = verdict.measured * factor
-        if any(abs(row.value - measured) <= _SAME * abs(measured) for row in group.rows):
-            label = f"{verdict.system}: {verdict.kind} {verdict.threshold:g} {verdict.unit}"
-            value = verdict.threshold * factor
-            drawn[value, label] = {"value": value, "label": label}
-    return list(drawn.values())
-
-
-def _factor(unit: str, wanted: str) -> float | None:
-    """What turns a value in `unit` into `wanted`; None where they measure different things."""
-    for table in (_TO_MB_S, _TO_US):
-        if unit in table and wanted in table:
-            return table[unit] / table[wanted]
-    return None
+    return said or ["No expectation covers these rows; they are shown as measured."]
 
 
 def _rows_table(group: Group) -> Table:
