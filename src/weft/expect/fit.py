@@ -22,7 +22,7 @@ from weft.expect.fit_tables import (
     checked,
     pace_rows,
 )
-from weft.expect.loggp import fit
+from weft.expect.loggp import Anomaly, fit
 from weft.expect.protocols import Protocols, fit_protocols
 from weft.expect.wire import path_through
 
@@ -117,7 +117,10 @@ def fit_platform(
 
 def _fitted(tables: Sequence[CheckedTable], ground: Platform) -> tuple[Platform, Protocols]:
     alone = fit(*zip(*tables[0].table.rows, strict=True))
-    protocols = fit_protocols([pace_rows(table, alone.predict) for table in tables])
+    protocols = fit_protocols(
+        [pace_rows(table, alone.predict) for table in tables],
+        rows_per_parameter=max(table.table.rows_per_parameter for table in tables),
+    )
     sizes = sorted(size for table in tables for size in table.sizes)
     regimes = host_regimes(
         protocols, _pace(tables), path_through(ground, 1), (sizes[0], sizes[-1]), _source(tables)
@@ -202,14 +205,20 @@ def _table_record(checked_table: CheckedTable, held_out: Sequence[Half]) -> Fitt
             LeftOut(
                 size_bytes=anomaly.size_bytes,
                 value=measured[anomaly.size_bytes],
-                reason=f"{anomaly.latency_us:.3g} us a message between"
-                f" {anomaly.neighbours_us[0]:.3g} and {anomaly.neighbours_us[1]:.3g} us: no rising"
-                " lines give it",
+                reason=_reason(anomaly),
             )
             for anomaly in checked_table.anomalies
         ),
         held_out=tuple(h.summary for h in held_out if h.table.benchmark == table.benchmark),
     )
+
+
+def _reason(anomaly: Anomaly) -> str:
+    before, after = anomaly.neighbours_us
+    beside = (
+        f"between {before:.3g} and {after:.3g} us" if before != after else f"after {before:.3g} us"
+    )
+    return f"{anomaly.latency_us:.3g} us a message {beside}: no rising lines give it"
 
 
 def _assumptions(tables: Sequence[MeasuredTable]) -> tuple[str, ...]:

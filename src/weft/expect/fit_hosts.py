@@ -125,7 +125,7 @@ def _line(low: float, high: float, part: _Part) -> Line:
     first, last = part.first, part.last
     if last == first:
         return Line(low, 0.0)
-    slope = (high - low) / (last - first)
+    slope = max(0.0, (high - low) / (last - first))
     if slope > STEEPEST_NS_PER_BYTE:
         return Line((low + high) / 2, 0.0)
     start = low - slope * first

@@ -19,6 +19,9 @@ METRICS = {
 }
 USUAL_WINDOW = 64
 """SOURCE: OSU micro-benchmarks (osu_bw, osu_bibw) and Intel MPI Benchmarks (Uniband, Biband)."""
+FRESH_ROWS_PER_PARAMETER = 2.0
+"""A fresh measurement has noise; a model with a parameter for every row would draw it. A table
+that somebody printed is smooth enough for one row a parameter."""
 MIN_ROWS = 4
 """Two lines' worth: half of the rows fit one line, the other half judges it."""
 MOST_ANOMALIES = 0.25
@@ -30,7 +33,7 @@ class MeasuredTable:
     """One table of two ranks: (size in bytes, value) rows, of `METRICS[benchmark]`.
 
     `source` is the file or run it comes from; `window` the messages of one window of a bandwidth,
-    the usual number unless `window_is_told`.
+    the usual number unless `window_is_told`. `is_fresh`: medians of a few launches, with noise.
     """
 
     benchmark: str
@@ -41,6 +44,12 @@ class MeasuredTable:
     window: int = USUAL_WINDOW
     window_is_told: bool = False
     conditions: str = ""
+    is_fresh: bool = False
+
+    @property
+    def rows_per_parameter(self) -> float:
+        """The least there may be."""
+        return FRESH_ROWS_PER_PARAMETER if self.is_fresh else 1.0
 
     @property
     def directions(self) -> int:

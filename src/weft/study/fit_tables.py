@@ -199,6 +199,7 @@ def _run_table(run: Run, benchmark: str, values: Sequence[Value]) -> MeasuredTab
         window=window_of(benchmark_named(benchmark), trial),
         window_is_told=True,
         conditions="; ".join(notes),
+        is_fresh=True,
     )
 
 

@@ -7,6 +7,7 @@ from math import log2
 
 from weft.core.errors import InputError
 from weft.core.units import format_significant, format_size
+from weft.expect.fit_tables import FRESH_ROWS_PER_PARAMETER
 from weft.expect.loggp import OutOfSample, find_anomalies, judge_out_of_sample
 from weft.report import charts
 from weft.report.cells import Measured
@@ -15,8 +16,6 @@ from weft.report.model import Column, Figure, Section, Table, cut_table
 
 MIN_ROWS = 8
 """Under this, half of the rows cannot show a protocol step, let alone predict one."""
-ROWS_PER_PARAMETER = 2.0
-"""A fresh measurement has noise; a model with a parameter for every row would draw it."""
 POINTS_PER_OCTAVE = 8
 
 
@@ -32,7 +31,7 @@ def section(measured: Sequence[Measured], prefix: str) -> Section | None:
     middles = {cell.size_bytes: middle_of(cell.values) for cell in mine}
     table = [(size, middle.value) for size, middle in middles.items()]
     try:
-        judged = judge_out_of_sample(table, rows_per_parameter=ROWS_PER_PARAMETER)
+        judged = judge_out_of_sample(table, rows_per_parameter=FRESH_ROWS_PER_PARAMETER)
     except InputError as error:
         return Section("Predicted", (f"No model was fitted: {error.what}.",))
     # Both the whole table and the fitted half of it may hold rows that no rising lines explain.
