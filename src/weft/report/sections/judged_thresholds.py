@@ -13,6 +13,8 @@ _TO_MB_S = {"MB/s": 1.0, "GB/s": 1e3, "Gb/s": 125.0, "Gbps": 125.0, "MiB/s": 2**
 _TO_US = {"us": 1.0, "µs": 1.0, "ns": 1e-3, "ms": 1e3}
 _HALF_WIDTH = 2.0
 """A threshold for one size is drawn over this factor around it."""
+_EDGE = 2**0.4
+"""The axis ends this far beyond the outermost sizes, or a little further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,8 @@ def at_sizes(applied: Sequence[Applied], sizes: Sequence[int]) -> list[dict[str,
             marks.append(
                 {
                     "value": value,
-                    "size_low": size / _HALF_WIDTH,
-                    "size_high": size * _HALF_WIDTH,
+                    "size_low": max(size / _HALF_WIDTH, min(sizes) / _EDGE),
+                    "size_high": min(size * _HALF_WIDTH, max(sizes) * _EDGE),
                     "label": _together(here) if number == len(values) - 1 else "",
                     "is_right": size > middle,
                 }
