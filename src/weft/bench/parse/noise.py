@@ -27,6 +27,9 @@ _STARTS = re.compile(
     | \[[\w.@-]{1,255}:\d{1,10}(?:[ ]?:\d{1,10})?\]         # Open MPI, PMIx, UCX: [host:pid]
     | \[(?:mpiexec|proxy|prterun|prted|prterun-)[:@-][^\]]{1,255}\]
     | \[\d{10}\.\d{1,9}\][ ]                     # UCX: [seconds since 1970]
+    | \[\d{1,6},\d{1,6},\d{1,6}\](?:\[|:)             # Open MPI 1.x: [job,vpid,rank]
+    | \[[\w.-]{1,255}\]\[\[\d{1,9},\d{1,9}\],\d{1,9}\]    # [host][[job,1],rank][file:line:function]
+    | (?:\[\d{1,7}\][ ])?MPI[ ]startup\(\)
     | libfabric:\d
     | (?:Loading|Unloading)[ ](?:[\w.+-]+/[\w.+/-]+|requirement|module)
     | (?:Lmod[ ]|The[ ]following[ ]have[ ]been[ ]reloaded|Currently[ ]Loaded[ ]Module

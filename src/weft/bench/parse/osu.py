@@ -51,7 +51,7 @@ def opens(line: str) -> bool:
     head = line[:48].lstrip()
     if not head.startswith("#"):
         return False
-    if "OSU " in head:
+    if "OSU " in head or "OMB-Py " in head:
         return title_of(line) is not None
     return bool(columns_of(line))
 

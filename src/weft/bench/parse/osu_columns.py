@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 _PIECES = re.compile(r"\s{2,}|\t")
-_PARTS = re.compile(r"Size\b|[^()]{1,60}\([^()]{1,20}\)|[^()]{1,60}")
+_PARTS = re.compile(r"Size(?: ?\(B\)|\b)|[^()]{1,60}\([^()]{1,20}\)|[^()]{1,60}")
 _UNITS_US = {"us": (1, 1), "usec": (1, 1), "ms": (1000, 1), "ns": (1, 1000), "s": (10**6, 1)}
 _UNITS_MB_S = {"mb/s": (1, 1), "gb/s": (1000, 1), "kb/s": (1, 1000), "mib/s": (2**20, 10**6)}
 _TIMES = {
@@ -62,7 +62,7 @@ def _names(body: str) -> list[str]:
 
 def _column(name: str) -> Column:
     lower = name.lower()
-    if lower in {"size", "message size"}:
+    if lower in {"size", "size (b)", "size(b)", "message size"}:
         return Column(name, "size")
     if lower == "validation":
         return Column(name, "validation")

@@ -5,8 +5,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 _TITLE = re.compile(
-    r"\s*#\s?OSU (?P<stack>MPI|OpenSHMEM|UPC\+\+|UPC|NCCL|RCCL|XCCL|OMB-Py MPI|One Sided)?"
-    r"(?:-(?P<device>\w{1,20}))?(?P<name>.*?)(?: Test)?(?:,? v?(?P<version>\d[\w.]{0,20}))?$"
+    r"\s*#\s?(?P<suite>OSU|OMB-Py) "
+    r"(?P<stack>MPI|OpenSHMEM|UPC\+\+|UPC|NCCL|RCCL|XCCL|One Sided)?"
+    r"(?:-(?P<device>\w{1,20}))?(?P<name>.*?)(?: Test)?"
+    r"(?:,? \(?(?:v|Version )?(?P<version>\d[\w.]{0,20})\)?)?$"
 )
 _GPU_DEVICES = {"CUDA", "ROCM", "SYCL", "OPENACC", "HIP"}
 
@@ -25,8 +27,8 @@ class Title(NamedTuple):
 _KNOWN: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     (r"bi-?directional bandwidth", "osu_bibw", "bidirectional", {"directions": "2"}),
     (r"multiple bandwidth */ *message rate", "osu_mbw_mr", "message_rate", {}),
-    (r"bandwidth fan[- _]?in|fan[- _]?in bandwidth", "osu_bw_fan_in", "fan_in", {}),
-    (r"bandwidth fan[- _]?out|fan[- _]?out bandwidth", "osu_bw_fan_out", "fan_out", {}),
+    (r"bandwidth congestion in|fan[- _]?in", "osu_bw_fan_in", "fan_in", {}),
+    (r"bandwidth congestion out|fan[- _]?out", "osu_bw_fan_out", "fan_out", {}),
     (r"multi-?threaded latency", "osu_latency_mt", "latency", {"op": "multithreaded"}),
     (r"multi-?process latency", "osu_latency_mp", "latency", {"op": "multiprocess"}),
     (r"multi(?:[- ]?pairs?)? latency", "osu_multi_lat", "latency", {"op": "multi_pair"}),
@@ -61,14 +63,14 @@ _BENCHMARK_OF = {
     "alltoallw": "",
 }
 _ONE_SIDED = re.compile(
-    r"(?:mpi_)?(put|get_accumulate|get_acc|get|accumulate|acc|compare_and_swap|fetch_and_op)\b"
+    r"(?<![a-z])(?:mpi)?_?(put|get_accumulate|get_acc|get|accumulate|acc|compare_and_swap|fetch_and_op)\b"
 )
 
 
 @lru_cache(maxsize=256)
 def title_of(line: str) -> Title | None:
     """What a title says, or None where the line is none."""
-    if "OSU " not in line[:16]:
+    if "OSU " not in line[:32] and "OMB-Py " not in line[:32]:
         return None
     match = _TITLE.match(line[:300])
     if match is None:
@@ -84,6 +86,8 @@ def title_of(line: str) -> Title | None:
         memory = "gpu" if device in _GPU_DEVICES else "host"
     if stack and stack not in {"MPI", "One Sided", "NCCL", "RCCL", "XCCL"}:
         conditions["library"] = stack
+    if match["suite"] != "OSU":
+        conditions["suite"] = match["suite"]
     return Title(test, benchmark, match["version"] or "", memory, conditions)
 
 

@@ -169,6 +169,26 @@ def test_a_title_nobody_knows_keeps_its_words() -> None:
     assert (table.test, table.benchmark, table.version) == ("osu_frobnicate_cube", "", "9.1")
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        "# Size          Latency (us)",
+        "# Size\t\tLatency (us) ",
+        "# Size Latency (us)",
+        "# Size       Avg Latency(us)",
+        "# Size (B)      Latency (us)",
+        "#  Size   Latency (us)",
+    ],
+)
+def test_every_form_of_the_header_means_the_same(header: str) -> None:
+    text = f"# OSU MPI Latency Test (Version 2.1)\n{header}\n0\t\t4.84\n1\t\t5.06\n"
+    [table] = read_results_text(text.encode(), "x").tables
+    assert [(row.size_bytes, row.metrics) for row in table.rows] == [
+        (0, {"latency_us": 4.84}),
+        (1, {"latency_us": 5.06}),
+    ]
+
+
 def test_a_column_nobody_knows_is_kept_as_printed() -> None:
     text = (
         b"# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)   Transmit Size\n8  1.25  64\n"

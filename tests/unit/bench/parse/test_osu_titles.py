@@ -38,8 +38,12 @@ from weft.bench.parse.osu_titles import title_of
         ),
         ("# OSU MPI Non-blocking Allreduce Latency Test v7.4", "osu_iallreduce", "", "7.4"),
         ("# OSU MPI Init Test v7.4", "osu_init", "startup", "7.4"),
-        ("# OSU MPI Fan-in Bandwidth Test v7.4", "osu_bw_fan_in", "fan_in", "7.4"),
-        ("# OSU MPI Fan-out Bandwidth Test v7.4", "osu_bw_fan_out", "fan_out", "7.4"),
+        ("# OSU MPI Bandwidth Congestion In Test v7.4", "osu_bw_fan_in", "fan_in", "7.4"),
+        ("# OSU MPI Bandwidth Congestion Out Test v7.4", "osu_bw_fan_out", "fan_out", "7.4"),
+        ("# OSU MPI Latency Test Persistent v7.5", "osu_latency_persistent", "latency", "7.5"),
+        ("# OSU MPI Latency Test (Version 2.1)", "osu_latency", "latency", "2.1"),
+        ("# OMB-Py MPI Bi-Directional Bandwidth Test", "osu_bibw", "bidirectional", ""),
+        ("# OSU MPI Throughput Input Test v9", "osu_throughput_input", "", "9"),
     ],
 )
 def test_titles_name_test_benchmark_and_version(
@@ -60,6 +64,12 @@ def test_titles_name_test_benchmark_and_version(
             "osu_put_bibw",
             "bidirectional",
             "put",
+        ),
+        (
+            "# OSU MPI One Sided MPI_Accumulate Latency Test v3.5",
+            "osu_acc_latency",
+            "latency",
+            "accumulate",
         ),
         ("# OSU MPI_Accumulate latency Test v5", "osu_acc_latency", "latency", "accumulate"),
         ("# OSU MPI_Fetch_and_op latency Test v5", "osu_fop_latency", "latency", "fetch_and_op"),
