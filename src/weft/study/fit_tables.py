@@ -15,6 +15,7 @@ from weft.catalog.platform import Platform
 from weft.core.errors import InputError
 from weft.expect.fit_tables import BENCHMARKS, METRICS, USUAL_WINDOW, MeasuredTable
 from weft.study.cells import Value, cells_of
+from weft.study.headlines import Headlines
 from weft.study.store import Run, read_run
 
 TWO_RANKS = 2
@@ -156,7 +157,7 @@ def _medians(tables: Sequence[Table], metric: str) -> tuple[tuple[int, float], .
 def _of_run(directory: Path) -> list[MeasuredTable]:
     run = read_run(directory)
     groups: dict[str, list[Value]] = defaultdict(list)
-    for value in cells_of(run, benchmark_named).values:
+    for value in cells_of(run, Headlines([run])).values:
         if value.cell.benchmark in BENCHMARKS:
             groups[value.cell.benchmark].append(value)
     if not groups:

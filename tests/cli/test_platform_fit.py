@@ -1,0 +1,116 @@
+"""`weft platform fit`: tables in, a platform out that every verb takes."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from weft.catalog.load import platform
+from weft.cli import run
+
+Capture = pytest.CaptureFixture[str]
+OSU = Path(__file__).resolve().parents[1] / "fixtures" / "results" / "osu"
+A9 = [str(OSU / "kaneshiro_2014_latency.txt"), str(OSU / "kaneshiro_2014_bibw.txt")]
+ALPS = [str(OSU / "alps_7.5_latency_host.txt"), str(OSU / "alps_7.5_bw_host.txt")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_verdict_anomaly_range_and_next_step_are_printed(folder: Path, capsys: Capture) -> None:
+    assert run(["platform", "fit", *A9, "--base", "azure-a9", "--name", "a9", "-o", "a9.toml"]) == 0
+    told = capsys.readouterr()
+    lines = told.out.splitlines()
+    assert lines[0].startswith("a9: ")
+    assert " parameters fitted to 46 rows" in lines[0]
+    assert lines[2].startswith("latency: unseen rows to")
+    assert any(line.startswith("anomaly, not fitted: bidirectional at 8 KiB") for line in lines)
+    assert any(line.startswith("Good for 0 B to 4 MiB") for line in lines)
+    assert lines[-1] == "next: weft bench latency --twin a9.toml --nodes 2"
+    assert told.err == "wrote a9.toml\n"
+
+
+def test_the_catalogue_holds_what_the_program_gives(folder: Path) -> None:
+    argv = ["platform", "fit", "--base", "azure-a9", "--name", "azure-a9", "-o", "again.toml"]
+    assert run(argv) == 0
+    again, known = platform(str(folder / "again.toml")), platform("azure-a9")
+    assert again.host == known.host
+    assert again.fit == known.fit
+
+
+def test_files_and_the_catalogue_s_own_tables_give_the_same_costs(folder: Path) -> None:
+    assert run(["platform", "fit", *A9, "--base", "azure-a9", "-o", "files.toml"]) == 0
+    files, known = platform(str(folder / "files.toml")), platform("azure-a9")
+    assert files.name == "azure-a9-fitted"
+    assert files.host is not None
+    assert known.host is not None
+    costs = [r.model_dump(exclude={"source"}) for r in files.host.regimes]
+    assert costs == [r.model_dump(exclude={"source"}) for r in known.host.regimes]
+    assert files.fit is not None
+    assert files.fit.tables[0].source == "kaneshiro_2014_latency.txt"
+    assert len(files.fit.tables[0].sha256) == 64
+
+
+def test_a_twin_of_the_file_is_measured_and_studied(folder: Path, capsys: Capture) -> None:
+    assert run(["platform", "fit", *ALPS, "-o", "alps.toml"]) == 0
+    assert run(["bench", "latency", "--twin", "alps.toml", "--nodes", "2", "--dir", "r"]) == 0
+    capsys.readouterr()
+    study = ["study", "run", "lightweight-pair", "--twin", "alps.toml", "--nodes", "2"]
+    assert run([*study, "--repeats", "1", "--dir", "s"]) == 0
+    rows = (folder / "s" / "samples").glob("*.jsonl")
+    records = [json.loads(line) for path in rows for line in path.read_text().splitlines()]
+    found = {
+        record["size_bytes"]: record["metrics"]["latency_us_p50"]
+        for record in records
+        if record.get("benchmark") == "latency"
+    }
+    assert found[8] == pytest.approx(3.34, rel=0.03)
+    assert found[4 << 20] == pytest.approx(182.39, rel=0.03)
+    flagged = {r["size_bytes"] for r in records if "outside_fit" in r.get("flags", ())}
+    assert flagged == {0}, "the file begins at 1 B"
+
+
+def test_json_is_the_platform_and_csv_the_rows_not_seen(folder: Path, capsys: Capture) -> None:
+    assert run(["platform", "fit", *ALPS, "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["platform"]["fit"]["n_rows"] == 46
+    assert len(told["held_out"]) == 46
+    assert run(["platform", "fit", *ALPS, "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert len(rows) == 46
+    for row in rows:
+        error = float(row["predicted"]) / float(row["measured"]) - 1
+        assert float(row["error"]) == pytest.approx(error)
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ([], "Name a FILE to fit to, or --base for its published tables."),
+        (["absent.txt"], "cannot read the file"),
+        ([ALPS[1]], "no latency table between two ranks"),
+        ([*A9, A9[0]], "two latency tables"),
+        ([*ALPS, "--base", "azure-a9"], "more than a link of 'azure-a9' carries"),
+        ([*ALPS, "--name", "My Machine"], "'My Machine' cannot name a platform"),
+        (["--base", "this-machine"], "platform 'this-machine' has no published table"),
+        ([str(OSU / "alps_7.5_bw_gpu.txt")], "osu_bw in GPU memory"),
+        ([*ALPS, "--window", "1"], "1 is not in the range x>=2"),
+    ],
+)
+def test_input_that_cannot_be_fitted_is_named(
+    folder: Path, capsys: Capture, argv: list[str], message: str
+) -> None:
+    assert run(["platform", "fit", *argv]) == 2
+    told = capsys.readouterr()
+    assert message in told.err
+    assert told.out == ""
+
+
+def test_a_directory_that_cannot_be_written_is_said(folder: Path, capsys: Capture) -> None:
+    assert run(["platform", "fit", *ALPS, "-o", "absent/x.toml"]) == 3
+    assert "the platform cannot be written" in capsys.readouterr().err
