@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from weft.bench.parse.json_values import amount, count, loaded, text_of
+from weft.bench.parse.launch_line import shown
 from weft.bench.parse.model import JsonResult, Row, Table
 from weft.bench.parse.nccl_header import IN_PLACE, OUT_OF_PLACE
 from weft.bench.parse.nccl_job import Device, facts_of_devices
@@ -39,7 +40,6 @@ _SETTINGS = {
 }
 _MAX_RANKS = 1 << 20
 _LARGEST_VERSION = 10**7
-_LONGEST_LAUNCH = 200
 
 
 def read_json(text: str) -> JsonResult | None:
@@ -109,7 +109,7 @@ def _table(document: Mapping[str, Any], rows: list[Row]) -> Table:
     if wrong is not None:
         conditions["out_of_bounds"] = str(wrong)
     if arguments:
-        conditions["launch"] = " ".join(arguments)[:_LONGEST_LAUNCH]
+        conditions["launch"] = shown(" ".join(arguments))
     return Table(
         tool="rccl-tests" if any("AMD" in d.name for d in devices) else "nccl-tests",
         test=test,

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from weft.bench.parse.cursor import Cursor, Line
+from weft.bench.parse.launch_line import NO_LAUNCH, Launch, launch_of, shown
 from weft.bench.parse.model import Row, Table
 from weft.bench.parse.nccl_header import (
     Columns,
@@ -106,6 +107,7 @@ class _Block:
     devices: list[Device] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     conditions: dict[str, str] = field(default_factory=dict)
+    launch: Launch = NO_LAUNCH
     cycle: str = ""
     head: list[str] = field(default_factory=list)
     finished: bool = False
@@ -141,7 +143,8 @@ def _take(cursor: Cursor, line: Line, text: str, block: _Block) -> bool:
         _read_version(text, block)
         cursor.take()
     elif (test := test_in(text)) and not block.rows:
-        block.test = test
+        block.test, block.launch = test, launch_of(text)
+        block.conditions["launch"] = shown(text)
         cursor.take()
     elif _is_placements(text):
         _read_placements(text, block)
@@ -237,6 +240,8 @@ def _device(text: str) -> Device | None:
 
 def _table(block: _Block) -> Table:
     facts = facts_of_devices(block.devices)
+    if facts.n_ranks is None:
+        facts = replace(facts, **block.launch._asdict())
     conditions, test = dict(block.conditions), block.test
     if not test:
         test, why = guessed_test(block.rows, facts.n_ranks)

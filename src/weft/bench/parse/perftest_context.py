@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass, field
 
+from weft.bench.parse.launch_line import shown
+
 _PARAMETER = re.compile(r"([A-Za-z][A-Za-z_*. -]{1,20}?)\s{0,12}:\s{0,4}([^\s:]{1,64})(?=\s|$)")
 _NAMES = {
     "Dual-port": "dual_port",
@@ -143,14 +145,14 @@ class Context:
     def _launch(self, text: str, program: re.Match[str]) -> None:
         words = text[program.end() :].split()
         self._name(program[1], program[2] == "bw" and ("-b" in words or "--bidirectional" in words))
-        self.conditions["launch"] = text[:200]
+        self.conditions["launch"] = shown(text)
         gpu = any(word.startswith(("--use_cuda", "--use_rocm", "--use-cuda")) for word in words)
         self.memory = "gpu" if gpu else self.memory or "host"
 
     def _script(self, text: str, words: list[str]) -> None:
         """Two names that differ only in their numbers are the two nodes; a last word may say where
         the data lies."""
-        self.conditions["launch"] = text[:200]
+        self.conditions["launch"] = shown(text)
         self.memory = _MEMORY.get(words[-1].lower(), self.memory)
         alike = len(words) >= 2 and _DIGITS.sub("", words[0]) == _DIGITS.sub("", words[1])
         if alike and any(map(str.isdigit, words[0])):
