@@ -130,10 +130,14 @@ DECIMALS: dict[str, dict[str, int]] = {
     "nccl-tests": {"algbw_gb_s": 2, "busbw_gb_s": 2},
     "rccl-tests": {"algbw_gb_s": 2, "busbw_gb_s": 2},
     "osu": {"latency_us": 2, "bandwidth_mb_s": 2},
+    "perftest": dict.fromkeys(
+        (f"latency_us{end}" for end in ("", "_min", "_max", "_p50", "_p99", "_p999", "_stdev")), 2
+    ),
     "imb": {"latency_us": 2, "latency_us_min": 2, "latency_us_max": 2, "bandwidth_mb_s": 2},
 }
 """Digits behind the point that a tool always prints. SOURCE: NVIDIA/nccl-tests src/common.cu; OSU
-micro-benchmarks, FLOAT_PRECISION; intel/mpi-benchmarks, IMB_output.c."""
+micro-benchmarks, FLOAT_PRECISION; intel/mpi-benchmarks, IMB_output.c; linux-rdma/perftest,
+REPORT_FMT_LAT."""
 
 
 def half_digit(value: float, tool: str, metric: str) -> float:

@@ -69,7 +69,10 @@ def _outliers_of(
             abs(deviation) - limit - slack[i]
             for deviation, limit, i in zip(deviations, limits, left, strict=True)
         ]
-        worst = max(range(len(left)), key=excess.__getitem__)
+        # A row beside an end spoils what is extrapolated to that end, so the inner ones go first.
+        inner = max(range(1, len(left) - 1), key=excess.__getitem__)
+        ends = max((0, len(left) - 1), key=excess.__getitem__)
+        worst = inner if excess[inner] > 0 else ends
         if excess[worst] <= 0:
             return
         yield left.pop(worst), deviations[worst]
