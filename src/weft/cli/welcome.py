@@ -9,10 +9,10 @@ from weft.core.errors import WeftError
 from weft.core.host import Host, this_host
 
 FIVE_THINGS = (
+    ("weft judge FILE", "is this result normal, and what limits it?"),
     ("weft check --twin fat-tree --plant random", "find a fault planted in a simulated fabric"),
     ("weft study run smoke", "measure this machine over MPI, with intervals"),
     ("weft check --hosts 'node[1-16]'", "is this fabric healthy, and if not, what is wrong?"),
-    ("weft bench allreduce --hosts 'node[1-16]'", "how fast is one benchmark on these hosts?"),
     ("weft platform list", "machines whose figures weft knows, with sources"),
 )
 

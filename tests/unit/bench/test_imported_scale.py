@@ -51,7 +51,8 @@ def test_two_ranks_sit_on_two_nodes_unless_there_is_only_one(
 
 
 def test_a_ping_pong_that_says_nothing_is_taken_as_between_two_nodes() -> None:
-    assert scale_of(table(), "pt2pt", Asked(), "f").assumed == "2 nodes x 1 rank is assumed for osu_x"
+    found = scale_of(table(), "pt2pt", Asked(), "f")
+    assert found.assumed == "2 nodes x 1 rank is assumed for osu_x"
 
 
 def test_a_collective_that_says_nothing_is_refused_with_the_options_that_help() -> None:

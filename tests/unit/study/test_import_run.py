@@ -180,7 +180,7 @@ def test_an_import_killed_in_the_middle_leaves_no_run_directory(tmp_path: Path) 
     if child == 0:
         import weft.study.import_run as module
 
-        module.RunStore.append = lambda *_, **__: os._exit(9)  # type: ignore[method-assign,assignment]
+        setattr(module.RunStore, "append", lambda *_, **__: os._exit(9))  # noqa: B010
         take(paths, tmp_path / "run")
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
