@@ -198,6 +198,39 @@ def test_an_absurd_row_is_refused_by_its_line_and_no_other(cells: str) -> None:
     assert [line.line for line in results.unread] == [2]
 
 
+PREAMBLE = "# %10s  %12s  %8s  %6s  %6s"
+ROW_START = "%12s  %12s  %8s  %6s  %6s"
+PLACE = "  %7s  %6s  %6s  %6s  %7s  %7s  %7s  %7s"
+
+
+def test_iterations_and_time_stamps_as_the_tool_lays_them_out() -> None:
+    # The formats of nccl-tests, src/util.cu, writeResultHeader with -I 1 and -S 1.
+    names = (*GROUP.split(), *PER_ITERATION.split())
+    units = ("(us)", "(GB/s)", "(GB/s)", "", "(us)", "(us)", "(us)", "(%)")
+    out = ("100.00", "10.49", "18.35", "0", "98.10", "103.20", "103.00", "1.20")
+    inside = ("101.00", "10.38", "18.17", "N/A", "99.00", "104.00", "104.00", "1.10")
+    table = table_of(
+        "# Per-Iteration Report: CUDA event timing; i_* uses max over process rows \n"
+        + (PREAMBLE % (("",) * 5))
+        + "              out-of-place (+ per-iteration)             in-place (+ per-iteration)\n"
+        + (PREAMBLE % ("size", "count", "type", "redop", "root"))
+        + (PLACE % names) * 2
+        + f"{'timestamp':>20}\n"
+        + (PREAMBLE % ("(B)", "(elements)", "", "", ""))
+        + (PLACE % units) * 2
+        + f"{'%Y-%m-%d %H:%M:%S':>20}\n"
+        + (ROW_START % ("1048576", "262144", "float", "sum", "    -1"))
+        + (PLACE % out)
+        + (PLACE % inside)
+        + f"{'2026-11-21 10:00:00':>21}\n"
+    )
+    first, second = table.rows
+    assert first.metrics["latency_us_max"] == 103.2
+    assert second.metrics["latency_us_cv_percent"] == 1.1
+    assert second.labels["validation"] == "N/A"
+    assert first.other["timestamp"] == "2026-11-21 10:00:00"
+
+
 TIMES = st.floats(0.01, 99999.0).map(lambda value: f"{value:.2f}")
 
 
