@@ -12,6 +12,7 @@ from weft.bench.parse.model import Table
 _SAID = (
     (b"Using network IB", "network", "IB"),
     (b" via NET/IB", "network", "IB"),
+    (b" via NET/IB", "channels_via", "IB"),
     (b"Using network Socket", "network", "Socket"),
     (b" via NET/Socket", "network", "Socket"),
     (b"Using network AWS Libfabric", "network", "OFI"),
@@ -61,11 +62,11 @@ def facts_of(line: str) -> Mapping[str, str]:
 def conditions_of(facts: Mapping[str, str]) -> dict[str, str]:
     """Facts as conditions of a table: `network`, `gdr`, `nccl_version`, `hcas_used` and so on.
 
-    NCCL ends the line of a channel that uses GPUDirect RDMA with /GDRDMA; where it names InfiniBand
-    and never says so, the data went through host memory.
+    NCCL marks each channel that uses GPUDirect RDMA with /GDRDMA; where it lists channels over
+    InfiniBand and marks none, the data goes through host memory.
     """
     conditions = dict(facts)
-    if conditions.get("network") == "IB" and "gdr" not in conditions:
+    if conditions.pop("channels_via", "") == "IB" and "gdr" not in conditions:
         conditions.update(_WITHOUT_GDR)
     devices = conditions.pop("ib_devices", "")
     if devices:

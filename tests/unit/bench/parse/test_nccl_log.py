@@ -18,11 +18,13 @@ def test_a_line_says_version_network_or_setting() -> None:
     assert facts_of("comm 0x1 rank 0 nranks 2") == {}
 
 
-def test_infiniband_without_a_word_of_gdrdma_went_through_host_memory() -> None:
+def test_channels_over_infiniband_without_a_word_of_gdrdma_go_through_host_memory() -> None:
     plain = facts_of("h:1:2 [2] NCCL INFO Channel 00/0 : 2 -> 6 [send] via NET/IB/0")
     direct = facts_of("h:1:2 [2] NCCL INFO Channel 00/0 : 2 -> 6 [send] via NET/IB/0/GDRDMA")
     assert conditions_of(plain)["gdr"] == "no"
     assert conditions_of(direct)["gdr"] == "yes"
+    unlisted = facts_of("h:1:2 [2] NCCL INFO Using network IB")
+    assert conditions_of(unlisted) == {"network": "IB"}
     assert "gdr" not in conditions_of({"network": "Socket"})
 
 
