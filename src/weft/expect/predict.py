@@ -1,7 +1,10 @@
 """The one door to every expectation: a platform and conditions in, value and limits out."""
 
+from dataclasses import replace
+
 from weft.catalog.platform import Platform
 from weft.core.errors import InputError, did_you_mean
+from weft.core.units import format_size
 from weft.expect.algorithms import ALGORITHMS
 from weft.expect.collectives import collective
 from weft.expect.model import Conditions, Expectation
@@ -17,9 +20,18 @@ def predict(platform: Platform, conditions: Conditions) -> Expectation:
     _refuse_nonsense(platform, conditions)
     if conditions.library == "nccl":
         return nccl(platform, conditions)
-    if conditions.benchmark in BENCHMARKS:
-        return pt2pt(platform, conditions)
-    return collective(platform, conditions)
+    form = pt2pt if conditions.benchmark in BENCHMARKS else collective
+    return _marked(platform, conditions, form(platform, conditions))
+
+
+def _marked(platform: Platform, conditions: Conditions, found: Expectation) -> Expectation:
+    """A prediction beyond the rows its platform was fitted on says so beside its source."""
+    fit, size = platform.fit, conditions.size_bytes
+    if fit is None or fit.covers(size) or (size == 0 and conditions.benchmark == "barrier"):
+        return found
+    low, high = format_size(fit.min_bytes), format_size(fit.max_bytes)
+    outside = f"{format_size(size)} is outside the fit ({low} to {high})"
+    return replace(found, source=f"{found.source}; {outside}")
 
 
 def _refuse_nonsense(platform: Platform, conditions: Conditions) -> None:

@@ -15,6 +15,8 @@ from weft.catalog.platform import HostRegime, Platform
 from weft.core.errors import InputError, MissingError
 from weft.expect.fit import HALVES, FittedPlatform, fit_platform, predicted_value
 from weft.expect.fit_tables import METRICS, MeasuredTable
+from weft.expect.model import Conditions
+from weft.expect.predict import predict
 
 SIZES = [2**k for k in range(23)]
 LIMITS = (256, 16384)
@@ -212,3 +214,12 @@ def test_a_table_that_says_nothing_about_its_own_rows_is_refused() -> None:
     )
     with pytest.raises(InputError, match=r"break the rise with size|predict the other half"):
         fit_platform([MeasuredTable("latency", rows, "noise.txt")], name="no")
+
+
+def test_a_size_beyond_the_fit_of_a_platform_is_marked() -> None:
+    a9 = platform("azure-a9")
+    inside = predict(a9, Conditions("latency", 4 << 20))
+    outside = predict(a9, Conditions("latency", 8 << 20))
+    assert "outside the fit" not in inside.source
+    assert outside.source.endswith("8 MiB is outside the fit (0 B to 4 MiB)")
+    assert "outside the fit" not in predict(a9, Conditions("barrier", 0)).source
