@@ -58,6 +58,12 @@ def test_the_wheelhouse_installs_offline_and_runs_the_demo(tmp_path: Path) -> No
     )  # fmt: skip
     assert "report.html" in printed
     assert (tmp_path / "demo" / "report.html").stat().st_size > 100_000
+    sample = ROOT / "docs" / "samples" / "latency-with-the-hook.txt"
+    judged = without_network(
+        str(venv / "bin" / "weft"), "judge", str(sample), "--platform", "alps-gh200",
+        env=env, timeout_s=60,
+    )  # fmt: skip
+    assert judged.startswith("GOOD"), "the catalogue did not travel in the wheel"
 
 
 def test_the_wheel_tag_promises_no_cpu_and_any_python_from_3_11() -> None:
