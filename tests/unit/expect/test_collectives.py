@@ -1,0 +1,104 @@
+"""Collectives of MPI: laws, the published ones, and what is refused."""
+
+from itertools import pairwise
+
+import pytest
+
+from weft.catalog.load import platform
+from weft.core.errors import InputError
+from weft.expect.algorithms import ALGORITHMS
+from weft.expect.collectives import algorithms_of
+from weft.expect.model import Conditions, Expectation
+from weft.expect.predict import predict
+
+
+def expect(name: str, benchmark: str, size: int, **more: object) -> Expectation:
+    return predict(platform(name), Conditions(benchmark, size, **more))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("benchmark", sorted(ALGORITHMS))
+def test_the_fastest_algorithm_is_taken(benchmark: str) -> None:
+    for size in (8, 1 << 20):
+        free = expect("fat-tree", benchmark, size, n_nodes=16, tasks_per_node=4)
+        each = {
+            name: expect(
+                "fat-tree", benchmark, size, n_nodes=16, tasks_per_node=4, algorithm=name
+            ).value
+            for name in algorithms_of(benchmark)
+        }
+        assert free.value == pytest.approx(min(each.values()))
+        assert free.algorithm == min(each, key=lambda name: each[name])
+
+
+def test_small_vectors_double_and_large_ones_are_cut() -> None:
+    small = expect("fat-tree", "allreduce", 8, n_nodes=64)
+    large = expect("fat-tree", "allreduce", 64 << 20, n_nodes=64)
+    assert small.algorithm in ("recursive_doubling", "two_level")
+    assert large.algorithm in ("ring", "rabenseifner")
+
+
+def test_recursive_doubling_is_its_steps_times_a_latency() -> None:
+    found = expect("fat-tree", "barrier", 0, n_nodes=16)
+    one = expect("fat-tree", "latency", 0, n_nodes=16)
+    assert found.value == pytest.approx(4 * one.value)
+
+
+@pytest.mark.parametrize("benchmark", sorted(ALGORITHMS))
+def test_a_longer_vector_never_takes_less_time(benchmark: str) -> None:
+    times = [
+        expect("azure-hbv3", benchmark, 1 << power, n_nodes=8, tasks_per_node=4).value
+        for power in range(0, 24, 2)
+    ]
+    assert all(a <= b * 1.1 for a, b in pairwise(times))
+
+
+@pytest.mark.parametrize("benchmark", sorted(set(ALGORITHMS) - {"reduce_scatter"}))
+def test_more_nodes_never_take_less_time(benchmark: str) -> None:
+    times = [expect("azure-hbv3", benchmark, 64, n_nodes=n).value for n in (2, 4, 8, 64)]
+    assert times == sorted(times)
+
+
+def test_ranks_of_a_node_share_its_adapter() -> None:
+    found = expect(
+        "azure-hbv3", "alltoall", 1 << 16, n_nodes=8, tasks_per_node=16, algorithm="pairwise"
+    )
+    bytes_out_of_a_node = 16 * (7 * 16) * (1 << 16)
+    assert found.value * 1e3 > bytes_out_of_a_node / 25
+    assert "shared by 16 ranks of a node" in found.bound
+
+
+def test_a_tapered_fabric_binds_an_alltoall_over_many_leaves() -> None:
+    narrow = expect("frontera", "alltoall", 1 << 20, n_nodes=2000, algorithm="linear")
+    assert "taper" in narrow.bound
+
+
+def test_the_hierarchical_alltoall_wins_where_slices_are_small() -> None:
+    # SOURCE: the gain of the two-dimensional alltoall at small slices, Hwang et al., Tutel.
+    both = {
+        name: expect(
+            "azure-ndv4", "alltoall", 1024, n_nodes=256, tasks_per_node=8, algorithm=name
+        ).value
+        for name in ("pairwise", "hierarchical")
+    }
+    assert both["hierarchical"] < both["pairwise"]
+
+
+def test_no_allreduce_beats_the_bytes_through_one_adapter() -> None:
+    found = expect("azure-hbv3", "allreduce", 1 << 24, n_nodes=2)
+    assert found.limit is not None
+    assert found.limit * 1e3 >= (1 << 24) / 25
+    assert found.low >= found.limit
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"algorithm": "rings"}, "no closed form of allreduce by 'rings'"),
+        ({"n_nodes": 1}, "one rank alone has no collective"),
+    ],
+)
+def test_what_has_no_form_is_an_input_error(more: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        expect("fat-tree", "allreduce", 8, **more)
+    assert message in raised.value.what
+    assert raised.value.expected
