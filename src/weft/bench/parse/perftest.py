@@ -42,7 +42,8 @@ def opens(line: str) -> bool:
     if first == "#":
         return text.startswith("#bytes") and "#iterations" in text
     if first.isdigit():
-        return _BARE.match(line) is not None and _bare_unit(line.split()) is not None
+        is_bare = text[-7:-6] == "." and _BARE.match(text) is not None
+        return is_bare and _bare_unit(text.split()) is not None
     return (
         text.startswith(_GPU)
         or _title(text) is not None
@@ -211,6 +212,7 @@ def _table(block: _Block) -> Table:
         benchmark="latency" if is_latency else "bidirectional" if two_ways else "bandwidth",
         rows=tuple(block.rows),
         first_line=block.first_line,
+        version=context.version,
         memory=context.memory,
         n_ranks=2,
         n_nodes=n_nodes,

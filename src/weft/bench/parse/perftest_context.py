@@ -50,6 +50,7 @@ _ADDRESS = re.compile(r"(local|remote) address: LID\s+(\w{1,8})\b")
 _GID = re.compile(r"GID:\s*([0-9a-fA-F:]{2,80})")
 _GPU_NAME = re.compile(r"device name = \[(.{1,80}?)\]")
 _SAYS_GPU = ("CUDA", "cuMem", "GPU", "ROCm", "device name = [")
+_VERSION = "Perftest v"
 _PROSE = (
     "local address",
     "remote address",
@@ -74,7 +75,7 @@ _PROSE = (
     "Connected: ",
     "Completed: ",
     "Total run time",
-    "Perftest v",
+    _VERSION,
 )
 SIDES = {"Local results": "local", "Remote results": "remote"}
 
@@ -93,6 +94,7 @@ class Context:
     """What the lines around the rows say of the run."""
 
     op: str = ""
+    version: str = ""
     memory: str = ""
     has_title: bool = False
     hosts: tuple[str, ...] = ()
@@ -159,6 +161,8 @@ class Context:
             self.hosts = (words[0], words[1])
 
     def _prose(self, text: str) -> None:
+        if text.startswith(_VERSION):
+            self.version = text.removeprefix(_VERSION)[:16]
         address = _ADDRESS.match(text)
         if address is not None and _is_hex(address[2]):
             self._lids[address[1]] = address[2]

@@ -157,6 +157,14 @@ def test_service_levels_and_processor_load_are_told() -> None:
     assert load.metrics["cpu_percent"] == 3.14
 
 
+def test_a_table_without_message_rates_has_the_unit_of_its_header() -> None:
+    header = " #bytes #iterations    BW peak[MB/sec]    BW average[MB/sec]  "
+    table = table_of("Perftest v1.2", header, "  65536        5000           3250.70     3250.69")
+    assert table.rows[0].metrics["bandwidth_mb_s"] == pytest.approx(3250.69 * 1.048576)
+    version = table_of("ib_write_bw host2", "Perftest v4.5", header, " 2 5 1.00 0.99").version
+    assert version == "4.5"
+
+
 def test_an_unknown_column_is_kept_by_its_name() -> None:
     row = table_of(GBITS + "   BW min[Gb/sec]", " 65536 20000 111.72 111.71 0.213070  99.5").rows[0]
     assert row.other == {"BW min": "99.5"}
