@@ -101,3 +101,31 @@ def test_the_default_place_is_a_fresh_directory_under_runs(folder: Path, capsys:
     (made,) = (folder / "runs").iterdir()
     assert made.name.startswith("hb-")
     assert (made / "run.toml").exists()
+
+
+def test_a_file_compares_with_a_measured_run_by_the_metric_both_have(
+    folder: Path, capsys: Capture
+) -> None:
+    rows = "".join(f"{size:<10}{1.5:>12.2f}\n" for size in (8, 64))
+    for number in range(6):
+        text = f"# run {number}\n# OSU MPI Latency Test v5.9\n# Size      Latency (us)\n{rows}"
+        (folder / f"{number}.log").write_text(text)
+    files = [f"{number}.log" for number in range(6)]
+    assert run(["import", *files, "-o", "file"]) == 0
+    bench = ["bench", "latency", "--mock", "--nodes", "2", "--sizes", "8,64", "--repeats", "6"]
+    assert run([*bench, "--dir", "mock"]) == 0
+    capsys.readouterr()
+    assert run(["compare", "file", "mock", "--format", "json"]) in (0, 1)
+    found = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["metric"] for row in found} == {"latency_us"}
+    assert [(row["size_bytes"], row["n_pairs"]) for row in found] == [(8, 6), (64, 6)]
+    assert {row["median_first"] for row in found} == {1.5}
+
+
+def test_study_show_tells_what_an_imported_run_holds(folder: Path, capsys: Capture) -> None:
+    assert run(["import", write(folder, "a.log"), "-o", "r"]) == 0
+    capsys.readouterr()
+    assert run(["study", "show", "r"]) == 0
+    shown = capsys.readouterr().out
+    assert 'title = "Imported: osu_bw"' in shown
+    assert 'sizes = "1,64,4096"' in shown

@@ -50,7 +50,7 @@ def list_(format_: str) -> int:
 @click.argument("study", metavar="STUDY")
 @format_option
 def show(study: str, format_: str) -> int:
-    """Show a study document. STUDY is a name of the catalogue or a .toml file."""
+    """Show a study document. STUDY is a name of the catalogue, a .toml file or a run directory."""
     from weft.study.load import load_study
 
     document, text = load_study(study)
