@@ -27,7 +27,7 @@ class FittedTable(Document):
     """A table behind a fit: where it comes from, the rows used, and how well rows were predicted.
 
     `source` is the file or the run, `sha256` of its bytes. `sizes_bytes` are the rows used in the
-    final fit; none where the table was only predicted.
+    final fit.
     """
 
     benchmark: Slug

@@ -24,6 +24,8 @@ FRESH_ROWS_PER_PARAMETER = 2.0
 that somebody printed is smooth enough for one row a parameter."""
 MIN_ROWS = 4
 """Two lines' worth: half of the rows fit one line, the other half judges it."""
+MOST_ROWS = 200
+"""The search for changes of protocol takes the square of the rows: ten seconds here."""
 MOST_ANOMALIES = 0.25
 """A table of which more than this share breaks the rise with size is no such table."""
 
@@ -155,6 +157,13 @@ def _checked_table(table: MeasuredTable) -> CheckedTable:
                 where=table.source,
                 expected=expected,
             )
+    if len(rows) > MOST_ROWS:
+        raise InputError(
+            f"{len(rows)} rows in the {what}",
+            where=table.source,
+            expected=f"at most {MOST_ROWS}",
+            hint="leave out sizes that lie close together",
+        )
     if any(size < 0 or not math.isfinite(value) or value <= 0 for size, value in rows):
         raise InputError(
             f"a value of the {what} is not a positive number",

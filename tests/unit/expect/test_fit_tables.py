@@ -78,6 +78,10 @@ def test_a_message_takes_its_share_of_a_window() -> None:
             "t: 3 rows of the latency table are too few to fit half and predict the others",
         ),
         (
+            [MeasuredTable("latency", tuple((s, 2.0) for s in range(300)), "t")],
+            "t: 300 rows in the latency table",
+        ),
+        (
             [MeasuredTable("latency", ((1, 2.0), (2, -2.0), (4, 2.0), (8, 2.0)), "t")],
             "t: a value of the latency table is not a positive number",
         ),
