@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from weft.cli.judge_picture import picture
+from weft.cli.judge_picture import FAR, picture
 from weft.cli.output import table_text
 from weft.core.units import format_significant, format_size
 from weft.diagnose.judge.model import FileJudgement, JudgedRow, LikelyCause, RowState
+from weft.expect.model import Expectation
 
 SHORT_TABLE = 12
 """Tables of so many rows are printed whole."""
@@ -85,10 +86,17 @@ def _cells(row: JudgedRow) -> list[str]:
         f"{size} {placement}".rstrip(),
         format_significant(row.value, 4),
         f"{_short(found.low)} .. {_short(found.high)}" if found else "-",
-        _short(found.limit) if found and found.limit is not None else "-",
+        _limit(found) if found else "-",
         found.unit if found else row.metric,
         row.state.value + (" odd" if row.odd else ""),
     ]
+
+
+def _limit(found: Expectation) -> str:
+    """The limit, where it is near enough to say something."""
+    if not found.limit or max(found.limit / found.value, found.value / found.limit) > FAR:
+        return "-"
+    return _short(found.limit)
 
 
 def _short(value: float) -> str:

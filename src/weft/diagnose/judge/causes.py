@@ -1,15 +1,16 @@
 """Which causes of the catalogue fit the rows that are low (or impossible), best first.
 
-score = misfit + evidence + what the cause takes for granted, all in ln of a ratio: misfit is the
-median over the rows of |ln(measured / predicted)|, a cause that predicts a range pays for its
-width, and one that needs two things to coincide pays for the second (rules.toml).
+score = misfit + what the cause takes for granted - evidence, all in ln of a ratio: misfit is the
+mean over the rows of |ln(measured / predicted)|, a cause that predicts a range pays for its width,
+one that needs two things to coincide pays for the second, and one that would have changed rows of
+the same series that are normal pays for that (rules.toml).
 """
 
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 
 from weft.catalog.cause import Cause, causes
 from weft.catalog.platform import Platform
@@ -100,7 +101,7 @@ def _fit(cause: Cause, wanted: Sequence[JudgedRow], case: Case) -> Fit | None:
     # A cause that leaves rows unexplained misses them by how far they are from what is expected.
     silent = {id(row) for row, _ in spans}
     misfits += [_gap(row) for row in wanted if id(row) not in silent]
-    misfit = median(misfits)
+    misfit = fmean(misfits)
     width = median(math.log(high / low) for _, (low, high) in spans)
     score = misfit + rules.range_width * width + rules.assumption * (cause.assumptions - 1)
     score += _denied(cause, wanted, case)

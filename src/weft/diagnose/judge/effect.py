@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from weft.catalog.cause import Cause, Feature, Instead, Range
 from weft.catalog.platform import Platform
-from weft.diagnose.judge.expected import Predict, convert
+from weft.diagnose.judge.expected import Predict, convert, with_room
 from weft.diagnose.judge.model import JudgedRow
+from weft.diagnose.judge.rules import rules
 from weft.expect.model import Conditions, Expectation
 
 Span = tuple[float, float]
@@ -87,7 +88,8 @@ def _instead(other: Conditions, metric: str, found: Expectation, ask: Predict) -
     converted = convert(changed, metric, other)
     if converted is None or _is_same(converted.value, found.value):
         return None
-    return converted.low, converted.high
+    wide = with_room(converted, rules())
+    return wide.low, wide.high
 
 
 def _is_same(value: float, other: float) -> bool:

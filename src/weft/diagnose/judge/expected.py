@@ -52,10 +52,10 @@ def expected_of(
     converted = in_metric_of(row, closed, conditions)
     if converted is None:
         return Expected(None, f"the file has no {closed.metric}")
-    return Expected(_with_room(converted, rules))
+    return Expected(with_room(converted, rules))
 
 
-def _with_room(found: Expectation, rules: Rules) -> Expectation:
+def with_room(found: Expectation, rules: Rules) -> Expectation:
     """Wider where no single part of the time decides: between the latency and the rate, the
     library's choice of protocol and chunk does, which no closed form has."""
     total = sum(term.time_ns for term in found.terms)

@@ -76,7 +76,7 @@ class JudgedRow:
 class LikelyCause:
     """A cause from the catalogue and how well it explains the low (or impossible) rows.
 
-    `misfit` is the median over them of |ln(measured / what the cause predicts)|: 0.05 is 5 %.
+    `misfit` is the mean over them of |ln(measured / what the cause predicts)|: 0.05 is 5 %.
     `confirm` is the test that would prove it, `remedy` what then helps. Causes are ordered by
     `score`; those `tied` cannot be told apart from the first one by this file.
     """
