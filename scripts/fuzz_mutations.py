@@ -195,7 +195,8 @@ def _stretched(rng: random.Random, lines: Lines, _: Sequence[Lines]) -> None:
 
     def edit(line: str) -> str:
         at = rng.randint(0, len(line))
-        return line[:at] + rng.choice(_RUNS) * rng.choice((10, 50, 50, 300, 3000)) + line[at:]
+        n = 40_000 if rng.random() < 0.03 else rng.choice((10, 50, 50, 300, 3000))
+        return line[:at] + rng.choice(_RUNS) * n + line[at:]
 
     _edited(rng, lines, edit)
 

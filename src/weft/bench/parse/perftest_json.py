@@ -16,7 +16,8 @@ from weft.bench.parse.perftest_context import CONDITION_OF_PARAMETER, OPERATIONS
 
 _MAX_CHARACTERS = 1 << 20
 _MAX_LINES = 500
-_PAIR = re.compile(r'\s*"?([A-Za-z][\w.*]{0,40})"?\s{0,4}:\s{0,4}"?([^"{},]{0,120})"?\s*,?\s*$')
+_PAIR = re.compile(r'\s*"?([A-Za-z][\w.*]{0,40})"?\s{0,4}:\s{0,4}"?([^"{},]{0,120})"?\s{0,4},?$')
+_LONGEST_PAIR = 400
 _SECTION = re.compile(r'\s*\{?\s*"?(test_info|results(?:_local|_remote)?)"?\s{0,4}:\s{0,4}\{\s*$')
 _TITLE = re.compile(r"(Send|RDMA_Write|RDMA_Read|Atomic)")
 _SIDES = {"results": "", "results_local": "local", "results_remote": "remote"}
@@ -105,18 +106,20 @@ def _valid(text: str) -> _Sections:
 
 
 def _is_line(text: str) -> bool:
+    text = text[:_LONGEST_PAIR].rstrip()
     return _SECTION.match(text) is not None or _PAIR.match(text) is not None
 
 
 def _sections(lines: Iterable[tuple[int, str]]) -> _Sections:
     sections: _Sections = {}
     body: dict[str, str] | None = None
-    for _, text in lines:
+    for _, line in lines:
+        text = line[:_LONGEST_PAIR].rstrip()
         section = _SECTION.match(text)
         if section is not None:
             body = sections.setdefault(section[1], {})
             continue
-        pair = _PAIR.match(text[:400])
+        pair = _PAIR.match(text)
         if pair is not None and body is not None:
             body[pair[1]] = pair[2].strip()
         elif text.strip()[:1] == "}":
