@@ -3,9 +3,11 @@
 import codecs
 import mmap
 import re
+from collections import deque
 from collections.abc import Callable, Iterator
 
 from weft.bench.parse.cursor import Line
+from weft.bench.parse.launched import MAX_LAUNCHES, is_launch
 from weft.bench.parse.nccl_log import note_facts
 from weft.bench.parse.noise import (
     BULK_MARKS,
@@ -61,7 +63,8 @@ class Cleaner:
 
     `opens` says whether a text begins a table of any tool: that is how a prefix such as `0: ` or
     `pod-name: ` is told from a line's own beginning. `cut` is a last line that was left out because
-    the file ends in the middle of it. `facts` is what NCCL's log says that no table does.
+    the file ends in the middle of it. `launches` are commands that started ranks. `facts` is what
+    NCCL's log says that no table does.
     """
 
     def __init__(
@@ -78,6 +81,7 @@ class Cleaner:
         self.n_noise = 0
         self.cut: Line | None = None
         self.facts = {} if facts is None else facts
+        self.launches: deque[Line] = deque(maxlen=MAX_LAUNCHES)
         self._content = content
         self._opens = opens
         self._labels: set[str] = set()
@@ -114,6 +118,11 @@ class Cleaner:
         held: Line | None = None
         for number, raw in self._candidates():
             text = self._clean(raw)
+            if text is not None and ("run " in text or "mpiexec" in text) and is_launch(text):
+                self.launches.append(Line(number, text))
+                if not self._opens(text):
+                    self.n_noise += 1
+                    continue
             if held is not None:
                 yield held
             held = None if text is None else Line(number, text)
@@ -164,6 +173,8 @@ class Cleaner:
                 return None
             first = text[0]
         if first not in "# " and not first.isdigit() and is_noise(text):
+            if is_launch(text):
+                return text
             self.n_noise += 1
             return None
         return text
@@ -176,12 +187,11 @@ class Cleaner:
         label, is_rank = match.group(), match.lastgroup == "rank"
         if label in self._labels or (is_rank and self._ranks_label):
             return _without_sure_prefixes(rest)
-        if rest and not self._opens(text):
-            rest = _without_sure_prefixes(rest)
-            if self._opens(rest):
-                self._labels.add(label)
-                self._ranks_label |= is_rank
-                return rest
+        rest = _without_sure_prefixes(rest)
+        if rest and self._opens(rest) and not self._opens(text):
+            self._labels.add(label)
+            self._ranks_label |= is_rank
+            return rest
         return text
 
 

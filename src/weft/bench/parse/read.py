@@ -14,6 +14,7 @@ from pathlib import Path
 from weft.bench.parse.clean import Buffer, Cleaner, plain
 from weft.bench.parse.cursor import SHOWN_CHARACTERS, Cursor, Line
 from weft.bench.parse.documents import documents_in
+from weft.bench.parse.launched import with_launches
 from weft.bench.parse.model import MAX_UNREAD_KEPT, ResultFile, Table, Unread
 from weft.bench.parse.nccl_log import with_log
 from weft.bench.parse.noise import is_noise
@@ -93,6 +94,7 @@ class _Found:
     n_noise: int = 0
     environment: dict[str, str] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
+    launches: list[Line] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
     def leave_out(self, line: Line, reason: str) -> None:
@@ -151,7 +153,7 @@ def _found_in(content: Buffer) -> _Found:
     _read_lines(content[at:] if at else content, found)
     if not found.tables and any(_begins_a_document(line.text) for line in found.outside):
         _read_prefixed_documents(content, found)
-    found.tables = with_log(found.tables, found.facts)
+    found.tables = with_launches(with_log(found.tables, found.facts), found.launches)
     return found
 
 
@@ -174,6 +176,7 @@ def _read_lines(content: Buffer, found: _Found) -> None:
     found.n_unread += cursor.n_unread
     if cleaner.cut is not None:
         found.leave_out(cleaner.cut, _CUT_OFF)
+    found.launches.extend(cleaner.launches)
     found.n_lines = cleaner.n_lines
     found.n_noise += cleaner.n_noise
 

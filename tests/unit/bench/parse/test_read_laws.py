@@ -38,7 +38,7 @@ NOISE = [
     "[node7:04242] mca_base_component_repository_open: unable to open mca_btl_openib",
     "x: /lib/libnl-3.so.200: no version information available (required by y)",
     "Conflicting CPU frequency values detected: 2400.0 != 1873.4. CPU Frequency is not max.",
-    "+ mpirun -n 2 ./osu_bw",
+    "+ export UCX_TLS=rc",
     "srun: job 4242 queued and waiting for resources",
     "libfabric:4242:1714564800::cxi:mr:x():12<info> y",
     "",
