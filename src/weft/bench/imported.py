@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from weft.bench.imported_scale import Asked, ContradictionError, Scale, scale_of
+from weft.bench.imported_scale import Asked, ContradictionError, Scale, scale_of, test_name
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.parse.model import ResultFile, Row, Table
 from weft.core.errors import InputError
@@ -95,7 +95,7 @@ class _Part:
     @property
     def benchmark(self) -> str:
         """Name without what tells it apart."""
-        return self.table.benchmark or slug(self.table.test)
+        return self.table.benchmark or slug(test_name(self.table))
 
     @property
     def arm(self) -> tuple[tuple[str, str], ...]:
@@ -123,7 +123,7 @@ def _parts_of(
     for table in file.results.tables:
         rows = [row for row in table.rows if row.metrics]
         if len(rows) < len(table.rows):
-            left_out[f"{table.test}: no figure in the row"] += len(table.rows) - len(rows)
+            left_out[f"{test_name(table)}: no figure in the row"] += len(table.rows) - len(rows)
         if not rows:
             continue
         scale = _scale(table, rows, asked, file.results.path, unlike)
@@ -194,7 +194,7 @@ def _aspects(table: Table) -> dict[str, str]:
     conditions = {
         name: table.conditions[name] for name in CONDITION_ASPECTS if name in table.conditions
     }
-    return {"test": table.test, "memory": table.memory, **conditions}
+    return {"test": test_name(table), "memory": table.memory, **conditions}
 
 
 def _name_apart(parts: Sequence[_Part]) -> None:
@@ -294,7 +294,7 @@ def _evidence(part: _Part, row: Row) -> dict[str, Any]:
         "file": part.file.name,
         "line": row.line,
         "tool": f"{table.tool} {table.version}".strip(),
-        "test": table.test,
+        "test": test_name(table),
         "memory": table.memory,
         "labels": dict(row.labels),
         "other": dict(row.other),

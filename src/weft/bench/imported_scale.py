@@ -31,6 +31,11 @@ class Asked:
     tasks_per_node: int | None = None
 
 
+def test_name(table: Table) -> str:
+    """The tool's own name of the test, or the tool's where the file does not name the test."""
+    return table.test or table.tool
+
+
 def scale_of(table: Table, kind: str, asked: Asked, path: str) -> Scale:
     """The scale of a table; `kind` is that of its benchmark ("pt2pt", "collective", "pairs").
 
@@ -39,22 +44,22 @@ def scale_of(table: Table, kind: str, asked: Asked, path: str) -> Scale:
     """
     where = f"{path}:{table.first_line}"
     n_hosts = len(set(table.hosts)) or None
-    n_nodes = _agreed(table.test, "nodes", table.n_nodes or n_hosts, asked.n_nodes, where)
+    n_nodes = _agreed(test_name(table), "nodes", table.n_nodes or n_hosts, asked.n_nodes, where)
     tasks = _agreed(
-        table.test, "ranks on a node", table.tasks_per_node, asked.tasks_per_node, where
+        test_name(table), "ranks on a node", table.tasks_per_node, asked.tasks_per_node, where
     )
     if kind == "pt2pt" and table.n_ranks in (None, 2):
-        return _two_ranks(table.test, n_nodes, tasks)
+        return _two_ranks(test_name(table), n_nodes, tasks)
     if table.n_ranks is not None:
-        return _divided(table.test, table.n_ranks, n_nodes, tasks, where)
+        return _divided(test_name(table), table.n_ranks, n_nodes, tasks, where)
     if n_nodes is None:
         raise InputError(
-            f"{table.test} does not say on how many ranks it ran",
+            f"{test_name(table)} does not say on how many ranks it ran",
             where=where,
             expected="--nodes N and --tasks-per-node T beside the file",
         )
     if tasks is None:
-        return Scale(n_nodes, 1, f"1 rank on each node is assumed for {table.test}")
+        return Scale(n_nodes, 1, f"1 rank on each node is assumed for {test_name(table)}")
     return Scale(n_nodes, tasks)
 
 

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from weft import __version__
 from weft.bench.imported import Imported, SourceFile, launches_of
-from weft.bench.imported_scale import BACKEND_NAME, Asked
+from weft.bench.imported_scale import BACKEND_NAME, Asked, test_name
 from weft.bench.parse.model import ResultFile
 from weft.bench.parse.read import read_results_text
 from weft.catalog.document import Slug, to_toml
@@ -242,7 +242,7 @@ def _file_facts(read: _Read) -> dict[str, Any]:
         "sha256": read.sha256,
         "arm": ",".join(f"{factor}={setting}" for factor, setting in read.arm.items()),
         "n_lines": read.results.n_lines,
-        "tests": list(dict.fromkeys(table.test for table in tables)),
+        "tests": list(dict.fromkeys(test_name(table) for table in tables)),
         "tools": list(dict.fromkeys(f"{t.tool} {t.version}".strip() for t in tables)),
         "devices": list(devices),
         "conditions": conditions,

@@ -98,6 +98,12 @@ def test_a_test_without_a_counterpart_is_stored_under_its_own_name() -> None:
     assert names(found) == ["osu_iallreduce-overlap"]
 
 
+def test_a_table_whose_test_nobody_named_bears_the_tools_name() -> None:
+    found = imported(table(row(3), test="", benchmark=""))
+    assert names(found) == ["osu"]
+    assert found.launches[0].samples[0].evidence["test"] == "osu"
+
+
 def test_nodes_bear_the_names_the_file_gives_and_else_none_is_invented_as_real() -> None:
     named = imported(table(row(3), hosts=("n7", "n9")))
     assert named.launches[0].launch.trial.nodes == ("n7", "n9")

@@ -39,7 +39,7 @@ def test_there_are_real_files() -> None:
 
 def rows_of(results: ResultFile) -> Counter[tuple[object, ...]]:
     return Counter(
-        (table.test, row.line, row.size_bytes or 0, *sorted(row.metrics.items()))
+        (table.test or table.tool, row.line, row.size_bytes or 0, *sorted(row.metrics.items()))
         for table in results.tables
         for row in table.rows
         if row.metrics

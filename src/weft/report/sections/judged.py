@@ -42,8 +42,9 @@ class Group:
 
     @property
     def test(self) -> str:
-        """The tool's own name of the test."""
-        return self.rows[0].table.test
+        """The tool's own name of the test, or the tool's."""
+        table = self.rows[0].table
+        return table.test or table.tool
 
     @property
     def n_noticed(self) -> int:

@@ -112,7 +112,7 @@ def _counts(judgement: FileJudgement) -> Table:
     states = list(RowState)
     groups: dict[tuple[str, str, int], Counter[RowState]] = {}
     for row in judgement.rows:
-        key = (row.table.test, row.metric, row.table.first_line)
+        key = (row.table.test or row.table.tool, row.metric, row.table.first_line)
         groups.setdefault(key, Counter())[row.state] += 1
     columns = (
         Column("test", is_figure=False),
