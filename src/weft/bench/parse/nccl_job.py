@@ -136,7 +136,11 @@ def ranks_of_bandwidths(test: str, rows: Sequence[Row]) -> int | None:
     """The only number of ranks that gives the ratio of bus to algorithm bandwidth in every row, or
     None where there are several. SOURCE: nccl-tests, doc/PERFORMANCE.md."""
     times = _FACTOR_TIMES.get(test)
-    ratios = [_ratio_range(row) for row in rows if row.metrics.get("algbw_gb_s", 0.0) >= 1.0]
+    ratios = [
+        _ratio_range(row)
+        for row in rows
+        if row.metrics.get("algbw_gb_s", 0.0) >= 1.0 and "busbw_gb_s" in row.metrics
+    ]
     if times is None or not ratios:
         return None
     low, high = max(r[0] for r in ratios), min(r[1] for r in ratios)

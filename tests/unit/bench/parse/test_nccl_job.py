@@ -62,6 +62,12 @@ def test_small_bandwidths_and_other_tests_prove_no_number_of_ranks() -> None:
     assert ranks_of_bandwidths("sendrecv_perf", [row(100.0, 100.0)]) is None
 
 
+def test_a_table_without_bus_bandwidths_proves_no_number_of_ranks() -> None:
+    lone = Row(1, 1 << 30, {"algbw_gb_s": 100.0})
+    assert ranks_of_bandwidths("all_reduce_perf", [lone]) is None
+    assert ranks_of_bandwidths("all_reduce_perf", [lone, row(100.0, 175.0)]) == 8
+
+
 def test_what_was_guessed_does_not_overrule_the_device_list() -> None:
     listed = facts_of_devices([device(0, "a"), device(1, "b")])
     assert completed(listed, 8, is_guessed=True) == listed
