@@ -15,6 +15,7 @@ _MPIRUN = ("mpirun", "mpiexec", "orterun", "prterun", "mpiexec.hydra", "mpirun.o
 _GPUS = ("-g", "--ngpus")
 _THREADS = ("-t", "--nthreads")
 _LONGEST_SHOWN = 200
+_JOINED = re.compile(r"(?<=\s)(-[Nngt])(\d)")
 _PPR = re.compile(r"ppr:(\d{1,5}):node")
 _MOST = 1 << 24
 
@@ -36,7 +37,7 @@ def launch_of(text: str) -> Launch:
     `-N` is ranks a node for mpirun and nodes for srun; `-n` before the program is processes, behind
     it iterations.
     """
-    words = text[:_LONGEST].replace("=", " ").split()
+    words = _JOINED.sub(r"\1 \2", text[:_LONGEST].replace("=", " ")).split()
     at = next((i for i, word in enumerate(words) if "_perf" in word), len(words))
     before, behind = words[:at], words[at:]
     names = {word.rpartition("/")[2] for word in before}

@@ -14,6 +14,7 @@ from weft.bench.parse.launch_line import Launch, launch_of, shown
         ("mpirun -np 2 ./build/all_reduce_perf -g 8", (16, None, None)),
         ("srun --nodes=2 --ntasks-per-node=8 --mpi=pmix all_reduce_perf_mpi -g 1", (16, 2, 8)),
         ("srun -N 2 -n 16 ./alltoall_perf", (16, 2, 8)),
+        ("srun -N2 -n16 ./alltoall_perf -g1", (16, 2, 8)),
         ("srun -N 4 --ntasks-per-node=1 ./alltoall_perf -g 4 -t 2", (32, 4, 8)),
         ("mpirun -np 7 -npernode 4 ./alltoall_perf", (7, None, 4)),
         ("./build/all_reduce_perf -b 8 -e 128M -f 2 -g 4 -n 20", (None, None, None)),
