@@ -132,7 +132,7 @@ def _print(outcome: "ImportOutcome", format_: str) -> None:
             f"{outcome.n_samples} rows of {files} stored in {outcome.run_dir}",
             *(f"  ! {remark}" for remark in outcome.remarks),
             "",
-            run_table_text(table),
+            run_table_text(table, "files of the same test"),
         ]
         if len(arms) > 1:
             lines.append(f"which arm is faster:  weft compare {outcome.run_dir}")

@@ -10,12 +10,14 @@ UNITS = {
     "latency_us_p50": "us",
     "bandwidth_mb_s": "MB/s",
     "msg_rate_mps": "million messages/s",
+    "busbw_gb_s": "GB/s of bus bandwidth",
+    "algbw_gb_s": "GB/s",
 }
 _COLUMNS = ("size (B)", "p50", "min", "max", "launches")
 _INTERVAL = "95 % interval of p50"
 
 
-def run_table_text(table: Table) -> str:
+def run_table_text(table: Table, how_to_repeat: str = f"--repeats {INTERVAL_FROM}") -> str:
     """One block a benchmark, scale and arm; then what was left out."""
     groups: dict[tuple[object, ...], list[TableRow]] = {}
     for row in table.rows:
@@ -24,7 +26,7 @@ def run_table_text(table: Table) -> str:
         groups.setdefault(key, []).append(row)
     blocks = [_block(rows) for rows in groups.values()]
     if any(row.summary.low is None for row in table.rows):
-        blocks.append(f"An interval needs {INTERVAL_FROM} launches (--repeats {INTERVAL_FROM}).")
+        blocks.append(f"An interval needs {INTERVAL_FROM} launches ({how_to_repeat}).")
     blocks.extend(f"left out: {n} samples, {reason}" for reason, n in table.excluded.items())
     return "\n\n".join(blocks) + "\n"
 

@@ -111,6 +111,16 @@ def test_a_secret_in_the_input_reaches_nothing_in_the_run(tmp_path: Path) -> Non
     assert "a.log: 1 value of its environment masked in raw/" in outcome.remarks
 
 
+def test_of_a_recorded_environment_only_known_settings_stay(tmp_path: Path) -> None:
+    recorded = Path(__file__).parents[2] / "fixtures/results/nccl-tests/all-reduce.json"
+    assert b'"HOME=/home/' in recorded.read_bytes()
+    take((recorded,), tmp_path / "run")
+    for path in (tmp_path / "run").rglob("*"):
+        assert path.is_dir() or b"/home/" not in path.read_bytes(), path
+    environment = tomllib.loads((tmp_path / "run/run.toml").read_text())["environment"]
+    assert environment == {"NCCL_DEBUG": "WARN", "SLURM_JOB_ID": "1"}
+
+
 def test_lines_nobody_understood_are_told_by_number(tmp_path: Path) -> None:
     (path,) = write(tmp_path, a=osu().replace("\n64 ", "\n32    not-a-number\n64 ", 1))
     assert "a.log: 1 line not understood (4)" in take((path,), tmp_path / "run").remarks
