@@ -14,6 +14,7 @@ from weft.expect.fit_base import fabric_of_tables, require_same_fabric
 from weft.expect.fit_hosts import Pace, host_regimes
 from weft.expect.fit_tables import (
     BANDWIDTH,
+    BENCHMARKS,
     BIDIRECTIONAL,
     LATENCY,
     METRICS,
@@ -32,6 +33,9 @@ METHOD = (
     " keeps a processor; the rest of it occupies nobody"
 )
 HALVES = ("rows 1, 3, 5 ...", "rows 2, 4, 6 ...")
+BINDING = (LATENCY, BANDWIDTH)
+"""Of three tables those that the costs follow; what the third shows beyond busy processors (a bus
+both ways share) no parameter tells, and its errors say so."""
 WORTHLESS = 0.5
 """A fit that misses unseen rows by more than this (median) says nothing about them."""
 
@@ -102,7 +106,7 @@ def fit_platform(
         for table in good
         for start in (0, 1)
     ]
-    _refuse_worthless(held_out)
+    _refuse_worthless(held_out, BINDING if len(good) == len(BENCHMARKS) else BENCHMARKS)
     fitted_to = f"host costs fitted to {', '.join(dict.fromkeys(t.table.source for t in good))}"
     document = whole.model_copy(
         update={
@@ -163,17 +167,18 @@ def _predicted(unseen: CheckedTable, platform: Platform, fitted_on: str) -> Half
     return Half(table, fitted_on, tuple(rows))
 
 
-def _refuse_worthless(held_out: Sequence[Half]) -> None:
+def _refuse_worthless(held_out: Sequence[Half], binding: Sequence[str]) -> None:
     for one, other in pairwise(held_out):
-        if one.table.benchmark != other.table.benchmark:
+        name = one.table.benchmark
+        if name != other.table.benchmark or name not in binding:
             continue
         error = median(abs(row.error) for half in (one, other) for row in half.rows)
         if error > WORTHLESS:
             raise InputError(
-                f"half of the {one.table.benchmark} rows predict the other half to {error:.0%}"
-                " (median): no lines by size are in this table",
+                f"half of the {name} rows predict the other half to {error:.0%} (median)",
                 where=one.table.source,
-                expected=f"at most {WORTHLESS:.0%}",
+                expected=f"at most {WORTHLESS:.0%}: times that follow lines by size, and tables of"
+                " the same two ranks",
             )
 
 
@@ -226,6 +231,8 @@ def _assumptions(tables: Sequence[MeasuredTable]) -> tuple[str, ...]:
     said = ["sender and receiver share the host's part of a latency evenly"]
     if BANDWIDTH in benchmarks and BIDIRECTIONAL not in benchmarks:
         said.append("no table both ways: a processor may be busy for two paces of a window one way")
+    if BIDIRECTIONAL in benchmarks and BANDWIDTH in benchmarks:
+        said.append("both ways: busy processors slow windows down, and nothing else does")
     if BIDIRECTIONAL in benchmarks and BANDWIDTH not in benchmarks:
         said.append("no table one way: a sender's gap is its pace both ways")
     if len(benchmarks) == 1:

@@ -201,6 +201,27 @@ def test_tables_of_a_faster_fabric_than_the_base_are_refused() -> None:
     assert "leave it out" in str(error.value)
 
 
+def test_a_bus_that_both_ways_share_is_reported_not_refused() -> None:
+    latency, one_way = tables_of(with_regimes(BASE), ["latency", "bandwidth"])
+    shared = replace(one_way, benchmark="bidirectional", source="shared bus")
+    fitted = fit_platform([latency, one_way, shared], name="bus", base=BASE)
+    errors = {h.table.benchmark: h.summary.median_error for h in fitted.held_out}
+    assert errors["bandwidth"] < 0.05
+    assert errors["bidirectional"] > 0.3
+    assert fitted.platform.fit is not None
+    assert "both ways: busy processors slow windows down, and nothing else does" in (
+        fitted.platform.fit.assumptions
+    )
+
+
+def test_tables_of_two_machines_are_refused() -> None:
+    latency, _ = tables_of(with_regimes(BASE), ["latency", "bandwidth"])
+    slow = tuple((size, value * 40) for size, value in latency.rows)
+    _, one_way = tables_of(with_regimes(BASE), ["latency", "bandwidth"])
+    with pytest.raises(InputError, match=r"less than the latency of one|tables of the same"):
+        fit_platform([replace(latency, rows=slow), one_way], name="no", base=BASE)
+
+
 def test_a_base_without_a_fabric_is_refused() -> None:
     tables = tables_of(with_regimes(BASE), ["latency"])
     with pytest.raises(InputError, match="'this-machine' has no fabric"):
@@ -212,7 +233,7 @@ def test_a_table_that_says_nothing_about_its_own_rows_is_refused() -> None:
     rows = tuple(
         (size, 10 ** rng.uniform(0, 0.04 * k + 4 * (k % 2))) for k, size in enumerate(SIZES)
     )
-    with pytest.raises(InputError, match=r"break the rise with size|predict the other half"):
+    with pytest.raises(InputError, match=r"break the rise with size|predict the other half to"):
         fit_platform([MeasuredTable("latency", rows, "noise.txt")], name="no")
 
 

@@ -73,3 +73,13 @@ def test_a_platform_nobody_can_read_any_more_leaves_the_page_without_it(twin_run
 
 def test_a_live_run_has_nothing_published_about_it(measure: Measure, tmp_path: Path) -> None:
     assert published_of(read_run(measure(tmp_path / "mock"))) == ()
+
+
+def test_twin_and_measured_run_stand_on_one_page_with_what_was_published(
+    twin_run: Path, measure: Measure, tmp_path: Path
+) -> None:
+    measured = measure(tmp_path / "measured", STUDY, nodes=("n1", "n2"))
+    page = write_report([twin_run, measured], tmp_path / "page.html").read_text("utf-8")
+    assert page.count("<article") == 2
+    assert page.count("published: Kaneshiro") >= 2
+    assert "Simulated: a twin of" in page
