@@ -1,6 +1,7 @@
 """JSON documents in the bytes of a log: where they begin and end, whatever stands around them."""
 
 import json
+import re
 from collections.abc import Iterator
 from json.decoder import JSONDecodeError
 from typing import NamedTuple
@@ -8,9 +9,12 @@ from typing import NamedTuple
 from weft.bench.parse.clean import Buffer
 
 _MAX_DOCUMENT_BYTES = 1 << 26
+_MAX_LOOKED_AT_BYTES = 1 << 28
+_MAX_BALANCED_CHARACTERS = 1 << 22
 _MAX_DOCUMENTS = 1000
 _HEAD_BYTES = 4096
 _BLANKS = b" \t\r\n"
+_TOKENS = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|[{}\[\]]')
 _DECODER = json.JSONDecoder()
 
 
@@ -30,14 +34,17 @@ def documents_in(content: Buffer) -> Iterator[Document]:
     it, with `[` and `{`.
 
     A valid document ends where JSON ends; consecutive documents of one line each count as one
-    piece; one that is not valid ends with the first line that begins with its closing bracket.
+    piece; one that is not valid ends with the bracket that closes its first.
     """
-    at, line, budget = 0, 1, _MAX_DOCUMENT_BYTES
+    at, line, budget = 0, 1, _MAX_LOOKED_AT_BYTES
     for _ in range(_MAX_DOCUMENTS):
         start = _next_start(content, at)
         if start < 0 or budget <= 0:
             return
-        end = _end_of(content, start)
+        end = _end_of_lines(content, start)
+        if end == start:
+            end = _end_of(content, start)
+            budget -= min(len(content) - start, _MAX_DOCUMENT_BYTES)
         line += content[at:start].count(b"\n")
         piece = content[start:end]
         yield Document(
@@ -48,7 +55,6 @@ def documents_in(content: Buffer) -> Iterator[Document]:
             text=piece.decode("utf-8", "replace"),
         )
         line += piece.count(b"\n")
-        budget -= end - start
         at = end
 
 
@@ -64,20 +70,28 @@ def _next_start(content: Buffer, at: int) -> int:
 
 
 def _end_of(content: Buffer, start: int) -> int:
-    """Where the piece that begins at `start` ends, line end included."""
-    one_line = _end_of_lines(content, start)
-    if one_line > start:
-        return one_line
-    piece = content[start : start + _MAX_DOCUMENT_BYTES]
-    text = piece.decode("latin-1")
+    """Where the document that begins at `start` ends, line end included."""
+    text = content[start : start + _MAX_DOCUMENT_BYTES].decode("latin-1")
     try:
         _, length = _DECODER.raw_decode(text, len(text) - len(text.lstrip()))
     except (JSONDecodeError, RecursionError, ValueError):
-        closing = b"\n}" if piece.lstrip(_BLANKS)[:1] == b"{" else b"\n]"
-        length = piece.find(closing)
-        length = len(piece) if length < 0 else length + len(closing)
+        length = _balanced_length(text)
     feed = content.find(b"\n", start + length)
     return len(content) if feed < 0 else feed + 1
+
+
+def _balanced_length(text: str) -> int:
+    """How far it is to the bracket that closes the first one; the whole text where none does."""
+    depth = 0
+    for token in _TOKENS.finditer(text, 0, _MAX_BALANCED_CHARACTERS):
+        bracket = token.group()
+        if bracket in "{[":
+            depth += 1
+        elif bracket in "}]":
+            depth -= 1
+            if depth <= 0:
+                return token.end()
+    return len(text)
 
 
 def _end_of_lines(content: Buffer, start: int) -> int:

@@ -28,6 +28,7 @@ _GZIP = b"\x1f\x8b"
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _MANY_BYTES = 1 << 20
 _MAX_UNPACKED_BYTES = 1 << 30
+_LONGEST_TITLE = 2000
 _MAX_DOCUMENT_LINES = 200_000
 _LAUNCHED_DOCUMENT = re.compile(r"\S{0,300} ?\{")
 _SAYS_SOMETHING = re.compile(r"[\w{}\[\]]")
@@ -68,9 +69,13 @@ def read_results_text(data: bytes, path: str) -> ResultFile:
     return _read(data, path)
 
 
-@lru_cache(maxsize=4096)
 def tool_that_opens(text: str) -> str | None:
     """The tool one of whose tables begins with this line."""
+    return _opener(text[:_LONGEST_TITLE])
+
+
+@lru_cache(maxsize=4096)
+def _opener(text: str) -> str | None:
     for tool, reader in LINE_READERS.items():
         if reader.opens(text):
             return tool

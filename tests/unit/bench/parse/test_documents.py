@@ -1,3 +1,7 @@
+import time
+
+import pytest
+
 from weft.bench.parse.documents import Document, documents_in
 
 
@@ -29,9 +33,10 @@ def test_time_stamps_in_brackets_begin_no_document() -> None:
     assert found("[2024-05-01 12:00:00] x\n[1] y\n") == []
 
 
-def test_one_that_is_not_valid_ends_with_its_bracket_at_the_beginning_of_a_line() -> None:
-    [document] = found('{\n "a": {sl: 3}\n}\nlog\n')
-    assert document.text == '{\n "a": {sl: 3}\n}\n'
+def test_one_that_is_not_valid_ends_with_the_bracket_of_its_first() -> None:
+    text = '{\n"a": {\n"sl": x3,\n},\n"b": {"c}": 1}\n}\n'
+    [document] = found(text + "log }\n")
+    assert document.text == text
 
 
 def test_one_that_was_cut_reaches_to_the_end() -> None:
@@ -42,3 +47,10 @@ def test_one_that_was_cut_reaches_to_the_end() -> None:
 def test_depth_is_no_way_to_bring_it_down() -> None:
     [document] = found('{"a":' + "[" * 200_000)
     assert document.first_line == 1
+
+
+@pytest.mark.parametrize("text", ["{\n", "{\n}\n", "{a\n}\nlog\n", '{"\n'])
+def test_many_of_them_take_no_time(text: str) -> None:
+    started = time.process_time()
+    found(text * (2_000_000 // len(text)))
+    assert time.process_time() - started < 2
