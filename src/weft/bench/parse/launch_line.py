@@ -15,6 +15,15 @@ _MPIRUN = ("mpirun", "mpiexec", "orterun", "prterun", "mpiexec.hydra", "mpirun.o
 _GPUS = ("-g", "--ngpus")
 _THREADS = ("-t", "--nthreads")
 _LONGEST_SHOWN = 200
+_SETTINGS = {
+    "NCCL_ALGO": "algorithm",
+    "NCCL_PROTO": "protocol",
+    "NCCL_IB_HCA": "ib_hca",
+    "NCCL_IB_DISABLE": "ib_disable",
+    "NCCL_P2P_DISABLE": "p2p_disable",
+    "NCCL_NVLS_ENABLE": "nvls_enable",
+}
+_PLAIN = re.compile(r"[A-Za-z0-9_]{1,40}$")
 _JOINED = re.compile(r"(?<=\s)(-[Nngt])(\d)")
 _PPR = re.compile(r"ppr:(\d{1,5}):node")
 _MOST = 1 << 24
@@ -59,6 +68,16 @@ def launch_of(text: str) -> Launch:
         n_nodes=nodes,
         tasks_per_node=None if per_node is None else per_node * each,
     )
+
+
+def settings_of(text: str) -> dict[str, str]:
+    """The settings of NCCL that the line passes on, as conditions; those of one plain word only."""
+    found: dict[str, str] = {}
+    for word in text[:_LONGEST].split():
+        name, given, value = word.partition("=")
+        if given and name in _SETTINGS and _PLAIN.match(value):
+            found[_SETTINGS[name]] = value
+    return found
 
 
 def shown(text: str) -> str:

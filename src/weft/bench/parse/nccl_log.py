@@ -27,8 +27,8 @@ _SAID = (
 )
 _NAMED = (
     (b"NCCL version ", "nccl_version", re.compile(rb"(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?)")),
-    (b"NCCL_ALGO set by environment to ", "algorithm", re.compile(rb"([\w,^;:]{1,60})")),
-    (b"NCCL_PROTO set by environment to ", "protocol", re.compile(rb"([\w,^;:]{1,60})")),
+    (b"NCCL_ALGO set by environment to ", "algorithm", re.compile(rb"(\w{1,40})(?![\w,^;:])")),
+    (b"NCCL_PROTO set by environment to ", "protocol", re.compile(rb"(\w{1,40})(?![\w,^;:])")),
     (b"NCCL_IB_HCA set to ", "ib_hca", re.compile(rb"([\w,:=^-]{1,120})")),
     (b"NCCL_IB_DISABLE set by environment to ", "ib_disable", re.compile(rb"(\d{1,3})")),
     (b"NCCL_P2P_DISABLE set by environment to ", "p2p_disable", re.compile(rb"(\d{1,3})")),

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from weft.bench.parse.cursor import Cursor, Line
-from weft.bench.parse.launch_line import NO_LAUNCH, Launch, launch_of, shown
+from weft.bench.parse.launch_line import NO_LAUNCH, Launch, launch_of, settings_of, shown
 from weft.bench.parse.model import Row, Table
 from weft.bench.parse.nccl_header import (
     Columns,
@@ -63,6 +63,9 @@ _FOOTER_NAMES = {
     "GPU memory usage": "gpu_memory",
     "error": "error",
 }
+_GOES_ON = "\\"
+_LAUNCHERS = ("mpirun ", "mpiexec ", "srun ", "$ mpirun ")
+_MOST_PARTS = 60
 _CYCLE = re.compile(r"# Testing (\d{1,9}) cycle")
 _HEADER = re.compile(r"#?\s*(?:size|bytes)\s+(?:count|N)\s+(?:type|time)\s", re.IGNORECASE)
 
@@ -83,10 +86,16 @@ def opens(line: str) -> bool:
         return looks_like_a_row(text)
     return (
         text.startswith("rccl-tests")
+        or _is_begun_command(text)
         or _is_placements(text)
         or _HEADER.match(text) is not None
         or (test_in(text) != "" and "concluded" not in text)
     )
+
+
+def _is_begun_command(text: str) -> bool:
+    """Whether a line is a launcher's and goes on in the next."""
+    return text[-1:] == _GOES_ON and (text.startswith(_LAUNCHERS) or "$ mpirun " in text)
 
 
 def _is_placements(text: str) -> bool:
@@ -142,10 +151,8 @@ def _take(cursor: Cursor, line: Line, text: str, block: _Block) -> bool:
     elif text.startswith("rccl-tests"):
         _read_version(text, block)
         cursor.take()
-    elif (test := test_in(text)) and not block.rows:
-        block.test, block.launch = test, launch_of(text)
-        block.conditions["launch"] = shown(text)
-        cursor.take()
+    elif _is_begun_command(text) or test_in(text):
+        _read_command(_whole_command(cursor, text), block)
     elif _is_placements(text):
         _read_placements(text, block)
         cursor.take()
@@ -154,6 +161,24 @@ def _take(cursor: Cursor, line: Line, text: str, block: _Block) -> bool:
     else:
         cursor.refuse("no line of nccl-tests")
     return True
+
+
+def _whole_command(cursor: Cursor, text: str) -> str:
+    """The command that begins here, with the lines in which it goes on."""
+    parts = [text]
+    cursor.take()
+    while parts[-1][-1:] == _GOES_ON and len(parts) < _MOST_PARTS:
+        line = cursor.look()
+        if line is None:
+            break
+        parts.append(line.text.strip())
+        cursor.take()
+    return " ".join(part.rstrip(_GOES_ON) for part in parts)
+
+
+def _read_command(command: str, block: _Block) -> None:
+    block.test, block.launch = test_in(command), launch_of(command)
+    block.conditions = {"launch": shown(command), **settings_of(command)}
 
 
 def _take_row(cursor: Cursor, line: Line, tokens: list[str], block: _Block) -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.bench.parse.launch_line import Launch, launch_of, shown
+from weft.bench.parse.launch_line import Launch, launch_of, settings_of, shown
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,8 @@ def test_a_secret_that_a_launch_line_passes_on_is_not_kept() -> None:
     line = "mpirun -x API_TOKEN=verysecret -x NCCL_DEBUG=INFO -np 2 ./all_reduce_perf"
     assert shown(line) == line.replace("verysecret", "[redacted]")
     assert len(shown("x" * 10_000)) == 200
+
+
+def test_settings_of_nccl_on_the_line_are_conditions_where_they_are_one_word() -> None:
+    line = "mpirun -x NCCL_ALGO=RING -x NCCL_PROTO=LL,LL128 -x NCCL_P2P_DISABLE=1 -x A=b ./x_perf"
+    assert settings_of(line) == {"algorithm": "RING", "p2p_disable": "1"}

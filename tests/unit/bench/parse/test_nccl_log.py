@@ -15,6 +15,7 @@ def test_a_line_says_version_network_or_setting() -> None:
     assert facts_of("h:1:2 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [send] via SHM/direct") == {
         "intra_node": "SHM"
     }
+    assert facts_of("h:1:2 [0] NCCL INFO NCCL_ALGO set by environment to Ring,Tree") == {}
     assert facts_of("comm 0x1 rank 0 nranks 2") == {}
 
 

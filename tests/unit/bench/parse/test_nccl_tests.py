@@ -108,6 +108,19 @@ def test_the_order_of_placements_and_a_blank_one_are_read_from_the_lines() -> No
     assert row.metrics["busbw_gb_s"] == 43.25
 
 
+def test_a_launch_over_several_lines_says_test_ranks_and_settings() -> None:
+    # The form of the commands in H. Affaticati et al., Azure HPC blog.
+    table = table_of(
+        "mpirun -np 8 \\\n--map-by ppr:8:node \\\n-x NCCL_P2P_DISABLE=1 \\\n-x NCCL_ALGO=Ring \\\n"
+        "/opt/nccl-tests/build/all_reduce_perf -b1K -f2 -g1 -e 4G\n"
+        f"{NAMES} {GROUP} {GROUP}\n"
+        "1024 256 float sum -1 12.90 0.08 0.14 0 12.87 0.08 0.14 0\n"
+    )
+    assert (table.test, table.n_ranks, table.n_nodes) == ("all_reduce_perf", 8, 1)
+    assert table.conditions["p2p_disable"] == "1"
+    assert table.conditions["algorithm"] == "Ring"
+
+
 def test_a_row_that_log_lines_tore_apart_is_put_together() -> None:
     # NVIDIA/nccl issue 1453: NCCL's log of each size between the parts of its row.
     log = "h100-1:497888:497888 [0] NCCL INFO 512 Bytes -> Algo 0 proto 0 time 25.259054"
