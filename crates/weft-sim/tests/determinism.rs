@@ -96,9 +96,10 @@ fn any_case() -> impl Strategy<Value = Value> {
         prop::sample::select(vec!["voq", "input_fifo"]),
         prop::sample::select(vec!["cut_through", "store_and_forward"]),
         0u64..100_000,
-        any::<u64>(),
+        (any::<u64>(), 0u32..3000, 0u32..3000),
     )
-        .prop_map(|(flows, host, up, leaf, spines, model, forwarding, extra, seed)| {
+        .prop_map(|(flows, host, up, leaf, spines, model, forwarding, extra, rest)| {
+            let (seed, latency_ns, gap_ns) = rest;
             // The destination skips the source: nobody sends to itself.
             let flows = flows.into_iter().map(|(s, d, size)| (s, d + u64::from(d >= s), size));
             let mut fabric = tree(12, leaf, spines, host, 10_000);
@@ -110,6 +111,9 @@ fn any_case() -> impl Strategy<Value = Value> {
                 json!({"model": model, "forwarding": forwarding,
                 "delay_ps": 100_000, "buffer_bytes": 4160 + extra}),
             );
+            let regimes = json!([{"max_bytes": 9000, "gap_ns": gap_ns, "latency_ns": latency_ns},
+                {"latency_ns": latency_ns / 2, "gap_ns_per_byte": 0.1}]);
+            let case = with(case, "host", json!({"regimes": regimes}));
             with(case, "seed", json!(seed))
         })
 }
