@@ -19,6 +19,7 @@ from weft.expect.wire import (
     Headers,
     header_efficiency,
     line_ceiling,
+    line_efficiency,
     path_through,
     wire_bytes,
     zero_load_ns,
@@ -96,6 +97,8 @@ def channel(platform: Platform, conditions: Conditions, *, inside: bool | None =
     return Channel(platform, conditions, False, rate, name, used, at_most)
 
 
+SMALL_BYTES = 1 << 16
+"""Below this what a stream of messages costs depends on the library more than on the machine."""
 LARGE_BYTES = 1 << 20
 """From here on the handshake before a message is lost in its length."""
 
@@ -144,10 +147,24 @@ def _regime(way: Channel, size_bytes: int) -> HostRegime | None:
     return host.regimes[-1]
 
 
+def _is_borrowed(regime: HostRegime) -> bool:
+    """Whether its costs were fitted to another machine's table."""
+    return "another machine" in regime.conditions
+
+
 def _class_of(regime: HostRegime) -> SourceClass:
     """A fit to another machine's table is an assumption about this one."""
-    borrowed = "another machine" in regime.conditions
-    return SourceClass.ASSUMED if borrowed else regime.class_
+    return SourceClass.ASSUMED if _is_borrowed(regime) else regime.class_
+
+
+def _stream_spread(regime: HostRegime) -> tuple[float, float]:
+    """A latency test cannot tell how much of the processor's time a stream of messages hides; a
+    regime fitted to a stream as well has a gap."""
+    if _is_borrowed(regime):
+        small = regime.max_bytes is not None and regime.max_bytes < SMALL_BYTES
+        return practice("borrowed-host-in-stream" if small else "borrowed-host").spread
+    seen = regime.gap_ns > 0 or regime.gap_ns_per_byte > 0
+    return practice("overhead-in-stream-fitted" if seen else "overhead-in-stream").spread
 
 
 def _term(name: str, figure_name: str, factor: float = 1.0) -> Term:
@@ -191,10 +208,11 @@ def _host_latency(way: Channel, regime: HostRegime | None, size_bytes: int) -> l
     kind = _class_of(regime)
     # A fit took the adapters' part out first: what it left belongs to the same table.
     adapter_class = kind if kind is SourceClass.FITTED else adapter.class_
+    spread = practice("borrowed-host").spread if _is_borrowed(regime) else None
     return [
-        Term("host overheads", overhead_ns, kind, source=regime.source),
-        Term("host latency", latency_ns, kind, source=regime.source),
-        Term("adapter latency", 2 * adapter.value, adapter_class, source=adapter.source),
+        Term("host overheads", overhead_ns, kind, spread, regime.source),
+        Term("host latency", latency_ns, kind, spread, regime.source),
+        Term("adapter latency", 2 * adapter.value, adapter_class, spread, adapter.source),
     ]
 
 
@@ -230,8 +248,11 @@ def _wire_ns(way: Channel, size_bytes: int) -> float:
 def _in_practice(way: Channel, size_bytes: int, wire_ns: float) -> Term:
     """The wire as real streams use it."""
     figure = practice(efficiency_name(way.conditions, size_bytes))
-    source = figure.source
-    return Term(LINK, wire_ns / figure.value, figure.class_, figure.inverse_spread, source)
+    low, high = figure.inverse_spread
+    if _packets(way.platform)[1] == "ethernet":
+        # Whose headers are not published may be smaller than taken.
+        low *= line_efficiency(way.platform)
+    return Term(LINK, wire_ns / figure.value, figure.class_, (low, high), figure.source)
 
 
 def _slot(way: Channel, size_bytes: int) -> Term | None:
@@ -293,10 +314,7 @@ def _host_stages(way: Channel, size_bytes: int, *, duplex: bool) -> list[Term]:
     kind = _class_of(regime)
     send_ns = regime.send_overhead_ns + regime.send_ns_per_byte * size_bytes
     recv_ns = regime.recv_overhead_ns + regime.recv_ns_per_byte * size_bytes
-    # A latency test cannot tell how much of the processor's time a stream of messages hides; a
-    # regime fitted to a stream as well has a gap.
-    seen = regime.gap_ns > 0 or regime.gap_ns_per_byte > 0
-    stream = practice("overhead-in-stream-fitted" if seen else "overhead-in-stream").spread
+    stream = _stream_spread(regime)
     own = (
         [("overheads of the host, both ways", send_ns + recv_ns)]
         if duplex

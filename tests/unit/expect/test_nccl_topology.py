@@ -1,5 +1,7 @@
 """What NCCL would find on the machines of the catalogue."""
 
+from typing import Any
+
 import pytest
 
 from weft.catalog.load import platform
@@ -8,8 +10,8 @@ from weft.expect.model import Conditions
 from weft.expect.nccl_topology import NcclTopology, topology
 
 
-def of(name: str, n_nodes: int, per_node: int, **more: object) -> NcclTopology:
-    conditions = Conditions("allreduce", 8, n_nodes, per_node, "gpu", "nccl", **more)  # type: ignore[arg-type]
+def of(name: str, n_nodes: int, per_node: int, **more: Any) -> NcclTopology:
+    conditions = Conditions("allreduce", 8, n_nodes, per_node, "gpu", "nccl", **more)
     return topology(platform(name), conditions)
 
 

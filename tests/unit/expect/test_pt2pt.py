@@ -2,6 +2,7 @@
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -17,8 +18,8 @@ from weft.expect.wire import header_efficiency
 MIB = 1 << 20
 
 
-def expect(name: str, benchmark: str, size: int, **more: object) -> Expectation:
-    return predict(platform(name), Conditions(benchmark, size, **more))  # type: ignore[arg-type]
+def expect(name: str, benchmark: str, size: int, **more: Any) -> Expectation:
+    return predict(platform(name), Conditions(benchmark, size, **more))
 
 
 def with_slot(name: str, gb_s: float) -> Platform:

@@ -1,0 +1,117 @@
+"""`weft expect`: the value first, what binds, what nothing beats, the next command."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from weft.catalog.document import to_toml
+from weft.catalog.load import platform
+from weft.cli import run
+
+Capture = pytest.CaptureFixture[str]
+
+
+def text_of(capsys: Capture, *argv: str) -> str:
+    assert run(["expect", *argv]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_first_line_is_the_value_with_its_interval(capsys: Capture) -> None:
+    lines = text_of(capsys, "azure-ndv5", "all_reduce_perf", "--gpus", "32", "--size", "16G")
+    first, second, third = lines.splitlines()[:3]
+    assert first.startswith("EXPECT   363.")
+    assert "GB/s bus bandwidth (" in first
+    assert first.endswith("NCCL allreduce of 16 GiB on azure-ndv5, 4 nodes x 8 GPUs")
+    assert second == "BINDS    8 NVLSTree channels of 45.5 GB/s"
+    assert third.startswith("LIMIT    ")
+    assert "more is impossible" in third
+    assert lines.splitlines()[-1] == "next: weft judge FILE --platform azure-ndv5"
+
+
+def test_parts_of_the_time_add_up_to_a_hundred_per_cent(capsys: Capture) -> None:
+    assert run(["expect", "azure-hbv2", "osu_latency", "--size", "1K", "--format", "json"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)["expectations"]
+    assert sum(part["time_us"] for part in one["parts"]) == pytest.approx(one["value"])
+    text = text_of(capsys, "azure-hbv2", "osu_latency", "--size", "1K")
+    assert "part of the time" in text
+    shares = [int(line.split(" %")[0].split()[-1]) for line in text.splitlines() if " %  " in line]
+    assert sum(shares) == pytest.approx(100, abs=3)
+
+
+def test_several_sizes_are_a_table_of_value_low_high_and_bound(capsys: Capture) -> None:
+    text = text_of(capsys, "frontera", "alltoall", "--nodes", "512", "--size", "8:64K")
+    rows = [line for line in text.splitlines() if " KiB  " in line or " B  " in line]
+    assert len(rows) == 14
+    assert "size  expected" in text
+    assert "taper" in rows[-1]
+
+
+def test_csv_has_a_row_a_size(capsys: Capture) -> None:
+    rows = list(
+        csv.DictReader(
+            io.StringIO(text_of(capsys, "fat-tree", "osu_bw", "--size", "8,4M", "--format", "csv"))
+        )
+    )
+    assert [int(row["size_bytes"]) for row in rows] == [8, 4 << 20]
+    assert all(float(row["low"]) <= float(row["value"]) <= float(row["high"]) for row in rows)
+
+
+def test_explain_lists_every_figure_with_its_source(capsys: Capture) -> None:
+    plain = text_of(capsys, "azure-ndv4", "ib_write_bw")
+    explained = text_of(capsys, "azure-ndv4", "ib_write_bw", "--explain")
+    assert "FIGURES" not in plain
+    assert "links.host.rate" in explained
+    assert "Jose & Shainer" in explained
+    assert "Azure/azurehpc-health-checks" in explained
+
+
+def test_conditions_reach_the_model(capsys: Capture) -> None:
+    def value(*more: str) -> float:
+        argv = ["azure-ndv4", "all_reduce_perf", "--gpus", "32", "--size", "1G", *more]
+        return float(
+            json.loads(text_of(capsys, *argv, "--format", "json"))["expectations"][0]["value"]
+        )
+
+    healthy = value()
+    assert value("--hcas", "1") < healthy / 6
+    assert value("--transport", "sockets") < healthy / 4
+    assert value("--without-gpudirect") < healthy
+    assert value("--algorithm", "Tree", "--protocol", "LL") < healthy / 2
+
+
+def test_a_platform_of_your_own_works_without_a_twin(tmp_path: Path, capsys: Capture) -> None:
+    absent = {"fabric": None, "host": None, "switch": None, "packets": None}
+    mine = platform("generic-ndr").model_copy(update={**absent, "name": "mine"})
+    path = tmp_path / "mine.toml"
+    path.write_text(to_toml(mine), "utf-8")
+    text = text_of(capsys, str(path), "osu_bw")
+    assert "link rate 400 Gb/s" in text
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["azure-hb", "all_reduce_perf"], "platform 'azure-hb' has no GPUs"),
+        (["azure-hb", "latency", "--gpus", "8"], "platform 'azure-hb' has no GPUs"),
+        (["azure-hb", "latency", "--memory", "gpu"], "platform 'azure-hb' has no GPUs"),
+        (["azure-hbv", "latency"], "no platform 'azure-hbv' in the catalogue"),
+        (["azure-hb", "osu_bww"], "did you mean 'osu_bw'?"),
+        (["frontera", "latency", "--nodes", "9000"], "at most 8008"),
+        (["azure-ndv5", "all_reduce_perf", "--gpus", "30", "--nodes", "4"], "30 GPUs on 4 nodes"),
+        (["azure-ndv5", "all_reduce_perf", "--algorithm", "rings"], "did you mean 'ring'?"),
+        (["azure-ndv5", "barrier", "--library", "nccl"], "NCCL has no 'barrier'"),
+        (["fat-tree", "bandwidth", "--size", "0"], "no bandwidth of 64 messages of 0 B"),
+        (["fat-tree", "latency", "--size", "4X"], "'4X' is not a size"),
+        (["this-machine", "latency"], "says nothing of its network"),
+    ],
+)
+def test_what_cannot_be_expected_exits_2_and_says_why(
+    argv: list[str], message: str, capsys: Capture
+) -> None:
+    assert run(["expect", *argv]) == 2
+    streams = capsys.readouterr()
+    assert message in streams.err
+    assert streams.out == ""
