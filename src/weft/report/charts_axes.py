@@ -51,7 +51,7 @@ def inline(rows: Sequence[Row]) -> alt.Data:
     return data
 
 
-def layered(*charts: alt.Chart) -> alt.LayerChart:
+def layered(*charts: alt.Chart | alt.LayerChart) -> alt.LayerChart:
     """Charts on one another, the last on top."""
     layered = alt.layer(*charts)
     assert isinstance(layered, alt.LayerChart)

@@ -42,6 +42,8 @@ MARKS: Mapping[str, tuple[str, str]] = {
 BAND = "#c8d4df"
 THRESHOLD = "#8a5a00"
 _SHARES = (0.001, 0.01, 0.05, 0.1, 0.2, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0, 8.0, 20.0, 100.0, 1000.0)
+MAX_NAMED = 8
+"""So many rows that are not normal are named beside their points, where rows stand in order."""
 MAX_STRIP = 14
 """More rows without an axis of sizes than this are drawn in order, without a name each."""
 
@@ -85,7 +87,14 @@ def in_order(
         axis=alt.Axis(title=x_title, tickMinStep=1, tickCount=8, format="d", grid=False),
     )
     top = _against(rows, thresholds, x, y_title, lower_is_better=lower_is_better)
-    return finished(top, description)
+    noticed = [row for row in rows if row["state"] not in (NORMAL, UNJUDGED)][:MAX_NAMED]
+    scale, axis = _value_scale(rows, thresholds), _value_axis(rows, thresholds, y_title)
+    names = (
+        alt.Chart(inline(noticed))
+        .mark_text(align="left", dx=8, fontSize=11, color=INK)
+        .encode(x=x, y=alt.Y("value:Q", scale=scale, axis=axis), text="label:N")
+    )
+    return finished(layered(top, names) if noticed else top, description)
 
 
 def strip(
@@ -110,7 +119,7 @@ def strip(
         .mark_rule(color=THRESHOLD, strokeDash=[2, 3], strokeWidth=1.6)
         .encode(x=x("value")),
         alt.Chart(inline(thresholds))
-        .mark_text(color=THRESHOLD, align="left", baseline="top", dx=4, dy=-2, fontSize=11)
+        .mark_text(color=THRESHOLD, align="left", baseline="bottom", dx=2, dy=-4, fontSize=11)
         .encode(x=x("value"), y=alt.value(0), text="label:N"),
         *_points(rows, y, x("value"), x_title),
     )

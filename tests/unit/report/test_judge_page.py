@@ -215,6 +215,30 @@ def test_a_threshold_is_a_rule_in_the_charts_unit_where_it_was_applied_to_its_ro
         assert json.loads(mark)["label"] in ("22.0 GB/s", "176 Gb/s")
 
 
+def test_a_row_that_is_low_is_named_where_rows_have_no_axis_of_their_own() -> None:
+    rows = judged([(4096, 2e4, NORMAL)] * 15) + judged([(4096, 5e3, LOW)], pair="n7,n9")
+    (figure,) = figures(*rows)
+    texts = [layer for layer in figure.spec["layer"] if layer.get("mark", {}).get("type") == "text"]
+    names = [row["label"] for layer in texts for row in values_of(figure.spec, layer)]
+    assert "4 KiB, n7,n9" in names
+
+
+def values_of(spec: Any, layer: Any) -> list[Any]:
+    """The rows a layer draws; datasets may be named and stand at the top."""
+    found = layer["data"]
+    values = found.get("values") or spec.get("datasets", {}).get(found.get("name"), [])
+    assert isinstance(values, list)
+    return values
+
+
+def test_systems_with_one_threshold_share_its_mark() -> None:
+    verdicts = tuple(
+        FieldVerdict(name, "x", 22.0, "GB/s", "fail", 20.0, True, "x") for name in ("A", "B")
+    )
+    (figure,) = figures(*judged([(None, 2e4, NORMAL)]), field=verdicts)
+    assert "A and 1 more: fail 22.0 GB/s" in json.dumps(figure.spec)
+
+
 def test_a_threshold_for_one_size_is_no_rule_across_all() -> None:
     verdict = FieldVerdict("Azure", "ib_write_bw", 22.0, "GB/s", "fail", 20.0, True, "x")
     rows = judged([(8, 1.9e4, NORMAL), (2**20, 2e4, NORMAL), (2**22, 1.9e4, NORMAL)])

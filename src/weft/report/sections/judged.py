@@ -1,7 +1,7 @@
 """A judged file: a figure a table, causes, thresholds of others, coverage, sources."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,7 +137,8 @@ def title_of(group: Group) -> str:
     if len(judged) == 1:
         figure = f"{format_significant(judged[0].value, 3)} {group.metric.unit}".strip()
         return f"{head}: {figure} is normal{unjudged}"
-    span = f", {min(speeds):.2f} to {max(speeds):.2f} of the expected speed" if speeds else ""
+    ends = dict.fromkeys(f"{speed:.2f}" for speed in (min(speeds), max(speeds))) if speeds else {}
+    span = f", {' to '.join(ends)} of the expected speed" if ends else ""
     return f"{head}: all {len(judged)} judged rows are normal{span}{unjudged}"
 
 
@@ -179,6 +180,7 @@ def _drawn(group: Group) -> list[dict[str, Any]]:
     """Rows as the charts want them: sizes rising, expectations joined where neighbours have one."""
     series = list(dict.fromkeys(_series(row.row) for row in group.rows))
     ordered = sorted(group.rows, key=lambda row: row.row.size_bytes or 0)
+    telling = _telling(group.rows)
     drawn: list[dict[str, Any]] = []
     segment = 0
     for judged in ordered:
@@ -191,8 +193,8 @@ def _drawn(group: Group) -> list[dict[str, Any]]:
             {
                 "size_bytes": size,
                 "size": format_size(size),
-                "name": _label(judged.row),
-                "label": _label(judged.row),
+                "name": _label(judged.row, telling),
+                "label": _label(judged.row, telling),
                 "value": judged.value,
                 "state": charts.ODD if judged.odd and not _is_off(judged) else state,
                 "is_main": _series(judged.row) == series[0],
@@ -260,11 +262,19 @@ def _series(row: Row) -> str:
     return row.labels.get("placement", "")
 
 
-def _label(row: Row) -> str:
-    """'64 KiB, in-place'; the line where a row has neither size nor labels."""
+def _label(row: Row, telling: Set[str]) -> str:
+    """'64 KiB, in-place'; the line where a row has neither a size nor labels that tell it apart."""
     parts = [format_size(row.size_bytes)] if row.size_bytes is not None else []
-    parts += [value for name, value in row.labels.items() if name not in ("validation",)]
+    for name in sorted(telling & set(row.labels)):
+        value = row.labels[name]
+        parts.append(value if any(c.isalpha() for c in value) else f"{name} {value}")
     return ", ".join(parts) or f"line {row.line}"
+
+
+def _telling(rows: Sequence[JudgedRow]) -> frozenset[str]:
+    """Labels that are not the same in all rows."""
+    names = {name for row in rows for name in row.row.labels} - {"validation"}
+    return frozenset(n for n in names if len({row.row.labels.get(n) for row in rows}) > 1)
 
 
 def _how_to_read(group: Group, rows: Sequence[dict[str, Any]], kind: str) -> list[str]:
@@ -305,12 +315,12 @@ def _rows_table(group: Group) -> Table:
         Column("judged", is_figure=False),
         Column("what binds", is_figure=False),
     )
-    return cut_table(
-        f"{group.test}: {group.rows[0].metric}", columns, [_row_cells(row) for row in group.rows]
-    )
+    telling = _telling(group.rows)
+    cells = [_row_cells(row, telling) for row in group.rows]
+    return cut_table(f"{group.test}: {group.rows[0].metric}", columns, cells)
 
 
-def _row_cells(judged: JudgedRow) -> tuple[str, ...]:
+def _row_cells(judged: JudgedRow, telling: Set[str]) -> tuple[str, ...]:
     known = judged.expectation
     figures: tuple[str, ...] = ("-", "-", "-", "-")
     if known is not None:
@@ -320,7 +330,7 @@ def _row_cells(judged: JudgedRow) -> tuple[str, ...]:
     state = _STATES[judged.state] + (", odd" if judged.odd else "")
     why = [known.bound] if known is not None else []
     return (
-        _label(judged.row),
+        _label(judged.row, telling),
         str(judged.row.line),
         format_significant(judged.value),
         *figures,

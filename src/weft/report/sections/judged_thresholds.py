@@ -50,9 +50,11 @@ def about(applied: Sequence[Applied]) -> tuple[str, ...]:
 
 
 def across(applied: Sequence[Applied]) -> list[dict[str, Any]]:
-    """Each with its own name, for charts of one size."""
-    named = {(one.value, _named(one)): None for one in applied}
-    return [{"value": value, "label": label} for value, label in named]
+    """A mark a value with its name, for charts of one size; several systems share a mark."""
+    by_value: dict[float, list[Applied]] = {}
+    for one in applied:
+        by_value.setdefault(one.value, []).append(one)
+    return [{"value": value, "label": _named(here)} for value, here in by_value.items()]
 
 
 def at_sizes(applied: Sequence[Applied], sizes: Sequence[int]) -> list[dict[str, Any]]:
@@ -78,8 +80,11 @@ def at_sizes(applied: Sequence[Applied], sizes: Sequence[int]) -> list[dict[str,
     return marks
 
 
-def _named(one: Applied) -> str:
-    return f"{one.verdict.system}: {_said(one.verdict)} {one.verdict.unit}"
+def _named(here: Sequence[Applied]) -> str:
+    first = here[0].verdict
+    n_more = len({one.verdict.system for one in here}) - 1
+    more = f" and {n_more} more" if n_more else ""
+    return f"{first.system}{more}: {_said(first)} {first.unit}"
 
 
 def _together(here: Sequence[Applied]) -> str:
