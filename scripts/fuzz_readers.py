@@ -32,8 +32,8 @@ TIME_LIMIT_S = 1.0
 HANG_S = 20.0
 MEMORY_LIMIT_BYTES = 2 << 30
 """A reader that needs more for a few kilobytes fails instead of taking the machine with it."""
-_PIECE_LINES = 16
-_PIECE_BYTES = 1500
+_PIECE_LINES = 11
+_PIECE_BYTES = 1000
 _SAMPLED = 64
 """Of so many inputs one is read twice and written as JSON."""
 _CHUNK = 2000
