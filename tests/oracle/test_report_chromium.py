@@ -76,12 +76,14 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-RESULTS = Path(__file__).parents[1] / "fixtures" / "results"
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+RESULTS = FIXTURES / "results"
 JUDGED = {
-    "a curve with everything": ("osu/kaneshiro_2014_bibw.txt", "azure-a9"),
-    "two placements": ("nccl-tests/h100-16-two-nodes.txt", "azure-ndv5"),
-    "no platform": ("osu/alps_7.5_bw_host.txt", None),
-    "tests of one row": ("hpcc/hpcc-1.5.0-openmpi-2-ranks.txt", "generic-hdr"),
+    "a curve with everything": ("results/osu/kaneshiro_2014_bibw.txt", "azure-a9"),
+    "two placements": ("results/nccl-tests/h100-16-two-nodes.txt", "azure-ndv5"),
+    "no platform": ("results/osu/alps_7.5_bw_host.txt", None),
+    "many rows of one size": ("judged/ndv4_pairs_gpu.txt", "azure-ndv4"),
+    "tests of one row": ("results/hpcc/hpcc-1.5.0-openmpi-2-ranks.txt", "generic-hdr"),
 }
 
 
@@ -117,7 +119,7 @@ def test_imported_files_are_drawn_beside_a_measured_run(
 def test_every_chart_of_a_judged_file_is_drawn(name: str, tmp_path: Path) -> None:
     file, platform = JUDGED[name]
     out = tmp_path / "judged.html"
-    argv = ["judge", str(RESULTS / file), "--report", str(out)]
+    argv = ["judge", str(FIXTURES / file), "--report", str(out)]
     assert run([*argv, *(["--platform", platform] if platform else [])]) in (0, 1)
     assert_quiet_and_drawn(out, tmp_path / "profile", at_least=1)
 
