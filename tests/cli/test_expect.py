@@ -105,6 +105,7 @@ def test_a_platform_of_your_own_works_without_a_twin(tmp_path: Path, capsys: Cap
         (["azure-ndv5", "barrier", "--library", "nccl"], "NCCL has no 'barrier'"),
         (["fat-tree", "bandwidth", "--size", "0"], "no bandwidth of 64 messages of 0 B"),
         (["fat-tree", "latency", "--size", "4X"], "'4X' is not a size"),
+        (["azure-hc", "allreduce", "--tasks-per-node", "45"], "45 tasks on a node"),
         (["this-machine", "latency"], "says nothing of its network"),
     ],
 )

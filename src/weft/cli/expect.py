@@ -97,6 +97,12 @@ def _conditions(
                 f"{gpus} GPUs on {n_nodes} nodes",
                 expected=f"as many on each; a node has {per_node}",
             )
+    cores = document.node.get("cores")
+    if cores is not None and (tasks or 1) > cores.value:
+        raise InputError(
+            f"{tasks} tasks on a node of platform '{document.name}'",
+            expected=f"at most {cores.whole}, one a core",
+        )
     return Conditions(
         benchmark=benchmark,
         size_bytes=0,

@@ -156,8 +156,8 @@ def _tree_bus(topology: NcclTopology) -> Rate:
     inside = topology.nvlink if topology.gpus_per_node > 1 else math.inf
     twice = 2 * topology.net
     if inside and inside < twice:
-        return Rate(inside, f"NVLink of {inside:.4g} GB/s (two nodes: the network carries half)")
-    return Rate(twice, f"2 x ({topology.net_bound}): between two nodes each byte passes once")
+        return Rate(inside, f"NVLink of {inside:.4g} GB/s")
+    return Rate(twice, f"2 x ({topology.net_bound})")
 
 
 def _least(rate: Rate, limit: float, bound: str) -> Rate:
