@@ -46,6 +46,8 @@ def test_several_sizes_are_a_table_of_value_low_high_and_bound(capsys: Capture) 
     rows = [line for line in text.splitlines() if " KiB  " in line or " B  " in line]
     assert len(rows) == 14
     assert "size  expected" in text
+    first = text.splitlines()[0]
+    assert first.endswith("us at 64 KiB: MPI alltoall of 8 B to 64 KiB on frontera, 512 nodes")
     assert "taper" in rows[-1]
 
 

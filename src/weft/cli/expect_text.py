@@ -1,6 +1,7 @@
 """How an expectation reads: the value first, what binds, the parts of the time, the figures."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from weft.catalog.platform import Platform, figures
@@ -42,9 +43,10 @@ def curve_text(platform: Platform, found: Found, explained: list[dict[str, Any]]
     """Several sizes: a row each."""
     first, last = found[0][0], found[-1][0]
     top = found[-1][1]
+    sizes = f"{format_size(first.size_bytes)} to {format_size(last.size_bytes)}"
     head = (
-        f"EXPECT   {what(last)} on {where(platform, last)}:"
-        f" {number(top.value)} {top.unit}{_metric(top)}, from {format_size(first.size_bytes)} on:"
+        f"EXPECT   {number(top.value)} {top.unit}{_metric(top)} at {format_size(last.size_bytes)}:"
+        f" {what(replace(last, size_bytes=0))} of {sizes} on {where(platform, last)}"
     )
     cells = [
         [
@@ -62,7 +64,7 @@ def curve_text(platform: Platform, found: Found, explained: list[dict[str, Any]]
     sources = list(dict.fromkeys(f"sources  {one.source}" for _, one in found))
     return "\n".join(
         [
-            head.replace(", from", ", of sizes from"),
+            head,
             "",
             _aligned(headers, cells),
             "",
