@@ -34,6 +34,13 @@ _NAMED = (
     (b"NCCL_P2P_DISABLE set by environment to ", "p2p_disable", re.compile(rb"(\d{1,3})")),
     (b"NET/IB : Using ", "ib_devices", re.compile(rb"((?:\[\d{1,3}\][\w.:/-]{1,60} ?){1,64})")),
 )
+_SHARED = (
+    b"Using network ",
+    b" via NET/",
+    b"NVLS multicast support is ",
+    b" set by environment to ",
+)
+"""Parts of several marks: where one is missing, so are the marks, and a block is searched once."""
 _DEVICE = re.compile(r"\[\d{1,3}\]")
 _SEVERAL = ", "
 _WITHOUT_GDR = {"gdr": "no"}
@@ -41,15 +48,20 @@ _WITHOUT_GDR = {"gdr": "no"}
 
 def note_facts(block: bytes, facts: dict[str, str]) -> None:
     """Add to `facts` what this block of a log says. A fact with two values keeps both."""
+    missing = tuple(shared for shared in _SHARED if shared not in block)
     for mark, name, value in _SAID:
         known = facts.get(name, "")
-        if value not in known.split(_SEVERAL) and mark in block:
+        if value not in known.split(_SEVERAL) and _holds(block, mark, missing):
             facts[name] = f"{known}{_SEVERAL}{value}" if known else value
     for mark, name, pattern in _NAMED:
-        at = -1 if name in facts else block.find(mark)
+        at = -1 if name in facts or not _holds(block, mark, missing) else block.find(mark)
         word = pattern.match(block, at + len(mark)) if at >= 0 else None
         if word is not None:
             facts[name] = word[1].decode("ascii", "replace").strip()
+
+
+def _holds(block: bytes, mark: bytes, missing: tuple[bytes, ...]) -> bool:
+    return not any(shared in mark for shared in missing) and mark in block
 
 
 def facts_of(line: str) -> Mapping[str, str]:
