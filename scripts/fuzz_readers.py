@@ -245,11 +245,14 @@ def campaign(reader: Reader, everything: list[Reader], n: int, seed: int, jobs: 
 
 
 def _progress(reader: Reader, total: Tally, n: int, started: float) -> None:
+    """On a terminal always the last state, in a log a line now and then."""
     rate = total.n_inputs / max(time.monotonic() - started, 1e-9)
     left_min = (n - total.n_inputs) / rate / 60
+    text = f"{reader.name}: {total.n_inputs:,} of {n:,}, {rate:,.0f}/s, {left_min:.1f} min"
     if sys.stderr.isatty():
-        text = f"\r{reader.name}: {total.n_inputs:,} of {n:,}, {rate:,.0f}/s, {left_min:.1f} min"
-        print(text, end="   ", file=sys.stderr, flush=True)
+        print(f"\r{text}", end="   ", file=sys.stderr, flush=True)
+    elif total.n_inputs % (50 * _CHUNK) == 0:
+        print(text, file=sys.stderr, flush=True)
 
 
 def _report(reader: Reader, total: Tally, seed: int) -> None:

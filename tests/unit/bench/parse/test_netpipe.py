@@ -81,12 +81,13 @@ def test_a_row_split_by_another_process_is_reported() -> None:
     ]
 
 
-VERSION_5 = """\
+CYAN, RED, OFF = "\x1b[36m", "\x1b[31m", "\x1b[0m"
+VERSION_5 = f"""\
 Start testing with 7 trials for each message size
-  1: \x1b[32m      1  B\x1b[0m     24999 times -->  \x1b[36m 16.000 Mbps\x1b[0m  in  \x1b[33m500.000 nsecs\x1b[0m
- 40: \x1b[36m  1.024 KB\x1b[0m     12500 times -->  \x1b[31m  8.192 Gbps\x1b[0m  in  \x1b[36m  1.000 usecs\x1b[0m
- 71: \x1b[35m  1.049 MB\x1b[0m       100 times -->  \x1b[31m 83.886 Gbps\x1b[0m  in  \x1b[36m100.000 usecs\x1b[0m
-"""  # noqa: E501
+  1: {RED}      1  B{OFF}  24999 times -->  {CYAN} 16.000 Mbps{OFF}  in {RED}500.000 nsecs{OFF}
+ 40: {CYAN}  1.024 KB{OFF}  12500 times -->  {RED}  8.192 Gbps{OFF}  in {CYAN}  1.000 usecs{OFF}
+ 71: {CYAN}  1.049 MB{OFF}    100 times -->  {RED} 83.886 Gbps{OFF}  in {CYAN}100.000 usecs{OFF}
+"""
 
 
 def test_version_5_has_decimal_units_of_its_own() -> None:
