@@ -5,7 +5,16 @@ import pytest
 from weft.bench.twin import simulate
 from weft.catalog.load import platform
 from weft.core.errors import InputError
-from weft.expect.wire import Hop, Path, header_efficiency, path_through, wire_bytes, zero_load_ns
+from weft.expect.wire import (
+    Hop,
+    Path,
+    header_efficiency,
+    line_ceiling,
+    line_efficiency,
+    path_through,
+    wire_bytes,
+    zero_load_ns,
+)
 
 HDR = Hop(rate_gbps=200, delay_ns=10)
 HDR100 = Hop(rate_gbps=100, delay_ns=10)
@@ -94,3 +103,38 @@ def test_one_switch_joins_two_host_links() -> None:
 def test_a_platform_without_a_fabric_has_no_path() -> None:
     with pytest.raises(InputError, match="platform 'this-machine' has no fabric"):
         path_through(platform("this-machine"), 1)
+
+
+@pytest.mark.parametrize("cut_through", [True, False])
+@pytest.mark.parametrize("rates", [(200, 200), (100, 200, 100), (200, 100, 100, 200)])
+@pytest.mark.parametrize("size", [150 * 4096, 150 * 4096 + 1, 151 * 4096 - 1])
+def test_long_messages_take_what_packet_by_packet_says(
+    cut_through: bool, rates: tuple[int, ...], size: int
+) -> None:
+    hops = tuple(Hop(rate, 415.0) for rate in rates)
+    path = Path(hops, 130.0, 4096, cut_through=cut_through)
+    free = [0.0] * len(hops)
+    arrived = 0.0
+    packets = [4096 + 26] * (size // 4096) + ([size % 4096 + 26] if size % 4096 else [])
+    packets[0] += 16
+    for n_bytes in packets:
+        ready = 0.0
+        for i, hop in enumerate(hops):
+            start = max(ready, free[i])
+            free[i] = end = start + n_bytes * 8 / hop.rate_gbps
+            arrived = end + hop.delay_ns
+            slower_next = hops[min(i + 1, len(hops) - 1)].rate_gbps <= hop.rate_gbps
+            ready = (start if cut_through and slower_next else end) + hop.delay_ns + 130.0
+    assert zero_load_ns(path, size) == pytest.approx(arrived)
+
+
+def test_ethernet_carries_more_headers_than_infiniband() -> None:
+    assert header_efficiency(1 << 20, 4096, "ethernet") < header_efficiency(1 << 20, 4096)
+    assert wire_bytes(8, 4096, "ethernet") == 8 + 82 + 16
+
+
+def test_unpublished_headers_do_not_lower_the_limit() -> None:
+    slingshot, hdr = platform("generic-slingshot11"), platform("generic-hdr")
+    assert line_ceiling(slingshot) == 1
+    assert line_efficiency(slingshot) < 1
+    assert line_ceiling(hdr) == line_efficiency(hdr) == pytest.approx(4096 / 4122)
