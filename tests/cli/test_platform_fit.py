@@ -75,6 +75,14 @@ def test_a_twin_of_the_file_is_measured_and_studied(folder: Path, capsys: Captur
     assert flagged == {0}, "the file begins at 1 B"
 
 
+def test_a_base_that_cannot_be_simulated_gives_expectations(folder: Path, capsys: Capture) -> None:
+    assert run(["platform", "fit", *ALPS, "--base", "alps-gh200", "-o", "alps.toml"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "next: weft expect alps.toml latency"
+    assert run(["expect", "alps.toml", "latency", "--size", "8", "--format", "json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["expectations"]
+    assert told["value"] == pytest.approx(3.34, rel=0.03)
+
+
 def test_json_is_the_platform_and_csv_the_rows_not_seen(folder: Path, capsys: Capture) -> None:
     assert run(["platform", "fit", *ALPS, "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)

@@ -114,7 +114,9 @@ def _text(fitted: "FittedPlatform", out: Path | None) -> str:
         *(f"assumed: {said}" for said in fit.assumptions),
     ]
     target = out if out is not None else "FITTED.toml"
-    step = f"weft bench latency --twin {target} --nodes 2"
+    step = f"weft expect {target} latency"
+    if document.has_twin:
+        step = f"weft bench latency --twin {target} --nodes 2"
     lines.append(f"next: {step}" if out is not None else f"next: --out {target}, then {step}")
     return "\n".join(lines)
 

@@ -13,12 +13,20 @@ from weft.bench.scenario import window_of
 from weft.catalog.load import benchmark as benchmark_named
 from weft.catalog.platform import Platform
 from weft.core.errors import InputError
-from weft.expect.fit_tables import BENCHMARKS, METRICS, USUAL_WINDOW, MeasuredTable
+from weft.expect.fit_tables import (
+    BANDWIDTH,
+    BENCHMARKS,
+    BIDIRECTIONAL,
+    METRICS,
+    USUAL_WINDOW,
+    MeasuredTable,
+)
 from weft.study.cells import Value, cells_of
 from weft.study.headlines import Headlines
 from weft.study.store import Run, read_run
 
 TWO_RANKS = 2
+MESSAGE_RATE = "message_rate"
 MOST_MESSAGES = 1 << 20
 """Of a window: the engine's limit."""
 
@@ -93,13 +101,14 @@ def _of_file(
     digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
     groups: dict[tuple[str, str, str], list[Table]] = defaultdict(list)
     for table in read_results(path).tables:
-        if table.benchmark not in BENCHMARKS:
+        benchmark = _benchmark_of(table)
+        if benchmark is None:
             remarks.append(f"{path}: {table.test} is no latency or bandwidth of two ranks")
             continue
-        _require_two_hosts_ranks(table, path)
+        _require_two_ranks(table, path)
         if table.hosts:
             hosts.setdefault(frozenset(table.hosts), str(path))
-        groups[table.benchmark, table.tool, table.test].append(table)
+        groups[benchmark, table.tool, table.test].append(table)
     for (benchmark, tool, test), same in groups.items():
         rows = _medians(same, METRICS[benchmark])
         if len(same) > 1:
@@ -117,7 +126,15 @@ def _of_file(
             )
 
 
-def _require_two_hosts_ranks(table: Table, path: Path) -> None:
+def _benchmark_of(table: Table) -> str | None:
+    """What a fit takes it for: the message rate of one pair is a bandwidth."""
+    if table.benchmark == MESSAGE_RATE and table.n_ranks == TWO_RANKS:
+        both_ways = table.conditions.get("directions") == "2"
+        return BIDIRECTIONAL if both_ways else BANDWIDTH
+    return table.benchmark if table.benchmark in BENCHMARKS else None
+
+
+def _require_two_ranks(table: Table, path: Path) -> None:
     where = f"{path}:{table.first_line}"
     if table.memory == "gpu":
         raise InputError(

@@ -76,6 +76,22 @@ def test_the_window_can_be_told(tmp_path: Path) -> None:
     assert (table.window, table.window_is_told) == (16, True)
 
 
+@pytest.mark.parametrize(
+    ("test", "benchmark"), [("Uniband", "bandwidth"), ("Biband", "bidirectional")]
+)
+def test_the_message_rate_of_one_pair_is_a_bandwidth(
+    tmp_path: Path, test: str, benchmark: str
+) -> None:
+    rule = "#" + "-" * 51 + "\n"
+    head = f"{rule}# Benchmarking {test} \n# #processes = 2 \n{rule}"
+    rows = "".join(f"{s:13}{1000:13}{s * 1.5:13.2f}{1500000:13}\n" for s in (1, 2, 4, 8))
+    path = tmp_path / "imb.txt"
+    path.write_text(f"{head}       #bytes #repetitions   Mbytes/sec      Msg/sec\n{rows}")
+    (table,) = tables_of([path]).tables
+    assert table.benchmark == benchmark
+    assert dict(table.rows) == {1: 1.5, 2: 3.0, 4: 6.0, 8: 12.0}
+
+
 def test_gpu_tables_are_refused_with_their_line() -> None:
     with pytest.raises(InputError, match=r"alps_7.5_bw_gpu.txt:\d+: osu_bw in GPU memory"):
         tables_of([OSU / "alps_7.5_bw_gpu.txt"])
