@@ -196,8 +196,9 @@ class GpuNode(Document):
 
     `nvlink` is all NVLink of one GPU (links x payload rate of one, as NCCL counts it), `pcie` the
     path between a GPU and its HCA. `switched`: through NVSwitches; `nvls`: those reduce in flight.
-    `pcie_switch`: GPUs and HCAs meet below the processor. `nvlink_domain`: GPUs that one NVLink
-    fabric joins, where it reaches over nodes.
+    `pcie_switch`: GPUs and HCAs meet below the processor. `ll128`: NCCL sees them near enough to use
+    protocol LL128 between nodes (one bridge above both, which a virtual machine may only pretend).
+    `nvlink_domain`: GPUs that one NVLink fabric joins, where it reaches over nodes.
     """
 
     model: Text
@@ -209,6 +210,7 @@ class GpuNode(Document):
     switched: bool = False
     nvls: bool = False
     pcie_switch: bool = True
+    ll128: bool = True
     nvlink_domain: Gpus | None = None
 
 

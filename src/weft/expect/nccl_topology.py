@@ -40,6 +40,7 @@ class NcclTopology:
     switched: bool
     nvls: bool
     pcie_switch: bool
+    ll128: bool
     loopback: bool
     sockets: bool
 
@@ -94,6 +95,7 @@ def topology(platform: Platform, conditions: Conditions) -> NcclTopology:
         switched=gpus.switched,
         nvls=gpus.nvls and not loopback and ppn > 1,
         pcie_switch=gpus.pcie_switch,
+        ll128=n_nodes == 1 or (gpus.ll128 and conditions.transport != "sockets"),
         loopback=loopback,
         sockets=conditions.transport == "sockets",
     )

@@ -76,6 +76,8 @@ def candidates(
         for protocol in PROTOCOLS:
             if protocol != "simple" and algorithm not in ("ring", "tree"):
                 continue
+            if protocol == "ll128" and not topology.ll128:
+                continue
             rate = _rate(topology, constants, coll, algorithm, protocol)
             if rate.gb_s > 0:
                 latency_us = _latency_us(topology, constants, coll, algorithm, protocol)
