@@ -69,9 +69,15 @@ def read_results_text(data: bytes, path: str) -> ResultFile:
     return _read(data, path)
 
 
+_ANY_DIGIT = str.maketrans("123456789", "0" * 9)
+"""Lines of a log differ in their digits mostly, and no title that begins with a letter depends on
+which they are: one of each shape is asked for."""
+
+
 def tool_that_opens(text: str) -> str | None:
     """The tool one of whose tables begins with this line."""
-    return _opener(text[:_LONGEST_TITLE])
+    title = text[:_LONGEST_TITLE]
+    return _opener(title.translate(_ANY_DIGIT) if title[:1].isalpha() else title)
 
 
 @lru_cache(maxsize=4096)
