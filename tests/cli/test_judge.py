@@ -1,0 +1,99 @@
+"""`weft judge`: verdict first, causes, rows, thresholds, coverage, next command; exit codes."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from weft.cli import run
+
+Capture = pytest.CaptureFixture[str]
+JUDGED = Path(__file__).parent.parent / "fixtures" / "judged"
+GOOD = str(JUDGED / "alps_gh200_allreduce.txt")
+BAD = str(JUDGED / "alps_gh200_allreduce_no_cxi.txt")
+
+
+def test_a_normal_file_is_0_and_its_first_line_the_verdict(capsys: Capture) -> None:
+    assert run(["judge", GOOD]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("GOOD  NORMAL: all_reduce_perf at 128 MiB: bus bandwidth 122.6 GB/s")
+    assert lines[-1].startswith("next  ")
+    assert any(line.startswith("platform alps-gh200: ") for line in lines)
+    assert any(line.startswith("covered  49 of 50 rows judged") for line in lines)
+
+
+def test_a_low_file_is_1_with_causes_a_picture_and_the_thresholds_of_others(
+    capsys: Capture,
+) -> None:
+    assert run(["judge", BAD]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("BAD  LOW: all_reduce_perf at 128 MiB: bus bandwidth 5.410 GB/s")
+    for part in ("LIKELY CAUSES", "1. sockets:", "to confirm:", "remedy:", "THRESHOLDS OF OTHERS"):
+        assert part in out
+    assert "measured, [===] expected, | limit" in out
+    assert "missed: CSCS Alps gh200" in out
+
+
+def test_long_tables_are_cut_unless_all_rows_are_asked_for(capsys: Capture) -> None:
+    run(["judge", GOOD])
+    short = capsys.readouterr().out
+    run(["judge", GOOD, "--all-rows"])
+    whole = capsys.readouterr().out
+    assert "more rows like these: --all-rows" in short
+    assert "more rows like these" not in whole
+    assert "256 B out-of-place" in whole
+    assert "256 B out-of-place" not in short
+
+
+def test_json_and_csv_hold_every_row(capsys: Capture) -> None:
+    assert run(["judge", BAD, "--format", "json"]) == 1
+    record = json.loads(capsys.readouterr().out)
+    assert record["platform"] == "alps-gh200"
+    assert record["causes"][0]["name"] == "sockets"
+    assert run(["judge", BAD, "--format", "csv"]) == 1
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert len(rows) == len(record["rows"]) == 48
+    assert {"file", "size_bytes", "measured", "low", "high", "limit", "state"} <= rows[0].keys()
+
+
+def test_standard_input_is_a_dash(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = Path(BAD).read_bytes()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert run(["judge", "-"]) == 1
+    assert "LOW" in capsys.readouterr().out
+
+
+def test_several_files_are_one_answer_and_the_worst_decides(capsys: Capture) -> None:
+    assert run(["judge", GOOD, BAD, "--format", "json"]) == 1
+    record = json.loads(capsys.readouterr().out)
+    assert [one["bad"] for one in record["judgements"]] == [False, True]
+
+
+def test_options_say_what_the_file_does_not(capsys: Capture) -> None:
+    name = str(JUDGED / "ndv5_1024_gpus.txt")
+    assert run(["judge", name]) == 0
+    out = capsys.readouterr().out
+    assert "NOT JUDGED" in out
+    assert run(["judge", name, "--platform", "azure-ndv5", "--nodes", "128"]) == 0
+    assert "NORMAL" in capsys.readouterr().out
+
+
+def test_an_unknown_platform_and_a_file_that_is_no_result_are_2(
+    capsys: Capture, tmp_path: Path
+) -> None:
+    assert run(["judge", GOOD, "--platform", "azure-ndv55"]) == 2
+    assert "did you mean 'azure-ndv5'?" in capsys.readouterr().err
+    (tmp_path / "notes.txt").write_text("nothing to see\n")
+    assert run(["judge", str(tmp_path / "notes.txt")]) == 2
+    assert "no table of a known tool" in capsys.readouterr().err
+    assert run(["judge", str(tmp_path / "absent.txt")]) == 2
+    assert run(["judge"]) == 2
+
+
+def test_a_page_is_written_where_asked(capsys: Capture, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert run(["judge", GOOD, "--report", str(page)]) == 0
+    assert "122.6 GB/s" in page.read_text(encoding="utf-8")
+    assert str(page) in capsys.readouterr().err
