@@ -22,9 +22,15 @@ class Published:
     fitted: FittedTable | None
 
     @property
+    def word(self) -> str:
+        """'measured' where the table is the file or the run that the platform was fitted to."""
+        own = self.fitted is not None and self.fitted.source == self.table.source
+        return "measured" if own and self.fitted and self.fitted.sha256 else "published"
+
+    @property
     def series(self) -> str:
         """'published: Kaneshiro'."""
-        return f"published: {self.table.source.split(',')[0]}"
+        return f"{self.word}: {self.table.source.split(',')[0]}"
 
     @property
     def by_size(self) -> Mapping[int, float]:
@@ -47,7 +53,7 @@ class Published:
         worst = max(errors, key=lambda size: abs(errors[size]))
         middle = median(abs(error) for error in errors.values())
         return (
-            f"{middle:.1%} from what was published (median of {len(errors)} sizes), "
+            f"{middle:.1%} from what was {self.word} (median of {len(errors)} sizes), "
             f"{abs(errors[worst]):.1%} at {format_size(worst)}"
         )
 
@@ -56,7 +62,7 @@ class Published:
         """Source and conditions, what the fit used and left out."""
         table = self.table
         conditions = f" ({table.conditions})" if table.conditions else ""
-        said = [f"Published: {table.source}{conditions}."]
+        said = [f"{self.word.capitalize()}: {table.source}{conditions}."]
         if self.fitted is not None and self.fitted.sizes_bytes:
             unseen = self.fitted.held_out[0]
             said.append(

@@ -8,7 +8,10 @@ import pytest
 
 from weft.bench.twin import PLATFORM_FILE, TwinBackend
 from weft.catalog.load import platform
+from weft.catalog.platform import Platform
 from weft.core.errors import MissingError
+from weft.expect.fit import fit_platform
+from weft.expect.fit_tables import MeasuredTable
 from weft.report.page import write_report
 from weft.report.published import published_of
 from weft.study.store import read_run
@@ -31,12 +34,16 @@ sizes = "4K,8K,1M"
 """
 
 
-@pytest.fixture
-def twin_run(measure: Measure, tmp_path: Path) -> Path:
+def twin_of(document: Platform) -> TwinBackend:
     try:
-        backend = TwinBackend(platform("azure-a9"), 2)
+        return TwinBackend(document, 2)
     except MissingError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture
+def twin_run(measure: Measure, tmp_path: Path) -> Path:
+    backend = twin_of(platform("azure-a9"))
     return measure(tmp_path / "twin", STUDY, backend=backend, nodes=backend.nodes)
 
 
@@ -64,6 +71,19 @@ def test_the_page_shows_published_values_source_and_distance(
     assert "Lightweight Azure InfiniBand Cluster Setup" in page
     assert "Not fitted, and not counted, as no rising lines give it: 8 KiB." in page
     assert "median / published" in page
+
+
+def test_the_tables_a_platform_was_fitted_to_are_called_measured(
+    measure: Measure, tmp_path: Path
+) -> None:
+    sizes = [2**k for k in range(12)]
+    rows = tuple((size, 2 + 1e-3 * size) for size in sizes)
+    table = MeasuredTable("latency", rows, "mine.txt", sha256="ab" * 32)
+    backend = twin_of(fit_platform([table], name="mine").platform)
+    run = measure(tmp_path / "mine", STUDY, backend=backend, nodes=backend.nodes)
+    (latency,) = published_of(read_run(run))
+    assert latency.series == "measured: mine.txt"
+    assert latency.finding({8: rows[3][1]}).startswith("0.0% from what was measured")
 
 
 def test_a_platform_nobody_can_read_any_more_leaves_the_page_without_it(twin_run: Path) -> None:

@@ -170,7 +170,7 @@ def _table(measured: Measured, entries: Sequence[_Entry], published: Published |
         Column(f"low{unit}"),
         Column(f"high{unit}"),
         Column("launches"),
-        *([Column(f"published{unit}"), Column("median / published")] if published else []),
+        *_beside_columns(published, unit),
         *([Column("flags", is_figure=False)] if says_flags else []),
     ]
     rows = [
@@ -188,6 +188,12 @@ def _table(measured: Measured, entries: Sequence[_Entry], published: Published |
     ]
     caption = f"{benchmark.name}: {metric.name}" + ("" if says_series else f", {series[0]}")
     return cut_table(caption, columns, rows)
+
+
+def _beside_columns(published: Published | None, unit: str) -> list[Column]:
+    if published is None:
+        return []
+    return [Column(f"{published.word}{unit}"), Column(f"median / {published.word}")]
 
 
 def _beside(entry: _Entry, published: Published | None) -> list[str]:
