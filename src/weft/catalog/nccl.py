@@ -83,11 +83,14 @@ class NcclConstants(Document):
 
 
 class NcclHardware(Document):
-    """GB/s of one NVLink in one direction: as NCCL counts it, and at most."""
+    """GB/s of one NVLink in one direction: as NCCL counts it, and at most; `pcie_raw_share` is what
+    PCIe carries at most over what NCCL counts."""
 
     schema_: Literal["weft.nccl-hardware/1"] = Field(alias="schema")
     source: Text
     raw_source: Text
+    pcie_raw_share: Annotated[float, Field(ge=1)]
+    pcie_source: Text
     nvlink_link_gb_s: dict[Architecture, Amount]
     nvlink_link_raw_gb_s: dict[Architecture, Amount]
 

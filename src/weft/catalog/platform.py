@@ -196,7 +196,7 @@ class GpuNode(Document):
 
     `nvlink` is all NVLink of one GPU (links x payload rate of one, as NCCL counts it), `pcie` the
     path between a GPU and its HCA. `switched`: through NVSwitches; `nvls`: those reduce in flight.
-    `pcie_switch`: GPUs and HCAs meet below the processor. `ll128`: NCCL sees them near enough to use
+    `pcie_switch`: GPUs and HCAs meet below the processor. `ll128`: NCCL sees them near enough for
     protocol LL128 between nodes (one bridge above both, which a virtual machine may only pretend).
     `nvlink_domain`: GPUs that one NVLink fabric joins, where it reaches over nodes.
     """

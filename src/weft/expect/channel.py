@@ -298,9 +298,10 @@ def _network_stages(way: Channel, size_bytes: int, senders: int, *, duplex: bool
         name = "copies through host memory"
         stages.append(Term(name, bounce_ns, figure.class_, figure.inverse_spread, figure.source))
     elif way.conditions.memory == "gpu" and gpus is not None and gpus.pcie is not None:
-        # NCCL's figure counts headers already, with a margin that measurements exceed.
-        time_ns = size_bytes / gpus.pcie.value
-        stages.append(Term("PCIe of the GPU", time_ns, gpus.pcie.class_, (0.75, 1.05)))
+        figure = practice("gpu-pcie")
+        time_ns = size_bytes / (gpus.pcie.value * figure.value)
+        spread = figure.inverse_spread
+        stages.append(Term("PCIe of the GPU", time_ns, figure.class_, spread, figure.source))
     return stages
 
 

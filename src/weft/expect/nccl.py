@@ -157,7 +157,7 @@ def _formula(constants: NcclConstants, chosen: Candidate, conditions: Conditions
 def limit_gb_s(found: NcclTopology, conditions: Conditions, chosen: Candidate) -> tuple[float, str]:
     """The greatest bus bandwidth the links allow, and which: what each must carry at least."""
     factor = busbw_factor(conditions.benchmark, found.n_gpus)
-    inside, group = found.nvlink_raw or found.pcie * 1.35, found.gpus_per_node
+    inside, group = found.nvlink_raw or found.pcie_raw, found.gpus_per_node
     # Least bytes through the links of one GPU, in units of the buffer.
     if conditions.benchmark == "allreduce":
         n = found.n_gpus
@@ -232,16 +232,17 @@ def as_busbw(
 
 def _note(found: NcclTopology, chosen: Candidate, conditions: Conditions) -> str:
     """What surprises a reader about the figure, in half a sentence."""
+    if conditions.transport == "sockets":
+        return "TCP instead of RDMA"
     if chosen.algorithm == "nvls" and found.n_nodes == 1:
         return (
             "the switches reduce, and the bus factor still counts what a ring would move:"
             " more than NVLink's rate is no error"
         )
-    if found.n_nodes == 2 and chosen.algorithm in ("tree", "nvlstree"):
+    bus = chosen.rate.gb_s * busbw_factor(conditions.benchmark, found.n_gpus)
+    if found.n_nodes == 2 and chosen.algorithm in ("tree", "nvlstree") and bus > found.net:
         return (
             "between two nodes each byte passes once a direction: more than the adapters' rate"
             " is no error"
         )
-    if conditions.transport == "sockets":
-        return "TCP instead of RDMA"
     return ""

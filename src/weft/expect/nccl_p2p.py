@@ -1,15 +1,13 @@
 """Sends and receives of NCCL: sendrecv, alltoall, gather and scatter, as nccl-tests count them."""
 
 from weft.catalog.document import SourceClass
+from weft.catalog.nccl import PROTOCOLS, nccl_constants
 from weft.catalog.platform import Platform
 from weft.catalog.practice import practice
 from weft.core.errors import InputError, did_you_mean
 from weft.expect.model import Conditions, Expectation, Term
 from weft.expect.nccl_topology import NcclTopology, topology
 from weft.expect.nccl_tuner import USES
-
-HOPS_US = {"inside": 4.0, "between": 14.0}
-"""Latency of protocol Simple over NVLink and over the network (tree's, catalog/nccl/2.28.toml)."""
 
 
 def nccl_p2p(platform: Platform, conditions: Conditions) -> Expectation:
@@ -32,7 +30,9 @@ def nccl_p2p(platform: Platform, conditions: Conditions) -> Expectation:
     transfer = max(_ways(found, inside, between), key=lambda term: term.time_ns)
     n_peers = 1 if conditions.benchmark == "sendrecv" else found.n_gpus - 1
     message = practice("nccl-message")
-    hop_us = HOPS_US["between" if found.n_nodes > 1 else "inside"]
+    constants = nccl_constants()
+    hops = constants.net_latency_us if found.n_nodes > 1 else constants.nvlink_latency_us
+    hop_us = hops["tree"][PROTOCOLS.index("simple")]
     latency = Term(
         f"latency, and {n_peers} message{'s' if n_peers > 1 else ''} a GPU",
         (hop_us + n_peers * message.value) * 1e3,
@@ -94,7 +94,7 @@ def _limit(found: NcclTopology, conditions: Conditions) -> tuple[float, str]:
     if found.loopback:
         inside, between = 0.0, between + inside * found.gpus_per_node
     bus = conditions.size_bytes * busbw_factor(conditions.benchmark, found.n_gpus)
-    links = found.nvlink_raw or found.pcie / 0.75
+    links = found.nvlink_raw or found.pcie_raw
     limits = []
     if inside:
         limits.append((bus / (inside / links), f"NVLink, {links:.4g} GB/s of one GPU at most"))

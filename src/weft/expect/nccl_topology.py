@@ -31,6 +31,7 @@ class NcclTopology:
     nvlink: float
     nvlink_raw: float
     pcie: float
+    pcie_raw: float
     net: float
     net_raw: float
     one_net: float
@@ -78,6 +79,7 @@ def topology(platform: Platform, conditions: Conditions) -> NcclTopology:
     raw = nvlink * hardware.nvlink_link_raw_gb_s[gpus.architecture] / counted if counted else nvlink
     one, one_raw, bound = _one_net(platform, gpus, conditions)
     n_nets = _nets_in_use(platform, gpus, conditions)
+    pcie = gpus.pcie.value if gpus.pcie is not None else one
     return NcclTopology(
         n_gpus=n_gpus,
         n_nodes=n_nodes,
@@ -85,7 +87,8 @@ def topology(platform: Platform, conditions: Conditions) -> NcclTopology:
         cpu=gpus.cpu,
         nvlink=nvlink,
         nvlink_raw=raw,
-        pcie=gpus.pcie.value if gpus.pcie is not None else one,
+        pcie=pcie,
+        pcie_raw=pcie * hardware.pcie_raw_share,
         net=one * n_nets * n_hosts,
         net_raw=one_raw * n_nets * n_hosts,
         one_net=one,
