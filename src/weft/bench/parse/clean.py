@@ -31,6 +31,7 @@ _FEW_LINES = 256
 _LINES_WITH_FACTS = 100_000
 """Further down a log says nothing new of what NCCL chose when it started."""
 
+_MAX_HEAD_BYTES = 1000
 _CUT = "…"
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\\d{1,2} "
@@ -234,17 +235,14 @@ def _mended(lines: list[bytes]) -> list[bytes]:
 
     The head of such a line goes to the front of the next line that is no log line.
     """
-    heads = [
-        (at, head)
-        for at, raw in enumerate(lines)
-        if raw[:1] == b" " and NCCL_LOG in raw and (head := head_before_log(raw)) is not None
-    ]
-    for at, head in reversed(heads):
-        rest = at + 1
-        while rest < len(lines) and NCCL_LOG in lines[rest]:
-            rest += 1
-        if rest < len(lines):
-            lines[rest] = head + lines[rest]
+    head = b""
+    for at, raw in enumerate(lines):
+        if NCCL_LOG in raw:
+            if raw[:1] == b" " and len(head) < _MAX_HEAD_BYTES:
+                head += head_before_log(raw) or b""
+        elif head:
+            lines[at] = head + raw
+            head = b""
     return lines
 
 

@@ -1,5 +1,6 @@
 """Laws of reading: what is around a table, and in what order its columns stand, changes nothing."""
 
+import time
 from pathlib import Path
 from random import Random
 
@@ -206,3 +207,33 @@ def test_no_bytes_bring_a_reader_down(data: bytes) -> None:
     tables_of(data)
     tables_of(OSU.encode() + b"# Size  Avg Latency(us)\n8  1.25\n" + data)
     tables_of(b"# Benchmarking PingPong\n#bytes #repetitions t[usec] Mbytes/sec\n" + data)
+
+
+@pytest.mark.parametrize("begun", ["", OSU + "# Size  Avg Latency(us)\n8  1.25\n"])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "# OSU MPI ",
+        "# Size ",
+        "[",
+        "> ",
+        "\x1b]",
+        "\r",
+        "9",
+        "a: \n",
+        "0: # OSU MPI Latency Test v5\n",
+        "-" * 74 + "\n",
+        "    1 node:1:2 [0] NCCL INFO x\n",
+        "$ mpirun -np 2 osu_latency\n",
+        "{\n",
+    ],
+)
+def test_time_grows_with_length_only(begun: str, piece: str) -> None:
+    def cpu_seconds(n_bytes: int) -> float:
+        data = (begun + piece * (n_bytes // len(piece))).encode()
+        started = time.process_time()
+        tables_of(data)
+        return time.process_time() - started
+
+    cpu_seconds(20_000)
+    assert cpu_seconds(200_000) < 10 * 4 * cpu_seconds(20_000) + 0.2
