@@ -17,6 +17,8 @@ from weft.expect.wire import Path, zero_load_ns
 
 STEEPEST_NS_PER_BYTE = 1000.0
 """What the engine takes for a cost a byte; steeper is a step between two sizes, not a rate."""
+TICK_NS = 1e-3
+"""The engine's clock: no time is told apart below."""
 _DIGITS = 6
 
 
@@ -106,11 +108,16 @@ def _at_ends(regime: Regime, part: _Part) -> tuple[float, float]:
 
 
 def _rest_of_latency(line: Regime, path: Path, part: _Part) -> tuple[float, float]:
-    """What the fabric does not explain, at both ends: not below 0, not falling."""
-    low, high = _at_ends(line, part)
-    low, high = low - zero_load_ns(path, part.first), high - zero_load_ns(path, part.last)
+    """What the fabric does not explain, at both ends: not below 0, not falling.
+
+    Where it falls, one value for both: the mean with the weights of relative errors, so that what
+    is nothing beside a long message is not taken off a short one.
+    """
+    times = _at_ends(line, part)
+    low, high = times[0] - zero_load_ns(path, part.first), times[1] - zero_load_ns(path, part.last)
     if high < low:
-        low = high = (low + high) / 2
+        weights = [1 / max(time, TICK_NS) ** 2 for time in times]
+        low = high = (low * weights[0] + high * weights[1]) / sum(weights)
     return max(0.0, low), max(0.0, high)
 
 

@@ -72,6 +72,15 @@ def test_no_cost_is_negative_and_none_keeps_a_processor_longer_than_a_pace(
             )
 
 
+def test_a_link_a_little_too_slow_for_the_table_takes_nothing_off_short_messages() -> None:
+    # Beside 1 MiB the excess of the wire is nothing; beside the 5 us of an empty message it is all.
+    ns_per_byte = 8 / PATH.rate_gbps
+    lines = Protocols(((regime(5, 0.95 * ns_per_byte / 1e3),),))
+    (cost,) = host_regimes(lines, LATENCY_ONLY, PATH, SIZES, "a test")
+    assert one_way_ns(cost, 0) == pytest.approx(5000, rel=0.05)
+    assert one_way_ns(cost, 1 << 20) == pytest.approx(5000 + 0.95 * ns_per_byte * 2**20, rel=0.1)
+
+
 def test_a_step_between_two_sizes_is_no_rate() -> None:
     lines = Protocols(((Regime(1, 9, 0, 1, 1), Regime(10, 0, 2, 8, None)),))
     first, _ = host_regimes(lines, LATENCY_ONLY, PATH, (0, 8), "a test")
