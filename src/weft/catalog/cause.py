@@ -36,7 +36,7 @@ class Instead(Document):
     """Conditions that hold instead of the usual ones: what the closed forms then predict.
 
     `hcas` is how many HCAs of a node take part, `hcas_share` which share of them. `gpudirect` off:
-    through host memory.
+    through host memory. `window` is how many messages are in flight.
     """
 
     transport: Literal["", "network", "sockets"] = ""
@@ -45,6 +45,7 @@ class Instead(Document):
     gpudirect: bool = True
     algorithm: str = ""
     protocol: str = ""
+    window: int | None = Field(default=None, ge=1)
 
 
 class Evidence(Document):

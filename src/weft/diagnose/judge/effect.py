@@ -78,6 +78,7 @@ def _changed(instead: Instead, conditions: Conditions, platform: Platform) -> Co
         gpudirect=instead.gpudirect and conditions.gpudirect,
         algorithm=instead.algorithm or conditions.algorithm,
         protocol=instead.protocol or conditions.protocol,
+        window=instead.window or conditions.window,
     )
 
 

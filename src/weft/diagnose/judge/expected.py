@@ -12,6 +12,8 @@ from weft.diagnose.judge.rules import Rules
 from weft.expect.model import Conditions, Expectation, largest
 from weft.expect.predict import predict
 
+PUBLISHED = "published table"
+"""What the formula of an expectation from a published table begins with."""
 Predict = Callable[[Conditions], Expectation | str]
 """The expectation under conditions, or why there is none."""
 
@@ -64,6 +66,11 @@ def with_room(found: Expectation, rules: Rules) -> Expectation:
     return replace(
         found, low=found.low / rules.unsettled_factor, high=found.high * rules.unsettled_factor
     )
+
+
+def is_published(found: Expectation | None) -> bool:
+    """Whether an expectation is a row of a published table."""
+    return found is not None and found.formula.startswith(PUBLISHED)
 
 
 def in_metric_of(row: Row, found: Expectation, conditions: Conditions) -> Expectation | None:
@@ -155,7 +162,7 @@ def _from_table(
         low=value / factor,
         high=value * factor,
         bound=closed.bound if closed else "what was published for this machine",
-        formula=f"published table '{table.name}', within a factor of {factor:g} either way",
+        formula=f"{PUBLISHED} '{table.name}', within a factor of {factor:g} either way",
         source=f"{table.class_.value}: {table.source}",
         limit=closed.limit if closed and closed.metric == table.metric else None,
         limit_name=closed.limit_name if closed else "",

@@ -2,7 +2,7 @@
 
 import mmap
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,10 +10,15 @@ from typing import Final
 MOST_LINES = 400
 """So many different telling lines are kept; a log repeats itself once a rank and channel."""
 
+MOST_LOOKED_AT = 20_000
+"""So many telling lines are looked at: a library says how it runs when it starts."""
+
+_MARKS = (b"NCCL", b"CPU Frequency is not max")
+"""A line is looked at only where it holds one of these: finding a word is fast in a long log."""
 _TELLING: Final = re.compile(
-    rb"[^\n\r]*(?:NCCL_[A-Z0-9_]+( set by environment to |=)|NCCL INFO (?:NET/|NCCL_|Using network|"
-    rb"NVLS|GPU Direct|Channel [0-9/]+ ?:|Connected|DMA-BUF)|NET/Socket|GDRDMA|UCX_TLS|btl_tcp|"
-    rb"FI_PROVIDER|network (?:AWS|IB|Socket))[^\n\r]*"
+    rb"NCCL_[A-Z0-9_]+(?: set by environment to |=)|NET/Socket|GDRDMA|CPU Frequency is not max|"
+    rb"NCCL INFO (?:NET/|NCCL_|Using (?:internal )?network|NVLS|GPU Direct|Connected|DMA-BUF)",
+    re.IGNORECASE,
 )
 _SET = re.compile(r"\b(NCCL_[A-Z0-9_]+)(?: set by environment to |=)\"?([\w^:,./-]+)")
 _NUMBERS = re.compile(r"\d+")
@@ -54,17 +59,36 @@ def log_in(path: Path) -> Log:
 
 def log_of(content: bytes | mmap.mmap) -> Log:
     """The telling lines of a file's bytes. Lines that differ in their numbers only count once."""
-    found: dict[str, LogLine] = {}
+    found: dict[str, tuple[int, str]] = {}
+    for mark in _MARKS:
+        for start, line in _lines_with(mark, content):
+            text = line.decode("utf-8", "replace").strip()
+            key = text if _SET.search(text) else _NUMBERS.sub("#", text)
+            if len(found) < MOST_LINES and _TELLING.search(line):
+                found.setdefault(key, (start, text))
+    lines = tuple(_numbered(content, sorted(found.values())))
+    return Log(lines, variables_in(line.text for line in lines))
+
+
+def _lines_with(mark: bytes, content: bytes | mmap.mmap) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    for _ in range(MOST_LOOKED_AT):
+        at = content.find(mark, at)
+        if at < 0:
+            return
+        start = max(content.rfind(b"\n", max(0, at - _SHOWN), at) + 1, at - _SHOWN, 0)
+        end = content.find(b"\n", at)
+        end = len(content) if end < 0 else end
+        yield start, content[start : min(end, start + _SHOWN)]
+        at = end
+
+
+def _numbered(content: bytes | mmap.mmap, lines: Sequence[tuple[int, str]]) -> Iterator[LogLine]:
     at, number = 0, 1
-    for match in _TELLING.finditer(content):
-        number += content[at : match.start()].count(b"\n")
-        at = match.start()
-        text = match.group().decode("utf-8", "replace").strip()
-        key = text if _SET.search(text) else _NUMBERS.sub("#", text)
-        found.setdefault(key, LogLine(number, text[:_SHOWN]))
-        if len(found) >= MOST_LINES:
-            break
-    return Log(tuple(found.values()), variables_in(line.text for line in found.values()))
+    for start, text in lines:
+        number += content[at:start].count(b"\n")
+        at = start
+        yield LogLine(number, text)
 
 
 def variables_in(texts: Iterable[str]) -> dict[str, str]:

@@ -7,7 +7,13 @@ from weft.bench.parse.model import Row, Table
 from weft.catalog.platform import Platform
 from weft.diagnose.judge.conditions import Given, conditions_of, n_ranks_of, setting_of
 from weft.diagnose.judge.consistency import half_digit
-from weft.diagnose.judge.expected import Expected, Predict, convert, expected_of
+from weft.diagnose.judge.expected import (
+    Expected,
+    Predict,
+    convert,
+    expected_of,
+    is_published,
+)
 from weft.diagnose.judge.model import JudgedRow, RowState
 from weft.diagnose.judge.odd import Oddity, oddities_of, series_of
 from weft.diagnose.judge.rules import Rules
@@ -62,7 +68,9 @@ def _odd(
 ) -> JudgedRow:
     """The row marked. One that stands alone between normal neighbours says something about itself
     and nothing about the machine, so it is neither low nor high."""
-    note = "; ".join(text for text in (oddity.text, row.note) if text)
+    known = oddity.of_curve and row.state is RowState.NORMAL and is_published(row.expectation)
+    as_known = "the published table has the same row: a known anomaly" if known else ""
+    note = "; ".join(text for text in (oddity.text, as_known, row.note) if text)
     alone = oddity.of_curve and all(
         neighbour.state not in (RowState.LOW, RowState.IMPOSSIBLE)
         for neighbour in _neighbours(judged, index)
