@@ -1,10 +1,13 @@
 """Collectives of MPI: laws, the published ones, and what is refused."""
 
+import statistics
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from weft.bench.parse.read import read_results
 from weft.catalog.load import platform
 from weft.core.errors import InputError
 from weft.expect.algorithms import ALGORITHMS
@@ -103,3 +106,31 @@ def test_what_has_no_form_is_an_input_error(more: dict[str, Any], message: str) 
         expect("fat-tree", "allreduce", 8, **more)
     assert message in raised.value.what
     assert raised.value.expected
+
+
+def test_a_published_alltoall_of_two_nodes_lies_where_it_is_expected() -> None:
+    # SOURCE: eth-cscs/cscs-docs b10b99f, OSU 7.5.1, four tasks on each of two GH200 nodes.
+    path = Path(__file__).parents[2] / "fixtures/results/osu/alps_7.5_alltoall_host.txt"
+    (table,) = read_results(path).tables
+    misses = []
+    for row in table.rows:
+        assert row.size_bytes is not None
+        found = expect("alps-gh200", "alltoall", row.size_bytes, n_nodes=2, tasks_per_node=4)
+        measured = row.metrics["latency_us"]
+        assert found.low <= measured <= found.high
+        misses.append(abs(found.value / measured - 1))
+    assert len(misses) == 21
+    assert statistics.median(misses) < 0.5
+
+
+def test_a_published_allreduce_of_full_nodes_lies_where_it_is_expected() -> None:
+    # SOURCE: converged-computing/usernetes-azure 18e2e7e: two HB120-96rs_v3, 96 tasks on each. The
+    # rows of 8 and 128 KiB stand above their larger neighbours.
+    table = platform("azure-hbv3").table("allreduce-96-tasks-a-node")
+    assert table is not None
+    outside = []
+    for size, measured in table.rows:
+        found = expect("azure-hbv3", "allreduce", size, n_nodes=2, tasks_per_node=96)
+        if not found.low <= measured <= found.high:
+            outside.append(size)
+    assert outside == [8 << 10, 128 << 10]
