@@ -63,7 +63,8 @@ _BENCHMARK_OF = {
     "alltoallw": "",
 }
 _ONE_SIDED = re.compile(
-    r"(?<![a-z])(?:mpi)?_?(put|get_accumulate|get_acc|get|accumulate|acc|compare_and_swap|fetch_and_op)\b"
+    r"(?<![a-z])(?:mpi)?_?"
+    r"(put|get_accumulate|get_acc|get|accumulate|acc|compare_and_swap|fetch_and_op)\b"
 )
 
 
