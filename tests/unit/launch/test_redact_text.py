@@ -1,6 +1,7 @@
 """Secrets out of a file, everything else untouched, line by line."""
 
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -57,6 +58,19 @@ def test_an_assigned_secret_is_masked_wherever_it_stands(line: str, expected: st
 def test_a_result_without_secrets_is_untouched_to_the_byte() -> None:
     content = b"# OSU MPI Latency Test v5.9\r\n8   1.62\n\xff\x00 nThread 1 minBytes=8\n"
     assert redact_content(content) == (content, 0)
+
+
+def test_a_string_that_is_cut_off_is_masked_to_the_end_of_its_line() -> None:
+    masked, n = redact_content(b'{"env": ["API_KEY=abc\n8 1.62\n')
+    assert masked == b'{"env": ["' + MASK.encode() + b"\n8 1.62\n"
+    assert n == 1
+
+
+@pytest.mark.parametrize("bad", [b'"A=b\\', b'"env": [', b'"A=b"', b"A=b ", b'\\"'])
+def test_no_content_makes_it_slow(bad: bytes) -> None:
+    began = time.perf_counter()
+    redact_content(b'"env": [' + bad * (1_000_000 // len(bad)))
+    assert time.perf_counter() - began < 10
 
 
 @given(st.binary(max_size=400))
