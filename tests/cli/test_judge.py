@@ -36,6 +36,24 @@ def test_a_low_file_is_1_with_causes_a_picture_and_the_thresholds_of_others(
     assert "missed: CSCS Alps gh200" in out
 
 
+def test_what_binds_is_said_for_each_range_of_sizes(capsys: Capture) -> None:
+    run(["judge", GOOD])
+    out = capsys.readouterr().out
+    bounds = out[out.index("what binds\n") :].splitlines()[1:]
+    assert bounds[0].startswith("from      8 B  latency of")
+    assert any("channels of a tree" in line for line in bounds)
+
+
+def test_what_cannot_be_is_explained(capsys: Capture, tmp_path: Path) -> None:
+    text = "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n4194304  191000.00\n"
+    (tmp_path / "bw.txt").write_text(text)
+    assert run(["judge", str(tmp_path / "bw.txt"), "--platform", "alps-gh200"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("BAD  IMPOSSIBLE: osu_bw at 4 MiB: bandwidth 191000 MB/s")
+    assert "USUAL EXPLANATIONS" in out
+    assert "beyond-unit-slip-8" in out
+
+
 def test_long_tables_are_cut_unless_all_rows_are_asked_for(capsys: Capture) -> None:
     run(["judge", GOOD])
     short = capsys.readouterr().out

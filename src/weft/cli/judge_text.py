@@ -4,10 +4,13 @@ from collections.abc import Sequence
 
 from weft.cli.judge_picture import FAR, picture
 from weft.cli.output import table_text
+from weft.core.finding import FindingKind
 from weft.core.units import format_significant, format_size
 from weft.diagnose.judge.model import FileJudgement, JudgedRow, LikelyCause, RowState
 from weft.expect.model import Expectation
 
+MOST_BOUNDS = 8
+"""So many changes of what binds are listed."""
 SHORT_TABLE = 12
 """Tables of so many rows are printed whole."""
 
@@ -18,7 +21,9 @@ def judgement_text(judgement: FileJudgement, *, all_rows: bool) -> str:
     for finding in judgement.findings:
         lines.append(f"{finding.severity.value.upper()}  {finding.sentence}")
         lines += [f"  - {line}" for line in finding.evidence]
-    lines += _cause_lines(judgement.causes)
+    impossible = judgement.findings[0].kind is FindingKind.BEYOND_LIMIT
+    heading = "USUAL EXPLANATIONS" if impossible else "LIKELY CAUSES"
+    lines += _cause_lines(judgement.causes, heading)
     for rows in tables_of(judgement.rows):
         lines += ["", *_table_lines(rows, all_rows=all_rows)]
     lines += _field_lines(judgement)
@@ -34,10 +39,10 @@ def tables_of(rows: Sequence[JudgedRow]) -> list[list[JudgedRow]]:
     return list(found.values())
 
 
-def _cause_lines(causes: Sequence[LikelyCause]) -> list[str]:
+def _cause_lines(causes: Sequence[LikelyCause], heading: str) -> list[str]:
     if not causes:
         return []
-    lines = ["", "LIKELY CAUSES, best fit first"]
+    lines = ["", f"{heading}, best fit first"]
     for rank, cause in enumerate(causes, start=1):
         lines += [
             f"  {rank}. {cause.name}: {cause.sentence}",
@@ -63,11 +68,27 @@ def _table_lines(rows: Sequence[JudgedRow], *, all_rows: bool) -> list[str]:
     title = f"TABLE  line {table.first_line}  {', '.join([what, *where])}"
     headers = ["size", "measured", "expected", "limit", "unit", "state"]
     cells = [_cells(row) for row in shown]
-    lines = [title, table_text(headers, cells, left=1), *picture(shown)]
+    lines = [title, table_text(headers, cells, left=1), *_binding_lines(rows), *picture(shown)]
     hidden = len(rows) - len(shown)
     if hidden:
         lines.append(f"({hidden} more rows like these: --all-rows)")
     return lines
+
+
+def _binding_lines(rows: Sequence[JudgedRow]) -> list[str]:
+    """What binds, from which size on."""
+    sized = sorted(
+        ((row.row.size_bytes or 0, row.expectation.bound) for row in rows if row.expectation),
+        key=lambda pair: pair[0],
+    )
+    lines: list[str] = []
+    last = ""
+    for size, bound in sized:
+        if bound != last:
+            lines.append(f"from {format_size(size):>8}  {bound}")
+            last = bound
+    most = len(lines) > MOST_BOUNDS
+    return ["what binds", *lines[:MOST_BOUNDS], *(["..."] if most else [])] if lines else []
 
 
 def noteworthy(rows: Sequence[JudgedRow]) -> list[JudgedRow]:

@@ -7,6 +7,10 @@ from weft.catalog.threshold import FieldThreshold
 from weft.diagnose.judge.model import FieldVerdict, JudgedRow
 
 
+PLACEMENTS = ("in-place", "out-of-place")
+"""Words of a threshold that speaks of one of the two only."""
+
+
 def field_verdicts(rows: Sequence[JudgedRow], platform: str) -> tuple[FieldVerdict, ...]:
     """Every threshold of the platform that a row can be held against, with the worst such row."""
     found = []
@@ -29,6 +33,9 @@ def _speaks_of(threshold: FieldThreshold, row: JudgedRow) -> bool:
     if threshold.memory and conditions.memory != threshold.memory:
         return False
     if threshold.n_nodes is not None and conditions.n_nodes != threshold.n_nodes:
+        return False
+    placement = row.row.labels.get("placement", "")
+    if any(word in threshold.text and word != placement for word in PLACEMENTS):
         return False
     size = row.row.size_bytes or 0
     sizes = threshold.size_bytes

@@ -50,3 +50,25 @@ def test_the_worst_row_is_held_against_a_threshold() -> None:
     ]
     found = [one for one in field_verdicts(rows, "azure-ndv5") if one.threshold == 460]
     assert {one.measured for one in found} == {440.0}
+
+
+def test_a_threshold_of_one_placement_is_held_against_that_one() -> None:
+    size = 134217728
+    table = Table("nccl-tests", "all_reduce_perf", "allreduce", (), 1)
+    conditions = Conditions(
+        "allreduce", size, n_nodes=2, tasks_per_node=4, memory="gpu", library="nccl"
+    )
+    rows = [
+        JudgedRow(
+            table,
+            Row(1, size, {"busbw_gb_s": value}, {"placement": placement}),
+            "busbw_gb_s",
+            value,
+            RowState.NORMAL,
+            conditions,
+        )
+        for placement, value in (("out-of-place", 122.57), ("in-place", 123.11))
+    ]
+    found = {one.threshold: one for one in field_verdicts(rows, "alps-gh200")}
+    assert found[123.11].measured == 123.11
+    assert found[122.57].measured == 122.57
