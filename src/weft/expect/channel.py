@@ -177,7 +177,7 @@ def _network_latency(way: Channel, size_bytes: int) -> list[Term]:
     terms = _host_latency(way, regime, size_bytes)
     if way.conditions.memory == "gpu" and way.conditions.library != "nccl":
         terms.append(_term("GPU memory", "gpu-latency"))
-    terms += _path_terms(way, size_bytes)
+    terms += _path_terms(way)
     if way.conditions.transport == "sockets":
         tcp = practice("tcp-stream")
         time_ns = size_bytes / tcp.value
@@ -216,7 +216,7 @@ def _host_latency(way: Channel, regime: HostRegime | None, size_bytes: int) -> l
     ]
 
 
-def _path_terms(way: Channel, size_bytes: int) -> list[Term]:  # noqa: ARG001
+def _path_terms(way: Channel) -> list[Term]:
     """Switches and cables. Two nodes may share a leaf; more of them will not all."""
     platform = way.platform
     if platform.switch is None or platform.links is None:

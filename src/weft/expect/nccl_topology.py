@@ -20,7 +20,7 @@ class NcclTopology:
 
     `nvlink` and `nvlink_raw` are of one GPU, as NCCL counts and at most. `net` is all adapters of a
     group as NCCL counts them (line rate or PCIe, the lesser), `net_raw` at most; `net_bound` and
-    `net_limit` name them. `one_net` is one adapter. `loopback`: GPUs of one node talk through their
+    `net_limit` name them. `loopback`: GPUs of one node talk through their
     adapters too.
     """
 
@@ -34,7 +34,6 @@ class NcclTopology:
     pcie_raw: float
     net: float
     net_raw: float
-    one_net: float
     n_nets: int
     net_bound: str
     net_limit: str
@@ -91,7 +90,6 @@ def topology(platform: Platform, conditions: Conditions) -> NcclTopology:
         pcie_raw=pcie * hardware.pcie_raw_share,
         net=one * n_nets * n_hosts,
         net_raw=one_raw * n_nets * n_hosts,
-        one_net=one,
         n_nets=n_nets * n_hosts,
         net_bound=f"{n_nets} x {bound}" if n_nets > 1 else bound,
         net_limit=f"{n_nets} x {one_raw:.4g} GB/s of an adapter, headers taken off",

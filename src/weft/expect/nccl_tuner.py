@@ -51,12 +51,8 @@ class Candidate:
     latency_us: float
     rate: Rate
 
-    def time_us(self, size_bytes: int, constants: NcclConstants, coll: str) -> float:
-        """Time of a buffer of `size_bytes`."""
-        return self.latency_us + self.transfer_us(size_bytes, constants, coll)
-
     def transfer_us(self, size_bytes: int, constants: NcclConstants, coll: str) -> float:
-        """The part of it that grows with the buffer; trees are slower at middle sizes."""
+        """The part of the time that grows with the buffer; trees are slower at middle sizes."""
         share = 1.0
         if self.algorithm == "tree" and coll == "allreduce" and size_bytes >= 64:
             table = constants.tree_correction[self.protocol]
