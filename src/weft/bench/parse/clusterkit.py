@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
 from weft.bench.parse.clusterkit_names import node_names
 from weft.bench.parse.cursor import Cursor, Line
@@ -24,11 +25,8 @@ _FASTEST_OF_MAX = 1.0
 _LEAST_MB_S = 100.0
 """Cells above are MB/s, not microseconds: no pair of nodes takes so long for an empty message."""
 
-_EXTREME = re.compile(
-    r"(?P<which>Minimum|Maximum|Average) (?P<what>bandwidth|latency|efficiency): *"
-    r"(?P<value>\S{1,40})(?: +(?P<unit>MB/s(?:ec)?|usec))?(?: +(?P<nodes>[^()]{1,600}?))?"
-    r"(?: *\((?P<remark>[^()]{1,100})\))?"
-)
+_UNITS = {"bandwidth": ("MB/sec", "MB/s"), "latency": ("usec",), "efficiency": ()}
+_LONGEST_EXTREME = 1000
 _EXTREME_STARTS = tuple(
     f"{which} {what}:"
     for which in ("Minimum", "Maximum", "Average")
@@ -52,16 +50,30 @@ def opens(line: str) -> bool:
         return _MATRIX.fullmatch(text) is not None
     if text.startswith(("Examined nodes: ", "Color Legend:")):
         return True
-    return text.startswith(_EXTREME_STARTS) and _unit_fits(text)
+    return text.startswith(_EXTREME_STARTS) and _extreme_in(text) is not None
 
 
-def _unit_fits(text: str) -> bool:
-    """Whether an extreme bears ClusterKit's unit, which tells it from anybody's prose."""
-    match = _EXTREME.fullmatch(text)
-    if match is None:
-        return False
-    unit = (match["unit"] or "")[:4]
-    return unit == {"bandwidth": "MB/s", "latency": "usec", "efficiency": ""}[match["what"]]
+class _Extreme(NamedTuple):
+    """A line of a report in its parts; `nodes` are the names behind the value."""
+
+    which: str
+    what: str
+    value: str
+    nodes: str
+
+
+def _extreme_in(text: str) -> _Extreme | None:
+    """The extreme of a line, whose unit tells it from anybody's prose."""
+    head, _, rest = text[:_LONGEST_EXTREME].partition(":")
+    which, _, what = head.partition(" ")
+    if which not in _SUFFIXES or what not in _UNITS:
+        return None
+    # Behind the nodes stands a remark in brackets.
+    tokens = rest.partition("(")[0].split()
+    units = _UNITS[what]
+    if not tokens or (units and (len(tokens) == 1 or tokens[1] not in units)):
+        return None
+    return _Extreme(which, what, tokens[0], " ".join(tokens[2 if units else 1 :]))
 
 
 @dataclass(slots=True)
@@ -118,8 +130,9 @@ def _report_line(report: _Report, line: Line, text: str) -> str:
     if text.startswith("Examined nodes: "):
         report.hosts, report.n_nodes = node_names(text[len("Examined nodes: ") :])
         return ""
-    if match := _EXTREME.fullmatch(text):
-        return _extreme(report, line.number, match) if _unit_fits(text) else "no unit it prints"
+    if text.startswith(_EXTREME_STARTS):
+        extreme = _extreme_in(text)
+        return _note(report, line.number, extreme) if extreme else "no unit that it prints"
     if match := _POOR.fullmatch(text):
         report.expects_poor = True
         report.conditions["poor_nodes_mb_s"] = match[1]
@@ -128,16 +141,16 @@ def _report_line(report: _Report, line: Line, text: str) -> str:
     return "" if is_known else "no line of ClusterKit"
 
 
-def _extreme(report: _Report, number: int, match: re.Match[str]) -> str:
-    what, which = match["what"], match["which"]
+def _note(report: _Report, number: int, extreme: _Extreme) -> str:
+    """Take an extreme into the report; why it is refused, or ""."""
+    which, what, token, nodes = extreme
     figures = report.figures.setdefault(what, _Figures(number))
-    nodes = (match["nodes"] or "").strip()
     if what == "efficiency":
-        figures.other[f"{which} efficiency"] = f"{match['value']} {nodes}".strip()
+        figures.other[f"{which} efficiency"] = f"{token} {nodes}".strip()
         return ""
-    value = measured(match["value"])
+    value = measured(token)
     if value is None:
-        return f"'{match['value']}' is no measurement"
+        return f"'{token[:40]}' is no measurement"
     figures.metrics[_METRICS[what] + _SUFFIXES[which]] = value
     if nodes:
         names = [name.strip() for name in nodes.split(",")]
