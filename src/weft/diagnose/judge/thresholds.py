@@ -6,7 +6,6 @@ from weft.catalog.load import field_thresholds
 from weft.catalog.threshold import FieldThreshold
 from weft.diagnose.judge.model import FieldVerdict, JudgedRow
 
-
 PLACEMENTS = ("in-place", "out-of-place")
 """Words of a threshold that speaks of one of the two only."""
 
