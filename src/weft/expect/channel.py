@@ -322,7 +322,9 @@ def _host_stages(way: Channel, size_bytes: int, *, duplex: bool) -> list[Term]:
         else [("send overhead of the host", send_ns), ("receive overhead of the host", recv_ns)]
     )
     overheads = [Term(name, time_ns, kind, stream, regime.source) for name, time_ns in own]
-    gap_ns = regime.gap_ns + regime.gap_ns_per_byte * size_bytes
+    # A cost a byte of a borrowed host is mostly the other machine's link, which is not here.
+    per_byte = 0.0 if _is_borrowed(regime) else regime.gap_ns_per_byte
+    gap_ns = regime.gap_ns + per_byte * size_bytes
     return [
         *overheads,
         Term("gap between messages of the host", gap_ns, kind, source=regime.source),

@@ -175,3 +175,11 @@ def test_parts_add_up_to_the_value() -> None:
     stream = expect("azure-hbv3", "bandwidth", 4096)
     time_ns = sum(term.time_ns for term in stream.terms)
     assert 64 * 4096 / time_ns * 1e3 == pytest.approx(stream.value)
+
+
+@pytest.mark.parametrize("name", ["azure-hbv4", "generic-ndr", "azure-ndv5"])
+def test_a_borrowed_host_does_not_bring_its_own_link_along(name: str) -> None:
+    # Their hosts' costs were fitted on HDR; their adapters are NDR.
+    found = expect(name, "bandwidth", 4 * MIB)
+    assert found.bound.startswith("link rate 400 Gb/s")
+    assert found.value > 1.8 * expect("azure-hbv3", "bandwidth", 4 * MIB).value
