@@ -6,6 +6,7 @@ import pytest
 
 from weft.bench.parse.model import Row, Table
 from weft.catalog.cause import Cause, Range, causes
+from weft.catalog.document import SourceClass
 from weft.catalog.load import platform
 from weft.diagnose.judge.effect import applies, predicted_span
 from weft.diagnose.judge.expected import predictor
@@ -32,7 +33,8 @@ def cause(name: str) -> Cause:
 
 
 def capped(low: float, high: float) -> Cause:
-    cap = Range(low=low, high=high, unit="GB/s", class_="sourced", source="x")  # type: ignore[arg-type]
+    kind = SourceClass.SOURCED
+    cap = Range(low=low, high=high, unit="GB/s", class_=kind, source="x")
     return replace_cap(cause("pcie-gen3-x8"), cap)
 
 
