@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from weft.bench.parse.model import Row, Table
+from weft.catalog.document import SourceClass
 from weft.catalog.platform import Platform
 from weft.diagnose.judge.conditions import Given, conditions_of, n_ranks_of, setting_of
 from weft.diagnose.judge.consistency import half_digit
@@ -17,7 +18,7 @@ from weft.diagnose.judge.expected import (
 from weft.diagnose.judge.model import JudgedRow, RowState
 from weft.diagnose.judge.odd import Oddity, oddities_of, series_of
 from weft.diagnose.judge.rules import Rules
-from weft.expect.model import Conditions, Expectation
+from weft.expect.model import Conditions, Expectation, largest
 
 METRICS = ("busbw_gb_s", "bandwidth_mb_s", "latency_us", "msg_rate_mps", "algbw_gb_s", "impact")
 """Which column of a row is looked at where nothing is expected, in this order."""
@@ -132,9 +133,13 @@ def _against(
     value = row.metrics[found.metric]
     state = state_of(value, found, rules)
     note = ""
-    if link_class and state in (RowState.LOW, RowState.HIGH) and not _link_binds(found):
+    beyond = state in (RowState.LOW, RowState.HIGH)
+    if beyond and link_class and not _link_binds(found):
         state = RowState.UNJUDGED
         note = "here the host decides, and a generation of links has none"
+    elif beyond and rests_on_assumption(found):
+        state = RowState.UNJUDGED
+        note = f"outside the range, but that rests on an assumption ({found.bound})"
     return JudgedRow(table, row, found.metric, value, state, conditions, found, note=note)
 
 
@@ -163,6 +168,13 @@ def state_of(value: float, found: Expectation, rules: Rules) -> RowState:
     if slower:
         return RowState.LOW
     return RowState.HIGH if faster else RowState.NORMAL
+
+
+def rests_on_assumption(found: Expectation) -> bool:
+    """Whether the largest part of the time is a figure that nobody measured: it accuses nobody."""
+    if not found.terms:
+        return False
+    return largest(found.terms).class_ in (SourceClass.ASSUMED, SourceClass.UNVERIFIED)
 
 
 def _link_binds(found: Expectation) -> bool:

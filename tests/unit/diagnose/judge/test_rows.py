@@ -1,15 +1,18 @@
 """The state of a row."""
 
+from dataclasses import replace
+
 import pytest
 
 from weft.bench.parse.model import Row, Table
+from weft.catalog.document import SourceClass
 from weft.catalog.load import platform
 from weft.diagnose.judge.conditions import Given
 from weft.diagnose.judge.expected import predictor
 from weft.diagnose.judge.model import JudgedRow, RowState
-from weft.diagnose.judge.rows import judge_table, state_of
+from weft.diagnose.judge.rows import judge_table, rests_on_assumption, state_of
 from weft.diagnose.judge.rules import rules
-from weft.expect.model import Expectation
+from weft.expect.model import Expectation, Term
 
 RATE = Expectation("bandwidth_mb_s", 100.0, "MB/s", 90.0, 110.0, "b", "f", "s", limit=120.0)
 TIME = Expectation("latency_us", 10.0, "us", 9.0, 11.0, "b", "f", "s", limit=8.0)
@@ -102,3 +105,21 @@ def test_few_digits_are_judged_by_another_column_of_the_row() -> None:
     (row,) = judge_table(table, Given(), place, predictor(place), rules()).rows
     assert row.metric == "latency_us"
     assert row.state is RowState.NORMAL
+
+
+@pytest.mark.parametrize(
+    ("largest", "accuses"),
+    [
+        (SourceClass.SOURCED, True),
+        (SourceClass.PUBLISHED, True),
+        (SourceClass.FITTED, True),
+        (SourceClass.ASSUMED, False),
+        (SourceClass.UNVERIFIED, False),
+    ],
+)
+def test_what_rests_on_a_figure_that_nobody_measured_accuses_nobody(
+    largest: SourceClass, accuses: bool
+) -> None:
+    terms = (Term("small", 1.0, SourceClass.ASSUMED), Term("large", 9.0, largest))
+    assert rests_on_assumption(replace(TIME, terms=terms)) is not accuses
+    assert not rests_on_assumption(TIME)
