@@ -51,6 +51,20 @@ def test_several_sizes_are_a_table_of_value_low_high_and_bound(capsys: Capture) 
     assert "taper" in rows[-1]
 
 
+def test_a_bus_bandwidth_has_its_time_beside(capsys: Capture) -> None:
+    # busbw = bytes x 2 (n - 1) / n / time (NVIDIA/nccl-tests, doc/PERFORMANCE.md).
+    argv = ["azure-ndv4", "all_reduce_perf", "--gpus", "16"]
+    assert run(["expect", *argv, "--size", "8", "--format", "json"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)["expectations"]
+    time_us = 8 * 30 / 16 / one["value"] / 1e3
+    (line,) = (x for x in text_of(capsys, *argv, "--size", "8").splitlines() if "a call" in x)
+    assert float(line.split()[1]) == pytest.approx(time_us, rel=1e-3)
+    table = text_of(capsys, *argv, "--size", "8,1M").splitlines()
+    assert table[2].split()[:3] == ["size", "time", "us"]
+    assert float(table[3].split()[2]) == pytest.approx(time_us, rel=1e-3)
+    assert "time us" not in text_of(capsys, "azure-hbv3", "osu_latency", "--size", "8,64")
+
+
 def test_csv_has_a_row_a_size(capsys: Capture) -> None:
     rows = list(
         csv.DictReader(

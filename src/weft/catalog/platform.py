@@ -28,10 +28,20 @@ from weft.catalog.fitted import Fit
 
 
 class Cable(Document):
-    """A class of links: the data rate of one, and the delay of its cable."""
+    """A class of links: the data rate of one, and the delay of its cable.
+
+    `most` is a higher rate that another source states: expectations rest on `rate`, but nothing is
+    called impossible below `most`.
+    """
 
     rate: Gbps
     delay: Nanoseconds
+    most: Gbps | None = None
+
+    @property
+    def most_gbps(self) -> float:
+        """The highest rate any source states, in Gb/s."""
+        return max(self.rate.value, self.most.value if self.most is not None else 0.0)
 
 
 class Links(Document):

@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 @click.option("--algorithm", default="", metavar="A", help="Instead of the library's choice.")
 @click.option("--protocol", default="", metavar="P", help="NCCL: LL, LL128 or Simple.")
 @click.option("--nccl", "nccl_version", default="", metavar="V", help="NCCL's version, as 2.26.5.")
-@click.option("--window", default=64, show_default=True, help="Messages under way at once.")
+@click.option(
+    "--window",
+    type=click.IntRange(min=1),
+    default=64,
+    show_default=True,
+    help="Messages under way at once.",
+)
 @click.option("--hcas", "n_hcas", type=click.IntRange(min=1), help="HCAs of a node in use.")
 @click.option(
     "--transport",

@@ -8,6 +8,7 @@ from weft.catalog.platform import Platform, figures
 from weft.cli.output import table_text
 from weft.core.units import format_significant, format_size
 from weft.expect.model import Conditions, Expectation
+from weft.expect.nccl import busbw_factor
 
 Found = Sequence[tuple[Conditions, Expectation]]
 
@@ -33,6 +34,9 @@ def one_text(
         f"BINDS    {found.bound}",
         f"LIMIT    {limit(found)}",
     ]
+    time_us = _time_us(conditions, found)
+    if time_us is not None:
+        lines.append(f"TIME     {number(time_us)} us a call")
     if found.algorithm:
         lines.append(f"BY       {found.algorithm}")
     lines += ["", *_parts(found), "", f"formula  {found.formula}", f"sources  {found.source}"]
@@ -61,6 +65,12 @@ def curve_text(platform: Platform, found: Found, explained: list[dict[str, Any]]
         for conditions, one in found
     ]
     headers = ["size", "expected", "low", "high", "limit", "unit", "what binds"]
+    spent_us = [_time_us(conditions, one) for conditions, one in found]
+    if any(spent_us):
+        # A rate of a few bytes says little to a reader; the time does.
+        headers.insert(1, "time us")
+        for row, time_us in zip(cells, spent_us, strict=True):
+            row.insert(1, "-" if time_us is None else number(time_us))
     sources = list(dict.fromkeys(f"sources  {one.source}" for _, one in found))
     return "\n".join(
         [
@@ -74,6 +84,14 @@ def curve_text(platform: Platform, found: Found, explained: list[dict[str, Any]]
             next_line(platform, last),
         ]
     )
+
+
+def _time_us(conditions: Conditions, found: Expectation) -> float | None:
+    """The time behind a bus bandwidth; None for other metrics."""
+    if found.metric != "busbw_gb_s" or found.value <= 0:
+        return None
+    factor = busbw_factor(conditions.benchmark, conditions.n_ranks)
+    return conditions.size_bytes * factor / found.value / 1e3
 
 
 def _aligned(headers: list[str], cells: list[list[str]]) -> str:

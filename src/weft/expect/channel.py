@@ -128,7 +128,7 @@ def _packets(platform: Platform) -> tuple[int, Headers]:
 def _ceiling(platform: Platform) -> tuple[float, str]:
     """(GB/s, name) of one adapter, one direction: nothing beats it."""
     assert platform.links is not None
-    gbps = platform.links.host.rate.value
+    gbps = platform.links.host.most_gbps
     line = gbps / 8 * line_ceiling(platform)
     slot = platform.node.get("hca_pcie")
     if slot is not None and slot.value < line:

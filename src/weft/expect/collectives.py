@@ -15,6 +15,10 @@ LINEAR = ("alltoall", "alltoallv", "gather", "scatter")
 """Collectives whose ranks (or whose root) may send to all others at once."""
 
 
+ROOTED = ("broadcast", "reduce", "gather", "scatter")
+"""Collectives in which one rank gives or takes everything."""
+
+
 def collective(platform: Platform, conditions: Conditions) -> Expectation:
     """Time of a collective in us. Raises InputError.
 
@@ -153,7 +157,12 @@ def _linear(platform: Platform, conditions: Conditions) -> list[Term]:
 
 
 def _floor(way: Channel, conditions: Conditions) -> tuple[float, str]:
-    """Bytes that must pass the adapters of one node, whatever the algorithm; and one latency."""
+    """Bytes that must pass the adapters of one node, whatever the algorithm; and one latency.
+
+    Benchmarks print the mean over ranks. Where one root gives or takes everything the others may be
+    done at once, their messages buffered: the mean is at least the root's own time over all ranks,
+    and no latency is certain. Of a broadcast every other node must wait for the bytes.
+    """
     nodes, per_node, size = conditions.n_nodes, conditions.tasks_per_node, conditions.size_bytes
     if nodes == 1:
         return 0.0, ""
@@ -171,6 +180,12 @@ def _floor(way: Channel, conditions: Conditions) -> tuple[float, str]:
         "gather": away * size,
         "scatter": away * size,
     }[conditions.benchmark]
+    if conditions.benchmark in ROOTED:
+        share = (
+            (nodes - 1) / nodes if conditions.benchmark == "broadcast" else 1 / conditions.n_ranks
+        )
+        mean_ns = (way.least_ns(n_bytes) - way.floor_ns) * share
+        return mean_ns, "mean over ranks of the bytes of the root's node, at its adapters' rate"
     return way.least_ns(n_bytes), "what each node must send or take, at its adapters' rate"
 
 

@@ -171,7 +171,9 @@ def limit_gb_s(found: NcclTopology, conditions: Conditions, chosen: Candidate) -
         return nvlink
     n_nodes = found.n_nodes
     if conditions.benchmark == "allreduce":
-        reduces_in_net = "collnet" in chosen.algorithm or chosen.algorithm == "nvls"
+        # A file rarely says whether SHARP was on: where switches can add up, they may have.
+        asked = "collnet" in chosen.algorithm or chosen.algorithm == "nvls"
+        reduces_in_net = (asked or found.net_reduces) and not found.sockets
         per_node = 1.0 if reduces_in_net else 2 * (n_nodes - 1) / n_nodes
     elif conditions.benchmark in ("broadcast", "reduce"):
         per_node = 1.0

@@ -20,8 +20,8 @@ class NcclTopology:
 
     `nvlink` and `nvlink_raw` are of one GPU, as NCCL counts and at most. `net` is all adapters of a
     group as NCCL counts them (line rate or PCIe, the lesser), `net_raw` at most; `net_bound` and
-    `net_limit` name them. `loopback`: GPUs of one node talk through their
-    adapters too.
+    `net_limit` name them. `net_reduces`: switches of such a network can add up (SHARP).
+    `loopback`: GPUs of one node talk through their adapters too.
     """
 
     n_gpus: int
@@ -37,6 +37,7 @@ class NcclTopology:
     n_nets: int
     net_bound: str
     net_limit: str
+    net_reduces: bool
     switched: bool
     nvls: bool
     pcie_switch: bool
@@ -93,6 +94,7 @@ def topology(platform: Platform, conditions: Conditions) -> NcclTopology:
         n_nets=n_nets * n_hosts,
         net_bound=f"{n_nets} x {bound}" if n_nets > 1 else bound,
         net_limit=f"{n_nets} x {one_raw:.4g} GB/s of an adapter, headers taken off",
+        net_reduces=platform.packets is not None and platform.packets.headers == "infiniband",
         switched=gpus.switched,
         nvls=gpus.nvls and not loopback and ppn > 1,
         pcie_switch=gpus.pcie_switch,
@@ -130,7 +132,7 @@ def _one_net(platform: Platform, gpus: GpuNode, conditions: Conditions) -> tuple
             )
         return 0.0, 0.0, ""
     line = platform.links.host.rate.value / 8
-    raw = line * line_ceiling(platform)
+    raw = platform.links.host.most_gbps / 8 * line_ceiling(platform)
     if conditions.transport == "sockets":
         stream = practice("tcp-stream").value
         return min(stream, line), raw, f"TCP stream of {stream:.3g} GB/s"

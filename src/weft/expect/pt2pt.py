@@ -27,7 +27,7 @@ def _latency(way: Channel, conditions: Conditions) -> Expectation:
         conditions.size_bytes,
         formula=" + ".join(term.name for term in terms),
         floor_ns=way.least_ns(conditions.size_bytes),
-        floor_name="the bytes at the adapter's rate",
+        floor_name=f"{way.floor_ns:g} ns between nodes (assumed), and bytes at the adapter's rate",
     )
 
 

@@ -94,6 +94,21 @@ def test_no_allreduce_beats_the_bytes_through_one_adapter() -> None:
     assert found.low >= found.limit
 
 
+@pytest.mark.parametrize("benchmark", ["reduce", "gather", "scatter"])
+def test_a_mean_over_ranks_that_leave_early_is_not_impossible(benchmark: str) -> None:
+    # OSU prints the mean: the root may take its full time while all the others are done at once.
+    found = expect("frontera", benchmark, 1024, n_nodes=64, tasks_per_node=56)
+    n_bytes = 1024 if benchmark == "reduce" else 63 * 56 * 1024
+    root_us = n_bytes / 12.5e3
+    assert found.limit is not None
+    assert found.limit == pytest.approx(root_us / (64 * 56), rel=0.02)
+
+
+def test_a_broadcast_reaches_every_other_node() -> None:
+    found = expect("frontera", "broadcast", 1 << 24, n_nodes=64)
+    assert found.limit == pytest.approx((1 << 24) / 12.5e3 * 63 / 64, rel=0.02)
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [

@@ -37,6 +37,13 @@ def test_the_sixteen_published_pairs_of_ndv4_are_expected() -> None:
             assert found.low <= published_mb_s <= found.high
 
 
+def test_a_stated_rate_above_the_expected_one_is_the_limit() -> None:
+    found = expect("azure-ndv6", "bandwidth", 8 * MIB, library="verbs")
+    assert found.high <= 50e3
+    assert found.limit == pytest.approx(100e3 * header_efficiency(1 << 40, 4096), rel=1e-6)
+    assert "800 Gb/s" in found.limit_name
+
+
 def test_the_limit_of_a_pair_is_line_rate_times_header_efficiency() -> None:
     found = expect("azure-ndv4", "bandwidth", 8 * MIB, library="verbs")
     assert found.limit == pytest.approx(200 / 8 * header_efficiency(1 << 40, 4096) * 1e3, rel=1e-6)
