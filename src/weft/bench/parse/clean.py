@@ -31,7 +31,10 @@ _FEW_LINES = 256
 _LINES_WITH_FACTS = 100_000
 """Further down a log says nothing new of what NCCL chose when it started."""
 
+_MAX_ALIKE = 4096
+_MAX_ALIKE_BYTES = 1000
 _MAX_HEAD_BYTES = 1000
+_ANY_DIGIT = bytes.maketrans(b"123456789", b"0" * 9)
 _CUT = "…"
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\\d{1,2} "
@@ -87,52 +90,81 @@ class Cleaner:
         self._opens = opens
         self._labels: set[str] = set()
         self._ranks_label = False
+        self.n_alike = 0
+        self._alike: set[bytes] = set()
+        self._raw = b""
+        self._may_have_alike = False
+        self._in_block = False
+        self._is_ended = True
+        self._passed = b""
+
+    def pass_over_alike(self) -> None:
+        """From now on count lines that differ from the last one in their digits only, in `n_alike`,
+        instead of passing them on: the caller knows that it would not understand them either."""
+        if self._may_have_alike and len(self._alike) < _MAX_ALIKE:
+            self._alike.add(self._raw.translate(_ANY_DIGIT))
+
+    def heed_all(self) -> None:
+        """Pass every line on again."""
+        self._alike.clear()
 
     def lines(self) -> Iterator[Line]:
         """Lines that are neither blank nor noise, numbered as in the file."""
         block: list[Line] = []
-        in_block = False
         previous = ""
         for line in self._cleaned():
+            if not line.ended and self._passed:
+                previous = self._clean(self._passed) or ""
             if not line.ended and _is_cut(line.text, previous):
                 self.cut = line
                 return
-            previous = line.text
+            previous, self._passed = line.text, b""
             is_fence = line.text == FENCE
-            if not in_block and not is_fence:
+            if not self._in_block and not is_fence:
                 yield line
                 continue
             block.append(line)
-            if in_block and is_fence:
+            if self._in_block and is_fence:
                 self.n_noise += len(block)
-                block, in_block = [], False
+                block, self._in_block = [], False
             elif len(block) > MAX_FENCED_LINES or self._opens(line.text):
+                self._may_have_alike = False
                 yield from block
-                block, in_block = [], False
+                block, self._in_block = [], False
             else:
-                in_block = True
+                self._in_block = True
         yield from block
 
     def _cleaned(self) -> Iterator[Line]:
-        last = len(self._content)
-        ended = last == 0 or self._content[last - 1 : last] == b"\n"
-        held: Line | None = None
         for number, raw in self._candidates():
+            is_whole = self._is_ended or number < self.n_lines
+            if (
+                self._alike
+                and is_whole
+                and not self._in_block
+                and raw.translate(_ANY_DIGIT) in self._alike
+            ):
+                self.n_alike += 1
+                self._passed = raw
+                continue
+            self._raw, self._may_have_alike = raw, len(raw) <= _MAX_ALIKE_BYTES
             text = self._clean(raw)
-            if text is not None and ("run " in text or "mpiexec" in text) and is_launch(text):
+            if text is None:
+                continue
+            if not text[0].isalpha():
+                self._may_have_alike = False
+            if ("run " in text or "mpiexec" in text) and is_launch(text):
+                self._may_have_alike = False
                 self.launches.append(Line(number, text))
                 if not self._opens(text):
                     self.n_noise += 1
                     continue
-            if held is not None:
-                yield held
-            held = None if text is None else Line(number, text)
-        if held is not None:
-            yield held if ended or held.number < self.n_lines else held._replace(ended=False)
+            yield Line(number, text, is_whole)
 
     def _candidates(self) -> Iterator[tuple[int, bytes]]:
         """Numbered lines of the file; those with a bulk mark are counted and left out."""
         for block in _blocks(self._content):
+            self._is_ended = block.endswith(b"\n")
             parts = block.split(b"\n")
             if not parts[-1]:
                 parts.pop()
@@ -186,10 +218,13 @@ class Cleaner:
             return text
         rest = text[match.end() :]
         label, is_rank = match.group(), match.lastgroup == "rank"
+        if not rest[:1].isalpha() or (not is_rank and any(map(str.isdigit, label))):
+            self._may_have_alike = False
         if label in self._labels or (is_rank and self._ranks_label):
             return _without_sure_prefixes(rest)
         rest = _without_sure_prefixes(rest)
         if rest and self._opens(rest) and not self._opens(text):
+            self.heed_all()
             self._labels.add(label)
             self._ranks_label |= is_rank
             return rest

@@ -1,7 +1,7 @@
 """Lines of a log handed to readers one at a time, with what nobody understood kept by number."""
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from weft.bench.parse.model import MAX_UNREAD_KEPT, Unread
 
@@ -19,6 +19,18 @@ class Line(NamedTuple):
     ended: bool = True
 
 
+class Source(Protocol):
+    """What gives lines and can pass over those that nobody would understand."""
+
+    def pass_over_alike(self) -> None:
+        """Count lines that differ from the last one in their digits only, and give them no more."""
+        ...
+
+    def heed_all(self) -> None:
+        """Give every line again."""
+        ...
+
+
 def _opens_never(_: str) -> bool:
     return False
 
@@ -31,10 +43,17 @@ class Cursor:
     `peek` is None: the file is over, or the next line opens another table.
     """
 
-    def __init__(self, lines: Iterable[Line], opens: Callable[[str], bool] = _opens_never) -> None:
-        """`opens` says whether a line begins a table of any reader."""
+    def __init__(
+        self,
+        lines: Iterable[Line],
+        opens: Callable[[str], bool] = _opens_never,
+        source: Source | None = None,
+    ) -> None:
+        """`opens` says whether a line begins a table of any reader. `source` is where the lines
+        come from, if it can pass over lines that would only be counted."""
         self._lines = iter(lines)
         self._opens = opens
+        self._source = source
         self._next: Line | None = next(self._lines, None)
         self._entered = False
         self.unread: list[Unread] = []
@@ -49,6 +68,12 @@ class Cursor:
     def enter(self) -> None:
         """Let the reader at this line take it although it opens a table (its own)."""
         self._entered = True
+        self.heed_all()
+
+    def heed_all(self) -> None:
+        """Have every line given again: what may be understood has changed."""
+        if self._source is not None:
+            self._source.heed_all()
 
     def peek(self) -> Line | None:
         """The next line; None at the end of the file or where another table opens."""
@@ -66,6 +91,14 @@ class Cursor:
 
     def take(self) -> Line:
         """The next line, whatever it is. Only after `peek` or `at_end` said that there is one."""
+        self.heed_all()
+        return self.pass_over()
+
+    def pass_over(self, *, alike: bool = False) -> Line:
+        """The next line, which nobody understands. With `alike` those that differ from it in their
+        digits only are not given until a line was taken: they would be passed over as well."""
+        if alike and self._source is not None:
+            self._source.pass_over_alike()
         line = self._next
         if line is None:
             raise IndexError("no line is left: ask peek() or at_end first")
@@ -74,9 +107,12 @@ class Cursor:
         self.n_taken += 1
         return line
 
-    def refuse(self, reason: str) -> None:
-        """Pass over the next line and report it as not understood."""
-        line = self.take()
+    def refuse(self, reason: str, *, alike: bool = False) -> None:
+        """Pass over the next line and report it as not understood.
+
+        `alike`: so would be every line that differs from it in its digits only, until one is taken.
+        """
         self.n_unread += 1
+        line = self.pass_over(alike=alike and len(self.unread) >= MAX_UNREAD_KEPT)
         if len(self.unread) < MAX_UNREAD_KEPT:
             self.unread.append(Unread(line.number, line.text[:SHOWN_CHARACTERS], reason))

@@ -114,7 +114,7 @@ def _read_line(draft: _Draft, text: str, cursor: Cursor) -> None:
     elif text.lstrip()[:1] == "#":
         _read_condition(draft, text)
     elif not _SKIPPED.match(text):
-        cursor.refuse(_NOT_A_ROW)
+        cursor.refuse(_NOT_A_ROW, alike=draft.columns[:1] == ("#bytes",))
         return
     cursor.take()
 

@@ -159,7 +159,7 @@ def _take(cursor: Cursor, line: Line, text: str, block: _Block) -> bool:
     elif text.startswith("(B)"):
         cursor.take()
     else:
-        cursor.refuse("no line of nccl-tests")
+        cursor.refuse("no line of nccl-tests", alike=True)
     return True
 
 

@@ -76,7 +76,7 @@ def read(cursor: Cursor) -> list[Table]:
         if not columns and cursor.peek() is None:
             break
         if line.text.lstrip()[:1] != "#":
-            cursor.refuse(_NOT_A_ROW)
+            cursor.refuse(_NOT_A_ROW, alike=_sizes_come_first(draft))
             continue
         if draft.rows:
             tables.append(_finished(draft))
@@ -128,6 +128,11 @@ def _rows(draft: _Draft, line: Line) -> list[Row]:
         row = _startup(draft, line)
         return [row] if row is not None else []
     return []
+
+
+def _sizes_come_first(draft: _Draft) -> bool:
+    """Whether rows begin with a size, so that no line that begins otherwise is one."""
+    return bool(draft.windows) or (bool(draft.columns) and draft.columns[0].part == "size")
 
 
 def _is_whole(draft: _Draft, text: str) -> bool:

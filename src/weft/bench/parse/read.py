@@ -108,15 +108,18 @@ class _Found:
     launches: list[Line] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
-    def leave_out(self, line: Line, reason: str) -> None:
-        """Count a line that stands outside every table: as noise where it says nothing."""
+    def leave_out(self, line: Line, reason: str) -> bool:
+        """Count a line that stands outside every table: as noise where it says nothing. Whether
+        lines like it need only be counted as not understood."""
         if is_noise(line.text) or not _SAYS_SOMETHING.search(line.text):
             self.n_noise += 1
-            return
+            return False
         self.n_unread += 1
         if len(self.outside) < MAX_UNREAD_KEPT:
             text = line.text[:SHOWN_CHARACTERS]
             self.outside.append(Unread(line.number, text, reason))
+            return False
+        return True
 
 
 def _read(raw: Buffer, path: str) -> ResultFile:
@@ -171,20 +174,20 @@ def _found_in(content: Buffer) -> _Found:
 def _read_lines(content: Buffer, found: _Found) -> None:
     """Add what the lines of a piece of the file hold."""
     cleaner = Cleaner(content, begins_a_table, n_before=found.n_lines, facts=found.facts)
-    cursor = Cursor(cleaner.lines(), begins_a_table)
+    cursor = Cursor(cleaner.lines(), begins_a_table, cleaner)
     while (line := cursor.look()) is not None:
         tool = tool_that_opens(line.text)
         if tool is None:
-            cursor.take()
-            found.leave_out(line, _NOT_IN_A_TABLE)
+            cursor.pass_over(alike=found.leave_out(line, _NOT_IN_A_TABLE))
             continue
         n_taken = cursor.n_taken
         cursor.enter()
         found.tables.extend(LINE_READERS[tool].read(cursor))
         if cursor.n_taken == n_taken:
             cursor.refuse(_NOT_TAKEN)
+        cursor.heed_all()
     found.unread.extend(cursor.unread)
-    found.n_unread += cursor.n_unread
+    found.n_unread += cursor.n_unread + cleaner.n_alike
     if cleaner.cut is not None:
         found.leave_out(cleaner.cut, _CUT_OFF)
     found.launches.extend(cleaner.launches)
