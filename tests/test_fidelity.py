@@ -61,15 +61,16 @@ def test_no_more_than_nine_elevenths_leave_a_full_frontera_leaf(fidelity: Module
 
 @pytest.fixture(scope="module")
 def held_out(fidelity: ModuleType) -> dict[str, list[tuple[int, float, str]]]:
-    """By table of the A9: (size, relative error, what the twin was fitted on)."""
+    """By table of the A9: (size, relative error, what the twin was fitted on), all rows."""
     a9 = platform("azure-a9")
     fitted = fit_platform(published_tables(a9).tables, name="a9", base=a9)
     found: dict[str, list[tuple[int, float, str]]] = {}
     for half in fitted.held_out:
         twin = TwinBackend(fitted.halves[HALVES.index(half.fitted_on)], 2)
-        sizes = [row.size_bytes for row in half.rows]
+        rows = (*half.rows, *half.named)
+        sizes = [row.size_bytes for row in rows]
         samples = fidelity.measure(twin, half.table.benchmark, sizes, nodes=twin.nodes)
-        for row, sample in zip(half.rows, samples, strict=True):
+        for row, sample in zip(rows, samples, strict=True):
             error = sample.metrics[METRICS[half.table.benchmark]] / row.measured - 1
             found.setdefault(half.table.benchmark, []).append(
                 (row.size_bytes, abs(error), half.fitted_on)
@@ -77,24 +78,33 @@ def held_out(fidelity: ModuleType) -> dict[str, list[tuple[int, float, str]]]:
     return found
 
 
+@pytest.mark.parametrize("half", HALVES)
 def test_a_twin_fitted_to_every_second_a9_latency_knows_the_others(
-    held_out: dict[str, list[tuple[int, float, str]]],
+    held_out: dict[str, list[tuple[int, float, str]]], half: str
 ) -> None:
-    errors = [error for _, error, half in held_out["latency"] if half == HALVES[0]]
+    errors = [error for _, error, fitted_on in held_out["latency"] if fitted_on == half]
     assert len(errors) == 12
     assert max(errors) < 0.20
     assert median(errors) < 0.06
 
 
+@pytest.mark.parametrize("half", HALVES)
 def test_a_twin_fitted_to_every_second_a9_rate_both_ways_knows_the_others(
-    held_out: dict[str, list[tuple[int, float, str]]],
+    held_out: dict[str, list[tuple[int, float, str]]], half: str
 ) -> None:
-    rows = held_out["bidirectional"]
-    first = [error for _, error, half in rows if half == HALVES[0]]
-    assert len(first) == 11
-    assert median(first) < 0.10
+    rows = [row for row in held_out["bidirectional"] if row[2] == half]
+    assert len(rows) == (11 if half == HALVES[0] else 12)
+    # The anomaly at 8 KiB is predicted like the others, and among them here.
     assert median(error for _, error, _ in rows) < 0.10
     plateau = [error for size, error, _ in rows if size >= 1 << 20]
-    assert len(plateau) == 3
+    assert plateau
     assert max(plateau) < 0.05
-    assert 8192 not in {size for size, _, _ in rows}
+
+
+def test_the_a9_row_of_8_kib_is_named_and_its_error_told() -> None:
+    fit = platform("azure-a9").fit
+    assert fit is not None
+    ((row,),) = (table.left_out for table in fit.tables if table.left_out)
+    assert row.size_bytes == 8192
+    assert row.held_out_error is not None
+    assert row.held_out_error > 1

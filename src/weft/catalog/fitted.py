@@ -16,11 +16,16 @@ class HeldOut(Document):
 
 
 class LeftOut(Document):
-    """A row that no rising lines give: named, not fitted."""
+    """A row that no rising lines give: named, not fitted.
+
+    `held_out_error` is how far off it is predicted by the half that has not seen it; it is counted
+    in no `HeldOut`.
+    """
 
     size_bytes: int = Field(ge=0)
     value: float
     reason: Text
+    held_out_error: float | None = Field(default=None, ge=0)
 
 
 class FittedTable(Document):
@@ -40,6 +45,18 @@ class FittedTable(Document):
     sizes_bytes: tuple[int, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     held_out: tuple[HeldOut, ...] = Field(min_length=1)
+
+    @property
+    def unseen(self) -> HeldOut:
+        """Of both halves the larger median, and the worst row."""
+        worst = max(self.held_out, key=lambda half: half.worst_error)
+        return HeldOut(
+            fitted_on="either half",
+            n_rows=sum(half.n_rows for half in self.held_out),
+            median_error=max(half.median_error for half in self.held_out),
+            worst_error=worst.worst_error,
+            worst_bytes=worst.worst_bytes,
+        )
 
 
 class Fit(Document):

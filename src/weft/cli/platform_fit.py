@@ -124,10 +124,10 @@ def _text(fitted: "FittedPlatform", out: Path | None) -> str:
 def _judged_line(table: "FittedTable") -> str:
     from weft.core.units import format_size
 
-    first = table.held_out[0]
+    found = table.unseen
     return (
-        f"{table.benchmark}: unseen rows to {first.median_error:.1%} (median),"
-        f" {first.worst_error:.1%} at worst ({format_size(first.worst_bytes)})"
+        f"{table.benchmark}: unseen rows to {found.median_error:.1%} (median of the worse half),"
+        f" {found.worst_error:.1%} at worst ({format_size(found.worst_bytes)})"
     )
 
 
@@ -136,9 +136,16 @@ def _anomaly_lines(tables: "tuple[FittedTable, ...]") -> list[str]:
 
     return [
         f"anomaly, not fitted: {table.benchmark} at {format_size(row.size_bytes)}, {row.reason}"
+        f"{_missed(row.held_out_error)}"
         for table in tables
         for row in table.left_out
     ]
+
+
+def _missed(held_out_error: float | None) -> str:
+    if held_out_error is None:
+        return ""
+    return f" (predicted {held_out_error:.0%} off; not counted above)"
 
 
 def _held_out_table(tables: "tuple[FittedTable, ...]") -> str:
@@ -195,7 +202,8 @@ def _rows(fitted: "FittedPlatform") -> list[dict[str, Any]]:
             "measured": row.measured,
             "predicted": row.predicted,
             "error": row.error,
+            "is_anomaly": row in half.named,
         }
         for half in fitted.held_out
-        for row in half.rows
+        for row in sorted((*half.rows, *half.named), key=lambda row: row.size_bytes)
     ]

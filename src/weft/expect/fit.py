@@ -56,15 +56,19 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """A table's rows as predicted by the fit of `fitted_on`."""
+    """A table's rows as predicted by the fit of `fitted_on`; `rows` are those that count.
+
+    `named` are the anomalies among them: predicted like the others, counted in no error.
+    """
 
     table: MeasuredTable
     fitted_on: str
     rows: tuple[Predicted, ...]
+    named: tuple[Predicted, ...] = ()
 
     @property
     def summary(self) -> HeldOut:
-        """Median and worst."""
+        """Median and worst of the rows that count."""
         worst = max(self.rows, key=lambda row: abs(row.error))
         return HeldOut(
             fitted_on=self.fitted_on,
@@ -98,11 +102,13 @@ def fit_platform(
     good = checked(tables)
     if base is not None:
         require_same_fabric(base, good)
-    ground = base or fabric_of_tables(good)
-    whole, protocols = _fitted(good, ground)
-    halves = [_fitted([table.half(start) for table in good], ground)[0] for start in (0, 1)]
+    whole, protocols = _fitted(good, base or fabric_of_tables(good))
+    halves = []
+    for start in (0, 1):
+        seen = tuple(table.half(start) for table in good)
+        halves.append(_fitted(seen, base or fabric_of_tables(seen))[0])
     held_out = [
-        _predicted(table.half(1 - start), halves[start], HALVES[start])
+        _predicted(table, 1 - start, halves[start], HALVES[start])
         for table in good
         for start in (0, 1)
     ]
@@ -161,10 +167,19 @@ def predicted_value(platform: Platform, table: MeasuredTable, size_bytes: int) -
     return form(platform, size_bytes, table.window).value
 
 
-def _predicted(unseen: CheckedTable, platform: Platform, fitted_on: str) -> Half:
-    table = unseen.table
-    rows = [Predicted(s, value, predicted_value(platform, table, s)) for s, value in table.rows]
-    return Half(table, fitted_on, tuple(rows))
+def _predicted(unseen: CheckedTable, start: int, platform: Platform, fitted_on: str) -> Half:
+    """Every second row as measured, anomalies of the whole table apart."""
+    table, named = unseen.table, {anomaly.size_bytes for anomaly in unseen.anomalies}
+    rows = [
+        Predicted(size, value, predicted_value(platform, table, size))
+        for size, value in unseen.all_rows[start::2]
+    ]
+    return Half(
+        table,
+        fitted_on,
+        tuple(row for row in rows if row.size_bytes not in named),
+        tuple(row for row in rows if row.size_bytes in named),
+    )
 
 
 def _refuse_worthless(held_out: Sequence[Half], binding: Sequence[str]) -> None:
@@ -197,6 +212,8 @@ def _record(tables: Sequence[CheckedTable], protocols: Protocols, held_out: Sequ
 
 def _table_record(checked_table: CheckedTable, held_out: Sequence[Half]) -> FittedTable:
     table, measured = checked_table.table, dict(checked_table.all_rows)
+    mine = [half for half in held_out if half.table.benchmark == table.benchmark]
+    errors = {row.size_bytes: round(abs(row.error), 5) for half in mine for row in half.named}
     return FittedTable(
         benchmark=table.benchmark,
         metric=METRICS[table.benchmark],
@@ -211,10 +228,11 @@ def _table_record(checked_table: CheckedTable, held_out: Sequence[Half]) -> Fitt
                 size_bytes=anomaly.size_bytes,
                 value=measured[anomaly.size_bytes],
                 reason=_reason(anomaly),
+                held_out_error=errors[anomaly.size_bytes],
             )
             for anomaly in checked_table.anomalies
         ),
-        held_out=tuple(h.summary for h in held_out if h.table.benchmark == table.benchmark),
+        held_out=tuple(half.summary for half in mine),
     )
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from weft.core.errors import InputError
 from weft.core.units import format_size
 from weft.expect.closed_forms import ACK_BYTES
-from weft.expect.loggp import Anomaly, Row, find_anomalies
+from weft.expect.loggp import MIN_ROWS_PER_REGIME, Anomaly, Row, find_anomalies
 
 LATENCY, BANDWIDTH, BIDIRECTIONAL = "latency", "bandwidth", "bidirectional"
 BENCHMARKS = (LATENCY, BANDWIDTH, BIDIRECTIONAL)
@@ -83,8 +83,15 @@ class CheckedTable:
         return tuple(size for size, _ in self.table.rows)
 
     def half(self, start: int) -> "CheckedTable":
-        """Every second row, from the first (0) or the second (1)."""
-        return replace(self, table=replace(self.table, rows=self.table.rows[start::2]))
+        """Every second row as measured, from the first (0) or the second (1), less its anomalies.
+
+        They are looked for in these rows alone: what the other half knows would be a hint.
+        """
+        rows = self.all_rows[start::2]
+        kept, anomalies = _without_anomalies(self.table, rows)
+        if len(kept) < MIN_ROWS_PER_REGIME:
+            kept, anomalies = rows, ()
+        return CheckedTable(replace(self.table, rows=kept), anomalies, rows)
 
 
 def checked(tables: Sequence[MeasuredTable]) -> tuple[CheckedTable, ...]:
@@ -170,9 +177,7 @@ def _checked_table(table: MeasuredTable) -> CheckedTable:
             where=table.source,
             expected=expected,
         )
-    anomalies = find_anomalies([(size, message_us(table, size, value)) for size, value in rows])
-    named = {anomaly.size_bytes for anomaly in anomalies}
-    kept = tuple(row for row in rows if row[0] not in named)
+    kept, anomalies = _without_anomalies(table, rows)
     if len(anomalies) > MOST_ANOMALIES * len(rows):
         raise InputError(
             f"{len(anomalies)} of {len(rows)} rows of the {what} break the rise with size",
@@ -186,3 +191,11 @@ def _checked_table(table: MeasuredTable) -> CheckedTable:
             expected=expected,
         )
     return CheckedTable(replace(table, rows=kept), anomalies, rows)
+
+
+def _without_anomalies(
+    table: MeasuredTable, rows: tuple[Row, ...]
+) -> tuple[tuple[Row, ...], tuple[Anomaly, ...]]:
+    anomalies = find_anomalies([(size, message_us(table, size, value)) for size, value in rows])
+    named = {anomaly.size_bytes for anomaly in anomalies}
+    return tuple(row for row in rows if row[0] not in named), anomalies

@@ -64,10 +64,10 @@ class Published:
         conditions = f" ({table.conditions})" if table.conditions else ""
         said = [f"{self.word.capitalize()}: {table.source}{conditions}."]
         if self.fitted is not None and self.fitted.sizes_bytes:
-            unseen = self.fitted.held_out[0]
+            unseen = self.fitted.unseen
             said.append(
                 "The platform's host costs are fitted to this table; from half of its rows the "
-                f"others were predicted to {unseen.median_error:.1%} (median), "
+                f"others were predicted to {unseen.median_error:.1%} (median of the worse half), "
                 f"{unseen.worst_error:.1%} at worst."
             )
         if self._left_out:

@@ -188,10 +188,36 @@ def test_an_anomaly_is_named_with_its_neighbours_and_left_out() -> None:
     (row,) = fitted.platform.fit.tables[1].left_out
     assert row.size_bytes == 2048
     assert row.value == dict(rows)[2048]
+    # A third of the rate was measured there.
+    assert row.held_out_error == pytest.approx(2, abs=0.3)
+    counted = fitted.platform.fit.tables[1].held_out
+    assert sum(half.n_rows for half in counted) == len(rows) - 1
+    assert all(half.worst_error < 1 for half in counted)
     assert "no rising lines give it" in row.reason
     published = fitted.platform.table("bidirectional")
     assert published is not None
     assert published.errata == ("2 KiB is an anomaly: not fitted",)
+
+
+def test_a_half_learns_nothing_from_the_rows_it_is_judged_by() -> None:
+    latency, both = tables_of(with_regimes(BASE), ["latency", "bidirectional"])
+    # Every second row is of a faster machine, and one of them an anomaly.
+    other = {s: v / 3 if s == 2048 else v * 1.03 for s, v in both.rows[1::2]}
+    spoilt = replace(both, rows=tuple((s, other.get(s, v)) for s, v in both.rows))
+    for base in (BASE, None):
+        first = fit_platform([latency, both], name="a", base=base).halves[0]
+        again = fit_platform([latency, spoilt], name="a", base=base).halves[0]
+        assert again.host == first.host
+        assert again.links == first.links
+
+
+def test_the_worse_half_is_what_a_table_is_said_to_be_known_to() -> None:
+    fitted = fit_platform(tables_of(with_regimes(BASE), ["latency"]), name="mine", base=BASE)
+    assert fitted.platform.fit is not None
+    (table,) = fitted.platform.fit.tables
+    assert table.unseen.median_error == max(half.median_error for half in table.held_out)
+    assert table.unseen.worst_error == max(half.worst_error for half in table.held_out)
+    assert table.unseen.n_rows == len(SIZES)
 
 
 def test_tables_of_a_faster_fabric_than_the_base_are_refused() -> None:
