@@ -128,7 +128,7 @@ def _read_all(arms: Sequence[ArmFiles]) -> list[_Read]:
             seen[digest] = path
             masked, n_masked = redact_content(content)
             name = f"{len(reads):03d}-{path.name}"
-            results = read_results_text(content, str(path))
+            results = read_results_text(masked, str(path))
             reads.append(_Read(path, arm.arm, name, masked, n_masked, digest, results))
     return reads
 
@@ -199,7 +199,7 @@ def _remarks(found: Imported, reads: Sequence[_Read]) -> tuple[str, ...]:
             said.append(f"{name}: {results.n_unread} {noun} not understood ({numbers}{more})")
         if read.n_masked:
             noun = "value" if read.n_masked == 1 else "values"
-            said.append(f"{name}: {read.n_masked} {noun} of its environment masked in raw/")
+            said.append(f"{name}: {read.n_masked} {noun} that may be secret masked")
     return tuple(said)
 
 

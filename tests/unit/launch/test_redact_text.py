@@ -55,6 +55,39 @@ def test_an_assigned_secret_is_masked_wherever_it_stands(line: str, expected: st
     assert redact_content(line.encode()) == (expected.encode(), 1)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        'export HF_TOKEN="@ x"',
+        "-x DB_PASSWORD='@ x' ./osu_bw",
+        'AUTH="@"',
+        "srun --export=ALL,DB_PASSWORD=@ osu_bw",
+        "mysql --password @ -u me",
+        '"args": ["--api-token", "@", "-b", "8"]',
+        '{"API_TOKEN": "@"}',
+        "password = @",
+        "db_secret: @",
+        "setenv WANDB_API_KEY @",
+        "Authorization: Bearer @",
+        "git clone https://me:@@host/repo",
+        "https://blob/x?sv=1&sig=@&se=2",
+        "AccountKey=@;EndpointSuffix=x",
+        "ghp_@abcdefghijkl",
+        '{"environment": {"X": {"Y": "@", "L": ["@"]}}}',
+    ],
+)
+def test_a_secret_is_masked_however_it_is_set_off(line: str) -> None:
+    masked, n = redact_content(line.replace("@", "hunter2horse", 1).encode())
+    assert b"hunter2" not in masked
+    assert n >= 1
+    assert masked.count(MASK.encode()) >= 1
+
+
+def test_counts_beside_a_word_for_secrets_are_no_secrets() -> None:
+    content = b"tokens: 5120\ntokens per second 8.5e3\nKey rates: 12.5\n-- token passing --\n"
+    assert redact_content(content) == (content, 0)
+
+
 def test_a_result_without_secrets_is_untouched_to_the_byte() -> None:
     content = b"# OSU MPI Latency Test v5.9\r\n8   1.62\n\xff\x00 nThread 1 minBytes=8\n"
     assert redact_content(content) == (content, 0)
@@ -66,7 +99,9 @@ def test_a_string_that_is_cut_off_is_masked_to_the_end_of_its_line() -> None:
     assert n == 1
 
 
-@pytest.mark.parametrize("bad", [b'"A=b\\', b'"env": [', b'"A=b"', b"A=b ", b'\\"'])
+@pytest.mark.parametrize(
+    "bad", [b'"A=b\\', b'"env": [', b'"A=b"', b"A=b ", b'\\"', b"token", b"-eyJ", b"["]
+)
 def test_no_content_makes_it_slow(bad: bytes) -> None:
     began = time.perf_counter()
     redact_content(b'"env": [' + bad * (1_000_000 // len(bad)))
