@@ -123,6 +123,13 @@ def test_a_platform_of_your_own_works_without_a_twin(tmp_path: Path, capsys: Cap
         (["fat-tree", "latency", "--size", "4X"], "'4X' is not a size"),
         (["azure-hc", "allreduce", "--tasks-per-node", "45"], "45 tasks on a node"),
         (["this-machine", "latency"], "says nothing of its network"),
+        (["fat-tree", "latency", "--window", "0"], "--window"),
+        (["fat-tree", "barrier", "--size", "8"], "--size means nothing to barrier"),
+        (["fat-tree", "latency", "--algorithm", "ring"], "--algorithm means nothing to latency"),
+        (["azure-ndv5", "allreduce", "--protocol", "LL"], "--protocol means nothing to allreduce"),
+        (["azure-ndv5", "allreduce", "--nccl", "2.28"], "--nccl means nothing to allreduce"),
+        (["azure-ndv5", "all_reduce_perf", "--memory", "host"], "--memory host means nothing"),
+        (["azure-ndv5", "osu_bw", "--without-gpudirect"], "(mpi, host memory)"),
     ],
 )
 def test_what_cannot_be_expected_exits_2_and_says_why(

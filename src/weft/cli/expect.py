@@ -62,7 +62,7 @@ def command(
 
     document = platform(platform_name)
     meant, library = benchmark_meant(benchmark)
-    base = _conditions(document, meant, library, given)
+    base = _conditions(document, meant, library, {**given, "size": size})
     found = [(one, predict(document, one)) for one in _sized(base, size)]
     figures = figures_of(document, found) if explain else []
     emit(
@@ -103,6 +103,7 @@ def _conditions(
                 f"{gpus} GPUs on {n_nodes} nodes",
                 expected=f"as many on each; a node has {per_node}",
             )
+    _refuse_unheeded(benchmark, library, given)
     cores = document.node.get("cores")
     if cores is not None and (tasks or 1) > cores.value:
         raise InputError(
@@ -124,6 +125,30 @@ def _conditions(
         transport=given["transport"] or "",
         gpudirect=not given["without_gpudirect"],
     )
+
+
+def _refuse_unheeded(benchmark: str, library: "Library", given: dict[str, Any]) -> None:
+    """Options that nothing would heed are refused, not swallowed. Raises InputError."""
+    from weft.core.errors import InputError
+    from weft.expect.algorithms import ALGORITHMS
+
+    nccl = library == "nccl"
+    host = (given["memory"] or ("gpu" if nccl else "host")) == "host"
+    unheeded = {
+        "--protocol": bool(given["protocol"]) and not nccl,
+        "--nccl": bool(given["nccl_version"]) and not nccl,
+        "--memory host": given["memory"] == "host" and nccl,
+        "--algorithm": bool(given["algorithm"]) and not nccl and benchmark not in ALGORITHMS,
+        "--without-gpudirect": given["without_gpudirect"] and host,
+        "--size": given["size"] is not None and benchmark == "barrier",
+    }
+    for option, is_unheeded in unheeded.items():
+        if is_unheeded:
+            memory = "host" if host else "GPU"
+            raise InputError(
+                f"{option} means nothing to {benchmark} ({library}, {memory} memory)",
+                expected="the same without it",
+            )
 
 
 USUAL_NCCL_BYTES = 1 << 30

@@ -26,6 +26,8 @@ from weft.expect.wire import (
 )
 
 LINK = "link rate"
+ADAPTER = "message rate of the adapter"
+SLOT = "PCIe slot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ def _ceiling(platform: Platform) -> tuple[float, str]:
     line = gbps / 8 * line_ceiling(platform)
     slot = platform.node.get("hca_pcie")
     if slot is not None and slot.value < line:
-        return slot.value, f"PCIe slot of {slot.value:g} GB/s"
+        return slot.value, f"{SLOT} of {slot.value:g} GB/s"
     return line, f"link rate {gbps:g} Gb/s less headers"
 
 
@@ -261,7 +263,7 @@ def _slot(way: Channel, size_bytes: int) -> Term | None:
         return None
     figure = practice("pcie-efficiency")
     time_ns = size_bytes / (slot.value * figure.value)
-    name = f"PCIe slot of {slot.value:g} GB/s"
+    name = f"{SLOT} of {slot.value:g} GB/s"
     return Term(name, time_ns, slot.class_, figure.inverse_spread, slot.source)
 
 
@@ -284,8 +286,7 @@ def _network_stages(way: Channel, size_bytes: int, senders: int, *, duplex: bool
     host = way.platform.host
     if host is not None:
         gap = host.message_gap
-        name = "message rate of the adapter"
-        stages.append(Term(name, gap.value * share, gap.class_, source=gap.source))
+        stages.append(Term(ADAPTER, gap.value * share, gap.class_, source=gap.source))
     slot = _slot(way, size_bytes)
     if slot is not None:
         stages.append(slot.times(share))

@@ -186,7 +186,10 @@ def _floor(way: Channel, conditions: Conditions) -> tuple[float, str]:
         )
         mean_ns = (way.least_ns(n_bytes) - way.floor_ns) * share
         return mean_ns, "mean over ranks of the bytes of the root's node, at its adapters' rate"
-    return way.least_ns(n_bytes), "what each node must send or take, at its adapters' rate"
+    name = f"{way.floor_ns:g} ns between nodes (assumed)"
+    if n_bytes:
+        name = f"{name}, and what each node must send or take, at its adapters' rate"
+    return way.least_ns(n_bytes), name
 
 
 def _formula(name: str, conditions: Conditions) -> str:

@@ -7,7 +7,15 @@ from dataclasses import replace
 from weft.catalog.platform import Platform
 from weft.catalog.practice import practice
 from weft.core.errors import InputError
-from weft.expect.channel import Channel, binding_name, channel, tapered
+from weft.expect.channel import (
+    ADAPTER,
+    LINK,
+    SLOT,
+    Channel,
+    binding_name,
+    channel,
+    tapered,
+)
 from weft.expect.model import Conditions, Expectation, Term, largest, weakest_source
 
 ACK_BYTES = 4
@@ -227,17 +235,30 @@ def _neighbours(way: Channel, conditions: Conditions, partners: int) -> Expectat
     )
 
 
+SHARED_STAGES = (LINK, ADAPTER, SLOT)
+"""Stages that only messages to and from other nodes pass."""
+
+
 def _fan(way: Channel, conditions: Conditions) -> Expectation:
-    """One rank against all others: everything passes its adapter. MB/s through that one."""
+    """MB/s of one rank against all others; ranks of its own node do not pass its adapter."""
     size, n = _a_byte(conditions), max(1, conditions.n_ranks - 1)
-    stages, fill = way.stages(size), way.latency_terms(size)
+    # On one node that talks through its adapters all the same, every message passes them.
+    one = conditions.n_nodes == 1
+    away = 1.0 if one else (conditions.n_ranks - conditions.tasks_per_node) / n
+    stages = [
+        stage.times(away) if stage.name.startswith(SHARED_STAGES) else stage
+        for stage in way.stages(size)
+    ]
+    fill = way.latency_terms(size)
+    most, name = _stream_limit(way, 1)
+    limit = (None if most is None else most / away, name)
     return _rate(
         way,
         stages,
         n,
         fill,
         n_bytes=n * size,
-        limit=_stream_limit(way, 1),
+        limit=limit,
         formula="(n - 1) x size / ((n - 1) x slowest stage + latency)",
         terms=(largest(stages).times(n), *fill),
         bound="one rank against all: ",

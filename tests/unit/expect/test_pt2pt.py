@@ -37,6 +37,17 @@ def test_the_sixteen_published_pairs_of_ndv4_are_expected() -> None:
             assert found.low <= published_mb_s <= found.high
 
 
+@pytest.mark.parametrize("benchmark", ["fan_in", "fan_out"])
+def test_ranks_of_the_roots_own_node_do_not_pass_its_adapter(benchmark: str) -> None:
+    # 2 nodes of 8: 8 of the 15 messages cross, so that all 15 may come 15/8 times as fast.
+    line_mb_s = 25e3 * 4096 / 4122
+    alone = expect("generic-hdr", benchmark, MIB, n_nodes=2)
+    full = expect("generic-hdr", benchmark, MIB, n_nodes=2, tasks_per_node=8)
+    assert alone.limit == pytest.approx(line_mb_s)
+    assert full.limit == pytest.approx(line_mb_s * 15 / 8)
+    assert full.value > line_mb_s
+
+
 def test_a_stated_rate_above_the_expected_one_is_the_limit() -> None:
     found = expect("azure-ndv6", "bandwidth", 8 * MIB, library="verbs")
     assert found.high <= 50e3
