@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
 from weft.bench.parse.model import MAX_UNREAD_KEPT, Unread
+from weft.bench.parse.secrets import masked
 
 SHOWN_CHARACTERS = 160
 """So much of a line that was not understood is kept."""
@@ -115,4 +116,4 @@ class Cursor:
         self.n_unread += 1
         line = self.pass_over(alike=alike and len(self.unread) >= MAX_UNREAD_KEPT)
         if len(self.unread) < MAX_UNREAD_KEPT:
-            self.unread.append(Unread(line.number, line.text[:SHOWN_CHARACTERS], reason))
+            self.unread.append(Unread(line.number, masked(line.text)[:SHOWN_CHARACTERS], reason))

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from weft.launch.redact import MASK, is_secret
+from weft.bench.parse.secrets import masked
 
 _LONGEST = 2000
 _RANKS = ("-np", "--np", "-n", "--n", "--ntasks")
@@ -82,11 +82,7 @@ def settings_of(text: str) -> dict[str, str]:
 
 def shown(text: str) -> str:
     """The line as it may be kept: cut, and without values that look secret (`-x TOKEN=...`)."""
-    words = []
-    for word in text[:_LONGEST].split():
-        name, given, value = word.partition("=")
-        words.append(f"{name}={MASK}" if given and is_secret(name, value) else word)
-    return " ".join(words)[:_LONGEST_SHOWN]
+    return " ".join(masked(text).split())[:_LONGEST_SHOWN]
 
 
 def _number(words: Sequence[str], names: Sequence[str]) -> int | None:

@@ -20,6 +20,7 @@ from weft.bench.parse.nccl_log import with_log
 from weft.bench.parse.noise import is_noise
 from weft.bench.parse.number import as_number
 from weft.bench.parse.registry import JSON_READERS, LINE_READERS
+from weft.bench.parse.secrets import masked
 from weft.core.errors import InputError
 from weft.launch.redact import redact_environment
 
@@ -29,6 +30,7 @@ _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _MANY_BYTES = 1 << 20
 _MAX_UNPACKED_BYTES = 1 << 30
 _LONGEST_TITLE = 2000
+_MAX_MEMBERS = 1000
 _MAX_DOCUMENT_LINES = 200_000
 _LAUNCHED_DOCUMENT = re.compile(r"\S{0,300} ?\{")
 _SAYS_SOMETHING = re.compile(r"[\w{}\[\]]")
@@ -45,12 +47,21 @@ def read_results(path: Path) -> ResultFile:
     Raises InputError for a file that cannot be read, is binary, or holds no table of a known tool.
     """
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise InputError(
+                "not a regular file but a pipe or a device",
+                where=str(path),
+                expected="a file with the output of a benchmark",
+                hint="write what comes out of it into a file first",
+            )
         with path.open("rb") as file:
             if file.seek(0, 2) == 0:
                 raise InputError("the file is empty", where=str(path), expected=_expected())
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
                 if content[:2] == _GZIP:
-                    return read_results_text(_unpacked(content, str(path)), str(path))
+                    data, remarks = _unpacked(content, str(path))
+                    results = read_results_text(data, str(path))
+                    return replace(results, remarks=results.remarks + remarks)
                 return _read(content, str(path))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -116,7 +127,7 @@ class _Found:
             return False
         self.n_unread += 1
         if len(self.outside) < MAX_UNREAD_KEPT:
-            text = line.text[:SHOWN_CHARACTERS]
+            text = masked(line.text)[:SHOWN_CHARACTERS]
             self.outside.append(Unread(line.number, text, reason))
             return False
         return True
@@ -251,20 +262,30 @@ def _refuse_binary(content: Buffer, path: str) -> None:
         )
 
 
-def _unpacked(content: Buffer, path: str) -> bytes:
-    """The content of a gzip file. Raises InputError where it is damaged or unreasonably large."""
-    unpacker = zlib.decompressobj(wbits=31)
-    try:
-        data = unpacker.decompress(content[:], _MAX_UNPACKED_BYTES)
-    except zlib.error as error:
-        raise InputError(f"a damaged gzip file ({error})", where=path) from error
-    if unpacker.unconsumed_tail:
-        raise InputError(
-            "the gzip file unpacks to more than 1 GiB",
-            where=path,
-            hint="unpack it and cut out the part with the tables",
-        )
-    return data
+def _unpacked(content: Buffer, path: str) -> tuple[bytes, tuple[str, ...]]:
+    """The content of all members of a gzip file, and what is odd about it. Raises InputError where
+    it is damaged or unreasonably large."""
+    packed, room = content[:], _MAX_UNPACKED_BYTES
+    parts: list[bytes] = []
+    while packed.startswith(_GZIP) and len(parts) < _MAX_MEMBERS:
+        unpacker = zlib.decompressobj(wbits=31)
+        try:
+            parts.append(unpacker.decompress(packed, max(room, 1)))
+        except zlib.error as error:
+            raise InputError(f"a damaged gzip file ({error})", where=path) from error
+        room -= len(parts[-1])
+        if unpacker.unconsumed_tail or room < 0:
+            raise InputError(
+                "the gzip file unpacks to more than 1 GiB",
+                where=path,
+                hint="unpack it and cut out the part with the tables",
+            )
+        if not unpacker.eof:
+            return b"".join(parts), ("the gzip file is cut short: what stood behind is missing",)
+        packed = unpacker.unused_data
+    rest = packed.strip(b"\0")
+    odd = "behind the gzip data come bytes that were not read: " + str(len(rest))
+    return b"".join(parts), (odd,) if rest else ()
 
 
 def _expected() -> str:

@@ -1,6 +1,7 @@
 """A file is read whatever is around its tables; one that cannot be read says why."""
 
 import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -158,3 +159,30 @@ def test_results_become_plain_json_values() -> None:
     record = read_results_text(TABLE, "x").to_record()
     assert record["schema"] == "weft.results/1"
     assert record["tables"][0]["rows"][0]["metrics"] == {"latency_us": 1.25}
+
+
+def test_all_members_of_a_packed_file_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "log.gz"
+    path.write_bytes(gzip.compress(TABLE) + gzip.compress(TABLE))
+    found = read_results(path)
+    assert [table.first_line for table in found.tables] == [1, 5]
+    assert found.remarks == ()
+
+
+def test_a_packed_file_that_was_cut_or_goes_on_otherwise_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "log.gz"
+    path.write_bytes(gzip.compress(TABLE * 2000)[:-40])
+    [cut] = read_results(path).remarks
+    assert "cut short" in cut
+    path.write_bytes(gzip.compress(TABLE) + b"more")
+    [more] = read_results(path).remarks
+    assert "not read: 4" in more
+    path.write_bytes(gzip.compress(TABLE) + b"\0" * 512)
+    assert read_results(path).remarks == ()
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(InputError, match="not a regular file but a pipe or a device"):
+        read_results(path)
