@@ -158,17 +158,26 @@ def limit_gb_s(found: NcclTopology, conditions: Conditions, chosen: Candidate) -
     """The greatest bus bandwidth the links allow, and which: what each must carry at least."""
     factor = busbw_factor(conditions.benchmark, found.n_gpus)
     inside, group = found.nvlink_raw or found.pcie_raw, found.gpus_per_node
-    # Least bytes through the links of one GPU, in units of the buffer.
+    # Least bytes through the NVLinks of one GPU of a group, in units of the buffer: what the
+    # adapters bring from other nodes need not pass them.
+    per_gpu = (group - 1) / group
     if conditions.benchmark == "allreduce":
-        n = found.n_gpus
-        per_gpu = (group + 1) / group if found.nvls else 2 * (n - 1) / n
-    else:
-        per_gpu = (found.n_gpus - 1) / found.n_gpus
+        per_gpu *= 2
+        if found.nvls:
+            per_gpu = min(per_gpu, (group + 1) / group)
+    if group <= 1:
+        return _net_limit(found, conditions, chosen, factor)
     nvlink = (inside / per_gpu * factor, f"NVLink, {inside:.4g} GB/s of one GPU at most")
     if found.loopback:
         return found.net_raw / found.gpus_per_node, found.net_limit
     if found.n_nodes == 1:
         return nvlink
+    return min(nvlink, _net_limit(found, conditions, chosen, factor))
+
+
+def _net_limit(
+    found: NcclTopology, conditions: Conditions, chosen: Candidate, factor: float
+) -> tuple[float, str]:
     n_nodes = found.n_nodes
     if conditions.benchmark == "allreduce":
         # A file rarely says whether SHARP was on: where switches can add up, they may have.
@@ -179,8 +188,7 @@ def limit_gb_s(found: NcclTopology, conditions: Conditions, chosen: Candidate) -
         per_node = 1.0
     else:
         per_node = (n_nodes - 1) / n_nodes
-    net = (found.net_raw / per_node * factor, found.net_limit)
-    return net if group <= 1 else min(nvlink, net)
+    return found.net_raw / per_node * factor, found.net_limit
 
 
 def as_busbw(

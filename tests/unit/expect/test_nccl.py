@@ -86,6 +86,25 @@ def test_no_published_figure_is_called_impossible(row: dict[str, Any]) -> None:
     assert row["kind"] == "at least" or row["value"] <= (measured.limit or 0)
 
 
+@pytest.mark.parametrize(("n", "least"), [(2, 1.0), (4, 1.25), (8, 1.125)])
+def test_nvlink_carries_what_a_ring_or_its_switches_need_whichever_is_less(n: int, least: float) -> None:
+    # Each GPU sends S (1 + 1/n) with NVLink SHARP, 2 S (n - 1) / n without: two send S at least.
+    found = expect("azure-ndv5", 1, n, 16 * GIB)
+    assert found.limit == pytest.approx(450 / least * 2 * (n - 1) / n)
+    assert found.low < found.value < found.high
+
+
+@pytest.mark.parametrize("benchmark", ["allgather", "reduce_scatter", "broadcast"])
+def test_what_comes_through_an_adapter_need_not_pass_nvlink(benchmark: str) -> None:
+    # A GPU of four nodes of eight takes 7/8 of the buffer from its peers, the rest by its adapter.
+    found = expect("azure-ndv4", 4, 8, 16 * GIB, benchmark=benchmark)
+    adapters = 8 * 25 * 4096 / 4122
+    net = adapters if benchmark == "broadcast" else adapters * 4 / 3 * 31 / 32
+    assert found.limit == pytest.approx(net)
+    narrow = expect("azure-ndv4", 4, 8, 16 * GIB)
+    assert narrow.limit == pytest.approx(300 / (2 * 7 / 8) * 2 * 31 / 32)
+
+
 def test_switches_that_may_add_up_raise_the_limit_but_not_the_expectation() -> None:
     # With SHARP an adapter carries each byte once: 8 x 50 GB/s x 4096/4122, and NVLink 450 GB/s of
     # a GPU that sends S (1 + 1/8); the bus factor of 128 GPUs is 2 x 127/128.
