@@ -96,7 +96,7 @@ def rows_of(tokens: Sequence[str], columns: Columns, line: int) -> list[Row] | s
         elif name[-5:-1] == "Port" and name[-1] in _PORTS and name[:-6] in _OF_PORT:
             _put(ports.setdefault(name[-1], {}), _OF_PORT[name[:-6]], unit, value)
         elif not _put(metrics, name, unit, value):
-            other[name] = token
+            other[f"{name}[{unit}]" if unit else name] = token
     if metrics.get("bandwidth_peak_mb_s") == 0:
         # perftest prints 0.00 where it did not measure a peak (-D, and runs of many queue pairs).
         del metrics["bandwidth_peak_mb_s"]

@@ -52,7 +52,7 @@ def read_results(path: Path) -> ResultFile:
                 "not a regular file but a pipe or a device",
                 where=str(path),
                 expected="a file with the output of a benchmark",
-                hint="write what comes out of it into a file first",
+                hint="write what comes out of it into a file first, or use weft judge -",
             )
         with path.open("rb") as file:
             if file.seek(0, 2) == 0:
