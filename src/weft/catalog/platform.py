@@ -209,6 +209,8 @@ class GpuNode(Document):
     `pcie_switch`: GPUs and HCAs meet below the processor. `ll128`: NCCL sees them near enough for
     protocol LL128 between nodes (one bridge above both, which a virtual machine may only pretend).
     `nvlink_domain`: GPUs that one NVLink fabric joins, where it reaches over nodes.
+    `net_seen`: what operators of the machine see of an adapter from GPU memory, where it is less
+    than its rate and PCIe and nobody says why.
     """
 
     model: Text
@@ -222,6 +224,7 @@ class GpuNode(Document):
     pcie_switch: bool = True
     ll128: bool = True
     nvlink_domain: Gpus | None = None
+    net_seen: GBps | None = None
 
 
 def _is_a_pattern(text: str) -> str:

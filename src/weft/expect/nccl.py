@@ -14,7 +14,7 @@ from weft.catalog.nccl import (
 from weft.catalog.platform import Platform
 from weft.catalog.practice import practice
 from weft.core.errors import InputError, did_you_mean
-from weft.expect.model import Conditions, Expectation, Term, largest
+from weft.expect.model import SPREAD, Conditions, Expectation, Term, largest
 from weft.expect.nccl_topology import NcclTopology, topology
 from weft.expect.nccl_tuner import USES, Candidate, candidates, plateau
 
@@ -124,7 +124,7 @@ def _expectation(
         chosen.rate.bound,
         chosen.transfer_us(size, constants, coll) * 1e3,
         SourceClass.PUBLISHED,
-        rate.inverse_spread,
+        slower(rate.inverse_spread, found),
         rate.source,
     )
     limit, limit_name = limit_gb_s(found, conditions, chosen)
@@ -138,6 +138,13 @@ def _expectation(
         algorithm=f"{chosen.algorithm} {chosen.protocol}",
         note=_note(found, chosen, conditions),
     )
+
+
+def slower(factors: tuple[float, float], found: NcclTopology) -> tuple[float, float]:
+    """Factors on a time that reach what is published of the adapters, where that is slower."""
+    if found.net_seen_share >= 1:
+        return factors
+    return factors[0], max(factors[1], SPREAD[SourceClass.PUBLISHED][1] / found.net_seen_share)
 
 
 def _rate_range(conditions: Conditions, chosen: Candidate) -> str:

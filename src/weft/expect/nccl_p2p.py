@@ -69,6 +69,8 @@ def _bytes(found: NcclTopology, conditions: Conditions) -> tuple[float, float]:
 
 
 def _ways(found: NcclTopology, inside: float, between: float) -> list[Term]:
+    from weft.expect.nccl import slower
+
     sockets = found.sockets
     rate = practice("nccl-rate-sockets" if sockets else "nccl-rate")
     ways = []
@@ -82,7 +84,13 @@ def _ways(found: NcclTopology, inside: float, between: float) -> list[Term]:
     if not ways:
         ways.append(("nothing to move", 0.0, rate))
     return [
-        Term(name, time_ns, SourceClass.PUBLISHED, figure.inverse_spread, figure.source)
+        Term(
+            name,
+            time_ns,
+            SourceClass.PUBLISHED,
+            slower(figure.inverse_spread, found),
+            figure.source,
+        )
         for name, time_ns, figure in ways
     ]
 

@@ -21,7 +21,8 @@ class NcclTopology:
     `nvlink` and `nvlink_raw` are of one GPU, as NCCL counts and at most. `net` is all adapters of a
     group as NCCL counts them (line rate or PCIe, the lesser), `net_raw` at most; `net_bound` and
     `net_limit` name them. `net_reduces`: switches of such a network can add up (SHARP).
-    `loopback`: GPUs of one node talk through their adapters too.
+    `loopback`: GPUs of one node talk through their adapters too. `net_seen_share`: what the
+    machine's operators see of an adapter's rate, where that is less and nobody says why; else 1.
     """
 
     n_gpus: int
@@ -44,6 +45,7 @@ class NcclTopology:
     ll128: bool
     loopback: bool
     sockets: bool
+    net_seen_share: float
 
     @property
     def gpus_per_node(self) -> float:
@@ -101,7 +103,14 @@ def topology(platform: Platform, conditions: Conditions) -> NcclTopology:
         ll128=n_nodes == 1 or (gpus.ll128 and conditions.transport != "sockets"),
         loopback=loopback,
         sockets=conditions.transport == "sockets",
+        net_seen_share=_seen_share(gpus, conditions, one),
     )
+
+
+def _seen_share(gpus: GpuNode, conditions: Conditions, one: float) -> float:
+    if gpus.net_seen is None or conditions.n_nodes == 1 or one <= 0:
+        return 1.0
+    return min(1.0, gpus.net_seen.value / one)
 
 
 def _gpus(platform: Platform, conditions: Conditions) -> GpuNode:
