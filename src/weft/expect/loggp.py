@@ -158,19 +158,20 @@ def fit(
 def judge_out_of_sample(rows: Sequence[Row], *, rows_per_parameter: float = 1.0) -> OutOfSample:
     """Fit the first, third, fifth ... row by size; predict the others. Options as of `fit`.
 
-    Anomalies of the whole table are left out on both sides. Raises InputError under four rows.
+    The fit looks for anomalies among its own rows alone; a row that is one in the whole table is
+    not predicted. Raises InputError under four rows.
     """
     table = _checked_rows([size for size, _ in rows], [time for _, time in rows])
     named = {anomaly.size_bytes for anomaly in find_anomalies(table)}
-    table = tuple(row for row in table if row[0] not in named)
-    if len(table) < 2 * MIN_ROWS_PER_REGIME:
+    if len(table) - len(named) < 2 * MIN_ROWS_PER_REGIME:
         raise InputError(
-            f"{len(table)} rows are too few to hold half of them out",
+            f"{len(table) - len(named)} rows are too few to hold half of them out",
             expected=f"at least {2 * MIN_ROWS_PER_REGIME} sizes",
         )
     sizes, times = zip(*table[::2], strict=True)
     fitted = fit(sizes, times, rows_per_parameter=rows_per_parameter)
-    held_out = tuple(HeldOutRow(size, time, fitted.predict(size)) for size, time in table[1::2])
+    unseen = (row for row in table[1::2] if row[0] not in named)
+    held_out = tuple(HeldOutRow(size, time, fitted.predict(size)) for size, time in unseen)
     errors = sorted(abs(row.error) for row in held_out)
     return OutOfSample(fitted, held_out, _median(errors), errors[-1])
 

@@ -135,6 +135,18 @@ def test_a_table_that_cannot_be_fitted_is_an_input_error(
         fit(sizes, times)
 
 
+def test_the_half_that_is_fitted_learns_nothing_from_the_half_that_judges_it() -> None:
+    rows = [(2**k, 1.0 + 0.01 * 2**k) for k in range(16)]
+    fitted = judge_out_of_sample(rows).fit
+    # An anomaly among the rows held out moves no row into the other half.
+    odd = [(size, 3 * time if i == 7 else time) for i, (size, time) in enumerate(rows)]
+    judged = judge_out_of_sample(odd)
+    assert judged.fit == fitted
+    assert [row.size_bytes for row in judged.held_out] == [
+        size for i, (size, _) in enumerate(rows) if i % 2 and i != 7
+    ]
+
+
 def test_three_rows_cannot_be_judged_out_of_sample() -> None:
     with pytest.raises(InputError, match="3 rows are too few to hold half of them out"):
         judge_out_of_sample([(1, 1.0), (2, 1.1), (4, 1.2)])

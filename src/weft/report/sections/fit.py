@@ -34,8 +34,9 @@ def section(measured: Sequence[Measured], prefix: str) -> Section | None:
         judged = judge_out_of_sample(table, rows_per_parameter=FRESH_ROWS_PER_PARAMETER)
     except InputError as error:
         return Section("Predicted", (f"No model was fitted: {error.what}.",))
-    # Both the whole table and the fitted half of it may hold rows that no rising lines explain.
-    anomalies = {found.size_bytes for found in (*find_anomalies(table), *judged.fit.anomalies)}
+    # The fitted half names its own rows, the whole table those among the others.
+    odd = {found.size_bytes for found in find_anomalies(table)} & set(sorted(middles)[1::2])
+    anomalies = odd | {found.size_bytes for found in judged.fit.anomalies}
     rows = tuple(
         _Row(size, middle, _role(size, judged, anomalies)) for size, middle in middles.items()
     )
@@ -92,7 +93,7 @@ def _how_to_read(rows: Sequence[_Row], judged: OutOfSample) -> str:
     text += f" Worst at {format_size(worst)}{', inside such a gap' if within else ''}."
     left_out = [format_size(row.size_bytes) for row in rows if row.role == charts.ANOMALY]
     if left_out:
-        text += f" Left out on both sides, as no rising lines give them: {', '.join(left_out)}."
+        text += f" Left out, as no rising lines give them: {', '.join(left_out)}."
     return text
 
 
