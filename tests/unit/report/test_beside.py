@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from weft.bench.imported_scale import Asked
 from weft.bench.mock import MockBackend
 from weft.report.sections import beside
 from weft.study.import_run import ArmFiles, ImportOptions, import_files
@@ -27,6 +28,20 @@ def test_runs_without_a_benchmark_in_common_are_not_drawn(tmp_path: Path) -> Non
         "Latency (us)", "Bandwidth (MB/s)"
     )
     assert beside.section([imported(tmp_path, "a"), imported(tmp_path, "b", other)]) is None
+
+
+def test_of_one_benchmark_at_two_scales_it_is_said_why_nothing_is_drawn(
+    tmp_path: Path, measure: Measure
+) -> None:
+    run = read_run(measure(tmp_path / "mock", backend=MockBackend(), nodes=("n1", "n2")))
+    (tmp_path / "file.log").write_text(OSU)
+    options = ImportOptions(Asked(1, 2))
+    import_files([ArmFiles({}, (tmp_path / "file.log",))], tmp_path / "file", options)
+    found = beside.section([read_run(tmp_path / "file"), run])
+    assert found is not None
+    assert not found.figures
+    (text,) = found.paragraphs
+    assert "latency: 1 node x 2 ranks in file (imported), 2 nodes x 1 rank in mock (mock)" in text
 
 
 def test_a_file_and_a_measured_run_share_a_figure_by_the_metric_both_have(

@@ -22,7 +22,10 @@ _Curves = dict[str, dict[int, Middle]]
 
 
 def section(runs: Sequence[Run]) -> Section | None:
-    """A figure for each benchmark and scale that two runs or more share; None where none is."""
+    """A figure for each benchmark and scale that two runs or more share.
+
+    Where they share benchmarks only, why nothing is drawn; None where they share nothing.
+    """
     if len(runs) < 2:
         return None
     headline = Headlines(runs)
@@ -33,12 +36,30 @@ def section(runs: Sequence[Run]) -> Section | None:
         cell = Cell(benchmark, scale[0], scale[1], 0)
         figures.append(_figure(len(figures), cell, metric, curves))
     if not figures:
-        return None
+        return _why_not(runs, headline)
     text = (
         "The same benchmark at the same scale in several runs. They were not interleaved: whatever "
         "else differed between them counts too; weft compare gives intervals."
     )
     return Section("Side by side", (text,), figures=tuple(figures))
+
+
+def _why_not(runs: Sequence[Run], headline: Headlines) -> Section | None:
+    """What the same benchmark's scales are in each run, where no two are alike."""
+    scales: dict[str, dict[str, str]] = defaultdict(dict)
+    for run, name in zip(runs, _names(runs), strict=True):
+        for value in cells_of(run, headline).values:
+            if headline(value.cell.benchmark).kind != "pairs":
+                scales[value.cell.benchmark].setdefault(name, scale_of(value.cell))
+    told = [
+        f"{benchmark}: " + ", ".join(f"{scale} in {name}" for name, scale in by_run.items())
+        for benchmark, by_run in scales.items()
+        if len(by_run) > 1
+    ]
+    if not told:
+        return None
+    text = f"Nothing is drawn on the same axes, as the scales differ. {'; '.join(told)}."
+    return Section("Side by side", (text,))
 
 
 def _shared(runs: Sequence[Run], headline: Headlines) -> dict[_Scale, _Curves]:
