@@ -33,7 +33,17 @@ def test_a_low_file_is_1_with_causes_a_picture_and_the_thresholds_of_others(
     for part in ("LIKELY CAUSES", "1. sockets:", "to confirm:", "remedy:", "THRESHOLDS OF OTHERS"):
         assert part in out
     assert "measured, [===] expected, | limit" in out
-    assert "missed: CSCS Alps gh200" in out
+    assert "worse than: CSCS Alps gh200" in out
+    assert "missed: CSCS Alps gh200" not in out
+
+
+def test_tests_of_one_row_each_are_one_table(capsys: Capture) -> None:
+    run(["judge", str(JUDGED.parent / "results" / "gpcnet" / "slingshot-64-nodes-v1.3.txt")])
+    out = capsys.readouterr().out
+    tables = [line for line in out.splitlines() if line.startswith("TABLE")]
+    assert tables[0].endswith("8 tests")
+    assert "Multiple Alltoall isolated" in out
+    assert out.count("TABLE") < 8
 
 
 def test_what_binds_is_said_for_each_range_of_sizes(capsys: Capture) -> None:

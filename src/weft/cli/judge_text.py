@@ -11,6 +11,9 @@ from weft.expect.model import Expectation
 
 MOST_BOUNDS = 8
 """So many changes of what binds are listed."""
+HEADERS = ["size", "measured", "expected", "limit", "unit", "state"]
+MOST_TESTS = 24
+"""So many tests of one row each are printed whole."""
 SHORT_TABLE = 12
 """Tables of so many rows are printed whole."""
 
@@ -24,8 +27,8 @@ def judgement_text(judgement: FileJudgement, *, all_rows: bool) -> str:
     impossible = judgement.findings[0].kind is FindingKind.BEYOND_LIMIT
     heading = "USUAL EXPLANATIONS" if impossible else "LIKELY CAUSES"
     lines += _cause_lines(judgement.causes, heading)
-    for rows in tables_of(judgement.rows):
-        lines += ["", *_table_lines(rows, all_rows=all_rows)]
+    for together in _side_by_side(tables_of(judgement.rows)):
+        lines += ["", *_tables_lines(together, all_rows=all_rows)]
     lines += _field_lines(judgement)
     lines += ["", *_coverage_lines(judgement), f"next     {judgement.next_command}"]
     return "\n".join(lines)
@@ -37,6 +40,55 @@ def tables_of(rows: Sequence[JudgedRow]) -> list[list[JudgedRow]]:
     for row in rows:
         found.setdefault(id(row.table), []).append(row)
     return list(found.values())
+
+
+def _side_by_side(tables: Sequence[list[JudgedRow]]) -> list[list[list[JudgedRow]]]:
+    """Tables that follow each other and have one row each, as GPCNeT's, are shown as one."""
+    groups: list[list[list[JudgedRow]]] = []
+    for rows in tables:
+        last = groups[-1][-1] if groups else rows
+        alike = len(rows) == len(last) == 1 and _ran(rows) == _ran(last)
+        if groups and alike:
+            groups[-1].append(rows)
+        else:
+            groups.append([rows])
+    return groups
+
+
+def _ran(rows: Sequence[JudgedRow]) -> tuple[str, str, int | None, int | None]:
+    table = rows[0].table
+    return table.tool, table.version, table.n_ranks, table.n_nodes
+
+
+def _tables_lines(together: Sequence[list[JudgedRow]], *, all_rows: bool) -> list[str]:
+    if len(together) == 1:
+        return _table_lines(together[0], all_rows=all_rows)
+    rows = [row for one in together for row in one]
+    shown = rows if all_rows or len(rows) <= MOST_TESTS else noteworthy(rows)
+    cells = [[_test_of(row), *_cells(row)] for row in shown]
+    hidden = len(rows) - len(shown)
+    return [
+        f"{_title(rows[0], '')}, {len(rows)} tests",
+        table_text(["test", *HEADERS], cells, left=2),
+        *picture(shown),
+        *([f"({hidden} more rows like these: --all-rows)"] if hidden else []),
+    ]
+
+
+def _test_of(row: JudgedRow) -> str:
+    state = row.row.labels.get("state", "")
+    return " ".join(text for text in (row.table.test, state) if text)
+
+
+def _title(row: JudgedRow, test: str) -> str:
+    table = row.table
+    what = " ".join(text for text in (table.tool, table.version, test) if text)
+    where = [
+        f"{count} {word}"
+        for count, word in ((table.n_ranks, "ranks"), (table.n_nodes, "nodes"))
+        if count
+    ]
+    return f"TABLE  line {table.first_line}  {', '.join([what, *where])}"
 
 
 def _cause_lines(causes: Sequence[LikelyCause], heading: str) -> list[str]:
@@ -59,16 +111,9 @@ def _cause_lines(causes: Sequence[LikelyCause], heading: str) -> list[str]:
 def _table_lines(rows: Sequence[JudgedRow], *, all_rows: bool) -> list[str]:
     table = rows[0].table
     shown = rows if all_rows else noteworthy(rows)
-    what = " ".join(text for text in (table.tool, table.version, table.test) if text)
-    where = [
-        f"{count} {word}"
-        for count, word in ((table.n_ranks, "ranks"), (table.n_nodes, "nodes"))
-        if count
-    ]
-    title = f"TABLE  line {table.first_line}  {', '.join([what, *where])}"
-    headers = ["size", "measured", "expected", "limit", "unit", "state"]
+    title = _title(rows[0], table.test)
     cells = [_cells(row) for row in shown]
-    lines = [title, table_text(headers, cells, left=1), *_binding_lines(rows), *picture(shown)]
+    lines = [title, table_text(HEADERS, cells, left=1), *_binding_lines(rows), *picture(shown)]
     hidden = len(rows) - len(shown)
     if hidden:
         lines.append(f"({hidden} more rows like these: --all-rows)")
@@ -108,7 +153,7 @@ def _cells(row: JudgedRow) -> list[str]:
         format_significant(row.value, 4),
         f"{_short(found.low)} .. {_short(found.high)}" if found else "-",
         _limit(found) if found else "-",
-        found.unit if found else row.metric,
+        row.unit,
         row.state.value + (" odd" if row.odd else ""),
     ]
 
@@ -129,9 +174,8 @@ def _field_lines(judgement: FileJudgement) -> list[str]:
         return []
     lines = ["", "THRESHOLDS OF OTHERS (not our prediction)"]
     for one in judgement.field:
-        word = "met" if one.passed else "missed"
         lines.append(
-            f"  {word}: {one.system}, {one.test}: {one.threshold:g} {one.unit} ({one.kind}),"
+            f"  {one.word}: {one.system}, {one.test}: {one.threshold:g} {one.unit} ({one.kind}),"
             f" measured {format_significant(one.measured, 4)} [{one.source}]"
         )
     return lines

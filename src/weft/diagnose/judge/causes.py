@@ -66,6 +66,8 @@ def likely_causes(case: Case, state: RowState) -> tuple[LikelyCause, ...]:
     fits.sort(key=lambda fit: fit.score)
     shown = [fit for fit in fits if fit.misfit <= rules.misfit_shown or fit.said]
     tied = {id(fit) for fit in shown if fit.score <= shown[0].score + rules.tie}
+    # Among causes that the file cannot tell apart, what needs less to coincide goes first.
+    shown.sort(key=lambda fit: (0, fit.cause.assumptions) if id(fit) in tied else (1, 0))
     return tuple(_likely(fit, tied=id(fit) in tied and len(tied) > 1) for fit in shown[:MOST_SHOWN])
 
 

@@ -8,6 +8,7 @@ from weft.bench.parse.model import Row
 from weft.catalog.platform import Platform, PublishedTable
 from weft.core.errors import InputError
 from weft.diagnose.judge.consistency import bus_factor
+from weft.diagnose.judge.model import METRIC_UNITS
 from weft.diagnose.judge.rules import Rules
 from weft.expect.model import Conditions, Expectation, largest
 from weft.expect.predict import predict
@@ -106,20 +107,11 @@ def convert(found: Expectation, metric: str, conditions: Conditions) -> Expectat
     return None
 
 
-UNITS = {
-    "latency_us": "us",
-    "busbw_gb_s": "GB/s",
-    "algbw_gb_s": "GB/s",
-    "bandwidth_mb_s": "MB/s",
-    "msg_rate_mps": "M/s",
-}
-
-
 def _inverse(found: Expectation, product: float, metric: str) -> Expectation:
     return replace(
         found,
         metric=metric,
-        unit=UNITS[metric],
+        unit=METRIC_UNITS[metric],
         value=product / found.value,
         low=product / found.high,
         high=product / found.low,
@@ -131,7 +123,7 @@ def _scaled(found: Expectation, scale: float, metric: str) -> Expectation:
     return replace(
         found,
         metric=metric,
-        unit=UNITS[metric],
+        unit=METRIC_UNITS[metric],
         value=found.value * scale,
         low=found.low * scale,
         high=found.high * scale,

@@ -6,31 +6,62 @@ from weft.bench.parse.model import Row, Table
 from weft.core.units import format_significant, format_size
 from weft.diagnose.judge.conditions import Given, conditions_of, setting_of
 from weft.diagnose.judge.expected import expected_of, predictor
+from weft.diagnose.judge.model import RowState
 from weft.diagnose.judge.place import link_classes
+from weft.diagnose.judge.rows import state_of
 from weft.diagnose.judge.rules import Rules
+from weft.expect.model import Conditions, Expectation
+
+WORDS = {
+    RowState.NORMAL: "normal for",
+    RowState.LOW: "slower than",
+    RowState.HIGH: "faster than",
+    RowState.IMPOSSIBLE: "beyond the limit of",
+}
+"""How a row stands to generations of links, in the order in which they are said."""
 
 
 def normal_elsewhere(tables: Sequence[Table], given: Given, rules: Rules) -> tuple[str, ...]:
-    """One line for each table and generation of links: the largest row, and what is normal."""
+    """One line for each table: its largest row, and for which generations of links it is normal."""
     lines = []
     for table in tables:
         largest = _largest(table)
         setting = setting_of(table, given)
         if largest is None or setting.conditions is None:
             continue
-        conditions = conditions_of(largest, setting.conditions)
-        for platform in link_classes():
-            found = expected_of(largest, conditions, platform, predictor(platform), rules)
-            expectation = found.expectation
-            if expectation is None:
-                continue
-            low, high = (format_significant(v, 3) for v in (expectation.low, expectation.high))
-            lines.append(
-                f"{table.test or table.tool} at {format_size(largest.size_bytes or 0)}: measured"
-                f" {format_significant(largest.metrics[expectation.metric], 4)}"
-                f" {expectation.unit}; {platform.name} gives {low} to {high}"
-            )
-    return tuple(lines)
+        found = _on_each(largest, conditions_of(largest, setting.conditions), rules)
+        if found:
+            lines.append(f"{table.test or table.tool} {_line(largest, found, rules)}")
+    return tuple(dict.fromkeys(lines))
+
+
+def _on_each(row: Row, conditions: Conditions, rules: Rules) -> dict[str, Expectation]:
+    """What each generation of links gives, by its name, slowest link first."""
+    found = {
+        platform.name: expected_of(row, conditions, platform, predictor(platform), rules)
+        for platform in link_classes()
+    }
+    return {name: one.expectation for name, one in found.items() if one.expectation is not None}
+
+
+def _line(row: Row, found: dict[str, Expectation], rules: Rules) -> str:
+    first = next(iter(found.values()))
+    measured = row.metrics[first.metric]
+    stands: dict[RowState, list[str]] = {state: [] for state in WORDS}
+    for name, expectation in found.items():
+        state = state_of(row.metrics[expectation.metric], expectation, rules)
+        stands[state].append(f"{name} ({_range(expectation)})")
+    said = "; ".join(f"{WORDS[state]} {', '.join(here)}" for state, here in stands.items() if here)
+    if len(found) > 1 and len(stands[RowState.NORMAL]) == len(found):
+        low, high = (min(e.low for e in found.values()), max(e.high for e in found.values()))
+        span = f"{format_significant(low, 3)} to {format_significant(high, 3)}"
+        said = f"normal for every generation of links ({span}): it tells none apart"
+    size = format_size(row.size_bytes or 0)
+    return f"at {size}: measured {format_significant(measured, 4)} {first.unit}; {said}"
+
+
+def _range(found: Expectation) -> str:
+    return f"{format_significant(found.low, 3)} to {format_significant(found.high, 3)}"
 
 
 def _largest(table: Table) -> Row | None:

@@ -9,6 +9,15 @@ from weft.core.finding import Finding
 from weft.expect.model import Conditions, Expectation
 
 JUDGEMENT_SCHEMA = "weft.judgement/1"
+METRIC_UNITS = {
+    "latency_us": "us",
+    "bandwidth_mb_s": "MB/s",
+    "busbw_gb_s": "GB/s",
+    "algbw_gb_s": "GB/s",
+    "msg_rate_mps": "M/s",
+    "impact": "x",
+}
+"""The unit each judged metric is printed in."""
 
 
 class RowState(StrEnum):
@@ -45,6 +54,11 @@ class JudgedRow:
         """Whether a reader is told that something is wrong with this row."""
         return self.odd or self.state in (RowState.LOW, RowState.HIGH, RowState.IMPOSSIBLE)
 
+    @property
+    def unit(self) -> str:
+        """The unit of the value, whether or not anything is expected."""
+        return METRIC_UNITS.get(self.metric, "")
+
     def to_record(self) -> dict[str, Any]:
         """The row as plain JSON values."""
         found = self.expectation
@@ -62,7 +76,7 @@ class JudgedRow:
             "expected": found.value if found else None,
             "low": found.low if found else None,
             "high": found.high if found else None,
-            "unit": found.unit if found else None,
+            "unit": self.unit,
             "limit": found.limit if found else None,
             "limit_name": found.limit_name if found else None,
             "bound": found.bound if found else None,
@@ -95,7 +109,11 @@ class LikelyCause:
 
 @dataclass(frozen=True, slots=True)
 class FieldVerdict:
-    """Somebody else's threshold beside the measured value: not our prediction."""
+    """Somebody else's threshold beside the measured value: not our prediction.
+
+    `is_rule` is false where it is what one documented run gave, or what its owner hopes for: that
+    a value is worse says nothing about passing or failing.
+    """
 
     system: str
     test: str
@@ -105,6 +123,14 @@ class FieldVerdict:
     measured: float
     passed: bool
     source: str
+    is_rule: bool = True
+
+    @property
+    def word(self) -> str:
+        """How the value stands to the threshold."""
+        if self.is_rule:
+            return "met" if self.passed else "missed"
+        return "as good as" if self.passed else "worse than"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,14 +18,6 @@ WORDS = {
     "msg_rate_mps": "message rate",
     "impact": "congestion impact",
 }
-UNITS = {
-    "latency_us": "us",
-    "bandwidth_mb_s": "MB/s",
-    "busbw_gb_s": "GB/s",
-    "algbw_gb_s": "GB/s",
-    "msg_rate_mps": "M/s",
-    "impact": "x",
-}
 
 
 def findings_of(
@@ -195,7 +187,7 @@ def _row_text(row: JudgedRow) -> str:
     size = f" at {format_size(row.row.size_bytes)}" if row.row.size_bytes is not None else ""
     name = row.table.test or row.table.benchmark or row.table.tool
     word = WORDS.get(row.metric, row.metric)
-    return f"{name}{size}: {word} {_value(row.value)} {UNITS.get(row.metric, '')}".rstrip()
+    return f"{name}{size}: {word} {_value(row.value)} {row.unit}".rstrip()
 
 
 def _range_text(row: JudgedRow) -> str:

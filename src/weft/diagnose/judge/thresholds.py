@@ -12,14 +12,14 @@ PLACEMENTS = ("in-place", "out-of-place")
 
 def field_verdicts(rows: Sequence[JudgedRow], platform: str) -> tuple[FieldVerdict, ...]:
     """Every threshold of the platform that a row can be held against, with the worst such row."""
-    found = []
+    found: dict[FieldVerdict, None] = {}
     for threshold in field_thresholds():
         if platform not in threshold.platforms or not threshold.comparable:
             continue
         values = [row.row.metrics[threshold.metric] for row in rows if _speaks_of(threshold, row)]
         if values:
             worst = min(values) if threshold.direction == "at least" else max(values)
-            found.append(_verdict(threshold, worst))
+            found[_verdict(threshold, worst)] = None
     return tuple(found)
 
 
@@ -56,4 +56,5 @@ def _verdict(threshold: FieldThreshold, measured: float) -> FieldVerdict:
         measured=measured,
         passed=threshold.passed(measured),
         source=threshold.source,
+        is_rule=threshold.rests_on == "rule" and threshold.kind != "expect",
     )

@@ -58,7 +58,7 @@ def field_section(judgement: FileJudgement) -> Section | None:
         Column("kind", is_figure=False),
         Column("threshold"),
         Column("measured"),
-        Column("passed", is_figure=False),
+        Column("which is", is_figure=False),
         Column("source", is_figure=False),
     )
     rows = [
@@ -68,7 +68,7 @@ def field_section(judgement: FileJudgement) -> Section | None:
             one.kind,
             f"{format_significant(one.threshold)} {one.unit}",
             f"{format_significant(one.measured)} {one.unit}",
-            "yes" if one.passed else "no",
+            one.word,
             one.source,
         )
         for one in judgement.field

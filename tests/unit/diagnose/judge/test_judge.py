@@ -53,10 +53,24 @@ def test_without_a_platform_each_generation_of_links_is_set_beside_the_plateau()
     assert judgement.platform == ""
     assert judgement.findings[0].kind is FindingKind.NOT_JUDGED
     assert not judgement.is_bad
-    lines = [line for line in judgement.generic if "generic-hdr" in line]
-    assert lines
-    assert "osu_bw at 4 MiB: measured 24000 MB/s; generic-hdr gives" in lines[0]
+    (line,) = judgement.generic
+    assert line.startswith("osu_bw at 4 MiB: measured 24000 MB/s; normal for generic-hdr (")
+    slower, beyond = line.index("slower than"), line.index("beyond the limit of")
+    assert slower < line.index("generic-ndr") < beyond
+    assert line.index("generic-edr") > beyond
     assert "--platform" in judgement.next_command
+
+
+def test_a_row_that_tells_no_generation_of_links_apart_says_so() -> None:
+    (line,) = judge_results(osu((8, 10.0))).generic
+    assert "normal for every generation of links" in line
+
+
+def test_a_row_nobody_can_judge_has_its_unit() -> None:
+    row = Row(1, 8192, {"busbw_gb_s": 10.0, "latency_us": 5.0})
+    table = Table("nccl-tests", "all_reduce_perf", "allreduce", (row,), 1)
+    (record,) = judge_results(ResultFile("f", (table,))).to_record()["rows"]
+    assert (record["metric"], record["unit"]) == ("busbw_gb_s", "GB/s")
 
 
 def test_a_contradiction_without_a_platform_is_the_verdict() -> None:

@@ -26,6 +26,8 @@ def test_azures_check_of_one_node_is_met_or_missed(gb_s: float, passed: bool) ->
     assert found
     assert {one.passed for one in found} == {passed}
     assert {one.kind for one in found} == {"fail"}
+    assert {one.word for one in found} == {"met" if passed else "missed"}
+    assert len(set(found)) == len(found)
     assert all("azurehpc-health-checks" in one.source for one in found)
     assert all(one.measured == gb_s for one in found)
 
