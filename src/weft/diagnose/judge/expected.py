@@ -60,13 +60,17 @@ def expected_of(
 
 def with_room(found: Expectation, rules: Rules) -> Expectation:
     """Wider where no single part of the time decides: between the latency and the rate, the
-    library's choice of protocol and chunk does, which no closed form has."""
+    library's choice of protocol and chunk does, which no closed form has. Never beyond the
+    limit."""
     total = sum(term.time_ns for term in found.terms)
     if total <= 0 or largest(found.terms).time_ns >= rules.settled_share * total:
         return found
-    return replace(
-        found, low=found.low / rules.unsettled_factor, high=found.high * rules.unsettled_factor
-    )
+    low, high = found.low / rules.unsettled_factor, found.high * rules.unsettled_factor
+    if found.limit and found.lower_is_better:
+        low = max(low, min(found.limit * (1 - rules.limit_slack), found.low))
+    elif found.limit:
+        high = min(high, max(found.limit * (1 + rules.limit_slack), found.high))
+    return replace(found, low=low, high=high)
 
 
 def is_published(found: Expectation | None) -> bool:

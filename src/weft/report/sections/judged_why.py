@@ -33,7 +33,7 @@ def causes_section(judgement: FileJudgement) -> Section | None:
         for cause in judgement.causes
     ]
     paragraph = (
-        "Causes from the catalogue, best fit first. Off by: the median distance of the rows from "
+        "Causes from the catalogue, best fit first. Off by: the mean distance of the rows from "
         "what the cause predicts. A fit is no proof; the test is."
     )
     return Section(

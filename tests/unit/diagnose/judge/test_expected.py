@@ -1,5 +1,7 @@
 """Expectations in the metric a row has; published tables before closed forms."""
 
+from dataclasses import replace
+
 import pytest
 
 from weft.bench.parse.model import Row
@@ -71,3 +73,18 @@ def test_where_no_part_of_the_time_decides_there_is_more_room() -> None:
     assert (mixed.low, mixed.high) == pytest.approx((0.9, 4.4))
     decided = with_room(with_terms(1900, 100), rules())
     assert (decided.low, decided.high) == (1.8, 2.2)
+
+
+@pytest.mark.parametrize("limit", [110.0, 140.0])
+def test_a_range_made_wider_ends_at_the_limit(limit: float) -> None:
+    terms = (Term("a", 50.0, SourceClass.SOURCED), Term("b", 50.0, SourceClass.SOURCED))
+    unsettled = replace(BUS, limit=limit, terms=terms)
+    wide = with_room(unsettled, rules())
+    assert wide.low < unsettled.low
+    assert wide.high == pytest.approx(max(limit * (1 + rules().limit_slack), unsettled.high))
+    time = convert(unsettled, "latency_us", ALLREDUCE)
+    assert time is not None
+    slow = with_room(time, rules())
+    assert slow.high > time.high
+    assert time.limit is not None
+    assert slow.low >= min(time.low, 0.98 * time.limit)
