@@ -129,3 +129,16 @@ def test_study_show_tells_what_an_imported_run_holds(folder: Path, capsys: Captu
     shown = capsys.readouterr().out
     assert 'title = "Imported: osu_bw"' in shown
     assert 'sizes = "1,64,4096"' in shown
+
+
+def test_a_dry_run_says_what_would_be_stored_and_writes_nothing(
+    folder: Path, capsys: Capture
+) -> None:
+    files = [write(folder, f"{x}.log", 1 + i / 10) for i, x in enumerate("ab")]
+    assert run(["import", *files, "-o", "r", "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "6 rows would be stored in r; nothing was written"
+    assert [line.split() for line in lines[-2:]] == [
+        ["bandwidth", "only", "2", "1", str(repeat), "3"] for repeat in (0, 1)
+    ]
+    assert sorted(path.name for path in folder.iterdir()) == ["a.log", "b.log"]

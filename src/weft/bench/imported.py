@@ -23,6 +23,11 @@ NOT_ASPECTS = frozenset(
 )
 """Labels that are results of a row or have a place of their own."""
 IN_PLACE = "in-place"
+WHOLE_BUFFER = "whole-buffer"
+"""In the name of a test whose sizes count all ranks' blocks, where weft's and OSU's count one: the
+two must not meet at equal sizes."""
+COUNT_WHOLE_BUFFERS = ("nccl-tests", "rccl-tests")
+OF_BLOCKS = ("allgather", "alltoall", "alltoallv", "gather", "scatter")
 CONDITION_ASPECTS = ("op", "datatype", "directions", "transport", "algorithm", "protocol", "state")
 
 
@@ -94,8 +99,10 @@ class _Part:
 
     @property
     def benchmark(self) -> str:
-        """Name without what tells it apart."""
-        return self.table.benchmark or slug(test_name(self.table))
+        """Name without what tells it apart from others of its arm."""
+        name = self.table.benchmark or slug(test_name(self.table))
+        counts_all = self.table.tool in COUNT_WHOLE_BUFFERS and name in OF_BLOCKS
+        return f"{name}.{WHOLE_BUFFER}" if counts_all else name
 
     @property
     def arm(self) -> tuple[tuple[str, str], ...]:

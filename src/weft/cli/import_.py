@@ -11,6 +11,7 @@ from weft.cli.run_dir import fresh_run_dir
 from weft.core.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
+    from weft.bench.imported import Imported
     from weft.study.import_run import ArmFiles, ImportOutcome
 
 _ARM = "\0"
@@ -53,6 +54,7 @@ class _ArmsInOrder(click.Command):
 @click.option("--nodes", type=click.IntRange(1), help="Nodes, where the files do not say.")
 @click.option("--tasks-per-node", type=click.IntRange(1), help="Ranks on each, likewise.")
 @click.option("--platform", metavar="P", default="", help="The platform they were measured on.")
+@click.option("--dry-run", is_flag=True, help="Say what would be stored; write nothing.")
 @format_option
 def command(
     *,
@@ -62,6 +64,7 @@ def command(
     nodes: int | None,
     tasks_per_node: int | None,
     platform: str,
+    dry_run: bool,
     format_: str,
 ) -> int:
     """Store result files as a run: `weft report` and `weft compare` then work on it.
@@ -72,7 +75,7 @@ def command(
     """
     from weft.bench.imported import slug
     from weft.bench.imported_scale import Asked
-    from weft.study.import_run import ImportOptions, import_files
+    from weft.study.import_run import ImportOptions, import_files, preview_import
 
     if slug(name) != name:
         raise InputError(
@@ -80,12 +83,12 @@ def command(
             expected="lower-case letters, digits, '-' and '_'",
             hint=f"--name {slug(name)}",
         )
-    outcome = import_files(
-        _arms(words),
-        output or fresh_run_dir(name),
-        ImportOptions(Asked(nodes, tasks_per_node), platform, name, tuple(sys.argv[1:])),
-    )
-    _print(outcome, format_)
+    arms, run_dir = _arms(words), output or fresh_run_dir(name)
+    options = ImportOptions(Asked(nodes, tasks_per_node), platform, name, tuple(sys.argv[1:]))
+    if dry_run:
+        _print_preview(*preview_import(arms, run_dir, options), run_dir, format_)
+    else:
+        _print(import_files(arms, run_dir, options), format_)
     return int(ExitCode.GOOD)
 
 
@@ -113,6 +116,45 @@ def _arms(words: tuple[str, ...]) -> "list[ArmFiles]":
                 expected="--arm FACTOR=SETTING FILE...",
             )
     return [ArmFiles(arm, tuple(paths)) for arm, paths in arms]
+
+
+def _print_preview(
+    found: "Imported", remarks: tuple[str, ...], run_dir: Path, format_: str
+) -> None:
+    from weft.cli.output import table_text
+    from weft.study.cells import arm_name
+
+    rows = [
+        {
+            "benchmark": one.launch.trial.benchmark,
+            "arm": arm_name(one.launch.trial.arm),
+            "nodes": len(one.launch.trial.nodes),
+            "tasks_per_node": one.launch.trial.tasks_per_node,
+            "repeat": one.launch.repeat,
+            "rows": len(one.samples),
+        }
+        for one in found.launches
+    ]
+    cells = [[str(value) for value in row.values()] for row in rows]
+    emit(
+        format_,
+        text=lambda: "\n".join(
+            [
+                f"{found.n_samples} rows would be stored in {run_dir}; nothing was written",
+                *(f"  ! {remark}" for remark in remarks),
+                "",
+                table_text([name.replace("_", " ") for name in rows[0]], cells, left=2),
+            ]
+        ),
+        record={
+            "dry_run": True,
+            "run": str(run_dir),
+            "n_samples": found.n_samples,
+            "remarks": list(remarks),
+            "launches": rows,
+        },
+        rows=rows,
+    )
 
 
 def _print(outcome: "ImportOutcome", format_: str) -> None:

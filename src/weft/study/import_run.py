@@ -98,18 +98,32 @@ def import_files(
     where scales contradict each other, or where `run_dir` is taken; MissingError on a disk that
     refuses. A failed or killed import leaves no run directory.
     """
-    _refuse_unlike_arms(arms)
-    _refuse_taken(run_dir)
-    if options.platform:
-        _refuse_unknown_platform(options.platform)
-    reads = _read_all(arms)
-    found = launches_of([read.source for read in reads], options.asked)
+    found, reads = _found(arms, run_dir, options)
     study = _study(found, arms, options.name)
     remarks = _remarks(found, reads)
     meta = _meta(study, found, reads, options, remarks)
     meta["imported_unix_s"] = round(clock(), 3)
     _write(run_dir, meta, found, reads)
     return ImportOutcome(run_dir, len(reads), len(found.launches), found.n_samples, remarks)
+
+
+def preview_import(
+    arms: Sequence[ArmFiles], run_dir: Path, options: ImportOptions
+) -> tuple[Imported, tuple[str, ...]]:
+    """What `import_files` would store and say, without writing. Raises as it does."""
+    found, reads = _found(arms, run_dir, options)
+    return found, _remarks(found, reads)
+
+
+def _found(
+    arms: Sequence[ArmFiles], run_dir: Path, options: ImportOptions
+) -> tuple[Imported, list[_Read]]:
+    _refuse_unlike_arms(arms)
+    _refuse_taken(run_dir)
+    if options.platform:
+        _refuse_unknown_platform(options.platform)
+    reads = _read_all(arms)
+    return launches_of([read.source for read in reads], options.asked), reads
 
 
 def _read_all(arms: Sequence[ArmFiles]) -> list[_Read]:

@@ -62,6 +62,22 @@ def test_in_place_rows_are_a_test_of_their_own_and_out_of_place_keeps_the_plain_
     assert names(found) == ["allreduce", "allreduce.in-place"]
 
 
+@pytest.mark.parametrize(
+    ("tool", "benchmark", "expected"),
+    [
+        ("osu", "alltoall", "alltoall"),
+        ("nccl-tests", "alltoall", "alltoall.whole-buffer"),
+        ("rccl-tests", "allgather", "allgather.whole-buffer"),
+        ("nccl-tests", "allreduce", "allreduce"),
+    ],
+)
+def test_sizes_that_count_all_blocks_do_not_meet_sizes_of_one(
+    tool: str, benchmark: str, expected: str
+) -> None:
+    one = Table(tool, "a_test", benchmark, (row(3),), 1)
+    assert names(imported(one)) == [expected]
+
+
 def test_labels_that_differ_at_one_size_tell_trials_apart() -> None:
     rows = (row(3, redop="sum", type="float"), row(4, redop="max", type="float"))
     assert names(imported(table(*rows, benchmark="allreduce"))) == [
