@@ -86,6 +86,17 @@ def test_json_and_csv_hold_every_row(capsys: Capture) -> None:
     assert {"file", "size_bytes", "measured", "low", "high", "limit", "state"} <= rows[0].keys()
 
 
+def test_a_limit_far_above_a_small_message_is_printed(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = b"# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n1  3.00\n2  6.00\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert run(["judge", "-", "--platform", "azure-hc"]) in (0, 1)
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("1 B ")]
+    # EDR: 12500 MB/s less headers, thousands of times what one byte messages reach.
+    assert 11000 < float(row.split()[6]) <= 12500
+
+
 def test_standard_input_is_a_dash(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     content = Path(BAD).read_bytes()
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))

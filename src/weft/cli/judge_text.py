@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from weft.cli.judge_picture import FAR, picture
+from weft.cli.judge_picture import picture
 from weft.cli.output import table_text
 from weft.core.finding import FindingKind
 from weft.core.units import format_significant, format_size
@@ -159,10 +159,7 @@ def _cells(row: JudgedRow) -> list[str]:
 
 
 def _limit(found: Expectation) -> str:
-    """The limit, where it is near enough to say something."""
-    if not found.limit or max(found.limit / found.value, found.value / found.limit) > FAR:
-        return "-"
-    return _short(found.limit)
+    return _short(found.limit) if found.limit else "-"
 
 
 def _short(value: float) -> str:

@@ -185,17 +185,23 @@ def limit_gb_s(found: NcclTopology, conditions: Conditions, chosen: Candidate) -
 def _net_limit(
     found: NcclTopology, conditions: Conditions, chosen: Candidate, factor: float
 ) -> tuple[float, str]:
-    n_nodes = found.n_nodes
-    if conditions.benchmark == "allreduce":
-        # A file rarely says whether SHARP was on: where switches can add up, they may have.
-        asked = "collnet" in chosen.algorithm or chosen.algorithm == "nvls"
-        reduces_in_net = (asked or found.net_reduces) and not found.sockets
-        per_node = 1.0 if reduces_in_net else 2 * (n_nodes - 1) / n_nodes
-    elif conditions.benchmark in ("broadcast", "reduce"):
-        per_node = 1.0
-    else:
-        per_node = (n_nodes - 1) / n_nodes
+    # A file rarely says whether SHARP was on: where switches can add up, they may have.
+    asked = "collnet" in chosen.algorithm or chosen.algorithm == "nvls"
+    reduces = (asked or found.net_reduces) and not found.sockets
+    per_node = least_between_nodes(conditions.benchmark, found.n_nodes, reduces_in_net=reduces)
     return found.net_raw / per_node * factor, found.net_limit
+
+
+def least_between_nodes(benchmark: str, n_nodes: int, *, reduces_in_net: bool) -> float:
+    """Least bytes that leave (or reach) some node, in units of the buffer, whatever the algorithm.
+
+    `reduces_in_net`: switches add up (SHARP), so that a node sends its sum once.
+    """
+    if benchmark == "allreduce":
+        return 1.0 if reduces_in_net else 2 * (n_nodes - 1) / n_nodes
+    if benchmark in ("broadcast", "reduce"):
+        return 1.0
+    return (n_nodes - 1) / n_nodes
 
 
 def as_busbw(

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 
 from weft.bench.parse.model import Row, Table
+from weft.catalog.platform import Platform
 from weft.core.units import format_significant, format_size
+from weft.diagnose.judge.adapters import through_adapters
 from weft.diagnose.judge.conditions import Given, conditions_of, setting_of
 from weft.diagnose.judge.expected import expected_of, predictor
 from weft.diagnose.judge.model import RowState
@@ -22,7 +24,8 @@ WORDS = {
 
 
 def normal_elsewhere(tables: Sequence[Table], given: Given, rules: Rules) -> tuple[str, ...]:
-    """One line for each table: its largest row, and for which generations of links it is normal."""
+    """For each table its largest row, and for which generations of links it is normal; for NCCL
+    between nodes, how many of their adapters it takes."""
     lines = []
     for table in tables:
         largest = _largest(table)
@@ -32,6 +35,21 @@ def normal_elsewhere(tables: Sequence[Table], given: Given, rules: Rules) -> tup
         found = _on_each(largest, conditions_of(largest, setting.conditions), rules)
         if found:
             lines.append(f"{table.test or table.tool} {_line(largest, found, rules)}")
+        else:
+            lines += through_adapters(table, largest, setting.conditions, link_classes(), rules)
+    return tuple(dict.fromkeys(lines))
+
+
+def adapters_taken(
+    tables: Sequence[Table], given: Given, platform: Platform, rules: Rules
+) -> tuple[str, ...]:
+    """On one generation of links: how many adapters a node the largest row of each table takes."""
+    lines: list[str] = []
+    for table in tables:
+        largest = _largest(table)
+        conditions = setting_of(table, given, platform, link_class=True).conditions
+        if largest is not None and conditions is not None:
+            lines += through_adapters(table, largest, conditions, (platform,), rules)
     return tuple(dict.fromkeys(lines))
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from weft.bench.parse.model import ResultFile
+from weft.bench.parse.model import ResultFile, Table
 from weft.core.errors import InputError
 from weft.diagnose.judge.across import across_tables
 from weft.diagnose.judge.causes import Case, likely_causes
 from weft.diagnose.judge.conditions import Given
 from weft.diagnose.judge.expected import predictor
-from weft.diagnose.judge.generic import normal_elsewhere
+from weft.diagnose.judge.generic import adapters_taken, normal_elsewhere
 from weft.diagnose.judge.log import NO_LOG, Log
 from weft.diagnose.judge.model import FileJudgement, JudgedRow, LikelyCause, RowState
 from weft.diagnose.judge.place import Place, place_of
@@ -63,11 +63,19 @@ def judge_results(
         causes=causes,
         field=field_verdicts(rows, name) if name else (),
         remarks=tuple(remarks),
-        generic=() if place.platform else normal_elsewhere(results.tables, given, rules()),
+        generic=_generic(results.tables, given, place),
         unread=results.unread,
         n_unread=results.n_unread,
         next_command=next_command(results.path, rows, place, causes),
     )
+
+
+def _generic(tables: Sequence[Table], given: Given, place: Place) -> tuple[str, ...]:
+    if place.platform is None:
+        return normal_elsewhere(tables, given, rules())
+    if place.is_link_class:
+        return adapters_taken(tables, given, place.platform, rules())
+    return ()
 
 
 def _causes(rows: Sequence[JudgedRow], place: Place, log: Log) -> tuple[LikelyCause, ...]:

@@ -42,6 +42,7 @@ class _RulesFile(_Document):
     range_width: _Figure
     evidence: _Figure
     misfit_shown: _Figure
+    adapters_from_bytes: _Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ class Rules:
     range_width: float
     evidence: float
     misfit_shown: float
+    adapters_from_bytes: float
 
 
 @functools.cache

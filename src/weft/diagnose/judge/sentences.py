@@ -25,7 +25,7 @@ def findings_of(
 ) -> tuple[Finding, ...]:
     """The verdict first, then what else is worth a sentence, worst first."""
     verdict = _verdict(rows, place, causes)
-    others = [*_odd(rows), *_high(rows), *_explained(rows, place)]
+    others = [*_separate(rows), *_odd(rows), *_high(rows), *_explained(rows, place)]
     return (verdict, *others)
 
 
@@ -109,6 +109,22 @@ def _odd(rows: Sequence[JudgedRow]) -> list[Finding]:
         )
         for row in rows
         if row.odd
+    ]
+
+
+def _separate(rows: Sequence[JudgedRow]) -> list[Finding]:
+    """Tables whose ranks never formed one job: each process ran alone and printed its own rows."""
+    found = {id(row.table): row.table for row in rows if "separate_runs" in row.table.conditions}
+    return [
+        Finding(
+            FindingKind.MIS_SETTING,
+            Severity.WARNING,
+            f"line {table.first_line}: {table.conditions['separate_runs']} runs printed into each"
+            " other, each with its own rank 0: nothing passed between them, so this says nothing"
+            " of the network (nccl-tests built with MPI=1 runs as one job)",
+            facts={"line": table.first_line, "runs": table.conditions["separate_runs"]},
+        )
+        for table in found.values()
     ]
 
 
