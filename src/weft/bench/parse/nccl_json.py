@@ -7,7 +7,7 @@ from weft.bench.parse.json_values import amount, count, loaded, text_of
 from weft.bench.parse.launch_line import shown
 from weft.bench.parse.model import JsonResult, Row, Table
 from weft.bench.parse.nccl_header import IN_PLACE, OUT_OF_PLACE
-from weft.bench.parse.nccl_job import Device, facts_of_devices
+from weft.bench.parse.nccl_job import Device, JobFacts, facts_of_devices
 from weft.bench.parse.nccl_names import BENCHMARK_OF_TEST, test_in, version_text
 
 _PLACEMENTS = (("out_of_place", OUT_OF_PLACE), ("in_place", IN_PLACE))
@@ -39,6 +39,8 @@ _SETTINGS = {
     "blocking_collectives": "blocking",
 }
 _MAX_RANKS = 1 << 20
+_MOST_GPUS_OF_A_PROCESS = 640
+"""SOURCE: NCCL 2.30, src/include/graph.h, NCCL_TOPO_MAX_NODES: GPUs one topology holds."""
 _LARGEST_VERSION = 10**7
 
 
@@ -53,7 +55,11 @@ def read_json(text: str) -> JsonResult | None:
     rows, n_refused = _rows(document["results"])
     remarks = [f"{n_refused} results without a size, a time or a bandwidth"] if n_refused else []
     remarks += [f"the tool reports: {text_of(e)}" for e in _list(document.get("errors")) if e]
-    tables = (_table(document, rows),) if rows else ()
+    if not rows:
+        return JsonResult((), _environment(document.get("env")), tuple(remarks))
+    facts, why_uncounted = _job(_mapping(document.get("config")))
+    remarks += [why_uncounted] if why_uncounted else []
+    tables = (_table(document, rows, facts),)
     return JsonResult(tables, _environment(document.get("env")), tuple(remarks))
 
 
@@ -91,10 +97,8 @@ def _metrics(body: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, flo
     return {metric: value for metric, value in found.items() if value is not None}
 
 
-def _table(document: Mapping[str, Any], rows: list[Row]) -> Table:
+def _table(document: Mapping[str, Any], rows: list[Row], facts: JobFacts) -> Table:
     config = _mapping(document.get("config"))
-    devices = _devices(config)
-    facts = facts_of_devices(devices)
     arguments = [text_of(argument) for argument in _list(document.get("args"))[:64]]
     test = test_in(arguments[0].rpartition("/")[2]) if arguments else ""
     conditions = {own: text_of(config[key]) for key, own in _SETTINGS.items() if key in config}
@@ -111,7 +115,7 @@ def _table(document: Mapping[str, Any], rows: list[Row]) -> Table:
     if arguments:
         conditions["launch"] = shown(" ".join(arguments))
     return Table(
-        tool="rccl-tests" if any("AMD" in d.name for d in devices) else "nccl-tests",
+        tool="rccl-tests" if any("AMD" in name for name in facts.devices) else "nccl-tests",
         test=test,
         benchmark=BENCHMARK_OF_TEST.get(test, ""),
         rows=tuple(rows),
@@ -126,25 +130,37 @@ def _table(document: Mapping[str, Any], rows: list[Row]) -> Table:
     )
 
 
-def _devices(config: Mapping[str, Any]) -> list[Device]:
-    """The device list. Where a process drives several GPUs, the document names only the first of
-    each (its writer reads one line of a process's several); the others are filled in."""
-    listed = [_mapping(device) for device in _list(config.get("devices"))[:_MAX_RANKS]]
+def _job(config: Mapping[str, Any]) -> tuple[JobFacts, str]:
+    """The job, and why its ranks were not counted, or "".
+
+    Where a process drives several GPUs, the document names only the first of each (its writer reads
+    one line of a process's several); the others are filled in, unless their number is damaged.
+    """
+    listed = _listed(config)
     each = (count(config.get("nthreads")) or 1) * (count(config.get("ngpus")) or 1)
-    ranks = [count(device.get("rank")) for device in listed]
-    spaced = ranks == [each * i for i in range(len(ranks))]
-    copies = each if spaced and each * len(ranks) <= _MAX_RANKS else 1
+    spaced = [device.rank for device in listed] == [each * i for i in range(len(listed))]
+    if not listed or each == 1 or not spaced:
+        return facts_of_devices(listed), ""
+    if each > _MOST_GPUS_OF_A_PROCESS or each * len(listed) > _MAX_RANKS:
+        facts = facts_of_devices(listed)
+        why = f"ranks not counted: {each} GPUs a process, {len(listed)} listed: no job has so many"
+        return JobFacts(n_nodes=facts.n_nodes, devices=facts.devices), why
+    return facts_of_devices([d._replace(rank=d.rank + i) for d in listed for i in range(each)]), ""
+
+
+def _listed(config: Mapping[str, Any]) -> list[Device]:
+    """The device list as it was written."""
+    listed = [_mapping(device) for device in _list(config.get("devices"))[:_MAX_RANKS]]
     return [
         Device(
-            rank + i,
+            rank,
             count(device.get("group")) or 0,
             text_of(device.get("pid")),
             text_of(device.get("hostname")),
             text_of(device.get("device_info")),
         )
-        for rank, device in zip(ranks, listed, strict=True)
-        if rank is not None
-        for i in range(copies)
+        for device in listed
+        if (rank := count(device.get("rank"))) is not None
     ]
 
 

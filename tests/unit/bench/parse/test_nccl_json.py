@@ -47,6 +47,32 @@ def test_a_process_with_eight_gpus_counts_eight_ranks() -> None:
     assert len(table.devices) == 8
 
 
+def test_a_number_of_threads_that_no_process_has_is_no_number_of_ranks() -> None:
+    config = {**json.loads(DOCUMENT)["config"], "nthreads": 56543}
+    result = read_json(changed(config=config))
+    assert result is not None
+    [table] = result.tables
+    assert (table.n_ranks, table.n_nodes, table.tasks_per_node) == (None, 1, None)
+    assert table.devices == ("NVIDIA A100-SXM4-80GB",)
+    assert table.conditions["threads"] == "56543"
+    assert result.remarks == (
+        "ranks not counted: 452344 GPUs a process, 1 listed: no job has so many",
+    )
+
+
+@given(n_threads=st.integers(1, 1 << 53), n_gpus=st.integers(1, 1 << 53))
+def test_what_is_read_grows_with_the_document_and_not_with_its_numbers(
+    n_threads: int, n_gpus: int
+) -> None:
+    config = {**json.loads(DOCUMENT)["config"], "nthreads": n_threads, "ngpus": n_gpus}
+    result = read_json(changed(config=config))
+    assert result is not None
+    [table] = result.tables
+    assert len(table.devices) <= 640
+    assert (table.n_ranks is None) == bool(result.remarks)
+    assert table.n_ranks in (None, n_threads * n_gpus)
+
+
 def test_the_environment_leaves_the_reader_whole_and_the_file_without_secrets() -> None:
     result = read_json(DOCUMENT)
     assert result is not None
