@@ -8,7 +8,7 @@ use crate::packet::{self, NIL};
 use crate::port::NEVER;
 use crate::rank::Rank;
 use weft_fabric::BitsPerSecond;
-use weft_traffic::{Exchange, Phase};
+use weft_traffic::{Exchange, Phase, Wait};
 
 /// Something the driver has to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ impl<'a> Hosts<'a> {
         }
         let message = phase.message_row(number, rank.index);
         rank.index += 1;
-        (rank.posted, rank.waiting) = (false, exchange.wait);
+        (rank.posted, rank.waiting) = (false, exchange.wait != Wait::No);
         self.prepare(number, exchange, message);
         true
     }

@@ -153,7 +153,7 @@ impl<'a> Sim<'a> {
 
     fn open_next_phase(&mut self) -> bool {
         let (mut step, mut round) = self.next;
-        while let Some(document) = self.scenario.work.get(step as usize) {
+        while let Some(document) = self.scenario.tenants[0].work.get(step as usize) {
             if round < document.n_phases() {
                 let n_ranks = self.scenario.ranks.len() as u32;
                 let phase = document.phase(&format!("work[{step}]"), step, round, n_ranks);

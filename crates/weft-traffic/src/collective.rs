@@ -210,7 +210,7 @@ fn linear(n: u32, rank: u32, size_bytes: u64, index: u32) -> Option<Exchange> {
     }
     let (to, from) = ((rank + step) % n, (rank + n - step) % n);
     let posted = Exchange::both(block_for(to, to, size_bytes), block_for(from, rank, size_bytes));
-    Some(Exchange { wait: step + 1 == n, ..posted })
+    Some(if step + 1 == n { posted } else { posted.without_wait() })
 }
 
 fn block_for(peer: u32, destination: u32, size_bytes: u64) -> Transfer {

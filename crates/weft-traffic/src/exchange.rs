@@ -30,15 +30,31 @@ pub struct Transfer {
     pub blocks: Blocks,
 }
 
-/// Post the receive, start the send, then wait for everything outstanding if `wait` says so.
+/// What a rank waits for after a move, before it goes on to the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wait {
+    /// Nothing.
+    #[default]
+    No,
+    /// Until all its sends and receives are complete.
+    All,
+    /// Until at most so many of them are not.
+    AtMost(u32),
+    /// `All`, and then until every rank of the tenant has come this far (an ideal barrier).
+    Together,
+}
+
+/// Compute, post the receive, start the send, then wait as `wait` says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exchange {
+    /// Processor time before anything else.
+    pub compute_ps: u64,
     /// The receive to post.
     pub recv: Option<Transfer>,
     /// The send to start.
     pub send: Option<Transfer>,
-    /// Whether to wait for all outstanding sends and receives afterwards.
-    pub wait: bool,
+    /// What to wait for afterwards.
+    pub wait: Wait,
     /// Do nothing before this time, counted from the start of the phase.
     pub not_before_ps: u64,
 }
@@ -46,21 +62,21 @@ pub struct Exchange {
 impl Exchange {
     /// Send, then wait.
     pub fn send(transfer: Transfer) -> Exchange {
-        Exchange { send: Some(transfer), wait: true, ..Exchange::default() }
+        Exchange { send: Some(transfer), wait: Wait::All, ..Exchange::default() }
     }
 
     /// Receive, then wait.
     pub fn recv(transfer: Transfer) -> Exchange {
-        Exchange { recv: Some(transfer), wait: true, ..Exchange::default() }
+        Exchange { recv: Some(transfer), wait: Wait::All, ..Exchange::default() }
     }
 
     /// Send and receive at the same time, then wait.
     pub fn both(send: Transfer, recv: Transfer) -> Exchange {
-        Exchange { send: Some(send), recv: Some(recv), wait: true, ..Exchange::default() }
+        Exchange { send: Some(send), recv: Some(recv), wait: Wait::All, ..Exchange::default() }
     }
 
     /// The same without the wait.
     pub fn without_wait(self) -> Exchange {
-        Exchange { wait: false, ..self }
+        Exchange { wait: Wait::No, ..self }
     }
 }

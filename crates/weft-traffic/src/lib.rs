@@ -13,7 +13,7 @@ mod talk;
 
 pub use collective::{Algorithm, busbw_factor};
 pub use error::TrafficError;
-pub use exchange::{Blocks, Exchange, Transfer};
+pub use exchange::{Blocks, Exchange, Transfer, Wait};
 pub use phase::{Phase, Rows};
 pub use step::StepDocument;
 pub use talk::{ACK_BYTES, DEFAULT_WINDOW};

@@ -2,7 +2,7 @@
 
 use crate::collective::{Algorithm, algorithms_of};
 use crate::error::TrafficError;
-use crate::exchange::{Blocks, Exchange, Transfer};
+use crate::exchange::{Blocks, Exchange, Transfer, Wait};
 use crate::step::{BenchmarkName, Message, PairsKind, StepDocument};
 use crate::talk::{DEFAULT_WINDOW, Role, Talk, roles};
 
@@ -239,7 +239,8 @@ fn message_exchange(
     index: u64,
 ) -> Option<Exchange> {
     let index = index as usize;
-    let wait = index + 1 == sends.len() + recvs.len();
+    let last = index + 1 == sends.len() + recvs.len();
+    let wait = if last { Wait::All } else { Wait::No };
     let transfer = |peer, message: &Message| Transfer {
         peer,
         size_bytes: message.size_bytes,

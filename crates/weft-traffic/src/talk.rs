@@ -54,7 +54,8 @@ impl Talk {
             Talk::BothWays(window) => {
                 let both = Exchange::both(message, message);
                 let last = index + 1 == u64::from(window);
-                (index < u64::from(window)).then_some(Exchange { wait: last, ..both })
+                let posted = if last { both } else { both.without_wait() };
+                (index < u64::from(window)).then_some(posted)
             }
         }
     }

@@ -1,0 +1,123 @@
+//! What hosts cost, as written.
+
+use serde::Deserialize;
+
+/// How the two ends of a message agree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// Sent at once; the send completes when the processor has handed it over.
+    #[default]
+    Eager,
+    /// Request to send, clear to send, data; the send completes when the last packet has left.
+    Rendezvous,
+}
+
+/// LogGP costs of messages up to a size.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RegimeDocument {
+    /// Largest message of this regime; the last regime may leave it out.
+    #[serde(default)]
+    pub max_bytes: Option<u64>,
+    /// How the two ends agree.
+    #[serde(default)]
+    pub protocol: Protocol,
+    /// Processor time of a send.
+    #[serde(default)]
+    pub send_overhead_ns: f64,
+    /// Processor time of a receive.
+    #[serde(default)]
+    pub recv_overhead_ns: f64,
+    /// Processor time of a send for each byte.
+    #[serde(default)]
+    pub send_ns_per_byte: f64,
+    /// Processor time of a receive for each byte.
+    #[serde(default)]
+    pub recv_ns_per_byte: f64,
+    /// Time on a message's way that occupies nobody.
+    #[serde(default)]
+    pub latency_ns: f64,
+    /// The same for each byte.
+    #[serde(default)]
+    pub latency_ns_per_byte: f64,
+    /// Least time between two messages of one sender.
+    #[serde(default)]
+    pub gap_ns: f64,
+    /// The same for each byte of the first.
+    #[serde(default)]
+    pub gap_ns_per_byte: f64,
+}
+
+/// The channel between two ranks of one node.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IntraNodeDocument {
+    /// Time of flight.
+    pub latency_ns: f64,
+    /// Rate at which one rank copies.
+    pub bits_per_s: u64,
+}
+
+/// Interruptions of the processors.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoiseDocument {
+    /// Chance that a piece of processor time is interrupted.
+    pub probability: f64,
+    /// Mean length of an interruption (exponential).
+    pub mean_ns: f64,
+}
+
+/// What hosts cost.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostDocument {
+    /// Regimes by rising `max_bytes`.
+    pub regimes: Vec<RegimeDocument>,
+    /// Least time between two messages that an HCA begins.
+    #[serde(default)]
+    pub message_gap_ns: f64,
+    /// Between ranks of one node.
+    #[serde(default)]
+    pub intra_node: Option<IntraNodeDocument>,
+    /// Every rank starts an iteration up to this late (uniform).
+    #[serde(default)]
+    pub start_jitter_ns: f64,
+    /// Interruptions.
+    #[serde(default)]
+    pub noise: NoiseDocument,
+    /// Who finds the receive that a message is for, and what that costs.
+    #[serde(default)]
+    pub matching: MatchingDocument,
+}
+
+/// Where receives and messages are matched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Matching {
+    /// On the processor, within its receive overhead, plus `ns_per_entry` for each entry it looks at.
+    #[default]
+    Software,
+    /// On the HCA: up to `hardware_entries` posted receives cost the processor nothing, and a
+    /// rendezvous goes ahead without it.
+    Hardware,
+}
+
+/// Tag matching.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MatchingDocument {
+    /// Who does it.
+    pub by: Matching,
+    /// Processor time for each entry of a queue that is looked at before the right one.
+    pub ns_per_entry: f64,
+    /// Receives the HCA can hold; beyond it the processor matches.
+    pub hardware_entries: u32,
+}
+
+impl Default for MatchingDocument {
+    fn default() -> MatchingDocument {
+        MatchingDocument { by: Matching::Software, ns_per_entry: 0.0, hardware_entries: 1024 }
+    }
+}

@@ -1,0 +1,112 @@
+//! The scenario document (schema `weft.scenario/1`), as written.
+
+mod fault;
+mod host;
+mod node;
+mod packets;
+mod place;
+mod routing;
+mod run;
+mod switch;
+mod transport;
+
+pub use fault::{CorrectedDocument, FaultDocument};
+pub use host::{
+    HostDocument, IntraNodeDocument, Matching, MatchingDocument, NoiseDocument, Protocol,
+    RegimeDocument,
+};
+pub use node::{InnerKind, InnerLinkDocument, InnerVertexDocument, NodeGraphDocument};
+pub use packets::{Headers, LaneWeight, LanesDocument, Packets};
+pub use place::{
+    DEFAULT_PARTITION, PartitionDocument, PlacementDocument, TenantDocument, TenantRole,
+};
+pub use routing::{
+    AdaptiveDocument, Granularity, LinkDeathDocument, NonMinimal, Reaction, Routing,
+};
+pub use run::{Limits, ProbesDocument};
+pub use switch::{Forwarding, Queueing, SwitchModel};
+pub use transport::TransportDocument;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use weft_traffic::StepDocument;
+
+/// The schema this crate reads.
+pub const SCENARIO_SCHEMA: &str = "weft.scenario/1";
+
+/// A whole scenario: one job (`placement` and `work`) or several (`tenants`).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScenarioDocument {
+    /// `weft.scenario/1`.
+    pub schema: String,
+    /// What all randomness comes from.
+    #[serde(default = "seed_one")]
+    pub seed: u64,
+    /// How closely packets are followed.
+    #[serde(default)]
+    pub fidelity: Fidelity,
+    /// A fabric document, whole or generated.
+    pub fabric: Value,
+    /// How packets find their way.
+    #[serde(default)]
+    pub routing: Routing,
+    /// How messages are cut.
+    #[serde(default)]
+    pub packets: Packets,
+    /// Virtual lanes.
+    #[serde(default)]
+    pub lanes: LanesDocument,
+    /// How switches work.
+    #[serde(default)]
+    pub switch: SwitchModel,
+    /// The reliable transport.
+    #[serde(default)]
+    pub transport: TransportDocument,
+    /// What hosts cost.
+    pub host: HostDocument,
+    /// The inside of a node; without it, an HCA is all there is of one.
+    #[serde(default)]
+    pub node: Option<NodeGraphDocument>,
+    /// Where ranks run.
+    #[serde(default)]
+    pub placement: Option<PlacementDocument>,
+    /// What is done, one step after the other.
+    #[serde(default)]
+    pub work: Option<Vec<StepDocument>>,
+    /// Jobs that share the fabric, instead of `placement` and `work`.
+    #[serde(default)]
+    pub tenants: Option<Vec<TenantDocument>>,
+    /// Partitions; without any, every node is a member of the default one.
+    #[serde(default)]
+    pub partitions: Vec<PartitionDocument>,
+    /// What is broken.
+    #[serde(default)]
+    pub faults: Vec<FaultDocument>,
+    /// What to write down beside rows and counters.
+    #[serde(default)]
+    pub probes: ProbesDocument,
+    /// Leave out events that change nothing; `false` is the oracle of the engine's own tests.
+    #[serde(default = "yes")]
+    pub elide: bool,
+    /// When to give up.
+    #[serde(default)]
+    pub limits: Limits,
+}
+
+fn seed_one() -> u64 {
+    1
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// How closely packets are followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fidelity {
+    /// Every packet on every link.
+    #[default]
+    Packet,
+}

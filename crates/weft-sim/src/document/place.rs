@@ -1,0 +1,76 @@
+//! Where ranks run and whose they are, as written.
+
+use serde::{Deserialize, Serialize};
+use weft_traffic::StepDocument;
+
+/// Where ranks run: rank r on node r / tasks_per_node, over HCA (r mod tasks_per_node) of it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PlacementDocument {
+    /// Names of nodes in rank order; all of the fabric without it.
+    pub nodes: Option<Vec<String>>,
+    /// Ranks on each.
+    pub tasks_per_node: u32,
+}
+
+impl Default for PlacementDocument {
+    fn default() -> PlacementDocument {
+        PlacementDocument { nodes: None, tasks_per_node: 1 }
+    }
+}
+
+/// What a tenant is in an experiment about neighbours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TenantRole {
+    /// It is measured.
+    #[default]
+    Victim,
+    /// It disturbs.
+    Aggressor,
+}
+
+/// The partition every node is a member of where a scenario names none.
+pub const DEFAULT_PARTITION: u16 = 0x7fff;
+
+/// A job that shares the fabric. Its ranks are numbered from 0, its `work` is its own.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TenantDocument {
+    /// Its name in the outcome.
+    pub name: String,
+    /// What it is in the experiment.
+    #[serde(default)]
+    pub role: TenantRole,
+    /// When its first step begins.
+    #[serde(default)]
+    pub start_ns: f64,
+    /// Begin again with the first step until every tenant without this is done.
+    #[serde(default)]
+    pub repeat: bool,
+    /// The service level of its messages.
+    #[serde(default)]
+    pub service_level: u8,
+    /// The partition of its messages.
+    #[serde(default = "default_partition")]
+    pub partition_key: u16,
+    /// Where its ranks run. Tenants may share nodes.
+    #[serde(default)]
+    pub placement: PlacementDocument,
+    /// What it does.
+    pub work: Vec<StepDocument>,
+}
+
+fn default_partition() -> u16 {
+    DEFAULT_PARTITION
+}
+
+/// Members of a partition: messages of it between others are refused.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartitionDocument {
+    /// Its key, without the membership bit: 1 to 0x7fff.
+    pub key: u16,
+    /// Its member nodes.
+    pub nodes: Vec<String>,
+}

@@ -1,0 +1,32 @@
+//! The reliable transport, as written.
+
+use serde::Deserialize;
+
+/// What the reliable connection (RC) between two ranks costs.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TransportDocument {
+    /// Whether receivers acknowledge: the last packet of a message, and every `ack_every`-th. A
+    /// send then completes with its acknowledgement, else when its last packet has left.
+    pub acknowledge: bool,
+    /// Packets between two acknowledgements within a message.
+    pub ack_every: u32,
+    /// A sender repeats what is not acknowledged after 4.096 us x 2^n.
+    pub timeout_exponent: u8,
+    /// How often, before the connection breaks (a failed outcome).
+    pub retries: u8,
+    /// What a packet that overtook another costs its receiver.
+    pub out_of_order_ns: f64,
+}
+
+impl Default for TransportDocument {
+    fn default() -> TransportDocument {
+        TransportDocument {
+            acknowledge: true,
+            ack_every: 256,
+            timeout_exponent: 20,
+            retries: 7,
+            out_of_order_ns: 0.0,
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! A scenario that cannot be wrong.
+
+mod pending;
+mod place;
+mod plant;
+
+pub use place::{RankPlace, Tenant};
+
+use crate::document::{Headers, Queueing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel};
+use crate::error::SimError;
+use crate::host::HostModel;
+use crate::packet;
+use weft_fabric::fabric::MAX_DELAY_PS;
+use weft_fabric::{Fabric, FabricError, HcaId, PortId, Routes};
+use weft_fabric::{check, document, engines};
+
+/// Most ranks of a scenario.
+pub const MAX_RANKS: usize = 1 << 22;
+/// Slowest cable that is simulated, 1 Mb/s: what is slower would outlast the clock.
+pub const MIN_BITS_PER_S: u64 = 1_000_000;
+
+/// Everything a simulation needs, checked.
+#[derive(Clone, Debug)]
+pub struct ValidScenario {
+    pub(crate) fabric: Fabric,
+    pub(crate) routes: Routes,
+    pub(crate) hosts: HostModel,
+    /// By node: how many times slower than it should be.
+    pub(crate) slowness: Vec<f64>,
+    pub(crate) ranks: Vec<RankPlace>,
+    pub(crate) tenants: Vec<Tenant>,
+    pub(crate) mtu_bytes: u32,
+    pub(crate) headers: Headers,
+    pub(crate) switch: SwitchModel,
+    pub(crate) seed: u64,
+    pub(crate) elide: bool,
+    pub(crate) max_events: u64,
+}
+
+impl ValidScenario {
+    /// The scenario of a JSON text.
+    pub fn parse(text: &str) -> Result<ValidScenario, SimError> {
+        let document: ScenarioDocument = serde_json::from_str(text)
+            .map_err(|error| SimError::Fabric(FabricError::from_json("scenario", &error)))?;
+        ValidScenario::new(document)
+    }
+
+    /// The scenario of a document: faults planted, tables filled and checked.
+    pub fn new(scenario: ScenarioDocument) -> Result<ValidScenario, SimError> {
+        check_head(&scenario)?;
+        pending::refuse(&scenario)?;
+        let written = document::read(scenario.fabric)?;
+        let mut fabric = Fabric::new(&written)?;
+        let mut slowness = vec![1.0; fabric.nodes.len()];
+        for (index, fault) in scenario.faults.iter().enumerate() {
+            plant::plant(&mut fabric, &mut slowness, &format!("faults[{index}]"), fault)?;
+        }
+        require_rates(&fabric)?;
+        let engine = scenario.routing.engine.or(written.routing.map(|routing| routing.engine));
+        let routes = engines::routes_of(&fabric, &written, engine)?;
+        let jobs = place::Jobs::of(scenario.placement, scenario.work, scenario.tenants);
+        let (tenants, ranks) = place::place(&fabric, jobs)?;
+        let used = hcas_in_use(&ranks);
+        match check::check_routes(&fabric, &routes, &used) {
+            Err(FabricError::CreditLoop { .. }) if scenario.routing.allow_credit_loops => {}
+            result => result?,
+        }
+        Ok(ValidScenario {
+            fabric,
+            routes,
+            hosts: HostModel::new(&scenario.host)?,
+            slowness,
+            ranks,
+            tenants,
+            mtu_bytes: scenario.packets.mtu_bytes,
+            headers: scenario.packets.headers,
+            switch: scenario.switch,
+            seed: scenario.seed,
+            elide: scenario.elide,
+            max_events: scenario.limits.max_events,
+        })
+    }
+
+    /// The fabric, with its faults.
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// The forwarding tables in force.
+    pub fn routes(&self) -> &Routes {
+        &self.routes
+    }
+}
+
+fn require_rates(fabric: &Fabric) -> Result<(), SimError> {
+    let mut cabled = (0..fabric.ports.len()).filter(|port| fabric.ports[*port].peer.is_some());
+    match cabled.find(|port| fabric.ports[*port].rate.0 < MIN_BITS_PER_S) {
+        None => Ok(()),
+        Some(port) => {
+            let place = fabric.port_name(PortId(port as u32));
+            let what = format!("{} bits a second", fabric.ports[port].rate.0);
+            Err(SimError::document(place, what, "at least 1 Mb/s after all faults"))
+        }
+    }
+}
+
+fn check_head(scenario: &ScenarioDocument) -> Result<(), SimError> {
+    if scenario.schema != SCENARIO_SCHEMA {
+        let what = format!("'{}' is not a schema this version reads", scenario.schema);
+        return Err(SimError::document("scenario.schema", what, SCENARIO_SCHEMA));
+    }
+    if scenario.switch.delay_ps > MAX_DELAY_PS {
+        let what = format!("a delay of {} ps", scenario.switch.delay_ps);
+        return Err(SimError::document("switch.delay_ps", what, "at most a second"));
+    }
+    let mtu = scenario.packets.mtu_bytes;
+    if !(1..=1 << 20).contains(&mtu) {
+        let what = format!("an MTU of {mtu} bytes");
+        return Err(SimError::document("packets.mtu_bytes", what, "from 1 byte to 1 MiB"));
+    }
+    let largest = packet::blocks_of(packet::wire_bytes(scenario.packets.headers, mtu, true));
+    let buffer = scenario.switch.buffer_bytes;
+    let too_small = buffer / packet::BLOCK_BYTES < u64::from(largest);
+    if too_small && scenario.switch.model != Queueing::Infinite {
+        let what = format!("{buffer} bytes hold no whole packet");
+        let expected = format!("at least {} bytes", u64::from(largest) * packet::BLOCK_BYTES);
+        return Err(SimError::document("switch.buffer_bytes", what, expected));
+    }
+    Ok(())
+}
+
+fn hcas_in_use(ranks: &[RankPlace]) -> Vec<HcaId> {
+    let mut hcas: Vec<HcaId> = ranks.iter().map(|rank| rank.hca).collect();
+    hcas.sort_unstable();
+    hcas.dedup();
+    hcas
+}
