@@ -1,6 +1,6 @@
 //! The host model in picoseconds: LogGP regimes, the HCA's gap, the channel inside a node, noise.
 
-use crate::document::{HostDocument, Protocol, RegimeDocument};
+use crate::document::{HostDocument, NoiseDocument, Protocol, RegimeDocument};
 use crate::error::SimError;
 use crate::scenario::MIN_BITS_PER_S;
 use rand_core::Rng;
@@ -58,8 +58,38 @@ pub struct HostModel {
     /// Rate at which one rank copies to another of its node.
     pub intra_bits_per_s: u64,
     start_jitter_ps: u64,
-    noise_probability: f64,
-    noise_mean_ps: f64,
+    /// Interruptions of the processors.
+    pub noise: Noise,
+}
+
+/// Interruptions of processors.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Noise {
+    /// Chance that a piece of processor time is interrupted.
+    probability: f64,
+    /// Mean length of an interruption (exponential).
+    mean_ps: f64,
+}
+
+impl Noise {
+    /// The noise of a document.
+    pub fn read(place: &str, document: &NoiseDocument) -> Result<Noise, SimError> {
+        if !(0.0..=1.0).contains(&document.probability) {
+            let what = format!("the probability is {}", document.probability);
+            return Err(SimError::document(place, what, "a number from 0 to 1"));
+        }
+        let mean_ps = ps(&format!("{place}.mean_ns"), document.mean_ns)? as f64;
+        Ok(Noise { probability: document.probability, mean_ps })
+    }
+
+    /// Processor time with its interruptions.
+    pub fn lengthen(self, ps: u64, random: &mut Pcg32) -> u64 {
+        if self.probability == 0.0 || ps == 0 || unit(random) >= self.probability {
+            return ps;
+        }
+        let drawn = -self.mean_ps * (1.0 - unit(random)).ln();
+        ps + drawn.round() as u64
+    }
 }
 
 impl HostModel {
@@ -84,11 +114,7 @@ impl HostModel {
             }
             regimes.push(regime);
         }
-        let noise = document.noise;
-        if !(0.0..=1.0).contains(&noise.probability) {
-            let what = format!("the probability is {}", noise.probability);
-            return Err(SimError::document("host.noise", what, "a number from 0 to 1"));
-        }
+        let noise = Noise::read("host.noise", &document.noise)?;
         let intra = document.intra_node;
         let intra_bits_per_s = intra.map_or(u64::MAX, |intra| intra.bits_per_s);
         if intra_bits_per_s < MIN_BITS_PER_S {
@@ -103,8 +129,7 @@ impl HostModel {
             intra_latency_ps: ps("host.intra_node.latency_ns", latency_ns)?,
             intra_bits_per_s,
             start_jitter_ps: ps("host.start_jitter_ns", document.start_jitter_ns)?,
-            noise_probability: noise.probability,
-            noise_mean_ps: ps("host.noise.mean_ns", noise.mean_ns)? as f64,
+            noise,
         })
     }
 
@@ -122,15 +147,6 @@ impl HostModel {
     /// How late a rank starts.
     pub fn jitter(&self, random: &mut Pcg32) -> u64 {
         if self.start_jitter_ps == 0 { 0 } else { random.next_u64() % (self.start_jitter_ps + 1) }
-    }
-
-    /// Processor time with its interruptions.
-    pub fn with_noise(&self, ps: u64, random: &mut Pcg32) -> u64 {
-        if self.noise_probability == 0.0 || ps == 0 || unit(random) >= self.noise_probability {
-            return ps;
-        }
-        let drawn = -self.noise_mean_ps * (1.0 - unit(random)).ln();
-        ps + drawn.round() as u64
     }
 }
 
@@ -157,7 +173,7 @@ fn read_regime(place: &str, document: &RegimeDocument) -> Result<Regime, SimErro
 }
 
 /// Whole picoseconds of nanoseconds with at most three decimals.
-fn ps(place: &str, ns: f64) -> Result<u64, SimError> {
+pub(crate) fn ps(place: &str, ns: f64) -> Result<u64, SimError> {
     let scaled = ns * 1000.0;
     let whole = scaled.round();
     let good = (0.0..=1e12).contains(&ns) && (scaled - whole).abs() <= 1e-6 * whole.max(1.0);

@@ -151,9 +151,10 @@ impl<'a> Hosts<'a> {
     /// Processor time on this rank's node: slower nodes take longer, noise comes on top.
     fn processor_time(&mut self, number: u32, ps: u64) -> u64 {
         let scenario = self.network.scenario;
-        let slowness = scenario.slowness[scenario.ranks[number as usize].node.index()];
-        let ps = slowed(ps, slowness);
-        scenario.hosts.with_noise(ps, &mut self.ranks[number as usize].random)
+        let node = scenario.ranks[number as usize].node.index();
+        let ps = slowed(ps, scenario.faults.slowness[node]);
+        let noise = scenario.faults.noise[node].unwrap_or(scenario.hosts.noise);
+        noise.lengthen(ps, &mut self.ranks[number as usize].random)
     }
 
     /// The processor has prepared a message: over to the HCA, or the channel inside the node.
@@ -184,7 +185,7 @@ impl<'a> Hosts<'a> {
         let place = scenario.ranks[message.src as usize];
         let costs = scenario.hosts.regime(message.regime);
         let gap_ps =
-            slowed(costs.gap_ps(message.size_bytes), scenario.slowness[place.node.index()]);
+            slowed(costs.gap_ps(message.size_bytes), scenario.faults.slowness[place.node.index()]);
         let rank = &mut self.ranks[message.src as usize];
         let leave_ps = rank.gap_until_ps.max(self.network.now_ps);
         rank.gap_until_ps = (leave_ps + gap_ps).min(2 * CLOCK_END_PS);

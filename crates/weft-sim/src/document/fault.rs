@@ -33,8 +33,7 @@ pub struct FaultDocument {
     pub port: Option<u32>,
     /// One end each of two cables that are plugged into each other's places.
     pub swapped: Option<[String; 2]>,
-    /// When it begins; from the start without it. `rate_factor`, `down`, `corrected` and `lost`
-    /// only.
+    /// When it begins; from the start without it. Faults of a `link` only.
     pub from_ns: Option<f64>,
     /// When it is over; never without it.
     pub until_ns: Option<f64>,

@@ -1,10 +1,12 @@
 //! A scenario that cannot be wrong.
 
+mod fault;
 mod pending;
 mod place;
 mod plant;
 
 pub use place::{RankPlace, Tenant};
+pub(crate) use plant::Planted;
 
 use crate::document::{Headers, Queueing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel};
 use crate::error::SimError;
@@ -25,8 +27,8 @@ pub struct ValidScenario {
     pub(crate) fabric: Fabric,
     pub(crate) routes: Routes,
     pub(crate) hosts: HostModel,
-    /// By node: how many times slower than it should be.
-    pub(crate) slowness: Vec<f64>,
+    /// Slow and noisy nodes, and what cables suffer during the run.
+    pub(crate) faults: Planted,
     pub(crate) ranks: Vec<RankPlace>,
     pub(crate) tenants: Vec<Tenant>,
     pub(crate) mtu_bytes: u32,
@@ -51,13 +53,15 @@ impl ValidScenario {
         pending::refuse(&scenario)?;
         let written = document::read(scenario.fabric)?;
         let mut fabric = Fabric::new(&written)?;
-        let mut slowness = vec![1.0; fabric.nodes.len()];
-        for (index, fault) in scenario.faults.iter().enumerate() {
-            plant::plant(&mut fabric, &mut slowness, &format!("faults[{index}]"), fault)?;
+        let faults = Planted::plant(&mut fabric, &scenario.faults)?;
+        if !faults.troubles.is_empty() {
+            let expected = "faults that hold from the start";
+            return Err(SimError::document("faults", "not simulated yet", expected));
         }
         require_rates(&fabric)?;
         let engine = scenario.routing.engine.or(written.routing.map(|routing| routing.engine));
-        let routes = engines::routes_of(&fabric, &written, engine)?;
+        let mut routes = engines::routes_of(&fabric, &written, engine)?;
+        faults.spoil(&mut routes);
         let jobs = place::Jobs::of(scenario.placement, scenario.work, scenario.tenants);
         let (tenants, ranks) = place::place(&fabric, jobs)?;
         let used = hcas_in_use(&ranks);
@@ -69,7 +73,7 @@ impl ValidScenario {
             fabric,
             routes,
             hosts: HostModel::new(&scenario.host)?,
-            slowness,
+            faults,
             ranks,
             tenants,
             mtu_bytes: scenario.packets.mtu_bytes,

@@ -1,6 +1,6 @@
 //! What a scenario can say and the engine cannot do yet: refused, never ignored.
 
-use crate::document::{FaultDocument, Queueing, ScenarioDocument};
+use crate::document::{Queueing, ScenarioDocument};
 use crate::error::SimError;
 
 pub(super) fn refuse(scenario: &ScenarioDocument) -> Result<(), SimError> {
@@ -14,7 +14,6 @@ pub(super) fn refuse(scenario: &ScenarioDocument) -> Result<(), SimError> {
         ("partitions", !scenario.partitions.is_empty()),
         ("probes.load_bin_ns", scenario.probes.load_bin_ns.is_some()),
         ("probes.flows", scenario.probes.flows > 0),
-        ("faults", scenario.faults.iter().any(is_new)),
     ];
     match pending.iter().find(|(_, asked)| *asked) {
         None => Ok(()),
@@ -22,17 +21,4 @@ pub(super) fn refuse(scenario: &ScenarioDocument) -> Result<(), SimError> {
             Err(SimError::document(*place, "not simulated yet", "the scenario without it"))
         }
     }
-}
-
-fn is_new(fault: &FaultDocument) -> bool {
-    let timed = [fault.from_ns, fault.until_ns, fault.every_ns].iter().any(Option::is_some);
-    timed
-        || fault.lanes.is_some()
-        || fault.corrected.is_some()
-        || fault.lost.is_some()
-        || fault.noise.is_some()
-        || fault.switch.is_some()
-        || fault.dst.is_some()
-        || fault.port.is_some()
-        || fault.swapped.is_some()
 }

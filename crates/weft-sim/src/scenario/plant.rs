@@ -1,73 +1,170 @@
-//! Faults that hold from the start, planted into the fabric before routes are computed.
+//! Faults planted: what holds from the start goes into the fabric before routes are computed, or
+//! into the tables after; the rest is kept for the run.
 
+use super::fault::{Fault, LinkFault, Span};
 use super::place::node_named;
 use crate::document::FaultDocument;
 use crate::error::SimError;
-use weft_fabric::fault;
-use weft_fabric::{Fabric, HcaId};
+use crate::host::Noise;
+use weft_fabric::fault as cable;
+use weft_fabric::{Fabric, HcaId, PortId, Routes, SwitchId};
 
-pub(super) fn plant(
-    fabric: &mut Fabric,
-    slowness: &mut [f64],
-    place: &str,
-    fault: &FaultDocument,
-) -> Result<(), SimError> {
-    match fault {
-        FaultDocument {
-            link: Some(link),
-            rate_factor: Some(factor),
-            down: None,
-            node: None,
-            slow_factor: None,
-            ..
-        } => {
-            let port = fabric.port_named(&format!("{place}.link"), link)?;
-            Ok(fault::scale_rate(fabric, &format!("{place}.rate_factor"), port, *factor)?)
+/// What faults come to beside the changes in the fabric.
+#[derive(Clone, Debug)]
+pub(crate) struct Planted {
+    /// By node: how many times slower than it should be.
+    pub(crate) slowness: Vec<f64>,
+    /// By node: interruptions of its own instead of every host's.
+    pub(crate) noise: Vec<Option<Noise>>,
+    /// Entries of tables that are wrong.
+    wrong_routes: Vec<WrongRoute>,
+    /// What cables suffer during the run, in the order of the document.
+    pub(crate) troubles: Vec<Trouble>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct WrongRoute {
+    switch: SwitchId,
+    dst: HcaId,
+    /// Number of the port, from 1.
+    number: u32,
+}
+
+/// What a cable suffers during the run.
+#[allow(dead_code, reason = "refused until the run reads it")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trouble {
+    /// Both ends of the cable.
+    pub(crate) ends: [PortId; 2],
+    pub(crate) kind: LinkFault,
+    pub(crate) span: Span,
+}
+
+impl Planted {
+    /// Plant the faults of a document. Swapped cables come first: other faults name the sockets
+    /// of the fabric as it is then.
+    pub(super) fn plant(
+        fabric: &mut Fabric,
+        documents: &[FaultDocument],
+    ) -> Result<Planted, SimError> {
+        let mut planted = Planted {
+            slowness: vec![1.0; fabric.nodes.len()],
+            noise: vec![None; fabric.nodes.len()],
+            wrong_routes: Vec::new(),
+            troubles: Vec::new(),
+        };
+        let mut faults = Vec::new();
+        for (index, document) in documents.iter().enumerate() {
+            let place = format!("faults[{index}]");
+            let fault = super::fault::read(&place, document)?;
+            match fault {
+                Fault::Swapped { ends } => swap(fabric, &place, ends)?,
+                fault => faults.push((place, fault)),
+            }
         }
-        FaultDocument {
-            link: Some(link),
-            rate_factor: None,
-            down: Some(true),
-            node: None,
-            slow_factor: None,
-            ..
-        } => {
-            let port = fabric.port_named(&format!("{place}.link"), link)?;
-            Ok(fault::take_down(fabric, place, port)?)
+        for (place, fault) in faults {
+            planted.plant_one(fabric, &place, fault)?;
         }
-        FaultDocument {
-            link: None,
-            rate_factor: None,
-            down: None,
-            node: Some(node),
-            slow_factor: Some(factor),
-            ..
-        } => slow_node(fabric, slowness, place, node, *factor),
-        _ => {
-            let expected = "link with rate_factor, link with down true, or node with slow_factor";
-            Err(SimError::document(place, "no such fault", expected))
+        Ok(planted)
+    }
+
+    fn plant_one(
+        &mut self,
+        fabric: &mut Fabric,
+        place: &str,
+        fault: Fault<'_>,
+    ) -> Result<(), SimError> {
+        match fault {
+            Fault::Link { link, kind, span } => {
+                let port = fabric.port_named(&format!("{place}.link"), link)?;
+                return self.trouble(fabric, place, port, kind, span);
+            }
+            Fault::SlowNode { node, factor } => {
+                let node = node_named(fabric, &format!("{place}.node"), node)?;
+                self.slowness[node.index()] *= factor;
+                let first = fabric.nodes[node.index()].first_hca.0;
+                for hca in first..first + fabric.nodes[node.index()].n_hcas {
+                    let port = fabric.hca_port(HcaId(hca));
+                    cable::scale_rate(fabric, place, port, 1.0 / factor)?;
+                }
+            }
+            Fault::NoisyNode { node, noise } => {
+                let node = node_named(fabric, &format!("{place}.node"), node)?;
+                self.noise[node.index()] = Some(noise);
+            }
+            Fault::WrongRoute { switch, dst, port } => {
+                self.wrong_route(fabric, place, [switch, dst], port)?;
+            }
+            Fault::Swapped { .. } => unreachable!("swapped before all others"),
+        }
+        Ok(())
+    }
+
+    /// Rates and dead cables from the start belong to the fabric; the rest happens in the run.
+    fn trouble(
+        &mut self,
+        fabric: &mut Fabric,
+        place: &str,
+        port: PortId,
+        kind: LinkFault,
+        span: Option<Span>,
+    ) -> Result<(), SimError> {
+        let ends = cable::ends(fabric, &format!("{place}.link"), port)?;
+        match (kind, span) {
+            (LinkFault::Rate(factor), None) => {
+                cable::scale_rate(fabric, &format!("{place}.rate_factor"), port, factor)?;
+            }
+            (LinkFault::Down, None) => cable::take_down(fabric, place, port)?,
+            _ => {
+                let always = Span { from_ps: 0, until_ps: None, every_ps: None };
+                self.troubles.push(Trouble { ends, kind, span: span.unwrap_or(always) });
+            }
+        }
+        Ok(())
+    }
+
+    fn wrong_route(
+        &mut self,
+        fabric: &Fabric,
+        place: &str,
+        [switch, dst]: [&str; 2],
+        number: u32,
+    ) -> Result<(), SimError> {
+        let port = format!("{place}.switch");
+        let port = fabric.port_named(&port, &format!("{switch}[{number}]"))?;
+        cable::ends(fabric, &format!("{place}.port"), port)?;
+        let Some(switch) = fabric.switch(fabric.ports[port.index()].vertex) else {
+            let what = format!("'{switch}' is no switch");
+            return Err(SimError::document(format!("{place}.switch"), what, "a switch"));
+        };
+        let hcas = match (fabric.node_named(dst), fabric.hca_named(dst)) {
+            (Some(node), _) => {
+                let node = &fabric.nodes[node.index()];
+                (node.first_hca.0, node.n_hcas)
+            }
+            (None, Some(hca)) => (hca.0, 1),
+            (None, None) => {
+                let what = format!("there is no node or HCA '{dst}'");
+                let expected = "a node or HCA of the fabric";
+                return Err(SimError::document(format!("{place}.dst"), what, expected));
+            }
+        };
+        let dsts = (hcas.0..hcas.0 + hcas.1).map(HcaId);
+        self.wrong_routes.extend(dsts.map(|dst| WrongRoute { switch, dst, number }));
+        Ok(())
+    }
+
+    /// Spoil the tables.
+    pub(crate) fn spoil(&self, routes: &mut Routes) {
+        for wrong in &self.wrong_routes {
+            routes.set(wrong.switch, wrong.dst, wrong.number);
         }
     }
 }
 
-/// A slow node: its processors take longer and its HCAs' cables carry less, both ways.
-fn slow_node(
-    fabric: &mut Fabric,
-    slowness: &mut [f64],
-    place: &str,
-    name: &str,
-    factor: f64,
-) -> Result<(), SimError> {
-    if !(1.0..=1000.0).contains(&factor) {
-        let what = format!("the factor is {factor}");
-        return Err(SimError::document(format!("{place}.slow_factor"), what, "from 1 to 1000"));
-    }
-    let node = node_named(fabric, &format!("{place}.node"), name)?;
-    slowness[node.index()] *= factor;
-    let first = fabric.nodes[node.index()].first_hca.0;
-    for hca in first..first + fabric.nodes[node.index()].n_hcas {
-        let port = fabric.hca_port(HcaId(hca));
-        fault::scale_rate(fabric, place, port, 1.0 / factor)?;
-    }
-    Ok(())
+/// Plug the two cables into each other's sockets.
+fn swap(fabric: &mut Fabric, place: &str, ends: &[String; 2]) -> Result<(), SimError> {
+    let place = format!("{place}.swapped");
+    let [a, b] = [&ends[0], &ends[1]].map(|end| fabric.port_named(&place, end));
+    Ok(cable::swap(fabric, &place, [a?, b?])?)
 }
