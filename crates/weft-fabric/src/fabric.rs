@@ -3,6 +3,8 @@
 use crate::document::FabricDocument;
 use crate::error::FabricError;
 use crate::ids::{HcaId, NodeId, PortId, SwitchId, VertexId};
+use crate::inside;
+use crate::node_graph::NodeGraph;
 use crate::units::{BitsPerSecond, PS_PER_S, Picoseconds};
 use std::collections::HashMap;
 
@@ -30,12 +32,12 @@ pub struct Node {
     pub n_hcas: u32,
 }
 
-/// An HCA or a switch.
+/// An HCA, a switch, or a vertex inside a node.
 #[derive(Clone, Debug)]
 pub struct Vertex {
     /// The vertex's name.
     pub name: String,
-    /// 0 for an HCA, 1 for a switch that HCAs attach to, rising towards the roots.
+    /// 0 for an HCA and inside a node, 1 for a switch that HCAs attach to, rising towards the roots.
     pub level: u32,
     /// Its first port.
     pub first_port: PortId,
@@ -56,21 +58,26 @@ pub struct Port {
     pub delay: Picoseconds,
     /// Whether the cable carries anything.
     pub up: bool,
+    /// Buffer behind this port for each virtual lane, where it is not that of the switches.
+    pub buffer_bytes: Option<u64>,
 }
 
 /// The network as a graph. INVARIANT: peers are mutual, a cabled port's rate is not zero, and
-/// every HCA has exactly one port.
+/// every HCA has one port to the network, its first; inner ports follow where nodes have a graph.
 #[derive(Clone, Debug)]
 pub struct Fabric {
     /// A name for people.
     pub name: String,
     /// Compute nodes in document order.
     pub nodes: Vec<Node>,
-    /// HCAs in document order, then switches.
+    /// HCAs in document order, then switches, then what is inside the nodes, node by node.
     pub vertices: Vec<Vertex>,
     /// All ports, those of a vertex together.
     pub ports: Vec<Port>,
+    /// The inside of every node, where there is more than HCAs.
+    pub inside: Option<NodeGraph>,
     n_hcas: u32,
+    n_switches: u32,
     by_name: HashMap<String, VertexId>,
     nodes_by_name: HashMap<String, NodeId>,
 }
@@ -78,16 +85,28 @@ pub struct Fabric {
 impl Fabric {
     /// The fabric of a document, or the first thing wrong with it.
     pub fn new(document: &FabricDocument) -> Result<Fabric, FabricError> {
+        Fabric::with_nodes(document, None)
+    }
+
+    /// The fabric of a document whose nodes all have the given inside, or the first thing wrong
+    /// with it.
+    pub fn with_nodes(
+        document: &FabricDocument,
+        inside: Option<NodeGraph>,
+    ) -> Result<Fabric, FabricError> {
+        limit_size(document, inside.as_ref())?;
+        inside::require_alike(document, inside.as_ref())?;
         let mut fabric = Fabric {
             name: document.name.clone(),
             nodes: Vec::new(),
             vertices: Vec::new(),
             ports: Vec::new(),
+            inside,
             n_hcas: 0,
+            n_switches: document.switches.len() as u32,
             by_name: HashMap::new(),
             nodes_by_name: HashMap::new(),
         };
-        limit_size(document)?;
         for (index, node) in document.nodes.iter().enumerate() {
             fabric.add_node(index, &node.name, &node.hcas)?;
         }
@@ -114,6 +133,7 @@ impl Fabric {
         }
         fabric.require_cabled_hcas()?;
         fabric.fill_levels();
+        fabric.add_insides()?;
         Ok(fabric)
     }
 
@@ -124,7 +144,7 @@ impl Fabric {
 
     /// How many switches there are.
     pub fn n_switches(&self) -> u32 {
-        self.vertices.len() as u32 - self.n_hcas
+        self.n_switches
     }
 
     /// Whether a vertex is an HCA.
@@ -134,7 +154,7 @@ impl Fabric {
 
     /// The switch a vertex is.
     pub fn switch(&self, vertex: VertexId) -> Option<SwitchId> {
-        vertex.0.checked_sub(self.n_hcas).map(SwitchId)
+        vertex.0.checked_sub(self.n_hcas).filter(|n| *n < self.n_switches).map(SwitchId)
     }
 
     /// The vertex a switch is.
@@ -142,7 +162,7 @@ impl Fabric {
         VertexId(self.n_hcas + switch.0)
     }
 
-    /// The only port of an HCA.
+    /// The port of an HCA to the network.
     pub fn hca_port(&self, hca: HcaId) -> PortId {
         self.vertices[hca.index()].first_port
     }
@@ -217,13 +237,14 @@ impl Fabric {
         let first_hca = HcaId(self.n_hcas);
         self.nodes.push(Node { name: name.to_owned(), first_hca, n_hcas: hcas.len() as u32 });
         self.n_hcas += hcas.len() as u32;
-        for hca in hcas {
-            self.add_vertex(&place, hca, 0, 1)?;
+        for (rail, hca) in hcas.iter().enumerate() {
+            let n_inner = self.inside.as_ref().map_or(0, |graph| graph.vertices[rail].ports.len());
+            self.add_vertex(&place, hca, 0, 1 + n_inner as u32)?;
         }
         Ok(())
     }
 
-    fn add_vertex(
+    pub(crate) fn add_vertex(
         &mut self,
         place: &str,
         name: &str,
@@ -243,6 +264,7 @@ impl Fabric {
             rate: BitsPerSecond(0),
             delay: Picoseconds(0),
             up: false,
+            buffer_bytes: None,
         };
         self.ports.extend((0..n_ports).map(|_| empty));
         Ok(())
@@ -317,15 +339,17 @@ impl Fabric {
 }
 
 /// Refuse what no memory holds, before any of it is made.
-fn limit_size(document: &FabricDocument) -> Result<(), FabricError> {
+fn limit_size(document: &FabricDocument, inside: Option<&NodeGraph>) -> Result<(), FabricError> {
     let n_hcas: u64 = document.nodes.iter().map(|node| node.hcas.len() as u64).sum();
     let n_switches = document.switches.len() as u64;
     let in_switches: u64 = document.switches.iter().map(|switch| u64::from(switch.ports)).sum();
     let too_large = |what: String, most: u64| {
         Err(FabricError::document("fabric", what, format!("at most {most}")))
     };
-    if n_hcas + in_switches > MAX_PORTS {
-        return too_large(format!("{} ports", n_hcas + in_switches), MAX_PORTS);
+    let in_nodes = document.nodes.len() as u64 * inside.map_or(0, NodeGraph::n_ports);
+    let n_ports = n_hcas + in_switches + in_nodes;
+    if n_ports > MAX_PORTS {
+        return too_large(format!("{n_ports} ports"), MAX_PORTS);
     }
     if n_hcas * n_switches > MAX_TABLE_ENTRIES {
         let what = format!("{} entries in forwarding tables", n_hcas * n_switches);

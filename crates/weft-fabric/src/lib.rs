@@ -12,11 +12,18 @@ pub mod fabric;
 pub mod fault;
 pub mod generate;
 pub mod ids;
+mod inside;
+pub mod node_check;
+pub mod node_document;
+pub mod node_graph;
+mod node_paths;
 pub mod routes;
 pub mod units;
 
 pub use error::FabricError;
 pub use fabric::Fabric;
 pub use ids::{HcaId, NodeId, PortId, SwitchId, VertexId};
+pub use node_document::NodeGraphDocument;
+pub use node_graph::{InnerId, NodeGraph};
 pub use routes::Routes;
 pub use units::{BitsPerSecond, Picoseconds};

@@ -15,7 +15,7 @@ pub use host::{
     HostDocument, IntraNodeDocument, Matching, MatchingDocument, NoiseDocument, Protocol,
     RegimeDocument,
 };
-pub use node::{InnerKind, InnerLinkDocument, InnerVertexDocument, NodeGraphDocument};
+pub use node::{InnerKind, InnerLinkDocument, InnerVertexDocument, NodeGraphDocument, Rail};
 pub use packets::{Headers, LaneWeight, LanesDocument, Packets};
 pub use place::{
     DEFAULT_PARTITION, PartitionDocument, PlacementDocument, TenantDocument, TenantRole,
