@@ -1,6 +1,6 @@
 //! The calendar: a wheel of buckets with an overflow level.
 //!
-//! INVARIANT: events come out in the total order (time, kind, port, argument), never in the order
+//! INVARIANT: events come out in the total order (time, kind, port, packet), never in the order
 //! they went in; that order is what makes runs with and without elided events the same.
 
 use std::cmp::Reverse;
@@ -14,47 +14,116 @@ pub(crate) const CLOCK_END_PS: u64 = 1 << 62;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// Credits come back to a port.
+    /// Credits come back to a port; the packet's place holds the virtual lane.
     Credit,
     /// A packet comes into an input buffer.
     Arrive,
     /// A port may have something to send.
     Kick,
-    /// A message comes to a rank of the same node.
-    Local,
-    /// The last packet of a rank's message has left.
-    Sent,
-    /// A rank's processor goes on.
-    Rank,
+    /// Something rare, see [`Cold`].
+    Cold,
 }
 
-const KINDS: [Kind; 6] =
-    [Kind::Credit, Kind::Arrive, Kind::Kick, Kind::Local, Kind::Sent, Kind::Rank];
+const KINDS: [Kind; 4] = [Kind::Credit, Kind::Arrive, Kind::Kick, Kind::Cold];
 
-/// Something that happens at an instant, at a port (or rank), with an argument.
+/// What happens too rarely to have a kind of its own; the order of the variants is the order at one
+/// instant, after all other kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cold {
+    /// A message comes to a rank of the same node.
+    Local(u32),
+    /// The last packet of a rank's message has left.
+    Sent(u32),
+    /// A rank's processor goes on.
+    Rank(u32),
+    /// A message may leave its endpoint.
+    Ready(u32),
+    /// The read port of an input buffer is free again.
+    Read(u32),
+    /// A timer of the transport.
+    Timer(u32),
+    /// A fault begins or ends.
+    Fault(u32),
+    /// A probe is due.
+    Probe,
+    /// The watchdog looks.
+    Watch,
+}
+
+impl Cold {
+    fn code(self) -> u64 {
+        let (number, value) = match self {
+            Cold::Local(message) => (0, message),
+            Cold::Sent(rank) => (1, rank),
+            Cold::Rank(rank) => (2, rank),
+            Cold::Ready(message) => (3, message),
+            Cold::Read(port) => (4, port),
+            Cold::Timer(timer) => (5, timer),
+            Cold::Fault(fault) => (6, fault),
+            Cold::Probe => (7, 0),
+            Cold::Watch => (8, 0),
+        };
+        number << 32 | u64::from(value)
+    }
+
+    fn of(code: u64) -> Cold {
+        let value = code as u32;
+        match (code >> 32) & 0xffff {
+            0 => Cold::Local(value),
+            1 => Cold::Sent(value),
+            2 => Cold::Rank(value),
+            3 => Cold::Ready(value),
+            4 => Cold::Read(value),
+            5 => Cold::Timer(value),
+            6 => Cold::Fault(value),
+            7 => Cold::Probe,
+            _ => Cold::Watch,
+        }
+    }
+}
+
+/// Most ports, and most packets in flight, that an event can name.
+pub(crate) const MAX_NUMBER: u32 = 1 << 24;
+const KEY_BITS: u32 = 50;
+const KEY_MASK: u64 = (1 << KEY_BITS) - 1;
+
+/// Something that happens at an instant, at a port, to a packet (or a [`Cold`] event).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
     pub(crate) time_ps: u64,
+    /// 2 bits of kind, 24 of port, 24 of packet.
     key: u64,
 }
 
 impl Event {
-    pub(crate) fn new(time_ps: u64, kind: Kind, port: u32, argument: u32) -> Event {
-        debug_assert!(port < 1 << 29);
-        let key = (kind as u64) << 61 | u64::from(port) << 32 | u64::from(argument);
-        Event { time_ps, key }
+    #[inline]
+    pub(crate) fn new(time_ps: u64, kind: Kind, port: u32, packet: u32) -> Event {
+        debug_assert!(port < MAX_NUMBER && packet < MAX_NUMBER);
+        Event { time_ps, key: (kind as u64) << 48 | u64::from(port) << 24 | u64::from(packet) }
     }
 
+    pub(crate) fn cold(time_ps: u64, cold: Cold) -> Event {
+        Event { time_ps, key: (Kind::Cold as u64) << 48 | cold.code() }
+    }
+
+    #[inline]
     pub(crate) fn kind(self) -> Kind {
-        KINDS[(self.key >> 61) as usize]
+        KINDS[(self.key >> 48) as usize & 3]
     }
 
+    #[inline]
     pub(crate) fn port(self) -> u32 {
-        (self.key >> 32) as u32 & ((1 << 29) - 1)
+        (self.key >> 24) as u32 & (MAX_NUMBER - 1)
     }
 
-    pub(crate) fn argument(self) -> u32 {
-        self.key as u32
+    #[inline]
+    pub(crate) fn packet(self) -> u32 {
+        self.key as u32 & (MAX_NUMBER - 1)
+    }
+
+    /// What a cold event is.
+    pub(crate) fn what(self) -> Cold {
+        Cold::of(self.key)
     }
 }
 
@@ -62,13 +131,14 @@ impl Event {
 const SHIFT: u32 = 14;
 const N_BUCKETS: u64 = 1 << 12;
 
+/// INVARIANT: within a bucket an event is one word: 14 bits of time, then its key.
 #[derive(Debug)]
 pub(crate) struct Calendar {
-    buckets: Vec<Vec<Event>>,
+    buckets: Vec<Vec<u64>>,
     /// Empty buffers: a bucket that keeps its own would cost more than the whole simulation.
-    pool: Vec<Vec<Event>>,
+    pool: Vec<Vec<u64>>,
     /// The bucket being read, sorted, and how far.
-    current: Vec<Event>,
+    current: Vec<u64>,
     next: usize,
     slot: u64,
     in_wheel: usize,
@@ -89,19 +159,23 @@ impl Calendar {
         }
     }
 
+    #[inline]
     pub(crate) fn push(&mut self, event: Event) {
         let slot = event.time_ps >> SHIFT;
+        if slot.wrapping_sub(self.slot + 1) < N_BUCKETS - 1 {
+            return self.put_in_bucket(slot, event);
+        }
         assert!(slot >= self.slot, "an event in the past");
         if slot == self.slot {
-            let at = self.next + self.current[self.next..].partition_point(|e| *e < event);
-            self.current.insert(at, event);
-        } else if slot - self.slot < N_BUCKETS {
-            self.put_in_bucket(slot, event);
+            let word = word_of(event);
+            let at = self.next + self.current[self.next..].partition_point(|e| *e < word);
+            self.current.insert(at, word);
         } else {
             self.overflow.push(Reverse(event));
         }
     }
 
+    #[inline]
     fn put_in_bucket(&mut self, slot: u64, event: Event) {
         let bucket = &mut self.buckets[(slot % N_BUCKETS) as usize];
         if bucket.capacity() == 0
@@ -109,16 +183,19 @@ impl Calendar {
         {
             *bucket = buffer;
         }
-        bucket.push(event);
+        bucket.push(word_of(event));
         self.in_wheel += 1;
     }
 
+    #[inline]
     pub(crate) fn pop(&mut self) -> Option<Event> {
         while self.next == self.current.len() {
             self.turn()?;
         }
+        let word = self.current[self.next];
         self.next += 1;
-        Some(self.current[self.next - 1])
+        let time_ps = self.slot << SHIFT | word >> KEY_BITS;
+        Some(Event { time_ps, key: word & KEY_MASK })
     }
 
     /// Go to the next bucket, or none where nothing is left.
@@ -149,18 +226,27 @@ impl Calendar {
     }
 }
 
+/// The word of an event within its bucket.
+#[inline]
+fn word_of(event: Event) -> u64 {
+    event.time_ps << KEY_BITS | event.key
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Calendar, Event, Kind};
+    use super::{Calendar, Cold, Event, Kind};
 
     #[test]
     fn events_leave_in_order_of_time_kind_port_whatever_order_they_came_in() {
         let mut expected = Vec::new();
         for time_ps in [0, 5, 16_384, 70_000_000, 70_000_000_000, 70_000_000_001] {
-            for kind in [Kind::Credit, Kind::Arrive, Kind::Kick, Kind::Rank] {
+            for kind in [Kind::Credit, Kind::Arrive, Kind::Kick] {
                 for port in 0..3 {
                     expected.push(Event::new(time_ps, kind, port, 7));
                 }
+            }
+            for cold in [Cold::Local(3), Cold::Rank(u32::MAX), Cold::Timer(0), Cold::Watch] {
+                expected.push(Event::cold(time_ps, cold));
             }
         }
         let mut calendar = Calendar::new();
@@ -177,9 +263,21 @@ mod tests {
         calendar.push(Event::new(10, Kind::Arrive, 0, 0));
         calendar.push(Event::new(30, Kind::Arrive, 0, 0));
         assert_eq!(calendar.pop().map(|event| event.time_ps), Some(10));
-        calendar.push(Event::new(20, Kind::Rank, 3, 4));
+        calendar.push(Event::new(20, Kind::Kick, 3, 4));
         let event = calendar.pop().expect("the event just pushed");
-        assert_eq!((event.time_ps, event.kind()), (20, Kind::Rank));
-        assert_eq!((event.port(), event.argument()), (3, 4));
+        assert_eq!((event.time_ps, event.kind()), (20, Kind::Kick));
+        assert_eq!((event.port(), event.packet()), (3, 4));
+    }
+
+    #[test]
+    fn a_cold_event_says_what_it_is() {
+        let all =
+            [Cold::Sent(1), Cold::Ready(9), Cold::Read(8), Cold::Fault(u32::MAX), Cold::Probe];
+        for cold in all {
+            let mut calendar = Calendar::new();
+            calendar.push(Event::cold(1 << 40, cold));
+            let event = calendar.pop().expect("the event just pushed");
+            assert_eq!((event.kind(), event.what()), (Kind::Cold, cold));
+        }
     }
 }

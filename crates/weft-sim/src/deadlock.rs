@@ -18,31 +18,26 @@ pub(crate) fn describe(network: &Network<'_>) -> String {
         }
         None => {
             let waiting: Vec<String> =
-                starved(network).take(8).map(|(port, _)| name(port)).collect();
+                network.starved().take(8).map(|(port, _, _)| name(port)).collect();
             format!("deadlock: {in_flight} packets wait at {}", waiting.join(", "))
         }
     }
 }
 
-/// Ports that lack credit, each with the port whose input buffer is full.
-fn starved<'a>(network: &'a Network<'_>) -> impl Iterator<Item = (u32, u32)> + 'a {
-    let numbered = network.ports.iter().enumerate();
-    numbered.filter(|(_, p)| p.lane.need > 0).map(|(o, p)| (o as u32, p.peer))
-}
-
-/// Starved ports o -> o2 where a packet in the buffer that o fills waits for o2.
+/// Starved lanes o -> o2 where a packet in the buffer that o fills waits for o2.
 fn find_cycle(network: &Network<'_>) -> Option<Vec<u32>> {
-    let starved: Vec<(u32, u32)> = starved(network).collect();
-    let after = |o: u32| -> Option<u32> {
-        let buffer = network.ports[o as usize].peer;
-        let holds = |o2: u32| network.inputs_waiting_for(o2).any(|input| input == buffer);
-        starved.iter().map(|(o2, _)| *o2).find(|o2| holds(*o2))
+    let starved: Vec<(u32, u8, u32)> = network.starved().collect();
+    let after = |(_, vl, buffer): (u32, u8, u32)| {
+        let holds = |o: u32, vl2: u8| {
+            vl2 == vl && network.inputs_waiting_for(o, vl2).any(|input| input == buffer)
+        };
+        starved.iter().copied().find(|(o, vl2, _)| holds(*o, *vl2))
     };
-    for (start, _) in &starved {
+    for start in &starved {
         let mut path = vec![*start];
         while let Some(next) = after(path[path.len() - 1]) {
-            if let Some(at) = path.iter().position(|port| *port == next) {
-                return Some(path.split_off(at));
+            if let Some(at) = path.iter().position(|lane| *lane == next) {
+                return Some(path[at..].iter().map(|(port, _, _)| *port).collect());
             }
             path.push(next);
         }

@@ -1,10 +1,10 @@
 //! What hosts do: ranks run their exchanges, pay LogGP costs, and agree on large messages.
 
-use crate::calendar::{CLOCK_END_PS, Kind};
+use crate::calendar::{CLOCK_END_PS, Cold};
 use crate::document::Protocol;
 use crate::message::{Message, Role};
 use crate::network::Network;
-use crate::packet::{self, NIL};
+use crate::packet::NIL;
 use crate::port::NEVER;
 use crate::rank::Rank;
 use weft_fabric::BitsPerSecond;
@@ -65,7 +65,7 @@ impl<'a> Hosts<'a> {
         let time_ps = time_ps.max(rank.free_ps).max(rank.start_ps);
         if time_ps < rank.wake_ps {
             rank.wake_ps = time_ps;
-            self.network.schedule(time_ps, Kind::Rank, number, 0);
+            self.network.schedule_cold(time_ps, Cold::Rank(number));
         }
     }
 
@@ -140,12 +140,20 @@ impl<'a> Hosts<'a> {
         if let Some((row, start_ps)) = row {
             (message.row, message.start_ps) = (row, self.phase_start_ps + start_ps);
         }
+        self.address(&mut message);
         let cost_ps = self.processor_time(number, costs.send_ps(send.size_bytes));
         let id = self.network.messages.add(message);
         let rank = &mut self.ranks[number as usize];
         rank.free_ps = self.network.now_ps + cost_ps;
         rank.preparing = id;
         rank.outstanding += u32::from(agreed);
+    }
+
+    /// The port a message is injected at, and the lane it takes.
+    fn address(&self, message: &mut Message) {
+        let scenario = self.network.scenario;
+        message.port = scenario.fabric.hca_port(scenario.ranks[message.src as usize].hca).0;
+        message.lane = scenario.lanes.of_level(message.service_level);
     }
 
     /// Processor time on this rank's node: slower nodes take longer, noise comes on top.
@@ -170,7 +178,7 @@ impl<'a> Hosts<'a> {
             let begin_ps = rank.channel_free_ps.max(self.network.now_ps);
             rank.channel_free_ps = (begin_ps + copy_ps).min(2 * CLOCK_END_PS);
             let seen_ps = rank.channel_free_ps + scenario.hosts.intra_latency_ps;
-            return self.network.schedule(seen_ps, Kind::Local, message.dst, id);
+            return self.network.schedule_cold(seen_ps, Cold::Local(id));
         }
         if message.role == Role::Agreed {
             return self.control(message.src, message.dst, Role::Request(id));
@@ -190,15 +198,17 @@ impl<'a> Hosts<'a> {
         let leave_ps = rank.gap_until_ps.max(self.network.now_ps);
         rank.gap_until_ps = (leave_ps + gap_ps).min(2 * CLOCK_END_PS);
         message.ready_ps = leave_ps + costs.latency_ps(message.size_bytes).min(CLOCK_END_PS);
-        self.network.send(id, place.hca);
+        self.network.send(id);
     }
 
     /// Send a control message of the rendezvous; it carries no payload.
     fn control(&mut self, from: u32, to: u32, role: Role) {
         let places = &self.network.scenario.ranks;
-        let (here, there) = (places[from as usize].hca, places[to as usize].hca);
-        let id = self.network.messages.add(Message::new(from, to, there.0, 0, role));
-        self.network.send(id, here);
+        let there = places[to as usize].hca;
+        let mut message = Message::new(from, to, there.0, 0, role);
+        self.address(&mut message);
+        let id = self.network.messages.add(message);
+        self.network.send(id);
     }
 
     /// A packet has come to an HCA; the last one of a message completes it.
@@ -206,9 +216,10 @@ impl<'a> Hosts<'a> {
         let packet = self.network.packets.remove(packet);
         let now_ps = self.network.now_ps;
         self.network.trace([now_ps, u64::from(port), u64::from(packet.wire_bytes)]);
-        self.network.refund(port, packet::blocks_of(packet.wire_bytes), now_ps);
+        self.network.refund(port, packet.lane(), packet.blocks(), now_ps);
+        let payload_bytes = self.network.scenario.framing.payload_bytes(&packet);
         let message = &mut self.network.messages[packet.message];
-        message.received_bytes += u64::from(packet.payload_bytes);
+        message.received_bytes += u64::from(payload_bytes);
         if message.received_bytes == message.size_bytes {
             self.arrived(packet.message);
         }

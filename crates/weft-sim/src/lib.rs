@@ -4,12 +4,18 @@
 //! Same scenario and seed, same outcome, on any machine and any number of threads.
 #![forbid(unsafe_code)]
 
+mod adaptive;
+mod arbiter;
 mod calendar;
 mod deadlock;
 pub mod document;
+mod egress;
 mod error;
 pub mod host;
 mod hosts;
+mod ingress;
+mod lane;
+mod lanes;
 mod message;
 mod network;
 mod outcome;
@@ -17,6 +23,7 @@ pub mod packet;
 mod port;
 mod rank;
 pub mod scenario;
+mod sender;
 mod sim;
 mod sweep;
 

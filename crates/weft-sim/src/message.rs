@@ -1,7 +1,6 @@
-//! Messages, and the send queues of an HCA.
+//! Messages: what endpoints cut into packets.
 
 use crate::packet::NIL;
-use std::collections::{HashMap, VecDeque};
 
 /// What a message is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,10 +31,19 @@ pub(crate) struct Message {
     pub(crate) begun: bool,
     pub(crate) sent_bytes: u64,
     pub(crate) received_bytes: u64,
+    /// The endpoint's port it is injected at.
+    pub(crate) port: u32,
+    pub(crate) service_level: u8,
+    /// The virtual lane of its service level.
+    pub(crate) lane: u8,
+    /// The next message of its queue pair.
+    pub(crate) next: u32,
+    /// The next queue pair whose turn it is, by its first message.
+    pub(crate) ring: u32,
 }
 
 impl Message {
-    /// A message that has not been sent.
+    /// A message that has not been sent; its port and lane are for the sender to say.
     pub(crate) fn new(src: u32, dst: u32, dst_hca: u32, size_bytes: u64, role: Role) -> Message {
         Message {
             src,
@@ -50,6 +58,11 @@ impl Message {
             begun: false,
             sent_bytes: 0,
             received_bytes: 0,
+            port: NIL,
+            service_level: 0,
+            lane: 0,
+            next: NIL,
+            ring: NIL,
         }
     }
 }
@@ -88,82 +101,5 @@ impl std::ops::Index<u32> for MessagePool {
 impl std::ops::IndexMut<u32> for MessagePool {
     fn index_mut(&mut self, id: u32) -> &mut Message {
         &mut self.messages[id as usize]
-    }
-}
-
-/// The send side of an HCA: a queue pair for every two ranks that talk, served round robin packet
-/// by packet; messages of one queue pair stay in order.
-#[derive(Debug, Default)]
-pub(crate) struct SendQueues {
-    queue_pairs: Vec<VecDeque<u32>>,
-    numbers: HashMap<(u32, u32), u32>,
-    /// Queue pairs with something to send, next to be served first.
-    ring: VecDeque<u32>,
-    /// No message may begin before.
-    gap_until_ps: u64,
-}
-
-/// What an HCA can send now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// Nothing.
-    Idle,
-    /// Nothing before that time.
-    NotBefore(u64),
-    /// A packet of that message, whose queue pair is at that place of the ring.
-    Message(u32, usize),
-}
-
-impl SendQueues {
-    pub(crate) fn is_idle(&self) -> bool {
-        self.ring.is_empty()
-    }
-
-    pub(crate) fn add(&mut self, id: u32, message: &Message) {
-        let fresh = self.queue_pairs.len() as u32;
-        let number = *self.numbers.entry((message.src, message.dst)).or_insert(fresh);
-        if number == fresh {
-            self.queue_pairs.push(VecDeque::new());
-        }
-        let queue = &mut self.queue_pairs[number as usize];
-        if queue.is_empty() {
-            self.ring.push_back(number);
-        }
-        queue.push_back(id);
-    }
-
-    /// The next message to send a packet of. Changes nothing: it may be asked more than once.
-    pub(crate) fn next(&self, now_ps: u64, messages: &MessagePool) -> Next {
-        if self.ring.is_empty() {
-            return Next::Idle;
-        }
-        let mut first_ps = u64::MAX;
-        for (place, number) in self.ring.iter().enumerate() {
-            let id = self.queue_pairs[*number as usize][0];
-            let message = &messages[id];
-            let from_ps = self.gap_until_ps.max(message.ready_ps);
-            if message.begun || from_ps <= now_ps {
-                return Next::Message(id, place);
-            }
-            first_ps = first_ps.min(from_ps);
-        }
-        Next::NotBefore(first_ps)
-    }
-
-    /// A packet of the message at `place` of the ring has been sent.
-    pub(crate) fn served(&mut self, place: usize, finished: bool) {
-        let number = self.ring.remove(place).expect("the place that `next` gave");
-        let queue = &mut self.queue_pairs[number as usize];
-        if finished {
-            queue.pop_front();
-        }
-        if !queue.is_empty() {
-            self.ring.push_back(number);
-        }
-    }
-
-    /// A message has begun: the next begins a gap later.
-    pub(crate) fn begun(&mut self, now_ps: u64, gap_ps: u64) {
-        self.gap_until_ps = now_ps + gap_ps;
     }
 }

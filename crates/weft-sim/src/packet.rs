@@ -1,9 +1,11 @@
 //! Packets: how many bytes are on the wire, how many credit blocks they take.
 
-use crate::document::Headers;
+use crate::document::{Headers, Packets};
 
 /// A credit stands for this much buffer (InfiniBand flow control blocks).
 pub const BLOCK_BYTES: u64 = 64;
+/// Largest payload of a packet: with every header its length is 16 bits.
+pub const MAX_MTU_BYTES: u32 = 65_024;
 /// No packet, port or message.
 pub(crate) const NIL: u32 = u32::MAX;
 
@@ -13,15 +15,57 @@ pub(crate) const NIL: u32 = u32::MAX;
 const HEADER_BYTES: u32 = 26;
 /// RDMA extended transport header, on the first packet of a message.
 const RETH_BYTES: u32 = 16;
+/// Acknowledge extended transport header, on acknowledgements and their negatives.
+const AETH_BYTES: u32 = 4;
+/// Reserved bytes of a congestion notification.
+const CNP_BYTES: u32 = 16;
+/// Global route header, on every packet that crosses a router.
+const GRH_BYTES: u32 = 40;
 
-/// Bytes on the wire of a packet: never none, so that no two packets share an instant.
-pub fn wire_bytes(headers: Headers, payload_bytes: u32, first: bool) -> u32 {
-    let header = match headers {
-        Headers::Infiniband if first => HEADER_BYTES + RETH_BYTES,
-        Headers::Infiniband => HEADER_BYTES,
-        Headers::None => 0,
-    };
-    (payload_bytes + header).max(1)
+/// What headers add to payloads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Framing {
+    header_bytes: u32,
+    first_bytes: u32,
+    control_bytes: [u32; 4],
+}
+
+impl Framing {
+    /// The framing of a document's packets.
+    pub fn new(packets: &Packets) -> Framing {
+        let global = if packets.routed { GRH_BYTES } else { 0 };
+        match packets.headers {
+            Headers::None => {
+                Framing { header_bytes: global, first_bytes: 0, control_bytes: [global; 4] }
+            }
+            Headers::Infiniband => {
+                let header_bytes = HEADER_BYTES + global;
+                let acknowledge = header_bytes + AETH_BYTES;
+                let control_bytes = [0, acknowledge, acknowledge, header_bytes + CNP_BYTES];
+                Framing { header_bytes, first_bytes: RETH_BYTES, control_bytes }
+            }
+        }
+    }
+
+    /// Bytes on the wire of a data packet: never none, so that no two packets share an instant.
+    pub fn wire_bytes(&self, payload_bytes: u32, first: bool) -> u32 {
+        let header_bytes = self.header_bytes + if first { self.first_bytes } else { 0 };
+        (payload_bytes + header_bytes).max(1)
+    }
+
+    /// Bytes on the wire of a packet without payload.
+    pub(crate) fn control_bytes(&self, kind: PacketKind) -> u32 {
+        self.control_bytes[kind as usize].max(1)
+    }
+
+    /// Bytes of its message that a packet carries.
+    pub(crate) fn payload_bytes(&self, packet: &Packet) -> u32 {
+        if packet.has(EMPTY) || packet.kind() != PacketKind::Data {
+            return 0;
+        }
+        let first_bytes = if packet.has(FIRST) { self.first_bytes } else { 0 };
+        u32::from(packet.wire_bytes) - self.header_bytes - first_bytes
+    }
 }
 
 /// Credit blocks of a packet.
@@ -29,62 +73,199 @@ pub fn blocks_of(wire_bytes: u32) -> u32 {
     wire_bytes.div_ceil(BLOCK_BYTES as u32)
 }
 
-/// A packet in flight.
+/// What a packet is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum PacketKind {
+    /// Part of a message.
+    Data,
+    /// All up to it have come.
+    Ack,
+    /// One before it is missing.
+    Nak,
+    /// The sender shall slow down.
+    #[allow(dead_code)]
+    Cnp,
+}
+
+const KINDS: [PacketKind; 4] =
+    [PacketKind::Data, PacketKind::Ack, PacketKind::Nak, PacketKind::Cnp];
+
+/// Of a packet's bits: the first of its message.
+pub(crate) const FIRST: u16 = 1 << 6;
+/// Carries nothing of its message.
+pub(crate) const EMPTY: u16 = 1 << 7;
+/// Seen by the switch it is in: only waits for enough of it to be there, or for its turn.
+pub(crate) const ROUTED: u16 = 1 << 8;
+
+/// A packet in flight: 24 bytes. Bits 9 and 10 are kept for FECN and BECN.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
-    /// The message it is part of.
+    /// When its tail is in the buffer it is in, routing time included.
+    pub(crate) tail_ps: u64,
+    /// The message it is part of, or what its kind says.
     pub(crate) message: u32,
+    /// The next packet of its queue.
+    pub(crate) next: u32,
     /// The HCA it goes to.
     pub(crate) dst: u32,
     /// Bytes on the wire.
-    pub(crate) wire_bytes: u32,
-    /// Bytes of the message.
-    pub(crate) payload_bytes: u32,
-    /// When its tail is in the buffer it is in, routing time included.
-    pub(crate) tail_ps: u64,
-    /// The next packet of its queue.
-    pub(crate) next: u32,
-    /// Routed already and only waiting for enough of it to be there, or for its turn.
-    pub(crate) routed: bool,
+    pub(crate) wire_bytes: u16,
+    /// 4 of virtual lane, 2 of kind, then flags.
+    bits: u16,
+}
+
+impl Packet {
+    pub(crate) fn new(kind: PacketKind, message: u32, dst: u32, lane: u8, bytes: u32) -> Packet {
+        Packet {
+            tail_ps: 0,
+            message,
+            next: NIL,
+            dst,
+            wire_bytes: u16::try_from(bytes).expect("an MTU of at most 65,024 bytes"),
+            bits: u16::from(lane) | (kind as u16) << 4,
+        }
+    }
+
+    /// Its virtual lane.
+    #[inline]
+    pub(crate) fn lane(&self) -> u8 {
+        (self.bits & 15) as u8
+    }
+
+    #[allow(dead_code)]
+    pub(crate) fn set_lane(&mut self, lane: u8) {
+        self.bits = self.bits & !15 | u16::from(lane);
+    }
+
+    #[inline]
+    pub(crate) fn kind(&self) -> PacketKind {
+        KINDS[usize::from(self.bits >> 4 & 3)]
+    }
+
+    #[inline]
+    pub(crate) fn has(&self, flag: u16) -> bool {
+        self.bits & flag != 0
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, flag: u16, on: bool) {
+        self.bits = if on { self.bits | flag } else { self.bits & !flag };
+    }
+
+    /// Join the queue of an input: from now on the place of its tail's time holds the input, and
+    /// the ring.
+    #[inline]
+    pub(crate) fn wait_at(&mut self, input: u32) {
+        self.next = NIL;
+        self.tail_ps = u64::from(input) << 32;
+    }
+
+    /// The input it waits at.
+    #[inline]
+    pub(crate) fn input(&self) -> u32 {
+        (self.tail_ps >> 32) as u32
+    }
+
+    /// The first packet of the input that is served after its own.
+    #[inline]
+    pub(crate) fn ring(&self) -> u32 {
+        self.tail_ps as u32
+    }
+
+    #[inline]
+    pub(crate) fn set_ring(&mut self, id: u32) {
+        self.tail_ps = self.tail_ps >> 32 << 32 | u64::from(id);
+    }
+
+    /// Credit blocks it takes.
+    #[inline]
+    pub(crate) fn blocks(&self) -> u32 {
+        blocks_of(u32::from(self.wire_bytes))
+    }
 }
 
 /// Packets in flight, their numbers used again.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct PacketPool {
     packets: Vec<Packet>,
-    free: Vec<u32>,
+    /// The first of the free ones, chained by `next`.
+    free: u32,
+    in_flight: usize,
+    /// What few packets carry (a sequence number), by packet; empty until one does.
+    arguments: Vec<u32>,
+}
+
+impl Default for PacketPool {
+    fn default() -> PacketPool {
+        PacketPool { packets: Vec::new(), free: NIL, in_flight: 0, arguments: Vec::new() }
+    }
 }
 
 impl PacketPool {
+    #[inline]
     pub(crate) fn add(&mut self, packet: Packet) -> u32 {
-        if let Some(id) = self.free.pop() {
-            self.packets[id as usize] = packet;
-            return id;
+        self.in_flight += 1;
+        let id = self.free;
+        if id == NIL {
+            self.packets.push(packet);
+            return self.packets.len() as u32 - 1;
         }
-        self.packets.push(packet);
-        self.packets.len() as u32 - 1
+        self.free = self.packets[id as usize].next;
+        self.packets[id as usize] = packet;
+        id
     }
 
+    #[inline]
     pub(crate) fn remove(&mut self, id: u32) -> Packet {
-        self.free.push(id);
-        self.packets[id as usize]
+        self.in_flight -= 1;
+        let packet = self.packets[id as usize];
+        self.packets[id as usize].next = self.free;
+        self.free = id;
+        packet
     }
 
     pub(crate) fn in_flight(&self) -> usize {
-        self.packets.len() - self.free.len()
+        self.in_flight
+    }
+
+    /// Let a packet carry a number.
+    pub(crate) fn set_argument(&mut self, id: u32, argument: u32) {
+        if self.arguments.len() <= id as usize {
+            self.arguments.resize(self.packets.len(), 0);
+        }
+        self.arguments[id as usize] = argument;
+    }
+
+    /// The number a packet carries, where it was set.
+    #[allow(dead_code)]
+    pub(crate) fn argument(&self, id: u32) -> u32 {
+        self.arguments.get(id as usize).copied().unwrap_or(0)
     }
 }
 
 impl std::ops::Index<u32> for PacketPool {
     type Output = Packet;
 
+    #[inline]
     fn index(&self, id: u32) -> &Packet {
         &self.packets[id as usize]
     }
 }
 
 impl std::ops::IndexMut<u32> for PacketPool {
+    #[inline]
     fn index_mut(&mut self, id: u32) -> &mut Packet {
         &mut self.packets[id as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Packet;
+
+    #[test]
+    fn a_packet_is_24_bytes() {
+        assert_eq!(std::mem::size_of::<Packet>(), 24);
     }
 }

@@ -1,13 +1,13 @@
 //! The simulation: phases one after the other, iterations after an ideal barrier.
 
-use crate::calendar::{CLOCK_END_PS, Event, Kind};
+use crate::calendar::{CLOCK_END_PS, Cold, Event, Kind};
 use crate::deadlock;
 use crate::hosts::{Hosts, Report};
 use crate::network::Network;
 use crate::outcome::{Outcome, Status};
+use crate::port::ENDPOINT;
 use crate::scenario::ValidScenario;
 use std::sync::atomic::{AtomicBool, Ordering};
-use weft_fabric::VertexId;
 use weft_traffic::{Phase, Rows};
 
 /// How many events pass between two looks at the stop flag.
@@ -84,25 +84,36 @@ impl<'a> Sim<'a> {
         if self.phase.is_some() { Status::Deadlock } else { Status::Complete }
     }
 
+    #[inline]
     fn handle(&mut self, event: Event) {
         let (hosts, port) = (&mut self.hosts, event.port());
         match event.kind() {
-            Kind::Credit => hosts.network.credited(port),
+            Kind::Credit => hosts.network.credited(port, event.packet() as u8),
             Kind::Arrive => {
-                let vertex = VertexId(hosts.network.ports[port as usize].vertex);
-                if self.scenario.fabric.hca(vertex).is_some() {
-                    hosts.deliver(port, event.argument());
+                if hosts.network.ports[port as usize].has(ENDPOINT) {
+                    hosts.deliver(port, event.packet());
                 } else {
-                    hosts.network.arrive(port, event.argument());
+                    hosts.network.arrive(port, event.packet());
                 }
             }
             Kind::Kick => hosts.network.kicked(port),
-            Kind::Local => hosts.arrived(event.argument()),
-            Kind::Sent => hosts.sent(port),
-            Kind::Rank => {
+            Kind::Cold => self.handle_cold(event.what()),
+        }
+    }
+
+    fn handle_cold(&mut self, cold: Cold) {
+        let hosts = &mut self.hosts;
+        match cold {
+            Cold::Local(message) => hosts.arrived(message),
+            Cold::Sent(rank) => hosts.sent(rank),
+            Cold::Rank(rank) => {
                 if let Some(phase) = &self.phase {
-                    hosts.run_rank(phase, port);
+                    hosts.run_rank(phase, rank);
                 }
+            }
+            Cold::Ready(message) => hosts.network.ready(message),
+            Cold::Read(_) | Cold::Timer(_) | Cold::Fault(_) | Cold::Probe | Cold::Watch => {
+                unreachable!("nobody schedules them yet")
             }
         }
     }
@@ -191,9 +202,7 @@ impl<'a> Sim<'a> {
         let network = &mut self.hosts.network;
         if status == Status::Complete {
             assert_eq!(network.packets.in_flight(), 0, "no packet is left behind");
-            for port in &mut network.ports {
-                assert!(port.lane.is_whole(), "credits are conserved");
-            }
+            assert!(network.is_whole(), "credits are conserved");
         }
         self.outcome.message = match status {
             Status::Complete => String::new(),
@@ -208,8 +217,8 @@ impl<'a> Sim<'a> {
         self.outcome.hops = network.hops;
         self.outcome.events = self.events;
         self.outcome.trace_hash = network.trace_hash;
-        for (index, port) in network.ports.iter().enumerate() {
-            self.outcome.ports.push(self.scenario.fabric(), index as u32, port.counters);
+        for port in 0..network.ports.len() as u32 {
+            self.outcome.ports.push(self.scenario.fabric(), port, network.counters(port));
         }
         self.outcome
     }

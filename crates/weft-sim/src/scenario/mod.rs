@@ -8,10 +8,11 @@ mod plant;
 pub use place::{RankPlace, Tenant};
 pub(crate) use plant::Planted;
 
-use crate::document::{Headers, Queueing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel};
+use crate::document::{Queueing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel};
 use crate::error::SimError;
 use crate::host::HostModel;
-use crate::packet;
+use crate::lanes::Lanes;
+use crate::packet::{self, Framing};
 use weft_fabric::fabric::MAX_DELAY_PS;
 use weft_fabric::{Fabric, FabricError, HcaId, PortId, Routes};
 use weft_fabric::{check, document, engines};
@@ -32,7 +33,8 @@ pub struct ValidScenario {
     pub(crate) ranks: Vec<RankPlace>,
     pub(crate) tenants: Vec<Tenant>,
     pub(crate) mtu_bytes: u32,
-    pub(crate) headers: Headers,
+    pub(crate) framing: Framing,
+    pub(crate) lanes: Lanes,
     pub(crate) switch: SwitchModel,
     pub(crate) seed: u64,
     pub(crate) elide: bool,
@@ -77,7 +79,8 @@ impl ValidScenario {
             ranks,
             tenants,
             mtu_bytes: scenario.packets.mtu_bytes,
-            headers: scenario.packets.headers,
+            framing: Framing::new(&scenario.packets),
+            lanes: Lanes::new(&scenario.lanes)?,
             switch: scenario.switch,
             seed: scenario.seed,
             elide: scenario.elide,
@@ -118,11 +121,12 @@ fn check_head(scenario: &ScenarioDocument) -> Result<(), SimError> {
         return Err(SimError::document("switch.delay_ps", what, "at most a second"));
     }
     let mtu = scenario.packets.mtu_bytes;
-    if !(1..=1 << 20).contains(&mtu) {
+    if !(1..=packet::MAX_MTU_BYTES).contains(&mtu) {
         let what = format!("an MTU of {mtu} bytes");
-        return Err(SimError::document("packets.mtu_bytes", what, "from 1 byte to 1 MiB"));
+        return Err(SimError::document("packets.mtu_bytes", what, "from 1 to 65024 bytes"));
     }
-    let largest = packet::blocks_of(packet::wire_bytes(scenario.packets.headers, mtu, true));
+    let framing = Framing::new(&scenario.packets);
+    let largest = packet::blocks_of(framing.wire_bytes(mtu, true));
     let buffer = scenario.switch.buffer_bytes;
     let too_small = buffer / packet::BLOCK_BYTES < u64::from(largest);
     if too_small && scenario.switch.model != Queueing::Infinite {

@@ -1,0 +1,24 @@
+//! Where a packet goes next.
+
+use crate::network::Network;
+
+impl Network<'_> {
+    /// The egress port and the virtual lane of a packet that is seen at the switch of port `q`.
+    #[inline]
+    pub(crate) fn route(&mut self, q: u32, id: u32) -> (u32, u8) {
+        let (packet, port) = (&self.packets[id], &self.ports[q as usize]);
+        let switch = weft_fabric::SwitchId(port.vertex - self.scenario.fabric.n_hcas());
+        let number = self.scenario.routes.number(switch, weft_fabric::HcaId(packet.dst));
+        assert!(number > 0, "routes were checked before the run");
+        (q - u32::from(port.local) + number - 1, packet.lane())
+    }
+
+    /// Blocks that wait for the egress `o` and those it has spent and not got back.
+    #[allow(dead_code)]
+    pub(crate) fn load(&mut self, o: u32, vl: u8) -> u32 {
+        let lane = self.lane_index(o, vl);
+        let lane = &mut self.lanes[lane];
+        lane.settle(&mut self.refunds, self.now_ps);
+        lane.queued + (self.full - lane.credits()) as u32
+    }
+}

@@ -1,0 +1,270 @@
+//! Ports send: whose turn it is, whether it has credit, and when its tail has left.
+
+use crate::arbiter::Served;
+use crate::calendar::{Cold, Kind};
+use crate::document::{Forwarding, Queueing};
+use crate::message::Role;
+use crate::network::Network;
+use crate::packet::{self, EMPTY, FIRST, NIL, Packet, PacketKind, ROUTED};
+use crate::port::{BLOCKED, ENDPOINT, NEVER, TO_ENDPOINT};
+use crate::sender::Next;
+
+impl Network<'_> {
+    /// Let port `o` send, if its link is free and the packet whose turn it is has credit.
+    pub(crate) fn serve(&mut self, o: u32) {
+        let port = &self.ports[o as usize];
+        let busy_until_ps = port.busy_until_ps;
+        if busy_until_ps > self.now_ps {
+            if port.work != 0 {
+                self.kick(o, busy_until_ps);
+            }
+            return;
+        }
+        if port.work == 0 {
+            return;
+        }
+        let served =
+            if self.n_lanes == 1 { self.serve_lane(o, 0) } else { self.serve_by_tables(o) };
+        match served {
+            Served::Sent(_) => {
+                let port = &self.ports[o as usize];
+                if port.work != 0 || !self.scenario.elide {
+                    self.kick(o, self.ports[o as usize].busy_until_ps);
+                }
+            }
+            Served::Starved => self.block(o),
+            Served::Nothing => {}
+        }
+    }
+
+    /// From now on the port waits for credit, if it did not already.
+    fn block(&mut self, o: u32) {
+        let port = &mut self.ports[o as usize];
+        if !port.has(BLOCKED) {
+            port.set(BLOCKED, true);
+            self.waiting[o as usize].since_ps = self.now_ps;
+        }
+    }
+
+    fn kick(&mut self, o: u32, time_ps: u64) {
+        let port = &mut self.ports[o as usize];
+        if time_ps < port.kick_ps {
+            port.kick_ps = time_ps;
+            self.schedule(time_ps, Kind::Kick, o, 0);
+        }
+    }
+
+    pub(crate) fn kicked(&mut self, o: u32) {
+        if self.ports[o as usize].kick_ps == self.now_ps {
+            self.ports[o as usize].kick_ps = NEVER;
+            self.serve(o);
+        }
+    }
+
+    /// Let a lane send a packet.
+    #[inline]
+    pub(crate) fn serve_lane(&mut self, o: u32, vl: u8) -> Served {
+        let index = self.lane_index(o, vl);
+        if self.lanes[index].starved(&mut self.refunds, self.now_ps) {
+            return Served::Starved;
+        }
+        if self.ports[o as usize].has(ENDPOINT) {
+            self.serve_endpoint(o, vl)
+        } else {
+            self.serve_queues(o, vl)
+        }
+    }
+
+    fn serve_queues(&mut self, o: u32, vl: u8) -> Served {
+        let index = self.lane_index(o, vl);
+        let lane = &mut self.lanes[index];
+        let last = lane.ring;
+        if last == NIL {
+            return Served::Nothing;
+        }
+        let id = self.packets[last].ring();
+        let packet = self.packets[id];
+        let blocks = packet.blocks();
+        if !lane.grant(&mut self.refunds, self.now_ps, blocks) {
+            self.await_credit(o, vl);
+            return Served::Starved;
+        }
+        lane.queued -= blocks;
+        self.turn_ring(o, vl, id, packet);
+        let left_ps = self.transmit(o, vl, id, blocks);
+        let q = o - u32::from(self.ports[o as usize].local) + packet.input();
+        self.refund(q, vl, blocks, left_ps);
+        if self.scenario.switch.model == Queueing::InputFifo {
+            self.read_on(q, vl, left_ps);
+        }
+        Served::Sent(packet.wire_bytes)
+    }
+
+    /// Take the packet whose turn it is out of its queue; its input has its next turn last.
+    #[inline]
+    fn turn_ring(&mut self, o: u32, vl: u8, id: u32, packet: Packet) {
+        let index = self.lane_index(o, vl);
+        let (last, next, second) = (self.lanes[index].ring, packet.next, packet.ring());
+        if next == NIL {
+            self.tails[(self.lanes[index].queues + packet.input()) as usize] = NIL;
+            if last == id {
+                self.lanes[index].ring = NIL;
+                self.ports[o as usize].set_work(vl, false);
+            } else {
+                self.packets[last].set_ring(second);
+            }
+            return;
+        }
+        self.lanes[index].ring = next;
+        if last == id {
+            self.packets[next].set_ring(next);
+        } else {
+            self.packets[next].set_ring(second);
+            self.packets[last].set_ring(next);
+        }
+    }
+
+    fn serve_endpoint(&mut self, o: u32, vl: u8) -> Served {
+        let index = self.lane_index(o, vl);
+        let sender = self.lanes[index].queues;
+        match self.senders.next(sender, self.now_ps, &self.messages) {
+            Next::Idle => Served::Nothing,
+            Next::NotBefore(time_ps) => {
+                self.kick(o, time_ps);
+                Served::Nothing
+            }
+            Next::Control(id) => {
+                let packet = self.packets[id];
+                let blocks = packet.blocks();
+                if !self.lanes[index].grant(&mut self.refunds, self.now_ps, blocks) {
+                    self.await_credit(o, vl);
+                    return Served::Starved;
+                }
+                self.senders.control_served(sender, &self.packets);
+                self.ports[o as usize].set_work(vl, !self.senders.is_idle(sender));
+                self.transmit(o, vl, id, blocks);
+                Served::Sent(packet.wire_bytes)
+            }
+            Next::After(before) => self.send_data(o, vl, before),
+        }
+    }
+
+    /// Send a packet of the message after `before` in the ring of an endpoint's lane.
+    fn send_data(&mut self, o: u32, vl: u8, before: u32) -> Served {
+        let index = self.lane_index(o, vl);
+        let sender = self.lanes[index].queues;
+        let id = self.messages[before].ring;
+        let message = &self.messages[id];
+        let (left_bytes, first) = (message.size_bytes - message.sent_bytes, !message.begun);
+        let payload_bytes = left_bytes.min(u64::from(self.scenario.mtu_bytes)) as u32;
+        let bytes = self.scenario.framing.wire_bytes(payload_bytes, first);
+        let blocks = packet::blocks_of(bytes);
+        if !self.lanes[index].grant(&mut self.refunds, self.now_ps, blocks) {
+            self.await_credit(o, vl);
+            return Served::Starved;
+        }
+        let message = &mut self.messages[id];
+        message.begun = true;
+        message.sent_bytes += u64::from(payload_bytes);
+        let mut packet = Packet::new(PacketKind::Data, id, message.dst_hca, vl, bytes);
+        packet.set(FIRST, first);
+        packet.set(EMPTY, payload_bytes == 0);
+        let finished = u64::from(payload_bytes) == left_bytes;
+        let told = (finished && message.role == Role::Agreed).then_some(message.src);
+        if first {
+            let begin_ps = self.now_ps + self.scenario.hosts.message_gap_ps;
+            self.senders.begun(sender, vl, self.n_lanes, begin_ps);
+        }
+        if let Some(next) = self.senders.served(sender, before, finished, &mut self.messages)
+            && self.may_enter(next)
+        {
+            self.senders.enter(sender, next, &mut self.messages);
+        }
+        self.ports[o as usize].set_work(vl, !self.senders.is_idle(sender));
+        let packet_id = self.packets.add(packet);
+        let left_ps = self.transmit(o, vl, packet_id, blocks);
+        if let Some(rank) = told {
+            self.schedule_cold(left_ps, Cold::Sent(rank));
+        }
+        Served::Sent(packet.wire_bytes)
+    }
+
+    /// Put a packet on the link of `o`, against its credit; the time its tail has left.
+    #[inline]
+    fn transmit(&mut self, o: u32, vl: u8, id: u32, blocks: u32) -> u64 {
+        let index = self.lane_index(o, vl);
+        self.lanes[index].spend(blocks);
+        let packet = &mut self.packets[id];
+        let port = &mut self.ports[o as usize];
+        if port.has(BLOCKED) {
+            port.set(BLOCKED, false);
+            let waiting = &mut self.waiting[o as usize];
+            waiting.total_ps += self.now_ps - waiting.since_ps;
+        }
+        let link = &self.links[port.link as usize];
+        let left_ps = port.transmit(link, self.now_ps, packet.wire_bytes);
+        let (peer, delay_ps) = (port.peer, link.delay_ps);
+        self.hops += 1;
+        let switch = &self.scenario.switch;
+        packet.next = NIL;
+        packet.set(ROUTED, false);
+        packet.tail_ps = left_ps + delay_ps;
+        let mut seen_ps = packet.tail_ps;
+        if !port.has(TO_ENDPOINT) {
+            packet.tail_ps += switch.delay_ps;
+            let cut_through = switch.forwarding == Forwarding::CutThrough;
+            let from_ps = if cut_through { self.now_ps } else { left_ps };
+            seen_ps = from_ps + delay_ps + switch.delay_ps;
+        }
+        self.schedule(seen_ps, Kind::Arrive, peer, id);
+        left_ps
+    }
+
+    // ---- credits --------------------------------------------------------------------------
+
+    /// A packet's tail leaves the input buffer of `q` at `left_ps`: the port that feeds the buffer
+    /// knows one wire delay later.
+    #[inline]
+    pub(crate) fn refund(&mut self, q: u32, vl: u8, blocks: u32, left_ps: u64) {
+        let port = &self.ports[q as usize];
+        let o = port.peer;
+        let index = self.lane_index(o, vl);
+        if self.scenario.switch.model == Queueing::Infinite {
+            return self.lanes[index].give_back(blocks);
+        }
+        let time_ps = left_ps + self.links[port.link as usize].delay_ps;
+        self.lanes[index].refund(&mut self.refunds, self.now_ps, time_ps, blocks);
+        if !self.scenario.elide {
+            self.schedule(time_ps, Kind::Credit, o, u32::from(vl));
+        } else if self.lanes[index].need > 0 {
+            self.await_credit(o, vl);
+        }
+    }
+
+    /// Wake a lane when enough credits are in, if they are on their way already.
+    fn await_credit(&mut self, o: u32, vl: u8) {
+        if !self.scenario.elide {
+            return;
+        }
+        let index = self.lane_index(o, vl);
+        let lane = &mut self.lanes[index];
+        if let Some(time_ps) = lane.enough_at(&self.refunds)
+            && time_ps < lane.wake_ps
+        {
+            lane.wake_ps = time_ps;
+            self.schedule(time_ps, Kind::Credit, o, u32::from(vl));
+        }
+    }
+
+    pub(crate) fn credited(&mut self, o: u32, vl: u8) {
+        let index = self.lane_index(o, vl);
+        let lane = &mut self.lanes[index];
+        if lane.wake_ps == self.now_ps {
+            lane.wake_ps = NEVER;
+        }
+        // Only a starved lane may be served by a credit: any other has its kick.
+        if lane.need > 0 && !lane.starved(&mut self.refunds, self.now_ps) {
+            self.serve(o);
+        }
+    }
+}

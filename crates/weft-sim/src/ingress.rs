@@ -1,0 +1,96 @@
+//! Packets come into input buffers, are routed, and join the queue of their output.
+
+use crate::calendar::Kind;
+use crate::document::Queueing;
+use crate::network::Network;
+use crate::packet::{NIL, ROUTED};
+use std::collections::VecDeque;
+
+/// One queue for all outputs: read by one packet at a time, until its tail has left.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct InputFifo {
+    packets: VecDeque<u32>,
+    read_until_ps: u64,
+}
+
+impl Network<'_> {
+    /// A packet is seen at the switch that port `q` belongs to: route it, and queue it. Where the
+    /// egress is faster than the ingress it would run dry, so there the packet is stored first.
+    pub(crate) fn arrive(&mut self, q: u32, id: u32) {
+        let packet = self.packets[id];
+        if !packet.has(ROUTED) {
+            self.trace([self.now_ps, u64::from(q), u64::from(packet.wire_bytes)]);
+            self.packets[id].set(ROUTED, true);
+            if self.scenario.switch.model == Queueing::InputFifo && !self.is_next(q, id) {
+                return;
+            }
+        }
+        let (o, vl) = self.route(q, id);
+        let (ingress, egress) = (self.ports[q as usize].link, self.ports[o as usize].link);
+        if ingress != egress
+            && packet.tail_ps > self.now_ps
+            && self.links[egress as usize].rate > self.links[ingress as usize].rate
+        {
+            return self.schedule(packet.tail_ps, Kind::Arrive, q, id);
+        }
+        self.enqueue(o, vl, u32::from(self.ports[q as usize].local), id);
+        self.serve(o);
+    }
+
+    /// Queue a packet in the one queue of its input; whether it may leave now.
+    fn is_next(&mut self, q: u32, id: u32) -> bool {
+        let index = self.lane_index(q, self.packets[id].lane());
+        let fifo = &mut self.fifos[index];
+        fifo.packets.push_back(id);
+        if fifo.packets.len() > 1 {
+            return false;
+        }
+        let read_until_ps = fifo.read_until_ps;
+        if read_until_ps > self.now_ps {
+            self.schedule(read_until_ps, Kind::Arrive, q, id);
+        }
+        read_until_ps <= self.now_ps
+    }
+
+    /// The tail of the first packet of an input's one queue leaves at `left_ps`: the next one may
+    /// go then.
+    pub(crate) fn read_on(&mut self, q: u32, vl: u8, left_ps: u64) {
+        let index = self.lane_index(q, vl);
+        let fifo = &mut self.fifos[index];
+        fifo.packets.pop_front();
+        fifo.read_until_ps = left_ps;
+        if let Some(next) = fifo.packets.front().copied() {
+            self.schedule(left_ps, Kind::Arrive, q, next);
+        }
+    }
+
+    /// Queue a packet of an input at its output.
+    #[inline]
+    fn enqueue(&mut self, o: u32, vl: u8, input: u32, id: u32) {
+        let index = self.lane_index(o, vl);
+        let port = &mut self.ports[o as usize];
+        port.set_work(vl, true);
+        let lane = &mut self.lanes[index];
+        if lane.queues == NIL {
+            lane.queues = self.tails.len() as u32;
+            self.tails.resize(self.tails.len() + usize::from(port.n_ports), NIL);
+        }
+        let tail = &mut self.tails[(lane.queues + input) as usize];
+        let before = std::mem::replace(tail, id);
+        let packet = &mut self.packets[id];
+        packet.wait_at(input);
+        lane.queued += packet.blocks();
+        if before != NIL {
+            self.packets[before].next = id;
+            return;
+        }
+        let last = std::mem::replace(&mut lane.ring, id);
+        if last == NIL {
+            self.packets[id].set_ring(id);
+        } else {
+            let first = self.packets[last].ring();
+            self.packets[id].set_ring(first);
+            self.packets[last].set_ring(id);
+        }
+    }
+}

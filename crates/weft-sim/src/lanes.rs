@@ -1,0 +1,94 @@
+//! Virtual lanes that cannot be wrong.
+
+use crate::document::{LaneWeight, LanesDocument};
+use crate::error::SimError;
+
+/// Most data lanes; lane 15 is the subnet manager's.
+pub(crate) const MAX_LANES: u8 = 15;
+/// Service levels of InfiniBand.
+pub(crate) const N_LEVELS: usize = 16;
+/// The high table may send without limit.
+const NO_LIMIT: u8 = 255;
+/// The high limit counts in this.
+///
+/// SOURCE: InfiniBand Architecture Specification volume 1, section 7.6.9 (VL arbitration).
+const LIMIT_BYTES: i64 = 4096;
+
+/// Virtual lanes, which service level takes which, and their arbitration tables.
+#[derive(Clone, Debug)]
+pub(crate) struct Lanes {
+    pub(crate) count: u8,
+    of_level: [u8; N_LEVELS],
+    pub(crate) high: Vec<LaneWeight>,
+    pub(crate) low: Vec<LaneWeight>,
+    /// What the high table may send, in bytes, before the low one has a turn.
+    pub(crate) high_limit_bytes: i64,
+}
+
+impl Lanes {
+    /// The lanes of a document.
+    pub(crate) fn new(document: &LanesDocument) -> Result<Lanes, SimError> {
+        let count = document.count;
+        if !(1..=MAX_LANES).contains(&count) {
+            let what = format!("{count} lanes");
+            return Err(SimError::document("lanes.count", what, "from 1 to 15"));
+        }
+        let mut of_level = [0; N_LEVELS];
+        for (level, lane) in of_level.iter_mut().enumerate() {
+            *lane = level as u8 % count;
+        }
+        if let Some(levels) = &document.sl2vl {
+            if levels.len() != N_LEVELS {
+                let what = format!("{} entries", levels.len());
+                return Err(SimError::document("lanes.sl2vl", what, "one for each of 16 levels"));
+            }
+            for (level, lane) in levels.iter().enumerate() {
+                require_lane(&format!("lanes.sl2vl[{level}]"), *lane, count)?;
+            }
+            of_level.copy_from_slice(levels);
+        }
+        check_table("lanes.high", &document.high, count)?;
+        let every = || (0..count).map(|vl| LaneWeight { vl, weight: 64 }).collect();
+        let low: Vec<LaneWeight> = document.low.clone().unwrap_or_else(every);
+        check_table("lanes.low", &low, count)?;
+        let served = |vl: u8| {
+            let entries = || document.high.iter().chain(&low);
+            entries().any(|entry| entry.vl == vl && entry.weight > 0)
+        };
+        if let Some(vl) = (0..count).find(|vl| !served(*vl)) {
+            let what = format!("lane {vl} is in neither table with a weight");
+            let expected = "an entry of every lane in lanes.high or lanes.low";
+            return Err(SimError::document("lanes", what, expected));
+        }
+        let endless = document.high_limit == NO_LIMIT;
+        let bytes = i64::from(document.high_limit) * LIMIT_BYTES;
+        let high_limit_bytes = if endless { i64::MAX } else { bytes };
+        Ok(Lanes { count, of_level, high: document.high.clone(), low, high_limit_bytes })
+    }
+
+    /// The virtual lane of a service level.
+    pub(crate) fn of_level(&self, service_level: u8) -> u8 {
+        self.of_level[usize::from(service_level) % N_LEVELS]
+    }
+}
+
+fn require_lane(place: &str, vl: u8, count: u8) -> Result<(), SimError> {
+    if vl < count {
+        return Ok(());
+    }
+    let expected = format!("a lane from 0 to {}", count - 1);
+    Err(SimError::document(place, format!("lane {vl}"), expected))
+}
+
+fn check_table(place: &str, table: &[LaneWeight], count: u8) -> Result<(), SimError> {
+    for (index, entry) in table.iter().enumerate() {
+        require_lane(&format!("{place}[{index}].vl"), entry.vl, count)?;
+    }
+    match table.len() <= 64 {
+        true => Ok(()),
+        false => {
+            let what = format!("{} entries", table.len());
+            Err(SimError::document(place, what, "at most 64 entries"))
+        }
+    }
+}

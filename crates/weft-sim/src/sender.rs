@@ -1,0 +1,202 @@
+//! The send side of an endpoint: a queue pair for every two ranks that talk, served round robin
+//! packet by packet; messages of one queue pair stay in order. What transport says to its peer (an
+//! acknowledgement) goes before data.
+//!
+//! Queue pairs are chains through the messages, and the ring of those that may send is a chain
+//! through their first messages: memory is bounded by what is outstanding.
+
+use crate::message::{Message, MessagePool};
+use crate::packet::{NIL, PacketPool};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// One virtual lane of an endpoint's port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sender {
+    /// The last message of the ring; its `ring` is the first.
+    tail: u32,
+    /// Packets without payload, first and last.
+    control: [u32; 2],
+    /// No message may begin before.
+    begin_ps: u64,
+}
+
+const IDLE: Sender = Sender { tail: NIL, control: [NIL; 2], begin_ps: 0 };
+
+/// What a lane of an endpoint can send now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Nothing.
+    Idle,
+    /// Nothing before that time.
+    NotBefore(u64),
+    /// A packet without payload.
+    Control(u32),
+    /// A packet of the message that follows this one in the ring.
+    After(u32),
+}
+
+/// Every endpoint's send side.
+#[derive(Debug, Default)]
+pub(crate) struct Senders {
+    lanes: Vec<Sender>,
+    /// The last message of each queue pair that has one. Only looked up by key, never gone through.
+    last: HashMap<u64, u32, BuildHasherDefault<Mixer>>,
+}
+
+/// The key of a queue pair: two ranks (22 bits each) and a lane.
+fn key_of(message: &Message) -> u64 {
+    u64::from(message.src) << 32 | u64::from(message.dst) << 4 | u64::from(message.lane)
+}
+
+impl Senders {
+    /// Room for the lanes of one more endpoint; the number of the first.
+    pub(crate) fn add_endpoint(&mut self, n_lanes: usize) -> u32 {
+        let first = self.lanes.len();
+        self.lanes.resize(first + n_lanes, IDLE);
+        first as u32
+    }
+
+    pub(crate) fn is_idle(&self, lane: u32) -> bool {
+        let lane = &self.lanes[lane as usize];
+        lane.tail == NIL && lane.control[0] == NIL
+    }
+
+    /// Put a message behind those of its queue pair; whether it is the first of them.
+    pub(crate) fn queue(&mut self, id: u32, messages: &mut MessagePool) -> bool {
+        messages[id].next = NIL;
+        match self.last.insert(key_of(&messages[id]), id) {
+            None => true,
+            Some(before) => {
+                messages[before].next = id;
+                false
+            }
+        }
+    }
+
+    /// Let the queue pair whose first message this is have its turns.
+    pub(crate) fn enter(&mut self, lane: u32, id: u32, messages: &mut MessagePool) {
+        let lane = &mut self.lanes[lane as usize];
+        if lane.tail == NIL {
+            messages[id].ring = id;
+        } else {
+            messages[id].ring = messages[lane.tail].ring;
+            messages[lane.tail].ring = id;
+        }
+        lane.tail = id;
+    }
+
+    /// A message has begun on lane `vl` of an endpoint: no other begins there before `begin_ps`.
+    pub(crate) fn begun(&mut self, lane: u32, vl: u8, n_lanes: usize, begin_ps: u64) {
+        let first = lane as usize - usize::from(vl);
+        for lane in &mut self.lanes[first..first + n_lanes] {
+            lane.begin_ps = begin_ps;
+        }
+    }
+
+    /// What to send next. Changes nothing: it may be asked more than once.
+    #[inline]
+    pub(crate) fn next(&self, lane: u32, now_ps: u64, messages: &MessagePool) -> Next {
+        let lane = &self.lanes[lane as usize];
+        if lane.control[0] != NIL {
+            return Next::Control(lane.control[0]);
+        }
+        if lane.tail == NIL {
+            return Next::Idle;
+        }
+        if lane.begin_ps <= now_ps {
+            return Next::After(lane.tail);
+        }
+        let mut before = lane.tail;
+        loop {
+            if messages[messages[before].ring].begun {
+                return Next::After(before);
+            }
+            before = messages[before].ring;
+            if before == lane.tail {
+                return Next::NotBefore(lane.begin_ps);
+            }
+        }
+    }
+
+    /// A packet of the message after `before` has been sent. Where that was its last, the next one
+    /// of its queue pair, which has yet to [`Senders::enter`] the ring.
+    #[inline]
+    pub(crate) fn served(
+        &mut self,
+        lane: u32,
+        before: u32,
+        finished: bool,
+        messages: &mut MessagePool,
+    ) -> Option<u32> {
+        let lane = &mut self.lanes[lane as usize];
+        let id = messages[before].ring;
+        if !finished && before == lane.tail {
+            lane.tail = id;
+            return None;
+        }
+        // Out of its place, and either to the end or out of the ring.
+        let after = messages[id].ring;
+        if after == id {
+            lane.tail = NIL;
+        } else {
+            messages[before].ring = after;
+            if lane.tail == id {
+                lane.tail = before;
+            }
+        }
+        if !finished {
+            let first = messages[lane.tail].ring;
+            messages[id].ring = first;
+            messages[lane.tail].ring = id;
+            lane.tail = id;
+            return None;
+        }
+        let next = messages[id].next;
+        if next == NIL {
+            self.last.remove(&key_of(&messages[id]));
+        }
+        (next != NIL).then_some(next)
+    }
+
+    /// Queue a packet without payload.
+    pub(crate) fn queue_control(&mut self, lane: u32, id: u32, packets: &mut PacketPool) {
+        let [head, tail] = &mut self.lanes[lane as usize].control;
+        packets[id].next = NIL;
+        if *head == NIL {
+            *head = id;
+        } else {
+            packets[*tail].next = id;
+        }
+        *tail = id;
+    }
+
+    /// The first packet without payload has been sent.
+    pub(crate) fn control_served(&mut self, lane: u32, packets: &PacketPool) {
+        let head = &mut self.lanes[lane as usize].control[0];
+        *head = packets[*head].next;
+    }
+}
+
+/// A hash of one word by multiplication: keys are ours, nobody attacks them.
+#[derive(Debug, Default)]
+struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        // SOURCE: the odd number nearest to 2^64 divided by the golden ratio (Knuth, The Art of
+        // Computer Programming 3, section 6.4, multiplicative hashing).
+        let mixed = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+}
