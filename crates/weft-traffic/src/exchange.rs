@@ -8,12 +8,19 @@ pub enum Blocks {
     None,
     /// The whole buffer.
     All,
-    /// `count` blocks from `first` on.
+    /// `count` blocks from `first` on, going round after the last.
     Range {
         /// First block.
         first: u32,
         /// How many.
         count: u32,
+    },
+    /// Alltoall: all the sender has for ranks `first`, `first + step`, ...
+    Destinations {
+        /// First destination.
+        first: u32,
+        /// From one to the next.
+        step: u32,
     },
     /// Bruck: the blocks whose place, counted from the rank's own, has this bit set.
     Bit(u32),
@@ -73,6 +80,12 @@ impl Exchange {
     /// Send and receive at the same time, then wait.
     pub fn both(send: Transfer, recv: Transfer) -> Exchange {
         Exchange { send: Some(send), recv: Some(recv), wait: Wait::All, ..Exchange::default() }
+    }
+
+    /// The same with peers under other numbers.
+    pub fn with_peers(self, number: impl Fn(u32) -> u32) -> Exchange {
+        let renamed = |transfer: Transfer| Transfer { peer: number(transfer.peer), ..transfer };
+        Exchange { recv: self.recv.map(&renamed), send: self.send.map(&renamed), ..self }
     }
 
     /// The same without the wait.

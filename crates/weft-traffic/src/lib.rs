@@ -4,14 +4,21 @@
 //! number, the next [`exchange::Exchange`]. No schedule is ever stored: memory is O(1) a rank.
 #![forbid(unsafe_code)]
 
+mod busbw;
 pub mod collective;
 pub mod error;
 pub mod exchange;
+mod flows;
+mod keys;
 pub mod phase;
+mod plan;
+mod random;
+mod relabel;
 pub mod step;
 mod talk;
 
-pub use collective::{Algorithm, busbw_factor};
+pub use busbw::busbw_factor;
+pub use collective::{Algorithm, Collective, Operation, Skew, SkewOf, algorithms_of};
 pub use error::TrafficError;
 pub use exchange::{Blocks, Exchange, Transfer, Wait};
 pub use phase::{Phase, Rows};

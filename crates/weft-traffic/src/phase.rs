@@ -1,10 +1,11 @@
 //! A phase: what all ranks do together, iteration by iteration.
 
-use crate::collective::{Algorithm, algorithms_of};
-use crate::error::TrafficError;
+use crate::collective::Collective;
 use crate::exchange::{Blocks, Exchange, Transfer, Wait};
-use crate::step::{BenchmarkName, Message, PairsKind, StepDocument};
-use crate::talk::{DEFAULT_WINDOW, Role, Talk, roles};
+use crate::flows::Flows;
+use crate::random::mixed;
+use crate::relabel::Relabel;
+use crate::talk::{Role, Talk};
 
 /// What the rows of a phase stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,10 +19,28 @@ pub enum Rows {
 }
 
 #[derive(Clone, Debug)]
-enum Pattern {
+pub(crate) enum Pattern {
     Pairs { talk: Talk, roles: Vec<Option<Role>> },
-    Collective(Algorithm),
-    Messages { messages: Vec<Message>, sends: Vec<Vec<u32>>, recvs: Vec<Vec<u32>> },
+    Collective(Collective),
+    Ring { size_bytes: u64 },
+    Flows(Flows),
+    Compute,
+}
+
+/// Processor time before an iteration's first move.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Compute {
+    pub(crate) ps: f64,
+    /// The unluckiest rank takes (1 + imbalance) times as long, the luckiest once.
+    pub(crate) imbalance: f64,
+}
+
+impl Compute {
+    /// What a rank takes, by a fixed hash of its number.
+    fn of(self, rank: u32) -> u64 {
+        let share = (mixed(u64::from(rank)) >> 32) as f64 / f64::from(u32::MAX);
+        (self.ps * (1.0 + self.imbalance * share)).round() as u64
+    }
 }
 
 /// What all ranks do together, `iterations` times, each after an ideal barrier.
@@ -37,135 +56,10 @@ pub struct Phase {
     pub warmup: u32,
     /// What the rows stand for.
     pub rows: Rows,
-    n_ranks: u32,
-    size_bytes: u64,
-    pattern: Pattern,
-}
-
-impl StepDocument {
-    /// How many phases the step has: one, or one a round.
-    pub fn n_phases(&self) -> u32 {
-        self.rounds.as_ref().map_or(1, |rounds| rounds.len() as u32)
-    }
-
-    /// Check the step, by building every phase of it. `place` is where it stands in the document.
-    pub fn check(&self, place: &str, n_ranks: u32) -> Result<(), TrafficError> {
-        if n_ranks == 0 {
-            return Err(TrafficError::document(place, "there is no rank", "1 rank or more"));
-        }
-        self.check_keys(place, n_ranks)?;
-        for round in 0..self.n_phases() {
-            self.phase(place, 0, round, n_ranks)?;
-        }
-        Ok(())
-    }
-
-    /// The phase of a round (0 where there are no rounds).
-    pub fn phase(
-        &self,
-        place: &str,
-        step: u32,
-        round: u32,
-        n_ranks: u32,
-    ) -> Result<Phase, TrafficError> {
-        let (rows, pattern) = self.pattern(place, round, n_ranks)?;
-        Ok(Phase {
-            step,
-            round,
-            iterations: self.iterations,
-            warmup: self.warmup,
-            rows,
-            n_ranks,
-            size_bytes: self.size_bytes,
-            pattern,
-        })
-    }
-
-    fn pattern(
-        &self,
-        place: &str,
-        round: u32,
-        n_ranks: u32,
-    ) -> Result<(Rows, Pattern), TrafficError> {
-        let window = self.window.unwrap_or(DEFAULT_WINDOW);
-        let pairs = |talk, pairs: &[[u32; 2]], at: &str| {
-            let roles = roles(at, n_ranks, pairs)?;
-            Ok(Pattern::Pairs { talk, roles })
-        };
-        let two = [self.ranks.unwrap_or([0, 1])];
-        let ranks = format!("{place}.ranks");
-        match self.benchmark {
-            BenchmarkName::Latency => Ok((Rows::Whole, pairs(Talk::PingPong, &two, &ranks)?)),
-            BenchmarkName::Bandwidth => {
-                Ok((Rows::Whole, pairs(Talk::Window(window), &two, &ranks)?))
-            }
-            BenchmarkName::Bidirectional => {
-                Ok((Rows::Whole, pairs(Talk::BothWays(window), &two, &ranks)?))
-            }
-            BenchmarkName::MessageRate => {
-                let half = n_ranks / 2;
-                let all: Vec<[u32; 2]> = (0..half).map(|a| [a, a + half]).collect();
-                Ok((Rows::Whole, pairs(Talk::Window(window), &all, place)?))
-            }
-            BenchmarkName::Pairs => {
-                let talk = match self.kind {
-                    Some(PairsKind::Latency) => Talk::PingPong,
-                    _ => Talk::Window(window),
-                };
-                let rounds = self.rounds.as_deref().unwrap_or_default();
-                let mut chosen = rounds.get(round as usize).cloned().unwrap_or_default();
-                if self.kind == Some(PairsKind::BandwidthBa) {
-                    chosen.iter_mut().for_each(|pair| pair.reverse());
-                }
-                Ok((Rows::Pair, pairs(talk, &chosen, &format!("{place}.rounds[{round}]"))?))
-            }
-            BenchmarkName::Barrier | BenchmarkName::Allreduce | BenchmarkName::Alltoall => {
-                Ok((Rows::Whole, Pattern::Collective(self.algorithm(place)?)))
-            }
-            BenchmarkName::Messages => {
-                let messages = self.messages.clone().unwrap_or_default();
-                Ok((Rows::Message, message_pattern(place, n_ranks, messages)?))
-            }
-        }
-    }
-
-    fn algorithm(&self, place: &str) -> Result<Algorithm, TrafficError> {
-        let name = self.benchmark.as_str();
-        let known = algorithms_of(name);
-        let chosen = self.algorithm.unwrap_or(known[0]);
-        if !known.contains(&chosen) {
-            let what = format!("{chosen:?} is no algorithm of {name}");
-            let expected = format!("one of {known:?} in snake_case");
-            return Err(TrafficError::document(format!("{place}.algorithm"), what, expected));
-        }
-        Ok(chosen)
-    }
-}
-
-fn message_pattern(
-    place: &str,
-    n_ranks: u32,
-    messages: Vec<Message>,
-) -> Result<Pattern, TrafficError> {
-    let mut sends = vec![Vec::new(); n_ranks as usize];
-    let mut recvs = vec![Vec::new(); n_ranks as usize];
-    let mut order: Vec<u32> = (0..messages.len() as u32).collect();
-    order.sort_by_key(|index| messages[*index as usize].start_ps);
-    for index in order {
-        let message = messages[index as usize];
-        let at = format!("{place}.messages[{index}]");
-        if message.src == message.dst {
-            let what = format!("rank {} sends to itself", message.src);
-            return Err(TrafficError::document(at, what, "two different ranks"));
-        }
-        if message.src.max(message.dst) >= n_ranks {
-            let what = format!("there is no rank {}", message.src.max(message.dst));
-            return Err(TrafficError::document(at, what, format!("a rank below {n_ranks}")));
-        }
-        sends[message.src as usize].push(index);
-        recvs[message.dst as usize].push(index);
-    }
-    Ok(Pattern::Messages { messages, sends, recvs })
+    pub(crate) n_ranks: u32,
+    pub(crate) pattern: Pattern,
+    pub(crate) relabel: Option<Relabel>,
+    pub(crate) compute: Option<Compute>,
 }
 
 impl Phase {
@@ -177,7 +71,7 @@ impl Phase {
     /// Rows of one iteration.
     pub fn n_rows(&self) -> u32 {
         match &self.pattern {
-            Pattern::Messages { messages, .. } => messages.len() as u32,
+            Pattern::Flows(flows) => flows.n_rows(),
             Pattern::Pairs { roles, .. } if self.rows == Rows::Pair => {
                 roles.iter().flatten().count() as u32 / 2
             }
@@ -188,8 +82,8 @@ impl Phase {
     /// The row that a rank's own time counts for; none where it is not a timing rank.
     pub fn timed_row(&self, rank: u32) -> Option<u32> {
         match &self.pattern {
-            Pattern::Collective(_) => Some(0),
-            Pattern::Messages { .. } => None,
+            Pattern::Collective(_) | Pattern::Ring { .. } | Pattern::Compute => Some(0),
+            Pattern::Flows(_) => None,
             Pattern::Pairs { roles, .. } => {
                 let role = roles[rank as usize].filter(|role| role.leads)?;
                 Some(if self.rows == Rows::Pair { role.pair } else { 0 })
@@ -200,61 +94,58 @@ impl Phase {
     /// When message `row` is due, counted from the start of the phase.
     pub fn message_start(&self, row: u32) -> Option<u64> {
         match &self.pattern {
-            Pattern::Messages { messages, .. } => Some(messages[row as usize].start_ps),
+            Pattern::Flows(flows) => Some(flows.start_ps(row)),
             _ => None,
         }
     }
 
-    /// The row and the start of a rank's `index`-th sent message.
+    /// Of a rank's `index`-th move, if it sends a message with a row of its own: that row, and when
+    /// the message is due.
     pub fn message_row(&self, rank: u32, index: u64) -> Option<(u32, u64)> {
-        let Pattern::Messages { messages, sends, recvs } = &self.pattern else {
+        let Pattern::Flows(flows) = &self.pattern else {
             return None;
         };
-        let place = index.checked_sub(recvs[rank as usize].len() as u64)?;
-        let row = *sends[rank as usize].get(place as usize)?;
-        Some((row, messages[row as usize].start_ps))
+        let row = flows.row(rank, index)?;
+        Some((row, flows.start_ps(row)))
     }
 
     /// The `index`-th move of `rank` in one iteration; none when it has finished.
     pub fn exchange(&self, rank: u32, index: u64) -> Option<Exchange> {
+        let moved = match &self.relabel {
+            None => self.own(rank, index),
+            Some(relabel) => {
+                let moved = self.own(relabel.number_of(rank), index);
+                moved.map(|exchange| relabel.exchange(exchange))
+            }
+        };
+        match self.compute {
+            Some(compute) if index == 0 => {
+                let alone = Exchange { wait: Wait::All, ..Exchange::default() };
+                Some(Exchange { compute_ps: compute.of(rank), ..moved.unwrap_or(alone) })
+            }
+            _ => moved,
+        }
+    }
+
+    /// The move of a rank under its own number.
+    fn own(&self, rank: u32, index: u64) -> Option<Exchange> {
         match &self.pattern {
-            Pattern::Collective(algorithm) => {
-                algorithm.exchange(self.n_ranks, rank, self.size_bytes, index)
-            }
-            Pattern::Pairs { talk, roles } => {
-                talk.exchange(roles[rank as usize]?, self.size_bytes, index)
-            }
-            Pattern::Messages { messages, sends, recvs } => {
-                let (sends, recvs) = (&sends[rank as usize], &recvs[rank as usize]);
-                message_exchange(messages, sends, recvs, index)
-            }
+            Pattern::Collective(collective) => collective.exchange(rank, index),
+            Pattern::Ring { size_bytes } => neighbours(self.n_ranks, rank, *size_bytes, index),
+            Pattern::Pairs { talk, roles } => talk.exchange(roles[rank as usize]?, index),
+            Pattern::Flows(flows) => flows.exchange(rank, index),
+            Pattern::Compute => None,
         }
     }
 }
 
-fn message_exchange(
-    messages: &[Message],
-    sends: &[u32],
-    recvs: &[u32],
-    index: u64,
-) -> Option<Exchange> {
-    let index = index as usize;
-    let last = index + 1 == sends.len() + recvs.len();
-    let wait = if last { Wait::All } else { Wait::No };
-    let transfer = |peer, message: &Message| Transfer {
-        peer,
-        size_bytes: message.size_bytes,
-        blocks: Blocks::None,
-    };
-    if let Some(row) = recvs.get(index) {
-        let message = &messages[*row as usize];
-        return Some(Exchange { wait, ..Exchange::recv(transfer(message.src, message)) });
+/// To the right neighbour and from the left, to the left and from the right, all at once.
+fn neighbours(n: u32, rank: u32, size_bytes: u64, index: u64) -> Option<Exchange> {
+    let message = |peer| Transfer { peer, size_bytes, blocks: Blocks::None };
+    let (right, left) = ((rank + 1) % n, (rank + n - 1) % n);
+    match index {
+        0 => Some(Exchange::both(message(right), message(left)).without_wait()),
+        1 => Some(Exchange::both(message(left), message(right))),
+        _ => None,
     }
-    let row = sends.get(index - recvs.len())?;
-    let message = &messages[*row as usize];
-    Some(Exchange {
-        wait,
-        not_before_ps: message.start_ps,
-        ..Exchange::send(transfer(message.dst, message))
-    })
 }

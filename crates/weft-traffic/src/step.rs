@@ -1,7 +1,6 @@
 //! A step of a scenario's work, as written.
 
-use crate::collective::Algorithm;
-use crate::error::TrafficError;
+use crate::collective::{Algorithm, Operation, SkewOf};
 use serde::{Deserialize, Serialize};
 
 /// What a step measures.
@@ -22,10 +21,40 @@ pub enum BenchmarkName {
     Allreduce,
     /// Alltoall of all ranks.
     Alltoall,
+    /// Alltoall with blocks of different sizes.
+    Alltoallv,
+    /// Allgather of all ranks.
+    Allgather,
+    /// Reduce-scatter of all ranks.
+    ReduceScatter,
+    /// Broadcast from the root.
+    Broadcast,
+    /// Reduce to the root.
+    Reduce,
+    /// Gather to the root.
+    Gather,
+    /// Scatter from the root.
+    Scatter,
+    /// Everybody exchanges with both neighbours in rank order.
+    NaturalRing,
+    /// The same in a random order.
+    RandomRing,
+    /// Everybody sends to one other and receives from one.
+    Permutation,
+    /// Ranks send to those of the other half, the halves drawn at random.
+    Bisect,
+    /// Many send to one, beside others who send to each other.
+    Incast,
+    /// Many send to one.
+    FanIn,
+    /// One sends to many.
+    FanOut,
     /// Rounds of pairs; the pairs of a round run at the same time.
     Pairs,
     /// Messages one by one.
     Messages,
+    /// Processor time alone.
+    Compute,
 }
 
 impl BenchmarkName {
@@ -39,8 +68,40 @@ impl BenchmarkName {
             BenchmarkName::Barrier => "barrier",
             BenchmarkName::Allreduce => "allreduce",
             BenchmarkName::Alltoall => "alltoall",
+            BenchmarkName::Alltoallv => "alltoallv",
+            BenchmarkName::Allgather => "allgather",
+            BenchmarkName::ReduceScatter => "reduce_scatter",
+            BenchmarkName::Broadcast => "broadcast",
+            BenchmarkName::Reduce => "reduce",
+            BenchmarkName::Gather => "gather",
+            BenchmarkName::Scatter => "scatter",
+            BenchmarkName::NaturalRing => "natural_ring",
+            BenchmarkName::RandomRing => "random_ring",
+            BenchmarkName::Permutation => "permutation",
+            BenchmarkName::Bisect => "bisect",
+            BenchmarkName::Incast => "incast",
+            BenchmarkName::FanIn => "fan_in",
+            BenchmarkName::FanOut => "fan_out",
             BenchmarkName::Pairs => "pairs",
             BenchmarkName::Messages => "messages",
+            BenchmarkName::Compute => "compute",
+        }
+    }
+
+    /// The collective it is, if it is one.
+    pub fn operation(self) -> Option<Operation> {
+        match self {
+            BenchmarkName::Barrier => Some(Operation::Barrier),
+            BenchmarkName::Allreduce => Some(Operation::Allreduce),
+            BenchmarkName::Alltoall => Some(Operation::Alltoall),
+            BenchmarkName::Alltoallv => Some(Operation::Alltoallv),
+            BenchmarkName::Allgather => Some(Operation::Allgather),
+            BenchmarkName::ReduceScatter => Some(Operation::ReduceScatter),
+            BenchmarkName::Broadcast => Some(Operation::Broadcast),
+            BenchmarkName::Reduce => Some(Operation::Reduce),
+            BenchmarkName::Gather => Some(Operation::Gather),
+            BenchmarkName::Scatter => Some(Operation::Scatter),
+            _ => None,
         }
     }
 }
@@ -55,6 +116,18 @@ pub enum PairsKind {
     BandwidthAb,
     /// Windows from the second to the first.
     BandwidthBa,
+}
+
+/// Who sends to whom in a permutation of p ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PermutationKind {
+    /// Rank i sends to (i + shift) mod p.
+    Shift(u32),
+    /// Rank i sends to (factor x i + offset) mod p; the factor shares no divisor with p.
+    Affine([u32; 2]),
+    /// A shuffle of this seed.
+    Random(u64),
 }
 
 /// One explicit message.
@@ -72,13 +145,13 @@ pub struct Message {
     pub start_ps: u64,
 }
 
-/// A step as written in a scenario's `work`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A step as written in a scenario's `work`. A key that has no meaning for the benchmark is refused.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepDocument {
     /// What is measured.
     pub benchmark: BenchmarkName,
-    /// Message size; whole buffer for allreduce, per pair for alltoall.
+    /// Message size, as [`crate::Collective::size_bytes`] for collectives.
     #[serde(default)]
     pub size_bytes: u64,
     /// Timed iterations, one row each.
@@ -87,7 +160,9 @@ pub struct StepDocument {
     /// Iterations before them, not reported.
     #[serde(default)]
     pub warmup: u32,
-    /// Messages in flight of the bandwidth benchmarks, 64 without it.
+    /// Messages in flight of the bandwidth benchmarks, 64 without it; messages of each flow of a
+    /// permutation, bisect, incast or fan, 1 without it; partners at a time of a pairwise (1
+    /// without it) or linear (all) alltoall.
     #[serde(default)]
     pub window: Option<u32>,
     /// The two ranks of a point-to-point step, 0 and 1 without it.
@@ -96,6 +171,52 @@ pub struct StepDocument {
     /// How a collective is carried out.
     #[serde(default)]
     pub algorithm: Option<Algorithm>,
+    /// The rank at the root of a collective, fan or incast, 0 without it.
+    #[serde(default)]
+    pub root: Option<u32>,
+    /// Seed of a random order of the ranks of a collective or random ring.
+    #[serde(default)]
+    pub shuffle: Option<u64>,
+    /// An ideal barrier after each partner of a pairwise or linear alltoall.
+    #[serde(default)]
+    pub barrier_every_step: bool,
+    /// Largest segment of a pipelined algorithm.
+    #[serde(default)]
+    pub segment_bytes: Option<u64>,
+    /// Ranks of a node, for the hierarchical alltoall; without it, the placement's.
+    #[serde(default)]
+    pub tasks_per_node: Option<u32>,
+    /// How unequal the blocks of an alltoallv are, from 0 to 1.
+    #[serde(default)]
+    pub skew: Option<f64>,
+    /// What decides the size of a block of an alltoallv.
+    #[serde(default)]
+    pub skew_of: Option<SkewOf>,
+    /// Processor time of each rank before each iteration.
+    #[serde(default)]
+    pub compute_ns: Option<f64>,
+    /// By how much that time grows, at most, for some ranks: a share of it.
+    #[serde(default)]
+    pub imbalance: Option<f64>,
+    /// Who sends to whom.
+    #[serde(default)]
+    pub permutation: Option<PermutationKind>,
+    /// Seed of the halves of a bisect, 1 without it.
+    #[serde(default)]
+    pub seed: Option<u64>,
+    /// The ranks of a bisect send in both directions.
+    #[serde(default)]
+    pub both_ways: bool,
+    /// How many ranks, the last ones, send in an incast or fan-in (receive in a fan-out); all but
+    /// the root without it.
+    #[serde(default)]
+    pub fan: Option<u32>,
+    /// What the others of an incast send to each other; without it they do nothing.
+    #[serde(default)]
+    pub bystander_bytes: Option<u64>,
+    /// When they begin.
+    #[serde(default)]
+    pub bystander_start_ns: Option<f64>,
     /// Rounds of pairs.
     #[serde(default)]
     pub rounds: Option<Vec<Vec<[u32; 2]>>>,
@@ -107,96 +228,6 @@ pub struct StepDocument {
     pub messages: Option<Vec<Message>>,
 }
 
-/// Largest message or buffer: 1 TiB.
-pub const MAX_SIZE_BYTES: u64 = 1 << 40;
-/// Most iterations of a step, warm-up included.
-const MAX_ITERATIONS: u64 = 10_000_000;
-/// Most messages of a window.
-const MAX_WINDOW: u32 = 1 << 20;
-/// Most rows of a step.
-const MAX_ROWS: u64 = 100_000_000;
-/// Latest start of a message: eleven days.
-const MAX_START_PS: u64 = 1_000_000_000_000_000_000;
-
 fn one() -> u32 {
     1
-}
-
-impl StepDocument {
-    /// Check that the keys of the step belong to its benchmark.
-    pub(crate) fn check_keys(&self, place: &str, n_ranks: u32) -> Result<(), TrafficError> {
-        let name = self.benchmark;
-        let is = |names: &[BenchmarkName]| names.contains(&name);
-        use BenchmarkName as B;
-        let rules = [
-            ("ranks", self.ranks.is_some(), is(&[B::Latency, B::Bandwidth, B::Bidirectional])),
-            (
-                "window",
-                self.window.is_some(),
-                is(&[B::Bandwidth, B::Bidirectional, B::MessageRate, B::Pairs]),
-            ),
-            ("algorithm", self.algorithm.is_some(), is(&[B::Barrier, B::Allreduce, B::Alltoall])),
-            ("rounds", self.rounds.is_some(), is(&[B::Pairs])),
-            ("kind", self.kind.is_some(), is(&[B::Pairs])),
-            ("messages", self.messages.is_some(), is(&[B::Messages])),
-        ];
-        for (key, present, allowed) in rules {
-            let needed = allowed && matches!(key, "rounds" | "kind" | "messages");
-            if present && !allowed {
-                let what = format!("'{key}' has no meaning for {}", name.as_str());
-                return Err(TrafficError::document(format!("{place}.{key}"), what, "no such key"));
-            }
-            if needed && !present {
-                let what = format!("'{key}' is missing");
-                let expected = format!("'{key}' in a step '{}'", name.as_str());
-                return Err(TrafficError::document(place, what, expected));
-            }
-        }
-        self.check_limits(place)?;
-        if is(&[B::MessageRate]) && n_ranks < 2 {
-            let what = "one rank has nobody to talk to";
-            return Err(TrafficError::document(place, what, "two ranks or more"));
-        }
-        if self.window == Some(0) || self.iterations == 0 {
-            let key = if self.iterations == 0 { "iterations" } else { "window" };
-            return Err(TrafficError::document(format!("{place}.{key}"), "it is 0", "1 or more"));
-        }
-        if is(&[B::Messages]) && (self.iterations != 1 || self.warmup != 0) {
-            let what = "messages are sent once";
-            return Err(TrafficError::document(place, what, "iterations 1 and warmup 0"));
-        }
-        Ok(())
-    }
-
-    fn check_limits(&self, place: &str) -> Result<(), TrafficError> {
-        let messages = self.messages.as_deref().unwrap_or_default();
-        let sizes = messages.iter().map(|message| message.size_bytes).chain([self.size_bytes]);
-        let too_late = messages.iter().any(|message| message.start_ps > MAX_START_PS);
-        if let Some(size_bytes) = sizes.max().filter(|size| *size > MAX_SIZE_BYTES) {
-            let what = format!("a message of {size_bytes} bytes");
-            return Err(TrafficError::document(place, what, "at most 1 TiB"));
-        }
-        let iterations = u64::from(self.iterations) + u64::from(self.warmup);
-        if iterations > MAX_ITERATIONS {
-            let what = format!("{iterations} iterations, warm-up included");
-            let expected = format!("at most {MAX_ITERATIONS}");
-            return Err(TrafficError::document(place, what, expected));
-        }
-        if let Some(window) = self.window.filter(|window| *window > MAX_WINDOW) {
-            let what = format!("{window} messages");
-            let expected = format!("at most {MAX_WINDOW}");
-            return Err(TrafficError::document(format!("{place}.window"), what, expected));
-        }
-        let n_pairs: usize = self.rounds.iter().flatten().map(Vec::len).sum();
-        let n_rows = u64::from(self.iterations) * (n_pairs as u64).max(1);
-        if n_rows > MAX_ROWS {
-            let what = format!("{n_rows} rows");
-            return Err(TrafficError::document(place, what, format!("at most {MAX_ROWS}")));
-        }
-        if too_late {
-            let what = "a message that starts after eleven days";
-            return Err(TrafficError::document(place, what, "start_ps up to 1e18"));
-        }
-        Ok(())
-    }
 }

@@ -13,9 +13,9 @@ pub const DEFAULT_WINDOW: u32 = 64;
 /// How two ranks talk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Talk {
-    PingPong,
-    Window(u32),
-    BothWays(u32),
+    PingPong { size_bytes: u64 },
+    Window { size_bytes: u64, window: u32 },
+    BothWays { size_bytes: u64, window: u32 },
 }
 
 /// A rank's part in a phase of pairs.
@@ -28,17 +28,17 @@ pub(crate) struct Role {
 
 impl Talk {
     /// The `index`-th move of a rank with that role.
-    pub(crate) fn exchange(self, role: Role, size_bytes: u64, index: u64) -> Option<Exchange> {
-        let message = Transfer { peer: role.peer, size_bytes, blocks: Blocks::None };
-        let ack = Transfer { size_bytes: ACK_BYTES, ..message };
+    pub(crate) fn exchange(self, role: Role, index: u64) -> Option<Exchange> {
+        let message = |size_bytes| Transfer { peer: role.peer, size_bytes, blocks: Blocks::None };
         match self {
-            Talk::PingPong => match index {
-                0 | 1 if (index == 0) == role.leads => Some(Exchange::send(message)),
-                0 | 1 => Some(Exchange::recv(message)),
+            Talk::PingPong { size_bytes } => match index {
+                0 | 1 if (index == 0) == role.leads => Some(Exchange::send(message(size_bytes))),
+                0 | 1 => Some(Exchange::recv(message(size_bytes))),
                 _ => None,
             },
-            Talk::Window(window) => {
+            Talk::Window { size_bytes, window } => {
                 let window = u64::from(window);
+                let (message, ack) = (message(size_bytes), message(ACK_BYTES));
                 let (stream, answer) = if role.leads {
                     (Exchange::send(message), Exchange::recv(ack))
                 } else {
@@ -51,8 +51,8 @@ impl Talk {
                     _ => None,
                 }
             }
-            Talk::BothWays(window) => {
-                let both = Exchange::both(message, message);
+            Talk::BothWays { size_bytes, window } => {
+                let both = Exchange::both(message(size_bytes), message(size_bytes));
                 let last = index + 1 == u64::from(window);
                 let posted = if last { both } else { both.without_wait() };
                 (index < u64::from(window)).then_some(posted)

@@ -1,148 +1,264 @@
-//! Who ends up with what: every algorithm is run on real data at every rank count up to 33.
+//! Who ends up with what: every algorithm is run on real data at every rank count up to 70.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use weft_traffic::{Algorithm, Blocks, Exchange};
+mod executor;
 
-const LARGEST: u32 = 33;
+use weft_traffic::collective::range_bytes;
+use weft_traffic::{Algorithm, Blocks, Collective, Operation, Skew, SkewOf, algorithms_of};
 
-/// Runs the exchanges of all ranks until all have finished, in rank order and with eager sends.
-/// `gather` says what a send carries, `store` takes what a receive brings.
-fn run<S, P: Clone>(
-    algorithm: Algorithm,
-    states: &mut [S],
-    gather: impl Fn(&S, u32, Blocks) -> P,
-    store: impl Fn(&mut S, u32, Blocks, P),
-) {
-    let n = states.len() as u32;
-    let mut wires: BTreeMap<(u32, u32), VecDeque<P>> = BTreeMap::new();
-    let mut next = vec![0u64; states.len()];
-    let mut sent: Vec<bool> = vec![false; states.len()];
-    loop {
-        let mut moved = false;
-        for rank in 0..n {
-            let at = rank as usize;
-            let Some(exchange) = algorithm.exchange(n, rank, 1000, next[at]) else {
-                continue;
-            };
-            let Exchange { send, recv, .. } = exchange;
-            if let Some(send) = send.filter(|_| !sent[at]) {
-                let carried = gather(&states[at], rank, send.blocks);
-                wires.entry((rank, send.peer)).or_default().push_back(carried);
-                moved = true;
-            }
-            sent[at] = true;
-            if let Some(recv) = recv {
-                let wire = wires.entry((recv.peer, rank)).or_default();
-                let Some(carried) = wire.pop_front() else {
-                    continue;
-                };
-                store(&mut states[at], rank, recv.blocks, carried);
-            }
-            (next[at], sent[at], moved) = (next[at] + 1, false, true);
-        }
-        if !moved {
-            break;
-        }
-    }
-    for (rank, next) in next.iter().enumerate() {
-        let rest = algorithm.exchange(n, rank as u32, 1000, *next);
-        assert!(rest.is_none(), "{algorithm:?} with {n} ranks: rank {rank} is stuck");
-    }
-    assert!(wires.values().all(VecDeque::is_empty), "{algorithm:?}: a message nobody receives");
+const COUNTS: std::ops::RangeInclusive<u32> = 1..=70;
+
+/// Sizes that divide, that do not, and that leave some blocks or segments empty.
+const SIZES: [u64; 3] = [0, 7, 5040];
+
+fn cases(operation: Operation) -> impl Iterator<Item = Collective> {
+    let algorithms = algorithms_of(operation).iter();
+    algorithms.flat_map(move |algorithm| {
+        COUNTS.flat_map(move |n| {
+            SIZES.map(move |size_bytes| Collective {
+                segment_bytes: 700,
+                ..Collective::new(operation, *algorithm, n, size_bytes)
+            })
+        })
+    })
 }
 
-/// Allreduce: by block, the ranks whose contribution is in it. A contribution may not be added
-/// twice.
-type Sums = Vec<BTreeSet<u32>>;
-
-fn add(sum: &mut BTreeSet<u32>, carried: &BTreeSet<u32>) {
-    assert!(sum.is_disjoint(carried), "a contribution is added twice");
-    sum.extend(carried);
+fn name(collective: &Collective) -> String {
+    let Collective { operation, algorithm, n, size_bytes, .. } = collective;
+    format!("{operation:?} by {algorithm:?}, {n} ranks, {size_bytes} bytes")
 }
 
-fn allreduce(algorithm: Algorithm, n: u32, n_blocks: u32) {
-    let everybody: BTreeSet<u32> = (0..n).collect();
-    let mut states: Vec<Sums> =
-        (0..n).map(|rank| vec![BTreeSet::from([rank]); n_blocks as usize]).collect();
-    let range = |blocks: Blocks| match blocks {
-        Blocks::All => 0..n_blocks as usize,
-        Blocks::Range { first, count } => first as usize..(first + count) as usize,
-        other => panic!("an allreduce carries blocks, not {other:?}"),
+/// Sets of ranks as bits.
+fn everybody(n: u32) -> u128 {
+    (1 << n) - 1
+}
+
+/// Places of a buffer of `n_blocks` that a transfer carries.
+fn places(blocks: Blocks, n_blocks: u32) -> Vec<usize> {
+    let (first, count) = match blocks {
+        Blocks::All => (0, n_blocks),
+        Blocks::Range { first, count } => (first, count),
+        other => panic!("a buffer is carried in blocks, not {other:?}"),
     };
-    run(
-        algorithm,
+    (first..first + count).map(|block| (block % n_blocks) as usize).collect()
+}
+
+/// By rank and block, the ranks whose contribution is in it. None may be added twice; a complete
+/// sum replaces what was there.
+fn sums(collective: &Collective) -> Vec<Vec<u128>> {
+    let (n, n_blocks, what) = (collective.n, collective.n_blocks(), name(collective));
+    let mut states: Vec<Vec<u128>> =
+        (0..n).map(|rank| vec![1 << rank; n_blocks as usize]).collect();
+    executor::run(
+        &what,
         &mut states,
-        |sums, _, blocks| sums[range(blocks)].to_vec(),
-        |sums, _, blocks, carried: Sums| {
-            for (sum, carried) in sums[range(blocks)].iter_mut().zip(&carried) {
-                // A complete sum replaces what was there; parts are added.
-                if *carried == everybody {
-                    sum.clone_from(carried);
+        |rank, index| {
+            let moved = collective.exchange(rank, index)?;
+            for transfer in [moved.send, moved.recv].into_iter().flatten() {
+                let cut =
+                    |block: &usize| range_bytes(collective.size_bytes, n_blocks, *block as u32, 1);
+                let bytes: u64 = places(transfer.blocks, n_blocks).iter().map(cut).sum();
+                assert_eq!(transfer.size_bytes, bytes, "{what}: {transfer:?}");
+            }
+            Some(moved)
+        },
+        |sums, _, blocks| -> Vec<u128> {
+            places(blocks, n_blocks).iter().map(|place| sums[*place]).collect()
+        },
+        |sums, _, blocks, carried| {
+            for (place, came) in places(blocks, n_blocks).into_iter().zip(carried) {
+                if came == everybody(n) {
+                    sums[place] = came;
                 } else {
-                    add(sum, carried);
+                    assert_eq!(sums[place] & came, 0, "{what}: a contribution is added twice");
+                    sums[place] |= came;
                 }
             }
         },
     );
-    for (rank, sums) in states.iter().enumerate() {
-        for (block, sum) in sums.iter().enumerate() {
-            assert_eq!(sum, &everybody, "{algorithm:?}: {n} ranks, rank {rank}, block {block}");
-        }
-    }
+    states
 }
 
 #[test]
 fn every_allreduce_gives_every_rank_the_sum_of_all() {
-    for n in 1..=LARGEST {
-        allreduce(Algorithm::RecursiveDoubling, n, 1);
-        allreduce(Algorithm::Ring, n, n);
-        allreduce(Algorithm::Rabenseifner, n, 1 << n.ilog2());
-    }
-}
-
-/// Alltoall: a block is (from, to).
-type Block = (u32, u32);
-
-#[test]
-fn direct_alltoalls_give_every_rank_its_block_of_every_other() {
-    for algorithm in [Algorithm::Pairwise, Algorithm::Linear] {
-        for n in 1..=LARGEST {
-            let mut states: Vec<BTreeSet<Block>> =
-                (0..n).map(|rank| BTreeSet::from([(rank, rank)])).collect();
-            run(
-                algorithm,
-                &mut states,
-                |_, rank, blocks| match blocks {
-                    Blocks::Range { first, count: 1 } => (rank, first),
-                    other => panic!("one block at a time, not {other:?}"),
-                },
-                |held, rank, _, block: Block| {
-                    assert_eq!(block.1, rank, "{algorithm:?}: a block for somebody else");
-                    assert!(held.insert(block), "{algorithm:?}: a block comes twice");
-                },
-            );
-            for (rank, held) in states.iter().enumerate() {
-                let wanted: BTreeSet<Block> = (0..n).map(|from| (from, rank as u32)).collect();
-                assert_eq!(held, &wanted, "{algorithm:?} with {n} ranks");
-            }
+    for collective in cases(Operation::Allreduce) {
+        for (rank, sums) in sums(&collective).iter().enumerate() {
+            let whole = sums.iter().all(|sum| *sum == everybody(collective.n));
+            assert!(whole, "{}, rank {rank}: {sums:x?}", name(&collective));
         }
     }
 }
 
 #[test]
+fn every_reduce_gives_the_root_the_sum_of_all() {
+    for collective in cases(Operation::Reduce) {
+        let root = &sums(&collective)[0];
+        let whole = root.iter().all(|sum| *sum == everybody(collective.n));
+        assert!(whole, "{}: {root:x?}", name(&collective));
+    }
+}
+
+#[test]
+fn every_reduce_scatter_gives_every_rank_its_block_of_the_sum() {
+    for collective in cases(Operation::ReduceScatter) {
+        for (rank, sums) in sums(&collective).iter().enumerate() {
+            assert_eq!(sums[rank], everybody(collective.n), "{}, rank {rank}", name(&collective));
+        }
+    }
+}
+
+/// By rank, which blocks it holds, where it begins with those that `initial` says.
+fn held(
+    collective: &Collective,
+    n_blocks: u32,
+    block_bytes: impl Fn(u32) -> u64,
+    initial: impl Fn(u32) -> u128,
+) -> Vec<u128> {
+    let what = name(collective);
+    let set = |blocks| places(blocks, n_blocks).iter().fold(0u128, |set, place| set | 1 << place);
+    let mut states: Vec<u128> = (0..collective.n).map(initial).collect();
+    executor::run(
+        &what,
+        &mut states,
+        |rank, index| {
+            let moved = collective.exchange(rank, index)?;
+            for transfer in [moved.send, moved.recv].into_iter().flatten() {
+                let carried = places(transfer.blocks, n_blocks);
+                let bytes: u64 = carried.iter().map(|place| block_bytes(*place as u32)).sum();
+                assert_eq!(transfer.size_bytes, bytes, "{what}: {transfer:?}");
+            }
+            Some(moved)
+        },
+        |held, rank, blocks| {
+            assert_eq!(set(blocks) & !held, 0, "{what}: rank {rank} sends what it has not");
+            set(blocks)
+        },
+        |held, _, _, came| *held |= came,
+    );
+    states
+}
+
+#[test]
+fn every_broadcast_gives_every_rank_the_roots_buffer() {
+    for collective in cases(Operation::Broadcast) {
+        let n_blocks = collective.n_blocks();
+        let bytes = |block| range_bytes(collective.size_bytes, n_blocks, block, 1);
+        let whole = (1u128 << n_blocks) - 1;
+        let states = held(&collective, n_blocks, bytes, |rank| if rank == 0 { whole } else { 0 });
+        assert!(states.iter().all(|held| *held == whole), "{}: {states:x?}", name(&collective));
+    }
+}
+
+#[test]
+fn every_allgather_gives_every_rank_everybodys_block() {
+    for collective in cases(Operation::Allgather) {
+        let states = held(&collective, collective.n, |_| collective.size_bytes, |rank| 1 << rank);
+        let whole = states.iter().all(|held| *held == everybody(collective.n));
+        assert!(whole, "{}: {states:x?}", name(&collective));
+    }
+}
+
+#[test]
+fn every_gather_gives_the_root_everybodys_block_and_every_scatter_each_its_own() {
+    for collective in cases(Operation::Gather) {
+        let states = held(&collective, collective.n, |_| collective.size_bytes, |rank| 1 << rank);
+        assert_eq!(states[0], everybody(collective.n), "{}", name(&collective));
+    }
+    for collective in cases(Operation::Scatter) {
+        let all = everybody(collective.n);
+        let initial = |rank| if rank == 0 { all } else { 0 };
+        let states = held(&collective, collective.n, |_| collective.size_bytes, initial);
+        for (rank, held) in states.iter().enumerate() {
+            assert!(held >> rank & 1 == 1, "{}, rank {rank}", name(&collective));
+        }
+    }
+}
+
+/// Alltoall: a block is (from, to). By rank, the blocks it holds, those for itself last of all.
+fn alltoall(collective: &Collective) {
+    let (n, what) = (collective.n, name(collective));
+    type Held = Vec<(u32, u32)>;
+    let mut states: Vec<Held> = (0..n).map(|from| (0..n).map(|to| (from, to)).collect()).collect();
+    let wanted = |blocks: Blocks, to: u32| match blocks {
+        Blocks::Destinations { first, step } => to >= first && (to - first).is_multiple_of(step),
+        other => panic!("blocks go by destination, not {other:?}"),
+    };
+    executor::run(
+        &what,
+        &mut states,
+        |rank, index| collective.exchange(rank, index),
+        |held: &Held, rank, blocks| -> Held {
+            let sent = held.iter().filter(|(_, to)| wanted(blocks, *to) && *to != rank);
+            sent.copied().collect()
+        },
+        |held, _, _, came| held.extend(came),
+    );
+    for (rank, held) in states.iter().enumerate() {
+        // A forwarding rank still has its copies: each block for the rank is there once.
+        let mut own: Vec<u32> =
+            held.iter().filter(|(_, to)| *to == rank as u32).map(|(from, _)| *from).collect();
+        own.sort_unstable();
+        assert_eq!(own, (0..n).collect::<Vec<u32>>(), "{what}, rank {rank}");
+    }
+}
+
+#[test]
+fn direct_alltoalls_give_every_rank_its_block_of_every_other() {
+    for algorithm in [Algorithm::Pairwise, Algorithm::Linear] {
+        for n in COUNTS {
+            let plain = Collective::new(Operation::Alltoall, algorithm, n, 7);
+            alltoall(&plain);
+            for window in [1, 3] {
+                alltoall(&Collective { window: Some(window), ..plain });
+            }
+            alltoall(&Collective { barrier_every_step: true, ..plain });
+            let skew = Skew { amount: 0.5, of: SkewOf::Pair };
+            let operation = Operation::Alltoallv;
+            alltoall(&Collective { operation, skew, size_bytes: 1000, ..plain });
+        }
+    }
+}
+
+#[test]
+fn the_hierarchical_alltoall_gives_every_rank_its_block_whatever_the_nodes() {
+    for n in COUNTS {
+        for tasks_per_node in (1..=n).filter(|tasks| n.is_multiple_of(*tasks)) {
+            let plain = Collective::new(Operation::Alltoall, Algorithm::Hierarchical, n, 7);
+            let collective = Collective { tasks_per_node, ..plain };
+            alltoall(&collective);
+            let sent: u64 = sent_bytes(&collective, 0);
+            let (tasks, nodes) = (u64::from(tasks_per_node), u64::from(n / tasks_per_node));
+            assert_eq!(sent, 7 * ((tasks - 1) * nodes + (nodes - 1) * tasks));
+        }
+    }
+}
+
+fn sent_bytes(collective: &Collective, rank: u32) -> u64 {
+    let moves = (0..).map_while(|index| collective.exchange(rank, index));
+    moves.filter_map(|moved| moved.send).map(|send| send.size_bytes).sum()
+}
+
+#[test]
 fn bruck_gives_every_rank_its_block_of_every_other() {
-    for n in 1..=LARGEST {
+    for n in COUNTS {
         // Place i of rank r begins with the block for rank r + i.
-        let mut states: Vec<Vec<Block>> =
+        type Held = Vec<(u32, u32)>;
+        let mut states: Vec<Held> =
             (0..n).map(|rank| (0..n).map(|place| (rank, (rank + place) % n)).collect()).collect();
         let places = |blocks: Blocks| match blocks {
             Blocks::Bit(bit) => (0..n as usize).filter(move |place| place >> bit & 1 == 1),
             other => panic!("Bruck sends by bit, not {other:?}"),
         };
-        run(
-            Algorithm::Bruck,
+        let collective = Collective::new(Operation::Alltoall, Algorithm::Bruck, n, 3);
+        executor::run(
+            "Bruck",
             &mut states,
-            |held, _, blocks| places(blocks).map(|place| held[place]).collect::<Vec<Block>>(),
+            |rank, index| {
+                let moved = collective.exchange(rank, index)?;
+                let send = moved.send.expect("everybody sends");
+                assert_eq!(send.size_bytes, 3 * places(send.blocks).count() as u64);
+                Some(moved)
+            },
+            |held, _, blocks| places(blocks).map(|place| held[place]).collect::<Held>(),
             |held, _, blocks, carried| {
                 for (place, block) in places(blocks).zip(carried) {
                     held[place] = block;
@@ -150,8 +266,9 @@ fn bruck_gives_every_rank_its_block_of_every_other() {
             },
         );
         for (rank, held) in states.iter().enumerate() {
-            let got: BTreeSet<Block> = held.iter().copied().collect();
-            let wanted: BTreeSet<Block> = (0..n).map(|from| (from, rank as u32)).collect();
+            let mut got = held.clone();
+            got.sort_unstable();
+            let wanted: Held = (0..n).map(|from| (from, rank as u32)).collect();
             assert_eq!(got, wanted, "{n} ranks, rank {rank}");
         }
     }
@@ -159,15 +276,16 @@ fn bruck_gives_every_rank_its_block_of_every_other() {
 
 #[test]
 fn a_barrier_lets_nobody_go_before_everybody_has_come() {
-    for n in 1..=LARGEST {
-        let everybody: BTreeSet<u32> = (0..n).collect();
-        let mut heard: Vec<BTreeSet<u32>> = (0..n).map(|rank| BTreeSet::from([rank])).collect();
-        run(
-            Algorithm::Dissemination,
+    for collective in cases(Operation::Barrier) {
+        let mut heard: Vec<u128> = (0..collective.n).map(|rank| 1 << rank).collect();
+        executor::run(
+            &name(&collective),
             &mut heard,
-            |known, _, _| known.clone(),
-            |known, _, _, carried| known.extend(carried),
+            |rank, index| collective.exchange(rank, index),
+            |known, _, _| *known,
+            |known, _, _, came| *known |= came,
         );
-        assert!(heard.iter().all(|known| *known == everybody), "{n} ranks");
+        let all = everybody(collective.n);
+        assert!(heard.iter().all(|known| *known == all), "{}", name(&collective));
     }
 }

@@ -1,145 +1,101 @@
-//! How much is sent, and what a step may say.
+//! How much is sent, and in how many moves.
 
-use weft_traffic::{ACK_BYTES, Algorithm, DEFAULT_WINDOW, StepDocument, busbw_factor};
+use weft_traffic::{Algorithm, Collective, Operation, busbw_factor};
 
-fn sent_bytes(algorithm: Algorithm, n: u32, rank: u32, size_bytes: u64) -> u64 {
-    let moves = (0..).map_while(|index| algorithm.exchange(n, rank, size_bytes, index));
+fn sent_bytes(collective: &Collective, rank: u32) -> u64 {
+    let moves = (0..).map_while(|index| collective.exchange(rank, index));
     moves.filter_map(|exchange| exchange.send).map(|send| send.size_bytes).sum()
 }
 
-fn received_bytes(algorithm: Algorithm, n: u32, rank: u32, size_bytes: u64) -> u64 {
-    let moves = (0..).map_while(|index| algorithm.exchange(n, rank, size_bytes, index));
-    moves.filter_map(|exchange| exchange.recv).map(|recv| recv.size_bytes).sum()
+fn collective(operation: Operation, algorithm: Algorithm, n: u32, size_bytes: u64) -> Collective {
+    Collective::new(operation, algorithm, n, size_bytes)
 }
 
 #[test]
-fn what_all_send_all_receive() {
-    use Algorithm::*;
-    for algorithm in [Dissemination, RecursiveDoubling, Ring, Rabenseifner, Pairwise, Linear, Bruck]
-    {
-        for n in 1..=33 {
-            // 1001 bytes divide by hardly any count: blocks differ in size.
-            let sent: u64 = (0..n).map(|rank| sent_bytes(algorithm, n, rank, 1001)).sum();
-            let received: u64 = (0..n).map(|rank| received_bytes(algorithm, n, rank, 1001)).sum();
-            assert_eq!(sent, received, "{algorithm:?} with {n} ranks");
-        }
-    }
-}
-
-#[test]
-fn a_bandwidth_optimal_allreduce_sends_the_bus_factor_times_its_buffer() {
+fn a_bandwidth_optimal_collective_sends_the_bus_factor_times_its_buffer() {
+    use {Algorithm as A, Operation as O};
     for n in [2u32, 4, 8, 16] {
-        let size_bytes = 1 << 20;
-        let expected = busbw_factor("allreduce", n) * f64::from(size_bytes);
-        for algorithm in [Algorithm::Ring, Algorithm::Rabenseifner] {
-            let sent = sent_bytes(algorithm, n, 1, u64::from(size_bytes as u32));
-            assert_eq!(sent as f64, expected, "{algorithm:?} with {n} ranks");
+        let size_bytes = 1u64 << 20;
+        let whole = size_bytes * u64::from(n);
+        // The size counts the whole buffer of the first three and a block of the others.
+        for (operation, algorithm, benchmark, buffer) in [
+            (O::Allreduce, A::Ring, "allreduce", size_bytes),
+            (O::Allreduce, A::Rabenseifner, "allreduce", size_bytes),
+            (O::ReduceScatter, A::RecursiveHalving, "reduce_scatter", size_bytes),
+            (O::ReduceScatter, A::Ring, "reduce_scatter", size_bytes),
+            (O::ReduceScatter, A::Pairwise, "reduce_scatter", size_bytes),
+            (O::Allgather, A::Ring, "allgather", whole),
+            (O::Allgather, A::RecursiveDoubling, "allgather", whole),
+            (O::Allgather, A::Bruck, "allgather", whole),
+            (O::Allgather, A::NeighborExchange, "allgather", whole),
+            (O::Alltoall, A::Pairwise, "alltoall", whole),
+            (O::Alltoall, A::Linear, "alltoall", whole),
+        ] {
+            let sent = sent_bytes(&collective(operation, algorithm, n, size_bytes), 1);
+            let expected = busbw_factor(benchmark, n) * buffer as f64;
+            assert_eq!(sent as f64, expected, "{operation:?} by {algorithm:?}, {n} ranks");
         }
     }
 }
 
 #[test]
-fn an_alltoall_sends_a_block_to_every_other_and_bruck_in_fewer_moves() {
-    for n in [2u32, 7, 16] {
-        for algorithm in [Algorithm::Pairwise, Algorithm::Linear] {
-            assert_eq!(sent_bytes(algorithm, n, 0, 10), u64::from(10 * (n - 1)));
+fn all_ranks_together_send_what_the_algorithm_must() {
+    use {Algorithm as A, Operation as O};
+    let size_bytes = 9_000_000;
+    for n in [2u32, 3, 7, 16, 33] {
+        let total = |operation, algorithm| {
+            let collective = collective(operation, algorithm, n, size_bytes);
+            (0..n).map(|rank| sent_bytes(&collective, rank)).sum::<u64>()
+        };
+        let (others, n) = (u64::from(n - 1), u64::from(n));
+        // A tree has n - 1 edges; a buffer crosses each up and down.
+        assert_eq!(total(O::Allreduce, A::ReduceBroadcast), 2 * others * size_bytes);
+        assert_eq!(total(O::Allreduce, A::DoubleBinaryTree), 2 * others * size_bytes);
+        assert_eq!(total(O::Broadcast, A::Binomial), others * size_bytes);
+        assert_eq!(total(O::Broadcast, A::Chain), others * size_bytes);
+        assert_eq!(total(O::Reduce, A::Binomial), others * size_bytes);
+        assert_eq!(total(O::Gather, A::Linear), others * size_bytes);
+        assert_eq!(total(O::Scatter, A::Linear), others * size_bytes);
+        assert_eq!(total(O::Allgather, A::Ring), n * others * size_bytes);
+        assert_eq!(total(O::Allgather, A::Bruck), n * others * size_bytes);
+        assert_eq!(total(O::Alltoall, A::Pairwise), n * others * size_bytes);
+        assert_eq!(total(O::Barrier, A::Dissemination), 0);
+    }
+}
+
+#[test]
+fn no_rank_of_the_double_binary_tree_sends_more_than_twice_its_buffer() {
+    // 77 whole segments in each tree.
+    let size_bytes = 2 * 77 * 65_536;
+    for n in 2..=70 {
+        let tree = collective(Operation::Allreduce, Algorithm::DoubleBinaryTree, n, size_bytes);
+        let most = (0..n).map(|rank| sent_bytes(&tree, rank)).max().expect("two ranks or more");
+        assert!(most <= 2 * size_bytes, "{n} ranks: {most}");
+        let moves = (0..).map_while(|index| tree.exchange(0, index)).count() as u64;
+        // Half the buffer in segments, and twice the height of a tree, less one; six moves each.
+        let height = u64::from(n.next_power_of_two().ilog2());
+        assert_eq!(moves, 6 * (77 + 2 * height - 1), "{n} ranks");
+    }
+}
+
+#[test]
+fn logarithmic_algorithms_take_the_doublings_of_the_ranks() {
+    use {Algorithm as A, Operation as O};
+    for n in [2u32, 7, 16, 70] {
+        let up = n.next_power_of_two().ilog2() as usize;
+        for (operation, algorithm, moves) in [
+            (O::Alltoall, A::Bruck, up),
+            (O::Allgather, A::Bruck, up),
+            (O::Barrier, A::Dissemination, up),
+            (O::Barrier, A::Tree, 2 * up),
+            (O::Broadcast, A::Binomial, up),
+            (O::Reduce, A::Binomial, up),
+            (O::Gather, A::Binomial, up),
+            (O::Broadcast, A::ScatterAllgather, up + n as usize - 1),
+        ] {
+            let collective = collective(operation, algorithm, n, 10);
+            let taken = (0..).map_while(|index| collective.exchange(0, index)).count();
+            assert_eq!(taken, moves, "{operation:?} by {algorithm:?}, {n} ranks");
         }
-        let moves = (0..).map_while(|i| Algorithm::Bruck.exchange(n, 0, 10, i)).count();
-        assert_eq!(moves as u32, n.next_power_of_two().ilog2());
     }
-    let factor = busbw_factor("alltoall", 4);
-    assert!((factor - 0.75).abs() < 1e-12);
-}
-
-fn step(text: &str) -> StepDocument {
-    serde_json::from_str(text).expect("a step")
-}
-
-fn refusal(text: &str, n_ranks: u32) -> String {
-    step(text).check("work[0]", n_ranks).expect_err("a step that cannot be").to_string()
-}
-
-#[test]
-fn a_bandwidth_window_is_acknowledged_and_a_ping_pong_alternates() {
-    let phase = step(r#"{"benchmark": "bandwidth", "size_bytes": 100}"#)
-        .phase("work[0]", 0, 0, 2)
-        .expect("two ranks");
-    let sizes = |rank: u32| -> Vec<u64> {
-        let moves = (0..).map_while(|index| phase.exchange(rank, index));
-        moves.filter_map(|exchange| exchange.send).map(|send| send.size_bytes).collect()
-    };
-    assert_eq!(sizes(0), vec![100; DEFAULT_WINDOW as usize]);
-    assert_eq!(sizes(1), vec![ACK_BYTES]);
-    let phase = step(r#"{"benchmark": "latency", "size_bytes": 8, "ranks": [3, 1]}"#)
-        .phase("work[0]", 0, 0, 4)
-        .expect("four ranks");
-    assert!(phase.exchange(3, 0).is_some_and(|exchange| exchange.send.is_some()));
-    assert!(phase.exchange(1, 0).is_some_and(|exchange| exchange.recv.is_some()));
-    assert!(phase.exchange(0, 0).is_none(), "a rank that takes no part does nothing");
-    assert_eq!((phase.timed_row(3), phase.timed_row(1)), (Some(0), None));
-}
-
-#[test]
-fn a_pair_measured_backwards_keeps_its_number_and_is_timed_by_its_sender() {
-    let text = r#"{"benchmark": "pairs", "kind": "bandwidth_ba", "rounds": [[[0, 3], [1, 2]]]}"#;
-    let phase = step(text).phase("work[0]", 0, 0, 4).expect("four ranks");
-    assert_eq!(phase.n_rows(), 2);
-    assert_eq!((phase.timed_row(3), phase.timed_row(2)), (Some(0), Some(1)));
-    assert_eq!((phase.timed_row(0), phase.timed_row(1)), (None, None));
-}
-
-#[test]
-fn what_a_step_may_not_say_is_refused_with_its_place() {
-    let cases = [
-        (r#"{"benchmark": "latency", "window": 4}"#, "work[0].window: 'window' has no meaning"),
-        (r#"{"benchmark": "latency", "ranks": [0, 9]}"#, "work[0].ranks: there is no rank 9"),
-        (r#"{"benchmark": "latency", "ranks": [1, 1]}"#, "work[0].ranks: rank 1 is in two pairs"),
-        (r#"{"benchmark": "barrier", "iterations": 0}"#, "work[0].iterations: it is 0"),
-        (r#"{"benchmark": "bandwidth", "window": 0}"#, "work[0].window: it is 0"),
-        (
-            r#"{"benchmark": "barrier", "iterations": 4000000000, "warmup": 4000000000}"#,
-            "work[0]: 8000000000 iterations, warm-up included",
-        ),
-        (
-            r#"{"benchmark": "bandwidth", "window": 4294967295}"#,
-            "work[0].window: 4294967295 messages",
-        ),
-        (
-            r#"{"benchmark": "pairs", "kind": "latency", "iterations": 9000000,
-                "rounds": [[[0, 1], [2, 3]], [[0, 2], [1, 3]], [[0, 3], [1, 2]],
-                           [[0, 1], [2, 3]], [[0, 2], [1, 3]], [[0, 3], [1, 2]]]}"#,
-            "work[0]: 108000000 rows",
-        ),
-        (r#"{"benchmark": "pairs", "kind": "latency"}"#, "work[0]: 'rounds' is missing"),
-        (r#"{"benchmark": "pairs", "rounds": []}"#, "work[0]: 'kind' is missing"),
-        (
-            r#"{"benchmark": "pairs", "kind": "latency", "rounds": [[[0, 1]], [[1, 2], [2, 3]]]}"#,
-            "work[0].rounds[1]: rank 2 is in two pairs",
-        ),
-        (
-            r#"{"benchmark": "alltoall", "algorithm": "ring"}"#,
-            "work[0].algorithm: Ring is no algorithm of alltoall",
-        ),
-        (r#"{"benchmark": "messages"}"#, "work[0]: 'messages' is missing"),
-        (
-            r#"{"benchmark": "messages", "messages": [{"src": 2, "dst": 2, "size_bytes": 1}]}"#,
-            "work[0].messages[0]: rank 2 sends to itself",
-        ),
-        (
-            r#"{"benchmark": "messages", "messages": [{"src": 0, "dst": 4, "size_bytes": 1}]}"#,
-            "work[0].messages[0]: there is no rank 4",
-        ),
-        (
-            r#"{"benchmark": "messages", "iterations": 2, "messages": []}"#,
-            "work[0]: messages are sent once",
-        ),
-    ];
-    for (text, what) in cases {
-        let refused = refusal(text, 4);
-        assert!(refused.starts_with(what), "{refused}");
-        assert!(refused.contains("\n  expected: "), "{refused}");
-    }
-    let alone = refusal(r#"{"benchmark": "message_rate"}"#, 1);
-    assert!(alone.starts_with("work[0]: one rank has nobody to talk to"), "{alone}");
-    assert!(refusal(r#"{"benchmark": "barrier"}"#, 0).starts_with("work[0]: there is no rank"));
 }

@@ -1,0 +1,236 @@
+//! Collectives: who exchanges what with whom at each move.
+//!
+//! An algorithm is a function of (ranks, rank, number of the move): nothing is stored. Roots are
+//! rank 0; [`crate::relabel`] puts another rank there. In-network reduction (SHARP, CollNet, NVLS)
+//! is not among them: it needs switches that take part, and will be an algorithm of its own whose
+//! moves end at a switch.
+//!
+//! SOURCE: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
+//! MPICH" (IJHPCA 2005); Bruck et al., "Efficient Algorithms for All-to-All Communications in
+//! Multiport Message-Passing Systems" (1997); each module names its own besides.
+
+mod allgather;
+mod allreduce;
+mod alltoall;
+mod barrier;
+mod double_tree;
+mod fold;
+mod reduce_scatter;
+mod rooted;
+mod tree;
+
+pub use alltoall::{Skew, SkewOf};
+
+use crate::exchange::{Blocks, Exchange, Transfer};
+use serde::{Deserialize, Serialize};
+
+/// What a collective achieves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Nobody goes on before everybody has come.
+    Barrier,
+    /// Everybody gets the sum of all buffers.
+    Allreduce,
+    /// Everybody has a block for each other.
+    Alltoall,
+    /// The same with blocks of different sizes.
+    Alltoallv,
+    /// Everybody gets everybody's block.
+    Allgather,
+    /// Rank i gets the i-th block of the sum of all buffers.
+    ReduceScatter,
+    /// Everybody gets the root's buffer.
+    Broadcast,
+    /// The root gets the sum of all buffers.
+    Reduce,
+    /// The root gets everybody's block.
+    Gather,
+    /// Everybody gets its block of the root's.
+    Scatter,
+}
+
+/// How a collective is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Algorithm {
+    /// Barrier: partners at distance 1, 2, 4 ...
+    Dissemination,
+    /// Barrier: up a binomial tree and down again.
+    Tree,
+    /// The whole buffer (or all blocks so far) with partners at distance 1, 2, 4 ...
+    RecursiveDoubling,
+    /// Reduce-scatter: half of the buffer, a quarter, an eighth ...
+    RecursiveHalving,
+    /// Blocks round a ring.
+    Ring,
+    /// Reduce-scatter by halving, then allgather by doubling (allreduce) or gather (reduce).
+    Rabenseifner,
+    /// Allreduce: two binary trees that each carry half of the buffer, in segments.
+    DoubleBinaryTree,
+    /// Allreduce: reduce to rank 0, then broadcast, both by binomial trees.
+    ReduceBroadcast,
+    /// One partner at a time.
+    Pairwise,
+    /// Everything posted at once, or `window` partners at a time.
+    Linear,
+    /// log p moves of combined blocks.
+    Bruck,
+    /// Alltoall: inside nodes for all nodes, then between nodes.
+    Hierarchical,
+    /// Allgather: two blocks at a time with the two neighbours in turn.
+    NeighborExchange,
+    /// Down or up a binomial tree.
+    Binomial,
+    /// Broadcast: scatter by a binomial tree, allgather round a ring.
+    ScatterAllgather,
+    /// Broadcast: rank to rank, in segments.
+    Chain,
+}
+
+/// Algorithms of an operation, the default first.
+pub fn algorithms_of(operation: Operation) -> &'static [Algorithm] {
+    use Algorithm::*;
+    match operation {
+        Operation::Barrier => &[Dissemination, RecursiveDoubling, Tree],
+        Operation::Allreduce => {
+            &[RecursiveDoubling, Ring, Rabenseifner, DoubleBinaryTree, ReduceBroadcast]
+        }
+        Operation::Alltoall => &[Pairwise, Linear, Bruck, Hierarchical],
+        Operation::Alltoallv => &[Pairwise, Linear],
+        Operation::Allgather => &[Ring, RecursiveDoubling, Bruck, NeighborExchange],
+        Operation::ReduceScatter => &[RecursiveHalving, Ring, Pairwise],
+        Operation::Broadcast => &[Binomial, ScatterAllgather, Chain],
+        Operation::Reduce => &[Binomial, Rabenseifner],
+        Operation::Gather | Operation::Scatter => &[Binomial, Linear],
+    }
+}
+
+/// Largest segment of a pipelined algorithm where a step does not say: 64 KiB, a class of size
+/// MPI libraries use; a tuning, not a fact.
+pub const DEFAULT_SEGMENT_BYTES: u64 = 65_536;
+
+/// One collective: all but the rank and the number of the move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Collective {
+    /// What it achieves.
+    pub operation: Operation,
+    /// How.
+    pub algorithm: Algorithm,
+    /// Number of ranks.
+    pub n: u32,
+    /// As the OSU benchmarks count it: the whole buffer of allreduce, reduce_scatter, broadcast
+    /// and reduce; the block of one rank (or pair) otherwise.
+    pub size_bytes: u64,
+    /// Partners at a time, of alltoall's and alltoallv's pairwise and linear.
+    pub window: Option<u32>,
+    /// Each partner's move ends with an ideal barrier (the same algorithms).
+    pub barrier_every_step: bool,
+    /// Largest segment of the pipelined algorithms.
+    pub segment_bytes: u64,
+    /// Ranks of one node, for the hierarchical alltoall; divides `n`.
+    pub tasks_per_node: u32,
+    /// How blocks of an alltoallv differ.
+    pub skew: Skew,
+}
+
+impl Collective {
+    /// A collective with default options.
+    pub fn new(operation: Operation, algorithm: Algorithm, n: u32, size_bytes: u64) -> Collective {
+        Collective {
+            operation,
+            algorithm,
+            n,
+            size_bytes,
+            window: None,
+            barrier_every_step: false,
+            segment_bytes: DEFAULT_SEGMENT_BYTES,
+            tasks_per_node: 1,
+            skew: Skew::default(),
+        }
+    }
+
+    /// The `index`-th move of `rank`; none when it has finished. All ranks have the same number of
+    /// moves, but for the linear gather and scatter; some of them are empty.
+    pub fn exchange(&self, rank: u32, index: u64) -> Option<Exchange> {
+        let index = u32::try_from(index).ok().filter(|_| self.n > 1)?;
+        match self.operation {
+            Operation::Barrier => self.barrier(rank, index),
+            Operation::Allreduce => self.allreduce(rank, index),
+            Operation::Alltoall | Operation::Alltoallv => self.alltoall(rank, index),
+            Operation::Allgather => self.allgather(rank, index),
+            Operation::ReduceScatter => self.reduce_scatter(rank, index),
+            Operation::Broadcast => self.broadcast(rank, index),
+            Operation::Reduce => self.reduce(rank, index),
+            Operation::Gather | Operation::Scatter => self.collect(rank, index),
+        }
+    }
+
+    /// Into how many blocks the algorithm cuts the buffer that `size_bytes` counts.
+    pub fn n_blocks(&self) -> u32 {
+        match self.algorithm {
+            Algorithm::Rabenseifner => 1 << self.n.ilog2(),
+            Algorithm::DoubleBinaryTree => 2 * self.n_segments(2),
+            Algorithm::Chain => self.n_segments(1),
+            Algorithm::Ring
+            | Algorithm::RecursiveHalving
+            | Algorithm::Pairwise
+            | Algorithm::ScatterAllgather => self.n,
+            _ => 1,
+        }
+    }
+
+    /// Segments of each of `n_parts` equal parts of the buffer; one where it is empty.
+    fn n_segments(&self, n_parts: u64) -> u32 {
+        let n_segments = self.size_bytes.div_ceil(n_parts * self.segment_bytes).max(1);
+        u32::try_from(n_segments).expect("a step limits the segments")
+    }
+
+    fn wrong_algorithm(&self) -> ! {
+        unreachable!("{:?} is no algorithm of {:?}", self.algorithm, self.operation)
+    }
+}
+
+/// The blocks `first .. first + count` of a buffer, with their bytes.
+#[derive(Clone, Copy)]
+struct Part {
+    size_bytes: u64,
+    blocks: Blocks,
+}
+
+impl Part {
+    const NOTHING: Part = Part { size_bytes: 0, blocks: Blocks::None };
+
+    fn whole(size_bytes: u64) -> Part {
+        Part { size_bytes, blocks: Blocks::All }
+    }
+
+    /// Of a buffer of `size_bytes` cut into `n` blocks.
+    fn of(size_bytes: u64, n: u32, first: u32, count: u32) -> Part {
+        let size_bytes = range_bytes(size_bytes, n, first, count);
+        Part { size_bytes, blocks: Blocks::Range { first, count } }
+    }
+
+    /// `count` blocks of `block_bytes` each.
+    fn blocks(block_bytes: u64, first: u32, count: u32) -> Part {
+        let size_bytes = block_bytes * u64::from(count);
+        Part { size_bytes, blocks: Blocks::Range { first, count } }
+    }
+
+    fn with(self, peer: u32) -> Transfer {
+        Transfer { peer, size_bytes: self.size_bytes, blocks: self.blocks }
+    }
+}
+
+/// Smallest k with 2^k >= n.
+fn log2_ceil(n: u32) -> u32 {
+    n.next_power_of_two().trailing_zeros()
+}
+
+/// Bytes of `count` blocks from `first` on, where `size_bytes` is cut into `n` blocks whose sizes
+/// differ by at most one.
+pub fn range_bytes(size_bytes: u64, n: u32, first: u32, count: u32) -> u64 {
+    let (n, first, count) = (u64::from(n), u64::from(first), u64::from(count));
+    let longer = size_bytes % n;
+    let extra = (first + count).min(longer) - first.min(longer);
+    size_bytes / n * count + extra
+}

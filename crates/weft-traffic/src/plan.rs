@@ -1,0 +1,222 @@
+//! From a step as written to the phases that are run.
+
+use crate::collective::{
+    Algorithm, Collective, DEFAULT_SEGMENT_BYTES, Operation, Skew, algorithms_of,
+};
+use crate::error::TrafficError;
+use crate::flows::{Fan, Flows, bisect, permutation};
+use crate::keys::{check_collective, check_rows, refuse};
+use crate::phase::{Compute, Pattern, Phase, Rows};
+use crate::relabel::Relabel;
+use crate::step::{BenchmarkName, Message, PairsKind, StepDocument};
+use crate::talk::{DEFAULT_WINDOW, Talk, roles};
+
+/// Seed of what is drawn at random where a step does not say.
+const DEFAULT_SEED: u64 = 1;
+
+impl StepDocument {
+    /// How many phases the step has: one, or one a round.
+    pub fn n_phases(&self) -> u32 {
+        self.rounds.as_ref().map_or(1, |rounds| rounds.len() as u32)
+    }
+
+    /// Take the ranks of a node from the placement, where the step needs them and does not say.
+    pub fn placed(&mut self, tasks_per_node: u32) {
+        if self.algorithm == Some(Algorithm::Hierarchical) {
+            self.tasks_per_node.get_or_insert(tasks_per_node);
+        }
+    }
+
+    /// Check the step, by building every phase of it. `place` is where it stands in the document.
+    pub fn check(&self, place: &str, n_ranks: u32) -> Result<(), TrafficError> {
+        if n_ranks == 0 {
+            return Err(TrafficError::document(place, "there is no rank", "1 rank or more"));
+        }
+        self.check_keys(place, n_ranks)?;
+        for round in 0..self.n_phases() {
+            self.phase(place, 0, round, n_ranks)?;
+        }
+        Ok(())
+    }
+
+    /// The phase of a round (0 where there are no rounds).
+    pub fn phase(
+        &self,
+        place: &str,
+        step: u32,
+        round: u32,
+        n_ranks: u32,
+    ) -> Result<Phase, TrafficError> {
+        let pattern = self.pattern(place, round, n_ranks)?;
+        let shuffle = match self.benchmark {
+            BenchmarkName::RandomRing => Some(self.shuffle.unwrap_or(DEFAULT_SEED)),
+            _ => self.shuffle,
+        };
+        let collective = matches!(pattern, Pattern::Collective(_) | Pattern::Ring { .. });
+        Ok(Phase {
+            step,
+            round,
+            iterations: self.iterations,
+            warmup: self.warmup,
+            rows: match pattern {
+                Pattern::Flows(_) => Rows::Message,
+                Pattern::Pairs { .. } if self.benchmark == BenchmarkName::Pairs => Rows::Pair,
+                _ => Rows::Whole,
+            },
+            n_ranks,
+            relabel: Relabel::new(n_ranks, shuffle, self.root).filter(|_| collective),
+            pattern,
+            compute: self.compute_ns.map(|compute_ns| Compute {
+                ps: compute_ns * 1000.0,
+                imbalance: self.imbalance.unwrap_or(0.0),
+            }),
+        })
+    }
+
+    fn pattern(&self, place: &str, round: u32, n_ranks: u32) -> Result<Pattern, TrafficError> {
+        if let Some(operation) = self.benchmark.operation() {
+            return Ok(Pattern::Collective(self.collective(place, operation, n_ranks)?));
+        }
+        match self.benchmark {
+            BenchmarkName::NaturalRing | BenchmarkName::RandomRing => {
+                Ok(Pattern::Ring { size_bytes: self.size_bytes })
+            }
+            BenchmarkName::Compute => Ok(Pattern::Compute),
+            BenchmarkName::Permutation | BenchmarkName::Bisect => self.flow_pattern(place, n_ranks),
+            BenchmarkName::Incast | BenchmarkName::FanIn | BenchmarkName::FanOut => {
+                self.flow_pattern(place, n_ranks)
+            }
+            BenchmarkName::Messages => self.flow_pattern(place, n_ranks),
+            _ => self.talk_pattern(place, round, n_ranks),
+        }
+    }
+
+    fn talk_pattern(&self, place: &str, round: u32, n_ranks: u32) -> Result<Pattern, TrafficError> {
+        let window = self.window.unwrap_or(DEFAULT_WINDOW);
+        let size_bytes = self.size_bytes;
+        let pairs = |talk, pairs: &[[u32; 2]], at: &str| {
+            let roles = roles(at, n_ranks, pairs)?;
+            Ok(Pattern::Pairs { talk, roles })
+        };
+        let two = [self.ranks.unwrap_or([0, 1])];
+        let ranks = format!("{place}.ranks");
+        match self.benchmark {
+            BenchmarkName::Latency => pairs(Talk::PingPong { size_bytes }, &two, &ranks),
+            BenchmarkName::Bandwidth => pairs(Talk::Window { size_bytes, window }, &two, &ranks),
+            BenchmarkName::Bidirectional => {
+                pairs(Talk::BothWays { size_bytes, window }, &two, &ranks)
+            }
+            BenchmarkName::MessageRate => {
+                let half = n_ranks / 2;
+                let all: Vec<[u32; 2]> = (0..half).map(|a| [a, a + half]).collect();
+                pairs(Talk::Window { size_bytes, window }, &all, place)
+            }
+            _ => {
+                let talk = match self.kind {
+                    Some(PairsKind::Latency) => Talk::PingPong { size_bytes },
+                    _ => Talk::Window { size_bytes, window },
+                };
+                let rounds = self.rounds.as_deref().unwrap_or_default();
+                let mut chosen = rounds.get(round as usize).cloned().unwrap_or_default();
+                if self.kind == Some(PairsKind::BandwidthBa) {
+                    chosen.iter_mut().for_each(|pair| pair.reverse());
+                }
+                pairs(talk, &chosen, &format!("{place}.rounds[{round}]"))
+            }
+        }
+    }
+
+    fn collective(
+        &self,
+        place: &str,
+        operation: Operation,
+        n: u32,
+    ) -> Result<Collective, TrafficError> {
+        let known = algorithms_of(operation);
+        let algorithm = self.algorithm.unwrap_or(known[0]);
+        if !known.contains(&algorithm) {
+            let what = format!("{algorithm:?} is no algorithm of {}", self.benchmark.as_str());
+            let expected = format!("one of {known:?} in snake_case");
+            return Err(TrafficError::document(format!("{place}.algorithm"), what, expected));
+        }
+        let skew = Skew { amount: self.skew.unwrap_or(0.0), of: self.skew_of.unwrap_or_default() };
+        let collective = Collective {
+            window: self.window,
+            barrier_every_step: self.barrier_every_step,
+            segment_bytes: self.segment_bytes.unwrap_or(DEFAULT_SEGMENT_BYTES),
+            tasks_per_node: self.tasks_per_node.unwrap_or(1),
+            skew,
+            ..Collective::new(operation, algorithm, n, self.size_bytes)
+        };
+        if self.barrier_every_step && self.window.is_some() {
+            let what = "a window and a barrier after every partner";
+            refuse(place, "window", what, "one of the two")?;
+        }
+        check_collective(place, &collective)?;
+        Ok(collective)
+    }
+
+    fn flow_pattern(&self, place: &str, n_ranks: u32) -> Result<Pattern, TrafficError> {
+        let flows = self.flows(place, n_ranks)?;
+        let window = self.window.unwrap_or(1);
+        let iterations = u64::from(self.iterations) * u64::from(window);
+        check_rows(place, iterations.saturating_mul(flows.len() as u64))?;
+        Ok(Pattern::Flows(Flows::new(n_ranks, flows, window)))
+    }
+
+    fn flows(&self, place: &str, n_ranks: u32) -> Result<Vec<Message>, TrafficError> {
+        let size_bytes = self.size_bytes;
+        match (self.benchmark, self.permutation) {
+            (BenchmarkName::Permutation, Some(kind)) => {
+                permutation(place, n_ranks, kind, size_bytes)
+            }
+            (BenchmarkName::Bisect, _) => {
+                let seed = self.seed.unwrap_or(DEFAULT_SEED);
+                Ok(bisect(n_ranks, seed, self.both_ways, size_bytes))
+            }
+            (BenchmarkName::Incast | BenchmarkName::FanIn | BenchmarkName::FanOut, _) => {
+                self.fan(place, n_ranks)
+            }
+            _ => {
+                let messages = self.messages.clone().unwrap_or_default();
+                check_messages(place, n_ranks, &messages)?;
+                Ok(messages)
+            }
+        }
+    }
+
+    fn fan(&self, place: &str, n_ranks: u32) -> Result<Vec<Message>, TrafficError> {
+        let most = n_ranks - 1;
+        let width = self.fan.unwrap_or(most);
+        if width > most {
+            let what = format!("{width} ranks besides the root");
+            refuse(place, "fan", what, format!("at most {most}"))?;
+        }
+        let root = self.root.unwrap_or(0);
+        let fan = Fan { n_ranks, root, width, size_bytes: self.size_bytes };
+        if self.benchmark == BenchmarkName::FanOut {
+            return Ok(fan.outwards());
+        }
+        let mut flows = fan.inwards();
+        if let Some(size_bytes) = self.bystander_bytes {
+            let start_ps = (self.bystander_start_ns.unwrap_or(0.0) * 1000.0).round() as u64;
+            flows.extend(fan.bystanders(size_bytes, start_ps));
+        }
+        Ok(flows)
+    }
+}
+
+fn check_messages(place: &str, n_ranks: u32, messages: &[Message]) -> Result<(), TrafficError> {
+    for (index, message) in messages.iter().enumerate() {
+        let at = format!("{place}.messages[{index}]");
+        if message.src == message.dst {
+            let what = format!("rank {} sends to itself", message.src);
+            return Err(TrafficError::document(at, what, "two different ranks"));
+        }
+        if message.src.max(message.dst) >= n_ranks {
+            let what = format!("there is no rank {}", message.src.max(message.dst));
+            return Err(TrafficError::document(at, what, format!("a rank below {n_ranks}")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! An abstract machine: ranks run their exchanges with the least a network promises.
+//!
+//! A send completes only when its receive is posted, a message's contents are those of the moment
+//! it was posted, and what came is seen only after a wait for everything. Messages of a pair match
+//! in order, and must be of the same size and carry the same blocks at both ends.
+
+use std::collections::{BTreeMap, VecDeque};
+use weft_traffic::{Blocks, Exchange, Transfer, Wait};
+
+struct Rank<P> {
+    index: u64,
+    /// Posted and not complete.
+    outstanding: u32,
+    waits: Wait,
+    together: u64,
+    landed: Vec<(Blocks, P)>,
+}
+
+struct Wire<P> {
+    sends: VecDeque<(Transfer, P)>,
+    recvs: VecDeque<Transfer>,
+}
+
+/// Runs all ranks to their end; panics where one is stuck or a message has no partner.
+/// `next` says a rank's moves, `gather` what a send carries, `store` takes what a receive brings.
+pub(crate) fn run<S, P>(
+    what: &str,
+    states: &mut [S],
+    next: impl Fn(u32, u64) -> Option<Exchange>,
+    gather: impl Fn(&S, u32, Blocks) -> P,
+    store: impl Fn(&mut S, u32, Blocks, P),
+) {
+    let n = states.len() as u32;
+    let idle =
+        || Rank { index: 0, outstanding: 0, waits: Wait::No, together: 0, landed: Vec::new() };
+    let mut ranks: Vec<Rank<P>> = (0..n).map(|_| idle()).collect();
+    let mut wires: BTreeMap<(u32, u32), Wire<P>> = BTreeMap::new();
+    let mut moved = true;
+    while std::mem::take(&mut moved) {
+        for rank in 0..n {
+            while passes(&ranks, rank, &next) {
+                let me = &mut ranks[rank as usize];
+                let state = &mut states[rank as usize];
+                if matches!(me.waits, Wait::All | Wait::Together) {
+                    me.landed.drain(..).for_each(|(blocks, came)| store(state, rank, blocks, came));
+                }
+                me.waits = Wait::No;
+                let Some(exchange) = next(rank, me.index) else { break };
+                moved = true;
+                me.index += 1;
+                me.waits = exchange.wait;
+                me.together += u64::from(exchange.wait == Wait::Together);
+                me.outstanding += u32::from(exchange.recv.is_some());
+                me.outstanding += u32::from(exchange.send.is_some());
+                let carried = exchange.send.map(|send| (send, gather(state, rank, send.blocks)));
+                if let Some(recv) = exchange.recv {
+                    assert_ne!(recv.peer, rank, "{what}: a message to itself");
+                    wire(&mut wires, recv.peer, rank).recvs.push_back(recv);
+                    settle(what, &mut ranks, &mut wires, recv.peer, rank);
+                }
+                if let Some((send, carried)) = carried {
+                    wire(&mut wires, rank, send.peer).sends.push_back((send, carried));
+                    settle(what, &mut ranks, &mut wires, rank, send.peer);
+                }
+            }
+        }
+    }
+    for (rank, me) in ranks.iter_mut().enumerate() {
+        let done = me.outstanding == 0 && next(rank as u32, me.index).is_none();
+        assert!(done, "{what}: rank {rank} of {n} is stuck at move {}", me.index);
+        let state = &mut states[rank];
+        me.landed.drain(..).for_each(|(blocks, came)| store(state, rank as u32, blocks, came));
+    }
+}
+
+fn passes<P>(ranks: &[Rank<P>], rank: u32, next: impl Fn(u32, u64) -> Option<Exchange>) -> bool {
+    let me = &ranks[rank as usize];
+    match me.waits {
+        Wait::No => true,
+        Wait::All => me.outstanding == 0,
+        Wait::AtMost(most) => me.outstanding <= most,
+        Wait::Together => ranks.iter().enumerate().all(|(number, other)| {
+            let come = other.together == me.together || next(number as u32, other.index).is_none();
+            other.together > me.together || other.outstanding == 0 && come
+        }),
+    }
+}
+
+fn wire<P>(wires: &mut BTreeMap<(u32, u32), Wire<P>>, src: u32, dst: u32) -> &mut Wire<P> {
+    let empty = || Wire { sends: VecDeque::new(), recvs: VecDeque::new() };
+    wires.entry((src, dst)).or_insert_with(empty)
+}
+
+fn settle<P>(
+    what: &str,
+    ranks: &mut [Rank<P>],
+    wires: &mut BTreeMap<(u32, u32), Wire<P>>,
+    src: u32,
+    dst: u32,
+) {
+    let wire = wire(wires, src, dst);
+    if wire.sends.is_empty() || wire.recvs.is_empty() {
+        return;
+    }
+    let (send, carried) = wire.sends.pop_front().expect("looked");
+    let recv = wire.recvs.pop_front().expect("looked");
+    let sides = ((send.size_bytes, send.blocks), (recv.size_bytes, recv.blocks));
+    assert_eq!(sides.0, sides.1, "{what}: {src} sends other than {dst} receives");
+    ranks[src as usize].outstanding -= 1;
+    ranks[dst as usize].outstanding -= 1;
+    ranks[dst as usize].landed.push((recv.blocks, carried));
+}
