@@ -193,7 +193,11 @@ pub(crate) fn check_collective(place: &str, collective: &Collective) -> Result<(
         Algorithm::Chain => 1,
         _ => 0,
     };
-    let n_segments = size_bytes.checked_div(n_parts * collective.segment_bytes).unwrap_or_default();
+    // In other algorithms nothing is cut into segments.
+    let n_segments = match n_parts {
+        0 => 1,
+        n_parts => size_bytes.div_ceil(n_parts * collective.segment_bytes),
+    };
     if n_segments > MAX_SEGMENTS {
         let what = format!("{n_segments} segments");
         return refuse(place, "segment_bytes", what, format!("at most {MAX_SEGMENTS}"));

@@ -63,11 +63,13 @@ pub(super) fn place(
     if jobs.tenants.is_some() {
         return Err(SimError::document("tenants", "not simulated yet", "placement and work"));
     }
-    let ranks = place_ranks(fabric, &jobs.placement.unwrap_or_default())?;
-    let Some(work) = jobs.work else {
+    let placement = jobs.placement.unwrap_or_default();
+    let ranks = place_ranks(fabric, &placement)?;
+    let Some(mut work) = jobs.work else {
         return Err(SimError::document("scenario", "'work' is missing", "'work' or 'tenants'"));
     };
-    for (index, step) in work.iter().enumerate() {
+    for (index, step) in work.iter_mut().enumerate() {
+        step.placed(placement.tasks_per_node);
         step.check(&format!("work[{index}]"), ranks.len() as u32)?;
     }
     let tenant = Tenant {
