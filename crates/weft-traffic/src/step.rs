@@ -145,7 +145,7 @@ pub struct Message {
     pub start_ps: u64,
 }
 
-/// A step as written in a scenario's `work`. A key that has no meaning for the benchmark is refused.
+/// A step as written in a scenario's `work`. A key without meaning for the benchmark is refused.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepDocument {

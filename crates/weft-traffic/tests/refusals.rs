@@ -10,9 +10,18 @@ fn refusal(text: &str, n_ranks: u32) -> String {
     step(text).check("work[0]", n_ranks).expect_err("a step that cannot be").to_string()
 }
 
+/// Each step is refused by four ranks with a text that begins so.
+fn all_refused(cases: &[(&str, &str)]) {
+    for (text, what) in cases {
+        let refused = refusal(text, 4);
+        assert!(refused.starts_with(what), "{refused}");
+        assert!(refused.contains("\n  expected: "), "{refused}");
+    }
+}
+
 #[test]
 fn what_a_step_may_not_say_is_refused_with_its_place() {
-    let cases = [
+    all_refused(&[
         (r#"{"benchmark": "latency", "window": 4}"#, "work[0].window: 'window' has no meaning"),
         (r#"{"benchmark": "latency", "ranks": [0, 9]}"#, "work[0].ranks: there is no rank 9"),
         (r#"{"benchmark": "latency", "ranks": [1, 1]}"#, "work[0].ranks: rank 1 is in two pairs"),
@@ -55,6 +64,12 @@ fn what_a_step_may_not_say_is_refused_with_its_place() {
             r#"{"benchmark": "messages", "iterations": 2, "messages": []}"#,
             "work[0]: messages are sent once",
         ),
+    ]);
+}
+
+#[test]
+fn what_a_collective_may_not_say_is_refused_with_its_place() {
+    all_refused(&[
         (r#"{"benchmark": "reduce", "root": 4}"#, "work[0].root: there is no rank 4"),
         (r#"{"benchmark": "allreduce", "root": 0}"#, "work[0].root: 'root' has no meaning"),
         (
@@ -111,12 +126,11 @@ fn what_a_step_may_not_say_is_refused_with_its_place() {
                 "iterations": 100}"#,
             "work[0]: 400000000 rows",
         ),
-    ];
-    for (text, what) in cases {
-        let refused = refusal(text, 4);
-        assert!(refused.starts_with(what), "{refused}");
-        assert!(refused.contains("\n  expected: "), "{refused}");
-    }
+    ]);
+}
+
+#[test]
+fn too_few_ranks_for_a_step_are_refused() {
     let alone = refusal(r#"{"benchmark": "message_rate"}"#, 1);
     assert!(alone.starts_with("work[0]: one rank has nobody to talk to"), "{alone}");
     let alone = refusal(r#"{"benchmark": "natural_ring"}"#, 1);
