@@ -1,7 +1,10 @@
 //! The host model in picoseconds: LogGP regimes, the HCA's gap, the channel inside a node, noise.
 
-use crate::document::{HostDocument, NoiseDocument, Protocol, RegimeDocument};
+use crate::document::{
+    HostDocument, Matching, MatchingDocument, NoiseDocument, Protocol, RegimeDocument,
+};
 use crate::error::SimError;
+use crate::matching::MatchingModel;
 use crate::scenario::MIN_BITS_PER_S;
 use rand_core::Rng;
 use rand_pcg::Pcg32;
@@ -60,6 +63,7 @@ pub struct HostModel {
     start_jitter_ps: u64,
     /// Interruptions of the processors.
     pub noise: Noise,
+    pub(crate) matching: MatchingModel,
 }
 
 /// Interruptions of processors.
@@ -130,6 +134,7 @@ impl HostModel {
             intra_bits_per_s,
             start_jitter_ps: ps("host.start_jitter_ns", document.start_jitter_ns)?,
             noise,
+            matching: read_matching(&document.matching)?,
         })
     }
 
@@ -153,6 +158,18 @@ impl HostModel {
 /// Uniform in [0, 1).
 fn unit(random: &mut Pcg32) -> f64 {
     f64::from(random.next_u32()) / (f64::from(u32::MAX) + 1.0)
+}
+
+fn read_matching(document: &MatchingDocument) -> Result<MatchingModel, SimError> {
+    if document.by == Matching::Hardware && document.hardware_entries == 0 {
+        let place = "host.matching.hardware_entries";
+        return Err(SimError::document(place, "it is 0", "1 or more, or matching by software"));
+    }
+    Ok(MatchingModel {
+        by: document.by,
+        ps_per_entry: ps("host.matching.ns_per_entry", document.ns_per_entry)?,
+        hardware_entries: document.hardware_entries,
+    })
 }
 
 fn read_regime(place: &str, document: &RegimeDocument) -> Result<Regime, SimError> {

@@ -1,14 +1,15 @@
 //! What hosts do: ranks run their exchanges, pay LogGP costs, and agree on large messages.
 
 use crate::calendar::{CLOCK_END_PS, Cold};
-use crate::document::Protocol;
+use crate::document::{Matching, Protocol};
+use crate::matching::Found;
 use crate::message::{Message, Role};
 use crate::network::Network;
 use crate::packet::NIL;
 use crate::port::NEVER;
-use crate::rank::Rank;
+use crate::rank::{Arrival, Progress, Rank};
 use weft_fabric::BitsPerSecond;
-use weft_traffic::{Exchange, Phase, Wait};
+use weft_traffic::{Exchange, Phase};
 
 /// Something the driver has to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,14 +86,9 @@ impl<'a> Hosts<'a> {
             if rank.preparing != NIL {
                 let message = std::mem::replace(&mut rank.preparing, NIL);
                 self.hand_over(message);
-            } else if let Some(message) = rank.inbox.pop_front() {
-                self.take(number, message);
-            } else if rank.waiting {
-                if rank.outstanding > 0 {
-                    return;
-                }
-                rank.waiting = false;
-            } else if !self.next_exchange(phase, number) {
+            } else if let Some(arrival) = rank.inbox.pop_front() {
+                self.take(number, arrival);
+            } else if !rank.wait_is_over() || !self.next_exchange(phase, number) {
                 return;
             }
         }
@@ -114,16 +110,35 @@ impl<'a> Hosts<'a> {
             self.wake(number, not_before_ps);
             return false;
         }
-        if let Some(recv) = exchange.recv.filter(|_| !rank.posted) {
-            rank.posted = true;
-            rank.post(recv.peer);
+        if exchange.compute_ps > 0 && rank.progress == Progress::Compute {
+            rank.progress = Progress::Post;
+            let time_ps = self.processor_time(number, exchange.compute_ps);
+            self.ranks[number as usize].free_ps = now_ps + time_ps;
+            return true;
+        }
+        if let Some(recv) = exchange.recv.filter(|_| rank.progress != Progress::Send) {
+            rank.progress = Progress::Send;
+            self.post(number, recv.peer);
             return true;
         }
         let message = phase.message_row(number, rank.index);
         rank.index += 1;
-        (rank.posted, rank.waiting) = (false, exchange.wait != Wait::No);
+        (rank.progress, rank.waiting) = (Progress::Compute, exchange.wait);
         self.prepare(number, exchange, message);
         true
+    }
+
+    /// Post a receive; a message that came first is matched at once.
+    fn post(&mut self, number: u32, src: u32) {
+        let model = &self.network.scenario.hosts.matching;
+        let rank = &mut self.ranks[number as usize];
+        rank.outstanding += 1;
+        let (early, n_looked) = rank.queues.post(model, src);
+        if let Some(message) = early {
+            return rank.inbox.push_back(Arrival { message, n_looked });
+        }
+        let cost_ps = self.processor_time(number, model.search_ps(n_looked));
+        self.ranks[number as usize].free_ps = self.network.now_ps + cost_ps;
     }
 
     /// Spend the processor time of a send.
@@ -181,7 +196,11 @@ impl<'a> Hosts<'a> {
             return self.network.schedule_cold(seen_ps, Cold::Local(id));
         }
         if message.role == Role::Agreed {
-            return self.control(message.src, message.dst, Role::Request(id));
+            let request = self.control(message.src, message.dst, Role::Request(id));
+            return self.network.send(request);
+        }
+        if message.role.is_agreement() {
+            return self.network.send(id);
         }
         self.release(id);
     }
@@ -201,14 +220,12 @@ impl<'a> Hosts<'a> {
         self.network.send(id);
     }
 
-    /// Send a control message of the rendezvous; it carries no payload.
-    fn control(&mut self, from: u32, to: u32, role: Role) {
-        let places = &self.network.scenario.ranks;
-        let there = places[to as usize].hca;
+    /// A control message of the rendezvous; it carries no payload.
+    fn control(&mut self, from: u32, to: u32, role: Role) -> u32 {
+        let there = self.network.scenario.ranks[to as usize].hca;
         let mut message = Message::new(from, to, there.0, 0, role);
         self.address(&mut message);
-        let id = self.network.messages.add(message);
-        self.network.send(id);
+        self.network.messages.add(message)
     }
 
     /// A packet has come to an HCA; the last one of a message completes it.
@@ -229,36 +246,64 @@ impl<'a> Hosts<'a> {
     pub(crate) fn arrived(&mut self, id: u32) {
         let message = self.network.messages[id];
         let now_ps = self.network.now_ps;
+        let model = &self.network.scenario.hosts.matching;
         let rank = &mut self.ranks[message.dst as usize];
-        let wanted = match message.role {
-            Role::Eager | Role::Request(_) => rank.matches(message.src, id),
-            Role::GoAhead(_) | Role::Agreed => {
-                rank.inbox.push_back(id);
-                true
+        let found = match message.role {
+            Role::Eager | Role::Request(_) => rank.queues.arrive(model, message.src, id),
+            Role::GoAhead(_) => {
+                Some(Found { by_hca: model.by == Matching::Hardware, ..Found::default() })
             }
+            Role::Agreed => Some(Found::default()),
         };
-        if wanted {
-            self.wake(message.dst, now_ps);
+        match found {
+            None => {}
+            // The HCAs agree among themselves.
+            Some(Found { by_hca: true, .. }) if message.role.is_agreement() => self.agree(id),
+            Some(Found { n_looked, .. }) => {
+                rank.inbox.push_back(Arrival { message: id, n_looked });
+                self.wake(message.dst, now_ps);
+            }
+        }
+    }
+
+    /// The next step towards an agreed message.
+    fn agree(&mut self, id: u32) {
+        let message = self.network.messages.remove(id);
+        match message.role {
+            Role::Request(data) => {
+                let answer = self.control(message.dst, message.src, Role::GoAhead(data));
+                self.hand_over(answer);
+            }
+            Role::GoAhead(data) => self.release(data),
+            Role::Eager | Role::Agreed => unreachable!("user data is not part of an agreement"),
         }
     }
 
     /// The processor turns to a message that was matched.
-    fn take(&mut self, number: u32, id: u32) {
-        let message = self.network.messages.remove(id);
-        match message.role {
-            Role::Request(data) => self.control(number, message.src, Role::GoAhead(data)),
-            Role::GoAhead(data) => self.release(data),
-            Role::Eager | Role::Agreed => {
-                let costs = self.network.scenario.hosts.regime(message.regime);
-                let cost_ps = self.processor_time(number, costs.recv_ps(message.size_bytes));
-                let rank = &mut self.ranks[number as usize];
-                rank.free_ps = self.network.now_ps + cost_ps;
-                rank.outstanding -= 1;
-                if message.row != NIL {
-                    let end_ps = rank.free_ps;
-                    self.reports.push(Report::Message(message.row, message.start_ps, end_ps));
-                }
+    fn take(&mut self, number: u32, arrival: Arrival) {
+        let now_ps = self.network.now_ps;
+        let hosts = &self.network.scenario.hosts;
+        let message = self.network.messages[arrival.message];
+        let search_ps = hosts.matching.search_ps(arrival.n_looked);
+        if message.role.is_agreement() {
+            if search_ps == 0 {
+                return self.agree(arrival.message);
             }
+            // Searched first: it comes to the processor again when that is done.
+            let cost_ps = self.processor_time(number, search_ps);
+            let rank = &mut self.ranks[number as usize];
+            rank.free_ps = now_ps + cost_ps;
+            return rank.inbox.push_front(Arrival { n_looked: 0, ..arrival });
+        }
+        self.network.messages.remove(arrival.message);
+        let recv_ps = hosts.regime(message.regime).recv_ps(message.size_bytes);
+        let cost_ps = self.processor_time(number, recv_ps + search_ps);
+        let rank = &mut self.ranks[number as usize];
+        rank.free_ps = now_ps + cost_ps;
+        rank.outstanding -= 1;
+        if message.row != NIL {
+            let end_ps = rank.free_ps;
+            self.reports.push(Report::Message(message.row, message.start_ps, end_ps));
         }
     }
 

@@ -16,6 +16,7 @@ mod hosts;
 mod ingress;
 mod lane;
 mod lanes;
+mod matching;
 mod message;
 mod network;
 mod outcome;

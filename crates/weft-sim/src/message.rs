@@ -15,6 +15,13 @@ pub(crate) enum Role {
     Agreed,
 }
 
+impl Role {
+    /// Whether it only serves to agree on another message.
+    pub(crate) fn is_agreement(self) -> bool {
+        matches!(self, Role::Request(_) | Role::GoAhead(_))
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message {
     pub(crate) src: u32,

@@ -1,9 +1,31 @@
-//! A rank's state: one processor that posts, sends, waits and matches.
+//! A rank's state: one processor that computes, posts, sends, waits and matches.
 
+use crate::matching::MatchQueues;
 use crate::packet::NIL;
 use crate::port::NEVER;
 use rand_pcg::Pcg32;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+use weft_traffic::Wait;
+
+/// How far a rank is with its exchange.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// Nothing is done yet.
+    #[default]
+    Compute,
+    /// The receive comes next.
+    Post,
+    /// The send comes next.
+    Send,
+}
+
+/// A matched message that awaits the processor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) message: u32,
+    /// Entries the processor looks at in vain to match it.
+    pub(crate) n_looked: u32,
+}
 
 #[derive(Debug)]
 pub(crate) struct Rank {
@@ -13,10 +35,10 @@ pub(crate) struct Rank {
     pub(crate) wake_ps: u64,
     /// Number of the next exchange of the iteration.
     pub(crate) index: u64,
-    /// The receive of that exchange is posted already.
-    pub(crate) posted: bool,
-    /// It waits for everything outstanding.
-    pub(crate) waiting: bool,
+    /// How far it is with that exchange.
+    pub(crate) progress: Progress,
+    /// What it waits for before that exchange.
+    pub(crate) waiting: Wait,
     /// It has finished the iteration.
     pub(crate) done: bool,
     /// When the iteration began for it.
@@ -25,17 +47,13 @@ pub(crate) struct Rank {
     pub(crate) outstanding: u32,
     /// A message the processor is preparing; NIL for none.
     pub(crate) preparing: u32,
-    /// Matched messages that await the processor.
-    pub(crate) inbox: VecDeque<u32>,
+    pub(crate) inbox: VecDeque<Arrival>,
     /// Its next message leaves for the HCA no earlier.
     pub(crate) gap_until_ps: u64,
     /// The channel to other ranks of its node is busy until then.
     pub(crate) channel_free_ps: u64,
     pub(crate) random: Pcg32,
-    /// By source: receives posted and not matched, or messages that came first. Only looked up by
-    /// key, never gone through: its order decides nothing.
-    expected: HashMap<u32, u32>,
-    unexpected: HashMap<u32, VecDeque<u32>>,
+    pub(crate) queues: MatchQueues,
 }
 
 impl Rank {
@@ -44,8 +62,8 @@ impl Rank {
             free_ps: 0,
             wake_ps: NEVER,
             index: 0,
-            posted: false,
-            waiting: false,
+            progress: Progress::Compute,
+            waiting: Wait::No,
             done: true,
             start_ps: 0,
             outstanding: 0,
@@ -54,41 +72,30 @@ impl Rank {
             gap_until_ps: 0,
             channel_free_ps: 0,
             random: Pcg32::new(seed, u64::from(rank)),
-            expected: HashMap::new(),
-            unexpected: HashMap::new(),
+            queues: MatchQueues::default(),
         }
     }
 
     /// Begin an iteration at `start_ps`.
     pub(crate) fn begin(&mut self, start_ps: u64) {
         assert!(self.outstanding == 0 && self.inbox.is_empty(), "an iteration ends clean");
-        (self.index, self.posted, self.waiting, self.done) = (0, false, false, false);
+        (self.index, self.done) = (0, false);
+        (self.progress, self.waiting) = (Progress::Compute, Wait::No);
         (self.start_ps, self.free_ps) = (start_ps, start_ps);
         // A real barrier outlasts the gap after whatever was sent before it.
         self.gap_until_ps = 0;
     }
 
-    /// Post a receive from `src`: a message that came first is matched at once.
-    pub(crate) fn post(&mut self, src: u32) {
-        self.outstanding += 1;
-        match self.unexpected.get_mut(&src).and_then(VecDeque::pop_front) {
-            Some(message) => self.inbox.push_back(message),
-            None => *self.expected.entry(src).or_insert(0) += 1,
+    /// Whether its own sends and receives let it go on; then it waits for nothing any more.
+    pub(crate) fn wait_is_over(&mut self) -> bool {
+        let over = match self.waiting {
+            Wait::No => true,
+            Wait::AtMost(n) => self.outstanding <= n,
+            Wait::All | Wait::Together => self.outstanding == 0,
+        };
+        if over {
+            self.waiting = Wait::No;
         }
-    }
-
-    /// A message (or its request) has come from `src`; whether a receive was waiting for it.
-    pub(crate) fn matches(&mut self, src: u32, message: u32) -> bool {
-        match self.expected.get_mut(&src) {
-            Some(count) if *count > 0 => {
-                *count -= 1;
-                self.inbox.push_back(message);
-                true
-            }
-            _ => {
-                self.unexpected.entry(src).or_default().push_back(message);
-                false
-            }
-        }
+        over
     }
 }

@@ -36,10 +36,10 @@ pub(crate) fn deep_tree(nodes: u64, radix: u64, bits_per_s: u64, delay_ps: u64) 
            "host_delay_ps": delay_ps, "switch_delay_ps": delay_ps})
 }
 
-/// A scenario with d-mod-k routes and free hosts.
+/// A scenario with d-mod-k routes, free hosts and no acknowledgements.
 pub(crate) fn scenario(fabric: Value, work: Value) -> Value {
     json!({"schema": "weft.scenario/1", "fabric": fabric, "routing": {"engine": "dmodk"},
-           "host": free_hosts(), "work": work})
+           "transport": {"acknowledge": false}, "host": free_hosts(), "work": work})
 }
 
 /// The same scenario with one more key, or another value of one.
