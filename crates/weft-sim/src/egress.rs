@@ -6,7 +6,7 @@ use crate::document::{Forwarding, Queueing};
 use crate::message::Role;
 use crate::network::Network;
 use crate::packet::{self, EMPTY, FIRST, NIL, Packet, PacketKind, ROUTED};
-use crate::port::{BLOCKED, ENDPOINT, NEVER, TO_ENDPOINT};
+use crate::port::{BLOCKED, ENDPOINT, NEVER, TO_ENDPOINT, WATCHED};
 use crate::sender::Next;
 
 impl Network<'_> {
@@ -102,7 +102,7 @@ impl Network<'_> {
 
     /// Take the packet whose turn it is out of its queue; its input has its next turn last.
     #[inline]
-    fn turn_ring(&mut self, o: u32, vl: u8, id: u32, packet: Packet) {
+    pub(crate) fn turn_ring(&mut self, o: u32, vl: u8, id: u32, packet: Packet) {
         let index = self.lane_index(o, vl);
         let (last, next, second) = (self.lanes[index].ring, packet.next, packet.ring());
         if next == NIL {
@@ -189,20 +189,30 @@ impl Network<'_> {
         Served::Sent(packet.wire_bytes)
     }
 
-    /// Put a packet on the link of `o`, against its credit; the time its tail has left.
+    /// Send a packet from `o`, against its credit; the time its tail has left.
     #[inline]
     fn transmit(&mut self, o: u32, vl: u8, id: u32, blocks: u32) -> u64 {
         let index = self.lane_index(o, vl);
         self.lanes[index].spend(blocks);
-        let packet = &mut self.packets[id];
         let port = &mut self.ports[o as usize];
         if port.has(BLOCKED) {
             port.set(BLOCKED, false);
             let waiting = &mut self.waiting[o as usize];
             waiting.total_ps += self.now_ps - waiting.since_ps;
         }
+        if port.has(WATCHED) {
+            return self.transmit_watched(o, id);
+        }
+        self.put_on_link(o, id, self.now_ps)
+    }
+
+    /// Put a packet on the link of `o` at `begin_ps`; the time its tail has left.
+    #[inline]
+    pub(crate) fn put_on_link(&mut self, o: u32, id: u32, begin_ps: u64) -> u64 {
+        let port = &mut self.ports[o as usize];
+        let packet = &mut self.packets[id];
         let link = &self.links[port.link as usize];
-        let left_ps = port.transmit(link, self.now_ps, packet.wire_bytes);
+        let left_ps = port.transmit(link, begin_ps, packet.wire_bytes);
         let (peer, delay_ps) = (port.peer, link.delay_ps);
         self.hops += 1;
         let switch = &self.scenario.switch;
@@ -213,7 +223,7 @@ impl Network<'_> {
         if !port.has(TO_ENDPOINT) {
             packet.tail_ps += switch.delay_ps;
             let cut_through = switch.forwarding == Forwarding::CutThrough;
-            let from_ps = if cut_through { self.now_ps } else { left_ps };
+            let from_ps = if cut_through { begin_ps } else { left_ps };
             seen_ps = from_ps + delay_ps + switch.delay_ps;
         }
         self.schedule(seen_ps, Kind::Arrive, peer, id);

@@ -4,6 +4,7 @@ use crate::calendar::Kind;
 use crate::document::Queueing;
 use crate::network::Network;
 use crate::packet::{NIL, ROUTED};
+use crate::port::{DOWN, FRAIL};
 use std::collections::VecDeque;
 
 /// One queue for all outputs: read by one packet at a time, until its tail has left.
@@ -26,11 +27,17 @@ impl Network<'_> {
             }
         }
         let (o, vl) = self.route(q, id);
+        if self.ports[o as usize].has(DOWN) {
+            return self.discard(q, id, o, packet.tail_ps.max(self.now_ps));
+        }
         let (ingress, egress) = (self.ports[q as usize].link, self.ports[o as usize].link);
-        if ingress != egress
-            && packet.tail_ps > self.now_ps
-            && self.links[egress as usize].rate > self.links[ingress as usize].rate
-        {
+        let faster = || self.links[egress as usize].rate > self.links[ingress as usize].rate;
+        let runs_dry = if self.ports[q as usize].has(FRAIL) {
+            self.runs_dry(o, id)
+        } else {
+            ingress != egress && packet.tail_ps > self.now_ps && faster()
+        };
+        if runs_dry {
             return self.schedule(packet.tail_ps, Kind::Arrive, q, id);
         }
         self.enqueue(o, vl, u32::from(self.ports[q as usize].local), id);
@@ -66,7 +73,7 @@ impl Network<'_> {
 
     /// Queue a packet of an input at its output.
     #[inline]
-    fn enqueue(&mut self, o: u32, vl: u8, input: u32, id: u32) {
+    pub(crate) fn enqueue(&mut self, o: u32, vl: u8, input: u32, id: u32) {
         let index = self.lane_index(o, vl);
         let port = &mut self.ports[o as usize];
         port.set_work(vl, true);

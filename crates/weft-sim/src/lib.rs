@@ -6,7 +6,9 @@
 
 mod adaptive;
 mod arbiter;
+mod cable;
 mod calendar;
+mod counters;
 mod deadlock;
 pub mod document;
 mod egress;
@@ -22,15 +24,19 @@ mod network;
 mod outcome;
 pub mod packet;
 mod port;
+mod probe;
 mod rank;
 pub mod scenario;
 mod sender;
 mod sim;
 mod sweep;
+mod trouble;
 
+pub use counters::PortColumns;
 pub use document::ScenarioDocument;
 pub use error::SimError;
-pub use outcome::{Outcome, PortColumns, RowColumns, Status};
+pub use outcome::{Outcome, RowColumns, Status};
+pub use probe::LoadColumns;
 pub use scenario::ValidScenario;
 pub use sim::{simulate, simulate_until};
 pub use sweep::simulate_many;

@@ -10,9 +10,11 @@ use crate::ingress::InputFifo;
 use crate::lane::{Lane, RefundPool};
 use crate::message::MessagePool;
 use crate::packet::{BLOCK_BYTES, NIL, Packet, PacketKind, PacketPool};
-use crate::port::{Counters, ENDPOINT, Link, Port, TO_ENDPOINT, Waiting};
+use crate::port::{Counters, ENDPOINT, Link, Port, TO_ENDPOINT, WATCHED, Waiting};
+use crate::probe::Load;
 use crate::scenario::ValidScenario;
 use crate::sender::Senders;
+use crate::trouble::Troubles;
 use std::collections::HashMap;
 use weft_fabric::{Fabric, PortId};
 
@@ -44,6 +46,12 @@ pub(crate) struct Network<'a> {
     pub(crate) arbiters: Vec<Arbiter>,
     /// By port and virtual lane, for `input_fifo`.
     pub(crate) fifos: Vec<InputFifo>,
+    pub(crate) troubles: Troubles,
+    /// Cold events that are due, and how many of them are faults.
+    pub(crate) n_cold: u32,
+    pub(crate) n_faults_due: u32,
+    /// Where a probe asks for it.
+    pub(crate) load: Option<Load>,
 }
 
 /// A packet without payload that a transport sends to its peer.
@@ -87,8 +95,15 @@ impl<'a> Network<'a> {
             waiting: vec![Waiting::default(); n_ports],
             arbiters: Arbiter::of_ports(&scenario.lanes, n_ports),
             fifos: vec![InputFifo::default(); if fifo { n_ports * n_lanes } else { 0 }],
+            troubles: Troubles::new(n_ports, scenario.seed, &scenario.faults.troubles),
+            n_cold: 0,
+            n_faults_due: 0,
+            load: scenario.probes.bin_ps.map(|bin_ps| Load::new(n_ports, bin_ps)),
         };
         network.add_ports();
+        let watched = network.load.is_some();
+        network.ports.iter_mut().for_each(|port| port.set(WATCHED, watched));
+        network.begin_troubles();
         network
     }
 
@@ -139,6 +154,7 @@ impl<'a> Network<'a> {
     }
 
     pub(crate) fn schedule_cold(&mut self, time_ps: u64, cold: Cold) {
+        self.n_cold += 1;
         self.calendar.push(Event::cold(time_ps, cold));
     }
 

@@ -1,8 +1,8 @@
 //! What a simulation gives back: columns, and how it ended.
 
-use crate::port::Counters;
+use crate::counters::PortColumns;
+use crate::probe::LoadColumns;
 use serde::Serialize;
-use weft_fabric::{Fabric, PortId};
 
 /// How a simulation ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -45,31 +45,6 @@ pub struct RowColumns {
     pub duration_ps: Vec<u64>,
 }
 
-/// One row a cabled port.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct PortColumns {
-    /// `vertex[number]`.
-    pub port_name: Vec<String>,
-    /// Bytes sent, headers included.
-    pub xmit_bytes: Vec<u64>,
-    /// Packets sent.
-    pub xmit_packets: Vec<u64>,
-    /// Time with something to send, a free link and no credit.
-    pub xmit_wait_ps: Vec<u64>,
-}
-
-impl PortColumns {
-    pub(crate) fn push(&mut self, fabric: &Fabric, port: u32, counters: Counters) {
-        if fabric.ports[port as usize].peer.is_none() {
-            return;
-        }
-        self.port_name.push(fabric.port_name(PortId(port)));
-        self.xmit_bytes.push(counters.xmit_bytes);
-        self.xmit_packets.push(counters.xmit_packets);
-        self.xmit_wait_ps.push(counters.xmit_wait_ps);
-    }
-}
-
 /// Everything a simulation gives back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Outcome {
@@ -81,6 +56,10 @@ pub struct Outcome {
     pub rows: RowColumns,
     /// Port counters.
     pub ports: PortColumns,
+    /// How many cabled ports have no row there.
+    pub ports_left_out: u64,
+    /// Load of links over time.
+    pub load: LoadColumns,
     /// When all work was done, or when the simulation ended without.
     pub end_ps: u64,
     /// Packets times links crossed.

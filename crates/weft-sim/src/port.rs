@@ -12,6 +12,12 @@ pub(crate) const ENDPOINT: u16 = 1;
 pub(crate) const TO_ENDPOINT: u16 = 1 << 1;
 /// It has something to send, a free link and no credit.
 pub(crate) const BLOCKED: u16 = 1 << 2;
+/// Its transmissions take the slow way: its cable is in trouble, or a probe counts.
+pub(crate) const WATCHED: u16 = 1 << 3;
+/// What comes in may have been lost on the way.
+pub(crate) const FRAIL: u16 = 1 << 4;
+/// Its cable is down.
+pub(crate) const DOWN: u16 = 1 << 5;
 
 /// What a port has done, under InfiniBand's names for it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -103,6 +109,11 @@ impl Port {
     pub(crate) fn set_work(&mut self, vl: u8, on: bool) {
         let bit = 1 << vl;
         self.work = if on { self.work | bit } else { self.work & !bit };
+    }
+
+    /// Go on at another rate, from the next packet on.
+    pub(crate) fn change_link(&mut self, link: u32) {
+        (self.link, self.excess) = (link, 0);
     }
 
     /// Put a packet on the link now; the time its tail has left.

@@ -1,11 +1,13 @@
 //! The simulation: phases one after the other, iterations after an ideal barrier.
 
 use crate::calendar::{CLOCK_END_PS, Cold, Event, Kind};
+use crate::counters::PortColumns;
 use crate::deadlock;
 use crate::hosts::{Hosts, Report};
 use crate::network::Network;
 use crate::outcome::{Outcome, Status};
-use crate::port::ENDPOINT;
+use crate::port::{ENDPOINT, FRAIL};
+use crate::probe::LoadColumns;
 use crate::scenario::ValidScenario;
 use std::sync::atomic::{AtomicBool, Ordering};
 use weft_traffic::{Phase, Rows};
@@ -90,7 +92,9 @@ impl<'a> Sim<'a> {
         match event.kind() {
             Kind::Credit => hosts.network.credited(port, event.packet() as u8),
             Kind::Arrive => {
-                if hosts.network.ports[port as usize].has(ENDPOINT) {
+                let q = &hosts.network.ports[port as usize];
+                if q.has(FRAIL) && hosts.network.lost_on_the_way(port, event.packet()) {
+                } else if hosts.network.ports[port as usize].has(ENDPOINT) {
                     hosts.deliver(port, event.packet());
                 } else {
                     hosts.network.arrive(port, event.packet());
@@ -103,6 +107,7 @@ impl<'a> Sim<'a> {
 
     fn handle_cold(&mut self, cold: Cold) {
         let hosts = &mut self.hosts;
+        hosts.network.n_cold -= 1;
         match cold {
             Cold::Local(message) => hosts.arrived(message),
             Cold::Sent(rank) => hosts.sent(rank),
@@ -112,7 +117,10 @@ impl<'a> Sim<'a> {
                 }
             }
             Cold::Ready(message) => hosts.network.ready(message),
-            Cold::Read(_) | Cold::Timer(_) | Cold::Fault(_) | Cold::Probe | Cold::Watch => {
+            // When the work is done, cables stay as they are.
+            Cold::Fault(number) if self.end_ps.is_none() => hosts.network.fault(number),
+            Cold::Fault(_) => {}
+            Cold::Read(_) | Cold::Timer(_) | Cold::Probe | Cold::Watch => {
                 unreachable!("nobody schedules them yet")
             }
         }
@@ -202,6 +210,10 @@ impl<'a> Sim<'a> {
         let network = &mut self.hosts.network;
         if status == Status::Complete {
             assert_eq!(network.packets.in_flight(), 0, "no packet is left behind");
+        }
+        if status == Status::Complete
+            || status == Status::Deadlock && network.packets.in_flight() == 0
+        {
             assert!(network.is_whole(), "credits are conserved");
         }
         self.outcome.message = match status {
@@ -217,8 +229,10 @@ impl<'a> Sim<'a> {
         self.outcome.hops = network.hops;
         self.outcome.events = self.events;
         self.outcome.trace_hash = network.trace_hash;
-        for port in 0..network.ports.len() as u32 {
-            self.outcome.ports.push(self.scenario.fabric(), port, network.counters(port));
+        (self.outcome.ports, self.outcome.ports_left_out) = PortColumns::new(network);
+        if let Some(load) = &network.load {
+            let n_ports = self.scenario.probes.load_ports;
+            self.outcome.load = LoadColumns::new(&self.scenario.fabric, load, n_ports);
         }
         self.outcome
     }

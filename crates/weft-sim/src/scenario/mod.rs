@@ -5,14 +5,17 @@ mod pending;
 mod place;
 mod plant;
 
+pub(crate) use fault::{LinkFault, Span};
 pub use place::{RankPlace, Tenant};
-pub(crate) use plant::Planted;
+pub(crate) use plant::{Planted, Trouble};
 
-use crate::document::{Queueing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel};
+use crate::cable::LinkDeath;
+use crate::document::{Headers, Queueing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel};
 use crate::error::SimError;
 use crate::host::HostModel;
 use crate::lanes::Lanes;
 use crate::packet::{self, Framing};
+use crate::probe::Probes;
 use weft_fabric::fabric::MAX_DELAY_PS;
 use weft_fabric::{Fabric, FabricError, HcaId, PortId, Routes};
 use weft_fabric::{check, document, engines};
@@ -30,9 +33,12 @@ pub struct ValidScenario {
     pub(crate) hosts: HostModel,
     /// Slow and noisy nodes, and what cables suffer during the run.
     pub(crate) faults: Planted,
+    pub(crate) link_death: LinkDeath,
+    pub(crate) probes: Probes,
     pub(crate) ranks: Vec<RankPlace>,
     pub(crate) tenants: Vec<Tenant>,
     pub(crate) mtu_bytes: u32,
+    pub(crate) headers: Headers,
     pub(crate) framing: Framing,
     pub(crate) lanes: Lanes,
     pub(crate) switch: SwitchModel,
@@ -56,11 +62,7 @@ impl ValidScenario {
         let written = document::read(scenario.fabric)?;
         let mut fabric = Fabric::new(&written)?;
         let faults = Planted::plant(&mut fabric, &scenario.faults)?;
-        if !faults.troubles.is_empty() {
-            let expected = "faults that hold from the start";
-            return Err(SimError::document("faults", "not simulated yet", expected));
-        }
-        require_rates(&fabric)?;
+        require_rates(&fabric, &faults)?;
         let engine = scenario.routing.engine.or(written.routing.map(|routing| routing.engine));
         let mut routes = engines::routes_of(&fabric, &written, engine)?;
         faults.spoil(&mut routes);
@@ -76,9 +78,12 @@ impl ValidScenario {
             routes,
             hosts: HostModel::new(&scenario.host)?,
             faults,
+            link_death: LinkDeath::new(&scenario.routing.link_death)?,
+            probes: Probes::new(&scenario.probes)?,
             ranks,
             tenants,
             mtu_bytes: scenario.packets.mtu_bytes,
+            headers: scenario.packets.headers,
             framing: Framing::new(&scenario.packets),
             lanes: Lanes::new(&scenario.lanes)?,
             switch: scenario.switch,
@@ -99,13 +104,15 @@ impl ValidScenario {
     }
 }
 
-fn require_rates(fabric: &Fabric) -> Result<(), SimError> {
-    let mut cabled = (0..fabric.ports.len()).filter(|port| fabric.ports[*port].peer.is_some());
-    match cabled.find(|port| fabric.ports[*port].rate.0 < MIN_BITS_PER_S) {
+fn require_rates(fabric: &Fabric, faults: &Planted) -> Result<(), SimError> {
+    let cabled = (0..fabric.ports.len()).filter(|port| fabric.ports[*port].peer.is_some());
+    let slowest = |port: usize| faults.slowest(PortId(port as u32), fabric.ports[port].rate);
+    let mut rates = cabled.map(|port| (port, slowest(port)));
+    match rates.find(|(_, rate)| rate.0 < MIN_BITS_PER_S) {
         None => Ok(()),
-        Some(port) => {
+        Some((port, rate)) => {
             let place = fabric.port_name(PortId(port as u32));
-            let what = format!("{} bits a second", fabric.ports[port].rate.0);
+            let what = format!("{} bits a second", rate.0);
             Err(SimError::document(place, what, "at least 1 Mb/s after all faults"))
         }
     }

@@ -12,7 +12,6 @@ pub(super) fn refuse(scenario: &ScenarioDocument) -> Result<(), SimError> {
         ("switch.speedup", scenario.switch.speedup.is_some()),
         ("node", scenario.node.is_some()),
         ("partitions", !scenario.partitions.is_empty()),
-        ("probes.load_bin_ns", scenario.probes.load_bin_ns.is_some()),
         ("probes.flows", scenario.probes.flows > 0),
     ];
     match pending.iter().find(|(_, asked)| *asked) {

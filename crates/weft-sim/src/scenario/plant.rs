@@ -7,7 +7,7 @@ use crate::document::FaultDocument;
 use crate::error::SimError;
 use crate::host::Noise;
 use weft_fabric::fault as cable;
-use weft_fabric::{Fabric, HcaId, PortId, Routes, SwitchId};
+use weft_fabric::{BitsPerSecond, Fabric, HcaId, PortId, Routes, SwitchId};
 
 /// What faults come to beside the changes in the fabric.
 #[derive(Clone, Debug)]
@@ -31,7 +31,6 @@ struct WrongRoute {
 }
 
 /// What a cable suffers during the run.
-#[allow(dead_code, reason = "refused until the run reads it")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trouble {
     /// Both ends of the cable.
@@ -152,6 +151,15 @@ impl Planted {
         let dsts = (hcas.0..hcas.0 + hcas.1).map(HcaId);
         self.wrong_routes.extend(dsts.map(|dst| WrongRoute { switch, dst, number }));
         Ok(())
+    }
+
+    /// The slowest that a port comes to, if all its troubles meet.
+    pub(super) fn slowest(&self, port: PortId, rate: BitsPerSecond) -> BitsPerSecond {
+        let here = self.troubles.iter().filter(|trouble| trouble.ends.contains(&port));
+        here.fold(rate, |rate, trouble| match trouble.kind {
+            LinkFault::Rate(factor) => rate.scaled(factor),
+            _ => rate,
+        })
     }
 
     /// Spoil the tables.
