@@ -117,6 +117,27 @@ fn columns(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
     out.set_item("xmit_bytes", ports.xmit_bytes.into_pyarray(py))?;
     out.set_item("xmit_packets", ports.xmit_packets.into_pyarray(py))?;
     out.set_item("xmit_wait_ps", ports.xmit_wait_ps.into_pyarray(py))?;
+    let counters = [
+        ("port_xmit_data", ports.port_xmit_data),
+        ("port_rcv_data", ports.port_rcv_data),
+        ("port_xmit_pkts", ports.port_xmit_pkts),
+        ("port_rcv_pkts", ports.port_rcv_pkts),
+        ("port_xmit_wait", ports.port_xmit_wait),
+        ("port_xmit_discards", ports.port_xmit_discards),
+        ("symbol_error_counter", ports.symbol_error_counter),
+        ("link_error_recovery_counter", ports.link_error_recovery_counter),
+        ("link_downed_counter", ports.link_downed_counter),
+        ("port_rcv_errors", ports.port_rcv_errors),
+        ("load_xmit_bytes", outcome.load.xmit_bytes),
+    ];
+    for (name, column) in counters {
+        out.set_item(name, column.into_pyarray(py))?;
+    }
+    out.set_item("ports_left_out", outcome.ports_left_out)?;
+    out.set_item("load_bin_ps", outcome.load.bin_ps)?;
+    out.set_item("load_n_bins", outcome.load.n_bins)?;
+    out.set_item("load_port_name", outcome.load.port_name)?;
+    out.set_item("load_left_out", outcome.load.left_out)?;
     out.set_item("end_ps", outcome.end_ps)?;
     out.set_item("hops", outcome.hops)?;
     out.set_item("events", outcome.events)?;

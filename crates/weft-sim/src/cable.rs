@@ -15,6 +15,7 @@ use crate::port::{BLOCKED, DOWN, ENDPOINT, NEVER};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkDeath {
     pub(crate) reaction: Reaction,
+    #[allow(dead_code, reason = "the subnet manager comes next")]
     pub(crate) delay_ps: u64,
 }
 
