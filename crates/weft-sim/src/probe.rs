@@ -75,9 +75,10 @@ impl Load {
             bins.resize(last + 1, 0);
         }
         let mut passed = 0;
-        for bin in (on_wire.start / self.bin_ps) as usize..=last {
-            let now_passed = by((bin as u64 + 1) * self.bin_ps);
-            bins[bin] += now_passed - passed;
+        let first = on_wire.start / self.bin_ps;
+        for (bin, bytes) in (first..).zip(&mut bins[first as usize..=last]) {
+            let now_passed = by((bin + 1) * self.bin_ps);
+            *bytes += now_passed - passed;
             passed = now_passed;
         }
     }

@@ -256,8 +256,8 @@ fn few_cases() -> ProptestConfig {
 proptest! {
     #![proptest_config(few_cases())]
 
-    /// Whatever breaks when: the oracle agrees, and what is sent either comes or is counted as lost;
-    /// what a probe saw sums to the counters. (That credits are whole is asserted inside.)
+    /// Whatever breaks when: the oracle agrees, and what is sent either comes or is counted as
+    /// lost; what a probe saw sums to the counters. (That credits are whole is asserted inside.)
     #[test]
     fn nothing_vanishes_uncounted(case in any_case()) {
         let elided = run(&case);
