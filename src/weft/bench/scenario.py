@@ -86,7 +86,8 @@ def work(platform: Platform, benchmark: Benchmark, trial: Trial) -> list[Documen
             )
         step: Document = {"benchmark": benchmark.name, "size_bytes": size, **counts}
         if benchmark.kind == "collective":
-            algorithm = options.get("algorithm", platform.algorithm(benchmark.name, size))
+            choice = platform.algorithm(benchmark.name, size, trial.n_ranks)
+            algorithm = options.get("algorithm", choice)
             if algorithm is not None:
                 step["algorithm"] = algorithm
         elif "window" in options:

@@ -25,6 +25,7 @@ from weft.catalog.document import (
     Text,
 )
 from weft.catalog.fitted import Fit
+from weft.catalog.mpi_algorithms import mpi_algorithms
 
 
 class Cable(Document):
@@ -181,9 +182,14 @@ class Algorithm(Document):
 
 
 class Mpi(Document):
-    """The MPI library a platform is described with. Algorithms in order of size."""
+    """The MPI library a platform is described with. Algorithms in order of size.
+
+    `choice` names the document of `catalog/algorithms` whose decisions are this library's; they
+    hold before those of `algorithms` that are assumed.
+    """
 
     library: str = ""
+    choice: Literal["", "mpich", "mvapich2", "openmpi"] = ""
     algorithms: tuple[Algorithm, ...] = ()
 
 
@@ -320,14 +326,22 @@ class Platform(Document):
         hcas = self.node.get("hcas")
         return hcas.whole if hcas is not None else 1
 
-    def algorithm(self, benchmark: str, size_bytes: int) -> str | None:
-        """The algorithm of a collective at a size, or None where the document names none."""
-        for row in self.mpi.algorithms:
-            if row.benchmark == benchmark and (
-                row.max_bytes is None or size_bytes <= row.max_bytes
-            ):
-                return row.algorithm
-        return None
+    def algorithm(self, benchmark: str, size_bytes: int, n_ranks: int | None = None) -> str | None:
+        """The algorithm of a collective at a size, or None where the document names none.
+
+        With `n_ranks`, the library's own choice comes before what is only assumed.
+        """
+        row = self._algorithm_row(benchmark, size_bytes)
+        unsure = row is None or row.class_ is SourceClass.ASSUMED
+        if n_ranks is not None and self.mpi.choice and unsure:
+            chosen = mpi_algorithms(self.mpi.choice).choose(benchmark, n_ranks, size_bytes)
+            if chosen is not None:
+                return chosen.engine
+        return None if row is None else row.algorithm
+
+    def _algorithm_row(self, benchmark: str, size_bytes: int) -> Algorithm | None:
+        rows = (row for row in self.mpi.algorithms if row.benchmark == benchmark)
+        return next((r for r in rows if r.max_bytes is None or size_bytes <= r.max_bytes), None)
 
     def table(self, name: str) -> PublishedTable | None:
         """The published table of that name."""

@@ -1,0 +1,124 @@
+"""Which algorithm an MPI library takes for a collective (schema weft.algorithms/1).
+
+A document is what the library's own decision functions say, by number of ranks and message size.
+Sizes are those of the OSU benchmarks: the whole buffer of allreduce, reduce_scatter, broadcast and
+reduce, a block otherwise.
+"""
+
+from functools import cache
+from importlib import resources
+from itertools import pairwise
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from weft.catalog.document import Document, Slug, SourceClass, Text, parse_document
+from weft.core.errors import InputError, did_you_mean
+
+Positive = Annotated[int, Field(ge=1)]
+
+
+class Stand(Document):
+    """An algorithm under the library's name, and the engine's that is it, or stands for it.
+
+    `exact`: they send the same messages; otherwise `note` says what differs.
+    """
+
+    benchmark: Slug
+    name: Slug
+    engine: Slug
+    exact: bool = True
+    note: str = ""
+
+    @model_validator(mode="after")
+    def _a_difference_is_named(self) -> "Stand":
+        if self.exact == bool(self.note):
+            raise ValueError("a note where, and only where, the algorithms differ")
+        return self
+
+
+class Choice(Document):
+    """What is taken below a number of ranks (absent: of any number), by size.
+
+    Each of `below` is a size in bytes and what is taken for smaller ones; `else_` for all others.
+    With `size = "all"` it is the blocks of all ranks together that are compared. Choices are tried
+    in order; `power_of_two` ones only hold for such numbers of ranks.
+    """
+
+    benchmark: Slug
+    below_ranks: Positive | None = None
+    power_of_two: bool = False
+    size: Literal["one", "all"] = "one"
+    below: tuple[tuple[Positive, Slug], ...] = ()
+    else_: Slug = Field(alias="else")
+
+    @model_validator(mode="after")
+    def _sizes_rise(self) -> "Choice":
+        if any(a >= b for (a, _), (b, _) in pairwise(self.below)):
+            raise ValueError("sizes rise from one entry of 'below' to the next")
+        return self
+
+    def holds(self, n_ranks: int) -> bool:
+        """Whether it is the choice of so many ranks."""
+        few = self.below_ranks is None or n_ranks < self.below_ranks
+        return few and (not self.power_of_two or n_ranks & (n_ranks - 1) == 0)
+
+    def name(self, n_ranks: int, size_bytes: int) -> str:
+        """The library's name of the algorithm."""
+        compared = size_bytes * n_ranks if self.size == "all" else size_bytes
+        return next((name for limit, name in self.below if compared < limit), self.else_)
+
+
+class MpiAlgorithms(Document):
+    """The choices of one library, for commutative operations of built-in types."""
+
+    schema_: Literal["weft.algorithms/1"] = Field(alias="schema")
+    library: Text
+    version: Text
+    class_: SourceClass = Field(alias="class")
+    source: Text
+    notes: tuple[str, ...] = ()
+    algorithms: tuple[Stand, ...] = Field(min_length=1)
+    choices: tuple[Choice, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _every_choice_stands_for_something(self) -> "MpiAlgorithms":
+        known = [(stand.benchmark, stand.name) for stand in self.algorithms]
+        if len(set(known)) != len(known):
+            raise ValueError("each algorithm once")
+        for choice in self.choices:
+            for name in (*(name for _, name in choice.below), choice.else_):
+                if (choice.benchmark, name) not in known:
+                    raise ValueError(f"no algorithm '{name}' of {choice.benchmark} is listed")
+        return self
+
+    def choose(self, benchmark: str, n_ranks: int, size_bytes: int) -> Stand | None:
+        """What the library takes; None where it is not known of this benchmark."""
+        for choice in self.choices:
+            if choice.benchmark == benchmark and choice.holds(n_ranks):
+                name = choice.name(n_ranks, size_bytes)
+                stands = (s for s in self.algorithms if (s.benchmark, s.name) == (benchmark, name))
+                return next(stands)
+        return None
+
+
+@cache
+def mpi_algorithms(name: str) -> MpiAlgorithms:
+    """A document of the catalogue. Raises InputError."""
+    known = mpi_algorithms_names()
+    if name not in known:
+        raise InputError(
+            f"no MPI library '{name}' in the catalogue",
+            expected=f"one of {', '.join(known)}",
+            hint=did_you_mean(name, known),
+        )
+    entry = resources.files("weft.catalog").joinpath("algorithms", f"{name}.toml")
+    where = f"catalog/algorithms/{name}.toml"
+    return parse_document(MpiAlgorithms, entry.read_text("utf-8"), where, "list of algorithms")
+
+
+def mpi_algorithms_names() -> list[str]:
+    """Libraries whose choices are known, sorted."""
+    entries = resources.files("weft.catalog").joinpath("algorithms").iterdir()
+    names = (entry.name for entry in entries)
+    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
