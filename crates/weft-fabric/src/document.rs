@@ -31,6 +31,9 @@ pub struct SwitchDocument {
     /// 1 where HCAs attach, rising towards the roots; 0 where unknown (then it is worked out).
     #[serde(default)]
     pub level: u32,
+    /// The group of a dragonfly it is in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<u32>,
 }
 
 /// A cable between two ports.
@@ -88,6 +91,11 @@ pub enum Engine {
     Minhop,
     /// Up and then down only, the least used port of those: free of credit loops.
     Updn,
+    /// Fewest hops between groups, then fewest hops, the least used port of those; the virtual
+    /// lane rises with each hop between groups.
+    Dragonfly,
+    /// Fewest hops, one of those ports by a hash of the queue pair.
+    Ecmp,
 }
 
 impl Engine {
@@ -97,7 +105,7 @@ impl Engine {
             FabricError::document(
                 "routing.engine",
                 format!("unknown engine '{name}'"),
-                "dmodk, minhop or updn",
+                "dmodk, minhop, updn, dragonfly or ecmp",
             )
         })
     }

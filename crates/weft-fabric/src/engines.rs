@@ -1,15 +1,28 @@
-//! Routing engines: d-mod-k, fewest hops, up*/down*.
+//! Routing engines: d-mod-k, fewest hops, up*/down*, dragonfly.
 //!
 //! SOURCE: d-mod-k after E. Zahavi, "D-Mod-K routing providing non-blocking traffic for shift
-//! permutations on real life fat trees" (2010); up*/down* after Schroeder et al., Autonet (1991).
+//! permutations on real life fat trees" (2010); up*/down* after Schroeder et al., Autonet (1991);
+//! minimal paths of a dragonfly after Kim, Dally, Scott & Abts (2008).
 
+use crate::attach::Attachments;
+use crate::candidates::Candidates;
+use crate::distance::{Distances, heights_from_one_root};
 use crate::document::{Engine, FabricDocument};
 use crate::error::FabricError;
 use crate::fabric::Fabric;
-use crate::ids::{HcaId, PortId, SwitchId, VertexId};
+use crate::graph::{Edge, Graph};
+use crate::ids::{HcaId, PortId, SwitchId};
+use crate::leaf_table::LeafTableBuilder;
 use crate::routes::Routes;
 
-const FAR: u32 = u32::MAX;
+/// What an engine says: one port a destination, and every port that it allows.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    /// Forwarding tables; entries without a route stay empty.
+    pub routes: Routes,
+    /// The ports to choose from.
+    pub candidates: Candidates,
+}
 
 /// The tables of a document: those of the named engine, else the document's own, else minhop.
 pub fn routes_of(
@@ -18,6 +31,11 @@ pub fn routes_of(
     engine: Option<Engine>,
 ) -> Result<Routes, FabricError> {
     if let Some(engine) = engine {
+        if engine == Engine::Ecmp {
+            let expected = "dmodk, minhop, updn or dragonfly";
+            let what = "no table says 'ecmp': it chooses by queue pair";
+            return Err(FabricError::document("routing.engine", what, expected));
+        }
         return Ok(compute(fabric, engine));
     }
     let written = Routes::from_document(fabric, document)?;
@@ -26,193 +44,153 @@ pub fn routes_of(
 
 /// Forwarding tables over the cables that are up; entries without a route stay empty.
 pub fn compute(fabric: &Fabric, engine: Engine) -> Routes {
-    let levels = fabric.vertices.iter().map(|vertex| vertex.level).collect();
-    let (routes, n_missing) = fill(fabric, engine, levels);
+    tables(fabric, engine).routes
+}
+
+/// Forwarding tables and candidates over the cables that are up. Those of `ecmp` are of the fewest
+/// hops, as minhop's are.
+pub fn tables(fabric: &Fabric, engine: Engine) -> Tables {
+    let graph = Graph::of(fabric);
+    let (tables, n_missing) = fill(fabric, &graph, engine, graph.levels.clone());
     if engine == Engine::Updn && n_missing > 0 {
         // Levels may have several tops with no legal way from one to the other; one root always
         // has a way.
-        let (rooted, n_still_missing) = fill(fabric, engine, heights_from_one_root(fabric));
+        let heights = heights_from_one_root(&graph);
+        let (rooted, n_still_missing) = fill(fabric, &graph, engine, heights);
         if n_still_missing < n_missing {
             return rooted;
         }
     }
-    routes
+    tables
 }
 
 /// Tables for the given heights, and how many entries stay empty.
-fn fill(fabric: &Fabric, engine: Engine, heights: Vec<u32>) -> (Routes, usize) {
-    let mut routes = Routes::empty(fabric);
-    let mut planner = Planner::new(fabric, engine, heights);
+fn fill(fabric: &Fabric, graph: &Graph, engine: Engine, heights: Vec<u32>) -> (Tables, usize) {
+    let attached = Attachments::of(fabric);
+    let (n, n_leaves) = (graph.n_switches(), attached.n_leaves());
+    let mut routes = LeafTableBuilder::new(n, n_leaves);
+    let mut candidates = LeafTableBuilder::new(n, n_leaves);
+    let mut planner = Planner::new(fabric, graph, engine, heights);
     let mut n_missing = 0;
-    for dst in (0..fabric.n_hcas()).map(HcaId) {
-        planner.aim_at(dst);
-        for switch in (0..fabric.n_switches()).map(SwitchId) {
-            let Some(port) = planner.choose(switch, dst) else {
-                n_missing += 1;
-                continue;
-            };
-            let first = fabric.vertices[fabric.switch_vertex(switch).index()].first_port.0;
-            routes.set(switch, dst, port.0 - first + 1);
+    let (mut group, mut block): (Vec<u16>, Vec<u16>) = (Vec::new(), Vec::new());
+    for leaf in 0..n_leaves {
+        let hcas = attached.hcas_of(leaf);
+        let Some(target) = attached.switch_of(leaf).map(|switch| switch.index()) else {
+            n_missing += hcas.len() * n;
+            continue;
+        };
+        planner.distances.aim_at(&[target]);
+        for switch in 0..n {
+            block.clear();
+            if switch == target {
+                block.extend(hcas.iter().map(|hca| live_number(fabric, &attached, *hca)));
+            } else {
+                let closer: Vec<Edge> = planner.distances.closer(switch).copied().collect();
+                group.clear();
+                group.extend(closer.iter().map(|edge| edge.number));
+                candidates.set(switch, leaf, &group);
+                let ports = hcas.iter().map(|hca| planner.number(switch, *hca, &closer));
+                block.extend(ports);
+            }
+            n_missing += block.iter().filter(|number| **number == 0).count();
+            routes.set(switch, leaf, &block);
         }
     }
-    (routes, n_missing)
+    let routes = Routes::new(fabric, attached.clone(), routes.finish());
+    let candidates = Candidates { attached, table: candidates.finish() };
+    (Tables { routes, candidates }, n_missing)
 }
 
-/// Heights that fall with the distance from the first of the highest switches.
-fn heights_from_one_root(fabric: &Fabric) -> Vec<u32> {
-    let switches = (0..fabric.n_switches()).map(|n| fabric.switch_vertex(SwitchId(n)));
-    let mut hops = vec![FAR; fabric.vertices.len()];
-    let Some(root) = switches.min_by_key(|v| (u32::MAX - fabric.vertices[v.index()].level, *v))
-    else {
-        return hops;
-    };
-    hops[root.index()] = 0;
-    spread(fabric, vec![root], &mut hops, |_, _| true);
-    hops.into_iter().map(|hops| FAR - hops).collect()
+/// Port number (from 1) of the leaf's port to one of its HCAs, 0 where the cable is dead.
+fn live_number(fabric: &Fabric, attached: &Attachments, hca: HcaId) -> u16 {
+    let up = fabric.ports[fabric.hca_port(hca).index()].up;
+    if up { attached.number_of(hca) + 1 } else { 0 }
 }
 
-/// What the engines share: distances towards the current destination's switch.
+/// Chooses one of the ports that lead closer for each destination.
 struct Planner<'a> {
-    fabric: &'a Fabric,
     engine: Engine,
-    /// What up means: by height, then by number.
-    heights: Vec<u32>,
-    /// The switch the distances lead to.
-    root: Option<VertexId>,
-    /// Hops going down only (minhop: any way), and hops of the best legal path.
-    down: Vec<u32>,
-    best: Vec<u32>,
-    /// Destinations already routed over each port.
-    load: Vec<u32>,
+    distances: Distances<'a>,
+    /// By switch and port number: destinations already routed over it.
+    load: Vec<Vec<u32>>,
     /// d-mod-k: up ports of each switch in port order, and what to divide destinations by.
-    up_ports: Vec<Vec<PortId>>,
+    up_ports: Vec<Vec<u16>>,
     divisors: Vec<u32>,
 }
 
 impl<'a> Planner<'a> {
-    fn new(fabric: &'a Fabric, engine: Engine, heights: Vec<u32>) -> Planner<'a> {
-        let n = fabric.vertices.len();
-        let up_ports: Vec<Vec<PortId>> = (0..n as u32)
-            .map(VertexId)
-            .map(|vertex| {
-                let above = |port: &PortId| {
-                    let peer = fabric.ports[port.index()].peer;
-                    peer.is_some_and(|p| above(&heights, fabric.ports[p.index()].vertex, vertex))
-                };
-                fabric.ports_of(vertex).filter(above).collect()
-            })
-            .collect();
-        let divisors = divisors(fabric, &up_ports);
-        Planner {
-            fabric,
-            engine,
-            heights,
-            root: None,
-            down: vec![FAR; n],
-            best: vec![FAR; n],
-            load: vec![0; fabric.ports.len()],
-            up_ports,
-            divisors,
-        }
+    fn new(fabric: &Fabric, graph: &'a Graph, engine: Engine, heights: Vec<u32>) -> Planner<'a> {
+        let distances = Distances::new(graph, engine, heights);
+        let switches = 0..graph.n_switches();
+        // Dead cables count: the up port of a destination stays where it was.
+        let up_ports: Vec<Vec<u16>> =
+            switches.clone().map(|switch| up_ports(fabric, switch, &distances)).collect();
+        let widest = |switch: usize| graph.edges(switch).last().map_or(0, |e| e.number + 1);
+        let load = switches.map(|switch| vec![0; usize::from(widest(switch))]).collect();
+        let divisors = divisors(&graph.levels, &up_ports);
+        Planner { engine, distances, load, up_ports, divisors }
     }
 
-    /// Prepare distances to `dst`; destinations on one switch share them.
-    fn aim_at(&mut self, dst: HcaId) {
-        let root = self.fabric.neighbour(self.fabric.hca_port(dst));
-        let root = root.filter(|vertex| self.fabric.switch(*vertex).is_some());
-        if root == self.root && root.is_some() {
-            return;
+    /// The port number (from 1) of `switch` towards `dst`, among those that lead closer; 0 if
+    /// there are none.
+    fn number(&mut self, switch: usize, dst: HcaId, closer: &[Edge]) -> u16 {
+        if closer.is_empty() {
+            return 0;
         }
-        self.root = root;
-        self.down.fill(FAR);
-        self.best.fill(FAR);
-        let Some(root) = root else { return };
-        let any_way = self.engine == Engine::Minhop;
-        self.down[root.index()] = 0;
-        spread(self.fabric, vec![root], &mut self.down, |from, to| {
-            any_way || above(&self.heights, to, from)
-        });
-        self.best.copy_from_slice(&self.down);
-        if !any_way {
-            let reached = |v: &VertexId| self.down[v.index()] != FAR;
-            let mut start: Vec<VertexId> =
-                (0..self.down.len() as u32).map(VertexId).filter(reached).collect();
-            start.sort_by_key(|vertex| self.down[vertex.index()]);
-            spread_sorted(self.fabric, &self.heights, start, &mut self.best);
-        }
-    }
-
-    /// The port of `switch` towards `dst`.
-    fn choose(&mut self, switch: SwitchId, dst: HcaId) -> Option<PortId> {
-        let at = self.fabric.switch_vertex(switch);
-        if self.root == Some(at) {
-            let hca_end = self.fabric.ports[self.fabric.hca_port(dst).index()].peer;
-            return hca_end;
-        }
-        if self.best[at.index()] == FAR {
-            return None;
-        }
-        let port = match self.engine {
-            Engine::Dmodk => self.by_modulo(at, dst),
-            Engine::Minhop | Engine::Updn => {
-                self.fabric.ports_of(at).filter(|p| self.leads_closer(at, *p)).min_by_key(|p| {
-                    let load = self.load[p.index()];
-                    (load, p.0)
-                })
+        let number = match self.engine {
+            Engine::Dmodk => self.by_modulo(switch, dst, closer),
+            _ => {
+                let load = &mut self.load[switch];
+                let numbers = closer.iter().map(|edge| edge.number);
+                let least = numbers.min_by_key(|number| (load[usize::from(*number)], *number));
+                let number = least.expect("a port leads closer");
+                load[usize::from(number)] += 1;
+                number
             }
         };
-        if let Some(port) = port {
-            self.load[port.index()] += 1;
-        }
-        port
+        number + 1
     }
 
-    /// Whether a port of `at` is one hop closer to the destination on a legal path.
-    fn leads_closer(&self, at: VertexId, port: PortId) -> bool {
-        let Some(next) = self.fabric.neighbour(port) else {
-            return false;
-        };
-        // INVARIANT: a vertex that can go down does so, and what it goes down to can too: no
-        // packet turns up again, whatever tables it crosses.
-        let goes_down = self.down[at.index()] != FAR;
-        let hops = if goes_down { &self.down } else { &self.best };
-        let closer = hops[next.index()] != FAR && hops[next.index()] < hops[at.index()];
-        let legal = self.engine == Engine::Minhop || above(&self.heights, at, next) == goes_down;
-        closer && legal
-    }
-
-    fn by_modulo(&self, at: VertexId, dst: HcaId) -> Option<PortId> {
-        let level = self.fabric.vertices[at.index()].level as usize;
-        let up = &self.up_ports[at.index()];
-        if self.down[at.index()] == FAR {
-            let start = (dst.0 / self.divisors[level]) as usize % up.len().max(1);
+    fn by_modulo(&self, at: usize, dst: HcaId, closer: &[Edge]) -> u16 {
+        let levels = &self.distances.graph.levels;
+        if !self.distances.goes_down(at) {
+            let up = &self.up_ports[at];
+            let start = (dst.0 / self.divisors[levels[at] as usize]) as usize % up.len();
+            if closer.len() == up.len() {
+                return up[start];
+            }
             // From the destination's own port on: a dead cable moves only the routes it carried.
-            let turned = up[start..].iter().chain(&up[..start]);
-            return turned.copied().find(|port| self.leads_closer(at, *port));
+            let mut turned = up[start..].iter().chain(&up[..start]);
+            let leads = |number: u16| closer.binary_search_by_key(&number, |e| e.number).is_ok();
+            return *turned.find(|number| leads(**number)).expect("a port leads closer");
         }
-        let below: Vec<PortId> =
-            self.fabric.ports_of(at).filter(|port| self.leads_closer(at, *port)).collect();
-        let child = self.fabric.neighbour(*below.first()?)?;
-        let child_level = self.fabric.vertices[child.index()].level as usize;
-        let n_up = self.up_ports[child.index()].len().max(1);
-        let spines = (n_up / below.len()).max(1);
-        let turn = (dst.0 / self.divisors[child_level]) as usize % n_up;
-        Some(below[turn / spines % below.len()])
+        let child = closer[0].to as usize;
+        let n_up = self.up_ports[child].len().max(1);
+        let spines = (n_up / closer.len()).max(1);
+        let turn = (dst.0 / self.divisors[levels[child] as usize]) as usize % n_up;
+        closer[turn / spines % closer.len()].number
     }
 }
 
-/// Whether `high` is above `low`: by height, then by number.
-fn above(heights: &[u32], high: VertexId, low: VertexId) -> bool {
-    (heights[high.index()], high) > (heights[low.index()], low)
+/// The up ports of a switch, in port order, whether their cables are up or not.
+fn up_ports(fabric: &Fabric, switch: usize, distances: &Distances<'_>) -> Vec<u16> {
+    let vertex = fabric.switch_vertex(SwitchId(switch as u32));
+    let above = |port: PortId| {
+        let peer = fabric.ports[port.index()].peer?;
+        let there = fabric.switch(fabric.ports[peer.index()].vertex)?;
+        Some(distances.above(there.index(), switch))
+    };
+    let ports = fabric.ports_of(vertex).enumerate();
+    ports.filter(|(_, port)| above(*port) == Some(true)).map(|(n, _)| n as u16).collect()
 }
 
 /// By level: the product of the up-port counts of the levels below.
-fn divisors(fabric: &Fabric, up_ports: &[Vec<PortId>]) -> Vec<u32> {
-    let highest = fabric.vertices.iter().map(|v| v.level).max().unwrap_or(0) as usize;
+fn divisors(levels: &[u32], up_ports: &[Vec<u16>]) -> Vec<u32> {
+    let highest = levels.iter().copied().max().unwrap_or(0) as usize;
     let mut widths = vec![1u32; highest + 1];
-    for (vertex, ups) in fabric.vertices.iter().zip(up_ports) {
-        if vertex.level > 0 {
-            let width = &mut widths[vertex.level as usize];
+    for (level, ups) in levels.iter().zip(up_ports) {
+        if *level > 0 {
+            let width = &mut widths[*level as usize];
             *width = (*width).max(ups.len() as u32);
         }
     }
@@ -221,55 +199,4 @@ fn divisors(fabric: &Fabric, up_ports: &[Vec<PortId>]) -> Vec<u32> {
         divisors[level] = divisors[level - 1].saturating_mul(widths[level - 1]);
     }
     divisors
-}
-
-/// Breadth first from `start` (distance set) over switches, along steps that `allowed` accepts.
-fn spread(
-    fabric: &Fabric,
-    start: Vec<VertexId>,
-    hops: &mut [u32],
-    allowed: impl Fn(VertexId, VertexId) -> bool,
-) {
-    let mut frontier = start;
-    while !frontier.is_empty() {
-        let mut next = Vec::new();
-        for from in frontier {
-            for to in fabric.ports_of(from).filter_map(|port| fabric.neighbour(port)) {
-                let fresh = hops[to.index()] == FAR && fabric.switch(to).is_some();
-                if fresh && allowed(from, to) {
-                    hops[to.index()] = hops[from.index()] + 1;
-                    next.push(to);
-                }
-            }
-        }
-        frontier = next;
-    }
-}
-
-/// Best up-then-down hops: from every vertex that can go down, downwards to those that must first
-/// go up to it.
-fn spread_sorted(fabric: &Fabric, heights: &[u32], start: Vec<VertexId>, best: &mut [u32]) {
-    let mut buckets: Vec<Vec<VertexId>> = Vec::new();
-    let put = |buckets: &mut Vec<Vec<VertexId>>, hops: u32, vertex: VertexId| {
-        if buckets.len() <= hops as usize {
-            buckets.resize(hops as usize + 1, Vec::new());
-        }
-        buckets[hops as usize].push(vertex);
-    };
-    for vertex in start {
-        put(&mut buckets, best[vertex.index()], vertex);
-    }
-    let mut hops = 0;
-    while hops < buckets.len() {
-        for from in std::mem::take(&mut buckets[hops]) {
-            for to in fabric.ports_of(from).filter_map(|port| fabric.neighbour(port)) {
-                let lower = fabric.switch(to).is_some() && above(heights, from, to);
-                if lower && best[to.index()] == FAR {
-                    best[to.index()] = hops as u32 + 1;
-                    put(&mut buckets, hops as u32 + 1, to);
-                }
-            }
-        }
-        hops += 1;
-    }
 }

@@ -12,6 +12,8 @@ use std::collections::HashMap;
 pub const MAX_SWITCH_PORTS: u32 = u16::MAX as u32;
 /// Highest level of a switch.
 pub const MAX_LEVEL: u32 = 255;
+/// Highest number of a group of switches.
+pub const MAX_GROUP: u32 = 0xfffe;
 /// Most ports of a fabric: those of all cables that a generator makes.
 pub const MAX_PORTS: u64 = 1 << 25;
 /// Most entries of all forwarding tables together.
@@ -39,6 +41,8 @@ pub struct Vertex {
     pub name: String,
     /// 0 for an HCA and inside a node, 1 for a switch that HCAs attach to, rising towards the roots.
     pub level: u32,
+    /// The group of a dragonfly that a switch is in.
+    pub group: Option<u32>,
     /// Its first port.
     pub first_port: PortId,
     /// How many ports it has.
@@ -126,6 +130,11 @@ impl Fabric {
                 return Err(FabricError::document(place, what, format!("at most {MAX_LEVEL}")));
             }
             fabric.add_vertex(&place, &switch.name, switch.level, switch.ports)?;
+            if switch.group.is_some_and(|group| group > MAX_GROUP) {
+                let what = format!("switch '{}' is in group {:?}", switch.name, switch.group);
+                return Err(FabricError::document(place, what, format!("at most {MAX_GROUP}")));
+            }
+            fabric.vertices.last_mut().expect("just added").group = switch.group;
         }
         for (index, link) in document.links.iter().enumerate() {
             let place = format!("fabric.links[{index}]");
@@ -179,6 +188,13 @@ impl Fabric {
         let port = &self.ports[port.index()];
         let peer = port.peer.filter(|_| port.up)?;
         Some(self.ports[peer.index()].vertex)
+    }
+
+    /// Whether a port's cable leads from one group of a dragonfly to another.
+    pub fn is_global(&self, port: PortId) -> bool {
+        let group = |port: PortId| self.vertices[self.ports[port.index()].vertex.index()].group;
+        let there = self.ports[port.index()].peer.and_then(group);
+        matches!((group(port), there), (Some(here), Some(there)) if here != there)
     }
 
     /// The node of a name.
@@ -257,7 +273,8 @@ impl Fabric {
             return Err(FabricError::document(place, what, "every name once"));
         }
         let first_port = PortId(self.ports.len() as u32);
-        self.vertices.push(Vertex { name: name.to_owned(), level, first_port, n_ports });
+        let name = name.to_owned();
+        self.vertices.push(Vertex { name, level, group: None, first_port, n_ports });
         let empty = Port {
             vertex: id,
             peer: None,

@@ -217,7 +217,7 @@ impl<'a> Tree<'a> {
     fn switches(&mut self, kind: &str, count: u32, ports: u32, level: u32) {
         for index in 0..count {
             let name = switch_name(kind, index, count);
-            self.document.switches.push(SwitchDocument { name, ports, level });
+            self.document.switches.push(SwitchDocument { name, ports, level, group: None });
         }
     }
 

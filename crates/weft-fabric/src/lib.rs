@@ -4,15 +4,20 @@
 //! [`Routes`] is its forwarding tables; [`check`] walks both before anything is simulated.
 #![forbid(unsafe_code)]
 
+pub mod attach;
+pub mod candidates;
 pub mod check;
+mod distance;
 pub mod document;
 pub mod engines;
 pub mod error;
 pub mod fabric;
 pub mod fault;
 pub mod generate;
+mod graph;
 pub mod ids;
 mod inside;
+mod leaf_table;
 pub mod node_check;
 pub mod node_document;
 pub mod node_graph;
@@ -20,6 +25,9 @@ mod node_paths;
 pub mod routes;
 pub mod units;
 
+pub use attach::Attachments;
+pub use candidates::Candidates;
+pub use engines::Tables;
 pub use error::FabricError;
 pub use fabric::Fabric;
 pub use ids::{HcaId, NodeId, PortId, SwitchId, VertexId};

@@ -1,24 +1,46 @@
 //! Forwarding tables and what they say about a pair.
 
+use crate::attach::Attachments;
 use crate::document::FabricDocument;
 use crate::error::FabricError;
 use crate::fabric::Fabric;
 use crate::ids::{HcaId, PortId, SwitchId, VertexId};
+use crate::leaf_table::{LeafTable, LeafTableBuilder};
 use std::collections::BTreeMap;
 
 /// A linear forwarding table for every switch: the egress port for each destination HCA.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Routes {
     n_hcas: u32,
-    /// Port numbers from 1, row by switch; 0 where there is no route.
-    numbers: Vec<u16>,
+    n_switches: u32,
+    attached: Attachments,
+    /// By switch and leaf: for each HCA of the leaf a port number from 1, 0 where there is no
+    /// route; empty where none of them has one.
+    table: LeafTable,
 }
+
+impl PartialEq for Routes {
+    fn eq(&self, other: &Routes) -> bool {
+        let same_size = (self.n_hcas, self.n_switches) == (other.n_hcas, other.n_switches);
+        let switches = || (0..self.n_switches).map(SwitchId);
+        let hcas = || (0..self.n_hcas).map(HcaId);
+        same_size
+            && switches().all(|s| hcas().all(|hca| self.number(s, hca) == other.number(s, hca)))
+    }
+}
+
+impl Eq for Routes {}
 
 impl Routes {
     /// Tables without a single route.
     pub fn empty(fabric: &Fabric) -> Routes {
-        let n_entries = fabric.n_switches() as usize * fabric.n_hcas() as usize;
-        Routes { n_hcas: fabric.n_hcas(), numbers: vec![0; n_entries] }
+        let attached = Attachments::of(fabric);
+        let table = LeafTable::empty(fabric.n_switches() as usize, attached.n_leaves());
+        Routes::new(fabric, attached, table)
+    }
+
+    pub(crate) fn new(fabric: &Fabric, attached: Attachments, table: LeafTable) -> Routes {
+        Routes { n_hcas: fabric.n_hcas(), n_switches: fabric.n_switches(), attached, table }
     }
 
     /// The tables written in a document, if it has any.
@@ -29,7 +51,8 @@ impl Routes {
         let Some(lfts) = &document.lfts else {
             return Ok(None);
         };
-        let mut routes = Routes::empty(fabric);
+        let attached = Attachments::of(fabric);
+        let mut table = LeafTableBuilder::new(fabric.n_switches() as usize, attached.n_leaves());
         let names: Vec<&str> = document.switches.iter().map(|s| s.name.as_str()).collect();
         if let Some(stranger) = lfts.keys().find(|key| !names.contains(&key.as_str())) {
             let what = format!("there is no switch '{stranger}'");
@@ -40,46 +63,29 @@ impl Routes {
             let numbers = lfts.get(*name).ok_or_else(|| {
                 FabricError::document(&place, "the table is missing", "a table for every switch")
             })?;
-            routes.fill(fabric, SwitchId(index as u32), numbers, &place)?;
-        }
-        Ok(Some(routes))
-    }
-
-    fn fill(
-        &mut self,
-        fabric: &Fabric,
-        switch: SwitchId,
-        numbers: &[u32],
-        place: &str,
-    ) -> Result<(), FabricError> {
-        if numbers.len() != self.n_hcas as usize {
-            let what = format!("{} entries", numbers.len());
-            let expected = format!("one for each of the {} HCAs", self.n_hcas);
-            return Err(FabricError::document(place, what, expected));
-        }
-        let n_ports = fabric.vertices[fabric.switch_vertex(switch).index()].n_ports;
-        for (hca, number) in numbers.iter().enumerate() {
-            if *number > n_ports {
-                let what = format!("port {number} for HCA number {hca}");
-                let expected = format!("a port from 1 to {n_ports}, or 0 for no route");
-                return Err(FabricError::document(place, what, expected));
+            check_row(fabric, SwitchId(index as u32), numbers, &place)?;
+            for leaf in 0..attached.n_leaves() {
+                let hcas = attached.hcas_of(leaf).iter();
+                let block: Vec<u16> = hcas.map(|hca| numbers[hca.index()] as u16).collect();
+                table.set(index, leaf, &block);
             }
-            self.set(switch, HcaId(hca as u32), *number);
         }
-        Ok(())
+        Ok(Some(Routes::new(fabric, attached, table.finish())))
     }
-
     /// The port number (from 1) at `switch` towards `dst`, 0 for none.
     pub fn number(&self, switch: SwitchId, dst: HcaId) -> u32 {
-        let row = switch.index() * self.n_hcas as usize;
-        u32::from(self.numbers[row + dst.index()])
+        let block = self.table.get(switch.index(), self.attached.leaf_of(dst));
+        block.get(self.attached.place_of(dst)).copied().map_or(0, u32::from)
     }
 
     /// Route `dst` at `switch` through port `number`.
     pub fn set(&mut self, switch: SwitchId, dst: HcaId, number: u32) {
-        let row = switch.index() * self.n_hcas as usize;
         let number = u16::try_from(number).expect("a switch of at most 65535 ports");
-        self.numbers[row + dst.index()] = number;
+        let leaf = self.attached.leaf_of(dst);
+        let mut block = self.table.get(switch.index(), leaf).to_vec();
+        block.resize(self.attached.hcas_of(leaf).len(), 0);
+        block[self.attached.place_of(dst)] = number;
+        self.table.set_new(switch.index(), leaf, &block);
     }
 
     /// The egress port of a vertex towards `dst`; none at `dst`, without a route or over a dead
@@ -149,6 +155,29 @@ impl Routes {
                 (name, row)
             })
             .collect()
+    }
+}
+
+/// Refuse a row that is no table of `switch`.
+fn check_row(
+    fabric: &Fabric,
+    switch: SwitchId,
+    numbers: &[u32],
+    place: &str,
+) -> Result<(), FabricError> {
+    if numbers.len() != fabric.n_hcas() as usize {
+        let what = format!("{} entries", numbers.len());
+        let expected = format!("one for each of the {} HCAs", fabric.n_hcas());
+        return Err(FabricError::document(place, what, expected));
+    }
+    let n_ports = fabric.vertices[fabric.switch_vertex(switch).index()].n_ports;
+    match numbers.iter().enumerate().find(|(_, number)| **number > n_ports) {
+        None => Ok(()),
+        Some((hca, number)) => {
+            let what = format!("port {number} for HCA number {hca}");
+            let expected = format!("a port from 1 to {n_ports}, or 0 for no route");
+            Err(FabricError::document(place, what, expected))
+        }
     }
 }
 
