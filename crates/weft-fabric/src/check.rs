@@ -1,38 +1,85 @@
 //! What must hold before anything is simulated: routes end, and cannot wait in a circle.
 
+use crate::candidates::Candidates;
+use crate::channels::{Channel, Channels};
 use crate::error::FabricError;
 use crate::fabric::Fabric;
-use crate::ids::{HcaId, PortId, VertexId};
+use crate::ids::{HcaId, SwitchId, VertexId};
+use crate::reach::Reach;
 use crate::routes::{Routes, unreachable};
-use std::collections::BTreeSet;
+
+/// Everything a packet may do.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// The tables.
+    pub routes: &'a Routes,
+    /// Ports to choose from, where something chooses.
+    pub candidates: Option<&'a Candidates>,
+    /// Detours over a third group.
+    pub detours: bool,
+    /// Whether the virtual lane rises at each hop between groups.
+    pub raised: bool,
+}
 
 /// Check the routes among `hcas`: each ends at its destination, and the dependencies between the
 /// channels they use (Dally & Seitz 1987) have no cycle.
 pub fn check_routes(fabric: &Fabric, routes: &Routes, hcas: &[HcaId]) -> Result<(), FabricError> {
-    let mut follows: Vec<BTreeSet<PortId>> = vec![BTreeSet::new(); fabric.ports.len()];
-    let mut walk = Walk::new(fabric, routes);
-    let sources = sources(fabric, hcas)?;
-    for dst in hcas {
-        walk.fresh();
-        for src in sources.iter().filter(|src| *src != dst) {
-            walk.follow(*src, *dst, &mut follows)?;
-        }
+    let plan = Plan { routes, candidates: None, detours: false, raised: false };
+    check_plan(fabric, plan, hcas).map(|_| ())
+}
+
+/// Check everything packets may do among `hcas`: table or choice, detours and lane changes
+/// included. How many virtual lanes that takes for one service level.
+pub fn check_plan(fabric: &Fabric, plan: Plan<'_>, hcas: &[HcaId]) -> Result<usize, FabricError> {
+    let mut channels = Channels::new(fabric, plan.raised);
+    walk_tables(fabric, plan.routes, hcas, &mut channels)?;
+    if let Some(candidates) = plan.candidates {
+        let mut reach = Reach::new(fabric, plan.routes, candidates, hcas);
+        reach.spread(&mut channels, plan.detours)?;
     }
-    match find_cycle(&follows) {
-        None => Ok(()),
-        Some(cycle) => {
-            let mut names: Vec<String> = cycle.iter().map(|p| fabric.port_name(*p)).collect();
-            names.push(names[0].clone());
+    match channels.find_cycle() {
+        None => Ok(channels.highest + 1),
+        Some(mut cycle) => {
+            cycle.push(cycle[0]);
+            let several = channels.n_raises() > 1;
+            let names: Vec<String> = cycle.iter().map(|c| name(fabric, *c, several)).collect();
             Err(FabricError::CreditLoop { cycle: names.join(" -> ") })
         }
     }
 }
 
-/// Whom to walk from: two HCAs of each switch stand for all (two, for one may be the destination),
-/// since what differs between them, their own cables, nothing waits for.
-fn sources(fabric: &Fabric, hcas: &[HcaId]) -> Result<Vec<HcaId>, FabricError> {
-    let mut chosen = vec![0u8; fabric.vertices.len()];
-    let mut sources = Vec::new();
+fn name(fabric: &Fabric, (port, raise): Channel, several: bool) -> String {
+    let port = fabric.port_name(crate::ids::PortId(port));
+    if several { format!("{port} (raised {raise})") } else { port }
+}
+
+/// Walk from everywhere to everywhere by the tables alone.
+fn walk_tables(
+    fabric: &Fabric,
+    routes: &Routes,
+    hcas: &[HcaId],
+    channels: &mut Channels<'_>,
+) -> Result<(), FabricError> {
+    let sources = sources(fabric, hcas)?;
+    let n_states = fabric.n_switches() as usize * channels.n_raises();
+    let mut walk = Walk { fabric, routes, stamp: 0, seen: vec![(0, 0); n_states] };
+    for dst in hcas {
+        walk.stamp += 1;
+        for pair in &sources {
+            // Two HCAs of each switch stand for all: one of them may be the destination.
+            let src = pair.iter().find(|src| *src != dst);
+            if let Some(src) = src {
+                walk.follow(*src, *dst, channels)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whom to walk from: up to two HCAs of each switch, since what differs between those of a switch,
+/// their own cables, nothing waits for.
+fn sources(fabric: &Fabric, hcas: &[HcaId]) -> Result<Vec<Vec<HcaId>>, FabricError> {
+    let mut sources: Vec<Vec<HcaId>> = vec![Vec::new(); fabric.vertices.len()];
     for src in hcas {
         let Some(next) = fabric.neighbour(fabric.hca_port(*src)) else {
             match hcas.iter().find(|dst| *dst != src) {
@@ -40,100 +87,64 @@ fn sources(fabric: &Fabric, hcas: &[HcaId]) -> Result<Vec<HcaId>, FabricError> {
                 None => continue,
             }
         };
-        if chosen[next.index()] < 2 {
-            chosen[next.index()] += 1;
-            sources.push(*src);
+        if sources[next.index()].len() < 2 {
+            sources[next.index()].push(*src);
         }
     }
+    sources.retain(|there| !there.is_empty());
     Ok(sources)
 }
 
-/// Walks towards one destination at a time; a switch is walked from once a destination.
+/// Walks towards one destination at a time; a switch is walked from once a destination and lane.
 struct Walk<'a> {
     fabric: &'a Fabric,
     routes: &'a Routes,
     stamp: u32,
-    seen: Vec<u32>,
-    /// The walk that saw it, so that a circle is told from a junction.
-    seen_by: Vec<u32>,
+    /// By switch and raise: the walk towards which destination saw it, and whose walk, so that a
+    /// circle is told from a junction.
+    seen: Vec<(u32, u32)>,
 }
 
-impl<'a> Walk<'a> {
-    fn new(fabric: &'a Fabric, routes: &'a Routes) -> Walk<'a> {
-        let n = fabric.vertices.len();
-        Walk { fabric, routes, stamp: 0, seen: vec![0; n], seen_by: vec![0; n] }
-    }
-
-    fn fresh(&mut self) {
-        self.stamp += 1;
-    }
-
+impl Walk<'_> {
     fn follow(
         &mut self,
         src: HcaId,
         dst: HcaId,
-        follows: &mut [BTreeSet<PortId>],
+        channels: &mut Channels<'_>,
     ) -> Result<(), FabricError> {
-        let mut at = src.vertex();
-        let mut came_by: Option<PortId> = None;
+        let mut at = channels.far(self.fabric.hca_port(src).0).expect("a cable that is up");
+        let mut came_by: Option<Channel> = None;
         while at != dst.vertex() {
-            let port = self.routes.next_port(self.fabric, at, dst);
-            let through_hca = came_by.is_some() && self.fabric.hca(at).is_some();
-            let next = port.and_then(|p| Some((p, self.fabric.neighbour(p)?)));
-            let Some((port, vertex)) = next.filter(|_| !through_hca) else {
-                return Err(unreachable(self.fabric, src, dst, at));
-            };
+            let error = || unreachable(self.fabric, src, dst, at);
+            let switch = self.fabric.switch(at).ok_or_else(error)?;
+            let number = self.routes.number(switch, dst).checked_sub(1).ok_or_else(error)?;
+            let port = self.fabric.vertices[at.index()].first_port.0 + number;
+            let next: VertexId = channels.far(port).ok_or_else(error)?;
             if let Some(previous) = came_by {
-                follows[previous.index()].insert(port);
+                channels.add(previous, number as u16);
             }
-            if self.seen[at.index()] == self.stamp {
-                return self.junction(src, at, dst);
+            let raise = came_by.map_or(0, |(_, raise)| raise);
+            let state = switch.index() * channels.n_raises() + raise;
+            if self.seen[state].0 == self.stamp {
+                return self.junction(src, switch, dst, state);
             }
-            self.seen[at.index()] = self.stamp;
-            self.seen_by[at.index()] = src.0;
-            came_by = Some(port);
-            at = vertex;
+            self.seen[state] = (self.stamp, src.0);
+            came_by = Some(channels.channel(port, raise));
+            at = next;
         }
         Ok(())
     }
 
-    fn junction(&self, src: HcaId, at: VertexId, dst: HcaId) -> Result<(), FabricError> {
-        if self.seen_by[at.index()] == src.0 {
-            return Err(self.routes.loop_error(self.fabric, at, dst));
+    fn junction(
+        &self,
+        src: HcaId,
+        at: SwitchId,
+        dst: HcaId,
+        state: usize,
+    ) -> Result<(), FabricError> {
+        if self.seen[state].1 == src.0 {
+            return Err(self.routes.loop_error(self.fabric, self.fabric.switch_vertex(at), dst));
         }
         Ok(())
     }
-}
-
-/// A cycle of a graph given by successors, or none. Iterative: paths may be long.
-fn find_cycle(follows: &[BTreeSet<PortId>]) -> Option<Vec<PortId>> {
-    let successors: Vec<Vec<PortId>> =
-        follows.iter().map(|set| set.iter().copied().collect()).collect();
-    let mut done = vec![false; follows.len()];
-    let mut depth_of = vec![usize::MAX; follows.len()];
-    for root in 0..follows.len() {
-        let mut path: Vec<(PortId, usize)> = Vec::new();
-        if !done[root] {
-            path.push((PortId(root as u32), 0));
-            depth_of[root] = 0;
-        }
-        while let Some((port, next)) = path.last().copied() {
-            let Some(successor) = successors[port.index()].get(next).copied() else {
-                done[port.index()] = true;
-                depth_of[port.index()] = usize::MAX;
-                path.pop();
-                continue;
-            };
-            path.last_mut().expect("the path is not empty").1 += 1;
-            if depth_of[successor.index()] != usize::MAX {
-                let cycle = path[depth_of[successor.index()]..].iter().map(|(p, _)| *p).collect();
-                return Some(cycle);
-            }
-            if !done[successor.index()] {
-                depth_of[successor.index()] = path.len();
-                path.push((successor, 0));
-            }
-        }
-    }
-    None
 }

@@ -133,6 +133,12 @@ impl<'a> Distances<'a> {
         self.down[at] != FAR
     }
 
+    /// Hops from a switch to the target; none where no allowed path leads there.
+    pub(crate) fn hops(&self, at: usize) -> Option<u32> {
+        let cost = self.best[at];
+        (cost != FAR).then_some(cost % GLOBAL_COST + cost / GLOBAL_COST)
+    }
+
     /// The edges of `at` that lead closer to the target on an allowed path, in port order.
     pub(crate) fn closer(&self, at: usize) -> impl Iterator<Item = &Edge> {
         // INVARIANT: a switch that can go down does so, and what it goes down to can too: no

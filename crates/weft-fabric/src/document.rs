@@ -1,10 +1,11 @@
 //! The fabric document (schema `weft.fabric/1`) and the generated form of it.
 
+use crate::dragonfly::{self, DragonflySpec};
 use crate::error::FabricError;
 use crate::generate::{self, FatTreeSpec};
 use crate::units::{BitsPerSecond, Picoseconds};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// The schema this crate reads and writes.
@@ -113,7 +114,11 @@ impl Engine {
 
 /// The document of a JSON value: as it stands, or generated from `{"generate": ...}`.
 pub fn read(value: Value) -> Result<FabricDocument, FabricError> {
-    let document: FabricDocument = if value.get("generate").is_some() {
+    let document: FabricDocument = if value.get("generate") == Some(&json!("dragonfly")) {
+        let spec: DragonflySpec =
+            serde_json::from_value(value).map_err(|e| FabricError::from_json("fabric", &e))?;
+        dragonfly::dragonfly(&spec)?
+    } else if value.get("generate").is_some() {
         let spec: FatTreeSpec =
             serde_json::from_value(value).map_err(|e| FabricError::from_json("fabric", &e))?;
         generate::fat_tree(&spec)?

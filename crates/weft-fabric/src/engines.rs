@@ -6,6 +6,7 @@
 
 use crate::attach::Attachments;
 use crate::candidates::Candidates;
+use crate::detours;
 use crate::distance::{Distances, heights_from_one_root};
 use crate::document::{Engine, FabricDocument};
 use crate::error::FabricError;
@@ -40,6 +41,12 @@ pub fn routes_of(
     }
     let written = Routes::from_document(fabric, document)?;
     Ok(written.unwrap_or_else(|| compute(fabric, Engine::Minhop)))
+}
+
+/// Add ways over a third group to candidates, for packets that take detours.
+pub fn add_detours(fabric: &Fabric, candidates: &mut Candidates) -> Result<(), FabricError> {
+    candidates.detours = Some(detours::detours(fabric, &candidates.attached)?);
+    Ok(())
 }
 
 /// Forwarding tables over the cables that are up; entries without a route stay empty.
@@ -97,7 +104,7 @@ fn fill(fabric: &Fabric, graph: &Graph, engine: Engine, heights: Vec<u32>) -> (T
         }
     }
     let routes = Routes::new(fabric, attached.clone(), routes.finish());
-    let candidates = Candidates { attached, table: candidates.finish() };
+    let candidates = Candidates { attached, table: candidates.finish(), detours: None };
     (Tables { routes, candidates }, n_missing)
 }
 

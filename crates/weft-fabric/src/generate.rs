@@ -68,7 +68,7 @@ fn one() -> u32 {
 pub fn fat_tree(spec: &FatTreeSpec) -> Result<FabricDocument, FabricError> {
     if spec.generate != "fat_tree" {
         let what = format!("unknown generator '{}'", spec.generate);
-        return Err(FabricError::document("fabric.generate", what, "fat_tree"));
+        return Err(FabricError::document("fabric.generate", what, "fat_tree or dragonfly"));
     }
     at_least_one("nodes", spec.nodes)?;
     at_least_one("hcas_per_node", spec.hcas_per_node)?;
@@ -80,7 +80,7 @@ pub fn fat_tree(spec: &FatTreeSpec) -> Result<FabricDocument, FabricError> {
     }
 }
 
-fn at_least_one(key: &str, value: u32) -> Result<u32, FabricError> {
+pub(crate) fn at_least_one(key: &str, value: u32) -> Result<u32, FabricError> {
     let place = format!("fabric.{key}");
     match value {
         0 => Err(FabricError::document(place, "it is 0", "1 or more")),
@@ -175,7 +175,7 @@ fn three_levels(spec: &FatTreeSpec) -> Result<FabricDocument, FabricError> {
     Ok(tree.document)
 }
 
-fn limit_links(n_links: u64) -> Result<(), FabricError> {
+pub(crate) fn limit_links(n_links: u64) -> Result<(), FabricError> {
     if n_links > MAX_LINKS {
         let what = format!("about {n_links} cables");
         return Err(FabricError::document("fabric", what, format!("at most {MAX_LINKS}")));
@@ -184,12 +184,12 @@ fn limit_links(n_links: u64) -> Result<(), FabricError> {
 }
 
 /// 'leaf-07': padded so that names sort.
-fn switch_name(kind: &str, index: u32, count: u32) -> String {
+pub(crate) fn switch_name(kind: &str, index: u32, count: u32) -> String {
     let width = count.to_string().len().max(2);
     format!("{kind}-{:0width$}", index + 1)
 }
 
-fn port(kind: &str, index: u32, count: u32, number: u32) -> String {
+pub(crate) fn port(kind: &str, index: u32, count: u32, number: u32) -> String {
     format!("{}[{number}]", switch_name(kind, index, count))
 }
 

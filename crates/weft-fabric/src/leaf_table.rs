@@ -29,13 +29,20 @@ impl LeafTable {
         LeafTable { n_leaves, ids, starts: vec![0, 0], pool: Vec::new() }
     }
 
-    /// The list of a switch towards a leaf.
-    pub(crate) fn get(&self, switch: usize, leaf: usize) -> &[u16] {
+    /// The number of the list of a switch towards a leaf.
+    #[inline]
+    pub(crate) fn id(&self, switch: usize, leaf: usize) -> usize {
         let at = switch * self.n_leaves + leaf;
-        let id = match &self.ids {
+        match &self.ids {
             Ids::Narrow(ids) => usize::from(ids[at]),
             Ids::Wide(ids) => ids[at] as usize,
-        };
+        }
+    }
+
+    /// The list of a switch towards a leaf.
+    #[inline]
+    pub(crate) fn get(&self, switch: usize, leaf: usize) -> &[u16] {
+        let id = self.id(switch, leaf);
         &self.pool[self.starts[id] as usize..self.starts[id + 1] as usize]
     }
 

@@ -6,9 +6,12 @@
 
 pub mod attach;
 pub mod candidates;
+mod channels;
 pub mod check;
+mod detours;
 mod distance;
 pub mod document;
+pub mod dragonfly;
 pub mod engines;
 pub mod error;
 pub mod fabric;
@@ -22,6 +25,7 @@ pub mod node_check;
 pub mod node_document;
 pub mod node_graph;
 mod node_paths;
+mod reach;
 pub mod routes;
 pub mod units;
 

@@ -16,7 +16,7 @@ pub struct Routes {
     attached: Attachments,
     /// By switch and leaf: for each HCA of the leaf a port number from 1, 0 where there is no
     /// route; empty where none of them has one.
-    table: LeafTable,
+    pub(crate) table: LeafTable,
 }
 
 impl PartialEq for Routes {
