@@ -65,11 +65,11 @@ impl<'a> Reach<'a> {
         let mut arrivals = Vec::new();
         if detours {
             for group in 0..self.candidates.n_groups() {
-                arrivals.extend(self.into_group(channels, &sources, group)?);
+                arrivals.extend(self.detour_to(channels, &sources, group)?);
             }
         }
         for leaf in leaves {
-            self.into_leaf(channels, &sources, &arrivals, leaf)?;
+            self.reach_leaf(channels, &sources, &arrivals, leaf)?;
         }
         Ok(())
     }
@@ -92,7 +92,7 @@ impl<'a> Reach<'a> {
     }
 
     /// Detours towards a group: the channels by which packets come into it.
-    fn into_group(
+    fn detour_to(
         &mut self,
         channels: &mut Channels<'_>,
         sources: &[usize],
@@ -107,7 +107,7 @@ impl<'a> Reach<'a> {
     }
 
     /// Ways to a leaf, from sources and from the groups of detours.
-    fn into_leaf(
+    fn reach_leaf(
         &mut self,
         channels: &mut Channels<'_>,
         sources: &[usize],
