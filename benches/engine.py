@@ -2,8 +2,8 @@
 
     engine.py [--runs N] [--instructions] [--only NAME...]
 
-Whole processes of the shipped `weft-sim` (release profile, no `target-cpu`), interleaved; "set-up" is
-the same scenario stopped at its first event: reading, fabric, routes, checks. CPU seconds are user
+Whole processes of the shipped `weft-sim` (release profile, no `target-cpu`), interleaved; "set-up"
+is the same scenario stopped at its first event: reading, fabric, routes, checks. CPU seconds are user
 plus system. `--instructions` counts instructions per packet hop with callgrind, from the difference
 of two message sizes, so that set-up drops out.
 """
@@ -77,7 +77,9 @@ def all_workloads() -> list[Workload]:
 def run_once(path: Path, out: Path) -> tuple[float, float]:
     """CPU seconds and peak resident MB of one run. Raises RuntimeError on a bad exit."""
     with out.open("wb") as stream:
-        process = subprocess.Popen([str(WEFT_SIM), str(path)], stdout=stream, stderr=subprocess.PIPE)
+        process = subprocess.Popen(
+            [str(WEFT_SIM), str(path)], stdout=stream, stderr=subprocess.PIPE
+        )
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     message = process.stderr.read().decode() if process.stderr else ""
@@ -111,7 +113,10 @@ def measure(chosen: list[Workload], runs: int, scratch: Path) -> dict[str, Runs]
 
 def print_times(chosen: list[Workload], results: dict[str, Runs]) -> None:
     """The table of times."""
-    print("| workload | ends at us | M hops | gate s | goal s | simulation s: median | min | max |", end="")
+    print(
+        "| workload | ends at us | M hops | gate s | goal s | simulation s: median | min | max |",
+        end="",
+    )
     print(" set-up s | ns a hop | peak MB |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     for workload in chosen:
