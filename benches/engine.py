@@ -3,8 +3,8 @@
     engine.py [--runs N] [--instructions] [--only NAME...]
 
 Whole processes of the shipped `weft-sim` (release profile, no `target-cpu`), interleaved; "set-up"
-is the same scenario stopped at its first event: reading, fabric, routes, checks. CPU seconds are user
-plus system. `--instructions` counts instructions per packet hop with callgrind, from the difference
+is the same scenario stopped at its first event: reading, fabric, routes, checks. Times are CPU,
+user plus system. `--instructions` counts instructions a packet hop with callgrind: the difference
 of two message sizes, so that set-up drops out.
 """
 

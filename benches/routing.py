@@ -110,7 +110,7 @@ def permutations(seeds: Sequence[int]) -> Iterator[str]:
 
 
 def bisection(n_hosts: int, size_bytes: int, seed: int) -> Triples:
-    """Two random halves; each host of the one sends to a host of the other (Hoefler et al. 2008)."""
+    """Two random halves; each host of one sends to a host of the other (Hoefler et al. 2008)."""
     order = np.random.default_rng(seed).permutation(n_hosts)
     half = n_hosts // 2
     return [(int(a), int(b), size_bytes) for a, b in zip(order[:half], order[half:], strict=True)]
@@ -120,7 +120,7 @@ def bisections(count: int) -> Iterator[str]:
     """Effective bisection bandwidth: mean bandwidth of the pairs over the cable's rate."""
     yield "\n### Effective bisection bandwidth, random bisections\n"
     yield f"Mean over {count} bisections of the pairs' mean bandwidth / rate, 2 MB a pair; 95 %\n"
-    yield "interval by bootstrap over bisections. Published for clusters with full bisection: 55-60 %\n"
+    yield "interval by bootstrap over bisections. Published for full-bisection clusters: 55-60 %\n"
     yield "(Hoefler, Schneider, Lumsdaine, Multistage Switches are not Crossbars, CLUSTER 2008).\n"
     yield "| fabric | routing | effective bisection bandwidth | 95 % interval | slowest pair |"
     yield "|---|---|---|---|---|"
