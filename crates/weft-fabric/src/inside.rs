@@ -50,6 +50,15 @@ impl Fabric {
         Some((NodeId(node), InnerId(graph.n_hcas() + inner)))
     }
 
+    /// Whether messages begin and end at a vertex: at GPUs and memory where nodes have a graph,
+    /// else at HCAs.
+    pub fn is_end(&self, vertex: VertexId) -> bool {
+        match (&self.inside, self.place_in_node(vertex)) {
+            (Some(graph), Some((_, inner))) => graph.vertices[inner.index()].is_end(),
+            _ => self.hca(vertex).is_some(),
+        }
+    }
+
     /// Add the vertices and links inside the nodes.
     pub(crate) fn add_insides(&mut self) -> Result<(), FabricError> {
         let Some(graph) = self.inside.take() else { return Ok(()) };

@@ -13,6 +13,9 @@ pub const MAX_INNER_VERTICES: usize = 256;
 /// Most links inside a node.
 pub const MAX_INNER_LINKS: usize = 4096;
 
+/// Smallest piece that is copied: what one processor copies at a time, a page.
+pub const MIN_CHUNK_BYTES: u64 = 4096;
+
 /// A vertex of a node's inside: the HCAs by rail, then the others in document order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InnerId(pub u32);
@@ -197,12 +200,13 @@ impl NodeGraph {
             }
             None => None,
         };
-        for (key, value) in [
-            ("bounce_chunk_bytes", document.bounce_chunk_bytes),
-            ("bounce_chunks", u64::from(document.bounce_chunks)),
+        for (key, value, least) in [
+            ("bounce_chunk_bytes", document.bounce_chunk_bytes, MIN_CHUNK_BYTES),
+            ("bounce_chunks", u64::from(document.bounce_chunks), 1),
         ] {
-            if value == 0 {
-                return Err(FabricError::document(format!("node.{key}"), "it is 0", "1 or more"));
+            if value < least {
+                let (place, what) = (format!("node.{key}"), format!("it is {value}"));
+                return Err(FabricError::document(place, what, format!("{least} or more")));
             }
         }
         if document.gpudirect {

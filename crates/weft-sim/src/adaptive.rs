@@ -1,12 +1,16 @@
 //! Where a packet goes next.
 
 use crate::network::Network;
+use crate::port::INSIDE;
 
 impl Network<'_> {
     /// The egress port and the virtual lane of a packet that is seen at the switch of port `q`.
     #[inline]
     pub(crate) fn route(&mut self, q: u32, id: u32) -> (u32, u8) {
         let (packet, port) = (&self.packets[id], &self.ports[q as usize]);
+        if port.has(INSIDE) {
+            return self.route_inside(q, id);
+        }
         let switch = weft_fabric::SwitchId(port.vertex - self.scenario.fabric.n_hcas());
         let number = self.scenario.routes.number(switch, weft_fabric::HcaId(packet.dst));
         assert!(number > 0, "routes were checked before the run");

@@ -172,7 +172,7 @@ impl Network<'_> {
         let finished = u64::from(payload_bytes) == left_bytes;
         let told = (finished && message.role == Role::Agreed).then_some(message.src);
         if first {
-            let begin_ps = self.now_ps + self.scenario.hosts.message_gap_ps;
+            let begin_ps = self.now_ps + self.message_gap_ps;
             self.senders.begun(sender, vl, self.n_lanes, begin_ps);
         }
         if let Some(next) = self.senders.served(sender, before, finished, &mut self.messages)
@@ -221,10 +221,10 @@ impl Network<'_> {
         packet.tail_ps = left_ps + delay_ps;
         let mut seen_ps = packet.tail_ps;
         if !port.has(TO_ENDPOINT) {
-            packet.tail_ps += switch.delay_ps;
+            packet.tail_ps += link.route_ps;
             let cut_through = switch.forwarding == Forwarding::CutThrough;
             let from_ps = if cut_through { begin_ps } else { left_ps };
-            seen_ps = from_ps + delay_ps + switch.delay_ps;
+            seen_ps = from_ps + delay_ps + link.route_ps;
         }
         self.schedule(seen_ps, Kind::Arrive, peer, id);
         left_ps

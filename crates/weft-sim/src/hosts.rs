@@ -2,6 +2,7 @@
 
 use crate::calendar::{CLOCK_END_PS, Cold};
 use crate::document::{Matching, Protocol};
+use crate::inside::Transfers;
 use crate::matching::Found;
 use crate::message::{Message, Role};
 use crate::network::Network;
@@ -31,6 +32,7 @@ pub(crate) struct Hosts<'a> {
     pub(crate) network: Network<'a>,
     pub(crate) ranks: Vec<Rank>,
     pub(crate) reports: Vec<Report>,
+    pub(crate) transfers: Transfers,
     phase_start_ps: u64,
 }
 
@@ -39,7 +41,8 @@ impl<'a> Hosts<'a> {
         let n_ranks = network.scenario.ranks.len() as u32;
         let seed = network.scenario.seed;
         let ranks = (0..n_ranks).map(|rank| Rank::new(seed, rank)).collect();
-        Hosts { network, ranks, reports: Vec::new(), phase_start_ps: 0 }
+        let transfers = Transfers::new(network.fabric());
+        Hosts { network, ranks, reports: Vec::new(), transfers, phase_start_ps: 0 }
     }
 
     /// Let every rank of the phase begin an iteration now; how many there are.
@@ -186,6 +189,10 @@ impl<'a> Hosts<'a> {
         let scenario = self.network.scenario;
         let places = &scenario.ranks;
         let (here, there) = (places[message.src as usize], places[message.dst as usize]);
+        let inner = scenario.fabric.inside.is_some();
+        if here.node == there.node && inner && here.vertex != there.vertex {
+            return self.inject(id);
+        }
         if here.node == there.node {
             let rate = BitsPerSecond(scenario.hosts.intra_bits_per_s);
             let copy_ps = rate.duration_of_bits(message.size_bytes * 8).0.min(CLOCK_END_PS);
@@ -197,10 +204,10 @@ impl<'a> Hosts<'a> {
         }
         if message.role == Role::Agreed {
             let request = self.control(message.src, message.dst, Role::Request(id));
-            return self.network.send(request);
+            return self.inject(request);
         }
         if message.role.is_agreement() {
-            return self.network.send(id);
+            return self.inject(id);
         }
         self.release(id);
     }
@@ -217,7 +224,7 @@ impl<'a> Hosts<'a> {
         let leave_ps = rank.gap_until_ps.max(self.network.now_ps);
         rank.gap_until_ps = (leave_ps + gap_ps).min(2 * CLOCK_END_PS);
         message.ready_ps = leave_ps + costs.latency_ps(message.size_bytes).min(CLOCK_END_PS);
-        self.network.send(id);
+        self.inject(id);
     }
 
     /// A control message of the rendezvous; it carries no payload.
@@ -245,6 +252,9 @@ impl<'a> Hosts<'a> {
     /// A whole message is at its destination.
     pub(crate) fn arrived(&mut self, id: u32) {
         let message = self.network.messages[id];
+        if let Role::Leg(transfer) = message.role {
+            return self.leg_arrived(transfer, id);
+        }
         let now_ps = self.network.now_ps;
         let model = &self.network.scenario.hosts.matching;
         let rank = &mut self.ranks[message.dst as usize];
@@ -253,7 +263,7 @@ impl<'a> Hosts<'a> {
             Role::GoAhead(_) => {
                 Some(Found { by_hca: model.by == Matching::Hardware, ..Found::default() })
             }
-            Role::Agreed => Some(Found::default()),
+            Role::Leg(_) | Role::Agreed => Some(Found::default()),
         };
         match found {
             None => {}
@@ -275,7 +285,9 @@ impl<'a> Hosts<'a> {
                 self.hand_over(answer);
             }
             Role::GoAhead(data) => self.release(data),
-            Role::Eager | Role::Agreed => unreachable!("user data is not part of an agreement"),
+            Role::Leg(_) | Role::Eager | Role::Agreed => {
+                unreachable!("user data is not part of an agreement")
+            }
         }
     }
 

@@ -16,6 +16,7 @@ mod error;
 pub mod host;
 mod hosts;
 mod ingress;
+mod inside;
 mod lane;
 mod lanes;
 mod matching;

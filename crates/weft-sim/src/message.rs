@@ -13,6 +13,8 @@ pub(crate) enum Role {
     GoAhead(u32),
     /// User data after its go-ahead.
     Agreed,
+    /// A piece of a message on one leg of its way through nodes: the number of its transfer.
+    Leg(u32),
 }
 
 impl Role {
@@ -38,6 +40,10 @@ pub(crate) struct Message {
     pub(crate) begun: bool,
     pub(crate) sent_bytes: u64,
     pub(crate) received_bytes: u64,
+    /// The endpoint it goes to, where nodes have an inside.
+    pub(crate) dst_vertex: u32,
+    /// Which leg and stripe of its pair's messages it is: each is a queue pair of its own.
+    pub(crate) part: u16,
     /// The endpoint's port it is injected at.
     pub(crate) port: u32,
     pub(crate) service_level: u8,
@@ -65,6 +71,8 @@ impl Message {
             begun: false,
             sent_bytes: 0,
             received_bytes: 0,
+            dst_vertex: NIL,
+            part: 0,
             port: NIL,
             service_level: 0,
             lane: 0,

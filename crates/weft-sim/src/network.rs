@@ -10,7 +10,7 @@ use crate::ingress::InputFifo;
 use crate::lane::{Lane, RefundPool};
 use crate::message::MessagePool;
 use crate::packet::{BLOCK_BYTES, NIL, Packet, PacketKind, PacketPool};
-use crate::port::{Counters, ENDPOINT, Link, Port, TO_ENDPOINT, WATCHED, Waiting};
+use crate::port::{Counters, ENDPOINT, INSIDE, Link, Port, TO_ENDPOINT, WATCHED, Waiting};
 use crate::probe::Load;
 use crate::scenario::ValidScenario;
 use crate::sender::Senders;
@@ -29,7 +29,9 @@ pub(crate) struct Network<'a> {
     /// By port and virtual lane, see [`Network::lane_index`].
     pub(crate) lanes: Vec<Lane>,
     pub(crate) n_lanes: usize,
-    /// Blocks of an input buffer.
+    /// Least time between two messages of an endpoint.
+    pub(crate) message_gap_ps: u64,
+    /// Blocks of an input buffer of a switch.
     pub(crate) full: i32,
     pub(crate) links: Vec<Link>,
     pub(crate) packets: PacketPool,
@@ -83,6 +85,8 @@ impl<'a> Network<'a> {
             ports: Vec::with_capacity(n_ports),
             lanes: vec![Lane::new(full); n_ports * n_lanes],
             n_lanes,
+            // Inside a node the gap is the HCA's, not the GPU's: see `inside`.
+            message_gap_ps: if fabric.inside.is_some() { 0 } else { scenario.hosts.message_gap_ps },
             full,
             links: Vec::new(),
             packets: PacketPool::default(),
@@ -109,21 +113,36 @@ impl<'a> Network<'a> {
 
     fn add_ports(&mut self) {
         let fabric = self.fabric();
-        let mut numbers: HashMap<(u64, u64), u32> = HashMap::new();
+        let mut numbers: HashMap<(u64, u64, u64), u32> = HashMap::new();
         for (number, port) in fabric.ports.iter().enumerate() {
-            let link = Link::new(port.rate, port.delay.0);
+            let to_switch = port.peer.map(|peer| fabric.ports[peer.index()].vertex);
+            let to_switch = to_switch.and_then(|vertex| fabric.switch(vertex)).is_some();
+            let route_ps = if to_switch { self.scenario.switch.delay_ps } else { 0 };
+            let link = Link::new(port.rate, port.delay.0, route_ps);
             let fresh = self.links.len() as u32;
-            let link_number = *numbers.entry((port.rate.0, port.delay.0)).or_insert(fresh);
+            let key = (port.rate.0, port.delay.0, route_ps);
+            let link_number = *numbers.entry(key).or_insert(fresh);
             if link_number == fresh {
                 self.links.push(link);
             }
             self.ports.push(Port::new(fabric, PortId(number as u32), link_number));
+            let first = number * self.n_lanes;
+            let full = self.full_of(number as u32);
+            self.lanes[first..first + self.n_lanes].fill(Lane::new(full));
         }
         for (number, port) in fabric.ports.iter().enumerate() {
-            if fabric.hca(port.vertex).is_some() {
+            if fabric.is_end(port.vertex) {
                 self.make_endpoint(number as u32);
+            } else if fabric.switch(port.vertex).is_none() {
+                self.ports[number].set(INSIDE, true);
             }
         }
+    }
+
+    /// Blocks of the input buffer that port `o` fills.
+    fn full_of(&self, o: u32) -> i32 {
+        let inner = self.fabric().ports[o as usize].buffer_bytes.filter(|_| self.full != ENDLESS);
+        inner.map_or(self.full, |bytes| (bytes / BLOCK_BYTES).min(ENDLESS as u64) as i32)
     }
 
     /// Let a port inject and take out messages.
@@ -215,10 +234,10 @@ impl<'a> Network<'a> {
 
     /// Whether every credit is back, once all that is under way has arrived.
     pub(crate) fn is_whole(&mut self) -> bool {
-        let (full, refunds) = (self.full, &mut self.refunds);
-        self.lanes.iter_mut().all(|lane| {
-            lane.settle(refunds, u64::MAX);
-            lane.credits() == full
+        (0..self.lanes.len()).all(|index| {
+            let full = self.full_of((index / self.n_lanes) as u32);
+            self.lanes[index].settle(&mut self.refunds, u64::MAX);
+            self.lanes[index].credits() == full
         })
     }
 

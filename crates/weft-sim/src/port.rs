@@ -10,6 +10,8 @@ pub(crate) const NEVER: u64 = u64::MAX;
 pub(crate) const ENDPOINT: u16 = 1;
 /// The port at the other end is an endpoint.
 pub(crate) const TO_ENDPOINT: u16 = 1 << 1;
+/// It belongs to an HCA or a switch inside a node, which forwards by what is in the node.
+pub(crate) const INSIDE: u16 = 1 << 15;
 /// It has something to send, a free link and no credit.
 pub(crate) const BLOCKED: u16 = 1 << 2;
 /// Its transmissions take the slow way: its cable is in trouble, or a probe counts.
@@ -42,12 +44,14 @@ pub(crate) struct Link {
     /// Picoseconds a bit where that is a whole number, else 0.
     ps_per_bit: u64,
     pub(crate) delay_ps: u64,
+    /// What the switch at its end takes to route.
+    pub(crate) route_ps: u64,
 }
 
 impl Link {
-    pub(crate) fn new(rate: BitsPerSecond, delay_ps: u64) -> Link {
+    pub(crate) fn new(rate: BitsPerSecond, delay_ps: u64, route_ps: u64) -> Link {
         let whole = rate.0 != 0 && PS_PER_S.is_multiple_of(rate.0);
-        Link { rate, ps_per_bit: if whole { PS_PER_S / rate.0 } else { 0 }, delay_ps }
+        Link { rate, ps_per_bit: if whole { PS_PER_S / rate.0 } else { 0 }, delay_ps, route_ps }
     }
 }
 

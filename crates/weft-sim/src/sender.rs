@@ -44,9 +44,10 @@ pub(crate) struct Senders {
     last: HashMap<u64, u32, BuildHasherDefault<Mixer>>,
 }
 
-/// The key of a queue pair: two ranks (22 bits each) and a lane.
+/// The key of a queue pair: two ranks (22 bits each), a lane, and the part of the way.
 fn key_of(message: &Message) -> u64 {
-    u64::from(message.src) << 32 | u64::from(message.dst) << 4 | u64::from(message.lane)
+    let ranks = u64::from(message.src) << 26 | u64::from(message.dst) << 4;
+    u64::from(message.part) << 48 | ranks | u64::from(message.lane)
 }
 
 impl Senders {

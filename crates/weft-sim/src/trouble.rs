@@ -237,7 +237,7 @@ impl Network<'_> {
             return down;
         }
         ailing.errors.recoveries += u64::from(counted);
-        let link = self.link_number(Link::new(rate, link.delay_ps));
+        let link = self.link_number(Link::new(rate, link.delay_ps, link.route_ps));
         self.ports[o as usize].change_link(link);
         down
     }

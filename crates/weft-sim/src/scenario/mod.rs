@@ -1,6 +1,7 @@
 //! A scenario that cannot be wrong.
 
 mod fault;
+mod inside;
 mod pending;
 mod place;
 mod plant;
@@ -17,7 +18,7 @@ use crate::lanes::Lanes;
 use crate::packet::{self, Framing};
 use crate::probe::Probes;
 use weft_fabric::fabric::MAX_DELAY_PS;
-use weft_fabric::{Fabric, FabricError, HcaId, PortId, Routes};
+use weft_fabric::{Fabric, FabricError, PortId, Routes};
 use weft_fabric::{check, document, engines};
 
 /// Most ranks of a scenario.
@@ -60,16 +61,21 @@ impl ValidScenario {
         check_head(&scenario)?;
         pending::refuse(&scenario)?;
         let written = document::read(scenario.fabric)?;
-        let mut fabric = Fabric::new(&written)?;
+        let framing = Framing::new(&scenario.packets);
+        let mtu_bytes = scenario.packets.mtu_bytes;
+        let inside = inside::read(scenario.node, &written, framing, mtu_bytes)?;
+        let mut fabric = Fabric::with_nodes(&written, inside)?;
         let faults = Planted::plant(&mut fabric, &scenario.faults)?;
         require_rates(&fabric, &faults)?;
+        inside::require_up(&fabric)?;
         let engine = scenario.routing.engine.or(written.routing.map(|routing| routing.engine));
         let mut routes = engines::routes_of(&fabric, &written, engine)?;
         faults.spoil(&mut routes);
         let jobs = place::Jobs::of(scenario.placement, scenario.work, scenario.tenants);
         let (tenants, ranks) = place::place(&fabric, jobs)?;
-        let used = hcas_in_use(&ranks);
-        match check::check_routes(&fabric, &routes, &used) {
+        let used = inside::hcas_in_use(&fabric, &ranks);
+        let checked = inside::check(&fabric, &ranks);
+        match checked.and_then(|()| check::check_routes(&fabric, &routes, &used)) {
             Err(FabricError::CreditLoop { .. }) if scenario.routing.allow_credit_loops => {}
             result => result?,
         }
@@ -82,9 +88,9 @@ impl ValidScenario {
             probes: Probes::new(&scenario.probes)?,
             ranks,
             tenants,
-            mtu_bytes: scenario.packets.mtu_bytes,
+            mtu_bytes,
             headers: scenario.packets.headers,
-            framing: Framing::new(&scenario.packets),
+            framing,
             lanes: Lanes::new(&scenario.lanes)?,
             switch: scenario.switch,
             seed: scenario.seed,
@@ -142,11 +148,4 @@ fn check_head(scenario: &ScenarioDocument) -> Result<(), SimError> {
         return Err(SimError::document("switch.buffer_bytes", what, expected));
     }
     Ok(())
-}
-
-fn hcas_in_use(ranks: &[RankPlace]) -> Vec<HcaId> {
-    let mut hcas: Vec<HcaId> = ranks.iter().map(|rank| rank.hca).collect();
-    hcas.sort_unstable();
-    hcas.dedup();
-    hcas
 }

@@ -10,7 +10,6 @@ pub(super) fn refuse(scenario: &ScenarioDocument) -> Result<(), SimError> {
         ("lanes.count", scenario.lanes.count != 1),
         ("switch.model", scenario.switch.model == Queueing::SharedBuffer),
         ("switch.speedup", scenario.switch.speedup.is_some()),
-        ("node", scenario.node.is_some()),
         ("partitions", !scenario.partitions.is_empty()),
         ("probes.flows", scenario.probes.flows > 0),
     ];

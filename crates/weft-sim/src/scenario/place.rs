@@ -3,7 +3,7 @@
 use super::MAX_RANKS;
 use crate::document::{DEFAULT_PARTITION, PlacementDocument, TenantDocument, TenantRole};
 use crate::error::SimError;
-use weft_fabric::{Fabric, HcaId, NodeId};
+use weft_fabric::{Fabric, HcaId, NodeGraph, NodeId, VertexId};
 use weft_traffic::StepDocument;
 
 /// Where a rank runs.
@@ -13,6 +13,10 @@ pub struct RankPlace {
     pub node: NodeId,
     /// The HCA it sends and receives over.
     pub hca: HcaId,
+    /// Its number among the tasks of its node.
+    pub task: u32,
+    /// The endpoint it sits on: a GPU or memory where nodes have an inside, else its HCA.
+    pub vertex: VertexId,
 }
 
 /// A job: its ranks are `first_rank .. first_rank + n_ranks` of the scenario.
@@ -109,21 +113,24 @@ fn place_ranks(fabric: &Fabric, placement: &PlacementDocument) -> Result<Vec<Ran
             let what = format!("node '{name}' appears twice");
             return Err(SimError::document(place, what, "every node at most once"));
         }
-        let there = &fabric.nodes[node.index()];
         if ranks.len() + placement.tasks_per_node as usize > MAX_RANKS {
             let what = format!("more than {MAX_RANKS} ranks");
             return Err(SimError::document("placement", what, "fewer nodes or tasks a node"));
         }
-        ranks.extend(
-            (0..placement.tasks_per_node).map(|task| RankPlace {
-                node,
-                hca: HcaId(there.first_hca.0 + task % there.n_hcas),
-            }),
-        );
+        ranks.extend((0..placement.tasks_per_node).map(|task| seat(fabric, node, task)));
     }
     if ranks.is_empty() {
         let what = "there is no rank";
         return Err(SimError::document("placement.nodes", what, "at least one node"));
     }
     Ok(ranks)
+}
+
+/// Where a task of a node runs.
+fn seat(fabric: &Fabric, node: NodeId, task: u32) -> RankPlace {
+    let there = &fabric.nodes[node.index()];
+    let rail = |graph: &NodeGraph| graph.rail_of_task(task).0;
+    let hca = HcaId(there.first_hca.0 + fabric.inside.as_ref().map_or(task % there.n_hcas, rail));
+    let end = |graph: &NodeGraph| fabric.inner_vertex(node, graph.vertex_of_task(task));
+    RankPlace { node, hca, task, vertex: fabric.inside.as_ref().map_or(hca.vertex(), end) }
 }

@@ -1,0 +1,84 @@
+//! The inside of nodes: buffers, and what may be broken there.
+
+use super::RankPlace;
+use crate::document::NodeGraphDocument;
+use crate::error::SimError;
+use crate::packet::{BLOCK_BYTES, Framing, blocks_of};
+use weft_fabric::document::FabricDocument;
+use weft_fabric::node_check::check_inside;
+use weft_fabric::units::PS_PER_S;
+use weft_fabric::{Fabric, FabricError, HcaId, NodeGraph, PortId};
+
+/// Most bytes of an inner link's buffer.
+const MAX_BUFFER_BYTES: u64 = 1 << 36;
+/// How many packets a buffer holds beside what its link carries in a round trip: one that comes,
+/// one that leaves, and a stored one on either side of it.
+const SPARE_PACKETS: u64 = 4;
+
+/// The graph of a document, its buffers filled in.
+pub(super) fn read(
+    document: Option<NodeGraphDocument>,
+    fabric: &FabricDocument,
+    framing: Framing,
+    mtu_bytes: u32,
+) -> Result<Option<NodeGraph>, SimError> {
+    let Some(mut document) = document else { return Ok(None) };
+    let packet_bytes = u64::from(blocks_of(framing.wire_bytes(mtu_bytes, true))) * BLOCK_BYTES;
+    let wire_bytes = u64::from(framing.wire_bytes(mtu_bytes, false));
+    for (index, link) in document.links.iter_mut().enumerate() {
+        let bits = u128::from(link.bits_per_s.0) * 2 * u128::from(link.delay_ps.0);
+        let flying = bits.div_ceil(8 * u128::from(PS_PER_S)).min(u128::from(MAX_BUFFER_BYTES));
+        // What flies takes whole credits.
+        let n_packets = (flying as u64).div_ceil(wire_bytes) + SPARE_PACKETS;
+        let enough = n_packets.saturating_mul(packet_bytes);
+        let bytes = *link.buffer_bytes.get_or_insert(enough.min(MAX_BUFFER_BYTES));
+        if !(packet_bytes..=MAX_BUFFER_BYTES).contains(&bytes) {
+            let place = format!("node.links[{index}].buffer_bytes");
+            let expected = format!("from {packet_bytes} (a whole packet) to {MAX_BUFFER_BYTES}");
+            return Err(SimError::document(place, format!("{bytes} bytes"), expected));
+        }
+    }
+    let n_hcas = fabric.nodes.first().map_or(0, |node| node.hcas.len()) as u32;
+    Ok(Some(NodeGraph::new(&document, n_hcas)?))
+}
+
+/// Ways inside a node are fixed: what they cross must be up.
+pub(super) fn require_up(fabric: &Fabric) -> Result<(), SimError> {
+    let inner = |port: &usize| {
+        let port = &fabric.ports[*port];
+        port.peer.is_some_and(|peer| fabric.ports[peer.index()].buffer_bytes.is_some())
+    };
+    let down = |port: &usize| inner(port) && !fabric.ports[*port].up;
+    match (0..fabric.ports.len()).find(down) {
+        None => Ok(()),
+        Some(port) => {
+            let name = fabric.port_name(PortId(port as u32));
+            let what = format!("'{name}' is down, and inside a node nothing goes round it");
+            Err(SimError::document("faults", what, "a rate_factor for links inside nodes"))
+        }
+    }
+}
+
+/// The ways of this many tasks a node cannot wait in a circle.
+pub(super) fn check(fabric: &Fabric, ranks: &[RankPlace]) -> Result<(), FabricError> {
+    let n_tasks = ranks.iter().map(|rank| rank.task + 1).max().unwrap_or(0);
+    fabric.inside.as_ref().map_or(Ok(()), |graph| check_inside(graph, n_tasks))
+}
+
+/// The HCAs messages cross: those of the ranks, and of the same rails at every other node.
+pub(super) fn hcas_in_use(fabric: &Fabric, ranks: &[RankPlace]) -> Vec<HcaId> {
+    let first = |rank: &RankPlace| fabric.nodes[rank.node.index()].first_hca.0;
+    let mut hcas: Vec<HcaId> = ranks.iter().map(|rank| rank.hca).collect();
+    if fabric.inside.is_some() {
+        let mut rails: Vec<u32> = ranks.iter().map(|rank| rank.hca.0 - first(rank)).collect();
+        rails.sort_unstable();
+        rails.dedup();
+        let of_rank = |rank: &RankPlace| first(rank);
+        let mut firsts: Vec<u32> = ranks.iter().map(of_rank).collect();
+        firsts.dedup();
+        hcas = firsts.iter().flat_map(|hca| rails.iter().map(move |r| HcaId(hca + r))).collect();
+    }
+    hcas.sort_unstable();
+    hcas.dedup();
+    hcas
+}
