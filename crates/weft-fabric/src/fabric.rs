@@ -39,7 +39,8 @@ pub struct Node {
 pub struct Vertex {
     /// The vertex's name.
     pub name: String,
-    /// 0 for an HCA and inside a node, 1 for a switch that HCAs attach to, rising towards the roots.
+    /// 0 for an HCA and inside a node, 1 for a switch that HCAs attach to, rising towards the
+    /// roots.
     pub level: u32,
     /// The group of a dragonfly that a switch is in.
     pub group: Option<u32>,

@@ -10,7 +10,10 @@ use weft_fabric::{Fabric, InnerId, NodeGraph, NodeId, document};
 /// GPUs on two NvSwitches.
 fn graph() -> Value {
     let vertex = |name: &str, kind: &str| json!({"name": name, "kind": kind});
-    let link = |a: &str, b: &str, bits_per_s: u64| json!({"a": a, "b": b, "bits_per_s": bits_per_s, "delay_ps": 1000});
+    let link = |a: &str, b: &str, bits_per_s: u64| {
+        let delay_ps = 1000;
+        json!({"a": a, "b": b, "bits_per_s": bits_per_s, "delay_ps": delay_ps})
+    };
     let mut vertices = vec![vertex("mem", "memory"), vertex("root", "root_complex")];
     let mut links = vec![link("mem", "root", 900)];
     for n in 0..2 {
