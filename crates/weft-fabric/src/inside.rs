@@ -59,6 +59,16 @@ impl Fabric {
         }
     }
 
+    /// The other end of a link inside a node, as its graph has it; none for ports of the network.
+    pub fn inner_peer(&self, port: PortId) -> Option<PortId> {
+        let vertex = self.ports[port.index()].vertex;
+        let (node, inner) = self.place_in_node(vertex)?;
+        let inner = &self.inside.as_ref()?.vertices[inner.index()];
+        let local = port.0 - self.vertices[vertex.index()].first_port.0;
+        let link = &inner.ports[local.checked_sub(inner.first_local())? as usize];
+        Some(self.port_at(node, link.peer, link.peer_local))
+    }
+
     /// Add the vertices and links inside the nodes.
     pub(crate) fn add_insides(&mut self) -> Result<(), FabricError> {
         let Some(graph) = self.inside.take() else { return Ok(()) };

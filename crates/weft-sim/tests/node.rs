@@ -265,9 +265,16 @@ fn a_slow_inner_link_is_a_fault_like_any() {
     let packet = ser(framed(1000, 4096), 200 * GBPS);
     assert_eq!(done[0], 4 * PCIE + OUTSIDE + 5 * packet);
     assert_eq!(done[1], 4 * PCIE + OUTSIDE + packet);
-    let down = json!([{"link": "n001/gpu0[1]", "down": true}]);
-    let text = refusal(&with(case, "faults", down));
-    assert!(text.starts_with("faults: 'n001/pcie[3]' is down, and inside a node"), "{text}");
+    for (fault, what) in [
+        (json!({"link": "n001/gpu0[1]", "down": true}), "down\n"),
+        (json!({"link": "n001/gpu0[1]", "down": true, "from_ns": 5}), "down for a time\n"),
+        (json!({"link": "n001/gpu0[1]", "lost": 0.5}), "loses packets\n"),
+        (json!({"swapped": ["n001/gpu0[1]", "n001/gpu1[1]"]}), "plugged in elsewhere\n"),
+    ] {
+        let text = refusal(&with(case.clone(), "faults", json!([fault])));
+        assert!(text.starts_with("faults: 'n001/"), "{text}");
+        assert!(text.contains(&format!("' is inside a node and {what}")), "{text}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The inside of nodes: buffers, and what may be broken there.
 
-use super::RankPlace;
+use super::fault::LinkFault;
+use super::{Planted, RankPlace};
 use crate::document::NodeGraphDocument;
 use crate::error::SimError;
 use crate::packet::{BLOCK_BYTES, Framing, blocks_of};
@@ -42,21 +43,32 @@ pub(super) fn read(
     Ok(Some(NodeGraph::new(&document, n_hcas)?))
 }
 
-/// Ways inside a node are fixed: what they cross must be up.
-pub(super) fn require_up(fabric: &Fabric) -> Result<(), SimError> {
-    let inner = |port: &usize| {
-        let port = &fabric.ports[*port];
-        port.peer.is_some_and(|peer| fabric.ports[peer.index()].buffer_bytes.is_some())
+/// Ways inside a node are fixed, and nobody sends again what is lost on them: their links may only
+/// be slow.
+pub(super) fn require_whole(fabric: &Fabric, faults: &Planted) -> Result<(), SimError> {
+    let refuse = |port: PortId, what: &str| {
+        let what = format!("'{}' is inside a node and {what}", fabric.port_name(port));
+        let expected = "a rate, a width or corrected errors for links inside nodes";
+        Err(SimError::document("faults", what, expected))
     };
-    let down = |port: &usize| inner(port) && !fabric.ports[*port].up;
-    match (0..fabric.ports.len()).find(down) {
-        None => Ok(()),
-        Some(port) => {
-            let name = fabric.port_name(PortId(port as u32));
-            let what = format!("'{name}' is down, and inside a node nothing goes round it");
-            Err(SimError::document("faults", what, "a rate_factor for links inside nodes"))
+    let ports = (0..fabric.ports.len() as u32).map(PortId);
+    for (port, peer) in ports.filter_map(|port| Some((port, fabric.inner_peer(port)?))) {
+        if fabric.ports[port.index()].peer != Some(peer) {
+            return refuse(port, "plugged in elsewhere");
+        }
+        if !fabric.ports[port.index()].up {
+            return refuse(port, "down");
         }
     }
+    for trouble in &faults.troubles {
+        let inner = trouble.ends.iter().find(|port| fabric.inner_peer(**port).is_some());
+        match (inner, trouble.kind) {
+            (Some(port), LinkFault::Down) => return refuse(*port, "down for a time"),
+            (Some(port), LinkFault::Lost(_)) => return refuse(*port, "loses packets"),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The ways of this many tasks a node cannot wait in a circle.

@@ -67,7 +67,7 @@ impl ValidScenario {
         let mut fabric = Fabric::with_nodes(&written, inside)?;
         let faults = Planted::plant(&mut fabric, &scenario.faults)?;
         require_rates(&fabric, &faults)?;
-        inside::require_up(&fabric)?;
+        inside::require_whole(&fabric, &faults)?;
         let engine = scenario.routing.engine.or(written.routing.map(|routing| routing.engine));
         let mut routes = engines::routes_of(&fabric, &written, engine)?;
         faults.spoil(&mut routes);
