@@ -316,6 +316,59 @@ fn elided_and_unelided_insides_are_the_same() {
     }
 }
 
+/// Numbers in the order of a linear congruential generator.
+///
+/// SOURCE: Knuth, The Art of Computer Programming 2, section 3.3.4, table 1, line 26 (MMIX).
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+
+    fn of(&mut self, list: &[Value]) -> Value {
+        list[self.below(list.len() as u64) as usize].clone()
+    }
+}
+
+#[test]
+fn elided_and_unelided_random_insides_are_the_same() {
+    for seed in 1..=30 {
+        let mut draws = Draws(seed);
+        let (pcie, nvlink) = (50 + draws.below(300), 50 + draws.below(3000));
+        let mut node = graph(pcie * GBPS, nvlink * GBPS, draws.below(4));
+        for link in node["links"].as_array_mut().expect("links") {
+            link["delay_ps"] = json!(draws.below(400_000));
+            link["bits_per_s"] = json!((30 + draws.below(500)) * GBPS + draws.below(1000));
+            if draws.below(3) == 0 {
+                link["buffer_bytes"] = json!(4160 + draws.below(60_000));
+            }
+        }
+        node["gpudirect"] = json!(draws.below(2) == 0);
+        node["bounce_chunk_bytes"] = json!(4096 + draws.below(30_000));
+        node["bounce_chunks"] = json!(1 + draws.below(4));
+        node["ranks_on"] = draws.of(&[json!(["gpu0", "gpu1"]), json!(["gpu1", "mem"])]);
+        let flows = (0..30).map(|_| {
+            let src = draws.below(8);
+            (src, (src + 1 + draws.below(7)) % 8, draws.below(60_000))
+        });
+        let case = two_nodes(node, messages(flows.collect::<Vec<_>>()));
+        let case = with(case, "placement", json!({"tasks_per_node": 4}));
+        let protocol = draws.of(&[json!("eager"), json!("rendezvous")]);
+        let host = json!({"regimes": [{"protocol": protocol, "send_overhead_ns": draws.below(200)}],
+                          "message_gap_ns": draws.below(100)});
+        let model = draws.of(&[json!("voq"), json!("input_fifo"), json!("infinite")]);
+        let forwarding = draws.of(&[json!("cut_through"), json!("store_and_forward")]);
+        let switch = json!({"model": model, "forwarding": forwarding, "buffer_bytes": 8192});
+        let case = with(with(case, "host", host), "switch", switch);
+        let full = run(&with(case.clone(), "elide", json!(false)));
+        assert_eq!(full.message, "", "seed {seed}");
+        assert_eq!(physics(&full), physics(&run(&case)), "seed {seed}");
+    }
+}
+
 #[test]
 fn nodes_without_a_graph_are_their_hcas() {
     let case: Value = serde_json::from_str(NONE).expect("JSON");
