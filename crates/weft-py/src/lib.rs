@@ -176,9 +176,10 @@ struct Moves {
 }
 
 fn expand(step_json: &str, n_ranks: u32) -> Result<Moves, TrafficError> {
-    let step: StepDocument = serde_json::from_str(step_json).map_err(|error| {
+    let mut step: StepDocument = serde_json::from_str(step_json).map_err(|error| {
         TrafficError::document("step", error.to_string(), "a step of a scenario's work")
     })?;
+    step.prepare("step", 1)?;
     step.check("step", n_ranks)?;
     let mut moves = Moves::default();
     for round in 0..step.n_phases() {

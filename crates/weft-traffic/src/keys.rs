@@ -59,7 +59,7 @@ impl StepDocument {
                 let what = format!("'{key}' has no meaning for {name}");
                 return refuse(place, key, what, "no such key");
             }
-            let needed = matches!(key, "rounds" | "kind" | "messages" | "permutation")
+            let needed = matches!(key, "rounds" | "kind" | "messages" | "permutation" | "text")
                 || key == "compute_ns" && self.benchmark == BenchmarkName::Compute;
             if needed && belongs && !present {
                 let what = format!("'{key}' is missing");
@@ -71,7 +71,7 @@ impl StepDocument {
     }
 
     /// By key: whether the step has it, and whether its benchmark (and algorithm) can.
-    fn uses(&self) -> [(&'static str, bool, bool); 21] {
+    fn uses(&self) -> [(&'static str, bool, bool); 24] {
         use BenchmarkName as B;
         let is = |names: &[B]| names.contains(&self.benchmark);
         let collective = self.benchmark.operation().is_some();
@@ -109,6 +109,9 @@ impl StepDocument {
             ("fan", self.fan.is_some(), fan),
             ("bystander_bytes", self.bystander_bytes.is_some(), incast),
             ("bystander_start_ns", self.bystander_start_ns.is_some(), incast),
+            ("format", self.format.is_some(), is(&[B::Schedule])),
+            ("text", self.text.is_some(), is(&[B::Schedule])),
+            ("path", self.path.is_some(), is(&[B::Schedule])),
             ("rounds", self.rounds.is_some(), is(&[B::Pairs])),
             ("kind", self.kind.is_some(), is(&[B::Pairs])),
             ("messages", self.messages.is_some(), is(&[B::Messages])),

@@ -14,6 +14,7 @@ pub mod phase;
 mod plan;
 mod random;
 mod relabel;
+mod schedule;
 pub mod step;
 mod talk;
 
@@ -22,5 +23,6 @@ pub use collective::{Algorithm, Collective, Operation, Skew, SkewOf, algorithms_
 pub use error::TrafficError;
 pub use exchange::{Blocks, Exchange, Transfer, Wait};
 pub use phase::{Phase, Rows};
+pub use schedule::ScheduleFormat;
 pub use step::StepDocument;
 pub use talk::{ACK_BYTES, DEFAULT_WINDOW};

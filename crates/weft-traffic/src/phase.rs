@@ -5,6 +5,7 @@ use crate::exchange::{Blocks, Exchange, Transfer, Wait};
 use crate::flows::Flows;
 use crate::random::mixed;
 use crate::relabel::Relabel;
+use crate::schedule::Program;
 use crate::talk::{Role, Talk};
 
 /// What the rows of a phase stand for.
@@ -25,6 +26,7 @@ pub(crate) enum Pattern {
     Ring { size_bytes: u64 },
     Flows(Flows),
     Compute,
+    Schedule(Program),
 }
 
 /// Processor time before an iteration's first move.
@@ -82,7 +84,8 @@ impl Phase {
     /// The row that a rank's own time counts for; none where it is not a timing rank.
     pub fn timed_row(&self, rank: u32) -> Option<u32> {
         match &self.pattern {
-            Pattern::Collective(_) | Pattern::Ring { .. } | Pattern::Compute => Some(0),
+            Pattern::Collective(_) | Pattern::Ring { .. } => Some(0),
+            Pattern::Compute | Pattern::Schedule(_) => Some(0),
             Pattern::Flows(_) => None,
             Pattern::Pairs { roles, .. } => {
                 let role = roles[rank as usize].filter(|role| role.leads)?;
@@ -135,6 +138,7 @@ impl Phase {
             Pattern::Pairs { talk, roles } => talk.exchange(roles[rank as usize]?, index),
             Pattern::Flows(flows) => flows.exchange(rank, index),
             Pattern::Compute => None,
+            Pattern::Schedule(program) => program.exchange(rank, index),
         }
     }
 }

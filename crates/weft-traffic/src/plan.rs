@@ -8,11 +8,14 @@ use crate::flows::{Fan, Flows, bisect, permutation};
 use crate::keys::{check_collective, check_rows, refuse};
 use crate::phase::{Compute, Pattern, Phase, Rows};
 use crate::relabel::Relabel;
+use crate::schedule::Program;
 use crate::step::{BenchmarkName, Message, PairsKind, StepDocument};
 use crate::talk::{DEFAULT_WINDOW, Talk, roles};
 
 /// Seed of what is drawn at random where a step does not say.
 const DEFAULT_SEED: u64 = 1;
+/// Largest file of a schedule.
+const MAX_SCHEDULE_BYTES: u64 = 1 << 28;
 
 impl StepDocument {
     /// How many phases the step has: one, or one a round.
@@ -20,11 +23,36 @@ impl StepDocument {
         self.rounds.as_ref().map_or(1, |rounds| rounds.len() as u32)
     }
 
-    /// Take the ranks of a node from the placement, where the step needs them and does not say.
-    pub fn placed(&mut self, tasks_per_node: u32) {
+    /// Take from outside what the step leaves there: the ranks of a node from the placement, and
+    /// the schedule from its file. To be called once, before [`StepDocument::check`].
+    pub fn prepare(&mut self, place: &str, tasks_per_node: u32) -> Result<(), TrafficError> {
         if self.algorithm == Some(Algorithm::Hierarchical) {
             self.tasks_per_node.get_or_insert(tasks_per_node);
         }
+        self.load(place)
+    }
+
+    /// Read the schedule a step names, so that the step holds its text.
+    fn load(&mut self, place: &str) -> Result<(), TrafficError> {
+        let Some(path) = &self.path else {
+            return Ok(());
+        };
+        if self.text.is_some() {
+            let what = "a schedule in a file and one in 'text'";
+            return refuse(place, "path", what, "one of the two");
+        }
+        let unreadable = |error: std::io::Error| {
+            let what = format!("cannot read '{path}' ({error})");
+            TrafficError::document(format!("{place}.path"), what, "a readable text in UTF-8")
+        };
+        let n_bytes = std::fs::metadata(path).map_err(unreadable)?.len();
+        if n_bytes > MAX_SCHEDULE_BYTES {
+            let what = format!("'{path}' has {n_bytes} bytes");
+            return refuse(place, "path", what, format!("at most {MAX_SCHEDULE_BYTES}"));
+        }
+        self.text = Some(std::fs::read_to_string(path).map_err(unreadable)?);
+        self.path = None;
+        Ok(())
     }
 
     /// Check the step, by building every phase of it. `place` is where it stands in the document.
@@ -82,6 +110,7 @@ impl StepDocument {
                 Ok(Pattern::Ring { size_bytes: self.size_bytes })
             }
             BenchmarkName::Compute => Ok(Pattern::Compute),
+            BenchmarkName::Schedule => self.schedule(place, n_ranks),
             BenchmarkName::Permutation | BenchmarkName::Bisect => self.flow_pattern(place, n_ranks),
             BenchmarkName::Incast | BenchmarkName::FanIn | BenchmarkName::FanOut => {
                 self.flow_pattern(place, n_ranks)
@@ -89,6 +118,14 @@ impl StepDocument {
             BenchmarkName::Messages => self.flow_pattern(place, n_ranks),
             _ => self.talk_pattern(place, round, n_ranks),
         }
+    }
+
+    fn schedule(&self, place: &str, n_ranks: u32) -> Result<Pattern, TrafficError> {
+        let text = self.text.as_deref().unwrap_or_default();
+        let format = self.format.unwrap_or_default();
+        let place = format!("{place}.text");
+        let program = Program::read(&place, format, text, n_ranks, self.size_bytes)?;
+        Ok(Pattern::Schedule(program))
     }
 
     fn talk_pattern(&self, place: &str, round: u32, n_ranks: u32) -> Result<Pattern, TrafficError> {

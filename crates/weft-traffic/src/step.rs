@@ -1,6 +1,7 @@
 //! A step of a scenario's work, as written.
 
 use crate::collective::{Algorithm, Operation, SkewOf};
+use crate::schedule::ScheduleFormat;
 use serde::{Deserialize, Serialize};
 
 /// What a step measures.
@@ -55,6 +56,8 @@ pub enum BenchmarkName {
     Messages,
     /// Processor time alone.
     Compute,
+    /// What a GOAL text or an MSCCL algorithm says.
+    Schedule,
 }
 
 impl BenchmarkName {
@@ -85,6 +88,7 @@ impl BenchmarkName {
             BenchmarkName::Pairs => "pairs",
             BenchmarkName::Messages => "messages",
             BenchmarkName::Compute => "compute",
+            BenchmarkName::Schedule => "schedule",
         }
     }
 
@@ -217,6 +221,15 @@ pub struct StepDocument {
     /// When they begin.
     #[serde(default)]
     pub bystander_start_ns: Option<f64>,
+    /// How a schedule is written, `goal` without it.
+    #[serde(default)]
+    pub format: Option<ScheduleFormat>,
+    /// The schedule.
+    #[serde(default)]
+    pub text: Option<String>,
+    /// The file it is in, instead of `text`.
+    #[serde(default)]
+    pub path: Option<String>,
     /// Rounds of pairs.
     #[serde(default)]
     pub rounds: Option<Vec<Vec<[u32; 2]>>>,

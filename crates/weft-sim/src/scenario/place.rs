@@ -73,8 +73,9 @@ pub(super) fn place(
         return Err(SimError::document("scenario", "'work' is missing", "'work' or 'tenants'"));
     };
     for (index, step) in work.iter_mut().enumerate() {
-        step.placed(placement.tasks_per_node);
-        step.check(&format!("work[{index}]"), ranks.len() as u32)?;
+        let place = format!("work[{index}]");
+        step.prepare(&place, placement.tasks_per_node)?;
+        step.check(&place, ranks.len() as u32)?;
     }
     let tenant = Tenant {
         name: String::new(),

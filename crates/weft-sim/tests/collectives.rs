@@ -1,0 +1,192 @@
+//! Collectives and patterns on the network: closed forms from the scenario's own figures, and the
+//! same outcome whether events are left out or not.
+
+mod common;
+
+use common::{GBPS, HEADER, RETH, durations, physics, run, scenario, tree, with};
+use serde_json::{Value, json};
+use weft_sim::Status;
+
+const RATE: u64 = 100 * GBPS;
+const DELAY_PS: u64 = 500_000;
+const SWITCH_PS: u64 = 200_000;
+/// Bits that make whole picoseconds at 100 Gb/s: 10 ps each.
+const PS_PER_BYTE: u64 = 80;
+
+/// `n` hosts on one switch, so that neighbours cost nothing.
+fn one_switch(n: u64, work: Value) -> Value {
+    scenario(tree(n, n, 1, RATE, DELAY_PS), work)
+}
+
+/// A message of whole packets of 4096 bytes between two hosts of a switch, cut-through: all of it
+/// on the wire once, two cables, and the switch. The head is through when it is routed; the rest
+/// follows at the same rate.
+fn message_ps(size_bytes: u64) -> u64 {
+    let n_packets = size_bytes.div_ceil(4096).max(1);
+    let wire = size_bytes + n_packets * HEADER + RETH;
+    wire * PS_PER_BYTE + 2 * DELAY_PS + SWITCH_PS
+}
+
+fn step_ps(n: u64, step: Value) -> u64 {
+    let times = durations(&one_switch(n, json!([step])));
+    assert_eq!(times.len(), 1);
+    times[0]
+}
+
+#[test]
+fn collectives_of_equal_steps_take_their_number_of_messages() {
+    // Down a tree an eager sender has several messages under way, which take turns by packets:
+    // there, one packet each.
+    let (size, packet) = (16 * 4096, 4096);
+    for n in [4u64, 8, 16] {
+        let log = u64::from(n.ilog2());
+        // (benchmark, algorithm, what the size is, messages one after the other, bytes of each)
+        for (benchmark, algorithm, size_bytes, count, each) in [
+            ("allreduce", "ring", n * size, 2 * (n - 1), size),
+            ("allreduce", "recursive_doubling", size, log, size),
+            ("allreduce", "reduce_broadcast", packet, 2 * log, packet),
+            ("allgather", "ring", size, n - 1, size),
+            ("reduce_scatter", "ring", n * size, n - 1, size),
+            ("reduce_scatter", "pairwise", n * size, n - 1, size),
+            ("alltoall", "pairwise", size, n - 1, size),
+            ("broadcast", "binomial", packet, log, packet),
+            ("reduce", "binomial", packet, log, packet),
+            ("barrier", "dissemination", 0, log, 0),
+            ("barrier", "recursive_doubling", 0, log, 0),
+            ("barrier", "tree", 0, 2 * log, 0),
+        ] {
+            let step =
+                json!({"benchmark": benchmark, "algorithm": algorithm, "size_bytes": size_bytes});
+            let taken = step_ps(n, step);
+            assert_eq!(taken, count * message_ps(each), "{benchmark} by {algorithm}, {n} ranks");
+        }
+    }
+}
+
+#[test]
+fn halving_and_doubling_take_the_sum_of_their_messages() {
+    let size = 64 * 4096;
+    for n in [4u64, 16] {
+        let halves: u64 = (1..=n.ilog2()).map(|step| message_ps(size >> step)).sum();
+        let step = |benchmark: &str, algorithm: &str| {
+            step_ps(n, json!({"benchmark": benchmark, "algorithm": algorithm, "size_bytes": size}))
+        };
+        assert_eq!(step("allreduce", "rabenseifner"), 2 * halves);
+        assert_eq!(step("reduce_scatter", "recursive_halving"), halves);
+        assert_eq!(step("reduce", "rabenseifner"), 2 * halves);
+    }
+}
+
+#[test]
+fn a_chain_takes_its_segments_and_its_ranks() {
+    let (n, segment, segments) = (8u64, 8 * 4096, 20u64);
+    let step = json!({"benchmark": "broadcast", "algorithm": "chain", "segment_bytes": segment,
+                      "size_bytes": segments * segment});
+    // The first segment crosses n - 1 times; the others follow each other on the root's wire.
+    let behind = (segments - 1) * (message_ps(segment) - 2 * DELAY_PS - SWITCH_PS);
+    assert_eq!(step_ps(n, step), (n - 1) * message_ps(segment) + behind);
+}
+
+#[test]
+fn a_large_double_binary_tree_needs_about_twice_the_buffer_on_the_wire() {
+    let (n, size) = (16u64, 64 << 20);
+    let taken = step_ps(
+        n,
+        json!({"benchmark": "allreduce", "algorithm": "double_binary_tree",
+               "segment_bytes": 1 << 20, "size_bytes": size}),
+    );
+    let wire = 2 * size * PS_PER_BYTE;
+    assert!(taken > wire, "no rank is faster than its link: {taken} against {wire}");
+    // 32 segments a tree and 2 x 4 - 1 steps to fill them. In a step a rank sends and receives four
+    // messages at most, and one waits only while its sender or its receiver is busy with others:
+    // for three and three of them.
+    let latency = 2 * DELAY_PS + SWITCH_PS;
+    let bound = 39 * (7 * (message_ps(1 << 20) - latency) + latency);
+    assert!(taken <= bound, "{taken} against {bound}");
+}
+
+#[test]
+fn an_incast_drains_at_the_rate_of_its_link_and_bystanders_on_one_switch_feel_nothing() {
+    let (n, size) = (8u64, 64 * 4096);
+    let step = json!([{"benchmark": "incast", "size_bytes": size, "fan": 4,
+                       "bystander_bytes": size}]);
+    let times = durations(&one_switch(n, step));
+    let last = times[..4].iter().max().expect("four senders");
+    let wire = 4 * (message_ps(size) - 2 * DELAY_PS - SWITCH_PS);
+    assert_eq!(*last, wire + 2 * DELAY_PS + SWITCH_PS);
+    assert!(times[4..].iter().all(|time| *time == message_ps(size)), "{times:?}");
+}
+
+#[test]
+fn a_shift_is_free_of_contention_and_rings_use_both_directions() {
+    let size = 32 * 4096;
+    let shift = json!([{"benchmark": "permutation", "permutation": {"shift": 3},
+                        "size_bytes": size}]);
+    let times = durations(&one_switch(8, shift));
+    assert_eq!(times, vec![message_ps(size); 8]);
+    // Two messages leave and two come: twice the wire, one way.
+    let ring = json!({"benchmark": "natural_ring", "size_bytes": size});
+    let taken = step_ps(8, ring);
+    let wire = message_ps(size) - 2 * DELAY_PS - SWITCH_PS;
+    assert_eq!(taken, 2 * wire + 2 * DELAY_PS + SWITCH_PS);
+}
+
+#[test]
+fn a_schedule_runs_as_the_collective_it_spells_out() {
+    let size = 4096;
+    let text = format!(
+        "num_ranks 2\nrank 0 {{\ns: send {size}b to 1\nr: recv {size}b from 1\nr requires s\n}}\n\
+         rank 1 {{\nr: recv {size}b from 0\ns: send {size}b to 0\ns requires r\n}}\n"
+    );
+    let taken = step_ps(2, json!({"benchmark": "schedule", "text": text}));
+    assert_eq!(taken, 2 * message_ps(size));
+}
+
+/// One step of every kind, on a tree whose links are fewer than its hosts.
+fn every_kind() -> Vec<Value> {
+    let mut steps = vec![
+        json!({"benchmark": "natural_ring"}),
+        json!({"benchmark": "random_ring", "shuffle": 5}),
+        json!({"benchmark": "permutation", "permutation": {"random": 3}, "window": 2}),
+        json!({"benchmark": "bisect", "both_ways": true}),
+        json!({"benchmark": "incast", "fan": 5, "bystander_bytes": 9000}),
+        json!({"benchmark": "fan_out", "root": 3}),
+        json!({"benchmark": "alltoall", "algorithm": "linear", "window": 3, "shuffle": 2}),
+        json!({"benchmark": "alltoallv", "algorithm": "linear", "skew": 0.9}),
+        json!({"benchmark": "alltoall", "algorithm": "hierarchical"}),
+    ];
+    for (benchmark, algorithms) in [
+        ("barrier", &["recursive_doubling", "tree"][..]),
+        ("allreduce", &["double_binary_tree", "reduce_broadcast", "rabenseifner"]),
+        ("allgather", &["ring", "recursive_doubling", "bruck", "neighbor_exchange"]),
+        ("reduce_scatter", &["recursive_halving", "ring", "pairwise"]),
+        ("broadcast", &["binomial", "scatter_allgather", "chain"]),
+        ("reduce", &["binomial", "rabenseifner"]),
+        ("gather", &["binomial", "linear"]),
+        ("scatter", &["binomial", "linear"]),
+    ] {
+        for algorithm in algorithms {
+            steps.push(json!({"benchmark": benchmark, "algorithm": algorithm}));
+        }
+    }
+    for step in &mut steps {
+        step["size_bytes"] = json!(10_000);
+    }
+    steps
+}
+
+#[test]
+fn every_kind_of_step_has_one_outcome_elided_or_not_eager_or_not() {
+    let fabric = || tree(6, 2, 2, RATE, DELAY_PS);
+    for protocol in ["eager", "rendezvous"] {
+        let host = json!({"regimes": [{"protocol": protocol, "send_overhead_ns": 100,
+                                       "recv_overhead_ns": 150}]});
+        let base = with(scenario(fabric(), json!(every_kind())), "host", host);
+        let base = with(base, "placement", json!({"tasks_per_node": 2}));
+        let short = run(&with(base.clone(), "elide", json!(true)));
+        assert_eq!(short.status, Status::Complete, "{protocol}: {}", short.message);
+        let long = run(&with(base, "elide", json!(false)));
+        assert_eq!(physics(&short), physics(&long), "{protocol}");
+        assert!(short.rows.duration_ps.iter().all(|time| *time > 0));
+    }
+}
