@@ -170,7 +170,8 @@ impl Network<'_> {
         packet.set(FIRST, first);
         packet.set(EMPTY, payload_bytes == 0);
         let finished = u64::from(payload_bytes) == left_bytes;
-        let told = (finished && message.role == Role::Agreed).then_some(message.src);
+        let unanswered = finished && !self.scenario.transport.acknowledge;
+        let told = (unanswered && message.role == Role::Agreed).then_some(message.src);
         if first {
             let begin_ps = self.now_ps + self.message_gap_ps;
             self.senders.begun(sender, vl, self.n_lanes, begin_ps);
@@ -183,6 +184,9 @@ impl Network<'_> {
         self.ports[o as usize].set_work(vl, !self.senders.is_idle(sender));
         let packet_id = self.packets.add(packet);
         let left_ps = self.transmit(o, vl, packet_id, blocks);
+        if self.scenario.transport.numbered {
+            self.number(packet_id, id, left_ps);
+        }
         if let Some(rank) = told {
             self.schedule_cold(left_ps, Cold::Sent(rank));
         }

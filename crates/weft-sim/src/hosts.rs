@@ -19,6 +19,8 @@ pub(crate) enum Report {
     Finished(u32),
     /// A message that has a row of its own is complete: row, start, end.
     Message(u32, u64, u64),
+    /// The connection from the first of these ranks to the second is broken.
+    Broken(u32, u32),
 }
 
 /// A time on a node that is `slowness` times slower than it should be.
@@ -235,20 +237,6 @@ impl<'a> Hosts<'a> {
         self.network.messages.add(message)
     }
 
-    /// A packet has come to an HCA; the last one of a message completes it.
-    pub(crate) fn deliver(&mut self, port: u32, packet: u32) {
-        let packet = self.network.packets.remove(packet);
-        let now_ps = self.network.now_ps;
-        self.network.trace([now_ps, u64::from(port), u64::from(packet.wire_bytes)]);
-        self.network.refund(port, packet.lane(), packet.blocks(), now_ps);
-        let payload_bytes = self.network.scenario.framing.payload_bytes(&packet);
-        let message = &mut self.network.messages[packet.message];
-        message.received_bytes += u64::from(payload_bytes);
-        if message.received_bytes == message.size_bytes {
-            self.arrived(packet.message);
-        }
-    }
-
     /// A whole message is at its destination.
     pub(crate) fn arrived(&mut self, id: u32) {
         let message = self.network.messages[id];
@@ -309,7 +297,8 @@ impl<'a> Hosts<'a> {
         }
         self.network.messages.remove(arrival.message);
         let recv_ps = hosts.regime(message.regime).recv_ps(message.size_bytes);
-        let cost_ps = self.processor_time(number, recv_ps + search_ps);
+        let late_ps = self.network.scenario.transport.late_ps(message.n_late);
+        let cost_ps = self.processor_time(number, recv_ps + search_ps + late_ps);
         let rank = &mut self.ranks[number as usize];
         rank.free_ps = now_ps + cost_ps;
         rank.outstanding -= 1;
@@ -319,7 +308,8 @@ impl<'a> Hosts<'a> {
         }
     }
 
-    /// The last packet of a rank's agreed message has left: its send is complete.
+    /// A rank's agreed message is acknowledged, or has left where nobody acknowledges: its send is
+    /// complete.
     pub(crate) fn sent(&mut self, number: u32) {
         self.ranks[number as usize].outstanding -= 1;
         let now_ps = self.network.now_ps;

@@ -8,8 +8,10 @@ mod adaptive;
 mod arbiter;
 mod cable;
 mod calendar;
+mod connection;
 mod counters;
 mod deadlock;
+mod delivery;
 pub mod document;
 mod egress;
 mod error;
@@ -31,6 +33,7 @@ pub mod scenario;
 mod sender;
 mod sim;
 mod sweep;
+mod transport;
 mod trouble;
 
 pub use counters::PortColumns;

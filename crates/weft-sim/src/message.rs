@@ -40,6 +40,8 @@ pub(crate) struct Message {
     pub(crate) begun: bool,
     pub(crate) sent_bytes: u64,
     pub(crate) received_bytes: u64,
+    /// Packets that were overtaken, where they are numbered.
+    pub(crate) n_late: u32,
     /// The endpoint it goes to, where nodes have an inside.
     pub(crate) dst_vertex: u32,
     /// Which leg and stripe of its pair's messages it is: each is a queue pair of its own.
@@ -71,6 +73,7 @@ impl Message {
             begun: false,
             sent_bytes: 0,
             received_bytes: 0,
+            n_late: 0,
             dst_vertex: NIL,
             part: 0,
             port: NIL,

@@ -5,6 +5,7 @@
 
 use crate::arbiter::Arbiter;
 use crate::calendar::{Calendar, Cold, Event, Kind};
+use crate::connection::Connections;
 use crate::document::Queueing;
 use crate::ingress::InputFifo;
 use crate::lane::{Lane, RefundPool};
@@ -38,6 +39,8 @@ pub(crate) struct Network<'a> {
     pub(crate) messages: MessagePool,
     pub(crate) refunds: RefundPool,
     pub(crate) senders: Senders,
+    /// Where packets are numbered.
+    pub(crate) connections: Connections,
     pub(crate) hops: u64,
     pub(crate) trace_hash: u64,
     /// The last packet of each queue that is in use, from `Lane::queues` on by input.
@@ -58,7 +61,6 @@ pub(crate) struct Network<'a> {
 
 /// A packet without payload that a transport sends to its peer.
 #[derive(Clone, Copy, Debug)]
-#[allow(dead_code)]
 pub(crate) struct Control {
     pub(crate) dst: u32,
     pub(crate) lane: u8,
@@ -93,6 +95,7 @@ impl<'a> Network<'a> {
             messages: MessagePool::default(),
             refunds: RefundPool::default(),
             senders: Senders::default(),
+            connections: Connections::default(),
             hops: 0,
             trace_hash: 0xcbf2_9ce4_8422_2325,
             tails: Vec::new(),
@@ -211,18 +214,25 @@ impl<'a> Network<'a> {
     }
 
     /// Queue a packet without payload at an endpoint; it goes before the data of its lane.
-    #[allow(dead_code)]
     pub(crate) fn send_control(&mut self, port: u32, control: Control) {
         let Control { dst, lane: vl, kind, message, argument } = control;
         let bytes = self.scenario.framing.control_bytes(kind);
-        let id = self.packets.add(Packet::new(kind, message, dst, vl, bytes));
-        self.packets.set_argument(id, argument);
+        self.queue_ahead(port, Packet::new(kind, message, dst, vl, bytes), argument);
+        self.serve(port);
+    }
+
+    /// Queue a packet at an endpoint; it goes before the data of its lane.
+    pub(crate) fn queue_ahead(&mut self, port: u32, packet: Packet, argument: u32) {
+        let vl = packet.lane();
+        let id = self.packets.add(packet);
+        if self.scenario.transport.numbered {
+            self.packets.set_argument(id, argument);
+        }
         let lane = self.lane_index(port, vl);
         self.senders.queue_control(self.lanes[lane].queues, id, &mut self.packets);
         // A lane that lacks credit for data may have enough for this.
         self.lanes[lane].need = 0;
         self.ports[port as usize].set_work(vl, true);
-        self.serve(port);
     }
 
     /// What a port has done.

@@ -15,6 +15,8 @@ pub enum Status {
     Deadlock,
     /// The limit of events was reached.
     Stopped,
+    /// A connection is broken: its packets were repeated in vain.
+    Failed,
 }
 
 impl Status {
@@ -24,6 +26,7 @@ impl Status {
             Status::Complete => "complete",
             Status::Deadlock => "deadlock",
             Status::Stopped => "stopped",
+            Status::Failed => "failed",
         }
     }
 }

@@ -34,6 +34,8 @@ struct Sim<'a> {
     outcome: Outcome,
     events: u64,
     clock_ended: bool,
+    /// The ranks whose connection is broken.
+    broken: Option<(u32, u32)>,
     phase: Option<Phase>,
     /// Step and round of the phase that comes next.
     next: (u32, u32),
@@ -54,6 +56,7 @@ impl<'a> Sim<'a> {
             outcome: Outcome::default(),
             events: 0,
             clock_ended: false,
+            broken: None,
             phase: None,
             next: (0, 0),
             iteration: 0,
@@ -80,6 +83,9 @@ impl<'a> Sim<'a> {
             self.handle(event);
             if !self.hosts.reports.is_empty() {
                 self.take_reports();
+                if self.broken.is_some() {
+                    return Status::Failed;
+                }
                 self.advance();
             }
         }
@@ -120,7 +126,10 @@ impl<'a> Sim<'a> {
             // When the work is done, cables stay as they are.
             Cold::Fault(number) if self.end_ps.is_none() => hosts.network.fault(number),
             Cold::Fault(_) => {}
-            Cold::Read(_) | Cold::Timer(_) | Cold::Probe | Cold::Watch => {
+            // Nor does anybody wait for an acknowledgement any more.
+            Cold::Timer(connection) if self.end_ps.is_none() => hosts.timer(connection),
+            Cold::Timer(_) => {}
+            Cold::Read(_) | Cold::Probe | Cold::Watch => {
                 unreachable!("nobody schedules them yet")
             }
         }
@@ -140,6 +149,7 @@ impl<'a> Sim<'a> {
                     }
                     self.hosts.network.trace([self.hosts.network.now_ps, 1 << 32, number.into()]);
                 }
+                Report::Broken(src, dst) => self.broken = Some((src, dst)),
                 Report::Message(row, start_ps, end_ps) => {
                     self.durations_ps[row as usize] = end_ps - start_ps;
                 }
@@ -223,6 +233,7 @@ impl<'a> Sim<'a> {
             }
             Status::Stopped => format!("stopped after {} events", self.events),
             Status::Deadlock => deadlock::describe(network),
+            Status::Failed => network.describe_broken(self.broken.expect("what failed")),
         };
         self.outcome.status = status;
         self.outcome.end_ps = self.end_ps.unwrap_or(network.now_ps);

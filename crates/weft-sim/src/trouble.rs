@@ -227,7 +227,9 @@ impl Network<'_> {
                 LinkFault::Corrected { chance, cost_ps } => {
                     ailing.corrected.push((chance, cost_ps));
                 }
-                LinkFault::Lost(chance) => kept = (kept * ((1 << 32) - chance)) >> 32,
+                LinkFault::Lost(chance) => {
+                    kept = ((u128::from(kept) * u128::from((1 << 32) - chance)) >> 32) as u64;
+                }
             }
         }
         ailing.lost = (1 << 32) - kept;

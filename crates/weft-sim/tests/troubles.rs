@@ -126,6 +126,7 @@ fn every_corrected_error_keeps_the_link_busy_and_delays_its_packet() {
 fn an_hca_whose_cable_is_down_waits_for_it() {
     let mut case = pair([(0, 1, 20 * MTU)]);
     case["work"][0]["messages"][0]["start_ps"] = json!(7_000_000);
+    case["transport"] = json!({});
     let down = json!([{"link": "leaf-01[1]", "down": true, "from_ns": 5000, "until_ns": 9000}]);
     let outcome = faulty(&case, down);
     let waited_ps = 9_000_000 - 7_000_000;
@@ -230,6 +231,7 @@ fn any_case() -> impl Strategy<Value = Value> {
             let death = json!({"reaction": reaction, "delay_ns": 3000});
             let case = with(case, "routing", json!({"engine": "dmodk", "link_death": death}));
             let case = with(case, "probes", json!({"load_bin_ns": 100, "load_ports": 1000}));
+            let case = with(case, "transport", json!({"timeout_exponent": 4, "retries": 3}));
             with(with(case, "faults", json!(faults)), "seed", json!(seed))
         })
 }

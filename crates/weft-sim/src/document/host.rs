@@ -9,7 +9,7 @@ pub enum Protocol {
     /// Sent at once; the send completes when the processor has handed it over.
     #[default]
     Eager,
-    /// Request to send, clear to send, data; the send completes when the last packet has left.
+    /// Request to send, clear to send, data; the send completes with its acknowledgement.
     Rendezvous,
 }
 
@@ -96,7 +96,8 @@ pub struct HostDocument {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Matching {
-    /// On the processor, within its receive overhead, plus `ns_per_entry` for each entry it looks at.
+    /// On the processor, within its receive overhead, plus `ns_per_entry` for each entry it looks
+    /// at in vain.
     #[default]
     Software,
     /// On the HCA: up to `hardware_entries` posted receives cost the processor nothing, and a

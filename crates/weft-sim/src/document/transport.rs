@@ -7,22 +7,24 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields, default)]
 pub struct TransportDocument {
     /// Whether receivers acknowledge: the last packet of a message, and every `ack_every`-th. A
-    /// send then completes with its acknowledgement, else when its last packet has left.
-    pub acknowledge: bool,
-    /// Packets between two acknowledgements within a message.
+    /// send then completes with its acknowledgement, else when its last packet has left. They do,
+    /// without it, unless nodes have insides.
+    pub acknowledge: Option<bool>,
+    /// Packets of a message between two acknowledgements.
     pub ack_every: u32,
     /// A sender repeats what is not acknowledged after 4.096 us x 2^n.
     pub timeout_exponent: u8,
-    /// How often, before the connection breaks (a failed outcome).
+    /// How often in a row, before the connection breaks (a failed outcome).
     pub retries: u8,
-    /// What a packet that overtook another costs its receiver.
+    /// Processor time that a packet costs its receiver where one sent later came before it.
     pub out_of_order_ns: f64,
 }
 
 impl Default for TransportDocument {
     fn default() -> TransportDocument {
         TransportDocument {
-            acknowledge: true,
+            acknowledge: None,
+            // SOURCE: Linux, drivers/infiniband/hw/mlx5/qp.c: MLX5_IB_ACK_REQ_FREQ, 2^8 packets.
             ack_every: 256,
             timeout_exponent: 20,
             retries: 7,

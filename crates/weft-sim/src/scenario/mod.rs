@@ -17,6 +17,7 @@ use crate::host::HostModel;
 use crate::lanes::Lanes;
 use crate::packet::{self, Framing};
 use crate::probe::Probes;
+use crate::transport::{Perils, Transport};
 use weft_fabric::fabric::MAX_DELAY_PS;
 use weft_fabric::{Fabric, FabricError, PortId, Routes};
 use weft_fabric::{check, document, engines};
@@ -42,6 +43,7 @@ pub struct ValidScenario {
     pub(crate) headers: Headers,
     pub(crate) framing: Framing,
     pub(crate) lanes: Lanes,
+    pub(crate) transport: Transport,
     pub(crate) switch: SwitchModel,
     pub(crate) seed: u64,
     pub(crate) elide: bool,
@@ -79,6 +81,11 @@ impl ValidScenario {
             Err(FabricError::CreditLoop { .. }) if scenario.routing.allow_credit_loops => {}
             result => result?,
         }
+        let perils = Perils {
+            losses: faults.lose_packets(),
+            overtaking: scenario.routing.adaptive.is_some(),
+            insides: fabric.inside.is_some(),
+        };
         Ok(ValidScenario {
             fabric,
             routes,
@@ -92,6 +99,7 @@ impl ValidScenario {
             headers: scenario.packets.headers,
             framing,
             lanes: Lanes::new(&scenario.lanes)?,
+            transport: Transport::new(&scenario.transport, scenario.packets.mtu_bytes, perils)?,
             switch: scenario.switch,
             seed: scenario.seed,
             elide: scenario.elide,

@@ -99,6 +99,13 @@ impl Planted {
         Ok(())
     }
 
+    /// Whether packets may vanish during the run.
+    pub(super) fn lose_packets(&self) -> bool {
+        let loses =
+            |trouble: &Trouble| matches!(trouble.kind, LinkFault::Down | LinkFault::Lost(_));
+        self.troubles.iter().any(loses)
+    }
+
     /// Rates and dead cables from the start belong to the fabric; the rest happens in the run.
     fn trouble(
         &mut self,

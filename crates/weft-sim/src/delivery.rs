@@ -1,0 +1,244 @@
+//! What comes to an endpoint: data, which is acknowledged; acknowledgements, which complete sends;
+//! and where packets are numbered, what is missing and is repeated.
+
+use crate::calendar::Cold;
+use crate::connection::Verdict;
+use crate::hosts::{Hosts, Report};
+use crate::message::Role;
+use crate::network::{Control, Network};
+use crate::packet::{EMPTY, FIRST, Packet, PacketKind};
+use crate::port::NEVER;
+
+/// Of what an acknowledgement says beside the rank: the rank's send is complete.
+const COMPLETES: u32 = 1 << 31;
+
+impl Hosts<'_> {
+    /// A packet has come to an endpoint; the last one of a message completes it.
+    pub(crate) fn deliver(&mut self, port: u32, id: u32) {
+        let transport = &self.network.scenario.transport;
+        let number = if transport.numbered { self.network.packets.argument(id) } else { 0 };
+        let packet = self.network.packets.remove(id);
+        let now_ps = self.network.now_ps;
+        self.network.trace([now_ps, u64::from(port), u64::from(packet.wire_bytes)]);
+        self.network.refund(port, packet.lane(), packet.blocks(), now_ps);
+        if transport.numbered {
+            return self.deliver_numbered(port, packet, number);
+        }
+        if packet.kind() != PacketKind::Data {
+            if packet.message & COMPLETES != 0 {
+                self.sent(packet.message & !COMPLETES);
+            }
+            return;
+        }
+        let payload_bytes = self.network.scenario.framing.payload_bytes(&packet);
+        let message = &mut self.network.messages[packet.message];
+        message.received_bytes += u64::from(payload_bytes);
+        let whole = message.received_bytes == message.size_bytes;
+        let in_between = message.size_bytes > transport.ack_bytes
+            && message.received_bytes.is_multiple_of(transport.ack_bytes);
+        if transport.acknowledge && (whole || in_between) {
+            self.acknowledge(port, packet.message, whole);
+        }
+        if whole {
+            self.arrived(packet.message);
+        }
+    }
+
+    /// Acknowledge what has come of a message.
+    fn acknowledge(&mut self, port: u32, id: u32, whole: bool) {
+        let message = &self.network.messages[id];
+        let completes = whole && message.role == Role::Agreed;
+        let control = Control {
+            dst: self.network.scenario.ranks[message.src as usize].hca.0,
+            lane: message.lane,
+            kind: PacketKind::Ack,
+            message: message.src | if completes { COMPLETES } else { 0 },
+            argument: 0,
+        };
+        self.network.send_control(port, control);
+    }
+
+    // ---- numbered packets -----------------------------------------------------------------
+
+    /// A packet of a connection whose packets are numbered.
+    #[cold]
+    fn deliver_numbered(&mut self, port: u32, packet: Packet, number: u32) {
+        let connection = packet.message;
+        match packet.kind() {
+            PacketKind::Data => self.receive(port, connection, packet, number),
+            PacketKind::Ack => self.acknowledged(connection, number),
+            PacketKind::Nak => {
+                self.acknowledged(connection, number);
+                // An older one than the last acknowledgement is no news.
+                if self.network.connections[connection].acked == number {
+                    self.network.repeat(connection);
+                }
+            }
+            PacketKind::Cnp => unreachable!("nobody sends them yet"),
+        }
+    }
+
+    fn receive(&mut self, port: u32, connection: u32, packet: Packet, number: u32) {
+        let transport = &self.network.scenario.transport;
+        let there = &mut self.network.connections[connection];
+        match there.judge(number, transport.any_order) {
+            Verdict::Again => {
+                if there.asks(number, transport.ack_every) {
+                    self.answer(port, connection, PacketKind::Ack);
+                }
+            }
+            Verdict::Gap => self.answer(port, connection, PacketKind::Nak),
+            Verdict::Ignored => {}
+            Verdict::Taken { late } => {
+                let flight = there.flight(number).expect("nobody acknowledged it yet");
+                let payload_bytes = self.network.scenario.framing.payload_bytes(&packet);
+                let message = &mut self.network.messages[flight.message];
+                message.received_bytes += u64::from(payload_bytes);
+                message.n_late += u32::from(late);
+                self.step_on(port, connection);
+            }
+        }
+    }
+
+    /// Step over all packets that have come: messages are complete in their order, and answered.
+    fn step_on(&mut self, port: u32, connection: u32) {
+        let transport = &self.network.scenario.transport;
+        let mut asked = false;
+        // At most one message is complete at a packet, but several where one was late.
+        let mut whole = Vec::new();
+        while let Some((message, asks)) =
+            self.network.connections[connection].step(transport.ack_every)
+        {
+            asked |= asks;
+            whole.extend(message);
+        }
+        if asked && transport.acknowledge {
+            self.answer(port, connection, PacketKind::Ack);
+        } else if asked {
+            // Nothing is lost, so what has come need not be remembered.
+            self.forget(connection);
+        }
+        for id in whole {
+            let message = &self.network.messages[id];
+            assert_eq!(message.received_bytes, message.size_bytes, "every byte comes once");
+            self.arrived(id);
+        }
+    }
+
+    fn forget(&mut self, connection: u32) {
+        let there = &mut self.network.connections[connection];
+        let expected = there.expected;
+        there.acknowledge(expected, NEVER);
+        while there.pop_acknowledged().is_some() {}
+    }
+
+    /// Tell the sender of a connection what is expected next.
+    fn answer(&mut self, port: u32, connection: u32, kind: PacketKind) {
+        let there = &self.network.connections[connection];
+        let control = Control {
+            dst: self.network.scenario.ranks[there.src as usize].hca.0,
+            lane: there.lane,
+            kind,
+            message: connection,
+            argument: there.expected,
+        };
+        self.network.send_control(port, control);
+    }
+
+    /// The packets of a connection below `number` have come.
+    fn acknowledged(&mut self, connection: u32, number: u32) {
+        let deadline_ps = self.network.now_ps + self.network.scenario.transport.timeout_ps;
+        let there = &mut self.network.connections[connection];
+        if !there.acknowledge(number, deadline_ps) {
+            return;
+        }
+        let src = there.src;
+        self.network.set_timer(connection);
+        while let Some(flight) = self.network.connections[connection].pop_acknowledged() {
+            if flight.agreed {
+                self.sent(src);
+            }
+        }
+    }
+
+    /// The timer of a connection: repeat what is not acknowledged, until it has been in vain too
+    /// often.
+    pub(crate) fn timer(&mut self, connection: u32) {
+        let retries = self.network.scenario.transport.retries;
+        let there = &mut self.network.connections[connection];
+        there.timer_ps = NEVER;
+        if there.deadline_ps > self.network.now_ps {
+            return self.network.set_timer(connection);
+        }
+        if there.n_repeats == retries {
+            there.deadline_ps = NEVER;
+            return self.reports.push(Report::Broken(there.src, there.dst));
+        }
+        there.n_repeats += 1;
+        self.network.repeat(connection);
+    }
+}
+
+impl Network<'_> {
+    /// Number a new packet of message `id`, whose tail leaves at `left_ps`. From now on it carries
+    /// its connection instead of the message, which may be gone when the packet comes.
+    #[cold]
+    pub(crate) fn number(&mut self, packet: u32, id: u32, left_ps: u64) {
+        let transport = &self.scenario.transport;
+        let message = &self.messages[id];
+        let first = self.packets[packet].has(FIRST);
+        let connection = self.connections.of(message);
+        let here = &mut self.connections[connection];
+        let number = here.number(id, message, transport.mtu_bytes, first);
+        self.packets[packet].message = connection;
+        self.packets.set_argument(packet, number);
+        if transport.acknowledge && here.asks(number, transport.ack_every) {
+            here.await_answer(number, left_ps + transport.timeout_ps);
+            self.set_timer(connection);
+        }
+    }
+
+    /// Let an event look at a connection's deadline, if none does yet.
+    fn set_timer(&mut self, connection: u32) {
+        let here = &mut self.connections[connection];
+        if here.deadline_ps != NEVER && here.timer_ps == NEVER {
+            here.timer_ps = here.deadline_ps;
+            let deadline_ps = here.deadline_ps;
+            self.schedule_cold(deadline_ps, Cold::Timer(connection));
+        }
+    }
+
+    /// Send everything again that is not acknowledged, ahead of new data.
+    fn repeat(&mut self, connection: u32) {
+        let scenario = self.scenario;
+        let here = &mut self.connections[connection];
+        here.await_again(self.now_ps + scenario.transport.timeout_ps);
+        let (port, lane, dst) = (here.port, here.lane, here.dst_hca);
+        for number in here.acked..here.next {
+            let here = &self.connections[connection];
+            let flight = here.flight(number).expect("it is not acknowledged");
+            let (payload_bytes, first) = flight.piece(number, scenario.transport.mtu_bytes);
+            let bytes = scenario.framing.wire_bytes(payload_bytes, first);
+            let mut packet = Packet::new(PacketKind::Data, connection, dst, lane, bytes);
+            packet.set(FIRST, first);
+            packet.set(EMPTY, payload_bytes == 0);
+            self.queue_ahead(port, packet, number);
+        }
+        self.set_timer(connection);
+        self.serve(port);
+    }
+
+    /// What a user reads of a connection that is broken.
+    pub(crate) fn describe_broken(&self, (src, dst): (u32, u32)) -> String {
+        let node = |rank: u32| {
+            let node = self.scenario.ranks[rank as usize].node;
+            &self.scenario.fabric.nodes[node.index()].name
+        };
+        let (from, to) = (node(src), node(dst));
+        let retries = self.scenario.transport.retries;
+        format!(
+            "failed: the connection from rank {src} on {from} to rank {dst} on {to} is broken: \
+             packets were repeated {retries} times in a row and not acknowledged"
+        )
+    }
+}
