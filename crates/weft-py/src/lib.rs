@@ -193,6 +193,7 @@ fn expand(step_json: &str, n_ranks: u32) -> Result<Moves, TrafficError> {
                     let Some(transfer) = side else { continue };
                     let (first_block, n_blocks) = match transfer.blocks {
                         Blocks::Range { first, count } => (first, count),
+                        Blocks::Destinations { first, step } if step >= n_ranks => (first, 1),
                         _ => (0, 0),
                     };
                     moves.rank.push(rank);

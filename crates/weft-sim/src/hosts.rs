@@ -138,6 +138,7 @@ impl<'a> Hosts<'a> {
         let model = &self.network.scenario.hosts.matching;
         let rank = &mut self.ranks[number as usize];
         rank.outstanding += 1;
+        rank.receives += 1;
         let (early, n_looked) = rank.queues.post(model, src);
         if let Some(message) = early {
             return rank.inbox.push_back(Arrival { message, n_looked });
@@ -302,6 +303,7 @@ impl<'a> Hosts<'a> {
         let rank = &mut self.ranks[number as usize];
         rank.free_ps = now_ps + cost_ps;
         rank.outstanding -= 1;
+        rank.receives -= 1;
         if message.row != NIL {
             let end_ps = rank.free_ps;
             self.reports.push(Report::Message(message.row, message.start_ps, end_ps));

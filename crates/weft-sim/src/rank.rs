@@ -45,6 +45,8 @@ pub(crate) struct Rank {
     pub(crate) start_ps: u64,
     /// Sends and receives that are not complete.
     pub(crate) outstanding: u32,
+    /// How many of them are receives.
+    pub(crate) receives: u32,
     /// A message the processor is preparing; NIL for none.
     pub(crate) preparing: u32,
     pub(crate) inbox: VecDeque<Arrival>,
@@ -67,6 +69,7 @@ impl Rank {
             done: true,
             start_ps: 0,
             outstanding: 0,
+            receives: 0,
             preparing: NIL,
             inbox: VecDeque::new(),
             gap_until_ps: 0,
@@ -90,7 +93,7 @@ impl Rank {
     pub(crate) fn wait_is_over(&mut self) -> bool {
         let over = match self.waiting {
             Wait::No => true,
-            Wait::AtMost(n) => self.outstanding <= n,
+            Wait::AtMost(n) => self.receives <= n && self.outstanding - self.receives <= n,
             Wait::All | Wait::Together => self.outstanding == 0,
         };
         if over {

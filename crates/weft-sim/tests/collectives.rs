@@ -190,3 +190,28 @@ fn every_kind_of_step_has_one_outcome_elided_or_not_eager_or_not() {
         assert!(short.rows.duration_ps.iter().all(|time| *time > 0));
     }
 }
+
+#[test]
+fn a_window_of_partners_keeps_the_wire_busy_where_one_at_a_time_waits_for_each() {
+    let (n, size) = (8u64, 4096);
+    let times = |window: u64| {
+        let step = json!({"benchmark": "alltoall", "algorithm": "linear", "window": window,
+                          "size_bytes": size});
+        step_ps(n, step)
+    };
+    let wire = message_ps(size) - 2 * DELAY_PS - SWITCH_PS;
+    assert_eq!(times(1), (n - 1) * message_ps(size));
+    // All seven under way: they follow one another on the wire.
+    assert_eq!(times(n - 1), (n - 1) * wire + 2 * DELAY_PS + SWITCH_PS);
+    let two = times(2);
+    assert!(two < times(1) && two > times(3), "{two}");
+}
+
+#[test]
+fn computing_delays_a_collective_by_its_slowest_rank() {
+    let barrier = json!({"benchmark": "barrier", "compute_ns": 5000});
+    assert_eq!(step_ps(8, barrier), 5_000_000 + 3 * message_ps(0));
+    let uneven = json!({"benchmark": "compute", "compute_ns": 1000, "imbalance": 0.5});
+    let taken = step_ps(8, uneven);
+    assert!((1_000_000..=1_500_000).contains(&taken), "{taken}");
+}

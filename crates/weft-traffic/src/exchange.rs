@@ -45,7 +45,7 @@ pub enum Wait {
     No,
     /// Until all its sends and receives are complete.
     All,
-    /// Until at most so many of them are not.
+    /// Until at most so many of its receives, and as many of its sends, are not.
     AtMost(u32),
     /// `All`, and then until every rank of the tenant has come this far (an ideal barrier).
     Together,

@@ -185,9 +185,9 @@ impl StepDocument {
             skew,
             ..Collective::new(operation, algorithm, n, self.size_bytes)
         };
-        if self.barrier_every_step && self.window.is_some() {
-            let what = "a window and a barrier after every partner";
-            refuse(place, "window", what, "one of the two")?;
+        if self.barrier_every_step && self.window.unwrap_or(1) > 1 {
+            let what = "several partners at a time and a barrier after each";
+            refuse(place, "window", what, "a window of 1, or none")?;
         }
         check_collective(place, &collective)?;
         Ok(collective)

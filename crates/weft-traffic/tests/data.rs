@@ -173,31 +173,30 @@ fn every_gather_gives_the_root_everybodys_block_and_every_scatter_each_its_own()
     }
 }
 
-/// Alltoall: a block is (from, to). By rank, the blocks it holds, those for itself last of all.
+/// Alltoall: by rank and destination, whose blocks a rank holds. In the end it must hold, once
+/// each, everybody's blocks for itself; what it has passed on it keeps.
 fn alltoall(collective: &Collective) {
     let (n, what) = (collective.n, name(collective));
-    type Held = Vec<(u32, u32)>;
-    let mut states: Vec<Held> = (0..n).map(|from| (0..n).map(|to| (from, to)).collect()).collect();
-    let wanted = |blocks: Blocks, to: u32| match blocks {
-        Blocks::Destinations { first, step } => to >= first && (to - first).is_multiple_of(step),
+    type Held = Vec<Vec<u32>>;
+    let mut states: Vec<Held> = (0..n).map(|from| vec![vec![from]; n as usize]).collect();
+    let destinations = |blocks: Blocks, rank: u32| match blocks {
+        Blocks::Destinations { first, step } => {
+            (first..n).step_by(step as usize).filter(move |to| *to != rank)
+        }
         other => panic!("blocks go by destination, not {other:?}"),
     };
     executor::run(
         &what,
         &mut states,
         |rank, index| collective.exchange(rank, index),
-        |held: &Held, rank, blocks| -> Held {
-            let sent = held.iter().filter(|(_, to)| wanted(blocks, *to) && *to != rank);
-            sent.copied().collect()
+        |held: &Held, rank, blocks| -> Vec<(u32, Vec<u32>)> {
+            destinations(blocks, rank).map(|to| (to, held[to as usize].clone())).collect()
         },
-        |held, _, _, came| held.extend(came),
+        |held, _, _, came| came.into_iter().for_each(|(to, from)| held[to as usize].extend(from)),
     );
-    for (rank, held) in states.iter().enumerate() {
-        // A forwarding rank still has its copies: each block for the rank is there once.
-        let mut own: Vec<u32> =
-            held.iter().filter(|(_, to)| *to == rank as u32).map(|(from, _)| *from).collect();
-        own.sort_unstable();
-        assert_eq!(own, (0..n).collect::<Vec<u32>>(), "{what}, rank {rank}");
+    for (rank, held) in states.iter_mut().enumerate() {
+        held[rank].sort_unstable();
+        assert_eq!(held[rank], (0..n).collect::<Vec<u32>>(), "{what}, rank {rank}");
     }
 }
 

@@ -178,7 +178,7 @@ fn a_window_says_how_many_partners_are_under_way_and_a_barrier_that_all_wait() {
     assert_eq!(waits(r#""algorithm": "linear","#), [No, No, No, No, All]);
     assert_eq!(waits(r#""algorithm": "linear", "window": 1,"#), [All; 5]);
     let three = waits(r#""algorithm": "linear", "window": 3,"#);
-    assert_eq!(three, [AtMost(4), AtMost(4), AtMost(4), AtMost(4), All]);
+    assert_eq!(three, [AtMost(2), AtMost(2), AtMost(2), AtMost(2), All]);
     assert_eq!(waits(r#""barrier_every_step": true,"#), [Together; 5]);
 }
 

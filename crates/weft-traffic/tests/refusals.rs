@@ -78,7 +78,7 @@ fn what_a_collective_may_not_say_is_refused_with_its_place() {
         ),
         (
             r#"{"benchmark": "alltoall", "window": 3, "barrier_every_step": true}"#,
-            "work[0].window: a window and a barrier after every partner",
+            "work[0].window: several partners at a time and a barrier after each",
         ),
         (
             r#"{"benchmark": "allreduce", "segment_bytes": 8}"#,

@@ -99,8 +99,7 @@ impl Collective {
             _ if step + 1 == self.n => Wait::All,
             None => Wait::No,
             Some(1) => Wait::All,
-            // A partner is a send and a receive.
-            Some(window) => Wait::AtMost(2 * (window - 1)),
+            Some(window) => Wait::AtMost(window - 1),
         }
     }
 

@@ -9,8 +9,8 @@ use weft_traffic::{Blocks, Exchange, Transfer, Wait};
 
 struct Rank<P> {
     index: u64,
-    /// Posted and not complete.
-    outstanding: u32,
+    /// Posted and not complete: sends and receives.
+    outstanding: [u32; 2],
     waits: Wait,
     together: u64,
     landed: Vec<(Blocks, P)>,
@@ -32,7 +32,7 @@ pub(crate) fn run<S, P>(
 ) {
     let n = states.len() as u32;
     let idle =
-        || Rank { index: 0, outstanding: 0, waits: Wait::No, together: 0, landed: Vec::new() };
+        || Rank { index: 0, outstanding: [0, 0], waits: Wait::No, together: 0, landed: Vec::new() };
     let mut ranks: Vec<Rank<P>> = (0..n).map(|_| idle()).collect();
     let mut wires: BTreeMap<(u32, u32), Wire<P>> = BTreeMap::new();
     let mut moved = true;
@@ -50,8 +50,8 @@ pub(crate) fn run<S, P>(
                 me.index += 1;
                 me.waits = exchange.wait;
                 me.together += u64::from(exchange.wait == Wait::Together);
-                me.outstanding += u32::from(exchange.recv.is_some());
-                me.outstanding += u32::from(exchange.send.is_some());
+                me.outstanding[0] += u32::from(exchange.send.is_some());
+                me.outstanding[1] += u32::from(exchange.recv.is_some());
                 let carried = exchange.send.map(|send| (send, gather(state, rank, send.blocks)));
                 if let Some(recv) = exchange.recv {
                     assert_ne!(recv.peer, rank, "{what}: a message to itself");
@@ -66,7 +66,7 @@ pub(crate) fn run<S, P>(
         }
     }
     for (rank, me) in ranks.iter_mut().enumerate() {
-        let done = me.outstanding == 0 && next(rank as u32, me.index).is_none();
+        let done = me.outstanding == [0, 0] && next(rank as u32, me.index).is_none();
         assert!(done, "{what}: rank {rank} of {n} is stuck at move {}", me.index);
         let state = &mut states[rank];
         me.landed.drain(..).for_each(|(blocks, came)| store(state, rank as u32, blocks, came));
@@ -77,11 +77,11 @@ fn passes<P>(ranks: &[Rank<P>], rank: u32, next: impl Fn(u32, u64) -> Option<Exc
     let me = &ranks[rank as usize];
     match me.waits {
         Wait::No => true,
-        Wait::All => me.outstanding == 0,
-        Wait::AtMost(most) => me.outstanding <= most,
+        Wait::All => me.outstanding == [0, 0],
+        Wait::AtMost(most) => me.outstanding.iter().all(|count| *count <= most),
         Wait::Together => ranks.iter().enumerate().all(|(number, other)| {
             let come = other.together == me.together || next(number as u32, other.index).is_none();
-            other.together > me.together || other.outstanding == 0 && come
+            other.together > me.together || other.outstanding == [0, 0] && come
         }),
     }
 }
@@ -106,7 +106,7 @@ fn settle<P>(
     let recv = wire.recvs.pop_front().expect("looked");
     let sides = ((send.size_bytes, send.blocks), (recv.size_bytes, recv.blocks));
     assert_eq!(sides.0, sides.1, "{what}: {src} sends other than {dst} receives");
-    ranks[src as usize].outstanding -= 1;
-    ranks[dst as usize].outstanding -= 1;
+    ranks[src as usize].outstanding[0] -= 1;
+    ranks[dst as usize].outstanding[1] -= 1;
     ranks[dst as usize].landed.push((recv.blocks, carried));
 }
