@@ -2,56 +2,11 @@
 
 mod common;
 
+use common::insides::*;
 use common::*;
 use serde_json::{Value, json};
 
-const EIGHT: &str = include_str!("fixtures/eight_gpus_eight_hcas.json");
 const NONE: &str = include_str!("fixtures/processors_only.json");
-
-/// Delays of the small node: NVLink, PCIe, to memory, the network's cables; of its switches.
-const NV: u64 = 250_000;
-const PCIE: u64 = 150_000;
-const MEMORY: u64 = 50_000;
-const CABLE: u64 = 10_000;
-const ROUTE: u64 = 200_000;
-
-fn link(a: &str, b: &str, bits_per_s: u64, delay_ps: u64) -> Value {
-    json!({"a": a, "b": b, "bits_per_s": bits_per_s, "delay_ps": delay_ps})
-}
-
-/// Two GPUs and an HCA on a PCIe switch, memory behind a root complex, the GPUs on `n_nvs`
-/// NvSwitches. PCIe runs at one rate, NVLink at another.
-fn graph(pcie: u64, nvlink: u64, n_nvs: u64) -> Value {
-    let mut vertices = vec![
-        json!({"name": "mem", "kind": "memory"}),
-        json!({"name": "root", "kind": "root_complex"}),
-        json!({"name": "pcie", "kind": "pcie_switch"}),
-    ];
-    let mut links = vec![
-        link("mem", "root", pcie, MEMORY),
-        link("root", "pcie", pcie, PCIE),
-        link("hca0", "pcie", pcie, PCIE),
-    ];
-    for gpu in ["gpu0", "gpu1"] {
-        vertices.push(json!({"name": gpu, "kind": "gpu"}));
-        links.push(link(gpu, "pcie", pcie, PCIE));
-    }
-    for n in 0..n_nvs {
-        let name = format!("nvs{n}");
-        vertices.push(json!({"name": name, "kind": "nv_switch"}));
-        links.push(link("gpu0", &name, nvlink, NV));
-        links.push(link("gpu1", &name, nvlink, NV));
-    }
-    json!({"vertices": vertices, "links": links, "ranks_on": ["gpu0", "gpu1"]})
-}
-
-/// Two such nodes on a leaf, a rank on each GPU: 0 and 1 on the first node, 2 and 3 on the second.
-fn two_nodes(node: Value, work: Value) -> Value {
-    let case = scenario(tree(2, 2, 1, 200 * GBPS, CABLE), work);
-    let switch = json!({"delay_ps": ROUTE, "buffer_bytes": 131_072});
-    let case = with(with(case, "node", node), "switch", switch);
-    with(case, "placement", json!({"tasks_per_node": 2}))
-}
 
 #[test]
 fn gpus_of_a_node_talk_over_nvlink() {
@@ -87,9 +42,6 @@ fn equally_good_nvswitches_share_a_message() {
     let case = two_nodes(graph(200 * GBPS, 400 * GBPS, 6), messages([(0, 1, 4096)]));
     assert_eq!(durations(&case), [ser(framed(4096, 4096), 400 * GBPS) + 2 * NV]);
 }
-
-/// The network between two HCAs of a leaf.
-const OUTSIDE: u64 = 2 * CABLE + ROUTE;
 
 #[test]
 fn a_packet_to_another_node_crosses_pcie_twice() {
@@ -130,11 +82,6 @@ fn gpus_that_share_a_link_share_its_rate() {
     let last = 4 * PCIE + OUTSIDE + 2 * alone;
     assert_eq!(*done.iter().max().unwrap(), last, "the link to the HCA carries both");
     assert!(done.iter().all(|ps| last - ps <= packet), "half each: {done:?}");
-}
-
-/// The fixture of eight GPUs with other work.
-fn eight(work: Value) -> Value {
-    with(serde_json::from_str(EIGHT).expect("JSON"), "work", work)
 }
 
 #[test]
@@ -292,124 +239,8 @@ fn a_short_inner_buffer_bounds_the_rate() {
 }
 
 #[test]
-fn elided_and_unelided_insides_are_the_same() {
-    let alltoall = json!([{"benchmark": "alltoall", "size_bytes": 30_000, "iterations": 2}]);
-    let ring = json!([{"benchmark": "allreduce", "algorithm": "ring", "size_bytes": 300_000,
-                       "iterations": 1}]);
-    let mut cases = vec![eight(alltoall.clone()), eight(ring)];
-    let mut copied = eight(alltoall.clone());
-    copied["node"]["gpudirect"] = json!(false);
-    copied["node"]["bounce_chunk_bytes"] = json!(8192);
-    cases.push(copied.clone());
-    copied["host"] = json!({"regimes": [{"protocol": "rendezvous"}], "message_gap_ns": 20});
-    cases.push(copied);
-    let striped = two_nodes(graph(100 * GBPS, 300 * GBPS, 3), alltoall);
-    cases.extend(["voq", "input_fifo", "infinite"].map(|model| {
-        with(striped.clone(), "switch", json!({"model": model, "buffer_bytes": 8192}))
-    }));
-    for case in cases {
-        let full = run(&with(case.clone(), "elide", json!(false)));
-        let elided = run(&case);
-        assert_eq!(elided.message, "");
-        assert_eq!(physics(&full), physics(&elided));
-        assert!(elided.events < full.events);
-    }
-}
-
-/// Numbers in the order of a linear congruential generator.
-///
-/// SOURCE: Knuth, The Art of Computer Programming 2, section 3.3.4, table 1, line 26 (MMIX).
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % n
-    }
-
-    fn of(&mut self, list: &[Value]) -> Value {
-        list[self.below(list.len() as u64) as usize].clone()
-    }
-}
-
-#[test]
-fn elided_and_unelided_random_insides_are_the_same() {
-    for seed in 1..=30 {
-        let mut draws = Draws(seed);
-        let (pcie, nvlink) = (50 + draws.below(300), 50 + draws.below(3000));
-        let mut node = graph(pcie * GBPS, nvlink * GBPS, draws.below(4));
-        for link in node["links"].as_array_mut().expect("links") {
-            link["delay_ps"] = json!(draws.below(400_000));
-            link["bits_per_s"] = json!((30 + draws.below(500)) * GBPS + draws.below(1000));
-            if draws.below(3) == 0 {
-                link["buffer_bytes"] = json!(4160 + draws.below(60_000));
-            }
-        }
-        node["gpudirect"] = json!(draws.below(2) == 0);
-        node["bounce_chunk_bytes"] = json!(4096 + draws.below(30_000));
-        node["bounce_chunks"] = json!(1 + draws.below(4));
-        node["ranks_on"] = draws.of(&[json!(["gpu0", "gpu1"]), json!(["gpu1", "mem"])]);
-        let flows = (0..30).map(|_| {
-            let src = draws.below(8);
-            (src, (src + 1 + draws.below(7)) % 8, draws.below(60_000))
-        });
-        let case = two_nodes(node, messages(flows.collect::<Vec<_>>()));
-        let case = with(case, "placement", json!({"tasks_per_node": 4}));
-        let protocol = draws.of(&[json!("eager"), json!("rendezvous")]);
-        let host = json!({"regimes": [{"protocol": protocol, "send_overhead_ns": draws.below(200)}],
-                          "message_gap_ns": draws.below(100)});
-        let model = draws.of(&[json!("voq"), json!("input_fifo"), json!("infinite")]);
-        let forwarding = draws.of(&[json!("cut_through"), json!("store_and_forward")]);
-        let switch = json!({"model": model, "forwarding": forwarding, "buffer_bytes": 8192});
-        let case = with(with(case, "host", host), "switch", switch);
-        let full = run(&with(case.clone(), "elide", json!(false)));
-        assert_eq!(full.message, "", "seed {seed}");
-        assert_eq!(physics(&full), physics(&run(&case)), "seed {seed}");
-    }
-}
-
-#[test]
 fn nodes_without_a_graph_are_their_hcas() {
     let case: Value = serde_json::from_str(NONE).expect("JSON");
     let done = durations(&with(case, "work", messages([(0, 2, 1000)])));
     assert_eq!(done, [OUTSIDE + ser(framed(1000, 4096), 200 * GBPS)]);
-}
-
-#[test]
-fn a_graph_that_cannot_be_is_refused_with_its_place() {
-    let case = || two_nodes(graph(200 * GBPS, 2400 * GBPS, 1), messages([(0, 2, 1000)]));
-    let changed = |change: &dyn Fn(&mut Value)| {
-        let mut case = case();
-        change(&mut case["node"]);
-        refusal(&case)
-    };
-    let starts = |text: String, start: &str| assert!(text.starts_with(start), "{text}");
-    starts(
-        changed(&|node| node["links"][2]["a"] = json!("hca1")),
-        "node.links[2].a: there is no vertex 'hca1' in a node",
-    );
-    starts(changed(&|node| node["links"][0]["bits_per_s"] = json!(0)), "node.links[0]: the rate");
-    starts(
-        changed(&|node| node["links"][0]["buffer_bytes"] = json!(64)),
-        "node.links[0].buffer_bytes: 64 bytes",
-    );
-    starts(changed(&|node| node["ranks_on"] = json!(["pcie"])), "node.ranks_on[0]: there is no");
-    starts(changed(&|node| node["rank_on"] = json!([])), "scenario: unknown field `rank_on`");
-    starts(changed(&|node| node["links"][0]["bits_per_s"] = json!(5)), "n001/mem[1]: 5 bits a");
-    starts(
-        changed(&|node| node["bounce_chunk_bytes"] = json!(1)),
-        "node.bounce_chunk_bytes: it is 1",
-    );
-    let other = with(
-        case(),
-        "fabric",
-        json!({"schema": "weft.fabric/1",
-        "nodes": [{"name": "a", "hcas": ["a/0"]}, {"name": "b", "hcas": ["b/0", "b/1"]}],
-        "switches": [{"name": "s", "ports": 3}],
-        "links": [{"a": "a/0[1]", "b": "s[1]", "bits_per_s": GBPS, "delay_ps": 0},
-                  {"a": "b/0[1]", "b": "s[2]", "bits_per_s": GBPS, "delay_ps": 0},
-                  {"a": "b/1[1]", "b": "s[3]", "bits_per_s": GBPS, "delay_ps": 0}]}),
-    );
-    starts(refusal(&other), "fabric.nodes[1]: node 'b' has 2 HCAs");
 }

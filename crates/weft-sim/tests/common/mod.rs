@@ -1,6 +1,8 @@
 //! Scenarios of the laws, built from a few numbers so that a law can be derived from the same.
 #![allow(dead_code)]
 
+pub(crate) mod insides;
+
 use serde_json::{Value, json};
 use weft_sim::{Outcome, Status, ValidScenario, simulate};
 
