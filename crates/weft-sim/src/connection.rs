@@ -8,6 +8,7 @@
 use crate::matching::IdMap;
 use crate::message::{Message, Role};
 use crate::port::NEVER;
+use crate::sender::key_of;
 use std::collections::{BTreeSet, VecDeque};
 
 /// A message some packet of which is not acknowledged.
@@ -47,14 +48,15 @@ pub(crate) enum Verdict {
     Ignored,
 }
 
-/// A connection from a rank to another on one lane: both ends.
+/// A connection from a rank to another on one lane (and, inside nodes, one leg): both ends.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) src: u32,
     pub(crate) dst: u32,
     pub(crate) lane: u8,
-    /// The sender's port and the HCAs of both.
+    /// The sender's port and, where nodes have an inside, the receiver's endpoint.
     pub(crate) port: u32,
+    pub(crate) dst_vertex: u32,
     pub(crate) dst_hca: u32,
     /// Sender: messages not acknowledged, in order.
     flights: VecDeque<Flight>,
@@ -80,6 +82,7 @@ impl Connection {
             dst: message.dst,
             lane: message.lane,
             port: message.port,
+            dst_vertex: message.dst_vertex,
             dst_hca: message.dst_hca,
             flights: VecDeque::new(),
             next: 0,
@@ -203,15 +206,14 @@ impl Connection {
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
     list: Vec<Connection>,
-    /// By ranks and lane.
+    /// By queue pair.
     numbers: IdMap<u64, u32>,
 }
 
 impl Connections {
     /// The number of a message's connection.
     pub(crate) fn of(&mut self, message: &Message) -> u32 {
-        let key =
-            u64::from(message.src) << 32 | u64::from(message.dst) << 4 | u64::from(message.lane);
+        let key = key_of(message);
         let fresh = self.list.len() as u32;
         let number = *self.numbers.entry(key).or_insert(fresh);
         if number == fresh {

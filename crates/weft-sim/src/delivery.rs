@@ -10,7 +10,7 @@ use crate::packet::{EMPTY, FIRST, Packet, PacketKind};
 use crate::port::NEVER;
 
 /// Of what an acknowledgement says beside the rank: the rank's send is complete.
-const COMPLETES: u32 = 1 << 31;
+pub(crate) const COMPLETES: u32 = 1 << 31;
 
 impl Hosts<'_> {
     /// A packet has come to an endpoint; the last one of a message completes it.
@@ -36,7 +36,8 @@ impl Hosts<'_> {
         let whole = message.received_bytes == message.size_bytes;
         let in_between = message.size_bytes > transport.ack_bytes
             && message.received_bytes.is_multiple_of(transport.ack_bytes);
-        if transport.acknowledge && (whole || in_between) {
+        if transport.acknowledge && (whole || in_between) && !self.within_node(port, packet.message)
+        {
             self.acknowledge(port, packet.message, whole);
         }
         if whole {
@@ -49,7 +50,7 @@ impl Hosts<'_> {
         let message = &self.network.messages[id];
         let completes = whole && message.role == Role::Agreed;
         let control = Control {
-            dst: self.network.scenario.ranks[message.src as usize].hca.0,
+            dst: self.reply_hca(message.src, message.dst),
             lane: message.lane,
             kind: PacketKind::Ack,
             message: message.src | if completes { COMPLETES } else { 0 },
@@ -136,7 +137,7 @@ impl Hosts<'_> {
     fn answer(&mut self, port: u32, connection: u32, kind: PacketKind) {
         let there = &self.network.connections[connection];
         let control = Control {
-            dst: self.network.scenario.ranks[there.src as usize].hca.0,
+            dst: self.reply_hca(there.src, there.dst),
             lane: there.lane,
             kind,
             message: connection,

@@ -1,10 +1,11 @@
 //! Messages through the insides of nodes: to another GPU of the node, over the HCA of the sender's
 //! rail to another node, and through host memory where HCAs do not read GPUs.
 
+use crate::delivery::COMPLETES;
 use crate::hosts::Hosts;
 use crate::message::{Message, Role};
 use crate::network::Network;
-use crate::packet::PacketKind;
+use crate::packet::{Packet, PacketKind};
 use std::collections::{HashMap, VecDeque};
 use weft_fabric::{Fabric, HcaId, InnerId, NodeGraph, NodeId, VertexId};
 
@@ -75,8 +76,7 @@ impl Network<'_> {
         let graph = fabric.inside.as_ref().expect("ports inside a node");
         let seat = |vertex| fabric.place_in_node(VertexId(vertex)).expect("a vertex of a node");
         let (node, at) = seat(port.vertex);
-        assert!(packet.kind() == PacketKind::Data, "only data inside nodes");
-        let (dst_node, dst) = seat(self.messages[packet.message].dst_vertex);
+        let (dst_node, dst) = seat(self.inner_target(packet));
         let rail = InnerId(packet.dst % graph.n_hcas());
         let local = if node == dst_node {
             graph.next_local(at, dst)
@@ -89,7 +89,44 @@ impl Network<'_> {
     }
 }
 
+impl Network<'_> {
+    /// The endpoint a packet goes to: the receiver's, or the sender's that is answered.
+    fn inner_target(&self, packet: &Packet) -> u32 {
+        let data = packet.kind() == PacketKind::Data;
+        if self.scenario.transport.numbered {
+            let connection = &self.connections[packet.message];
+            let here = self.ports[connection.port as usize].vertex;
+            return if data { connection.dst_vertex } else { here };
+        }
+        if data {
+            return self.messages[packet.message].dst_vertex;
+        }
+        let vertex = self.scenario.ranks[(packet.message & !COMPLETES) as usize].vertex;
+        let graph = self.fabric().inside.as_ref().expect("ports inside a node");
+        memory_of(self.fabric(), graph, vertex).unwrap_or(vertex).0
+    }
+}
+
 impl Hosts<'_> {
+    /// The HCA over which an answer reaches rank `to`: over the rail of the rank that answers, as
+    /// whatever else that rank sends.
+    pub(crate) fn reply_hca(&self, to: u32, from: u32) -> u32 {
+        let (fabric, ranks) = (self.network.fabric(), &self.network.scenario.ranks);
+        if fabric.inside.is_none() {
+            return ranks[to as usize].hca.0;
+        }
+        let node = ranks[to as usize].node;
+        fabric.nodes[node.index()].first_hca.0 + self.rail(from).0
+    }
+
+    /// Whether a message that has come at `port` never left its node: nobody acknowledges it.
+    pub(crate) fn within_node(&self, port: u32, id: u32) -> bool {
+        let fabric = self.network.fabric();
+        let vertex = |port: u32| VertexId(self.network.ports[port as usize].vertex);
+        let node = |port: u32| fabric.place_in_node(vertex(port)).map(|(node, _)| node);
+        fabric.inside.is_some() && node(port) == node(self.network.messages[id].port)
+    }
+
     /// Hand a message to its endpoint, through the insides of its nodes where they have any.
     pub(crate) fn inject(&mut self, id: u32) {
         let scenario = self.network.scenario;

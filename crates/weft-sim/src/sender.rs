@@ -45,7 +45,7 @@ pub(crate) struct Senders {
 }
 
 /// The key of a queue pair: two ranks (22 bits each), a lane, and the part of the way.
-fn key_of(message: &Message) -> u64 {
+pub(crate) fn key_of(message: &Message) -> u64 {
     let ranks = u64::from(message.src) << 26 | u64::from(message.dst) << 4;
     u64::from(message.part) << 48 | ranks | u64::from(message.lane)
 }

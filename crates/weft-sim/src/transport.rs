@@ -24,8 +24,6 @@ pub(crate) struct Perils {
     pub(crate) losses: bool,
     /// Some may overtake others.
     pub(crate) overtaking: bool,
-    /// Nodes have insides, through which nothing but data goes.
-    pub(crate) insides: bool,
 }
 
 /// What connections do.
@@ -53,7 +51,7 @@ impl Transport {
         mtu_bytes: u32,
         perils: Perils,
     ) -> Result<Transport, SimError> {
-        let acknowledge = document.acknowledge.unwrap_or(!perils.insides);
+        let acknowledge = document.acknowledge.unwrap_or(true);
         let within = |key: &str, value: u32, least: u32, most: u32| {
             if (least..=most).contains(&value) {
                 return Ok(());
@@ -67,10 +65,6 @@ impl Transport {
         within("retries", document.retries.into(), 0, MAX_RETRIES.into())?;
         let out_of_order_ps = ps("transport.out_of_order_ns", document.out_of_order_ns)?;
         let place = "transport.acknowledge";
-        if acknowledge && perils.insides {
-            let what = "acknowledgements do not go through the inside of a node yet";
-            return Err(SimError::document(place, what, "false, or no 'node'"));
-        }
         if !acknowledge && perils.losses {
             let what = "packets may be lost, and nobody would miss them";
             return Err(SimError::document(place, what, "true where faults lose packets"));

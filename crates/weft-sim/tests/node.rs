@@ -151,6 +151,47 @@ fn messages_that_are_copied_stay_in_order() {
 }
 
 #[test]
+fn answers_come_back_from_endpoint_to_endpoint() {
+    // A rank sends again when its message is acknowledged (LRH, BTH, ICRC, VCRC and AETH 4).
+    let work = json!([{"benchmark": "messages", "messages": [
+        {"src": 0, "dst": 3, "size_bytes": 5000}, {"src": 0, "dst": 3, "size_bytes": 5000}]}]);
+    let case = with(
+        two_nodes(graph(200 * GBPS, 2400 * GBPS, 1), work),
+        "host",
+        json!({
+        "regimes": [{"protocol": "rendezvous"}]}),
+    );
+    let path = 4 * PCIE + OUTSIDE;
+    let data = path + ser(framed(5000, 4096), 200 * GBPS);
+    let control = path + ser(HEADER + RETH, 200 * GBPS);
+    let one = durations(&case)[0];
+    assert_eq!(one, 2 * control + data);
+    let answered = run(&with(case.clone(), "transport", json!({"acknowledge": true})));
+    assert_eq!(answered.message, "");
+    // Each of six messages is answered; the answer crosses six links as the message did.
+    assert_eq!(answered.hops, run(&case).hops + 6 * 6);
+}
+
+#[test]
+fn what_the_network_loses_is_sent_again_from_the_gpu() {
+    let size = 200 * 4096;
+    for copied in [false, true] {
+        let mut case = eight(messages([(0, 8, size), (1, 9, size), (8, 0, size)]));
+        case["node"]["gpudirect"] = json!(!copied);
+        let clean = run(&case);
+        case["transport"] = json!({"timeout_exponent": 4});
+        case["faults"] = json!([{"link": "n001/hca0[1]", "lost": 0.02}]);
+        let lossy = run(&case);
+        assert_eq!(lossy.message, "");
+        assert!(lossy.rows.duration_ps[0] > clean.rows.duration_ps[0], "it cost time");
+        // Copied messages share memory, others have rails of their own.
+        assert!(copied || lossy.rows.duration_ps[1] == clean.rows.duration_ps[1]);
+        let full = run(&with(case, "elide", json!(false)));
+        assert_eq!(physics(&full), physics(&lossy));
+    }
+}
+
+#[test]
 fn processors_agree_through_their_own_memory() {
     let case = with(
         bounced(65_536, 8, 60_000),

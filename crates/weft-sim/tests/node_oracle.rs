@@ -78,6 +78,8 @@ fn elided_and_unelided_random_insides_are_the_same() {
         let forwarding = draws.of(&[json!("cut_through"), json!("store_and_forward")]);
         let switch = json!({"model": model, "forwarding": forwarding, "buffer_bytes": 8192});
         let case = with(with(case, "host", host), "switch", switch);
+        let acks = json!({"acknowledge": draws.below(2) == 0, "ack_every": 1 + draws.below(4)});
+        let case = with(case, "transport", acks);
         let full = run(&with(case.clone(), "elide", json!(false)));
         assert_eq!(full.message, "", "seed {seed}");
         assert_eq!(physics(&full), physics(&run(&case)), "seed {seed}");

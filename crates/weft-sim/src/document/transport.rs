@@ -7,8 +7,8 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields, default)]
 pub struct TransportDocument {
     /// Whether receivers acknowledge: the last packet of a message, and every `ack_every`-th. A
-    /// send then completes with its acknowledgement, else when its last packet has left. They do,
-    /// without it, unless nodes have insides.
+    /// send then completes with its acknowledgement, else when its last packet has left. They do
+    /// without it.
     pub acknowledge: Option<bool>,
     /// Packets of a message between two acknowledgements.
     pub ack_every: u32,

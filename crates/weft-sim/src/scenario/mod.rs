@@ -84,7 +84,6 @@ impl ValidScenario {
         let perils = Perils {
             losses: faults.lose_packets(),
             overtaking: scenario.routing.adaptive.is_some(),
-            insides: fabric.inside.is_some(),
         };
         Ok(ValidScenario {
             fabric,

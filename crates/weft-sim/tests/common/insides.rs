@@ -47,6 +47,7 @@ pub(crate) fn two_nodes(node: Value, work: Value) -> Value {
     let case = scenario(tree(2, 2, 1, 200 * GBPS, CABLE), work);
     let switch = json!({"delay_ps": ROUTE, "buffer_bytes": 131_072});
     let case = with(with(case, "node", node), "switch", switch);
+    let case = with(case, "transport", json!({"acknowledge": false}));
     with(case, "placement", json!({"tasks_per_node": 2}))
 }
 
