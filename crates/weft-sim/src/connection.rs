@@ -236,3 +236,74 @@ impl std::ops::IndexMut<u32> for Connections {
         &mut self.list[number as usize]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Connection, Verdict};
+    use crate::message::{Message, Role};
+
+    const MTU: u64 = 4096;
+
+    /// A connection that has sent messages of so many packets, numbered from 0 on.
+    fn sent(n_packets: &[u64]) -> Connection {
+        let message = |n: u64| Message::new(0, 1, 1, n * MTU, Role::Eager);
+        let mut connection = Connection::new(&message(1));
+        for (id, n) in (0..).zip(n_packets) {
+            for k in 0..*n {
+                connection.number(id, &message(*n), MTU, k == 0);
+            }
+        }
+        connection
+    }
+
+    #[test]
+    fn in_order_a_gap_is_told_once_until_it_is_filled() {
+        let mut connection = sent(&[9]);
+        assert_eq!(connection.judge(0, false), Verdict::Taken { late: false });
+        assert_eq!(connection.step(4), Some((None, false)));
+        assert_eq!(connection.judge(2, false), Verdict::Gap);
+        assert_eq!(connection.judge(3, false), Verdict::Ignored);
+        assert_eq!(connection.judge(0, false), Verdict::Again);
+        assert_eq!(connection.judge(1, false), Verdict::Taken { late: false });
+        assert_eq!(connection.step(4), Some((None, false)));
+        assert_eq!(connection.step(4), None);
+        assert_eq!(connection.judge(4, false), Verdict::Gap, "another one");
+    }
+
+    #[test]
+    fn in_any_order_messages_are_complete_in_theirs_and_what_was_overtaken_is_late() {
+        let mut connection = sent(&[2, 1, 3]);
+        for early in [1, 2, 5] {
+            assert_eq!(connection.judge(early, true), Verdict::Taken { late: false });
+            assert_eq!(connection.step(100), None, "the first is missing");
+        }
+        assert_eq!(connection.judge(2, true), Verdict::Again);
+        assert_eq!(connection.judge(0, true), Verdict::Taken { late: true });
+        let steps: Vec<_> = std::iter::from_fn(|| connection.step(100)).collect();
+        assert_eq!(steps, [(None, false), (Some(0), true), (Some(1), true)]);
+        assert_eq!(connection.judge(4, true), Verdict::Taken { late: true });
+        assert_eq!(connection.judge(3, true), Verdict::Taken { late: true });
+        assert_eq!(std::iter::from_fn(|| connection.step(100)).last(), Some((Some(2), true)));
+        assert!(connection.acknowledge(connection.expected, 0));
+        let done: Vec<_> = std::iter::from_fn(|| connection.pop_acknowledged()).collect();
+        assert_eq!(done.iter().map(|flight| flight.message).collect::<Vec<_>>(), [0, 1, 2]);
+        assert!(connection.flight(3).is_none(), "nothing is remembered of what has come");
+    }
+
+    #[test]
+    fn it_waits_for_an_answer_only_where_it_asked() {
+        let mut connection = sent(&[9]);
+        let never = super::NEVER;
+        assert!(!connection.asks(2, 4) && connection.asks(3, 4) && connection.asks(8, 4));
+        connection.await_answer(3, 100);
+        connection.await_answer(7, 200);
+        assert_eq!(connection.deadline_ps, 100, "the first question counts");
+        assert!(connection.acknowledge(4, 300));
+        assert_eq!(connection.deadline_ps, 300, "the eighth is not answered");
+        assert!(!connection.acknowledge(4, 400), "no news");
+        assert!(connection.acknowledge(8, 500));
+        assert_eq!(connection.deadline_ps, never);
+        connection.await_again(600);
+        assert_eq!(connection.deadline_ps, never, "nothing is asked that is not answered");
+    }
+}

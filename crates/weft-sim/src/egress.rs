@@ -277,7 +277,13 @@ impl Network<'_> {
             lane.wake_ps = NEVER;
         }
         // Only a starved lane may be served by a credit: any other has its kick.
-        if lane.need > 0 && !lane.starved(&mut self.refunds, self.now_ps) {
+        if lane.need == 0 {
+            return;
+        }
+        if lane.starved(&mut self.refunds, self.now_ps) {
+            // A packet that was queued ahead took what this event was to bring.
+            self.await_credit(o, vl);
+        } else {
             self.serve(o);
         }
     }

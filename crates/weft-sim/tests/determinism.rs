@@ -13,7 +13,7 @@ use weft_sim::{Status, ValidScenario, simulate_many, simulate_until};
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
 /// Scenarios that stress what elision could break: contention, mixed rates, small buffers, both
-/// queueings, agreed messages, latencies and gaps of hosts, jitter and noise.
+/// queueings, agreed messages, acknowledgements, latencies and gaps of hosts, jitter and noise.
 fn hard_cases() -> Vec<Value> {
     let gbps = GBPS;
     let mut mixed = tree(12, 4, 2, 54_545_000_000, 20_000);
@@ -42,6 +42,7 @@ fn hard_cases() -> Vec<Value> {
                                                        "buffer_bytes": buffer_bytes}),
                 );
                 let case = with(case, "placement", json!({"tasks_per_node": 2}));
+                let case = with(case, "transport", json!({"ack_every": 3}));
                 cases.push(with(case, "host", noisy.clone()));
             }
         }
