@@ -1,19 +1,28 @@
-"""Faults planted in a twin: a slow cable, a cable that is down, a slow node."""
+"""Faults planted in a twin: cables that are slow, narrow, down or full of errors, bad nodes."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 from weft.core.errors import InputError, did_you_mean
 
-GRAMMAR = "'leaf-02[6] rate=0.25', 'leaf-02[6] down' or 'n007 slow=3'"
+GRAMMAR = (
+    "'leaf-02[6] rate=0.25', 'leaf-02[6] lanes=1/4', 'leaf-02[6] down', "
+    "'leaf-02[6] corrected=0.01,300' (probability, ns), 'leaf-02[6] lost=0.001', "
+    "'n007 slow=3' or 'n007 noise=0.1,500' (probability, mean ns)"
+)
 
 MAX_SLOW_FACTOR = 1000
+MAX_LANES = 12
+MAX_NS = 1e12
 
 _PORT = re.compile(r"^\S+\[[1-9]\d*\]$")
 _NODE = re.compile(r"^[^\s\[\]]+$")
+_LANES = re.compile(r"^(\d{1,2})/(\d{1,2})$")
+_KEYS = ("rate_factor", "lanes", "down", "corrected", "lost", "slow_factor", "noise")
+_CHANCE_AND_TIME = {"corrected": "cost_ns", "noise": "mean_ns"}
 _RANDOM_RATES = (0.1, 0.25, 0.5)
 _RANDOM_SLOWNESS = (2.0, 3.0, 5.0)
 
@@ -22,35 +31,50 @@ _RANDOM_SLOWNESS = (2.0, 3.0, 5.0)
 class Fault:
     """One fault. A cable is named by the port at either end and fails in both directions.
 
-    Exactly one of `rate_factor` (what is left of a cable's rate), `down` and `slow_factor` (how
-    many times longer a node's own part of every message takes) is set.
+    Exactly one of the others is set: of a cable, `rate_factor` (what is left of its rate), `lanes`
+    (left, of how many), `down`, `corrected` (probability, ns on the link for each) and `lost`
+    (probability); of a node, `slow_factor` (how many times longer its own part of every message
+    takes) and `noise` (probability, mean ns of an interruption).
     """
 
     place: str
     rate_factor: float | None = None
     down: bool = False
     slow_factor: float | None = None
+    lanes: tuple[int, int] | None = None
+    corrected: tuple[float, float] | None = None
+    lost: float | None = None
+    noise: tuple[float, float] | None = None
 
     @property
     def is_link(self) -> bool:
         """Whether a cable is at fault, not a node."""
-        return self.slow_factor is None
+        return self.slow_factor is None and self.noise is None
+
+    def _kind(self) -> tuple[str, Any]:
+        """The key of the scenario document that says what is wrong, and its value."""
+        values = ((key, getattr(self, key)) for key in _KEYS)
+        return next(
+            (key, value) for key, value in values if value is not None and value is not False
+        )
 
     def describe(self) -> str:
         """The fault in the grammar `parse_fault` reads."""
-        if self.down:
+        key, value = self._kind()
+        if key == "down":
             return f"{self.place} down"
-        if self.rate_factor is not None:
-            return f"{self.place} rate={self.rate_factor:g}"
-        return f"{self.place} slow={self.slow_factor:g}"
+        parts = value if isinstance(value, tuple) else (value,)
+        text = ("/" if key == "lanes" else ",").join(f"{part:g}" for part in parts)
+        return f"{self.place} {key.removesuffix('_factor')}={text}"
 
     def to_document(self) -> dict[str, Any]:
         """The fault as the scenario document has it."""
-        if self.down:
-            return {"link": self.place, "down": True}
-        if self.rate_factor is not None:
-            return {"link": self.place, "rate_factor": self.rate_factor}
-        return {"node": self.place, "slow_factor": self.slow_factor}
+        key, value = self._kind()
+        if key in _CHANCE_AND_TIME:
+            value = dict(zip(("probability", _CHANCE_AND_TIME[key]), value, strict=True))
+        elif key == "lanes":
+            value = list(value)
+        return {"link" if self.is_link else "node": self.place, key: value}
 
 
 def parse_fault(text: str) -> Fault:
@@ -61,20 +85,55 @@ def parse_fault(text: str) -> Fault:
     place, what = words
     if what == "down":
         return Fault(_port(text, place), down=True)
-    key, equals, number = what.partition("=")
-    if key == "rate" and equals:
-        factor = _number(text, number)
-        if not 0 < factor <= 1:
-            raise _wrong(text, "a rate factor above 0 and up to 1")
-        return Fault(_port(text, place), rate_factor=factor)
-    if key == "slow" and equals:
-        factor = _number(text, number)
-        if not 1 <= factor <= MAX_SLOW_FACTOR:
-            raise _wrong(text, f"a slow factor from 1 to {MAX_SLOW_FACTOR}")
-        if not _NODE.match(place):
-            raise _wrong(text, "a node's name before 'slow='")
-        return Fault(place, slow_factor=factor)
-    raise _wrong(text, "rate=, down or slow=", did_you_mean(key, ["rate", "down", "slow"]))
+    key, equals, value = what.partition("=")
+    if not equals or key not in _READERS:
+        known = [*_READERS, "down"]
+        raise _wrong(text, "rate=, lanes=, down, slow= or another", did_you_mean(key, known))
+    return _READERS[key](text, place, value)
+
+
+def _read_rate(text: str, place: str, value: str) -> Fault:
+    factor = _number(text, value)
+    if not 0 < factor <= 1:
+        raise _wrong(text, "a rate factor above 0 and up to 1")
+    return Fault(_port(text, place), rate_factor=factor)
+
+
+def _read_lanes(text: str, place: str, value: str) -> Fault:
+    match = _LANES.match(value)
+    left, of = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1 <= left <= of <= MAX_LANES:
+        raise _wrong(text, f"lanes left / of how many, from 1 to {MAX_LANES}")
+    return Fault(_port(text, place), lanes=(left, of))
+
+
+def _read_corrected(text: str, place: str, value: str) -> Fault:
+    return Fault(_port(text, place), corrected=_chance_and_ns(text, value))
+
+
+def _read_lost(text: str, place: str, value: str) -> Fault:
+    return Fault(_port(text, place), lost=_probability(text, value))
+
+
+def _read_slow(text: str, place: str, value: str) -> Fault:
+    factor = _number(text, value)
+    if not 1 <= factor <= MAX_SLOW_FACTOR:
+        raise _wrong(text, f"a slow factor from 1 to {MAX_SLOW_FACTOR}")
+    return Fault(_node(text, place, "slow="), slow_factor=factor)
+
+
+def _read_noise(text: str, place: str, value: str) -> Fault:
+    return Fault(_node(text, place, "noise="), noise=_chance_and_ns(text, value))
+
+
+_READERS: dict[str, Callable[[str, str, str], Fault]] = {
+    "rate": _read_rate,
+    "lanes": _read_lanes,
+    "corrected": _read_corrected,
+    "lost": _read_lost,
+    "slow": _read_slow,
+    "noise": _read_noise,
+}
 
 
 def random_fault(fabric_document: Mapping[str, Any], seed: int) -> Fault:
@@ -127,8 +186,31 @@ def vertex_of(port: str) -> str:
 
 def _port(text: str, place: str) -> str:
     if not _PORT.match(place):
-        raise _wrong(text, "a port such as leaf-02[6] before 'rate=' or 'down'")
+        raise _wrong(text, "a port such as leaf-02[6] before 'rate=', 'down' and their like")
     return place
+
+
+def _node(text: str, place: str, key: str) -> str:
+    if not _NODE.match(place):
+        raise _wrong(text, f"a node's name before '{key}'")
+    return place
+
+
+def _chance_and_ns(text: str, value: str) -> tuple[float, float]:
+    probability, comma, ns = value.partition(",")
+    if not comma:
+        raise _wrong(text, "a probability and nanoseconds, as in 0.01,300")
+    time_ns = _number(text, ns)
+    if not (0 <= time_ns <= MAX_NS and float(f"{time_ns:.3f}") == time_ns):
+        raise _wrong(text, "nanoseconds from 0 to 1e12 with at most 3 decimals")
+    return _probability(text, probability), time_ns
+
+
+def _probability(text: str, value: str) -> float:
+    probability = _number(text, value)
+    if not 0 <= probability <= 1:
+        raise _wrong(text, "a probability from 0 to 1")
+    return probability
 
 
 def _number(text: str, number: str) -> float:

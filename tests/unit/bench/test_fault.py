@@ -34,6 +34,26 @@ FABRIC: dict[str, Any] = {
             {"link": "n001/hca0[1]", "down": True},
         ),
         ("n007 slow=3", Fault("n007", slow_factor=3.0), {"node": "n007", "slow_factor": 3.0}),
+        (
+            "leaf-02[6] lanes=1/4",
+            Fault("leaf-02[6]", lanes=(1, 4)),
+            {"link": "leaf-02[6]", "lanes": [1, 4]},
+        ),
+        (
+            "leaf-02[6] corrected=0.01,300",
+            Fault("leaf-02[6]", corrected=(0.01, 300.0)),
+            {"link": "leaf-02[6]", "corrected": {"probability": 0.01, "cost_ns": 300.0}},
+        ),
+        (
+            "leaf-02[6] lost=0.001",
+            Fault("leaf-02[6]", lost=0.001),
+            {"link": "leaf-02[6]", "lost": 0.001},
+        ),
+        (
+            "n007 noise=0.1,500",
+            Fault("n007", noise=(0.1, 500.0)),
+            {"node": "n007", "noise": {"probability": 0.1, "mean_ns": 500.0}},
+        ),
     ],
 )
 def test_a_fault_reads_as_written(text: str, fault: Fault, document: dict[str, Any]) -> None:
@@ -58,7 +78,19 @@ def test_a_fault_reads_as_written(text: str, fault: Fault, document: dict[str, A
         ("n007 slow=1001", "a slow factor from 1 to 1000"),
         ("leaf-02[6] slow=2", "a node's name before 'slow='"),
         ("leaf-02[6] rat=0.5", "did you mean 'rate'"),
-        ("n007 broken", "rate=, down or slow="),
+        ("n007 broken", "rate=, lanes=, down, slow= or another"),
+        ("leaf-02[6] lanes=0/4", "lanes left / of how many, from 1 to 12"),
+        ("leaf-02[6] lanes=5/4", "lanes left / of how many"),
+        ("leaf-02[6] lanes=1/13", "lanes left / of how many"),
+        ("leaf-02[6] lanes=half", "lanes left / of how many"),
+        ("leaf-02 lanes=1/4", r"a port such as leaf-02\[6\]"),
+        ("leaf-02[6] corrected=0.1", "a probability and nanoseconds, as in 0.01,300"),
+        ("leaf-02[6] corrected=2,300", "a probability from 0 to 1"),
+        ("leaf-02[6] corrected=0.1,-1", "nanoseconds from 0 to 1e12"),
+        ("leaf-02[6] corrected=0.1,0.0001", "at most 3 decimals"),
+        ("leaf-02[6] lost=1.5", "a probability from 0 to 1"),
+        ("leaf-02[6] lost=nan", "a probability from 0 to 1"),
+        ("leaf-02[6] noise=0.1,500", "a node's name before 'noise='"),
     ],
 )
 def test_anything_else_says_what_was_expected(text: str, message: str) -> None:
