@@ -133,6 +133,15 @@ fn columns(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
     for (name, column) in counters {
         out.set_item(name, column.into_pyarray(py))?;
     }
+    let flows = outcome.flows;
+    out.set_item("flow_tenant", flows.tenant.into_pyarray(py))?;
+    out.set_item("flow_src", flows.src.into_pyarray(py))?;
+    out.set_item("flow_dst", flows.dst.into_pyarray(py))?;
+    out.set_item("flow_size_bytes", flows.size_bytes.into_pyarray(py))?;
+    out.set_item("flow_start_ps", flows.start_ps.into_pyarray(py))?;
+    out.set_item("flow_end_ps", flows.end_ps.into_pyarray(py))?;
+    out.set_item("flow_done", flows.done.into_pyarray(py))?;
+    out.set_item("flows_left_out", flows.left_out)?;
     out.set_item("ports_left_out", outcome.ports_left_out)?;
     out.set_item("load_bin_ps", outcome.load.bin_ps)?;
     out.set_item("load_n_bins", outcome.load.n_bins)?;

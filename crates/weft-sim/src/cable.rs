@@ -10,19 +10,40 @@ use crate::host;
 use crate::network::Network;
 use crate::packet::NIL;
 use crate::port::{BLOCKED, DOWN, ENDPOINT, NEVER};
+use crate::scenario::{LinkFault, Planted};
+use std::sync::Arc;
+use weft_fabric::document::Engine;
+use weft_fabric::{Candidates, Fabric, HcaId, VertexId, engines};
 
 /// Who reacts to a cable that dies during the run, and after how long.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct LinkDeath {
-    pub(crate) reaction: Reaction,
-    #[allow(dead_code, reason = "the subnet manager comes next")]
-    pub(crate) delay_ps: u64,
+    reaction: Reaction,
+    delay_ps: u64,
+    /// What the subnet manager computes tables with.
+    engine: Option<Engine>,
+    /// Where the switch reacts itself: the ports it may take instead.
+    pub(crate) instead: Option<Candidates>,
 }
 
 impl LinkDeath {
     pub(crate) fn new(document: &LinkDeathDocument) -> Result<LinkDeath, SimError> {
         let delay_ps = host::ps("routing.link_death.delay_ns", document.delay_ns)?;
-        Ok(LinkDeath { reaction: document.reaction, delay_ps })
+        Ok(LinkDeath { reaction: document.reaction, delay_ps, engine: None, instead: None })
+    }
+
+    /// The same with what it takes to react, where anything dies at all.
+    pub(crate) fn plan(
+        self,
+        fabric: &Fabric,
+        faults: &Planted,
+        engine: Option<Engine>,
+    ) -> LinkDeath {
+        let dies = faults.troubles.iter().any(|trouble| trouble.kind == LinkFault::Down);
+        let engine = engine.filter(|_| dies);
+        let by_itself = engine.filter(|_| self.reaction == Reaction::Switch);
+        let instead = by_itself.map(|engine| engines::tables(fabric, engine).candidates);
+        LinkDeath { engine, instead, ..self }
     }
 }
 
@@ -40,6 +61,7 @@ impl Network<'_> {
                 self.come_up(o);
             }
         }
+        self.tell_subnet_manager();
         if down {
             // Both ends are marked before anything looks for another way.
             for o in ends {
@@ -93,15 +115,56 @@ impl Network<'_> {
 
     /// Find another way for a packet that is in the buffer of `q` and waited for `dead`.
     fn redirect(&mut self, q: u32, id: u32, dead: u32) {
-        if self.scenario.link_death.reaction != Reaction::Switch {
+        let packet = self.packets[id];
+        let vl = packet.lane();
+        let Some(o) = self.way_round(dead, vl, packet.dst) else {
             return self.discard(q, id, dead, self.now_ps);
-        }
-        let (o, vl) = self.route(q, id);
-        if self.ports[o as usize].has(DOWN) {
-            return self.discard(q, id, o, self.now_ps);
-        }
+        };
         self.enqueue(o, vl, u32::from(self.ports[q as usize].local), id);
         self.serve(o);
+    }
+
+    /// The least loaded port that leads as close to `dst` as `dead` did, where the switch looks for
+    /// one itself.
+    #[cold]
+    pub(crate) fn way_round(&mut self, dead: u32, vl: u8, dst: u32) -> Option<u32> {
+        let instead = self.scenario.link_death.instead.as_ref()?;
+        let port = &self.ports[dead as usize];
+        let (first, vertex) = (dead - u32::from(port.local), VertexId(port.vertex));
+        let switch = self.fabric().switch(vertex)?;
+        let group =
+            instead.group(switch, HcaId(dst)).iter().map(|number| first + u32::from(*number));
+        let up = group.filter(|o| !self.ports[*o as usize].has(DOWN)).collect::<Vec<_>>();
+        up.into_iter().min_by_key(|o| (self.load(*o, vl), *o))
+    }
+
+    /// The subnet manager sees what is up and down, and has tables for that a delay later.
+    fn tell_subnet_manager(&mut self) {
+        if self.scenario.link_death.engine.is_some() {
+            let time_ps = self.now_ps + self.scenario.link_death.delay_ps;
+            self.schedule_sweep(time_ps);
+        }
+    }
+
+    /// New tables for the cables that are up now. A destination that cannot be reached keeps its
+    /// old route, whose packets are discarded where it is broken.
+    pub(crate) fn sweep(&mut self) {
+        let (scenario, ports) = (self.scenario, &self.ports);
+        let down: Vec<u32> =
+            (0..ports.len() as u32).filter(|port| ports[*port as usize].has(DOWN)).collect();
+        let Some(engine) = scenario.link_death.engine.filter(|_| down != self.known_down) else {
+            return;
+        };
+        if down.is_empty() {
+            self.routes = Arc::clone(&scenario.routes);
+        } else {
+            let mut fabric = scenario.fabric.clone();
+            down.iter().for_each(|port| fabric.ports[*port as usize].up = false);
+            let mut routes = engines::compute(&fabric, engine);
+            scenario.faults.spoil(&mut routes);
+            self.routes = Arc::new(routes);
+        }
+        self.known_down = down;
     }
 
     /// Drop a packet of the buffer of `q` that no port takes; its tail is in by `in_ps`.

@@ -2,6 +2,7 @@
 
 use crate::calendar::{CLOCK_END_PS, Cold};
 use crate::document::{Matching, Protocol};
+use crate::flows::Posted;
 use crate::inside::Transfers;
 use crate::matching::Found;
 use crate::message::{Message, Role};
@@ -9,6 +10,7 @@ use crate::network::Network;
 use crate::packet::NIL;
 use crate::port::NEVER;
 use crate::rank::{Arrival, Progress, Rank};
+use crate::scenario::Tenant;
 use weft_fabric::BitsPerSecond;
 use weft_traffic::{Exchange, Phase};
 
@@ -162,12 +164,31 @@ impl<'a> Hosts<'a> {
             (message.row, message.start_ps) = (row, self.phase_start_ps + start_ps);
         }
         self.address(&mut message);
+        message.flow = self.write_down(&message);
         let cost_ps = self.processor_time(number, costs.send_ps(send.size_bytes));
         let id = self.network.messages.add(message);
         let rank = &mut self.ranks[number as usize];
         rank.free_ps = self.network.now_ps + cost_ps;
         rank.preparing = id;
         rank.outstanding += u32::from(agreed);
+    }
+
+    /// Write a message down among the first flows; its row.
+    fn write_down(&mut self, message: &Message) -> u32 {
+        let scenario = self.network.scenario;
+        if scenario.probes.flows == 0 {
+            return NIL;
+        }
+        let of = |tenant: &Tenant| tenant.first_rank <= message.src;
+        let tenant = scenario.tenants.partition_point(of) - 1;
+        let first_rank = scenario.tenants[tenant].first_rank;
+        let posted = Posted {
+            tenant: tenant as u32,
+            src: message.src - first_rank,
+            dst: message.dst - first_rank,
+            size_bytes: message.size_bytes,
+        };
+        self.network.flows.begin(scenario.probes.flows, posted, self.network.now_ps)
     }
 
     /// The port a message is injected at, and the lane it takes.
@@ -304,8 +325,11 @@ impl<'a> Hosts<'a> {
         rank.free_ps = now_ps + cost_ps;
         rank.outstanding -= 1;
         rank.receives -= 1;
+        let end_ps = rank.free_ps;
+        if message.flow != NIL {
+            self.network.flows.end(message.flow, end_ps);
+        }
         if message.row != NIL {
-            let end_ps = rank.free_ps;
             self.reports.push(Report::Message(message.row, message.start_ps, end_ps));
         }
     }

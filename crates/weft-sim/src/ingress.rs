@@ -26,9 +26,12 @@ impl Network<'_> {
                 return;
             }
         }
-        let (o, vl) = self.route(q, id);
+        let (mut o, vl) = self.route(q, id);
         if self.ports[o as usize].has(DOWN) {
-            return self.discard(q, id, o, packet.tail_ps.max(self.now_ps));
+            let Some(round) = self.way_round(o, vl, packet.dst) else {
+                return self.discard(q, id, o, packet.tail_ps.max(self.now_ps));
+            };
+            o = round;
         }
         let (ingress, egress) = (self.ports[q as usize].link, self.ports[o as usize].link);
         let faster = || self.links[egress as usize].rate > self.links[ingress as usize].rate;

@@ -34,6 +34,8 @@ pub(crate) struct Message {
     pub(crate) regime: u8,
     /// The outcome's row it completes, or NIL.
     pub(crate) row: u32,
+    /// Its row among the flows, or NIL.
+    pub(crate) flow: u32,
     pub(crate) start_ps: u64,
     /// Its first packet leaves no earlier.
     pub(crate) ready_ps: u64,
@@ -68,6 +70,7 @@ impl Message {
             role,
             regime: 0,
             row: NIL,
+            flow: NIL,
             start_ps: 0,
             ready_ps: 0,
             begun: false,

@@ -7,6 +7,7 @@ use crate::arbiter::Arbiter;
 use crate::calendar::{Calendar, Cold, Event, Kind};
 use crate::connection::Connections;
 use crate::document::Queueing;
+use crate::flows::FlowColumns;
 use crate::ingress::InputFifo;
 use crate::lane::{Lane, RefundPool};
 use crate::message::MessagePool;
@@ -17,7 +18,8 @@ use crate::scenario::ValidScenario;
 use crate::sender::Senders;
 use crate::trouble::Troubles;
 use std::collections::HashMap;
-use weft_fabric::{Fabric, PortId};
+use std::sync::Arc;
+use weft_fabric::{Fabric, PortId, Routes};
 
 /// Credits of a buffer without limit.
 const ENDLESS: i32 = i32::MAX / 2;
@@ -52,9 +54,14 @@ pub(crate) struct Network<'a> {
     /// By port and virtual lane, for `input_fifo`.
     pub(crate) fifos: Vec<InputFifo>,
     pub(crate) troubles: Troubles,
-    /// Cold events that are due, and how many of them are faults.
+    /// The tables in force, which the subnet manager may change.
+    pub(crate) routes: Arc<Routes>,
+    /// Ports that were down when it last did.
+    pub(crate) known_down: Vec<u32>,
+    /// Cold events that are due but for the watchdog's, and how many of them are faults.
     pub(crate) n_cold: u32,
     pub(crate) n_faults_due: u32,
+    pub(crate) flows: FlowColumns,
     /// Where a probe asks for it.
     pub(crate) load: Option<Load>,
 }
@@ -103,6 +110,9 @@ impl<'a> Network<'a> {
             arbiters: Arbiter::of_ports(&scenario.lanes, n_ports),
             fifos: vec![InputFifo::default(); if fifo { n_ports * n_lanes } else { 0 }],
             troubles: Troubles::new(n_ports, scenario.seed, &scenario.faults.troubles),
+            routes: Arc::clone(&scenario.routes),
+            known_down: Vec::new(),
+            flows: FlowColumns::default(),
             n_cold: 0,
             n_faults_due: 0,
             load: scenario.probes.bin_ps.map(|bin_ps| Load::new(n_ports, bin_ps)),
@@ -176,7 +186,7 @@ impl<'a> Network<'a> {
     }
 
     pub(crate) fn schedule_cold(&mut self, time_ps: u64, cold: Cold) {
-        self.n_cold += 1;
+        self.n_cold += u32::from(cold != Cold::Watch);
         self.calendar.push(Event::cold(time_ps, cold));
     }
 

@@ -1,6 +1,7 @@
 //! What a simulation gives back: columns, and how it ended.
 
 use crate::counters::PortColumns;
+use crate::flows::FlowColumns;
 use crate::probe::LoadColumns;
 use serde::Serialize;
 
@@ -61,6 +62,8 @@ pub struct Outcome {
     pub ports: PortColumns,
     /// How many cabled ports have no row there.
     pub ports_left_out: u64,
+    /// The first messages.
+    pub flows: FlowColumns,
     /// Load of links over time.
     pub load: LoadColumns,
     /// When all work was done, or when the simulation ended without.

@@ -22,7 +22,6 @@ pub(crate) struct Probes {
     /// Width of a bin of load, where load is asked for.
     pub(crate) bin_ps: Option<u64>,
     pub(crate) load_ports: u32,
-    #[allow(dead_code, reason = "refused until hosts write them down")]
     pub(crate) flows: u32,
 }
 

@@ -113,7 +113,7 @@ impl<'a> Sim<'a> {
 
     fn handle_cold(&mut self, cold: Cold) {
         let hosts = &mut self.hosts;
-        hosts.network.n_cold -= 1;
+        hosts.network.n_cold -= u32::from(cold != Cold::Watch);
         match cold {
             Cold::Local(message) => hosts.arrived(message),
             Cold::Sent(rank) => hosts.sent(rank),
@@ -241,6 +241,7 @@ impl<'a> Sim<'a> {
         self.outcome.events = self.events;
         self.outcome.trace_hash = network.trace_hash;
         (self.outcome.ports, self.outcome.ports_left_out) = PortColumns::new(network);
+        self.outcome.flows = std::mem::take(&mut network.flows);
         if let Some(load) = &network.load {
             let n_ports = self.scenario.probes.load_ports;
             self.outcome.load = LoadColumns::new(&self.scenario.fabric, load, n_ports);

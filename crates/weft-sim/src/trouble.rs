@@ -186,9 +186,18 @@ impl Network<'_> {
         }
     }
 
-    /// A fault begins or ends.
+    pub(crate) fn schedule_sweep(&mut self, time_ps: u64) {
+        self.n_faults_due += 1;
+        let number = self.scenario.faults.troubles.len() as u32;
+        self.schedule_cold(time_ps, Cold::Fault(number));
+    }
+
+    /// A fault begins or ends, or (the number after the last) the subnet manager has new tables.
     pub(crate) fn fault(&mut self, number: u32) {
         self.n_faults_due -= 1;
+        if number as usize == self.scenario.faults.troubles.len() {
+            return self.sweep();
+        }
         let trouble = &self.scenario.faults.troubles[number as usize];
         self.update(trouble, true);
         if !self.stands_still() {

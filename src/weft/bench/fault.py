@@ -54,9 +54,8 @@ class Fault:
     def _kind(self) -> tuple[str, Any]:
         """The key of the scenario document that says what is wrong, and its value."""
         values = ((key, getattr(self, key)) for key in _KEYS)
-        return next(
-            (key, value) for key, value in values if value is not None and value is not False
-        )
+        given = ((key, value) for key, value in values if value is not None)
+        return next((key, value) for key, value in given if value is not False)
 
     def describe(self) -> str:
         """The fault in the grammar `parse_fault` reads."""

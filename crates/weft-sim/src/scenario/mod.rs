@@ -18,9 +18,12 @@ use crate::lanes::Lanes;
 use crate::packet::{self, Framing};
 use crate::probe::Probes;
 use crate::transport::{Perils, Transport};
+use std::sync::Arc;
+use weft_fabric::check::{self, Plan};
+use weft_fabric::document::{Engine, FabricDocument};
 use weft_fabric::fabric::MAX_DELAY_PS;
 use weft_fabric::{Fabric, FabricError, PortId, Routes};
-use weft_fabric::{check, document, engines};
+use weft_fabric::{document, engines};
 
 /// Most ranks of a scenario.
 pub const MAX_RANKS: usize = 1 << 22;
@@ -31,7 +34,7 @@ pub const MIN_BITS_PER_S: u64 = 1_000_000;
 #[derive(Clone, Debug)]
 pub struct ValidScenario {
     pub(crate) fabric: Fabric,
-    pub(crate) routes: Routes,
+    pub(crate) routes: Arc<Routes>,
     pub(crate) hosts: HostModel,
     /// Slow and noisy nodes, and what cables suffer during the run.
     pub(crate) faults: Planted,
@@ -71,15 +74,21 @@ impl ValidScenario {
         require_rates(&fabric, &faults)?;
         inside::require_whole(&fabric, &faults)?;
         let engine = scenario.routing.engine.or(written.routing.map(|routing| routing.engine));
+        let link_death = LinkDeath::new(&scenario.routing.link_death)?;
+        let link_death = link_death.plan(&fabric, &faults, engine_in_force(&written, engine));
         let mut routes = engines::routes_of(&fabric, &written, engine)?;
         faults.spoil(&mut routes);
         let jobs = place::Jobs::of(scenario.placement, scenario.work, scenario.tenants);
         let (tenants, ranks) = place::place(&fabric, jobs)?;
         let used = inside::hcas_in_use(&fabric, &ranks);
         let checked = inside::check(&fabric, &ranks);
-        match checked.and_then(|()| check::check_routes(&fabric, &routes, &used)) {
+        let candidates = link_death.instead.as_ref();
+        let plan = Plan { routes: &routes, candidates, detours: false, raised: false };
+        match checked.and_then(|()| check::check_plan(&fabric, plan, &used)) {
             Err(FabricError::CreditLoop { .. }) if scenario.routing.allow_credit_loops => {}
-            result => result?,
+            result => {
+                result?;
+            }
         }
         let perils = Perils {
             losses: faults.lose_packets(),
@@ -87,10 +96,10 @@ impl ValidScenario {
         };
         Ok(ValidScenario {
             fabric,
-            routes,
+            routes: Arc::new(routes),
             hosts: HostModel::new(&scenario.host)?,
             faults,
-            link_death: LinkDeath::new(&scenario.routing.link_death)?,
+            link_death,
             probes: Probes::new(&scenario.probes)?,
             ranks,
             tenants,
@@ -115,6 +124,11 @@ impl ValidScenario {
     pub fn routes(&self) -> &Routes {
         &self.routes
     }
+}
+
+/// What computes tables anew when a cable dies; nothing does where they were written.
+fn engine_in_force(written: &FabricDocument, engine: Option<Engine>) -> Option<Engine> {
+    engine.or(written.lfts.is_none().then_some(Engine::Minhop))
 }
 
 fn require_rates(fabric: &Fabric, faults: &Planted) -> Result<(), SimError> {

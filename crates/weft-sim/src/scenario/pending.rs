@@ -11,7 +11,6 @@ pub(super) fn refuse(scenario: &ScenarioDocument) -> Result<(), SimError> {
         ("switch.model", scenario.switch.model == Queueing::SharedBuffer),
         ("switch.speedup", scenario.switch.speedup.is_some()),
         ("partitions", !scenario.partitions.is_empty()),
-        ("probes.flows", scenario.probes.flows > 0),
     ];
     match pending.iter().find(|(_, asked)| *asked) {
         None => Ok(()),
