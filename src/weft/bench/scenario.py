@@ -86,14 +86,27 @@ def work(platform: Platform, benchmark: Benchmark, trial: Trial) -> list[Documen
             )
         step: Document = {"benchmark": benchmark.name, "size_bytes": size, **counts}
         if benchmark.kind == "collective":
-            choice = platform.algorithm(benchmark.name, size, trial.n_ranks)
-            algorithm = options.get("algorithm", choice)
-            if algorithm is not None:
-                step["algorithm"] = algorithm
+            step |= _algorithm(platform, benchmark.name, options, size, trial.n_ranks)
         elif "window" in options:
             step["window"] = _count(options, "window", least=1)
         steps.append(step)
     return steps
+
+
+def _algorithm(
+    platform: Platform, benchmark: str, options: Mapping[str, Any], size: int, n_ranks: int
+) -> Document:
+    """The algorithm asked for, or else the platform's, with the window that belongs to it."""
+    if "algorithm" in options:
+        return {"algorithm": options["algorithm"]}
+    algorithm = platform.algorithm(benchmark, size, n_ranks)
+    if algorithm is None:
+        return {}
+    chosen = platform.choice(benchmark, size, n_ranks)
+    window = chosen.window if chosen is not None else None
+    return (
+        {"algorithm": algorithm} if window is None else {"algorithm": algorithm, "window": window}
+    )
 
 
 def rounds_of(trial: Trial) -> list[list[tuple[int, int]]]:

@@ -21,12 +21,14 @@ Positive = Annotated[int, Field(ge=1)]
 class Stand(Document):
     """An algorithm under the library's name, and the engine's that is it, or stands for it.
 
-    `exact`: they send the same messages; otherwise `note` says what differs.
+    `exact`: they send the same messages; otherwise `note` says what differs. `window`: partners at
+    a time, where the engine's algorithm has such a number and the library's is not its default.
     """
 
     benchmark: Slug
     name: Slug
     engine: Slug
+    window: Positive | None = None
     exact: bool = True
     note: str = ""
 

@@ -25,7 +25,7 @@ from weft.catalog.document import (
     Text,
 )
 from weft.catalog.fitted import Fit
-from weft.catalog.mpi_algorithms import mpi_algorithms
+from weft.catalog.mpi_algorithms import Stand, mpi_algorithms
 
 
 class Cable(Document):
@@ -331,13 +331,19 @@ class Platform(Document):
 
         With `n_ranks`, the library's own choice comes before what is only assumed.
         """
+        chosen = None if n_ranks is None else self.choice(benchmark, size_bytes, n_ranks)
+        if chosen is not None:
+            return chosen.engine
+        row = self._algorithm_row(benchmark, size_bytes)
+        return None if row is None else row.algorithm
+
+    def choice(self, benchmark: str, size_bytes: int, n_ranks: int) -> Stand | None:
+        """What the library decides by itself; None where that is not known, or a row knows more."""
         row = self._algorithm_row(benchmark, size_bytes)
         unsure = row is None or row.class_ is SourceClass.ASSUMED
-        if n_ranks is not None and self.mpi.choice and unsure:
-            chosen = mpi_algorithms(self.mpi.choice).choose(benchmark, n_ranks, size_bytes)
-            if chosen is not None:
-                return chosen.engine
-        return None if row is None else row.algorithm
+        if not self.mpi.choice or not unsure:
+            return None
+        return mpi_algorithms(self.mpi.choice).choose(benchmark, n_ranks, size_bytes)
 
     def _algorithm_row(self, benchmark: str, size_bytes: int) -> Algorithm | None:
         rows = (row for row in self.mpi.algorithms if row.benchmark == benchmark)

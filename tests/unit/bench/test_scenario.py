@@ -118,6 +118,14 @@ def test_collectives_take_the_algorithm_of_their_size() -> None:
     assert [step["algorithm"] for step in steps] == ["recursive_doubling", "ring"]
 
 
+def test_a_library_that_is_known_decides_by_ranks_and_size() -> None:
+    nodes = tuple(f"n{number:03}" for number in range(1, 65))
+    asked = trial_of("alltoall", sizes_bytes=(8, 4096, 1 << 20), nodes=nodes)
+    steps = work(platform("alps-gh200"), benchmark("alltoall"), asked)
+    assert [step["algorithm"] for step in steps] == ["bruck", "linear", "pairwise"]
+    assert [step.get("window") for step in steps] == [None, 32, None]
+
+
 def test_an_arm_may_choose_the_algorithm_and_the_routing() -> None:
     asked = trial_of("allreduce", options={"algorithm": "rabenseifner", "routing": "minhop"})
     steps = work(platform("fat-tree"), benchmark("allreduce"), asked)

@@ -79,6 +79,9 @@ def test_a_platform_takes_its_librarys_choice_before_what_is_assumed():
     assert alps.algorithm("allreduce", 4096, 64) == "rabenseifner"
     assert alps.algorithm("allgather", 4096, 64) == "recursive_doubling"
     assert alps.algorithm("scan", 4096, 64) is None
+    scattered = alps.choice("alltoall", 4096, 64)
+    assert scattered is not None
+    assert (scattered.engine, scattered.window) == ("linear", 32)
     assert platform("fat-tree").algorithm("allreduce", 4096, 64) == "recursive_doubling"
 
 
