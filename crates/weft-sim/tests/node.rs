@@ -175,12 +175,14 @@ fn answers_come_back_from_endpoint_to_endpoint() {
 #[test]
 fn what_the_network_loses_is_sent_again_from_the_gpu() {
     let size = 200 * 4096;
-    for copied in [false, true] {
+    let lost = json!({"link": "n001/hca0[1]", "lost": 0.02});
+    let down = json!({"link": "n001/hca0[1]", "down": true, "from_ns": 5000, "until_ns": 9000});
+    for (copied, fault) in [(false, &lost), (true, &lost), (false, &down), (true, &down)] {
         let mut case = eight(messages([(0, 8, size), (1, 9, size), (8, 0, size)]));
         case["node"]["gpudirect"] = json!(!copied);
         let clean = run(&case);
         case["transport"] = json!({"timeout_exponent": 4});
-        case["faults"] = json!([{"link": "n001/hca0[1]", "lost": 0.02}]);
+        case["faults"] = json!([fault]);
         let lossy = run(&case);
         assert_eq!(lossy.message, "");
         assert!(lossy.rows.duration_ps[0] > clean.rows.duration_ps[0], "it cost time");
