@@ -6,7 +6,8 @@ use common::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
-use weft_sim::{Outcome, Status};
+use std::sync::atomic::AtomicBool;
+use weft_sim::{Outcome, Status, simulate_many};
 
 const DELAY: u64 = 50_000;
 const ROUTE: u64 = 150_000;
@@ -135,6 +136,22 @@ fn an_hca_whose_cable_is_down_waits_for_it() {
         assert_eq!(outcome.ports.link_downed_counter[at(&outcome, port)], 1);
     }
     assert_eq!(outcome.ports.xmit_wait_ps[at(&outcome, "n001/hca0[1]")], 0, "no link, no wait");
+}
+
+#[test]
+fn lost_packets_are_counted_where_they_should_have_come_and_are_sent_again() {
+    let n = 2000;
+    let case = with(pair([(0, 1, n * MTU)]), "transport", json!({"timeout_exponent": 4}));
+    let outcome = faulty(&case, json!([{"link": "n002/hca0[1]", "lost": 0.02}]));
+    complete(&outcome);
+    let ports = &outcome.ports;
+    let (leaf, hca) = (at(&outcome, "leaf-01[2]"), at(&outcome, "n002/hca0[1]"));
+    let (sent, lost) = (ports.port_xmit_pkts[leaf], ports.port_rcv_errors[hca]);
+    assert_eq!(ports.port_rcv_pkts[hca], sent - lost);
+    assert!(sent > n, "some are sent again");
+    // Five standard errors of a binomial count.
+    let (mean, spread) = (0.02 * sent as f64, (0.02 * 0.98 * sent as f64).sqrt());
+    assert!((lost as f64 - mean).abs() < 5.0 * spread, "{lost} of {sent}");
 }
 
 #[test]
@@ -280,4 +297,21 @@ proptest! {
         prop_assert_eq!(quiet.ports, elided.ports);
         prop_assert_eq!(quiet.trace_hash, elided.trace_hash);
     }
+}
+
+#[test]
+fn cables_in_trouble_are_the_same_on_one_thread_and_two() {
+    let faults = json!([
+        {"link": "leaf-01[1]", "lost": 0.01},
+        {"link": "leaf-01[2]", "corrected": {"probability": 0.1, "cost_ns": 40}},
+        {"link": "leaf-01[1]", "down": true, "from_ns": 9000, "until_ns": 9500, "every_ns": 20_000},
+    ]);
+    let case = with(pair([(0, 1, 300 * MTU), (1, 0, 200 * MTU)]), "faults", faults);
+    let case = with(case, "transport", json!({"timeout_exponent": 4}));
+    let seeded = |seed: u64| with(case.clone(), "seed", json!(seed)).to_string();
+    let texts: Vec<String> = (0..6).map(seeded).collect();
+    let many = |threads| simulate_many(&texts, threads, &AtomicBool::new(false)).expect("valid");
+    let (one, two) = (many(1), many(2));
+    assert_eq!(one, two);
+    assert_ne!(one[0].trace_hash, one[1].trace_hash, "the seed decides");
 }
