@@ -51,7 +51,9 @@ _OPTIONS = (
         "--plant",
         multiple=True,
         metavar="FAULT",
-        help="Twin only: 'leaf-02[6] rate=0.25', 'n007 slow=3', 'leaf-02[6] down' or 'random'.",
+        help="Twin only: 'leaf-02[6] rate=0.25', 'n007 slow=3', 'leaf-02[6] down' or 'random'; of "
+        "a cable also lanes=1/4, corrected=0.01,300 (probability, ns) and lost=0.001, of a node "
+        "noise=0.1,500.",
     ),
     click.option("--seed", type=int, default=1, show_default=True, help="Seed of every draw."),
     click.option("--mock", is_flag=True, hidden=True),
