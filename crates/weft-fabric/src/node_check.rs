@@ -13,9 +13,10 @@ pub fn check_inside(graph: &NodeGraph, n_tasks: u32) -> Result<(), FabricError> 
     let n_tasks = n_tasks.min(graph.ranks_on.len() as u32 * graph.n_hcas());
     let ends: BTreeSet<InnerId> = (0..n_tasks).map(|task| graph.vertex_of_task(task)).collect();
     let rails: BTreeSet<InnerId> = (0..n_tasks).map(|task| graph.rail_of_task(task)).collect();
-    for task in 0..n_tasks {
-        let at = graph.vertex_of_task(task);
-        channels.leave(graph.bounce[at.index()].unwrap_or(at), graph.rail_of_task(task));
+    let leaving: BTreeSet<(InnerId, InnerId)> =
+        (0..n_tasks).map(|task| (graph.vertex_of_task(task), graph.rail_of_task(task))).collect();
+    for (at, rail) in leaving {
+        channels.leave(graph.bounce[at.index()].unwrap_or(at), rail);
     }
     for at in &ends {
         if let Some(memory) = graph.bounce[at.index()] {

@@ -100,6 +100,14 @@ fn a_graph_that_cannot_be_is_refused_with_its_place() {
         "node.links[2].a: there is no vertex 'hca1' in a node",
     );
     starts(changed(&|node| node["links"][0]["bits_per_s"] = json!(0)), "node.links[0]: the rate");
+    let most = u64::MAX;
+    starts(
+        changed(&|node| {
+            node["links"][0]["bits_per_s"] = json!(most);
+            node["links"][0]["delay_ps"] = json!(most);
+        }),
+        &format!("node.links[0]: {most} bits a second, {most} ps"),
+    );
     starts(
         changed(&|node| node["links"][0]["buffer_bytes"] = json!(64)),
         "node.links[0].buffer_bytes: 64 bytes",

@@ -6,6 +6,7 @@ use crate::document::NodeGraphDocument;
 use crate::error::SimError;
 use crate::packet::{BLOCK_BYTES, Framing, blocks_of};
 use weft_fabric::document::FabricDocument;
+use weft_fabric::fabric::{MAX_BITS_PER_S, MAX_DELAY_PS};
 use weft_fabric::node_check::check_inside;
 use weft_fabric::units::PS_PER_S;
 use weft_fabric::{Fabric, FabricError, HcaId, NodeGraph, PortId};
@@ -27,7 +28,9 @@ pub(super) fn read(
     let packet_bytes = u64::from(blocks_of(framing.wire_bytes(mtu_bytes, true))) * BLOCK_BYTES;
     let wire_bytes = u64::from(framing.wire_bytes(mtu_bytes, false));
     for (index, link) in document.links.iter_mut().enumerate() {
-        let bits = u128::from(link.bits_per_s.0) * 2 * u128::from(link.delay_ps.0);
+        let (rate, delay) =
+            (link.bits_per_s.0.min(MAX_BITS_PER_S), link.delay_ps.0.min(MAX_DELAY_PS));
+        let bits = u128::from(rate) * 2 * u128::from(delay);
         let flying = bits.div_ceil(8 * u128::from(PS_PER_S)).min(u128::from(MAX_BUFFER_BYTES));
         // What flies takes whole credits.
         let n_packets = (flying as u64).div_ceil(wire_bytes) + SPARE_PACKETS;
