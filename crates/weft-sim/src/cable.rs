@@ -107,6 +107,8 @@ impl Network<'_> {
                 let packet = self.packets[id];
                 self.lanes[index].queued -= packet.blocks();
                 self.turn_ring(o, vl, id, packet);
+                // Back to the lane whose buffer it holds.
+                self.packets[id].set_lane(packet.input_lane());
                 let input = o - u32::from(self.ports[o as usize].local) + packet.input();
                 self.redirect(input, id, o);
             }
@@ -120,7 +122,7 @@ impl Network<'_> {
         let Some(o) = self.way_round(dead, vl, packet.dst) else {
             return self.discard(q, id, dead, self.now_ps);
         };
-        self.enqueue(o, vl, u32::from(self.ports[q as usize].local), id);
+        self.enqueue(o, vl, self.ports[q as usize].local, id);
         self.serve(o);
     }
 
@@ -175,7 +177,7 @@ impl Network<'_> {
             ailing.errors.discards += 1;
         }
         self.trace([self.now_ps, u64::from(q) | 1 << 34, u64::from(packet.wire_bytes)]);
-        self.refund(q, packet.lane(), packet.blocks(), in_ps);
+        self.refund(q, packet.lane(), packet.blocks(), self.counted(id), in_ps);
         if self.scenario.switch.model == Queueing::InputFifo {
             self.read_on(q, packet.lane(), in_ps);
         }

@@ -198,6 +198,13 @@ impl Calendar {
         Some(Event { time_ps, key: word & KEY_MASK })
     }
 
+    /// The event that comes so many places after the next one, as far as is known.
+    #[inline]
+    pub(crate) fn ahead(&self, places: usize) -> Option<Event> {
+        let word = *self.current.get(self.next + places)?;
+        Some(Event { time_ps: self.slot << SHIFT | word >> KEY_BITS, key: word & KEY_MASK })
+    }
+
     /// Go to the next bucket, or none where nothing is left.
     fn turn(&mut self) -> Option<()> {
         self.slot = match self.overflow.peek() {

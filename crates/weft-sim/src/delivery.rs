@@ -20,7 +20,7 @@ impl Hosts<'_> {
         let packet = self.network.packets.remove(id);
         let now_ps = self.network.now_ps;
         self.network.trace([now_ps, u64::from(port), u64::from(packet.wire_bytes)]);
-        self.network.refund(port, packet.lane(), packet.blocks(), now_ps);
+        self.network.refund(port, packet.lane(), packet.blocks(), 0, now_ps);
         if transport.numbered {
             return self.deliver_numbered(port, packet, number);
         }

@@ -2,7 +2,6 @@
 
 use crate::arbiter::Served;
 use crate::calendar::{Cold, Kind};
-use crate::document::{Forwarding, Queueing};
 use crate::message::Role;
 use crate::network::Network;
 use crate::packet::{self, EMPTY, FIRST, NIL, Packet, PacketKind, ROUTED};
@@ -28,7 +27,7 @@ impl Network<'_> {
         match served {
             Served::Sent(_) => {
                 let port = &self.ports[o as usize];
-                if port.work != 0 || !self.scenario.elide {
+                if port.work != 0 || !self.rules.elide {
                     self.kick(o, self.ports[o as usize].busy_until_ps);
                 }
             }
@@ -46,7 +45,8 @@ impl Network<'_> {
         }
     }
 
-    fn kick(&mut self, o: u32, time_ps: u64) {
+    #[inline]
+    pub(crate) fn kick(&mut self, o: u32, time_ps: u64) {
         let port = &mut self.ports[o as usize];
         if time_ps < port.kick_ps {
             port.kick_ps = time_ps;
@@ -77,12 +77,15 @@ impl Network<'_> {
 
     fn serve_queues(&mut self, o: u32, vl: u8) -> Served {
         let index = self.lane_index(o, vl);
-        let lane = &mut self.lanes[index];
-        let last = lane.ring;
-        if last == NIL {
+        if self.lanes[index].ring == NIL {
             return Served::Nothing;
         }
-        let id = self.packets[last].ring();
+        if self.rules.choosy && !self.choose(o, vl) {
+            let short = self.lanes[index].short;
+            return if short { Served::Starved } else { Served::Nothing };
+        }
+        let lane = &mut self.lanes[index];
+        let id = self.packets[lane.ring].ring();
         let packet = self.packets[id];
         let blocks = packet.blocks();
         if !lane.grant(&mut self.refunds, self.now_ps, blocks) {
@@ -91,11 +94,15 @@ impl Network<'_> {
         }
         lane.queued -= blocks;
         self.turn_ring(o, vl, id, packet);
+        let output = self.counted(id);
         let left_ps = self.transmit(o, vl, id, blocks);
         let q = o - u32::from(self.ports[o as usize].local) + packet.input();
-        self.refund(q, vl, blocks, left_ps);
-        if self.scenario.switch.model == Queueing::InputFifo {
-            self.read_on(q, vl, left_ps);
+        self.refund(q, packet.input_lane(), blocks, output, left_ps);
+        if !self.readers.is_empty() {
+            self.read_begun(q, packet.wire_bytes);
+        }
+        if self.rules.fifo {
+            self.read_on(q, packet.input_lane(), self.read_until_ps(q).unwrap_or(left_ps));
         }
         Served::Sent(packet.wire_bytes)
     }
@@ -136,6 +143,9 @@ impl Network<'_> {
             Next::Control(id) => {
                 let packet = self.packets[id];
                 let blocks = packet.blocks();
+                if self.rules.choosy && !self.endpoint_has_share(o, vl, packet.dst, blocks) {
+                    return Served::Starved;
+                }
                 if !self.lanes[index].grant(&mut self.refunds, self.now_ps, blocks) {
                     self.await_credit(o, vl);
                     return Served::Starved;
@@ -149,6 +159,19 @@ impl Network<'_> {
         }
     }
 
+    /// Whether the packet whose turn it is at an endpoint leaves its output's share; it keeps its
+    /// turn meanwhile.
+    fn endpoint_has_share(&mut self, o: u32, vl: u8, dst: u32, blocks: u32) -> bool {
+        let has_share = self.has_share(o, vl, dst, blocks);
+        let index = self.lane_index(o, vl);
+        self.lanes[index].short = !has_share;
+        if !has_share {
+            self.lanes[index].need = 0;
+            self.await_credit(o, vl);
+        }
+        has_share
+    }
+
     /// Send a packet of the message after `before` in the ring of an endpoint's lane.
     fn send_data(&mut self, o: u32, vl: u8, before: u32) -> Served {
         let index = self.lane_index(o, vl);
@@ -159,6 +182,9 @@ impl Network<'_> {
         let payload_bytes = left_bytes.min(u64::from(self.scenario.mtu_bytes)) as u32;
         let bytes = self.scenario.framing.wire_bytes(payload_bytes, first);
         let blocks = packet::blocks_of(bytes);
+        if self.rules.choosy && !self.endpoint_has_share(o, vl, message.dst_hca, blocks) {
+            return Served::Starved;
+        }
         if !self.lanes[index].grant(&mut self.refunds, self.now_ps, blocks) {
             self.await_credit(o, vl);
             return Served::Starved;
@@ -195,9 +221,12 @@ impl Network<'_> {
 
     /// Send a packet from `o`, against its credit; the time its tail has left.
     #[inline]
-    fn transmit(&mut self, o: u32, vl: u8, id: u32, blocks: u32) -> u64 {
+    pub(crate) fn transmit(&mut self, o: u32, vl: u8, id: u32, blocks: u32) -> u64 {
         let index = self.lane_index(o, vl);
         self.lanes[index].spend(blocks);
+        if self.rules.choosy {
+            self.hold_share(o, vl, id, blocks);
+        }
         let port = &mut self.ports[o as usize];
         if port.has(BLOCKED) {
             port.set(BLOCKED, false);
@@ -219,15 +248,13 @@ impl Network<'_> {
         let left_ps = port.transmit(link, begin_ps, packet.wire_bytes);
         let (peer, delay_ps) = (port.peer, link.delay_ps);
         self.hops += 1;
-        let switch = &self.scenario.switch;
         packet.next = NIL;
         packet.set(ROUTED, false);
         packet.tail_ps = left_ps + delay_ps;
         let mut seen_ps = packet.tail_ps;
         if !port.has(TO_ENDPOINT) {
             packet.tail_ps += link.route_ps;
-            let cut_through = switch.forwarding == Forwarding::CutThrough;
-            let from_ps = if cut_through { begin_ps } else { left_ps };
+            let from_ps = if self.rules.cut_through { begin_ps } else { left_ps };
             seen_ps = from_ps + delay_ps + link.route_ps;
         }
         self.schedule(seen_ps, Kind::Arrive, peer, id);
@@ -237,27 +264,27 @@ impl Network<'_> {
     // ---- credits --------------------------------------------------------------------------
 
     /// A packet's tail leaves the input buffer of `q` at `left_ps`: the port that feeds the buffer
-    /// knows one wire delay later.
+    /// knows one wire delay later. `output`: [`Network::counted`].
     #[inline]
-    pub(crate) fn refund(&mut self, q: u32, vl: u8, blocks: u32, left_ps: u64) {
+    pub(crate) fn refund(&mut self, q: u32, vl: u8, blocks: u32, output: u16, left_ps: u64) {
         let port = &self.ports[q as usize];
         let o = port.peer;
         let index = self.lane_index(o, vl);
-        if self.scenario.switch.model == Queueing::Infinite {
+        if self.rules.endless {
             return self.lanes[index].give_back(blocks);
         }
         let time_ps = left_ps + self.links[port.link as usize].delay_ps;
-        self.lanes[index].refund(&mut self.refunds, self.now_ps, time_ps, blocks);
-        if !self.scenario.elide {
+        self.lanes[index].refund(&mut self.refunds, self.now_ps, time_ps, blocks, output);
+        if !self.rules.elide {
             self.schedule(time_ps, Kind::Credit, o, u32::from(vl));
-        } else if self.lanes[index].need > 0 {
+        } else if self.lanes[index].need > 0 || self.lanes[index].short {
             self.await_credit(o, vl);
         }
     }
 
     /// Wake a lane when enough credits are in, if they are on their way already.
-    fn await_credit(&mut self, o: u32, vl: u8) {
-        if !self.scenario.elide {
+    pub(crate) fn await_credit(&mut self, o: u32, vl: u8) {
+        if !self.rules.elide {
             return;
         }
         let index = self.lane_index(o, vl);
@@ -277,7 +304,7 @@ impl Network<'_> {
             lane.wake_ps = NEVER;
         }
         // Only a starved lane may be served by a credit: any other has its kick.
-        if lane.need == 0 {
+        if lane.need == 0 && !lane.short {
             return;
         }
         if lane.starved(&mut self.refunds, self.now_ps) {

@@ -1,11 +1,15 @@
 //! Packets come into input buffers, are routed, and join the queue of their output.
 
 use crate::calendar::Kind;
-use crate::document::Queueing;
 use crate::network::Network;
-use crate::packet::{NIL, ROUTED};
-use crate::port::{DOWN, FRAIL};
+use crate::packet::{NIL, PacketKind, ROUTED};
+use crate::port::{DOWN, ENDPOINT, FRAIL, INSIDE};
 use std::collections::VecDeque;
+use std::hint::black_box;
+
+/// How many events ahead ports and packets are loaded, and then what they lead to.
+const LOOK_FAR: usize = 6;
+const LOOK_NEAR: usize = 2;
 
 /// One queue for all outputs: read by one packet at a time, until its tail has left.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +26,7 @@ impl Network<'_> {
         if !packet.has(ROUTED) {
             self.trace([self.now_ps, u64::from(q), u64::from(packet.wire_bytes)]);
             self.packets[id].set(ROUTED, true);
-            if self.scenario.switch.model == Queueing::InputFifo && !self.is_next(q, id) {
+            if self.rules.fifo && !self.is_next(q, id) {
                 return;
             }
         }
@@ -43,8 +47,57 @@ impl Network<'_> {
         if runs_dry {
             return self.schedule(packet.tail_ps, Kind::Arrive, q, id);
         }
-        self.enqueue(o, vl, u32::from(self.ports[q as usize].local), id);
-        self.serve(o);
+        if !self.pass(q, o, vl, id) {
+            self.enqueue(o, vl, self.ports[q as usize].local, id);
+            self.serve(o);
+        }
+    }
+
+    /// Load what two events to come will need, so that they do not wait for it one after the other:
+    /// where the network is larger than the caches, that is what a hop takes.
+    #[inline]
+    pub(crate) fn look_ahead(&self) {
+        if let Some(event) = self.calendar.ahead(LOOK_FAR)
+            && event.kind() == Kind::Arrive
+        {
+            black_box(self.ports[event.port() as usize].peer);
+            black_box(self.packets[event.packet()].dst);
+        }
+        if let Some(event) = self.calendar.ahead(LOOK_NEAR)
+            && event.kind() == Kind::Arrive
+        {
+            let q = event.port();
+            let (port, packet) = (&self.ports[q as usize], &self.packets[event.packet()]);
+            if port.has(ENDPOINT) || port.has(INSIDE) || packet.kind() != PacketKind::Data {
+                return;
+            }
+            let o = self.static_route(q, packet.dst);
+            black_box(self.ports[o as usize].work);
+            black_box(self.lanes[self.lane_index(o, packet.lane())].need);
+            black_box(self.lanes[self.lane_index(port.peer, packet.lane())].need);
+        }
+    }
+
+    /// Send a packet at once where nothing else wants to leave by `o`: what queueing and serving it
+    /// would do as well. Whether it could.
+    #[inline]
+    fn pass(&mut self, q: u32, o: u32, vl: u8, id: u32) -> bool {
+        let port = &self.ports[o as usize];
+        if !self.rules.plain || port.work != 0 || port.busy_until_ps > self.now_ps {
+            return false;
+        }
+        let packet = self.packets[id];
+        let (index, blocks) = (self.lane_index(o, vl), packet.blocks());
+        if !self.lanes[index].has_credit(&mut self.refunds, self.now_ps, blocks) {
+            return false;
+        }
+        self.packets[id].set_lane(vl);
+        let left_ps = self.transmit(o, vl, id, blocks);
+        self.refund(q, packet.lane(), blocks, 0, left_ps);
+        if !self.rules.elide {
+            self.kick(o, left_ps);
+        }
+        true
     }
 
     /// Queue a packet in the one queue of its input; whether it may leave now.
@@ -76,7 +129,7 @@ impl Network<'_> {
 
     /// Queue a packet of an input at its output.
     #[inline]
-    pub(crate) fn enqueue(&mut self, o: u32, vl: u8, input: u32, id: u32) {
+    pub(crate) fn enqueue(&mut self, o: u32, vl: u8, input: u16, id: u32) {
         let index = self.lane_index(o, vl);
         let port = &mut self.ports[o as usize];
         port.set_work(vl, true);
@@ -85,10 +138,10 @@ impl Network<'_> {
             lane.queues = self.tails.len() as u32;
             self.tails.resize(self.tails.len() + usize::from(port.n_ports), NIL);
         }
-        let tail = &mut self.tails[(lane.queues + input) as usize];
+        let tail = &mut self.tails[(lane.queues + u32::from(input)) as usize];
         let before = std::mem::replace(tail, id);
         let packet = &mut self.packets[id];
-        packet.wait_at(input);
+        packet.wait_at(input, vl);
         lane.queued += packet.blocks();
         if before != NIL {
             self.packets[before].next = id;

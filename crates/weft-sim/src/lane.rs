@@ -7,8 +7,10 @@ use crate::port::NEVER;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Refund {
     time_ps: u64,
-    blocks: u32,
     next: u32,
+    blocks: u16,
+    /// `shared_buffer`: the output, at the other end, that held them.
+    output: u16,
 }
 
 /// Refunds on their way, chained by lane in order of time; their numbers used again.
@@ -16,11 +18,13 @@ pub(crate) struct Refund {
 pub(crate) struct RefundPool {
     refunds: Vec<Refund>,
     free: u32,
+    /// `shared_buffer`: blocks of a lane's buffer that each output holds, from `Lane::shares` on.
+    pub(crate) held: Vec<u32>,
 }
 
 impl Default for RefundPool {
     fn default() -> RefundPool {
-        RefundPool { refunds: Vec::new(), free: NIL }
+        RefundPool { refunds: Vec::new(), free: NIL, held: Vec::new() }
     }
 }
 
@@ -68,6 +72,10 @@ pub(crate) struct Lane {
     pub(crate) ring: u32,
     /// Where its queues begin (endpoints: its sender), NIL before the first is needed.
     pub(crate) queues: u32,
+    /// `shared_buffer`: where what outputs hold of the buffer begins; NIL where nobody counts it.
+    pub(crate) shares: u32,
+    /// Its packets wait for their outputs to leave them a share of the buffer.
+    pub(crate) short: bool,
 }
 
 impl Lane {
@@ -82,6 +90,8 @@ impl Lane {
             last_refund: NIL,
             ring: NIL,
             queues: NIL,
+            shares: NIL,
+            short: false,
         }
     }
 
@@ -95,26 +105,46 @@ impl Lane {
     pub(crate) fn settle(&mut self, refunds: &mut RefundPool, now_ps: u64) {
         while self.due_ps <= now_ps && self.first_refund != NIL {
             let refund = refunds.take(self.first_refund);
-            self.credits += refund.blocks as i32;
-            self.first_refund = refund.next;
-            self.due_ps = match refund.next {
-                NIL => NEVER,
-                next => refunds.refunds[next as usize].time_ps,
-            };
+            self.take_in(refunds, refund);
         }
+    }
+
+    /// The first refund is back, and out of the chain.
+    #[inline]
+    fn take_in(&mut self, refunds: &mut RefundPool, refund: Refund) {
+        self.credits += i32::from(refund.blocks);
+        if self.shares != NIL {
+            refunds.held[self.shares as usize + usize::from(refund.output)] -=
+                u32::from(refund.blocks);
+        }
+        self.first_refund = refund.next;
+        self.due_ps = match refund.next {
+            NIL => NEVER,
+            next => refunds.refunds[next as usize].time_ps,
+        };
     }
 
     /// Whether there is credit for `blocks`. Where there is not, the grant sticks: the packet whose
     /// turn it is keeps it, so that small packets do not pass a large one for ever.
     #[inline]
     pub(crate) fn grant(&mut self, refunds: &mut RefundPool, now_ps: u64, blocks: u32) -> bool {
-        // Credits that are back and not needed may as well be taken in later.
+        let enough = self.has_credit(refunds, now_ps, blocks);
+        self.need = if enough { 0 } else { blocks };
+        enough
+    }
+
+    /// Whether there is credit for `blocks`; nothing is granted.
+    #[inline]
+    pub(crate) fn has_credit(
+        &mut self,
+        refunds: &mut RefundPool,
+        now_ps: u64,
+        blocks: u32,
+    ) -> bool {
         if self.credits < blocks as i32 {
             self.settle(refunds, now_ps);
         }
-        let enough = self.credits >= blocks as i32;
-        self.need = if enough { 0 } else { blocks };
-        enough
+        self.credits >= blocks as i32
     }
 
     /// Spend credit that was granted.
@@ -143,10 +173,20 @@ impl Lane {
         now_ps: u64,
         time_ps: u64,
         blocks: u32,
+        output: u16,
     ) {
-        // No longer than a round trip.
-        self.settle(refunds, now_ps);
-        let id = refunds.add(Refund { time_ps, blocks, next: NIL });
+        let refund = Refund { time_ps, next: NIL, blocks: blocks as u16, output };
+        // What is due is taken in here, so the chain is no longer than a round trip; and the number
+        // of the first that is due serves again, so at a steady rate nothing is allotted.
+        let id = if self.due_ps <= now_ps && self.first_refund != NIL {
+            let id = self.first_refund;
+            let due = std::mem::replace(&mut refunds.refunds[id as usize], refund);
+            self.take_in(refunds, due);
+            self.settle(refunds, now_ps);
+            id
+        } else {
+            refunds.add(refund)
+        };
         if self.first_refund == NIL {
             (self.first_refund, self.last_refund, self.due_ps) = (id, id, time_ps);
         } else if refunds.refunds[self.last_refund as usize].time_ps <= time_ps {
@@ -179,10 +219,14 @@ impl Lane {
 
     /// When enough of the credits on their way will be there; none if they are not on their way.
     pub(crate) fn enough_at(&self, refunds: &RefundPool) -> Option<u64> {
+        if self.short {
+            // Whether the next refund is of the right output is seen when it is there.
+            return (self.first_refund != NIL).then_some(self.due_ps);
+        }
         let (mut credits, mut at) = (self.credits, self.first_refund);
         while at != NIL {
             let refund = refunds.refunds[at as usize];
-            credits += refund.blocks as i32;
+            credits += i32::from(refund.blocks);
             if credits >= self.need as i32 {
                 return Some(refund.time_ps);
             }
@@ -207,7 +251,7 @@ mod tests {
         let mut lane = Lane::new(100);
         lane.spend(60);
         for (time_ps, blocks) in [(50, 1), (20, 2), (90, 4), (60, 8), (10, 16)] {
-            lane.refund(&mut refunds, 0, time_ps, blocks);
+            lane.refund(&mut refunds, 0, time_ps, blocks, 0);
         }
         let mut seen = Vec::new();
         for now_ps in [9, 10, 20, 50, 60, 90] {

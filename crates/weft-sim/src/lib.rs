@@ -10,6 +10,7 @@ mod cable;
 mod calendar;
 mod connection;
 mod counters;
+mod crossbar;
 mod deadlock;
 mod delivery;
 pub mod document;

@@ -6,7 +6,8 @@
 use crate::arbiter::Arbiter;
 use crate::calendar::{Calendar, Cold, Event, Kind};
 use crate::connection::Connections;
-use crate::document::Queueing;
+use crate::crossbar::Reader;
+use crate::document::{Forwarding, Queueing};
 use crate::flows::FlowColumns;
 use crate::ingress::InputFifo;
 use crate::lane::{Lane, RefundPool};
@@ -21,6 +22,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use weft_fabric::{Fabric, PortId, Routes};
 
+/// The odd number nearest to 2^64 divided by the golden ratio.
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Credits of a buffer without limit.
 const ENDLESS: i32 = i32::MAX / 2;
 
@@ -64,6 +67,55 @@ pub(crate) struct Network<'a> {
     pub(crate) flows: FlowColumns,
     /// Where a probe asks for it.
     pub(crate) load: Option<Load>,
+    /// By port, where reading a buffer takes time.
+    pub(crate) readers: Vec<Reader>,
+    /// Speed-up of the crossbar in thousandths.
+    pub(crate) speedup: u64,
+    /// The buffer that has just been read, and the egress whose turn it is there.
+    pub(crate) reading: (u32, u32),
+    /// What an output may hold of an input buffer.
+    pub(crate) share_blocks: u32,
+    /// By packet, where shares are counted: the output that holds its blocks.
+    pub(crate) counted: Vec<u16>,
+    pub(crate) rules: Rules,
+}
+
+/// What of the scenario every packet asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    pub(crate) elide: bool,
+    pub(crate) cut_through: bool,
+    /// Buffers have no limit.
+    pub(crate) endless: bool,
+    /// An input buffer is one queue.
+    pub(crate) fifo: bool,
+    /// Inputs may be held up by more than their turn and credit.
+    pub(crate) choosy: bool,
+    /// A packet needs nothing but a free link and credit.
+    pub(crate) plain: bool,
+    /// The network is larger than the caches of a core.
+    pub(crate) look_ahead: bool,
+}
+
+/// From so many ports on a network is larger than the caches of a core (a MiB or two): each has its
+/// record, a lane, some refunds and the packets that wait.
+const LARGE: usize = 1 << 14;
+
+impl Rules {
+    fn new(scenario: &ValidScenario) -> Rules {
+        let switch = &scenario.switch;
+        let fifo = switch.model == Queueing::InputFifo;
+        let choosy = switch.speedup.is_some() || switch.model == Queueing::SharedBuffer;
+        Rules {
+            elide: scenario.elide,
+            cut_through: switch.forwarding == Forwarding::CutThrough,
+            endless: switch.model == Queueing::Infinite,
+            fifo,
+            choosy,
+            plain: !fifo && !choosy && scenario.lanes.count == 1,
+            look_ahead: scenario.fabric.ports.len() >= LARGE,
+        }
+    }
 }
 
 /// A packet without payload that a transport sends to its peer.
@@ -81,11 +133,12 @@ pub(crate) struct Control {
 impl<'a> Network<'a> {
     pub(crate) fn new(scenario: &'a ValidScenario) -> Network<'a> {
         let fabric = &scenario.fabric;
-        let endless = scenario.switch.model == Queueing::Infinite;
+        let rules = Rules::new(scenario);
         let full = (scenario.switch.buffer_bytes / BLOCK_BYTES).min(ENDLESS as u64) as i32;
-        let full = if endless { ENDLESS } else { full };
+        let full = if rules.endless { ENDLESS } else { full };
         let n_lanes = usize::from(scenario.lanes.count);
-        let fifo = scenario.switch.model == Queueing::InputFifo;
+        let shared = scenario.switch.model == Queueing::SharedBuffer;
+        let speedup = scenario.switch.speedup_thousandths();
         let n_ports = fabric.ports.len();
         let mut network = Network {
             scenario,
@@ -108,7 +161,7 @@ impl<'a> Network<'a> {
             tails: Vec::new(),
             waiting: vec![Waiting::default(); n_ports],
             arbiters: Arbiter::of_ports(&scenario.lanes, n_ports),
-            fifos: vec![InputFifo::default(); if fifo { n_ports * n_lanes } else { 0 }],
+            fifos: vec![InputFifo::default(); if rules.fifo { n_ports * n_lanes } else { 0 }],
             troubles: Troubles::new(n_ports, scenario.seed, &scenario.faults.troubles),
             routes: Arc::clone(&scenario.routes),
             known_down: Vec::new(),
@@ -116,8 +169,19 @@ impl<'a> Network<'a> {
             n_cold: 0,
             n_faults_due: 0,
             load: scenario.probes.bin_ps.map(|bin_ps| Load::new(n_ports, bin_ps)),
+            readers: vec![Reader::default(); if speedup.is_some() { n_ports } else { 0 }],
+            speedup: speedup.unwrap_or(0),
+            reading: (NIL, NIL),
+            share_blocks: scenario.switch.share_blocks(),
+            counted: Vec::new(),
+            rules,
         };
         network.add_ports();
+        for port in 0..if shared { n_ports as u32 } else { 0 } {
+            for vl in 0..scenario.lanes.count {
+                network.count_shares(port, vl);
+            }
+        }
         let watched = network.load.is_some();
         network.ports.iter_mut().for_each(|port| port.set(WATCHED, watched));
         network.begin_troubles();
@@ -190,12 +254,13 @@ impl<'a> Network<'a> {
         self.calendar.push(Event::cold(time_ps, cold));
     }
 
-    /// Mix a fact into the trace hash (FNV-1a over words): the same run gives the same hash.
+    /// Mix a fact into the trace hash, whose value depends on the order of all facts: the same run
+    /// gives the same hash.
     #[inline]
     pub(crate) fn trace(&mut self, words: [u64; 3]) {
-        for word in words {
-            self.trace_hash = (self.trace_hash ^ word).wrapping_mul(0x0000_0100_0000_01b3);
-        }
+        let fact = words[0] ^ words[1].rotate_left(40) ^ words[2].rotate_left(20);
+        // SOURCE: Knuth, The Art of Computer Programming 3, section 6.4: multiplicative hashing.
+        self.trace_hash = (self.trace_hash.rotate_left(29) ^ fact).wrapping_mul(MULTIPLIER);
     }
 
     /// Hand a message to its endpoint: `port` and `lane` say which.
@@ -274,7 +339,8 @@ impl<'a> Network<'a> {
 
     /// The starved lanes, each with the input buffer that is full.
     pub(crate) fn starved(&self) -> impl Iterator<Item = (u32, u8, u32)> + '_ {
-        let numbered = self.lanes.iter().enumerate().filter(|(_, lane)| lane.need > 0);
+        let numbered =
+            self.lanes.iter().enumerate().filter(|(_, lane)| lane.need > 0 || lane.short);
         numbered.map(|(index, _)| {
             let (port, vl) = (index / self.n_lanes, index % self.n_lanes);
             (port as u32, vl as u8, self.ports[port].peer)

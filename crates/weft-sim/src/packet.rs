@@ -133,7 +133,7 @@ impl Packet {
         (self.bits & 15) as u8
     }
 
-    #[allow(dead_code)]
+    #[inline]
     pub(crate) fn set_lane(&mut self, lane: u8) {
         self.bits = self.bits & !15 | u16::from(lane);
     }
@@ -153,18 +153,25 @@ impl Packet {
         self.bits = if on { self.bits | flag } else { self.bits & !flag };
     }
 
-    /// Join the queue of an input: from now on the place of its tail's time holds the input, and
-    /// the ring.
+    /// Join the queue of an input, to leave by lane `vl`: from now on the place of its tail's time
+    /// holds the input, the lane by which it came, and the ring.
     #[inline]
-    pub(crate) fn wait_at(&mut self, input: u32) {
+    pub(crate) fn wait_at(&mut self, input: u16, vl: u8) {
         self.next = NIL;
-        self.tail_ps = u64::from(input) << 32;
+        self.tail_ps = u64::from(self.lane()) << 48 | u64::from(input) << 32;
+        self.set_lane(vl);
     }
 
     /// The input it waits at.
     #[inline]
     pub(crate) fn input(&self) -> u32 {
-        (self.tail_ps >> 32) as u32
+        (self.tail_ps >> 32) as u32 & 0xffff
+    }
+
+    /// The lane whose buffer it holds there.
+    #[inline]
+    pub(crate) fn input_lane(&self) -> u8 {
+        (self.tail_ps >> 48) as u8
     }
 
     /// The first packet of the input that is served after its own.

@@ -80,6 +80,9 @@ impl<'a> Sim<'a> {
             }
             self.events += 1;
             self.hosts.network.now_ps = event.time_ps;
+            if self.hosts.network.rules.look_ahead {
+                self.hosts.network.look_ahead();
+            }
             self.handle(event);
             if !self.hosts.reports.is_empty() {
                 self.take_reports();
@@ -129,7 +132,8 @@ impl<'a> Sim<'a> {
             // Nor does anybody wait for an acknowledgement any more.
             Cold::Timer(connection) if self.end_ps.is_none() => hosts.timer(connection),
             Cold::Timer(_) => {}
-            Cold::Read(_) | Cold::Probe | Cold::Watch => {
+            Cold::Read(port) => hosts.network.read_over(port),
+            Cold::Probe | Cold::Watch => {
                 unreachable!("nobody schedules them yet")
             }
         }

@@ -295,7 +295,8 @@ impl Network<'_> {
         ailing.errors.lost_packets += 1;
         ailing.errors.lost_bytes += u64::from(packet.wire_bytes);
         self.trace([self.now_ps, u64::from(q) | 1 << 33, u64::from(packet.wire_bytes)]);
-        self.refund(q, packet.lane(), packet.blocks(), packet.tail_ps.max(self.now_ps));
+        let in_ps = packet.tail_ps.max(self.now_ps);
+        self.refund(q, packet.lane(), packet.blocks(), self.counted(id), in_ps);
         true
     }
 

@@ -29,6 +29,33 @@ fn packets_and_switches() {
     refused("switch", json!({"buffer_bytes": 4096}), small);
     let slow = json!({"delay_ps": 2_000_000_000_000u64});
     refused("switch", slow, "switch.delay_ps: a delay of 2000000000000 ps");
+    let long = json!({"mtu_bytes": 65_025});
+    refused("packets", long, "packets.mtu_bytes: an MTU of 65025 bytes");
+    let still = json!({"speedup": 0});
+    refused("switch", still, "switch.speedup: a speed-up of 0");
+    let shared = |share: Value| json!({"model": "shared_buffer", "output_share": share});
+    refused("switch", shared(json!(null)), "switch.output_share: it is missing");
+    refused("switch", shared(json!(1.5)), "switch.output_share: a share of 1.5");
+    let little = "switch.output_share: a share of 0.01 holds no whole packet";
+    refused("switch", shared(json!(0.01)), little);
+    let alone = json!({"output_share": 0.5});
+    refused("switch", alone, "switch.output_share: no buffer is shared");
+}
+
+#[test]
+fn virtual_lanes() {
+    refused("lanes", json!({"count": 0}), "lanes.count: 0 lanes");
+    refused("lanes", json!({"count": 16}), "lanes.count: 16 lanes");
+    refused("lanes", json!({"count": 2, "sl2vl": [0, 1]}), "lanes.sl2vl: 2 entries");
+    let levels = json!({"count": 2, "sl2vl": [0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]});
+    refused("lanes", levels, "lanes.sl2vl[2]: lane 2");
+    let entry = |vl: u8, weight: u8| json!({"vl": vl, "weight": weight});
+    let high = json!({"count": 2, "high": [entry(1, 9), entry(5, 9)]});
+    refused("lanes", high, "lanes.high[1].vl: lane 5");
+    let low = json!({"count": 2, "low": vec![entry(0, 1); 65]});
+    refused("lanes", low, "lanes.low: 65 entries");
+    let never = json!({"count": 2, "low": [entry(0, 1), entry(1, 0)]});
+    refused("lanes", never, "lanes: lane 1 is in neither table");
 }
 
 #[test]

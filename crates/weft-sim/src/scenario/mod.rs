@@ -161,6 +161,7 @@ fn check_head(scenario: &ScenarioDocument) -> Result<(), SimError> {
     }
     let framing = Framing::new(&scenario.packets);
     let largest = packet::blocks_of(framing.wire_bytes(mtu, true));
+    scenario.switch.check(largest)?;
     let buffer = scenario.switch.buffer_bytes;
     let too_small = buffer / packet::BLOCK_BYTES < u64::from(largest);
     if too_small && scenario.switch.model != Queueing::Infinite {
