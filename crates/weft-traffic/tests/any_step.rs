@@ -4,7 +4,7 @@ mod executor;
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use weft_traffic::StepDocument;
+use weft_traffic::{Phase, Rows, StepDocument};
 
 const BENCHMARKS: [&str; 26] = [
     "latency",
@@ -53,6 +53,24 @@ const ALGORITHMS: [&str; 17] = [
     "chain",
     "magic",
 ];
+
+/// Every row of messages is the row of one message, every other row that of some rank.
+fn rows_are_filled(phase: &Phase) {
+    let moves = |rank| (0..).take_while(move |index| phase.exchange(rank, *index).is_some());
+    let ranks = 0..phase.n_ranks();
+    let mut rows: Vec<u32> = match phase.rows {
+        Rows::Message => ranks
+            .flat_map(|rank| moves(rank).filter_map(move |index| phase.message_row(rank, index)))
+            .map(|(row, _)| row)
+            .collect(),
+        _ => ranks.filter_map(|rank| phase.timed_row(rank)).collect(),
+    };
+    rows.sort_unstable();
+    if phase.rows != Rows::Message {
+        rows.dedup();
+    }
+    assert_eq!(rows, (0..phase.n_rows()).collect::<Vec<u32>>(), "{phase:?}");
+}
 
 fn any_number() -> impl Strategy<Value = Value> {
     prop_oneof![
@@ -138,6 +156,7 @@ proptest! {
             let mut states = vec![(); n as usize];
             let next = |rank, index| phase.exchange(rank, index);
             executor::run("a step", &mut states, next, |_, _, _| (), |_, _, _, _| ());
+            rows_are_filled(&phase);
         }
     }
 }
