@@ -238,6 +238,29 @@ fn what_cannot_be_is_refused_where_it_stands() {
     assert_eq!(refusal(&case), expected);
 }
 
+/// Everything that lanes, switches and acknowledgements can do to one another.
+fn crowded_case() -> impl Strategy<Value = Value> {
+    let models = prop::sample::select(vec!["voq", "input_fifo", "shared_buffer"]);
+    let small = (1u64..9, 1u64..4, 4160u64..20_000, any::<u64>());
+    (models, small, prop::option::of(prop::sample::select(vec![1.0, 1.5, 2.0]))).prop_map(
+        |(model, (ack_every, spines, buffer_bytes, seed), speedup)| {
+            let work = json!([
+                {"benchmark": "alltoall", "size_bytes": 9_000, "algorithm": "linear"},
+                {"benchmark": "allreduce", "size_bytes": 5_000, "iterations": 2}]);
+            let case = scenario(tree(9, 3, spines, RATE, 10_000), work);
+            let share = (model == "shared_buffer").then_some(0.7);
+            let switch = json!({"model": model, "delay_ps": 100_000, "speedup": speedup,
+                                "output_share": share, "buffer_bytes": 2 * buffer_bytes});
+            let case = with(case, "switch", switch);
+            let case = with(case, "transport", json!({"ack_every": ack_every}));
+            let regimes = json!([{"max_bytes": 2000}, {"protocol": "rendezvous"}]);
+            let host = json!({"regimes": regimes, "start_jitter_ns": 3000, "message_gap_ns": 70});
+            let case = with(case, "placement", json!({"tasks_per_node": 2}));
+            with(with(case, "host", host), "seed", json!(seed))
+        },
+    )
+}
+
 fn lossy_case() -> impl Strategy<Value = Value> {
     let flows = prop::collection::vec((0u64..8, 0u64..7, 0u64..40_000), 1..12);
     let small = (1u64..9, 1u64..4, 0u64..2, any::<u64>());
@@ -266,6 +289,14 @@ fn few_cases() -> ProptestConfig {
 
 proptest! {
     #![proptest_config(few_cases())]
+
+    #[test]
+    fn with_acknowledgements_about_the_oracle_agrees(case in crowded_case()) {
+        let elided = run(&case);
+        prop_assert_eq!(elided.status, Status::Complete, "{}", &elided.message);
+        let oracle = run(&with(case.clone(), "elide", json!(false)));
+        prop_assert_eq!(physics(&elided), physics(&oracle));
+    }
 
     /// That every byte comes once, and credits and packets are whole, is asserted in every run.
     #[test]
