@@ -74,10 +74,15 @@ fn elided_and_unelided_random_insides_are_the_same() {
         let protocol = draws.of(&[json!("eager"), json!("rendezvous")]);
         let host = json!({"regimes": [{"protocol": protocol, "send_overhead_ns": draws.below(200)}],
                           "message_gap_ns": draws.below(100)});
-        let model = draws.of(&[json!("voq"), json!("input_fifo"), json!("infinite")]);
+        let models = ["voq", "input_fifo", "infinite", "shared_buffer"].map(|name| json!(name));
+        let model = draws.of(&models);
         let forwarding = draws.of(&[json!("cut_through"), json!("store_and_forward")]);
-        let switch = json!({"model": model, "forwarding": forwarding, "buffer_bytes": 8192});
+        let speedup = draws.of(&[Value::Null, json!(1.0), json!(1.5)]);
+        let share = if model == "shared_buffer" { json!(0.5) } else { Value::Null };
+        let switch = json!({"model": model, "forwarding": forwarding, "buffer_bytes": 16_384,
+                            "speedup": speedup, "output_share": share});
         let case = with(with(case, "host", host), "switch", switch);
+        let case = with(case, "lanes", json!({"count": 1 + draws.below(3)}));
         let acks = json!({"acknowledge": draws.below(2) == 0, "ack_every": 1 + draws.below(4)});
         let case = with(case, "transport", acks);
         let full = run(&with(case.clone(), "elide", json!(false)));
