@@ -229,11 +229,11 @@ fn any_case() -> impl Strategy<Value = Value> {
     (
         flows,
         prop::collection::vec(any_fault(), 1..5),
-        prop::sample::select(vec!["voq", "input_fifo"]),
+        prop::sample::select(vec!["voq", "input_fifo", "shared_buffer"]),
         prop::sample::select(vec!["subnet_manager", "switch"]),
-        any::<u64>(),
+        (any::<u64>(), prop::option::of(1.0f64..2.0), 1u8..3),
     )
-        .prop_map(|(flows, faults, model, reaction, seed)| {
+        .prop_map(|(flows, faults, model, reaction, (seed, speedup, n_lanes))| {
             let rows: Vec<Value> = flows
                 .into_iter()
                 .map(|(src, dst, size_bytes, start_ps)| {
@@ -243,8 +243,15 @@ fn any_case() -> impl Strategy<Value = Value> {
                 .collect();
             let work = json!([{"benchmark": "messages", "messages": rows}]);
             let case = scenario(tree(8, 4, 2, 54_545_000_000, DELAY), work);
-            let switch = json!({"model": model, "delay_ps": ROUTE, "buffer_bytes": 9000});
+            let mut switch = json!({"model": model, "delay_ps": ROUTE, "buffer_bytes": 9000});
+            if model == "shared_buffer" {
+                switch["output_share"] = json!(0.6);
+            }
+            if let Some(speedup) = speedup {
+                switch["speedup"] = json!(speedup);
+            }
             let case = with(case, "switch", switch);
+            let case = with(case, "lanes", json!({"count": n_lanes}));
             let death = json!({"reaction": reaction, "delay_ns": 3000});
             let case = with(case, "routing", json!({"engine": "dmodk", "link_death": death}));
             let case = with(case, "probes", json!({"load_bin_ns": 100, "load_ports": 1000}));
