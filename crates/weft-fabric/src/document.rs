@@ -3,6 +3,7 @@
 use crate::dragonfly::{self, DragonflySpec};
 use crate::error::FabricError;
 use crate::generate::{self, FatTreeSpec};
+use crate::json::{self, UniqueValue};
 use crate::units::{BitsPerSecond, Picoseconds};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -115,15 +116,13 @@ impl Engine {
 /// The document of a JSON value: as it stands, or generated from `{"generate": ...}`.
 pub fn read(value: Value) -> Result<FabricDocument, FabricError> {
     let document: FabricDocument = if value.get("generate") == Some(&json!("dragonfly")) {
-        let spec: DragonflySpec =
-            serde_json::from_value(value).map_err(|e| FabricError::from_json("fabric", &e))?;
+        let spec: DragonflySpec = json::from_value("fabric", "fabric.", value)?;
         dragonfly::dragonfly(&spec)?
     } else if value.get("generate").is_some() {
-        let spec: FatTreeSpec =
-            serde_json::from_value(value).map_err(|e| FabricError::from_json("fabric", &e))?;
+        let spec: FatTreeSpec = json::from_value("fabric", "fabric.", value)?;
         generate::fat_tree(&spec)?
     } else {
-        serde_json::from_value(value).map_err(|e| FabricError::from_json("fabric", &e))?
+        json::from_value("fabric", "fabric.", value)?
     };
     if document.schema != FABRIC_SCHEMA {
         return Err(FabricError::document(
@@ -137,6 +136,5 @@ pub fn read(value: Value) -> Result<FabricDocument, FabricError> {
 
 /// The document of a JSON text.
 pub fn parse(text: &str) -> Result<FabricDocument, FabricError> {
-    let value = serde_json::from_str(text).map_err(|e| FabricError::from_json("fabric", &e))?;
-    read(value)
+    read(json::from_text::<UniqueValue>("fabric", "fabric.", text)?.0)
 }

@@ -1,5 +1,6 @@
 //! What a caller can get wrong about a fabric: what, where, what was expected.
 
+use crate::json::clipped;
 use thiserror::Error;
 
 const ROUTES: &str = "a route between every two HCAs in use";
@@ -57,16 +58,7 @@ impl FabricError {
         what: impl Into<String>,
         expected: impl Into<String>,
     ) -> FabricError {
-        FabricError::Document { place: place.into(), what: what.into(), expected: expected.into() }
-    }
-
-    /// The error of a text that is no document of the wanted shape.
-    pub fn from_json(place: &str, error: &serde_json::Error) -> FabricError {
-        let text = error.to_string();
-        let (what, expected) = match text.split_once(", expected ") {
-            Some((what, expected)) => (what.to_owned(), expected.to_owned()),
-            None => (text, "a document as in docs/reference/scenario.md".to_owned()),
-        };
-        FabricError::document(place, what, expected)
+        let (place, what) = (clipped(&place.into()), clipped(&what.into()));
+        FabricError::Document { place, what, expected: expected.into() }
     }
 }

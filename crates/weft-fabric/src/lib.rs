@@ -20,6 +20,7 @@ pub mod generate;
 mod graph;
 pub mod ids;
 mod inside;
+pub mod json;
 mod leaf_table;
 pub mod node_check;
 pub mod node_document;

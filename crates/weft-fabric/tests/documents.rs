@@ -99,8 +99,8 @@ fn generators_refuse_what_they_cannot_build() {
         (json!({"spines": 70_000}), "fabric.switches[0]: switch 'leaf-01' has 70004 ports"),
         (json!({"host_bits_per_s": 9e12 as u64}), "fabric.links[0]: 9000000000000 bits a second"),
         (json!({"host_delay_ps": 2e12 as u64}), "fabric.links[0]: 100 bits a second, 2000000"),
-        (json!({"colour": 1}), "fabric: unknown field `colour`"),
-        (json!({"nodes": -1}), "fabric: invalid value: integer `-1`"),
+        (json!({"colour": 1}), "fabric.colour: unknown field `colour`"),
+        (json!({"nodes": -1}), "fabric.nodes: invalid value: integer `-1`"),
     ];
     for (change, what) in cases {
         let text = refusal(fat_tree(change));

@@ -153,7 +153,7 @@ fn dragonflies_that_cannot_be_are_refused() {
         (json!({"hcas_per_node": 0}), "fabric.hcas_per_node: it is 0"),
         (json!({"global_ports": 0}), "fabric.global_ports: it is 0"),
         (json!({"nodes_per_router": 1_000_000, "hcas_per_node": 1000}), "fabric: about"),
-        (json!({"levels": 2}), "fabric: unknown field `levels`"),
+        (json!({"levels": 2}), "fabric.levels: unknown field `levels`"),
     ];
     for (change, what) in cases {
         let text = document::read(spec(change)).expect_err("no such dragonfly").to_string();

@@ -46,6 +46,8 @@ pub(crate) enum Cold {
     Fault(u32),
     /// A probe is due.
     Probe,
+    /// A tenant begins.
+    Start(u32),
     /// The watchdog looks.
     Watch,
 }
@@ -61,7 +63,8 @@ impl Cold {
             Cold::Timer(timer) => (5, timer),
             Cold::Fault(fault) => (6, fault),
             Cold::Probe => (7, 0),
-            Cold::Watch => (8, 0),
+            Cold::Start(tenant) => (8, tenant),
+            Cold::Watch => (9, 0),
         };
         number << 32 | u64::from(value)
     }
@@ -77,6 +80,7 @@ impl Cold {
             5 => Cold::Timer(value),
             6 => Cold::Fault(value),
             7 => Cold::Probe,
+            8 => Cold::Start(value),
             _ => Cold::Watch,
         }
     }
@@ -187,6 +191,11 @@ impl Calendar {
         self.in_wheel += 1;
     }
 
+    /// Whether nothing is to come.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.next == self.current.len() && self.in_wheel == 0 && self.overflow.is_empty()
+    }
+
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Event> {
         while self.next == self.current.len() {
@@ -252,7 +261,9 @@ mod tests {
                     expected.push(Event::new(time_ps, kind, port, 7));
                 }
             }
-            for cold in [Cold::Local(3), Cold::Rank(u32::MAX), Cold::Timer(0), Cold::Watch] {
+            for cold in
+                [Cold::Local(3), Cold::Rank(u32::MAX), Cold::Timer(0), Cold::Start(2), Cold::Watch]
+            {
                 expected.push(Event::cold(time_ps, cold));
             }
         }

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 use weft_fabric::FabricError;
+use weft_fabric::json::clipped;
 use weft_traffic::TrafficError;
 
 /// An error a user can act on; the first line alone says what and where.
@@ -32,6 +33,7 @@ impl SimError {
         what: impl Into<String>,
         expected: impl Into<String>,
     ) -> SimError {
-        SimError::Document { place: place.into(), what: what.into(), expected: expected.into() }
+        let (place, what) = (clipped(&place.into()), clipped(&what.into()));
+        SimError::Document { place, what, expected: expected.into() }
     }
 }

@@ -4,25 +4,37 @@ use crate::calendar::{CLOCK_END_PS, Cold};
 use crate::document::{Matching, Protocol};
 use crate::flows::Posted;
 use crate::inside::Transfers;
+use crate::job::Stage;
 use crate::matching::Found;
 use crate::message::{Message, Role};
 use crate::network::Network;
 use crate::packet::NIL;
 use crate::port::NEVER;
 use crate::rank::{Arrival, Progress, Rank};
-use crate::scenario::Tenant;
 use weft_fabric::BitsPerSecond;
-use weft_traffic::{Exchange, Phase};
+use weft_traffic::{Exchange, Wait};
 
 /// Something the driver has to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Report {
     /// A rank has finished the iteration.
     Finished(u32),
-    /// A message that has a row of its own is complete: row, start, end.
-    Message(u32, u64, u64),
+    /// A rank waits until all that run have come as far.
+    Together(u32),
+    /// A message that has a row of its own is complete, and this rank has it.
+    Message { rank: u32, row: u32, duration_ps: u64 },
     /// The connection from the first of these ranks to the second is broken.
     Broken(u32, u32),
+}
+
+impl Report {
+    /// The rank that reports.
+    pub(crate) fn rank(self) -> u32 {
+        match self {
+            Report::Finished(rank) | Report::Together(rank) => rank,
+            Report::Message { rank, .. } | Report::Broken(rank, _) => rank,
+        }
+    }
 }
 
 /// A time on a node that is `slowness` times slower than it should be.
@@ -37,7 +49,6 @@ pub(crate) struct Hosts<'a> {
     pub(crate) ranks: Vec<Rank>,
     pub(crate) reports: Vec<Report>,
     pub(crate) transfers: Transfers,
-    phase_start_ps: u64,
 }
 
 impl<'a> Hosts<'a> {
@@ -46,25 +57,28 @@ impl<'a> Hosts<'a> {
         let seed = network.scenario.seed;
         let ranks = (0..n_ranks).map(|rank| Rank::new(seed, rank)).collect();
         let transfers = Transfers::new(network.fabric());
-        Hosts { network, ranks, reports: Vec::new(), transfers, phase_start_ps: 0 }
+        Hosts { network, ranks, reports: Vec::new(), transfers }
     }
 
-    /// Let every rank of the phase begin an iteration now; how many there are.
-    pub(crate) fn begin(&mut self, phase: &Phase) -> u32 {
+    /// Let every rank that takes part begin an iteration now; how many there are.
+    pub(crate) fn begin(&mut self, stage: &Stage) -> u32 {
         let now_ps = self.network.now_ps;
-        self.phase_start_ps = now_ps;
-        let mut n_taking_part = 0;
-        for number in 0..self.ranks.len() as u32 {
-            if phase.exchange(number, 0).is_none() {
-                continue;
-            }
-            n_taking_part += 1;
-            let rank = &mut self.ranks[number as usize];
+        for number in stage.members() {
+            let rank = &mut self.ranks[*number as usize];
             let start_ps = now_ps + self.network.scenario.hosts.jitter(&mut rank.random);
             rank.begin(start_ps);
-            self.wake(number, start_ps);
+            self.wake(*number, start_ps);
         }
-        n_taking_part
+        stage.members().len() as u32
+    }
+
+    /// Let a rank that waits for the others go on: all have come as far.
+    pub(crate) fn go_on(&mut self, number: u32) {
+        let now_ps = self.network.now_ps;
+        let rank = &mut self.ranks[number as usize];
+        if std::mem::take(&mut rank.together) {
+            self.wake(number, now_ps);
+        }
     }
 
     /// Let a rank's processor go on at `time_ps`, or when it is free.
@@ -78,7 +92,7 @@ impl<'a> Hosts<'a> {
     }
 
     /// A rank's processor goes on, until it is busy, blocked or finished.
-    pub(crate) fn run_rank(&mut self, phase: &Phase, number: u32) {
+    pub(crate) fn run_rank(&mut self, stage: &Stage, number: u32) {
         let now_ps = self.network.now_ps;
         if self.ranks[number as usize].wake_ps != now_ps {
             return;
@@ -95,24 +109,38 @@ impl<'a> Hosts<'a> {
                 self.hand_over(message);
             } else if let Some(arrival) = rank.inbox.pop_front() {
                 self.take(number, arrival);
-            } else if !rank.wait_is_over() || !self.next_exchange(phase, number) {
+            } else if !self.may_go_on(number) || !self.next_exchange(stage, number) {
                 return;
             }
         }
     }
 
+    /// Whether a rank's waits are over; one that has to wait for the others of its tenant says so.
+    fn may_go_on(&mut self, number: u32) -> bool {
+        let rank = &mut self.ranks[number as usize];
+        let together = rank.waiting == Wait::Together;
+        if rank.together || !rank.wait_is_over() {
+            return false;
+        }
+        if together {
+            rank.together = true;
+            self.reports.push(Report::Together(number));
+        }
+        !together
+    }
+
     /// Begin the next exchange; false where the rank has finished or must wait for its time.
-    fn next_exchange(&mut self, phase: &Phase, number: u32) -> bool {
+    fn next_exchange(&mut self, stage: &Stage, number: u32) -> bool {
         let now_ps = self.network.now_ps;
         let rank = &mut self.ranks[number as usize];
-        let Some(exchange) = phase.exchange(number, rank.index) else {
+        let Some(exchange) = stage.exchange(number, rank.index) else {
             if !rank.done {
                 rank.done = true;
                 self.reports.push(Report::Finished(number));
             }
             return false;
         };
-        let not_before_ps = self.phase_start_ps + exchange.not_before_ps;
+        let not_before_ps = stage.start_ps + exchange.not_before_ps;
         if not_before_ps > now_ps {
             self.wake(number, not_before_ps);
             return false;
@@ -128,7 +156,7 @@ impl<'a> Hosts<'a> {
             self.post(number, recv.peer);
             return true;
         }
-        let message = phase.message_row(number, rank.index);
+        let message = stage.message_row(number, rank.index);
         rank.index += 1;
         (rank.progress, rank.waiting) = (Progress::Compute, exchange.wait);
         self.prepare(number, exchange, message);
@@ -161,7 +189,7 @@ impl<'a> Hosts<'a> {
         let mut message = Message::new(number, send.peer, there.hca.0, send.size_bytes, role);
         message.regime = regime;
         if let Some((row, start_ps)) = row {
-            (message.row, message.start_ps) = (row, self.phase_start_ps + start_ps);
+            (message.row, message.start_ps) = (row, start_ps);
         }
         self.address(&mut message);
         message.flow = self.write_down(&message);
@@ -179,11 +207,10 @@ impl<'a> Hosts<'a> {
         if scenario.probes.flows == 0 {
             return NIL;
         }
-        let of = |tenant: &Tenant| tenant.first_rank <= message.src;
-        let tenant = scenario.tenants.partition_point(of) - 1;
-        let first_rank = scenario.tenants[tenant].first_rank;
+        let tenant = scenario.ranks[message.src as usize].tenant;
+        let first_rank = scenario.tenants[tenant as usize].first_rank;
         let posted = Posted {
-            tenant: tenant as u32,
+            tenant,
             src: message.src - first_rank,
             dst: message.dst - first_rank,
             size_bytes: message.size_bytes,
@@ -191,10 +218,12 @@ impl<'a> Hosts<'a> {
         self.network.flows.begin(scenario.probes.flows, posted, self.network.now_ps)
     }
 
-    /// The port a message is injected at, and the lane it takes.
+    /// The port a message is injected at, its tenant's service level, and the lane it takes.
     fn address(&self, message: &mut Message) {
         let scenario = self.network.scenario;
-        message.port = scenario.fabric.hca_port(scenario.ranks[message.src as usize].hca).0;
+        let place = scenario.ranks[message.src as usize];
+        message.port = scenario.fabric.hca_port(place.hca).0;
+        message.service_level = scenario.tenants[place.tenant as usize].service_level;
         message.lane = scenario.lanes.of_level(message.service_level);
     }
 
@@ -330,7 +359,8 @@ impl<'a> Hosts<'a> {
             self.network.flows.end(message.flow, end_ps);
         }
         if message.row != NIL {
-            self.reports.push(Report::Message(message.row, message.start_ps, end_ps));
+            let duration_ps = end_ps - message.start_ps;
+            self.reports.push(Report::Message { rank: number, row: message.row, duration_ps });
         }
     }
 

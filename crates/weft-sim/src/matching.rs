@@ -168,6 +168,13 @@ pub(crate) struct MatchQueues {
 }
 
 impl MatchQueues {
+    /// The sources of receives that nothing was matched with yet, in order.
+    pub(crate) fn waits_for(&self) -> Vec<u32> {
+        let mut sources: Vec<u32> = self.posted.ends.keys().copied().collect();
+        sources.sort_unstable();
+        sources
+    }
+
     /// Post a receive from `src`: the message that came first, if one did; and how many entries
     /// were looked at in vain.
     pub(crate) fn post(&mut self, model: &MatchingModel, src: u32) -> (Option<u32>, u32) {

@@ -111,6 +111,13 @@ impl MessagePool {
     }
 }
 
+impl MessagePool {
+    /// Every slot, of messages that are received too.
+    pub(crate) fn slots(&self) -> &[Message] {
+        &self.messages
+    }
+}
+
 impl std::ops::Index<u32> for MessagePool {
     type Output = Message;
 

@@ -249,6 +249,12 @@ impl<'a> Network<'a> {
         self.calendar.push(Event::new(time_ps, kind, port, packet));
     }
 
+    /// Let the watchdog look at `time_ps`. It is nothing that is due: who asks whether anything is
+    /// still to come does not count it.
+    pub(crate) fn schedule_watch(&mut self, time_ps: u64) {
+        self.calendar.push(Event::cold(time_ps, Cold::Watch));
+    }
+
     pub(crate) fn schedule_cold(&mut self, time_ps: u64, cold: Cold) {
         self.n_cold += u32::from(cold != Cold::Watch);
         self.calendar.push(Event::cold(time_ps, cold));

@@ -1,8 +1,10 @@
 //! What a simulation gives back: columns, and how it ended.
 
 use crate::counters::PortColumns;
+use crate::document::TenantRole;
 use crate::flows::FlowColumns;
 use crate::probe::LoadColumns;
+use crate::scenario::Tenant;
 use serde::Serialize;
 
 /// How a simulation ended.
@@ -14,8 +16,10 @@ pub enum Status {
     Complete,
     /// Packets or ranks wait for each other for ever; `Outcome::message` names them.
     Deadlock,
-    /// The limit of events was reached.
+    /// A limit was reached, or somebody asked for an end.
     Stopped,
+    /// Nothing of a tenant was delivered for too long; `Outcome::message` names who waits.
+    Stalled,
     /// A connection is broken: its packets were repeated in vain.
     Failed,
 }
@@ -27,6 +31,7 @@ impl Status {
             Status::Complete => "complete",
             Status::Deadlock => "deadlock",
             Status::Stopped => "stopped",
+            Status::Stalled => "stalled",
             Status::Failed => "failed",
         }
     }
@@ -35,18 +40,69 @@ impl Status {
 /// One row a timed iteration (or pair, or message) of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RowColumns {
-    /// Number of the step in the scenario's work.
+    /// Number of the tenant; 0 where the scenario names none.
+    pub tenant: Vec<u32>,
+    /// Number of the step in the tenant's work.
     pub step: Vec<u32>,
     /// Number of the pair in its round, or of the message; else 0.
     pub pair: Vec<u32>,
     /// Round of a step of pairs; else 0.
     pub round: Vec<u32>,
-    /// Iteration, warm-up not counted.
+    /// Iteration, warm-up not counted; goes on counting where a tenant repeats its work.
     pub iteration: Vec<u32>,
     /// When the ideal barrier before the iteration let go (messages: when they were due).
     pub start_ps: Vec<u64>,
     /// Maximum over timing ranks of local stop - local start.
     pub duration_ps: Vec<u64>,
+}
+
+/// One entry of every row column.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub(crate) tenant: u32,
+    pub(crate) step: u32,
+    pub(crate) pair: u32,
+    pub(crate) round: u32,
+    pub(crate) iteration: u32,
+    pub(crate) start_ps: u64,
+    pub(crate) duration_ps: u64,
+}
+
+impl RowColumns {
+    pub(crate) fn push(&mut self, row: Row) {
+        self.tenant.push(row.tenant);
+        self.step.push(row.step);
+        self.pair.push(row.pair);
+        self.round.push(row.round);
+        self.iteration.push(row.iteration);
+        self.start_ps.push(row.start_ps);
+        self.duration_ps.push(row.duration_ps);
+    }
+}
+
+/// One row a tenant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TenantColumns {
+    /// Its name; empty where the scenario names none.
+    pub tenant_name: Vec<String>,
+    /// What it is in the experiment.
+    pub role: Vec<TenantRole>,
+    /// When its first step was due.
+    pub start_ps: Vec<u64>,
+    /// When its work was done; 0 where it was not.
+    pub end_ps: Vec<u64>,
+    /// How often all its work was done.
+    pub passes: Vec<u32>,
+}
+
+impl TenantColumns {
+    pub(crate) fn push(&mut self, tenant: &Tenant, passes: u32, end_ps: Option<u64>) {
+        self.tenant_name.push(tenant.name.clone());
+        self.role.push(tenant.role);
+        self.start_ps.push(tenant.start_ps);
+        self.end_ps.push(end_ps.unwrap_or(0));
+        self.passes.push(passes);
+    }
 }
 
 /// Everything a simulation gives back.
@@ -58,6 +114,8 @@ pub struct Outcome {
     pub message: String,
     /// Measured times.
     pub rows: RowColumns,
+    /// Tenants.
+    pub tenants: TenantColumns,
     /// Port counters.
     pub ports: PortColumns,
     /// How many cabled ports have no row there.

@@ -39,6 +39,8 @@ pub(crate) struct Rank {
     pub(crate) progress: Progress,
     /// What it waits for before that exchange.
     pub(crate) waiting: Wait,
+    /// It waits for the other ranks of its tenant to come as far.
+    pub(crate) together: bool,
     /// It has finished the iteration.
     pub(crate) done: bool,
     /// When the iteration began for it.
@@ -66,6 +68,7 @@ impl Rank {
             index: 0,
             progress: Progress::Compute,
             waiting: Wait::No,
+            together: false,
             done: true,
             start_ps: 0,
             outstanding: 0,

@@ -1,19 +1,23 @@
-//! The simulation: phases one after the other, iterations after an ideal barrier.
+//! The simulation: the jobs of all tenants on one fabric, event by event.
 
-use crate::calendar::{CLOCK_END_PS, Cold, Event, Kind};
+use crate::calendar::{CLOCK_END_PS, Cold, Event, Kind, MAX_NUMBER};
 use crate::counters::PortColumns;
 use crate::deadlock;
 use crate::hosts::{Hosts, Report};
+use crate::job::Job;
+use crate::monitor::{Monitor, Standing};
 use crate::network::Network;
 use crate::outcome::{Outcome, Status};
 use crate::port::{ENDPOINT, FRAIL};
 use crate::probe::LoadColumns;
 use crate::scenario::ValidScenario;
+use crate::watch::Watch;
 use std::sync::atomic::{AtomicBool, Ordering};
-use weft_traffic::{Phase, Rows};
 
 /// How many events pass between two looks at the stop flag.
 const EVENTS_A_LOOK: u64 = 1 << 14;
+/// Most packets that are injected between two looks: an event serves few ports.
+const MOST_PACKETS_A_LOOK: u64 = 4 * EVENTS_A_LOOK;
 
 /// Run a scenario to its end, a deadlock or its limit of events.
 pub fn simulate(scenario: &ValidScenario) -> Outcome {
@@ -23,76 +27,150 @@ pub fn simulate(scenario: &ValidScenario) -> Outcome {
 /// Run a scenario as [`simulate`] does, until somebody sets `stop`: the outcome is then `stopped`,
 /// and what was timed by then is in its rows.
 pub fn simulate_until(scenario: &ValidScenario, stop: &AtomicBool) -> Outcome {
+    simulate_watched(scenario, stop, &Monitor::default())
+}
+
+/// Run a scenario as [`simulate_until`] does, telling a monitor now and then where it stands.
+pub fn simulate_watched(scenario: &ValidScenario, stop: &AtomicBool, monitor: &Monitor) -> Outcome {
     let mut sim = Sim::new(scenario);
-    let status = sim.run(stop);
+    let status = sim.run(stop, monitor);
+    monitor.write(sim.standing());
     sim.finish(status)
 }
 
 struct Sim<'a> {
     scenario: &'a ValidScenario,
     hosts: Hosts<'a>,
+    /// One a tenant.
+    jobs: Vec<Job<'a>>,
+    /// Jobs that are not done, and those of them that do not repeat.
+    n_open: usize,
+    n_lasting: usize,
     outcome: Outcome,
     events: u64,
-    clock_ended: bool,
-    /// The ranks whose connection is broken.
-    broken: Option<(u32, u32)>,
-    phase: Option<Phase>,
-    /// Step and round of the phase that comes next.
-    next: (u32, u32),
-    iteration: u32,
-    n_running: u32,
-    iteration_start_ps: u64,
+    watch: Watch,
     /// When all work was done.
     end_ps: Option<u64>,
-    /// Durations of the iteration's rows so far.
-    durations_ps: Vec<u64>,
 }
 
 impl<'a> Sim<'a> {
     fn new(scenario: &'a ValidScenario) -> Sim<'a> {
+        let tenants = &scenario.tenants;
+        let numbered = tenants.iter().zip(0..);
         Sim {
             scenario,
             hosts: Hosts::new(Network::new(scenario)),
+            jobs: numbered.map(|(tenant, number)| Job::new(tenant, number)).collect(),
+            n_open: tenants.len(),
+            n_lasting: tenants.iter().filter(|tenant| !tenant.repeat).count(),
             outcome: Outcome::default(),
             events: 0,
-            clock_ended: false,
-            broken: None,
-            phase: None,
-            next: (0, 0),
-            iteration: 0,
-            n_running: 0,
-            iteration_start_ps: 0,
+            watch: Watch::new(scenario),
             end_ps: None,
-            durations_ps: Vec::new(),
         }
     }
 
-    fn run(&mut self, stop: &AtomicBool) -> Status {
-        self.advance();
+    fn run(&mut self, stop: &AtomicBool, monitor: &Monitor) -> Status {
+        self.open();
         while let Some(event) = self.hosts.network.calendar.pop() {
-            let asked = self.events.is_multiple_of(EVENTS_A_LOOK) && stop.load(Ordering::Relaxed);
-            if asked || self.events == self.scenario.max_events {
-                return Status::Stopped;
+            if self.events.is_multiple_of(EVENTS_A_LOOK)
+                && let Some(status) = self.look(stop, monitor)
+            {
+                return status;
+            }
+            if self.events == self.scenario.max_events {
+                return self.end(Status::Stopped, format!("stopped after {} events", self.events));
             }
             if event.time_ps > CLOCK_END_PS {
-                self.clock_ended = true;
-                return Status::Stopped;
+                let what = "stopped: more than 53 days of simulated time".to_owned();
+                return self.end(Status::Stopped, what);
             }
             self.events += 1;
-            self.hosts.network.now_ps = event.time_ps;
+            let before_ps = std::mem::replace(&mut self.hosts.network.now_ps, event.time_ps);
             if self.hosts.network.rules.look_ahead {
                 self.hosts.network.look_ahead();
             }
-            self.handle(event);
-            if !self.hosts.reports.is_empty() {
-                self.take_reports();
-                if self.broken.is_some() {
-                    return Status::Failed;
-                }
-                self.advance();
+            if event.kind() != Kind::Cold {
+                self.handle(event);
+            } else if let Some(status) = self.handle_cold(event.what(), before_ps) {
+                return status;
+            }
+            if !self.hosts.reports.is_empty()
+                && let Some(status) = self.take_reports()
+            {
+                return status;
             }
         }
-        if self.phase.is_some() { Status::Deadlock } else { Status::Complete }
+        if self.n_open == 0 {
+            return Status::Complete;
+        }
+        let what = format!("deadlock: {}", deadlock::describe(&self.hosts, &self.jobs));
+        self.end(Status::Deadlock, what)
+    }
+
+    fn end(&mut self, status: Status, message: String) -> Status {
+        self.outcome.message = message;
+        status
+    }
+
+    /// Now and then: tell where the run stands, heed a request to stop, keep to the limits.
+    fn look(&mut self, stop: &AtomicBool, monitor: &Monitor) -> Option<Status> {
+        monitor.write(self.standing());
+        let network = &self.hosts.network;
+        let what = if stop.load(Ordering::Relaxed) {
+            format!("stopped on request after {} events", self.events)
+        } else if network.packets.in_flight() as u64 + MOST_PACKETS_A_LOOK > MAX_NUMBER.into() {
+            format!("stopped: more than {} packets in flight", network.packets.in_flight())
+        } else {
+            return None;
+        };
+        Some(self.end(Status::Stopped, what))
+    }
+
+    fn standing(&self) -> Standing {
+        let lasting = self.jobs.iter().filter(|job| !job.tenant.repeat);
+        let (n, done) = lasting
+            .fold((0.0, 0.0), |(n, done), job| (n + 1.0, done + job.share_done(&self.hosts)));
+        let network = &self.hosts.network;
+        let (now_ps, hops) = (self.end_ps.unwrap_or(network.now_ps), network.hops);
+        Standing { now_ps, hops, events: self.events, done: done / n }
+    }
+
+    /// The watchdog looks. It is no work: where nothing else is to come, the clock stays.
+    fn watch(&mut self, before_ps: u64) -> Option<Status> {
+        if self.hosts.network.calendar.is_empty() {
+            self.hosts.network.now_ps = before_ps;
+            return None;
+        }
+        if let Some(number) = self.watch.stalled(&self.hosts, &self.jobs) {
+            let tenant = match self.scenario.tenants[number].name.as_str() {
+                "" => String::new(),
+                name => format!(" of tenant '{name}'"),
+            };
+            let ns = self.scenario.stall_ps / 1000;
+            let who = deadlock::describe(&self.hosts, &self.jobs[number..=number]);
+            let what = format!("stalled: nothing{tenant} was delivered for {ns} ns: {who}");
+            return Some(self.end(Status::Stalled, what));
+        }
+        let time_ps = self.hosts.network.now_ps + self.watch.period_ps();
+        self.hosts.network.schedule_watch(time_ps);
+        None
+    }
+
+    /// Start every tenant that is due at once; the others have an event.
+    fn open(&mut self) {
+        for number in 0..self.jobs.len() as u32 {
+            match self.scenario.tenants[number as usize].start_ps {
+                0 => self.start(number),
+                time_ps => self.hosts.network.schedule_cold(time_ps, Cold::Start(number)),
+            }
+        }
+        self.hosts.network.schedule_watch(self.watch.period_ps());
+    }
+
+    fn start(&mut self, number: u32) {
+        self.jobs[number as usize].start(self.hosts.network.now_ps);
+        self.advance(number);
     }
 
     #[inline]
@@ -110,21 +188,27 @@ impl<'a> Sim<'a> {
                 }
             }
             Kind::Kick => hosts.network.kicked(port),
-            Kind::Cold => self.handle_cold(event.what()),
+            Kind::Cold => unreachable!("the driver handles them"),
         }
     }
 
-    fn handle_cold(&mut self, cold: Cold) {
+    /// Something rare; how the run ends where it does.
+    fn handle_cold(&mut self, cold: Cold, before_ps: u64) -> Option<Status> {
+        if cold == Cold::Watch {
+            return self.watch(before_ps);
+        }
         let hosts = &mut self.hosts;
         hosts.network.n_cold -= u32::from(cold != Cold::Watch);
         match cold {
             Cold::Local(message) => hosts.arrived(message),
             Cold::Sent(rank) => hosts.sent(rank),
             Cold::Rank(rank) => {
-                if let Some(phase) = &self.phase {
-                    hosts.run_rank(phase, rank);
+                let tenant = self.scenario.ranks[rank as usize].tenant;
+                if let Some(stage) = self.jobs[tenant as usize].stage() {
+                    hosts.run_rank(stage, rank);
                 }
             }
+            Cold::Start(tenant) => self.start(tenant),
             Cold::Ready(message) => hosts.network.ready(message),
             // When the work is done, cables stay as they are.
             Cold::Fault(number) if self.end_ps.is_none() => hosts.network.fault(number),
@@ -137,86 +221,49 @@ impl<'a> Sim<'a> {
                 unreachable!("nobody schedules them yet")
             }
         }
+        // Faults and probes may go on for ever: when all work is done and received, so is the run.
+        let done = self.n_open == 0 && self.hosts.network.packets.in_flight() == 0;
+        done.then_some(Status::Complete)
     }
 
-    fn take_reports(&mut self) {
-        let phase = self.phase.as_ref().expect("only a phase has ranks that report");
+    /// Heed what ranks report; how the run ends where it does.
+    fn take_reports(&mut self) -> Option<Status> {
+        let now_ps = self.hosts.network.now_ps;
         for report in std::mem::take(&mut self.hosts.reports) {
+            let tenant = self.scenario.ranks[report.rank() as usize].tenant;
+            let job = &mut self.jobs[tenant as usize];
             match report {
-                Report::Finished(number) => {
-                    self.n_running -= 1;
-                    let rank = &self.hosts.ranks[number as usize];
-                    let duration_ps = self.hosts.network.now_ps - rank.start_ps;
-                    if let Some(row) = phase.timed_row(number) {
-                        let slot = &mut self.durations_ps[row as usize];
-                        *slot = (*slot).max(duration_ps);
-                    }
-                    self.hosts.network.trace([self.hosts.network.now_ps, 1 << 32, number.into()]);
+                Report::Finished(rank) => {
+                    job.finished(rank, now_ps - self.hosts.ranks[rank as usize].start_ps);
+                    self.hosts.network.trace([now_ps, 1 << 32, rank.into()]);
                 }
-                Report::Broken(src, dst) => self.broken = Some((src, dst)),
-                Report::Message(row, start_ps, end_ps) => {
-                    self.durations_ps[row as usize] = end_ps - start_ps;
+                Report::Together(_) => job.waits(),
+                Report::Broken(src, dst) => {
+                    let what = self.hosts.network.describe_broken((src, dst));
+                    return Some(self.end(Status::Failed, what));
                 }
+                Report::Message { row, duration_ps, .. } => job.timed(row, duration_ps),
             }
+            job.let_go(&mut self.hosts);
+            self.advance(tenant);
         }
+        None
     }
 
-    /// Go to the next iteration or phase as long as nobody runs.
-    fn advance(&mut self) {
-        while self.n_running == 0 {
-            if let Some(phase) = self.phase.take() {
-                self.write_rows(&phase);
-                self.iteration += 1;
-                if self.iteration < phase.warmup + phase.iterations {
-                    self.phase = Some(phase);
-                }
-            }
-            if self.phase.is_none() && !self.open_next_phase() {
-                // Credits still on their way are no work: how many events they take is our affair.
-                self.end_ps.get_or_insert(self.hosts.network.now_ps);
-                return;
-            }
-            let phase = self.phase.as_ref().expect("just opened");
-            self.iteration_start_ps = self.hosts.network.now_ps;
-            self.durations_ps.clear();
-            self.durations_ps.resize(phase.n_rows() as usize, 0);
-            self.n_running = self.hosts.begin(phase);
-        }
-    }
-
-    fn open_next_phase(&mut self) -> bool {
-        let (mut step, mut round) = self.next;
-        while let Some(document) = self.scenario.tenants[0].work.get(step as usize) {
-            if round < document.n_phases() {
-                let n_ranks = self.scenario.ranks.len() as u32;
-                let phase = document.phase(&format!("work[{step}]"), step, round, n_ranks);
-                self.phase = Some(phase.expect("work was checked before the run"));
-                self.next = (step, round + 1);
-                self.iteration = 0;
-                return true;
-            }
-            (step, round) = (step + 1, 0);
-        }
-        self.next = (step, 0);
-        false
-    }
-
-    fn write_rows(&mut self, phase: &Phase) {
-        let Some(iteration) = self.iteration.checked_sub(phase.warmup) else {
+    /// Let a tenant go to its next iteration if nobody of it runs.
+    fn advance(&mut self, number: u32) {
+        let job = &mut self.jobs[number as usize];
+        if job.end_ps.is_some() || !job.is_between() {
             return;
-        };
-        for (row, duration_ps) in self.durations_ps.iter().enumerate() {
-            let rows = &mut self.outcome.rows;
-            rows.step.push(phase.step);
-            rows.pair.push(row as u32);
-            rows.round.push(phase.round);
-            rows.iteration.push(iteration);
-            let own_start = (phase.rows == Rows::Message)
-                .then(|| phase.message_start(row as u32))
-                .flatten()
-                .unwrap_or(0);
-            rows.start_ps.push(self.iteration_start_ps + own_start);
-            rows.duration_ps.push(*duration_ps);
+        }
+        if job.advance(&mut self.hosts, &mut self.outcome.rows, self.n_lasting > 0) {
+            return;
+        }
+        self.n_open -= 1;
+        self.n_lasting -= usize::from(!job.tenant.repeat);
+        if self.n_open == 0 {
+            // Credits still on their way are no work: how many events they take is our affair.
+            self.end_ps = Some(self.hosts.network.now_ps);
         }
     }
 
@@ -230,20 +277,14 @@ impl<'a> Sim<'a> {
         {
             assert!(network.is_whole(), "credits are conserved");
         }
-        self.outcome.message = match status {
-            Status::Complete => String::new(),
-            Status::Stopped if self.clock_ended => {
-                "stopped: more than 53 days of simulated time".to_owned()
-            }
-            Status::Stopped => format!("stopped after {} events", self.events),
-            Status::Deadlock => deadlock::describe(network),
-            Status::Failed => network.describe_broken(self.broken.expect("what failed")),
-        };
         self.outcome.status = status;
         self.outcome.end_ps = self.end_ps.unwrap_or(network.now_ps);
         self.outcome.hops = network.hops;
         self.outcome.events = self.events;
         self.outcome.trace_hash = network.trace_hash;
+        for job in &self.jobs {
+            self.outcome.tenants.push(job.tenant, job.passes, job.end_ps);
+        }
         (self.outcome.ports, self.outcome.ports_left_out) = PortColumns::new(network);
         self.outcome.flows = std::mem::take(&mut network.flows);
         if let Some(load) = &network.load {

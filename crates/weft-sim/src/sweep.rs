@@ -1,10 +1,12 @@
 //! Many scenarios at once, nothing shared between them.
 
 use crate::error::SimError;
+use crate::monitor::Monitor;
 use crate::outcome::Outcome;
 use crate::scenario::ValidScenario;
-use crate::sim::simulate_until;
+use crate::sim::simulate_watched;
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::AtomicBool;
 
 /// The outcome of each scenario text, in order, on `threads` threads (0: one a core), until
@@ -17,16 +19,52 @@ pub fn simulate_many(
     threads: usize,
     stop: &AtomicBool,
 ) -> Result<Vec<Outcome>, SimError> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
-        SimError::document("threads", error.to_string(), "a number of threads that can start")
-    })?;
-    let run = |(index, text): (usize, &String)| {
-        let scenario = ValidScenario::parse(text).map_err(|error| {
-            let text = error.to_string();
-            let (what, expected) = text.split_once("\n  expected: ").unwrap_or((&text, ""));
-            SimError::document(format!("scenarios[{index}]"), what, expected)
-        })?;
-        Ok(simulate_until(&scenario, stop))
+    let monitors: Vec<Monitor> = texts.iter().map(|_| Monitor::default()).collect();
+    simulate_many_watched(texts, threads, stop, &monitors)
+}
+
+/// As [`simulate_many`]; each run tells its monitor where it stands.
+///
+/// # Errors
+/// The first scenario that is wrong, its number in front.
+pub fn simulate_many_watched(
+    texts: &[String],
+    threads: usize,
+    stop: &AtomicBool,
+    monitors: &[Monitor],
+) -> Result<Vec<Outcome>, SimError> {
+    assert_eq!(texts.len(), monitors.len(), "one monitor a scenario");
+    let run = |(index, (text, monitor)): (usize, (&String, &Monitor))| {
+        let scenario = ValidScenario::parse(text).map_err(|error| numbered(index, &error))?;
+        Ok(simulate_watched(&scenario, stop, monitor))
     };
-    pool.install(|| texts.par_iter().enumerate().map(run).collect())
+    let each = texts.par_iter().zip(monitors).enumerate();
+    pool(threads)?.install(|| each.map(run).collect())
+}
+
+/// Check every scenario text, without running any.
+///
+/// # Errors
+/// The first that is wrong: its number and why.
+pub fn check_many(texts: &[String], threads: usize) -> Result<(), (usize, SimError)> {
+    let check = |(index, text): (usize, &String)| match ValidScenario::parse(text) {
+        Ok(_) => Ok(()),
+        Err(error) => Err((index, error)),
+    };
+    let pool = pool(threads).map_err(|error| (texts.len(), error))?;
+    pool.install(|| texts.par_iter().enumerate().map(check).collect::<Vec<_>>())
+        .into_iter()
+        .collect()
+}
+
+fn pool(threads: usize) -> Result<ThreadPool, SimError> {
+    ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
+        SimError::document("threads", error.to_string(), "a number of threads that can start")
+    })
+}
+
+fn numbered(index: usize, error: &SimError) -> SimError {
+    let text = error.to_string();
+    let (what, expected) = text.split_once("\n  expected: ").unwrap_or((&text, ""));
+    SimError::document(format!("scenarios[{index}]"), what, expected)
 }

@@ -1,56 +1,220 @@
-//! The `weft-sim` binary: exit codes, standard output, standard error.
+//! The `weft-sim` binary: exit codes, standard output, standard error, signals.
 
 mod common;
 
 use common::*;
 use serde_json::{Value, json};
-use std::process::{Command, Output};
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
-fn weft_sim(name: &str, text: &str) -> Output {
-    let path = std::env::temp_dir().join(format!("weft-sim-{}-{name}.json", std::process::id()));
-    std::fs::write(&path, text).expect("a temporary file");
-    let output = Command::new(env!("CARGO_BIN_EXE_weft-sim")).arg(&path).output().expect("it runs");
-    std::fs::remove_file(&path).expect("the temporary file");
-    output
+const PROGRAM: &str = env!("CARGO_BIN_EXE_weft-sim");
+
+/// A file of this test that is gone afterwards.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str, text: &[u8]) -> Scratch {
+        let path = std::env::temp_dir().join(format!("weft-sim-{}-{name}", std::process::id()));
+        std::fs::write(&path, text).expect("a temporary file");
+        Scratch(path)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().expect("a plain name")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn weft_sim(arguments: &[&str]) -> Output {
+    Command::new(PROGRAM).args(arguments).output().expect("it runs")
+}
+
+fn run_text(name: &str, text: &str) -> Output {
+    let file = Scratch::new(name, text.as_bytes());
+    weft_sim(&[file.path()])
+}
+
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+fn small() -> Value {
+    scenario(tree(4, 2, 1, 100 * GBPS, 0), json!([{"benchmark": "barrier"}]))
+}
+
+/// A scenario that would take for ever.
+fn endless() -> Value {
+    let work = json!([{"benchmark": "alltoall", "size_bytes": 100_000, "iterations": 9_000_000}]);
+    scenario(tree(4, 2, 1, 100 * GBPS, 0), work)
 }
 
 #[test]
 fn a_scenario_is_answered_with_its_outcome_as_json() {
-    let case = scenario(tree(4, 2, 1, 100 * GBPS, 0), json!([{"benchmark": "barrier"}]));
-    let output = weft_sim("good", &case.to_string());
+    let output = run_text("good", &small().to_string());
     assert_eq!(output.status.code(), Some(0));
+    assert!(output.stderr.is_empty(), "no progress where nobody sees it");
     let outcome: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(outcome["status"], "complete");
-    assert_eq!(outcome["rows"]["duration_ps"][0], durations(&case)[0]);
+    assert_eq!(outcome["rows"]["duration_ps"][0], durations(&small())[0]);
+    assert_eq!(outcome["tenants"]["role"][0], "victim");
+}
+
+#[test]
+fn standard_input_is_read_and_a_file_written_when_asked_for() {
+    let answer = Scratch::new("answer", b"old");
+    let mut child = Command::new(PROGRAM)
+        .args(["-", "--output", answer.path(), "--quiet"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    child.stdin.take().unwrap().write_all(small().to_string().as_bytes()).expect("it reads");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
+    let outcome: Value = serde_json::from_slice(&std::fs::read(&answer.0).unwrap()).expect("JSON");
+    assert_eq!(outcome["status"], "complete");
+    assert!(!PathBuf::from(format!("{}.part", answer.path())).exists());
+}
+
+#[test]
+fn several_scenarios_are_answered_in_order_one_line_each() {
+    let one = Scratch::new("one", small().to_string().as_bytes());
+    let other = with(small(), "work", json!([{"benchmark": "latency", "iterations": 3}]));
+    let other = Scratch::new("other", other.to_string().as_bytes());
+    let output = weft_sim(&["--threads", "2", one.path(), other.path(), one.path()]);
+    assert_eq!(output.status.code(), Some(0));
+    let lines: Vec<Value> =
+        text_of(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let n_rows: Vec<usize> =
+        lines.iter().map(|line| line["rows"]["step"].as_array().unwrap().len()).collect();
+    assert_eq!(n_rows, [1, 3, 1]);
+    assert_eq!(lines[0], lines[2]);
+}
+
+#[test]
+fn one_wrong_scenario_among_several_is_named_before_anything_runs() {
+    let good = Scratch::new("endless", endless().to_string().as_bytes());
+    let bad = Scratch::new("wrong", b"{}");
+    let output = weft_sim(&[good.path(), bad.path()]);
+    assert_eq!(output.status.code(), Some(2));
+    let text = text_of(&output.stderr);
+    assert!(text.contains(&format!("{}: scenario: missing field", bad.path())), "{text}");
 }
 
 #[test]
 fn a_wrong_scenario_says_what_and_where_and_exits_2() {
-    let output = weft_sim("bad", r#"{"schema": "weft.scenario/1"}"#);
+    let output = run_text("bad", r#"{"schema": "weft.scenario/1"}"#);
     assert_eq!(output.status.code(), Some(2));
     assert!(output.stdout.is_empty());
-    let text = String::from_utf8(output.stderr).unwrap();
+    let text = text_of(&output.stderr);
     assert!(text.contains("scenario: missing field `fabric`"), "{text}");
     assert!(text.contains("expected: "), "{text}");
 }
 
 #[test]
-fn a_missing_file_and_a_missing_argument_exit_2() {
-    for arguments in [&["/nonexistent/scenario.json"][..], &[]] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weft-sim"));
-        let output = command.args(arguments).output().expect("it runs");
-        assert_eq!(output.status.code(), Some(2));
-        assert!(String::from_utf8(output.stderr).unwrap().contains("expected: "));
+fn bytes_that_are_no_text_are_refused_with_their_place() {
+    let file = Scratch::new("bytes", b"{\"schema\": \"\xff\"}");
+    let output = weft_sim(&[file.path()]);
+    assert_eq!(output.status.code(), Some(2));
+    let text = text_of(&output.stderr);
+    assert!(text.contains("byte 12 begins no UTF-8 character"), "{text}");
+}
+
+#[test]
+fn a_wrong_command_line_exits_2_and_says_what_would_be_right() {
+    let file = Scratch::new("fine", small().to_string().as_bytes());
+    let cases: [(&[&str], &str); 7] = [
+        (&["/nonexistent/scenario.json"], "/nonexistent/scenario.json: "),
+        (&[], "arguments: there is no scenario"),
+        (&["--fast", file.path()], "--fast: no such option"),
+        (&[file.path(), "--threads", "0"], "--threads: '0' is no number from 1 to 4096"),
+        (&[file.path(), "--threads", "x"], "--threads: 'x' is no number from 1 to 4096"),
+        (&[file.path(), "--output"], "--output: its value is missing"),
+        (&["-", "-"], "-: standard input can be read once"),
+    ];
+    for (arguments, beginning) in cases {
+        let output = weft_sim(arguments);
+        let text = text_of(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.starts_with(&format!("weft-sim: {beginning}")), "{text}");
+        assert!(text.contains("\n  expected: "), "{text}");
     }
+    let nowhere = weft_sim(&[file.path(), "--output", "/nonexistent/answer.json"]);
+    assert_eq!(nowhere.status.code(), Some(3));
+    assert!(text_of(&nowhere.stderr).contains("/nonexistent/answer.json.part: "));
+}
+
+#[test]
+fn help_names_every_exit_code() {
+    let output = weft_sim(&["--help"]);
+    assert_eq!(output.status.code(), Some(0));
+    let text = text_of(&output.stdout);
+    for code in ["0 done", "2 the input", "3 the outcome", "4 a simulation", "130 interrupted"] {
+        assert!(text.contains(code), "{text}");
+    }
+    let version = text_of(&weft_sim(&["--version"]).stdout);
+    assert_eq!(version, format!("weft-sim {}\n", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
 fn a_run_that_is_stopped_still_prints_what_it_has_and_exits_4() {
     let case = scenario(tree(4, 2, 1, 100 * GBPS, 0), messages([(0, 3, 1_000_000)]));
     let case = with(case, "limits", json!({"max_events": 10}));
-    let output = weft_sim("stopped", &case.to_string());
+    let output = run_text("stopped", &case.to_string());
     assert_eq!(output.status.code(), Some(4));
     let outcome: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(outcome["status"], "stopped");
-    assert!(String::from_utf8(output.stderr).unwrap().contains("stopped after 10 events"));
+    assert!(text_of(&output.stderr).contains("stopped after 10 events"));
+}
+
+/// Send a signal by name, as a shell does.
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+}
+
+#[test]
+fn an_interrupted_run_leaves_a_valid_outcome_and_exits_130() {
+    for name in ["INT", "TERM"] {
+        let file = Scratch::new(&format!("endless-{name}"), endless().to_string().as_bytes());
+        let child = Command::new(PROGRAM)
+            .arg(file.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it runs");
+        std::thread::sleep(Duration::from_millis(700));
+        signal(&child, name);
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(130), "{name}");
+        let outcome: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(outcome["status"], "stopped");
+        let rows = outcome["rows"]["duration_ps"].as_array().unwrap();
+        assert!(!rows.is_empty(), "what was timed by then is kept");
+        assert!(text_of(&output.stderr).contains("stopped on request after"));
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_success() {
+    // More rows than a pipe holds, so that the program meets the closed end.
+    let many = json!([{"benchmark": "latency", "iterations": 20_000}]);
+    let file = Scratch::new("many", with(small(), "work", many).to_string().as_bytes());
+    let mut child = Command::new(PROGRAM)
+        .arg(file.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let mut first = [0; 10];
+    child.stdout.take().unwrap().read_exact(&mut first).expect("the first bytes");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), text_of(&output.stderr)), (Some(0), String::new()));
 }

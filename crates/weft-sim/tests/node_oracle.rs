@@ -118,7 +118,7 @@ fn a_graph_that_cannot_be_is_refused_with_its_place() {
         "node.links[0].buffer_bytes: 64 bytes",
     );
     starts(changed(&|node| node["ranks_on"] = json!(["pcie"])), "node.ranks_on[0]: there is no");
-    starts(changed(&|node| node["rank_on"] = json!([])), "scenario: unknown field `rank_on`");
+    starts(changed(&|node| node["rank_on"] = json!([])), "node.rank_on: unknown field `rank_on`");
     starts(changed(&|node| node["links"][0]["bits_per_s"] = json!(5)), "n001/mem[1]: 5 bits a");
     starts(
         changed(&|node| node["bounce_chunk_bytes"] = json!(1)),

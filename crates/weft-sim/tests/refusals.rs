@@ -4,6 +4,7 @@ mod common;
 
 use common::*;
 use serde_json::{Value, json};
+use weft_sim::ValidScenario;
 
 /// A good scenario with one key changed is refused by a text that begins like that.
 fn refused(key: &str, value: Value, beginning: &str) {
@@ -16,9 +17,9 @@ fn refused(key: &str, value: Value, beginning: &str) {
 #[test]
 fn unknown_words() {
     refused("schema", json!("weft.scenario/9"), "scenario.schema: 'weft.scenario/9'");
-    refused("colour", json!(1), "scenario: unknown field `colour`");
-    refused("fidelity", json!("flow"), "scenario: unknown variant `flow`");
-    refused("routing", json!({"engine": "magic"}), "scenario: unknown variant `magic`");
+    refused("colour", json!(1), "colour: unknown field `colour`");
+    refused("fidelity", json!("flow"), "fidelity: unknown variant `flow`");
+    refused("routing", json!({"engine": "magic"}), "routing.engine: unknown variant `magic`");
     refused("fabric", json!({"schema": "x"}), "fabric: missing field `nodes`");
 }
 
@@ -102,4 +103,73 @@ fn work() {
         json!({"src": 0, "dst": 1, "size_bytes": 1, "start_ps": 2_000_000_000_000_000_000u64});
     let late = json!([{"benchmark": "messages", "messages": [late]}]);
     refused("work", late, "work[0]: a message that starts after eleven days");
+}
+
+#[test]
+fn a_wrong_key_is_named_by_its_path_and_the_one_that_was_meant() {
+    let hinted = |key: &str, value: Value, beginning: &str, hint: &str| {
+        let good = scenario(tree(8, 4, 2, 100 * GBPS, 50_000), messages([(0, 1, 8)]));
+        let text = refusal(&with(good, key, value));
+        assert!(text.starts_with(beginning), "{text}");
+        assert!(text.ends_with(&format!("\n  hint: did you mean '{hint}'?")), "{text}");
+    };
+    let faults = json!([{"link": "leaf-01[5]", "down": true}, {"lnik": "leaf-01[5]"}]);
+    hinted("faults", faults, "faults[1].lnik: unknown field `lnik`", "link");
+    let switch = json!({"buffer_byte": 9000});
+    hinted("switch", switch, "switch.buffer_byte: unknown field `buffer_byte`", "buffer_bytes");
+    hinted("limit", json!({}), "limit: unknown field `limit`", "limits");
+    let work = json!([{"benchmark": "alltoal"}]);
+    hinted("work", work, "work[0].benchmark: unknown variant `alltoal`", "alltoall");
+    let fabric = json!({"schema": "weft.fabric/1", "nodes": [], "switches": [],
+        "links": [{"a": "x[1]", "b": "y[1]", "bits_per_s": 1, "dealy_ps": 0}]});
+    let place = "fabric.links[0].dealy_ps: unknown field `dealy_ps`";
+    hinted("fabric", fabric, place, "delay_ps");
+    // Nothing is near.
+    let good = scenario(tree(8, 4, 2, 100 * GBPS, 50_000), messages([(0, 1, 8)]));
+    assert!(!refusal(&with(good, "colour", json!(1))).contains("did you mean"));
+}
+
+#[test]
+fn values_that_are_no_values() {
+    refused("seed", json!(-1), "seed: invalid value: integer `-1`");
+    refused("seed", json!(1e300), "seed: invalid type: floating point `1e+300`");
+    refused("lanes", json!({"count": 256}), "lanes.count: invalid value: integer `256`");
+    let bits = json!({"schema": "weft.fabric/1", "nodes": [], "switches": [],
+        "links": [{"a": "x[1]", "b": "y[1]", "bits_per_s": -5, "delay_ps": 0}]});
+    refused("fabric", bits, "fabric.links[0].bits_per_s: invalid value: integer `-5`");
+    refused("work", json!({}), "work: invalid type: map");
+}
+
+fn refused_text(text: &str, beginning: &str) {
+    let error = ValidScenario::parse(text).expect_err("no scenario").to_string();
+    assert!(error.starts_with(beginning), "{error}");
+    assert!(error.contains("\n  expected: ") && error.len() < 2000, "{error}");
+}
+
+#[test]
+fn texts_that_are_no_documents() {
+    refused_text("", "scenario: EOF while parsing a value at line 1 column 0");
+    refused_text("{\"schema\": 1e999}", "scenario: number out of range");
+    refused_text("3", "scenario: invalid type: integer `3`");
+    let good = scenario(tree(8, 4, 2, 100 * GBPS, 50_000), messages([(0, 1, 8)])).to_string();
+    refused_text(&format!("{good}x"), "scenario: trailing characters");
+    let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
+    let deep = good.replace("\"generate\":", &format!("\"deep\":{deep},\"generate\":"));
+    refused_text(&deep, "scenario: recursion limit exceeded");
+    let long = good.replace("\"schema\":", &format!("\"{}\":1,\"schema\":", "k".repeat(100_000)));
+    refused_text(&long, "kkkk");
+    let schema = good.replacen("weft.scenario/1", &"s".repeat(100_000), 1);
+    refused_text(&schema, "scenario.schema: 'ssss");
+}
+
+#[test]
+fn keys_that_appear_twice() {
+    let good = scenario(tree(8, 4, 2, 100 * GBPS, 50_000), messages([(0, 1, 8)])).to_string();
+    let twice = |key: &str, again: &str, beginning: &str| {
+        let text = good.replacen(&format!("\"{key}\":"), &format!("{again},\"{key}\":"), 1);
+        refused_text(&text, beginning);
+    };
+    twice("schema", "\"schema\":\"weft.scenario/1\"", "scenario: duplicate field `schema`");
+    twice("regimes", "\"regimes\":[{}]", "host: duplicate field `regimes`");
+    twice("spines", "\"spines\":2", "fabric: duplicate field `spines`");
 }

@@ -27,8 +27,10 @@ pub use run::{Limits, ProbesDocument};
 pub use switch::{Forwarding, Queueing, SwitchModel};
 pub use transport::TransportDocument;
 
+use crate::error::SimError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use weft_fabric::json;
 use weft_traffic::StepDocument;
 
 /// The schema this crate reads.
@@ -47,6 +49,7 @@ pub struct ScenarioDocument {
     #[serde(default)]
     pub fidelity: Fidelity,
     /// A fabric document, whole or generated.
+    #[serde(deserialize_with = "json::unique")]
     pub fabric: Value,
     /// How packets find their way.
     #[serde(default)]
@@ -92,6 +95,13 @@ pub struct ScenarioDocument {
     /// When to give up.
     #[serde(default)]
     pub limits: Limits,
+}
+
+impl ScenarioDocument {
+    /// The document of a JSON text; nothing is checked but its shape.
+    pub fn parse(text: &str) -> Result<ScenarioDocument, SimError> {
+        Ok(json::from_text("scenario", "", text)?)
+    }
 }
 
 fn seed_one() -> u64 {

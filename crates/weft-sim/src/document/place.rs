@@ -30,6 +30,16 @@ pub enum TenantRole {
     Aggressor,
 }
 
+impl TenantRole {
+    /// The name as documents write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            TenantRole::Victim => "victim",
+            TenantRole::Aggressor => "aggressor",
+        }
+    }
+}
+
 /// The partition every node is a member of where a scenario names none.
 pub const DEFAULT_PARTITION: u16 = 0x7fff;
 
@@ -59,6 +69,22 @@ pub struct TenantDocument {
     pub placement: PlacementDocument,
     /// What it does.
     pub work: Vec<StepDocument>,
+}
+
+impl TenantDocument {
+    /// The tenant of a scenario of one job.
+    pub fn alone(placement: PlacementDocument, work: Vec<StepDocument>) -> TenantDocument {
+        TenantDocument {
+            name: String::new(),
+            role: TenantRole::Victim,
+            start_ns: 0.0,
+            repeat: false,
+            service_level: 0,
+            partition_key: DEFAULT_PARTITION,
+            placement,
+            work,
+        }
+    }
 }
 
 fn default_partition() -> u16 {

@@ -2,6 +2,7 @@
 
 mod fault;
 mod inside;
+mod partition;
 mod pending;
 mod place;
 mod plant;
@@ -11,9 +12,10 @@ pub use place::{RankPlace, Tenant};
 pub(crate) use plant::{Planted, Trouble};
 
 use crate::cable::LinkDeath;
+use crate::calendar::MAX_NUMBER;
 use crate::document::{Headers, Queueing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel};
 use crate::error::SimError;
-use crate::host::HostModel;
+use crate::host::{HostModel, ps};
 use crate::lanes::Lanes;
 use crate::packet::{self, Framing};
 use crate::probe::Probes;
@@ -51,14 +53,14 @@ pub struct ValidScenario {
     pub(crate) seed: u64,
     pub(crate) elide: bool,
     pub(crate) max_events: u64,
+    /// The watchdog's time.
+    pub(crate) stall_ps: u64,
 }
 
 impl ValidScenario {
     /// The scenario of a JSON text.
     pub fn parse(text: &str) -> Result<ValidScenario, SimError> {
-        let document: ScenarioDocument = serde_json::from_str(text)
-            .map_err(|error| SimError::Fabric(FabricError::from_json("scenario", &error)))?;
-        ValidScenario::new(document)
+        ValidScenario::new(ScenarioDocument::parse(text)?)
     }
 
     /// The scenario of a document: faults planted, tables filled and checked.
@@ -73,12 +75,22 @@ impl ValidScenario {
         let faults = Planted::plant(&mut fabric, &scenario.faults)?;
         require_rates(&fabric, &faults)?;
         inside::require_whole(&fabric, &faults)?;
+        if fabric.ports.len() >= MAX_NUMBER as usize {
+            let what = format!("{} ports", fabric.ports.len());
+            let expected = format!("fewer than {MAX_NUMBER}: an event holds no larger number");
+            return Err(SimError::document("fabric", what, expected));
+        }
         let engine = scenario.routing.engine.or(written.routing.map(|routing| routing.engine));
         let link_death = LinkDeath::new(&scenario.routing.link_death)?;
         let link_death = link_death.plan(&fabric, &faults, engine_in_force(&written, engine));
         let mut routes = engines::routes_of(&fabric, &written, engine)?;
         faults.spoil(&mut routes);
-        let jobs = place::Jobs::of(scenario.placement, scenario.work, scenario.tenants);
+        let jobs = place::Jobs {
+            placement: scenario.placement,
+            work: scenario.work,
+            tenants: scenario.tenants,
+            partitions: scenario.partitions,
+        };
         let (tenants, ranks) = place::place(&fabric, jobs)?;
         let used = inside::hcas_in_use(&fabric, &ranks);
         let checked = inside::check(&fabric, &ranks);
@@ -112,6 +124,7 @@ impl ValidScenario {
             seed: scenario.seed,
             elide: scenario.elide,
             max_events: scenario.limits.max_events,
+            stall_ps: stall_ps(scenario.limits.stall_ns)?,
         })
     }
 
@@ -129,6 +142,16 @@ impl ValidScenario {
 /// What computes tables anew when a cable dies; nothing does where they were written.
 fn engine_in_force(written: &FabricDocument, engine: Option<Engine>) -> Option<Engine> {
     engine.or(written.lfts.is_none().then_some(Engine::Minhop))
+}
+
+/// The watchdog's time: what is shorter would see a stall in every pause.
+fn stall_ps(stall_ns: f64) -> Result<u64, SimError> {
+    let place = "limits.stall_ns";
+    if stall_ns < 1000.0 {
+        let what = format!("{stall_ns} is no such time");
+        return Err(SimError::document(place, what, "nanoseconds from 1000 to 1e12"));
+    }
+    ps(place, stall_ns)
 }
 
 fn require_rates(fabric: &Fabric, faults: &Planted) -> Result<(), SimError> {

@@ -4,10 +4,7 @@ use crate::document::ScenarioDocument;
 use crate::error::SimError;
 
 pub(super) fn refuse(scenario: &ScenarioDocument) -> Result<(), SimError> {
-    let pending = [
-        ("routing.adaptive", scenario.routing.adaptive.is_some()),
-        ("partitions", !scenario.partitions.is_empty()),
-    ];
+    let pending = [("routing.adaptive", scenario.routing.adaptive.is_some())];
     match pending.iter().find(|(_, asked)| *asked) {
         None => Ok(()),
         Some((place, _)) => {

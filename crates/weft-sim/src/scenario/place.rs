@@ -1,8 +1,9 @@
 //! Where ranks run, and whose they are.
 
-use super::MAX_RANKS;
-use crate::document::{DEFAULT_PARTITION, PlacementDocument, TenantDocument, TenantRole};
+use super::{MAX_RANKS, partition};
+use crate::document::{PartitionDocument, PlacementDocument, TenantDocument, TenantRole};
 use crate::error::SimError;
+use crate::host::ps;
 use weft_fabric::{Fabric, HcaId, NodeGraph, NodeId, VertexId};
 use weft_traffic::StepDocument;
 
@@ -17,6 +18,8 @@ pub struct RankPlace {
     pub task: u32,
     /// The endpoint it sits on: a GPU or memory where nodes have an inside, else its HCA.
     pub vertex: VertexId,
+    /// The tenant it belongs to.
+    pub tenant: u32,
 }
 
 /// A job: its ranks are `first_rank .. first_rank + n_ranks` of the scenario.
@@ -44,51 +47,92 @@ pub struct Tenant {
 
 /// What a scenario says of its jobs: one, or several.
 pub(super) struct Jobs {
-    placement: Option<PlacementDocument>,
-    work: Option<Vec<StepDocument>>,
-    tenants: Option<Vec<TenantDocument>>,
+    pub(super) placement: Option<PlacementDocument>,
+    pub(super) work: Option<Vec<StepDocument>>,
+    pub(super) tenants: Option<Vec<TenantDocument>>,
+    pub(super) partitions: Vec<PartitionDocument>,
 }
 
-impl Jobs {
-    pub(super) fn of(
-        placement: Option<PlacementDocument>,
-        work: Option<Vec<StepDocument>>,
-        tenants: Option<Vec<TenantDocument>>,
-    ) -> Jobs {
-        Jobs { placement, work, tenants }
-    }
-}
+/// Most tenants of a scenario.
+const MAX_TENANTS: usize = 65_535;
+/// Service levels are 0 to 15.
+const MAX_SERVICE_LEVEL: u8 = 15;
 
 /// Tenants and the places of all their ranks, checked.
 pub(super) fn place(
     fabric: &Fabric,
     jobs: Jobs,
 ) -> Result<(Vec<Tenant>, Vec<RankPlace>), SimError> {
-    if jobs.tenants.is_some() {
-        return Err(SimError::document("tenants", "not simulated yet", "placement and work"));
-    }
-    let placement = jobs.placement.unwrap_or_default();
-    let ranks = place_ranks(fabric, &placement)?;
-    let Some(mut work) = jobs.work else {
-        return Err(SimError::document("scenario", "'work' is missing", "'work' or 'tenants'"));
+    let partitions = partition::read(fabric, &jobs.partitions)?;
+    let alone = jobs.tenants.is_none();
+    let written = match (jobs.tenants, jobs.placement, jobs.work) {
+        (Some(tenants), None, None) => tenants,
+        (Some(_), placement, _) => {
+            let key = if placement.is_some() { "placement" } else { "work" };
+            let what = format!("'{key}' beside 'tenants'");
+            return Err(SimError::document("scenario", what, "each tenant's own"));
+        }
+        (None, placement, Some(work)) => {
+            vec![TenantDocument::alone(placement.unwrap_or_default(), work)]
+        }
+        (None, _, None) => {
+            let what = "'work' is missing";
+            return Err(SimError::document("scenario", what, "'work' or 'tenants'"));
+        }
     };
-    for (index, step) in work.iter_mut().enumerate() {
-        let place = format!("work[{index}]");
-        step.prepare(&place, placement.tasks_per_node)?;
-        step.check(&place, ranks.len() as u32)?;
+    if written.len() > MAX_TENANTS || written.iter().all(|tenant| tenant.repeat) {
+        let what = format!("{} tenants, of which none ends", written.len());
+        let expected = format!("one tenant or more without repeat, {MAX_TENANTS} at most");
+        return Err(SimError::document("tenants", what, expected));
     }
-    let tenant = Tenant {
-        name: String::new(),
-        role: TenantRole::Victim,
-        start_ps: 0,
-        repeat: false,
-        service_level: 0,
-        partition_key: DEFAULT_PARTITION,
-        first_rank: 0,
-        n_ranks: ranks.len() as u32,
-        work,
-    };
-    Ok((vec![tenant], ranks))
+    let (mut tenants, mut ranks): (Vec<Tenant>, _) = (Vec::new(), Vec::new());
+    for (index, document) in written.into_iter().enumerate() {
+        // A scenario of one job has its keys at the top.
+        let place = if alone { String::new() } else { format!("tenants[{index}].") };
+        if tenants.iter().any(|tenant| tenant.name == document.name) {
+            let what = format!("there are two tenants '{}'", document.name);
+            return Err(SimError::document(format!("{place}name"), what, "names that differ"));
+        }
+        let first_rank = ranks.len();
+        place_ranks(fabric, &place, &document.placement, index as u32, &mut ranks)?;
+        partition::require(
+            fabric,
+            &partitions,
+            &place,
+            document.partition_key,
+            &ranks[first_rank..],
+        )?;
+        tenants.push(read_tenant(&place, document, first_rank, ranks.len() - first_rank)?);
+    }
+    Ok((tenants, ranks))
+}
+
+fn read_tenant(
+    place: &str,
+    mut document: TenantDocument,
+    first_rank: usize,
+    n_ranks: usize,
+) -> Result<Tenant, SimError> {
+    if document.service_level > MAX_SERVICE_LEVEL {
+        let what = format!("{} is no service level", document.service_level);
+        return Err(SimError::document(format!("{place}service_level"), what, "0 to 15"));
+    }
+    for (index, step) in document.work.iter_mut().enumerate() {
+        let place = format!("{place}work[{index}]");
+        step.prepare(&place, document.placement.tasks_per_node)?;
+        step.check(&place, n_ranks as u32)?;
+    }
+    Ok(Tenant {
+        name: document.name,
+        role: document.role,
+        start_ps: ps(&format!("{place}start_ns"), document.start_ns)?,
+        repeat: document.repeat,
+        service_level: document.service_level,
+        partition_key: document.partition_key,
+        first_rank: first_rank as u32,
+        n_ranks: n_ranks as u32,
+        work: document.work,
+    })
 }
 
 pub(super) fn node_named(fabric: &Fabric, place: &str, name: &str) -> Result<NodeId, SimError> {
@@ -98,40 +142,63 @@ pub(super) fn node_named(fabric: &Fabric, place: &str, name: &str) -> Result<Nod
     })
 }
 
-fn place_ranks(fabric: &Fabric, placement: &PlacementDocument) -> Result<Vec<RankPlace>, SimError> {
+/// Append the places of a tenant's ranks.
+fn place_ranks(
+    fabric: &Fabric,
+    place: &str,
+    placement: &PlacementDocument,
+    tenant: u32,
+    ranks: &mut Vec<RankPlace>,
+) -> Result<(), SimError> {
+    let place = format!("{place}placement");
     if placement.tasks_per_node == 0 {
-        let place = "placement.tasks_per_node";
+        let place = format!("{place}.tasks_per_node");
         return Err(SimError::document(place, "it is 0", "1 or more"));
     }
-    let all = || fabric.nodes.iter().map(|node| node.name.clone()).collect();
-    let names: Vec<String> = placement.nodes.clone().unwrap_or_else(all);
+    let nodes = place_nodes(fabric, &place, placement)?;
+    if nodes.is_empty() {
+        let what = "there is no rank";
+        return Err(SimError::document(format!("{place}.nodes"), what, "at least one node"));
+    }
+    for node in nodes {
+        if ranks.len() + placement.tasks_per_node as usize > MAX_RANKS {
+            let what = format!("more than {MAX_RANKS} ranks");
+            return Err(SimError::document(place, what, "fewer nodes or tasks a node"));
+        }
+        let tasks = 0..placement.tasks_per_node;
+        ranks.extend(tasks.map(|task| seat(fabric, node, task, tenant)));
+    }
+    Ok(())
+}
+
+fn place_nodes(
+    fabric: &Fabric,
+    place: &str,
+    placement: &PlacementDocument,
+) -> Result<Vec<NodeId>, SimError> {
+    let Some(names) = &placement.nodes else {
+        return Ok((0..fabric.nodes.len() as u32).map(NodeId).collect());
+    };
     let mut taken = vec![false; fabric.nodes.len()];
-    let mut ranks = Vec::new();
+    let mut nodes = Vec::with_capacity(names.len());
     for (index, name) in names.iter().enumerate() {
-        let place = format!("placement.nodes[{index}]");
+        let place = format!("{place}.nodes[{index}]");
         let node = node_named(fabric, &place, name)?;
         if std::mem::replace(&mut taken[node.index()], true) {
             let what = format!("node '{name}' appears twice");
             return Err(SimError::document(place, what, "every node at most once"));
         }
-        if ranks.len() + placement.tasks_per_node as usize > MAX_RANKS {
-            let what = format!("more than {MAX_RANKS} ranks");
-            return Err(SimError::document("placement", what, "fewer nodes or tasks a node"));
-        }
-        ranks.extend((0..placement.tasks_per_node).map(|task| seat(fabric, node, task)));
+        nodes.push(node);
     }
-    if ranks.is_empty() {
-        let what = "there is no rank";
-        return Err(SimError::document("placement.nodes", what, "at least one node"));
-    }
-    Ok(ranks)
+    Ok(nodes)
 }
 
-/// Where a task of a node runs.
-fn seat(fabric: &Fabric, node: NodeId, task: u32) -> RankPlace {
+/// Where a task of a tenant's on a node runs.
+fn seat(fabric: &Fabric, node: NodeId, task: u32, tenant: u32) -> RankPlace {
     let there = &fabric.nodes[node.index()];
     let rail = |graph: &NodeGraph| graph.rail_of_task(task).0;
     let hca = HcaId(there.first_hca.0 + fabric.inside.as_ref().map_or(task % there.n_hcas, rail));
     let end = |graph: &NodeGraph| fabric.inner_vertex(node, graph.vertex_of_task(task));
-    RankPlace { node, hca, task, vertex: fabric.inside.as_ref().map_or(hca.vertex(), end) }
+    let vertex = fabric.inside.as_ref().map_or(hca.vertex(), end);
+    RankPlace { node, hca, task, vertex, tenant }
 }

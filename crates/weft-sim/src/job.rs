@@ -1,0 +1,268 @@
+//! A job: the phases of a tenant one after the other, each iteration after an ideal barrier of the
+//! ranks that take part.
+
+use crate::hosts::Hosts;
+use crate::outcome::{Row, RowColumns};
+use crate::scenario::Tenant;
+use weft_traffic::{Exchange, Phase, Rows, Transfer};
+
+/// A phase that runs, in the scenario's numbers of ranks.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    phase: Phase,
+    first_rank: u32,
+    /// When the iteration began.
+    pub(crate) start_ps: u64,
+    /// The ranks that take part.
+    members: Vec<u32>,
+}
+
+impl Stage {
+    fn new(tenant: &Tenant, phase: Phase) -> Stage {
+        let all = 0..tenant.n_ranks;
+        let members = all.filter(|rank| phase.exchange(*rank, 0).is_some());
+        let members = members.map(|rank| tenant.first_rank + rank).collect();
+        Stage { phase, first_rank: tenant.first_rank, start_ps: 0, members }
+    }
+
+    /// The ranks that take part, by number.
+    pub(crate) fn members(&self) -> &[u32] {
+        &self.members
+    }
+
+    /// The `index`-th move of a rank.
+    pub(crate) fn exchange(&self, number: u32, index: u64) -> Option<Exchange> {
+        let exchange = self.phase.exchange(number - self.first_rank, index)?;
+        let place =
+            |transfer: Transfer| Transfer { peer: self.first_rank + transfer.peer, ..transfer };
+        let (recv, send) = (exchange.recv.map(place), exchange.send.map(place));
+        Some(Exchange { recv, send, ..exchange })
+    }
+
+    /// The row of a rank's `index`-th move, and when that is due.
+    pub(crate) fn message_row(&self, number: u32, index: u64) -> Option<(u32, u64)> {
+        let (row, start_ps) = self.phase.message_row(number - self.first_rank, index)?;
+        Some((row, self.start_ps + start_ps))
+    }
+
+    /// How far a rank that takes part has come in the iteration, from 0 to 1.
+    fn share_done(&self, number: u32, index: u64) -> f64 {
+        let rank = number - self.first_rank;
+        let mut above = 1;
+        while self.phase.exchange(rank, above).is_some() {
+            above *= 2;
+        }
+        let n_moves =
+            partition(above / 2, above, |index| self.phase.exchange(rank, index).is_some());
+        index as f64 / n_moves as f64
+    }
+}
+
+/// The first of `low..high` that does not hold, where all that hold come first.
+fn partition(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+/// Where a tenant stands in its work.
+#[derive(Debug)]
+pub(crate) struct Job<'a> {
+    pub(crate) tenant: &'a Tenant,
+    number: u32,
+    stage: Option<Stage>,
+    /// Step and round of the phase that comes next.
+    next: (u32, u32),
+    iteration: u32,
+    n_begun: u64,
+    /// Times the whole work has been done.
+    pub(crate) passes: u32,
+    pass_start_ps: u64,
+    /// Ranks that have not finished the iteration, and those of them that wait for the others.
+    n_running: u32,
+    n_together: u32,
+    /// Durations of the iteration's rows so far.
+    durations_ps: Vec<u64>,
+    /// When it was done.
+    pub(crate) end_ps: Option<u64>,
+}
+
+impl<'a> Job<'a> {
+    pub(crate) fn new(tenant: &'a Tenant, number: u32) -> Job<'a> {
+        Job {
+            tenant,
+            number,
+            stage: None,
+            next: (0, 0),
+            iteration: 0,
+            n_begun: 0,
+            passes: 0,
+            pass_start_ps: 0,
+            n_running: 0,
+            n_together: 0,
+            durations_ps: Vec::new(),
+            end_ps: None,
+        }
+    }
+
+    /// What its ranks do now; none before its start and after its end.
+    pub(crate) fn stage(&self) -> Option<&Stage> {
+        self.stage.as_ref()
+    }
+
+    /// How many iterations it has begun.
+    pub(crate) fn n_begun(&self) -> u64 {
+        self.n_begun
+    }
+
+    /// Whether nobody runs, so that the next iteration may begin.
+    pub(crate) fn is_between(&self) -> bool {
+        self.n_running == 0
+    }
+
+    /// A rank has finished the iteration, `duration_ps` after it began.
+    pub(crate) fn finished(&mut self, number: u32, duration_ps: u64) {
+        self.n_running -= 1;
+        let stage = self.stage.as_ref().expect("only a stage has ranks that report");
+        if let Some(row) = stage.phase.timed_row(number - stage.first_rank) {
+            let slot = &mut self.durations_ps[row as usize];
+            *slot = (*slot).max(duration_ps);
+        }
+    }
+
+    /// A message that has a row of its own took `duration_ps`.
+    pub(crate) fn timed(&mut self, row: u32, duration_ps: u64) {
+        self.durations_ps[row as usize] = duration_ps;
+    }
+
+    /// A rank waits until all have come as far.
+    pub(crate) fn waits(&mut self) {
+        self.n_together += 1;
+    }
+
+    /// Let the ranks that wait for each other go on, if all that run have come.
+    pub(crate) fn let_go(&mut self, hosts: &mut Hosts<'_>) {
+        if self.n_together == 0 || self.n_together < self.n_running {
+            return;
+        }
+        self.n_together = 0;
+        let stage = self.stage.as_ref().expect("only a stage has ranks that wait");
+        for number in stage.members() {
+            hosts.go_on(*number);
+        }
+    }
+
+    /// Begin the next iteration now, as long as there is one that anybody takes part in. A tenant
+    /// that repeats its work does so while `go_on` holds. False when all is done.
+    pub(crate) fn advance(
+        &mut self,
+        hosts: &mut Hosts<'_>,
+        rows: &mut RowColumns,
+        go_on: bool,
+    ) -> bool {
+        let now_ps = hosts.network.now_ps;
+        while self.is_between() {
+            if let Some(stage) = self.stage.take() {
+                self.write_rows(&stage, rows);
+                self.iteration += 1;
+                let n_iterations = stage.phase.warmup + stage.phase.iterations;
+                if self.iteration < n_iterations && (go_on || !self.tenant.repeat) {
+                    self.stage = Some(stage);
+                }
+            }
+            if self.stage.is_none() && !self.open_next_phase(now_ps, go_on) {
+                self.end_ps = Some(now_ps);
+                return false;
+            }
+            let stage = self.stage.as_mut().expect("just opened");
+            stage.start_ps = now_ps;
+            self.n_begun += 1;
+            self.durations_ps.clear();
+            self.durations_ps.resize(stage.phase.n_rows() as usize, 0);
+            self.n_running = hosts.begin(stage);
+        }
+        true
+    }
+
+    fn open_next_phase(&mut self, now_ps: u64, go_on: bool) -> bool {
+        loop {
+            if self.tenant.repeat && !go_on {
+                return false;
+            }
+            if self.open_phase() {
+                return true;
+            }
+            self.passes += 1;
+            // Work that takes no time would be repeated for ever at one instant.
+            if !self.tenant.repeat || self.pass_start_ps == now_ps {
+                return false;
+            }
+            (self.next, self.pass_start_ps) = ((0, 0), now_ps);
+        }
+    }
+
+    fn open_phase(&mut self) -> bool {
+        let (mut step, mut round) = self.next;
+        while let Some(document) = self.tenant.work.get(step as usize) {
+            if round < document.n_phases() {
+                let phase = document.phase("work", step, round, self.tenant.n_ranks);
+                let phase = phase.expect("work was checked before the run");
+                self.stage = Some(Stage::new(self.tenant, phase));
+                self.next = (step, round + 1);
+                self.iteration = 0;
+                return true;
+            }
+            (step, round) = (step + 1, 0);
+        }
+        self.next = (step, 0);
+        false
+    }
+
+    fn write_rows(&mut self, stage: &Stage, rows: &mut RowColumns) {
+        let phase = &stage.phase;
+        let Some(iteration) = self.iteration.checked_sub(phase.warmup) else {
+            return;
+        };
+        for (row, duration_ps) in self.durations_ps.iter().enumerate() {
+            let own_start = (phase.rows == Rows::Message)
+                .then(|| phase.message_start(row as u32))
+                .flatten()
+                .unwrap_or(0);
+            rows.push(Row {
+                tenant: self.number,
+                step: phase.step,
+                pair: row as u32,
+                round: phase.round,
+                iteration: self.passes.saturating_mul(phase.iterations).saturating_add(iteration),
+                start_ps: stage.start_ps + own_start,
+                duration_ps: *duration_ps,
+            });
+        }
+    }
+
+    /// It begins now.
+    pub(crate) fn start(&mut self, now_ps: u64) {
+        self.pass_start_ps = now_ps;
+    }
+
+    /// What part of its work is done, from 0 to 1; by the iterations of its steps, each worth the
+    /// same, and the moves of one rank within an iteration.
+    pub(crate) fn share_done(&self, hosts: &Hosts<'_>) -> f64 {
+        if self.end_ps.is_some() {
+            return 1.0;
+        }
+        let Some(stage) = &self.stage else { return 0.0 };
+        let work = &self.tenant.work;
+        let n_phases: u32 = work.iter().map(|step| step.n_phases()).sum();
+        let before: u32 = work[..stage.phase.step as usize].iter().map(|s| s.n_phases()).sum();
+        let of_iteration = stage
+            .members
+            .first()
+            .map_or(0.0, |number| stage.share_done(*number, hosts.ranks[*number as usize].index));
+        let n_iterations = f64::from(stage.phase.warmup + stage.phase.iterations);
+        let of_phase = (f64::from(self.iteration) + of_iteration) / n_iterations;
+        (f64::from(before + stage.phase.round) + of_phase) / f64::from(n_phases)
+    }
+}

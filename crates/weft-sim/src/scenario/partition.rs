@@ -1,0 +1,69 @@
+//! Partitions: who may talk to whom.
+//!
+//! SOURCE: InfiniBand Architecture Specification volume 1, section 10.9 (partitioning); a key's
+//! top bit is the membership, not part of the partition's number.
+
+use super::place::{RankPlace, node_named};
+use crate::document::{DEFAULT_PARTITION, PartitionDocument};
+use crate::error::SimError;
+use std::collections::BTreeMap;
+use weft_fabric::Fabric;
+
+/// By key, whether each node is a member.
+pub(super) type Partitions = BTreeMap<u16, Vec<bool>>;
+
+pub(super) fn read(
+    fabric: &Fabric,
+    documents: &[PartitionDocument],
+) -> Result<Partitions, SimError> {
+    let mut partitions = Partitions::new();
+    for (index, document) in documents.iter().enumerate() {
+        let place = format!("partitions[{index}]");
+        if !(1..=DEFAULT_PARTITION).contains(&document.key) {
+            let what = format!("{:#06x} is no partition's key", document.key);
+            let expected = "1 to 0x7fff (32767), without the membership bit";
+            return Err(SimError::document(format!("{place}.key"), what, expected));
+        }
+        let mut members = vec![false; fabric.nodes.len()];
+        for (number, name) in document.nodes.iter().enumerate() {
+            let place = format!("{place}.nodes[{number}]");
+            let node = node_named(fabric, &place, name)?;
+            if std::mem::replace(&mut members[node.index()], true) {
+                let what = format!("node '{name}' appears twice");
+                return Err(SimError::document(place, what, "every node at most once"));
+            }
+        }
+        if partitions.insert(document.key, members).is_some() {
+            let what = format!("there are two partitions {:#06x}", document.key);
+            return Err(SimError::document(format!("{place}.key"), what, "keys that differ"));
+        }
+    }
+    partitions.entry(DEFAULT_PARTITION).or_insert_with(|| vec![true; fabric.nodes.len()]);
+    Ok(partitions)
+}
+
+/// Refuse a tenant that has a rank on a node outside its partition. `place` is the tenant's, with
+/// its dot.
+pub(super) fn require(
+    fabric: &Fabric,
+    partitions: &Partitions,
+    place: &str,
+    key: u16,
+    ranks: &[RankPlace],
+) -> Result<(), SimError> {
+    let Some(members) = partitions.get(&key) else {
+        let known: Vec<String> = partitions.keys().map(|key| format!("{key:#06x}")).collect();
+        let what = format!("there is no partition {key:#06x}");
+        let expected = format!("one of {}", known.join(", "));
+        return Err(SimError::document(format!("{place}partition_key"), what, expected));
+    };
+    match ranks.iter().find(|rank| !members[rank.node.index()]) {
+        None => Ok(()),
+        Some(outside) => {
+            let name = &fabric.nodes[outside.node.index()].name;
+            let what = format!("node '{name}' is not in partition {key:#06x}");
+            let expected = "nodes of the tenant's partition only: others would drop its packets";
+            Err(SimError::document(format!("{place}placement"), what, expected))
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The scenario reader takes anything: it answers with an outcome, or with an error that names a
+//! place and what was expected; never with a panic, never with silence.
+//!
+//! `WEFT_FUZZ=1000000 cargo test --release -p weft-sim --test fuzz -- --nocapture` tries so many.
+
+mod common;
+mod mutate;
+
+use common::*;
+use mutate::Mutator;
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use serde_json::{Value, json};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use weft_sim::{ScenarioDocument, Status, ValidScenario, simulate};
+
+/// A scenario of the fuzzer may run so long.
+const MAX_EVENTS: u64 = 2000;
+/// And may take so much of a processor, reading included.
+const MAX_TIME: Duration = Duration::from_secs(1);
+
+/// Scenarios that between them use every key.
+fn seeds() -> Vec<Value> {
+    let small = tree(8, 4, 2, 100 * GBPS, 50_000);
+    let named = json!({"schema": "weft.fabric/1", "name": "pair",
+        "nodes": [{"name": "a", "hcas": ["a/h"]}, {"name": "b", "hcas": ["b/h", "b/i"]}],
+        "switches": [{"name": "s", "ports": 4, "level": 1}],
+        "links": [{"a": "a/h[1]", "b": "s[1]", "bits_per_s": 100 * GBPS, "delay_ps": 5},
+                  {"a": "b/h[1]", "b": "s[2]", "bits_per_s": 100 * GBPS, "delay_ps": 5},
+                  {"a": "s[4]", "b": "b/i[1]", "bits_per_s": 54_545_000_000u64, "delay_ps": 5}],
+        "lfts": {"s": [1, 2, 4]}});
+    let host = json!({"regimes": [{"max_bytes": 1000, "send_overhead_ns": 100, "latency_ns": 4,
+            "recv_overhead_ns": 3.5, "gap_ns": 17, "gap_ns_per_byte": 0.3},
+            {"protocol": "rendezvous", "recv_ns_per_byte": 0.01, "send_ns_per_byte": 0.02}],
+        "message_gap_ns": 5, "start_jitter_ns": 700,
+        "intra_node": {"latency_ns": 200, "bits_per_s": 50 * GBPS},
+        "matching": {"by": "hardware", "ns_per_entry": 2, "hardware_entries": 8},
+        "noise": {"probability": 0.1, "mean_ns": 900}});
+    let work = json!([
+        {"benchmark": "alltoall", "size_bytes": 20_000, "algorithm": "linear", "iterations": 2},
+        {"benchmark": "pairs", "kind": "bandwidth_ab", "window": 4, "size_bytes": 5000,
+         "rounds": [[[0, 1], [2, 3]], [[0, 2]]], "warmup": 1},
+        {"benchmark": "allreduce", "size_bytes": 3001, "algorithm": "ring"}]);
+    let first = scenario(small.clone(), work.clone());
+    let first = with(first, "host", host);
+    let first = with(
+        first,
+        "placement",
+        json!({"nodes": ["n001", "n005", "n002"],
+        "tasks_per_node": 2}),
+    );
+    let first = with(
+        first,
+        "switch",
+        json!({"model": "input_fifo", "buffer_bytes": 9000,
+        "forwarding": "store_and_forward", "delay_ps": 90_000}),
+    );
+    let mut tenants = scenario(deep_tree(12, 4, 100 * GBPS, 20_000), json!([]));
+    tenants.as_object_mut().unwrap().remove("work");
+    tenants["partitions"] = json!([{"key": 5, "nodes": ["n001", "n002", "n003"]}]);
+    tenants["tenants"] = json!([
+        {"name": "a", "placement": {"nodes": ["n001", "n002"], "tasks_per_node": 2},
+         "partition_key": 5, "work": work, "service_level": 1},
+        {"name": "b", "role": "aggressor", "repeat": true, "start_ns": 12.5,
+         "work": [{"benchmark": "messages", "messages": [
+            {"src": 0, "dst": 5, "size_bytes": 70_000, "start_ps": 100}]}]}]);
+    let faults = json!([{"link": "leaf-01[5]", "rate_factor": 0.25},
+        {"link": "leaf-02[6]", "down": true}, {"node": "n007", "slow_factor": 3.0},
+        {"link": "n003/hca0[1]", "lanes": [1, 4]},
+        {"switch": "leaf-01", "dst": "n002", "port": 2}]);
+    let faulty = with(scenario(small.clone(), json!([{"benchmark": "barrier"}])), "faults", faults);
+    let faulty = with(faulty, "routing", json!({"engine": "updn", "allow_credit_loops": true}));
+    let faulty = with(faulty, "limits", json!({"max_events": 5000, "stall_ns": 1e6}));
+    let two = scenario(named, json!([{"benchmark": "latency", "size_bytes": 8}]));
+    let mut all = vec![first, tenants, faulty, two];
+    all.extend(later_seeds(&small));
+    all
+}
+
+/// Keys of lanes, adaptive routing, the transport, and probes.
+fn later_seeds(fabric: &Value) -> Vec<Value> {
+    let work = messages([(0, 5, 30_000), (1, 5, 30_000), (6, 2, 100)]);
+    let case = scenario(fabric.clone(), work);
+    let lanes = json!({"count": 2, "sl2vl": [0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1],
+        "high": [{"vl": 1, "weight": 4}], "low": [{"vl": 0, "weight": 64}], "high_limit": 2});
+    let adaptive = json!({"engine": "updn", "adaptive": {"granularity": "flowlet",
+        "flowlet_gap_ns": 100, "grade_bytes": 4096, "grades": 4, "service_levels": [0, 1]},
+        "link_death": {"reaction": "switch", "delay_ns": 1000}});
+    let transport = json!({"acknowledge": true, "ack_every": 2, "timeout_exponent": 4,
+        "retries": 3, "out_of_order_ns": 20});
+    let flap = json!([{"link": "leaf-01[6]", "down": true, "from_ns": 100, "until_ns": 200,
+        "every_ns": 1000}, {"link": "leaf-02[5]", "lost": 0.1},
+        {"link": "leaf-02[6]", "corrected": {"probability": 0.1, "cost_ns": 100}}]);
+    let probes = json!({"top_ports": 5, "load_bin_ns": 100, "load_ports": 2, "flows": 10});
+    let switch = json!({"model": "shared_buffer", "output_share": 0.5, "speedup": 1.5});
+    let keys = [
+        ("lanes", lanes),
+        ("routing", adaptive),
+        ("transport", transport),
+        ("faults", flap),
+        ("probes", probes),
+        ("switch", switch),
+    ];
+    let each = keys.iter().map(|(key, value)| with(case.clone(), key, value.clone()));
+    let whole = keys.iter().fold(case.clone(), |all, (key, value)| with(all, key, value.clone()));
+    each.chain([whole]).collect()
+}
+
+/// Time this thread has spent on a processor, where the system tells.
+fn processor_time() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split(' ').next()?.parse().ok().map(Duration::from_nanos)
+}
+
+/// What became of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Refused,
+    Ran(Status),
+}
+
+fn try_text(text: &str) -> Fate {
+    let read = ScenarioDocument::parse(text).and_then(|mut document| {
+        document.limits.max_events = document.limits.max_events.min(MAX_EVENTS);
+        ValidScenario::new(document)
+    });
+    match read {
+        Ok(scenario) => {
+            let outcome = simulate(&scenario);
+            let complete = outcome.status == Status::Complete;
+            assert_eq!(complete, outcome.message.is_empty(), "{}", outcome.message);
+            Fate::Ran(outcome.status)
+        }
+        Err(error) => {
+            let error = error.to_string();
+            let (first, rest) = error.split_once("\n  expected: ").expect("what was expected");
+            assert!(first.contains(": "), "a place: {error}");
+            assert!(!rest.is_empty() && error.len() < 8000, "{}", &error[..100]);
+            Fate::Refused
+        }
+    }
+}
+
+/// Damage the scenario of that number and try it; what became of it, and what it cost.
+fn try_number(seeds: &[Value], number: u64) -> (Fate, Duration) {
+    let text = Mutator::new(number).damaged(seeds);
+    let before = processor_time();
+    let fate = catch_unwind(AssertUnwindSafe(|| try_text(&text)));
+    let spent = processor_time().zip(before).map_or(Duration::ZERO, |(now, then)| now - then);
+    match fate {
+        Ok(fate) => (fate, spent),
+        Err(_) => {
+            let beginning: String = text.chars().take(3000).collect();
+            panic!("scenario {number} of the fuzzer panics:\n{beginning}")
+        }
+    }
+}
+
+#[test]
+fn the_seeds_are_good_scenarios() {
+    for seed in seeds().into_iter().take(4) {
+        assert_ne!(try_text(&seed.to_string()), Fate::Refused, "{}", refusal(&seed));
+    }
+}
+
+fn some_cases() -> ProptestConfig {
+    let rng_seed = RngSeed::Fixed(11);
+    ProptestConfig { cases: 2000, failure_persistence: None, rng_seed, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(some_cases())]
+
+    #[test]
+    fn damaged_scenarios_run_or_are_refused_with_a_place(number in any::<u64>()) {
+        try_number(&seeds(), number);
+    }
+}
+
+/// As many as `WEFT_FUZZ` says; none without it.
+#[test]
+fn as_many_as_are_asked_for() {
+    let Some(asked) = std::env::var("WEFT_FUZZ").ok().and_then(|n| n.parse::<u64>().ok()) else {
+        return;
+    };
+    let seeds = seeds();
+    let current = AtomicU64::new(0);
+    let (mut refused, mut complete, mut slowest) = (0u64, 0u64, (Duration::ZERO, 0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| watch(&current, asked));
+        for number in 0..asked {
+            current.store(number, Ordering::Relaxed);
+            let (fate, spent) = try_number(&seeds, number);
+            refused += u64::from(fate == Fate::Refused);
+            complete += u64::from(fate == Fate::Ran(Status::Complete));
+            slowest = slowest.max((spent, number));
+            assert!(spent < MAX_TIME, "scenario {number} takes {spent:?}");
+        }
+        current.store(asked, Ordering::Relaxed);
+    });
+    let ran = asked - refused;
+    println!(
+        "{asked} scenarios: {refused} refused, {ran} ran ({complete} to their end); slowest \
+              {:?} (number {})",
+        slowest.0, slowest.1
+    );
+}
+
+/// A scenario that never comes back is named.
+fn watch(current: &AtomicU64, last: u64) {
+    let (mut seen, mut n_same) = (u64::MAX, 0);
+    while current.load(Ordering::Relaxed) < last {
+        std::thread::sleep(Duration::from_millis(100));
+        let now = current.load(Ordering::Relaxed);
+        (seen, n_same) = (now, if now == seen { n_same + 1 } else { 0 });
+        if n_same > 600 {
+            eprintln!("scenario {now} of the fuzzer hangs");
+            std::process::exit(1);
+        }
+    }
+}
