@@ -102,7 +102,7 @@ impl<'a> Channels<'a> {
         if self.rows[index] == NONE {
             let there = self.far[port as usize] as usize;
             let n_ports = self.fabric.vertices[there].n_ports as usize;
-            self.rows[index] = u32::try_from(self.words.len()).expect("fewer ports than 2^25");
+            self.rows[index] = u32::try_from(self.words.len()).expect("fewer ports than 2^24");
             self.words.resize(self.words.len() + n_ports.div_ceil(64), 0);
         }
         self.rows[index] as usize

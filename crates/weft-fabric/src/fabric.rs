@@ -14,8 +14,8 @@ pub const MAX_SWITCH_PORTS: u32 = u16::MAX as u32;
 pub const MAX_LEVEL: u32 = 255;
 /// Highest number of a group of switches.
 pub const MAX_GROUP: u32 = 0xfffe;
-/// Most ports of a fabric: those of all cables that a generator makes.
-pub const MAX_PORTS: u64 = 1 << 25;
+/// Most ports of a fabric: an event of the packet engine names one in 24 bits.
+pub const MAX_PORTS: u64 = 1 << 24;
 /// Most entries of all forwarding tables together.
 pub const MAX_TABLE_ENTRIES: u64 = 1 << 32;
 /// Fastest cable, 8 Tb/s: a byte still takes a whole picosecond.
