@@ -24,7 +24,7 @@ def trace(
     """
 
 def simulate(scenario_json: str) -> dict[str, Any]:
-    """The outcome of one scenario: `status`, `message`, columns of rows and ports, totals."""
+    """The outcome of one scenario: `status`, `message`, columns of rows, tenants, ports, totals."""
 
 def simulate_many(scenarios_json: list[str], threads: int) -> list[dict[str, Any]]:
     """The outcomes of many scenarios, in order, on `threads` threads (0: one a core)."""
