@@ -28,24 +28,37 @@ pub fn check_routes(fabric: &Fabric, routes: &Routes, hcas: &[HcaId]) -> Result<
     check_plan(fabric, plan, hcas).map(|_| ())
 }
 
+/// What [`examine`] finds out about routes that all arrive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Findings {
+    /// How many virtual lanes packets of one service level take.
+    pub n_lanes: usize,
+    /// The credit loop, if there is one.
+    pub credit_loop: Option<FabricError>,
+}
+
 /// Check everything packets may do among `hcas`: table or choice, detours and lane changes
 /// included. How many virtual lanes that takes for one service level.
 pub fn check_plan(fabric: &Fabric, plan: Plan<'_>, hcas: &[HcaId]) -> Result<usize, FabricError> {
+    let findings = examine(fabric, plan, hcas)?;
+    findings.credit_loop.map_or(Ok(findings.n_lanes), Err)
+}
+
+/// The same, where a credit loop may be wanted.
+pub fn examine(fabric: &Fabric, plan: Plan<'_>, hcas: &[HcaId]) -> Result<Findings, FabricError> {
     let mut channels = Channels::new(fabric, plan.raised);
     walk_tables(fabric, plan.routes, hcas, &mut channels)?;
     if let Some(candidates) = plan.candidates {
         let mut reach = Reach::new(fabric, plan.routes, candidates, hcas);
         reach.spread(&mut channels, plan.detours)?;
     }
-    match channels.find_cycle() {
-        None => Ok(channels.highest + 1),
-        Some(mut cycle) => {
-            cycle.push(cycle[0]);
-            let several = channels.n_raises() > 1;
-            let names: Vec<String> = cycle.iter().map(|c| name(fabric, *c, several)).collect();
-            Err(FabricError::CreditLoop { cycle: names.join(" -> ") })
-        }
-    }
+    let credit_loop = channels.find_cycle().map(|mut cycle| {
+        cycle.push(cycle[0]);
+        let several = channels.n_raises() > 1;
+        let names: Vec<String> = cycle.iter().map(|c| name(fabric, *c, several)).collect();
+        FabricError::CreditLoop { cycle: names.join(" -> ") }
+    });
+    Ok(Findings { n_lanes: channels.highest + 1, credit_loop })
 }
 
 fn name(fabric: &Fabric, (port, raise): Channel, several: bool) -> String {

@@ -88,6 +88,17 @@ impl Routes {
         self.table.set_new(switch.index(), leaf, &block);
     }
 
+    /// Take over the entries of other tables where these have none.
+    pub fn complete_from(&mut self, other: &Routes) {
+        for switch in (0..self.n_switches).map(SwitchId) {
+            for hca in (0..self.n_hcas).map(HcaId) {
+                if self.number(switch, hca) == 0 && other.number(switch, hca) != 0 {
+                    self.set(switch, hca, other.number(switch, hca));
+                }
+            }
+        }
+    }
+
     /// The egress port of a vertex towards `dst`; none at `dst`, without a route or over a dead
     /// cable.
     pub fn next_port(&self, fabric: &Fabric, at: VertexId, dst: HcaId) -> Option<PortId> {

@@ -32,7 +32,7 @@ fn complete(spec_json: &str) -> Result<String, FabricError> {
     let mut written = document::parse(spec_json)?;
     let fabric = Fabric::new(&written)?;
     let routes = match written.routing.take() {
-        Some(routing) => Some(engines::compute(&fabric, routing.engine)),
+        Some(routing) => Some(engines::routes_of(&fabric, &written, Some(routing.engine))?),
         None => weft_fabric::Routes::from_document(&fabric, &written)?,
     };
     if let Some(routes) = routes {

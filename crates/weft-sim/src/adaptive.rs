@@ -1,36 +1,274 @@
 //! Where a packet goes next.
+//!
+//! The load of a port for a packet is what waits for it on the packet's lane there, and the credit
+//! spent on that lane and not yet back (settled first), in blocks of 64 bytes. Adaptive switches
+//! compare it in grades and take the least; of equals the first from a turn on that goes round.
 
+use crate::document::NonMinimal;
 use crate::network::Network;
-use crate::port::INSIDE;
+use crate::packet::{Packet, PacketKind};
+use crate::port::{DOWN, INSIDE};
+use crate::steering::Choice;
+use std::collections::HashMap;
+use weft_fabric::{Candidates, HcaId, SwitchId};
+
+/// No detour.
+const DIRECT: u16 = u16::MAX;
+
+/// What switches that choose remember.
+#[derive(Debug, Default)]
+pub(crate) struct Steers {
+    /// By switch: the place in a group to look at first.
+    turns: Vec<u32>,
+    /// Draws of intermediate groups.
+    draws: u64,
+    /// By packet: the group of its detour while it is on its way there.
+    via: Vec<u16>,
+    /// By queue pair, switch and detour. Only looked up by key, never gone through.
+    flowlets: HashMap<u64, Flowlet>,
+}
+
+/// Packets of a queue pair that follow one another closely.
+#[derive(Clone, Copy, Debug)]
+struct Flowlet {
+    number: u16,
+    via: u16,
+    seen_ps: u64,
+}
+
+/// A packet where it is to be routed.
+#[derive(Clone, Copy)]
+struct Here<'a> {
+    candidates: &'a Candidates,
+    /// The ports that lead to its destination.
+    group: &'a [u16],
+    id: u32,
+    dst: HcaId,
+    lane: u8,
+    switch: SwitchId,
+    /// The first port of the switch.
+    first: u32,
+    /// Whether it comes from an HCA.
+    entering: bool,
+}
+
+impl Steers {
+    pub(crate) fn new(n_switches: u32, seed: u64, choice: Choice) -> Steers {
+        let mut steers = Steers { draws: mix(seed), ..Steers::default() };
+        if choice == Choice::Least {
+            let turn = |switch: u32| mix(seed ^ u64::from(switch) << 32) as u32 >> 8;
+            steers.turns = (0..n_switches).map(turn).collect();
+        }
+        steers
+    }
+
+    fn draw(&mut self, n: u32) -> u32 {
+        self.draws = mix(self.draws);
+        (((self.draws >> 32) * u64::from(n)) >> 32) as u32
+    }
+
+    fn set_via(&mut self, id: u32, group: u16) {
+        if self.via.len() <= id as usize {
+            self.via.resize(id as usize + 1, DIRECT);
+        }
+        self.via[id as usize] = group;
+    }
+}
+
+/// SOURCE: the finalizer of splitmix64 (Steele, Lea & Flood, "Fast Splittable Pseudorandom Number
+/// Generators", 2014).
+fn mix(word: u64) -> u64 {
+    let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ word >> 31
+}
 
 impl Network<'_> {
     /// The egress port and the virtual lane of a packet that is seen at the switch of port `q`.
     #[inline]
     pub(crate) fn route(&mut self, q: u32, id: u32) -> (u32, u8) {
-        if self.ports[q as usize].has(INSIDE) {
+        let scenario = self.scenario;
+        let (packet, port) = (&self.packets[id], &self.ports[q as usize]);
+        if port.has(INSIDE) {
             return self.route_inside(q, id);
         }
-        let packet = &self.packets[id];
-        (self.static_route(q, packet.dst), packet.lane())
+        let switch = SwitchId(port.vertex - scenario.fabric.n_hcas());
+        let (first, lane, dst) = (q - u32::from(port.local), packet.lane(), HcaId(packet.dst));
+        let steering = &scenario.steering;
+        let chooses = steering.choice != Choice::Tables && steering.choosing >> lane & 1 == 1;
+        let entering = self.ports[port.peer as usize].vertex < scenario.fabric.n_hcas();
+        let mut number = None;
+        if chooses && let Some(candidates) = self.candidates.take() {
+            let group = candidates.group(switch, dst);
+            // What a dead cable cuts off has no candidates, only its old table.
+            if !group.is_empty() {
+                let candidates = &*candidates;
+                let here = Here { candidates, group, id, dst, lane, switch, first, entering };
+                number = Some(self.pick(here));
+            }
+            self.candidates = Some(candidates);
+        }
+        let o = first + number.unwrap_or_else(|| self.written(switch, dst));
+        (o, steering.lane_after(o, lane))
     }
 
     /// The egress port that the tables say for `dst` at the switch of port `q`.
     #[inline]
     pub(crate) fn static_route(&self, q: u32, dst: u32) -> u32 {
         let port = &self.ports[q as usize];
-        let switch = weft_fabric::SwitchId(port.vertex - self.scenario.fabric.n_hcas());
-        let dst = weft_fabric::HcaId(dst);
+        let switch = SwitchId(port.vertex - self.scenario.fabric.n_hcas());
+        q - u32::from(port.local) + self.written(switch, HcaId(dst))
+    }
+
+    /// The number (from 0) of the port that the tables say.
+    #[inline]
+    fn written(&self, switch: SwitchId, dst: HcaId) -> u32 {
         let mut number = self.routes.number(switch, dst);
         if number == 0 {
             // The subnet manager found no way round a dead cable: the old one ends there.
             number = self.scenario.routes.number(switch, dst);
             assert!(number > 0, "routes were checked before the run");
         }
-        q - u32::from(port.local) + number - 1
+        number - 1
+    }
+
+    fn pick(&mut self, here: Here<'_>) -> u32 {
+        let steering = &self.scenario.steering;
+        if steering.choice == Choice::Hash {
+            let group = here.group;
+            let flow = self.flow_of(here.id) ^ mix(self.scenario.seed ^ u64::from(here.switch.0));
+            return u32::from(group[(mix(flow) % group.len() as u64) as usize]);
+        }
+        if let Some(gap_ps) = steering.flowlet_gap_ps {
+            return self.follow_flowlet(here, gap_ps);
+        }
+        let via = self.detour(here);
+        self.least(here, via)
+    }
+
+    /// What the packets of a queue pair have in common, of others those of a destination.
+    fn flow_of(&self, id: u32) -> u64 {
+        let packet: &Packet = &self.packets[id];
+        if packet.kind() != PacketKind::Data {
+            return mix(u64::from(packet.dst));
+        }
+        let message = &self.messages[packet.message];
+        mix(u64::from(message.src) << 32 | u64::from(message.dst))
+    }
+
+    /// As the packet before it, if that is not long ago.
+    fn follow_flowlet(&mut self, here: Here<'_>, gap_ps: u64) -> u32 {
+        let via = if here.entering { DIRECT } else { self.detour(here) };
+        let key = self.flow_of(here.id) ^ mix(u64::from(here.switch.0) << 32 | u64::from(via));
+        let now_ps = self.now_ps;
+        if let Some(flowlet) = self.steers.flowlets.get_mut(&key)
+            && now_ps - flowlet.seen_ps <= gap_ps
+        {
+            flowlet.seen_ps = now_ps;
+            let Flowlet { number, via, .. } = *flowlet;
+            if here.entering && via != DIRECT {
+                self.steers.set_via(here.id, via);
+            }
+            return u32::from(number);
+        }
+        let via = if here.entering { self.detour(here) } else { via };
+        let number = self.least(here, via);
+        let flowlet = Flowlet { number: number as u16, via, seen_ps: now_ps };
+        self.steers.flowlets.insert(key, flowlet);
+        number
+    }
+
+    /// The least loaded of the ports that lead to a packet's destination, or its detour's group.
+    fn least(&mut self, here: Here<'_>, via: u16) -> u32 {
+        let group = self.group(here, via);
+        if group.len() == 1 {
+            return u32::from(group[0]);
+        }
+        let (steering, n) = (&self.scenario.steering, group.len() as u32);
+        let turn = self.steers.turns[here.switch.index()];
+        let turn = if turn < n { turn } else { turn % n };
+        let (mut best, mut least) = (turn, u32::MAX);
+        for step in 0..n {
+            let at = if turn + step < n { turn + step } else { turn + step - n };
+            let o = here.first + u32::from(group[at as usize]);
+            if self.ports[o as usize].has(DOWN) {
+                continue;
+            }
+            let load = self.load(o, steering.lane_after(o, here.lane));
+            let grade = (load >> steering.grade_shift).min(steering.highest_grade);
+            if grade < least {
+                (best, least) = (at, grade);
+                if grade == 0 {
+                    break;
+                }
+            }
+        }
+        self.steers.turns[here.switch.index()] = best + 1;
+        u32::from(group[best as usize])
+    }
+
+    fn group<'b>(&self, here: Here<'b>, via: u16) -> &'b [u16] {
+        let group = match via {
+            DIRECT => here.group,
+            _ => here.candidates.towards_group(here.switch, u32::from(via)),
+        };
+        // A group that is cut off is no place for a detour.
+        if group.is_empty() { here.group } else { group }
+    }
+
+    /// The group that a packet goes to first, decided where it enters; none once it is there.
+    fn detour(&mut self, here: Here<'_>) -> u16 {
+        let steering = &self.scenario.steering;
+        if steering.non_minimal == NonMinimal::None {
+            return DIRECT;
+        }
+        if !here.entering {
+            let via = self.steers.via.get(here.id as usize).copied().unwrap_or(DIRECT);
+            if via == steering.groups[here.switch.index()] {
+                self.steers.set_via(here.id, DIRECT);
+                return DIRECT;
+            }
+            return via;
+        }
+        let via = self.weigh_detour(here);
+        self.steers.set_via(here.id, via);
+        via
+    }
+
+    /// A group drawn from those that are neither its own nor its destination's; UGAL takes it where
+    /// the shortest path's load x hops exceeds the detour's by the bias.
+    ///
+    /// SOURCE: UGAL with local information after Kim, Dally, Scott & Abts (2008).
+    fn weigh_detour(&mut self, here: Here<'_>) -> u16 {
+        let steering = &self.scenario.steering;
+        let attached = here.candidates.attachments();
+        let leaf = attached.switch_of(attached.leaf_of(here.dst)).expect("a checked destination");
+        let (own, its) = (steering.groups[here.switch.index()], steering.groups[leaf.index()]);
+        if own == its {
+            return DIRECT;
+        }
+        let drawn = self.steers.draw(here.candidates.n_groups() - 2) as u16;
+        let drawn = drawn + u16::from(drawn >= own.min(its));
+        let drawn = drawn + u16::from(drawn >= own.max(its));
+        if steering.non_minimal == NonMinimal::Valiant {
+            return drawn;
+        }
+        let (hops, hops_over) = here.candidates.hops(here.switch, here.dst, u32::from(drawn));
+        let direct = self.lightest(here, DIRECT) * u64::from(hops);
+        let over = self.lightest(here, drawn) * u64::from(hops_over);
+        if direct > over + steering.bias_blocks { drawn } else { DIRECT }
+    }
+
+    fn lightest(&mut self, here: Here<'_>, via: u16) -> u64 {
+        let steering = &self.scenario.steering;
+        let ports = self.group(here, via).iter().map(|number| here.first + u32::from(*number));
+        let loads = ports.map(|o| self.load(o, steering.lane_after(o, here.lane)));
+        u64::from(loads.min().expect("a group is not empty"))
     }
 
     /// Blocks that wait for the egress `o` and those it has spent and not got back.
-    #[allow(dead_code)]
+    #[inline]
     pub(crate) fn load(&mut self, o: u32, vl: u8) -> u32 {
         let lane = self.lane_index(o, vl);
         let lane = &mut self.lanes[lane];

@@ -122,6 +122,7 @@ impl Network<'_> {
         let Some(o) = self.way_round(dead, vl, packet.dst) else {
             return self.discard(q, id, dead, self.now_ps);
         };
+        let vl = self.scenario.steering.lane_after(o, vl);
         self.enqueue(o, vl, self.ports[q as usize].local, id);
         self.serve(o);
     }
@@ -159,12 +160,15 @@ impl Network<'_> {
         };
         if down.is_empty() {
             self.routes = Arc::clone(&scenario.routes);
+            self.candidates = scenario.steering.candidates.clone();
         } else {
             let mut fabric = scenario.fabric.clone();
             down.iter().for_each(|port| fabric.ports[*port as usize].up = false);
-            let mut routes = engines::compute(&fabric, engine);
+            let tables = engines::tables(&fabric, engine);
+            let mut routes = tables.routes.clone();
             scenario.faults.spoil(&mut routes);
             self.routes = Arc::new(routes);
+            self.candidates = scenario.steering.candidates_round(&fabric, tables);
         }
         self.known_down = down;
     }

@@ -36,6 +36,7 @@ mod rank;
 pub mod scenario;
 mod sender;
 mod sim;
+mod steering;
 mod sweep;
 mod transport;
 mod trouble;

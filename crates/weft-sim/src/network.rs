@@ -3,6 +3,7 @@
 //! A directed link is the egress of a port; it fills the input buffer of the port's peer. A packet
 //! joins the queue of its output and holds its input buffer until its tail has left.
 
+use crate::adaptive::Steers;
 use crate::arbiter::Arbiter;
 use crate::calendar::{Calendar, Cold, Event, Kind};
 use crate::connection::Connections;
@@ -20,7 +21,7 @@ use crate::sender::Senders;
 use crate::trouble::Troubles;
 use std::collections::HashMap;
 use std::sync::Arc;
-use weft_fabric::{Fabric, PortId, Routes};
+use weft_fabric::{Candidates, Fabric, PortId, Routes};
 
 /// The odd number nearest to 2^64 divided by the golden ratio.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -56,9 +57,12 @@ pub(crate) struct Network<'a> {
     pub(crate) arbiters: Vec<Arbiter>,
     /// By port and virtual lane, for `input_fifo`.
     pub(crate) fifos: Vec<InputFifo>,
+    pub(crate) steers: Steers,
     pub(crate) troubles: Troubles,
     /// The tables in force, which the subnet manager may change.
     pub(crate) routes: Arc<Routes>,
+    /// The ports to choose from, where something chooses.
+    pub(crate) candidates: Option<Arc<Candidates>>,
     /// Ports that were down when it last did.
     pub(crate) known_down: Vec<u32>,
     /// Cold events that are due but for the watchdog's, and how many of them are faults.
@@ -162,8 +166,10 @@ impl<'a> Network<'a> {
             waiting: vec![Waiting::default(); n_ports],
             arbiters: Arbiter::of_ports(&scenario.lanes, n_ports),
             fifos: vec![InputFifo::default(); if rules.fifo { n_ports * n_lanes } else { 0 }],
+            steers: Steers::new(fabric.n_switches(), scenario.seed, scenario.steering.choice),
             troubles: Troubles::new(n_ports, scenario.seed, &scenario.faults.troubles),
             routes: Arc::clone(&scenario.routes),
+            candidates: scenario.steering.candidates.clone(),
             known_down: Vec::new(),
             flows: FlowColumns::default(),
             n_cold: 0,

@@ -3,7 +3,6 @@
 mod fault;
 mod inside;
 mod partition;
-mod pending;
 mod place;
 mod plant;
 
@@ -19,13 +18,12 @@ use crate::host::{HostModel, ps};
 use crate::lanes::Lanes;
 use crate::packet::{self, Framing};
 use crate::probe::Probes;
+use crate::steering::{self, Steering, Used};
 use crate::transport::{Perils, Transport};
 use std::sync::Arc;
-use weft_fabric::check::{self, Plan};
 use weft_fabric::document::{Engine, FabricDocument};
 use weft_fabric::fabric::MAX_DELAY_PS;
-use weft_fabric::{Fabric, FabricError, PortId, Routes};
-use weft_fabric::{document, engines};
+use weft_fabric::{Fabric, FabricError, PortId, Routes, document};
 
 /// Most ranks of a scenario.
 pub const MAX_RANKS: usize = 1 << 22;
@@ -37,6 +35,7 @@ pub const MIN_BITS_PER_S: u64 = 1_000_000;
 pub struct ValidScenario {
     pub(crate) fabric: Fabric,
     pub(crate) routes: Arc<Routes>,
+    pub(crate) steering: Steering,
     pub(crate) hosts: HostModel,
     /// Slow and noisy nodes, and what cables suffer during the run.
     pub(crate) faults: Planted,
@@ -66,7 +65,6 @@ impl ValidScenario {
     /// The scenario of a document: faults planted, tables filled and checked.
     pub fn new(scenario: ScenarioDocument) -> Result<ValidScenario, SimError> {
         check_head(&scenario)?;
-        pending::refuse(&scenario)?;
         let written = document::read(scenario.fabric)?;
         let framing = Framing::new(&scenario.packets);
         let mtu_bytes = scenario.packets.mtu_bytes;
@@ -83,7 +81,7 @@ impl ValidScenario {
         let engine = scenario.routing.engine.or(written.routing.map(|routing| routing.engine));
         let link_death = LinkDeath::new(&scenario.routing.link_death)?;
         let link_death = link_death.plan(&fabric, &faults, engine_in_force(&written, engine));
-        let mut routes = engines::routes_of(&fabric, &written, engine)?;
+        let (mut routes, candidates) = steering::tables(&fabric, &written, &scenario.routing)?;
         faults.spoil(&mut routes);
         let jobs = place::Jobs {
             placement: scenario.placement,
@@ -92,23 +90,25 @@ impl ValidScenario {
             partitions: scenario.partitions,
         };
         let (tenants, ranks) = place::place(&fabric, jobs)?;
-        let used = inside::hcas_in_use(&fabric, &ranks);
-        let checked = inside::check(&fabric, &ranks);
-        let candidates = link_death.instead.as_ref();
-        let plan = Plan { routes: &routes, candidates, detours: false, raised: false };
-        match checked.and_then(|()| check::check_plan(&fabric, plan, &used)) {
+        match inside::check(&fabric, &ranks) {
             Err(FabricError::CreditLoop { .. }) if scenario.routing.allow_credit_loops => {}
-            result => {
-                result?;
-            }
+            result => result?,
         }
         let perils = Perils {
             losses: faults.lose_packets(),
             overtaking: scenario.routing.adaptive.is_some(),
         };
+        let lanes = Lanes::new(&scenario.lanes)?;
+        let levels: Vec<u8> = tenants.iter().map(|tenant| tenant.service_level).collect();
+        let hcas = inside::hcas_in_use(&fabric, &ranks);
+        let used = Used { hcas: &hcas, levels: &levels, lanes: &lanes };
+        let routing = steering::settled(&scenario.routing, &written);
+        let tables = (&routes, candidates, link_death.instead.as_ref());
+        let steering = Steering::new(&fabric, &routing, tables, used)?;
         Ok(ValidScenario {
             fabric,
             routes: Arc::new(routes),
+            steering,
             hosts: HostModel::new(&scenario.host)?,
             faults,
             link_death,
@@ -118,7 +118,7 @@ impl ValidScenario {
             mtu_bytes,
             headers: scenario.packets.headers,
             framing,
-            lanes: Lanes::new(&scenario.lanes)?,
+            lanes,
             transport: Transport::new(&scenario.transport, scenario.packets.mtu_bytes, perils)?,
             switch: scenario.switch,
             seed: scenario.seed,
@@ -176,6 +176,13 @@ fn check_head(scenario: &ScenarioDocument) -> Result<(), SimError> {
     if scenario.switch.delay_ps > MAX_DELAY_PS {
         let what = format!("a delay of {} ps", scenario.switch.delay_ps);
         return Err(SimError::document("switch.delay_ps", what, "at most a second"));
+    }
+    let chooses =
+        scenario.routing.adaptive.is_some() || scenario.routing.engine == Some(Engine::Ecmp);
+    if chooses && scenario.switch.model == Queueing::SharedBuffer {
+        let what = "'shared_buffer' counts by the output that tables say";
+        let expected = "another model where switches choose among ports";
+        return Err(SimError::document("switch.model", what, expected));
     }
     let mtu = scenario.packets.mtu_bytes;
     if !(1..=packet::MAX_MTU_BYTES).contains(&mtu) {
