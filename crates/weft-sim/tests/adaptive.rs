@@ -208,7 +208,7 @@ fn what_routing_cannot_do_is_refused() {
         ),
         (with_adaptive(json!({"non_minimal": "ugal"})), "routing.adaptive.non_minimal: a switch"),
         (json!({"engine": "dragonfly"}), "routing.engine: no cable leads from one group"),
-        (json!({"engine": "torus"}), "scenario: unknown variant `torus`"),
+        (json!({"engine": "torus"}), "routing.engine: unknown variant `torus`"),
     ];
     for (routing, what) in cases {
         let text = refusal(&bare(tree(8, 4, 2, RATE, DELAY), messages([(0, 5, 1)]), routing));
