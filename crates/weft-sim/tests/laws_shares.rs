@@ -146,3 +146,61 @@ fn an_alltoall_of_512_on_the_tapered_tree_has_89_3_per_cent_of_injection() {
     let busiest = ser(HOSTS_A_LEAF * busiest.expect("up-links") * MTU, UP_RATE);
     assert!(busiest >= bound && time >= busiest + FAR, "{time} {busiest} {bound}");
 }
+
+#[test]
+fn a_large_packet_keeps_its_turn_while_small_ones_could_go() {
+    // The buffers hold one large packet, or small ones in plenty. Turns go one by one all the same:
+    // after a large packet one small one, which is on its way when the next large one needs all.
+    let (n, small, rate) = (40, 64, 200 * GBPS);
+    let round_trip = |bytes: u64| 2 * DELAY + ROUTE + ser(bytes, rate);
+    let turns = (n - 1) * (round_trip(MTU) + round_trip(small));
+    let case = |fabric: Value, flows: Vec<(u64, u64, u64)>| {
+        let mut case = bare(fabric, messages(flows), "voq");
+        case["switch"]["buffer_bytes"] = json!(MTU);
+        durations(&case)[0]
+    };
+    // In a switch: hosts 0 and 1 share the cable to the other leaf. Their own cables are shorter,
+    // so the next large packet is there when the last one's credit comes back.
+    let mut fabric = tree(4, 2, 1, rate, DELAY);
+    fabric["host_delay_ps"] = json!(DELAY / 2);
+    let mut flows = vec![(0, 2, n * MTU)];
+    flows.extend((0..3 * n).map(|_| (1, 3, small)));
+    let far = 3 * DELAY + 3 * ROUTE + ser(MTU, rate);
+    assert_eq!(case(fabric, flows), turns + far, "in a switch");
+    // In an HCA that sends to two: the first packet is gone before the second pair has anything.
+    let mut flows = vec![(0, 1, n * MTU)];
+    flows.extend((0..3 * n).map(|_| (0, 2, small)));
+    let near = 2 * DELAY + ROUTE + ser(MTU, rate) - round_trip(small);
+    assert_eq!(case(tree(3, 3, 1, rate, DELAY), flows), turns + near, "in an HCA");
+}
+
+#[test]
+fn waiting_for_credit_counts_from_its_beginning_whoever_comes_meanwhile() {
+    // Hosts 0 and 1 send over one cable whose far buffer holds one packet: what comes to the port
+    // while it waits does not begin its waiting anew.
+    let (n, rate) = (30, 200 * GBPS);
+    let flows = [(0, 2, n * MTU), (1, 3, n * MTU)];
+    let mut fabric = tree(4, 2, 1, rate, DELAY);
+    fabric["host_delay_ps"] = json!(DELAY / 2);
+    let mut case = bare(fabric, messages(flows), "voq");
+    case["switch"]["buffer_bytes"] = json!(MTU);
+    let outcome = run(&case);
+    let up = outcome.ports.port_name.iter().position(|name| name == "leaf-01[3]").expect("a port");
+    assert_eq!(outcome.ports.xmit_packets[up], 2 * n);
+    // Of each round trip but the last it sends for one serialisation and waits for the rest.
+    let wait = (2 * n - 1) * (2 * DELAY + ROUTE);
+    assert_eq!(outcome.ports.xmit_wait_ps[up], wait);
+}
+
+#[test]
+fn one_queue_is_read_one_packet_after_the_other() {
+    // Host 0 sends n packets each to a host at half the rate and to one at the whole rate: all go
+    // through one queue, each for as long as its own output takes it.
+    let (n, rate) = (50, 200 * GBPS);
+    let flows = messages([(0, 1, n * MTU), (0, 2, n * MTU)]);
+    let mut case = bare(tree(3, 3, 1, rate, DELAY), flows, "input_fifo");
+    case["switch"]["buffer_bytes"] = json!(1 << 22);
+    let case = with(case, "faults", json!([{"link": "leaf-01[2]", "rate_factor": 0.5}]));
+    let read = n * ser(MTU, rate / 2) + n * ser(MTU, rate);
+    assert_eq!(durations(&case)[1], 2 * DELAY + ROUTE + read);
+}

@@ -201,6 +201,21 @@ fn a_connection_breaks_after_so_many_repeats_in_vain() {
 }
 
 #[test]
+fn an_answer_in_between_gives_all_retries_back() {
+    // One retry, and two messages that each lose their only packet once.
+    let (later_ps, exponent) = (5_000_000_000u64, 4);
+    let work = json!([{"benchmark": "messages", "messages": [
+        {"src": 0, "dst": 1, "size_bytes": 100},
+        {"src": 0, "dst": 1, "size_bytes": 100, "start_ps": later_ps}]}]);
+    let case = pair(work, json!({"timeout_exponent": exponent, "retries": 1}));
+    let port = "n001/hca0[1]";
+    let faults = json!([lost(port, 0, 1000), lost(port, later_ps - 1000, later_ps + 1000)]);
+    let bytes = framed(100, MTU);
+    let expected = ser(bytes, RATE) + (4_096_000 << exponent) + network(bytes);
+    assert_eq!(durations(&with(case, "faults", faults)), [expected; 2]);
+}
+
+#[test]
 fn where_packets_can_be_lost_and_none_is_all_is_as_without() {
     let work = json!([{"benchmark": "alltoall", "size_bytes": 30_000, "algorithm": "linear"},
                       {"benchmark": "allreduce", "size_bytes": 9_000, "iterations": 3}]);
