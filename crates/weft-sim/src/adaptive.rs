@@ -153,8 +153,14 @@ impl Network<'_> {
         if packet.kind() != PacketKind::Data {
             return mix(u64::from(packet.dst));
         }
-        let message = &self.messages[packet.message];
-        mix(u64::from(message.src) << 32 | u64::from(message.dst))
+        let (src, dst) = if self.scenario.transport.numbered {
+            let connection = &self.connections[packet.message];
+            (connection.src, connection.dst)
+        } else {
+            let message = &self.messages[packet.message];
+            (message.src, message.dst)
+        };
+        mix(u64::from(src) << 32 | u64::from(dst))
     }
 
     /// As the packet before it, if that is not long ago.

@@ -303,6 +303,9 @@ impl Network<'_> {
         if lane.wake_ps == self.now_ps {
             lane.wake_ps = NEVER;
         }
+        // Un-elided, every credit is taken in when it is there: so the oracle sees it where a load
+        // is compared without settling it first.
+        lane.settle(&mut self.refunds, self.now_ps);
         // Only a starved lane may be served by a credit: any other has its kick.
         if lane.need == 0 && !lane.short {
             return;

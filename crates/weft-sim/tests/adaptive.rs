@@ -72,6 +72,30 @@ fn equal_grades_are_taken_in_turn() {
 }
 
 #[test]
+fn a_port_whose_credit_is_back_is_as_good_as_any() {
+    // Packets so far apart that all is quiet between them: however much each one took, the turn
+    // alone decides, and every fourth packet, the large one, has the same port.
+    let n = 10;
+    let rows: Vec<Value> = (0..4 * n)
+        .map(|k: u64| {
+            let size_bytes = if k % 4 == 0 { 4096 } else { 64 };
+            json!({"src": 0, "dst": 4, "size_bytes": size_bytes, "start_ps": k * 100_000_000})
+        })
+        .collect();
+    let work = json!([{"benchmark": "messages", "messages": rows}]);
+    let routing = json!({"engine": "dmodk", "adaptive": {"grade_bytes": 64}});
+    let outcome = complete(&bare(tree(20, 4, 4, RATE, DELAY), work, routing));
+    assert_eq!(up_of_leaf_1(&outcome), [n; 4]);
+    let is_up = |name: &&String| (5..=8).any(|port| **name == format!("leaf-01[{port}]"));
+    let names = &outcome.ports.port_name;
+    let at = |name: &String| names.iter().position(|other| other == name).expect("a port");
+    let ports = names.iter().filter(is_up).map(at);
+    let mut bytes: Vec<u64> = ports.map(|at| outcome.ports.xmit_bytes[at]).collect();
+    bytes.sort_unstable();
+    assert_eq!(bytes, [64 * n, 64 * n, 64 * n, 4096 * n]);
+}
+
+#[test]
 fn the_seed_turns_ties() {
     let first_port = |seed: u64| {
         let routing = json!({"engine": "dmodk", "adaptive": {}});
@@ -115,6 +139,19 @@ fn a_hashed_pair_keeps_one_path_and_the_seed_says_which() {
     let mut alone = up_of_leaf_1(&complete(&case));
     alone.sort_unstable();
     assert_eq!(alone, [0, 0, 0, 100]);
+}
+
+#[test]
+fn a_hashed_pair_is_the_same_where_packets_are_numbered() {
+    let work = json!([{"benchmark": "alltoall", "size_bytes": 9000, "iterations": 3},
+                      {"benchmark": "allreduce", "size_bytes": 20_000}]);
+    let case = bare(tree(20, 4, 4, RATE, DELAY), work, json!({"engine": "ecmp"}));
+    let case = with(case, "transport", json!({"ack_every": 3}));
+    // Packets may be lost, long after all is done: until then they are only numbered.
+    let later = json!([{"link": "n001/hca0[1]", "lost": 1, "from_ns": 1e12}]);
+    let (plain, numbered) = (complete(&case), complete(&with(case, "faults", later)));
+    assert_eq!(plain.rows, numbered.rows);
+    assert_eq!(plain.trace_hash, numbered.trace_hash);
 }
 
 /// 9 groups of 4 routers with 2 hosts each, one cable between every two groups.
