@@ -127,6 +127,19 @@ fn ranks_of_one_node_talk_inside_it() {
 }
 
 #[test]
+fn messages_of_a_rank_inside_a_node_cross_one_after_the_other() {
+    let size = 1_000_000;
+    let flows = [(0, 1, size), (0, 2, size), (3, 1, size)];
+    let case = scenario(tree(2, 2, 1, 200 * GBPS, DELAY), messages(flows));
+    let case = with(case, "placement", json!({"tasks_per_node": 4}));
+    let channel = json!({"latency_ns": 300, "bits_per_s": 80_000_000_000u64});
+    let case = with(case, "host", json!({"regimes": [{}], "intra_node": channel}));
+    let cross = ser(size, 80 * GBPS);
+    // Rank 3 has a channel of its own.
+    assert_eq!(durations(&case), [1, 2, 1].map(|turns| turns * cross + 300_000));
+}
+
+#[test]
 fn small_messages_leave_a_gap_apart() {
     let case = scenario(tree(2, 2, 1, 200 * GBPS, DELAY), messages((0..10).map(|_| (0, 1, 8))));
     let case = with(case, "switch", switch("cut_through"));

@@ -120,3 +120,71 @@ fn switches_hash_a_pair_each_in_its_own_way() {
     // 112 each on average; a binomial share is within five standard deviations of it.
     assert!(packets.iter().all(|n| n.abs_diff(112) <= 52), "{packets:?}");
 }
+
+#[test]
+fn what_has_left_is_no_load_any_more() {
+    // Two up ports: large, small, and a large one that waits behind the small one. Long after,
+    // one more packet each: the turn goes on where it was, to the port where nothing had waited.
+    let (late, size) = (100_000_000, LARGE);
+    let row = |src: u64, size_bytes: u64, start_ps: u64| json!({"src": src, "dst": src + 4, "size_bytes": size_bytes, "start_ps": start_ps});
+    let rows = [row(0, size, 0), row(1, SMALL, 0), row(2, size, 0), row(0, size, late)];
+    let rows = json!([rows[0], rows[1], rows[2], rows[3], row(1, size, 2 * late)]);
+    let work = json!([{"benchmark": "messages", "messages": rows}]);
+    let outcome = complete(&bare(tree(8, 4, 2, RATE, DELAY), work, adaptive(64)));
+    assert_eq!(bytes_of(&outcome, "leaf-01"), [2 * LARGE, SMALL + 2 * LARGE]);
+}
+
+// ---- detours: groups of one router, each joined to each ----------------------------------------
+
+fn one_router_groups(groups: u64, nodes: u64) -> Value {
+    json!({"generate": "dragonfly", "groups": groups, "routers_per_group": 1,
+        "nodes_per_router": nodes, "global_ports": groups - 1, "host_bits_per_s": RATE,
+        "local_bits_per_s": RATE, "global_bits_per_s": RATE, "host_delay_ps": DELAY,
+        "local_delay_ps": DELAY, "global_delay_ps": DELAY})
+}
+
+/// Packets by each cable of the first router to another group; the first is the direct one.
+fn cables_used(fabric: &Value, flows: &[(u64, u64, u64)], detours: Value) -> (u64, Vec<u64>) {
+    let sent = |routing: Value| {
+        let case = bare(fabric.clone(), messages(flows.iter().copied()), routing);
+        let outcome = complete(&with(case, "lanes", json!({"count": 3})));
+        let columns = outcome.ports.port_name.iter().zip(&outcome.ports.xmit_packets);
+        let own = columns.filter(|(port, _)| port.starts_with("router-01["));
+        own.map(|(port, packets)| (port.clone(), *packets)).collect::<Vec<(String, u64)>>()
+    };
+    let minimal = sent(json!({"engine": "dragonfly"}));
+    let direct = &minimal.iter().find(|(_, packets)| *packets > 0).expect("a direct cable").0;
+    let chosen = sent(json!({"engine": "dragonfly", "adaptive": detours}));
+    let (there, others): (Vec<_>, Vec<_>) =
+        chosen.into_iter().partition(|(port, _)| port == direct);
+    let others = others.into_iter().map(|(_, packets)| packets).filter(|packets| *packets > 0);
+    (there.iter().map(|(_, packets)| packets).sum(), others.collect())
+}
+
+#[test]
+fn ugal_weighs_loads_by_hops_and_asks_for_the_bias() {
+    // Three groups, so that there is one detour, of two hops for one. Four packets at one moment:
+    // the second finds one ahead of it and none on the detour, the fourth two and one, which by
+    // hops is even.
+    let flows: Vec<(u64, u64, u64)> = (0..4).map(|src| (src, src + 4, LARGE)).collect();
+    let split = |bias_bytes: u64| {
+        let detours = json!({"non_minimal": "ugal", "bias_bytes": bias_bytes, "grade_bytes": 64});
+        cables_used(&one_router_groups(3, 4), &flows, detours)
+    };
+    assert_eq!(split(0), (3, vec![1]));
+    assert_eq!(split(3 * LARGE), (4, vec![]), "three packets ahead are no more than the bias");
+}
+
+#[test]
+fn valiant_goes_over_every_third_group_and_never_straight() {
+    let n = 300;
+    for group in 1..5 {
+        let flows = [(0, group, n * LARGE)];
+        let valiant = json!({"non_minimal": "valiant"});
+        let (direct, others) = cables_used(&one_router_groups(5, 1), &flows, valiant);
+        assert_eq!(direct, 0, "to group {group}");
+        assert_eq!((others.len(), others.iter().sum::<u64>()), (3, n), "to group {group}");
+        // A third each on average: within five standard deviations.
+        assert!(others.iter().all(|packets| packets.abs_diff(n / 3) <= 41), "{others:?}");
+    }
+}
