@@ -78,7 +78,7 @@ fn a_port_whose_credit_is_back_is_as_good_as_any() {
     let n = 10;
     let rows: Vec<Value> = (0..4 * n)
         .map(|k: u64| {
-            let size_bytes = if k % 4 == 0 { 4096 } else { 64 };
+            let size_bytes = if k.is_multiple_of(4) { 4096 } else { 64 };
             json!({"src": 0, "dst": 4, "size_bytes": size_bytes, "start_ps": k * 100_000_000})
         })
         .collect();

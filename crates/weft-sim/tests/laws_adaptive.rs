@@ -41,7 +41,7 @@ fn bytes_of(outcome: &Outcome, name: &str) -> Vec<u64> {
 fn every_fourth_large(n: u64, apart_ps: u64) -> Value {
     let rows: Vec<Value> = (0..n)
         .map(|k| {
-            let size_bytes = if k % 4 == 0 { LARGE } else { SMALL };
+            let size_bytes = if k.is_multiple_of(4) { LARGE } else { SMALL };
             json!({"src": 0, "dst": 4, "size_bytes": size_bytes, "start_ps": k * apart_ps})
         })
         .collect();
@@ -126,9 +126,12 @@ fn what_has_left_is_no_load_any_more() {
     // Two up ports: large, small, and a large one that waits behind the small one. Long after,
     // one more packet each: the turn goes on where it was, to the port where nothing had waited.
     let (late, size) = (100_000_000, LARGE);
-    let row = |src: u64, size_bytes: u64, start_ps: u64| json!({"src": src, "dst": src + 4, "size_bytes": size_bytes, "start_ps": start_ps});
-    let rows = [row(0, size, 0), row(1, SMALL, 0), row(2, size, 0), row(0, size, late)];
-    let rows = json!([rows[0], rows[1], rows[2], rows[3], row(1, size, 2 * late)]);
+    let list = [(0, size, 0), (1, SMALL, 0), (2, size, 0), (0, size, late), (1, size, 2 * late)];
+    let row = |(src, size_bytes, start_ps): (u64, u64, u64)| {
+        let dst = src + 4;
+        json!({"src": src, "dst": dst, "size_bytes": size_bytes, "start_ps": start_ps})
+    };
+    let rows: Vec<Value> = list.into_iter().map(row).collect();
     let work = json!([{"benchmark": "messages", "messages": rows}]);
     let outcome = complete(&bare(tree(8, 4, 2, RATE, DELAY), work, adaptive(64)));
     assert_eq!(bytes_of(&outcome, "leaf-01"), [2 * LARGE, SMALL + 2 * LARGE]);
