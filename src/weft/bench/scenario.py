@@ -55,7 +55,7 @@ def scenario(
         "seed": seed,
         "fidelity": "packet",
         "fabric": fabric,
-        "routing": {"engine": trial.options.get("routing", tree.routing)},
+        "routing": _routing(platform, tree, trial),
         "packets": {"mtu_bytes": platform.packets.mtu.whole, "headers": platform.packets.headers},
         "switch": {
             "model": switch.model,
@@ -68,6 +68,26 @@ def scenario(
         "work": [],
         "faults": [fault.to_document() for fault in faults],
     }
+
+
+def routes_adaptively(trial: Trial) -> bool:
+    """Whether the trial's option `adaptive_routing` is "on". Raises InputError."""
+    asked = trial.options.get("adaptive_routing", "off")
+    if asked not in ("on", "off"):
+        raise InputError(f"option 'adaptive_routing' is {asked!r}", expected="'on' or 'off'")
+    return bool(asked == "on")
+
+
+def _routing(platform: Platform, tree: FatTree, trial: Trial) -> Document:
+    routing: Document = {"engine": trial.options.get("routing", tree.routing)}
+    if not routes_adaptively(trial):
+        return routing
+    if tree.adaptive is None:
+        raise InputError(
+            f"platform '{platform.name}' does not say how it would route adaptively",
+            expected="a platform with [fabric.adaptive]",
+        )
+    return {**routing, "adaptive": {"grade_bytes": tree.adaptive.grade.whole}}
 
 
 def work(platform: Platform, benchmark: Benchmark, trial: Trial) -> list[Document]:

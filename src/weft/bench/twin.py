@@ -19,6 +19,7 @@ from weft.bench.scenario import (
     Document,
     fabric_spec,
     rounds_of,
+    routes_adaptively,
     scenario,
     window_of,
     work,
@@ -268,8 +269,12 @@ def _sample(
         flags=flags,
         pair=pair,
         times_ns=None if times_ns is None else tuple(max(1, round(time)) for time in times_ns),
-        evidence={"transport": "simulated"},
+        evidence={"transport": "simulated", "adaptive_routing": _on(launch.trial)},
     )
+
+
+def _on(trial: Trial) -> str:
+    return "on" if routes_adaptively(trial) else "off"
 
 
 def _digest(text: str) -> str:

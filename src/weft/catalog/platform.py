@@ -68,6 +68,15 @@ class SwitchModel(Document):
     buffer: Bytes
 
 
+class AdaptiveRouting(Document):
+    """How a switch compares the up ports it may choose from: by load, in steps of `grade`.
+
+    A trial asks for it with the option `adaptive_routing = "on"`.
+    """
+
+    grade: Bytes
+
+
 class FatTree(Document):
     """A fat-tree as large as the nodes asked for.
 
@@ -84,6 +93,7 @@ class FatTree(Document):
     cables_per_spine: Cables | None = None
     two_level_nodes: Nodes
     routing: Literal["minhop", "dmodk", "updn"] = "dmodk"
+    adaptive: AdaptiveRouting | None = None
 
     @model_validator(mode="after")
     def _fixed_is_complete(self) -> "FatTree":

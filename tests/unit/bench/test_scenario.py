@@ -134,6 +134,29 @@ def test_an_arm_may_choose_the_algorithm_and_the_routing() -> None:
     assert document["routing"] == {"engine": "minhop"}
 
 
+def test_adaptive_routing_takes_its_grade_from_the_platform() -> None:
+    asked = trial_of("alltoall", options={"adaptive_routing": "on"})
+    document = scenario(platform("frontera"), {}, [], asked, seed=1)
+    tree = platform("frontera").fabric
+    assert tree is not None
+    assert tree.adaptive is not None
+    adaptive = {"grade_bytes": tree.adaptive.grade.whole}
+    assert document["routing"] == {"engine": tree.routing, "adaptive": adaptive}
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "message"),
+    [
+        ("frontera", "sometimes", "option 'adaptive_routing' is 'sometimes'"),
+        ("azure-a9", "on", "does not say how it would route adaptively"),
+    ],
+)
+def test_adaptive_routing_that_cannot_be_is_refused(name: str, setting: str, message: str) -> None:
+    asked = trial_of("alltoall", options={"adaptive_routing": setting})
+    with pytest.raises(InputError, match=message):
+        scenario(platform(name), {}, [], asked, seed=1)
+
+
 def test_pairs_are_three_steps_over_the_same_rounds() -> None:
     rounds = [[[0, 1]]]
     asked = trial_of("pairs", options={"rounds": rounds})

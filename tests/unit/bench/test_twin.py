@@ -323,3 +323,17 @@ def test_facts_say_which_platform_how_large_and_what_is_planted() -> None:
     assert (facts["platform"], facts["n_nodes"], facts["seed"]) == ("fat-tree", 16, 9)
     assert facts["faults"] == ["n007 slow=3"]
     assert len(facts["platform_digest"]) == 64
+
+
+@needs_engine
+def test_colliding_flows_part_where_routing_is_adaptive() -> None:
+    """Two leaves, every flow towards destinations that d-mod-k sends over one cable."""
+    twin = TwinBackend(FAT_TREE, 16)
+    nodes = [*twin.nodes[0:2], *(twin.nodes[n] for n in (4, 8))]
+    times = {}
+    for setting in ("off", "on"):
+        asked = trial("message_rate", nodes, (1 << 20,), adaptive_routing=setting, window=8)
+        (sample,) = measure(twin, asked)
+        assert sample.evidence["adaptive_routing"] == setting
+        times[setting] = sample.metrics["bandwidth_mb_s"]
+    assert times["on"] == pytest.approx(2 * times["off"], rel=0.05)
