@@ -31,7 +31,7 @@ pub struct FatTreeSpec {
     /// HCAs a node, all on the node's leaf switch.
     #[serde(default = "one")]
     pub hcas_per_node: u32,
-    /// Nodes below one leaf (two levels).
+    /// Nodes below one leaf; with three levels, as many as fill half its ports without it.
     #[serde(default)]
     pub nodes_per_leaf: Option<u32>,
     /// Spine switches (two levels).
@@ -133,16 +133,31 @@ fn two_levels(spec: &FatTreeSpec) -> Result<FabricDocument, FabricError> {
     Ok(tree.document)
 }
 
+/// Nodes below a leaf of a three-level tree, and the ports that are left to go up.
+fn shape_of_leaf(spec: &FatTreeSpec, radix: u32) -> Result<(u32, u32), FabricError> {
+    let half = radix / 2;
+    let Some(nodes_per_leaf) = spec.nodes_per_leaf else {
+        if !radix.is_multiple_of(2) || !half.is_multiple_of(spec.hcas_per_node) {
+            let expected = "an even radix whose half is a multiple of hcas_per_node";
+            return Err(FabricError::document("fabric.radix", format!("radix {radix}"), expected));
+        }
+        return Ok((half / spec.hcas_per_node, half));
+    };
+    at_least_one("nodes_per_leaf", nodes_per_leaf)?;
+    let down = u64::from(nodes_per_leaf) * u64::from(spec.hcas_per_node);
+    if !radix.is_multiple_of(2) || down >= u64::from(radix) {
+        let what = format!("{down} of {radix} ports of a leaf go to HCAs");
+        let expected = "an even radix, and a port of a leaf that goes up";
+        return Err(FabricError::document("fabric.nodes_per_leaf", what, expected));
+    }
+    Ok((nodes_per_leaf, radix - down as u32))
+}
+
 fn three_levels(spec: &FatTreeSpec) -> Result<FabricDocument, FabricError> {
-    refused("nodes_per_leaf", 3, spec.nodes_per_leaf.is_some())?;
     refused("spines", 3, spec.spines.is_some())?;
     let radix = required("radix", 3, spec.radix)?;
     let half = radix / 2;
-    if !radix.is_multiple_of(2) || !half.is_multiple_of(spec.hcas_per_node) {
-        let expected = "an even radix whose half is a multiple of hcas_per_node";
-        return Err(FabricError::document("fabric.radix", format!("radix {radix}"), expected));
-    }
-    let nodes_per_leaf = half / spec.hcas_per_node;
+    let (nodes_per_leaf, up) = shape_of_leaf(spec, radix)?;
     limit_links(u64::from(radix).saturating_pow(3))?;
     let limit = u64::from(radix) * u64::from(half) * u64::from(nodes_per_leaf);
     if u64::from(spec.nodes) > limit {
@@ -150,24 +165,28 @@ fn three_levels(spec: &FatTreeSpec) -> Result<FabricDocument, FabricError> {
         return Err(FabricError::document("fabric.nodes", what, format!("at most {limit}")));
     }
     let pods = spec.nodes.div_ceil(nodes_per_leaf).div_ceil(half);
-    let wide = pods * half;
+    let (leaves, spines, cores) = (pods * half, pods * up, up * half);
     let mut tree = Tree::new(spec);
-    tree.switches("leaf", wide, radix, 1);
-    tree.switches("spine", wide, radix, 2);
-    tree.switches("core", half * half, radix, 3);
-    tree.attach_nodes(nodes_per_leaf, wide);
+    tree.switches("leaf", leaves, radix, 1);
+    tree.switches("spine", spines, radix, 2);
+    tree.switches("core", cores, radix, 3);
+    tree.attach_nodes(nodes_per_leaf, leaves);
     for pod in 0..pods {
         for i in 0..half {
-            for j in 0..half {
-                let (leaf, spine) = (pod * half + i, pod * half + j);
+            for j in 0..up {
+                let (leaf, spine) = (pod * half + i, pod * up + j);
                 tree.cable(
-                    port("leaf", leaf, wide, half + j + 1),
-                    port("spine", spine, wide, i + 1),
+                    port("leaf", leaf, leaves, radix - up + j + 1),
+                    port("spine", spine, spines, i + 1),
                 );
-                let (spine, core) = (pod * half + i, i * half + j);
+            }
+        }
+        for i in 0..up {
+            for j in 0..half {
+                let (spine, core) = (pod * up + i, i * half + j);
                 tree.cable(
-                    port("spine", spine, wide, half + j + 1),
-                    port("core", core, half * half, pod + 1),
+                    port("spine", spine, spines, half + j + 1),
+                    port("core", core, cores, pod + 1),
                 );
             }
         }

@@ -1,8 +1,9 @@
 //! Fabric documents: what generators build, and what is refused with its place.
 
 use serde_json::{Value, json};
+use weft_fabric::document::{Engine, LinkDocument};
 use weft_fabric::units::{BitsPerSecond, Picoseconds};
-use weft_fabric::{Fabric, document};
+use weft_fabric::{Fabric, HcaId, check, document, engines};
 
 fn fat_tree(change: Value) -> Value {
     let mut spec = json!({"generate": "fat_tree", "levels": 2, "nodes": 8, "nodes_per_leaf": 4,
@@ -67,6 +68,29 @@ fn a_three_level_tree_of_radix_k_has_k_cubed_over_four_places() {
     assert!(refusal(more).starts_with("fabric.nodes: 17 nodes do not fit a tree of radix 4"));
 }
 
+/// What a leaf does not use downwards goes up: 2 of 8 ports down, 6 up to as many spines a pod.
+#[test]
+fn fewer_nodes_a_leaf_leave_more_ports_to_go_up() {
+    let spec = json!({"generate": "fat_tree", "levels": 3, "nodes": 20, "radix": 8,
+        "nodes_per_leaf": 2, "host_bits_per_s": 1, "switch_bits_per_s": 1, "host_delay_ps": 0,
+        "switch_delay_ps": 0});
+    let written = document::read(spec).expect("a document");
+    let fabric = Fabric::new(&written).expect("a fabric");
+    let count = |name: &str| written.switches.iter().filter(|s| s.name.starts_with(name)).count();
+    // 20 nodes fill 10 of the 12 leaves of 3 pods.
+    assert_eq!((count("leaf"), count("spine"), count("core")), (12, 18, 24));
+    assert_eq!(written.links.len(), 20 + 12 * 6 + 18 * 4);
+    let up_of = |name: &str, kind: &str| {
+        let goes_up =
+            |l: &&LinkDocument| l.a.starts_with(&format!("{name}[")) && l.b.starts_with(kind);
+        written.links.iter().filter(goes_up).count()
+    };
+    assert_eq!((up_of("leaf-01", "spine"), up_of("spine-18", "core")), (6, 4));
+    let routes = engines::compute(&fabric, Engine::Dmodk);
+    let hcas: Vec<HcaId> = (0..20).map(HcaId).collect();
+    check::check_routes(&fabric, &routes, &hcas).expect("ways for all, none in a circle");
+}
+
 #[test]
 fn levels_that_are_not_written_are_worked_out() {
     let mut spec = whole();
@@ -91,7 +115,18 @@ fn generators_refuse_what_they_cannot_build() {
         (json!({"spines": null}), "fabric: 'spines' is missing"),
         (json!({"nodes_per_leaf": 0}), "fabric.nodes_per_leaf: it is 0"),
         (json!({"radix": 4}), "fabric.radix: 'radix' has no meaning in a fat-tree of 2 levels"),
-        (json!({"levels": 3, "radix": 4}), "fabric.nodes_per_leaf: 'nodes_per_leaf' has no"),
+        (
+            json!({"levels": 3, "radix": 4}),
+            "fabric.spines: 'spines' has no meaning in a fat-tree of 3",
+        ),
+        (
+            json!({"levels": 3, "radix": 4, "spines": null, "nodes_per_leaf": 4}),
+            "fabric.nodes_per_leaf: 4 of 4 ports of a leaf go to HCAs",
+        ),
+        (
+            json!({"levels": 3, "radix": 4, "spines": null, "nodes_per_leaf": 0}),
+            "fabric.nodes_per_leaf: it is 0",
+        ),
         (json!({"schema": "weft.fabric/9"}), "fabric.schema: 'weft.fabric/9' is not a schema"),
         (json!({"host_bits_per_s": 0}), "fabric.links[0]: the rate is zero"),
         (json!({"nodes": 2_000_000}), "fabric.nodes: it is 2000000"),

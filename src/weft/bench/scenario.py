@@ -38,7 +38,7 @@ def fabric_spec(platform: Platform, n_nodes: int) -> Document:
                 f"platform '{platform.name}' has {tree.two_level_nodes.whole} nodes, not {n_nodes}",
                 expected=f"up to {tree.two_level_nodes.whole} nodes",
             )
-        return {**spec, "levels": 3, "radix": _usable_radix(tree, platform.hcas_per_node)}
+        return {**spec, "levels": 3, **_three_levels(tree, platform.hcas_per_node)}
     return {**spec, "levels": 2, **_two_levels(tree, n_nodes, platform.hcas_per_node)}
 
 
@@ -201,6 +201,13 @@ def _two_levels(tree: FatTree, n_nodes: int, hcas_per_node: int) -> Document:
         "spines": per_leaf * hcas_per_node,
         "cables_per_spine": 1,
     }
+
+
+def _three_levels(tree: FatTree, hcas_per_node: int) -> Document:
+    """As many whole nodes a leaf as fit half its ports; what they leave free goes up too."""
+    per_leaf = max(1, tree.radix.whole // 2 // hcas_per_node)
+    radix = max(tree.radix.whole // 2 * 2, 2 * hcas_per_node)
+    return {"radix": radix, "nodes_per_leaf": per_leaf}
 
 
 def _usable_radix(tree: FatTree, hcas_per_node: int) -> int:

@@ -39,8 +39,13 @@ def test_a_balanced_tree_is_non_blocking_and_fits_its_switches(n_nodes: int) -> 
 
 def test_a_large_tree_gets_a_third_level() -> None:
     spec = fabric_spec(platform("fat-tree"), 801)
-    assert (spec["levels"], spec["radix"]) == (3, 40)
+    assert (spec["levels"], spec["radix"], spec["nodes_per_leaf"]) == (3, 40, 20)
     assert "spines" not in spec
+
+
+def test_ports_that_whole_nodes_leave_free_go_up() -> None:
+    spec = fabric_spec(platform("azure-ndv4"), 470)
+    assert (spec["levels"], spec["radix"], spec["nodes_per_leaf"]) == (3, 40, 2)
 
 
 def test_ndv4_has_eight_rails_and_a_path_up_for_each() -> None:
