@@ -67,6 +67,18 @@ impl Steers {
         (((self.draws >> 32) * u64::from(n)) >> 32) as u32
     }
 
+    /// Nobody follows anybody any more.
+    pub(crate) fn forget_flowlets(&mut self) {
+        self.flowlets.clear();
+    }
+
+    /// A packet goes straight to its destination from here.
+    pub(crate) fn end_detour(&mut self, id: u32) {
+        if let Some(via) = self.via.get_mut(id as usize) {
+            *via = DIRECT;
+        }
+    }
+
     fn set_via(&mut self, id: u32, group: u16) {
         if self.via.len() <= id as usize {
             self.via.resize(id as usize + 1, DIRECT);
@@ -170,6 +182,7 @@ impl Network<'_> {
         let now_ps = self.now_ps;
         if let Some(flowlet) = self.steers.flowlets.get_mut(&key)
             && now_ps - flowlet.seen_ps <= gap_ps
+            && !self.ports[(here.first + u32::from(flowlet.number)) as usize].has(DOWN)
         {
             flowlet.seen_ps = now_ps;
             let Flowlet { number, via, .. } = *flowlet;
@@ -257,20 +270,27 @@ impl Network<'_> {
         let drawn = self.steers.draw(here.candidates.n_groups() - 2) as u16;
         let drawn = drawn + u16::from(drawn >= own.min(its));
         let drawn = drawn + u16::from(drawn >= own.max(its));
-        if steering.non_minimal == NonMinimal::Valiant {
+        let Some(over) = self.lightest(here, drawn) else {
+            return DIRECT;
+        };
+        let direct = self.lightest(here, DIRECT);
+        let Some(direct) = direct.filter(|_| steering.non_minimal == NonMinimal::Ugal) else {
             return drawn;
-        }
+        };
         let (hops, hops_over) = here.candidates.hops(here.switch, here.dst, u32::from(drawn));
-        let direct = self.lightest(here, DIRECT) * u64::from(hops);
-        let over = self.lightest(here, drawn) * u64::from(hops_over);
-        if direct > over + steering.bias_blocks { drawn } else { DIRECT }
+        let shorter =
+            direct * u64::from(hops) <= over * u64::from(hops_over) + steering.bias_blocks;
+        if shorter { DIRECT } else { drawn }
     }
 
-    fn lightest(&mut self, here: Here<'_>, via: u16) -> u64 {
+    /// The least load of the ports that are up; none where all are down.
+    fn lightest(&mut self, here: Here<'_>, via: u16) -> Option<u64> {
         let steering = &self.scenario.steering;
-        let ports = self.group(here, via).iter().map(|number| here.first + u32::from(*number));
-        let loads = ports.map(|o| self.load(o, steering.lane_after(o, here.lane)));
-        u64::from(loads.min().expect("a group is not empty"))
+        let group = self.group(here, via);
+        let ports = group.iter().map(|number| here.first + u32::from(*number));
+        let up = ports.filter(|o| !self.ports[*o as usize].has(DOWN)).collect::<Vec<u32>>();
+        let loads = up.into_iter().map(|o| self.load(o, steering.lane_after(o, here.lane)));
+        loads.min().map(u64::from)
     }
 
     /// Blocks that wait for the egress `o` and those it has spent and not got back.

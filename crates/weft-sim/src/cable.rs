@@ -23,7 +23,7 @@ pub(crate) struct LinkDeath {
     /// What the subnet manager computes tables with.
     engine: Option<Engine>,
     /// Where the switch reacts itself: the ports it may take instead.
-    pub(crate) instead: Option<Candidates>,
+    pub(crate) instead: Option<Arc<Candidates>>,
 }
 
 impl LinkDeath {
@@ -42,7 +42,7 @@ impl LinkDeath {
         let dies = faults.troubles.iter().any(|trouble| trouble.kind == LinkFault::Down);
         let engine = engine.filter(|_| dies);
         let by_itself = engine.filter(|_| self.reaction == Reaction::Switch);
-        let instead = by_itself.map(|engine| engines::tables(fabric, engine).candidates);
+        let instead = by_itself.map(|engine| Arc::new(engines::tables(fabric, engine).candidates));
         LinkDeath { engine, instead, ..self }
     }
 }
@@ -117,28 +117,30 @@ impl Network<'_> {
 
     /// Find another way for a packet that is in the buffer of `q` and waited for `dead`.
     fn redirect(&mut self, q: u32, id: u32, dead: u32) {
-        let packet = self.packets[id];
-        let vl = packet.lane();
-        let Some(o) = self.way_round(dead, vl, packet.dst) else {
+        let Some((o, vl)) = self.way_round(dead, id) else {
             return self.discard(q, id, dead, self.now_ps);
         };
-        let vl = self.scenario.steering.lane_after(o, vl);
         self.enqueue(o, vl, self.ports[q as usize].local, id);
         self.serve(o);
     }
 
-    /// The least loaded port that leads as close to `dst` as `dead` did, where the switch looks for
-    /// one itself.
+    /// Where the switch looks for another way itself: the least loaded port that leads as close to
+    /// a packet's destination as `dead` did, and its lane there.
     #[cold]
-    pub(crate) fn way_round(&mut self, dead: u32, vl: u8, dst: u32) -> Option<u32> {
-        let instead = self.scenario.link_death.instead.as_ref()?;
+    pub(crate) fn way_round(&mut self, dead: u32, id: u32) -> Option<(u32, u8)> {
+        let instead = self.instead.clone()?;
+        // A detour ends here: those that the packet meets next might send it back.
+        self.steers.end_detour(id);
+        let (dst, lane, steering) =
+            (self.packets[id].dst, self.packets[id].lane(), &self.scenario.steering);
         let port = &self.ports[dead as usize];
         let (first, vertex) = (dead - u32::from(port.local), VertexId(port.vertex));
         let switch = self.fabric().switch(vertex)?;
         let group =
             instead.group(switch, HcaId(dst)).iter().map(|number| first + u32::from(*number));
         let up = group.filter(|o| !self.ports[*o as usize].has(DOWN)).collect::<Vec<_>>();
-        up.into_iter().min_by_key(|o| (self.load(*o, vl), *o))
+        let ways = up.into_iter().map(|o| (o, steering.lane_after(o, lane)));
+        ways.min_by_key(|(o, vl)| (self.load(*o, *vl), *o))
     }
 
     /// The subnet manager sees what is up and down, and has tables for that a delay later.
@@ -158,17 +160,22 @@ impl Network<'_> {
         let Some(engine) = scenario.link_death.engine.filter(|_| down != self.known_down) else {
             return;
         };
+        // Whom they follow may have gone where no new table leads.
+        self.steers.forget_flowlets();
         if down.is_empty() {
             self.routes = Arc::clone(&scenario.routes);
             self.candidates = scenario.steering.candidates.clone();
+            self.instead = scenario.link_death.instead.clone();
         } else {
             let mut fabric = scenario.fabric.clone();
             down.iter().for_each(|port| fabric.ports[*port as usize].up = false);
-            let tables = engines::tables(&fabric, engine);
-            let mut routes = tables.routes.clone();
-            scenario.faults.spoil(&mut routes);
-            self.routes = Arc::new(routes);
-            self.candidates = scenario.steering.candidates_round(&fabric, tables);
+            let mut tables = engines::tables(&fabric, engine);
+            scenario.faults.spoil(&mut tables.routes);
+            scenario.steering.add_detours(&fabric, &mut tables.candidates);
+            let fresh = Arc::new(tables.candidates);
+            self.routes = Arc::new(tables.routes);
+            self.candidates = self.candidates.as_ref().map(|_| Arc::clone(&fresh));
+            self.instead = self.instead.as_ref().map(|_| fresh);
         }
         self.known_down = down;
     }

@@ -72,7 +72,7 @@ fn find_cycle(network: &Network<'_>) -> Option<Vec<u32>> {
     let mut waiting: HashMap<(u32, u8), Vec<usize>> = HashMap::new();
     for (index, (o, vl, _)) in starved.iter().enumerate() {
         for input in network.inputs_waiting_for(*o, *vl) {
-            waiting.entry((input, *vl)).or_default().push(index);
+            waiting.entry(input).or_default().push(index);
         }
     }
     let after = |index: usize| -> &[usize] {

@@ -30,12 +30,12 @@ impl Network<'_> {
                 return;
             }
         }
-        let (mut o, vl) = self.route(q, id);
+        let (mut o, mut vl) = self.route(q, id);
         if self.ports[o as usize].has(DOWN) {
-            let Some(round) = self.way_round(o, vl, packet.dst) else {
+            let Some(round) = self.way_round(o, id) else {
                 return self.discard(q, id, o, packet.tail_ps.max(self.now_ps));
             };
-            o = round;
+            (o, vl) = round;
         }
         let (ingress, egress) = (self.ports[q as usize].link, self.ports[o as usize].link);
         let faster = || self.links[egress as usize].rate > self.links[ingress as usize].rate;

@@ -217,6 +217,12 @@ impl Lane {
         self.credits += blocks as i32;
     }
 
+    /// When the last of the credits on their way will be there.
+    pub(crate) fn last_refund_ps(&self, refunds: &RefundPool) -> Option<u64> {
+        let last = || refunds.refunds[self.last_refund as usize].time_ps;
+        (self.first_refund != NIL).then(last)
+    }
+
     /// When enough of the credits on their way will be there; none if they are not on their way.
     pub(crate) fn enough_at(&self, refunds: &RefundPool) -> Option<u64> {
         if self.short {

@@ -14,7 +14,7 @@ use crate::ingress::InputFifo;
 use crate::lane::{Lane, RefundPool};
 use crate::message::MessagePool;
 use crate::packet::{BLOCK_BYTES, NIL, Packet, PacketKind, PacketPool};
-use crate::port::{Counters, ENDPOINT, INSIDE, Link, Port, TO_ENDPOINT, WATCHED, Waiting};
+use crate::port::{Counters, ENDPOINT, INSIDE, Link, NEVER, Port, TO_ENDPOINT, WATCHED, Waiting};
 use crate::probe::Load;
 use crate::scenario::ValidScenario;
 use crate::sender::Senders;
@@ -63,6 +63,8 @@ pub(crate) struct Network<'a> {
     pub(crate) routes: Arc<Routes>,
     /// The ports to choose from, where something chooses.
     pub(crate) candidates: Option<Arc<Candidates>>,
+    /// Those to take instead of a dead one, where switches react themselves.
+    pub(crate) instead: Option<Arc<Candidates>>,
     /// Ports that were down when it last did.
     pub(crate) known_down: Vec<u32>,
     /// Cold events that are due but for the watchdog's, and how many of them are faults.
@@ -170,6 +172,7 @@ impl<'a> Network<'a> {
             troubles: Troubles::new(n_ports, scenario.seed, &scenario.faults.troubles),
             routes: Arc::clone(&scenario.routes),
             candidates: scenario.steering.candidates.clone(),
+            instead: scenario.link_death.instead.clone(),
             known_down: Vec::new(),
             flows: FlowColumns::default(),
             n_cold: 0,
@@ -329,6 +332,15 @@ impl<'a> Network<'a> {
         Counters { xmit_bytes, xmit_packets, xmit_wait_ps: waiting.total_ps }
     }
 
+    /// Let the clock run on until the last link is free and the last credit home, of which there
+    /// are events or not.
+    pub(crate) fn come_to_rest(&mut self) {
+        let busy = self.ports.iter().map(|port| port.busy_until_ps).filter(|time| *time != NEVER);
+        let dead = self.troubles.busy_until_ps();
+        let credits = self.lanes.iter().filter_map(|lane| lane.last_refund_ps(&self.refunds));
+        self.now_ps = busy.chain(dead).chain(credits).fold(self.now_ps, u64::max);
+    }
+
     /// Whether every credit is back, once all that is under way has arrived.
     pub(crate) fn is_whole(&mut self) -> bool {
         (0..self.lanes.len()).all(|index| {
@@ -338,15 +350,20 @@ impl<'a> Network<'a> {
         })
     }
 
-    /// The packets waiting at lane `vl` of port `o`, by the input buffer they hold.
-    pub(crate) fn inputs_waiting_for(&self, o: u32, vl: u8) -> impl Iterator<Item = u32> + '_ {
+    /// The packets waiting at lane `vl` of port `o`, by the input buffer they hold: port and lane.
+    pub(crate) fn inputs_waiting_for(
+        &self,
+        o: u32,
+        vl: u8,
+    ) -> impl Iterator<Item = (u32, u8)> + '_ {
         let port = &self.ports[o as usize];
         let forwards = !port.has(ENDPOINT);
         let last = self.lanes[self.lane_index(o, vl)].ring;
         let first = (forwards && last != NIL).then(|| self.packets[last].ring());
         let after = move |id: &u32| (*id != last).then(|| self.packets[*id].ring());
         let ids = std::iter::successors(first, after);
-        ids.map(move |id| o - u32::from(port.local) + self.packets[id].input())
+        let packets = ids.map(move |id| &self.packets[id]);
+        packets.map(move |packet| (o - u32::from(port.local) + packet.input(), packet.input_lane()))
     }
 
     /// The starved lanes, each with the input buffer that is full.

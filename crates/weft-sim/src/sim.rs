@@ -104,6 +104,7 @@ impl<'a> Sim<'a> {
         if self.n_open == 0 {
             return Status::Complete;
         }
+        self.hosts.network.come_to_rest();
         let what = format!("deadlock: {}", deadlock::describe(&self.hosts, &self.jobs));
         self.end(Status::Deadlock, what)
     }
@@ -269,12 +270,12 @@ impl<'a> Sim<'a> {
 
     fn finish(mut self, status: Status) -> Outcome {
         let network = &mut self.hosts.network;
-        if status == Status::Complete {
-            assert_eq!(network.packets.in_flight(), 0, "no packet is left behind");
+        let n_left = network.packets.in_flight();
+        // Where cables die, copies of what has long come may be stuck for ever.
+        if status == Status::Complete && !self.scenario.transport.numbered {
+            assert_eq!(n_left, 0, "no packet is left behind");
         }
-        if status == Status::Complete
-            || status == Status::Deadlock && network.packets.in_flight() == 0
-        {
+        if matches!(status, Status::Complete | Status::Deadlock) && n_left == 0 {
             assert!(network.is_whole(), "credits are conserved");
         }
         self.outcome.status = status;

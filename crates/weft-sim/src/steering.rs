@@ -164,17 +164,11 @@ impl Steering {
         })
     }
 
-    /// The ports to choose from in a fabric with dead cables, where something chooses.
-    pub(crate) fn candidates_round(
-        &self,
-        fabric: &Fabric,
-        mut fresh: Tables,
-    ) -> Option<Arc<Candidates>> {
-        self.candidates.as_ref()?;
+    /// Detours for candidates of a fabric with dead cables, where any are taken.
+    pub(crate) fn add_detours(&self, fabric: &Fabric, fresh: &mut Candidates) {
         if self.non_minimal != NonMinimal::None {
-            engines::add_detours(fabric, &mut fresh.candidates).expect("groups outlive cables");
+            engines::add_detours(fabric, fresh).expect("groups outlive cables");
         }
-        Some(Arc::new(fresh.candidates))
     }
 
     /// The lane on which a packet of `lane` leaves by port `o`.

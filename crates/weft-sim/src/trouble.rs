@@ -132,6 +132,11 @@ impl Troubles {
         self.ailing.get_mut(number as usize)
     }
 
+    /// When transmitters would have been free, or were, whose cables went down.
+    pub(crate) fn busy_until_ps(&self) -> impl Iterator<Item = u64> + '_ {
+        self.ailing.iter().map(|ailing| ailing.busy_until_ps)
+    }
+
     /// What the cable at a port did, in the direction it sends.
     pub(crate) fn errors(&self, port: u32) -> Errors {
         let number = self.numbers.get(port as usize).copied().unwrap_or(NIL);

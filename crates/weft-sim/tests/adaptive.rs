@@ -254,8 +254,15 @@ fn what_routing_cannot_do_is_refused() {
     }
     let case = bare(tree(8, 4, 2, RATE, DELAY), messages([(0, 5, 1)]), with_adaptive(json!({})));
     let shared = json!({"model": "shared_buffer", "output_share": 0.5});
+    let text = refusal(&with(case, "switch", shared.clone()));
+    let what = "switch.model: 'shared_buffer' counts by the output";
+    assert!(text.starts_with(what), "{text}");
+    // An engine that the fabric names chooses as well.
+    let mut fabric = tree(8, 4, 2, RATE, DELAY);
+    fabric["routing"] = json!({"engine": "ecmp"});
+    let case = bare(fabric, messages([(0, 5, 1)]), json!({}));
     let text = refusal(&with(case, "switch", shared));
-    assert!(text.starts_with("switch.model: 'shared_buffer' counts by the output"), "{text}");
+    assert!(text.starts_with(what), "{text}");
     let routing = json!({"engine": "minhop", "adaptive": {"non_minimal": "ugal"}});
     let text = refusal(&bare(dragonfly(), messages([(0, 9, 1)]), routing));
     assert!(text.starts_with("routing.adaptive.non_minimal: detours over a third group"), "{text}");

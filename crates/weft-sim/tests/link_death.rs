@@ -35,6 +35,7 @@ fn dies(case: &Value, until_ns: Option<u64>) -> Outcome {
     let oracle = run(&with(case, "elide", json!(false)));
     assert_eq!((&elided.rows, &elided.ports), (&oracle.rows, &oracle.ports));
     assert_eq!(elided.trace_hash, oracle.trace_hash);
+    assert_eq!(elided.end_ps, oracle.end_ps);
     elided
 }
 

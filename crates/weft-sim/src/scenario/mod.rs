@@ -12,7 +12,7 @@ pub(crate) use plant::{Planted, Trouble};
 
 use crate::cable::LinkDeath;
 use crate::calendar::MAX_NUMBER;
-use crate::document::{Headers, Queueing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel};
+use crate::document::{Headers, Queueing, Routing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel};
 use crate::error::SimError;
 use crate::host::{HostModel, ps};
 use crate::lanes::Lanes;
@@ -79,6 +79,7 @@ impl ValidScenario {
             return Err(SimError::document("fabric", what, expected));
         }
         let engine = scenario.routing.engine.or(written.routing.map(|routing| routing.engine));
+        require_tables(&scenario.routing, engine, &scenario.switch)?;
         let link_death = LinkDeath::new(&scenario.routing.link_death)?;
         let link_death = link_death.plan(&fabric, &faults, engine_in_force(&written, engine));
         let (mut routes, candidates) = steering::tables(&fabric, &written, &scenario.routing)?;
@@ -103,7 +104,7 @@ impl ValidScenario {
         let hcas = inside::hcas_in_use(&fabric, &ranks);
         let used = Used { hcas: &hcas, levels: &levels, lanes: &lanes };
         let routing = steering::settled(&scenario.routing, &written);
-        let tables = (&routes, candidates, link_death.instead.as_ref());
+        let tables = (&routes, candidates, link_death.instead.as_deref());
         let steering = Steering::new(&fabric, &routing, tables, used)?;
         Ok(ValidScenario {
             fabric,
@@ -168,6 +169,21 @@ fn require_rates(fabric: &Fabric, faults: &Planted) -> Result<(), SimError> {
     }
 }
 
+/// Shares are counted by the output that tables say, so tables must decide.
+fn require_tables(
+    routing: &Routing,
+    engine: Option<Engine>,
+    switch: &SwitchModel,
+) -> Result<(), SimError> {
+    let chooses = routing.adaptive.is_some() || engine == Some(Engine::Ecmp);
+    if chooses && switch.model == Queueing::SharedBuffer {
+        let what = "'shared_buffer' counts by the output that tables say";
+        let expected = "another model where switches choose among ports";
+        return Err(SimError::document("switch.model", what, expected));
+    }
+    Ok(())
+}
+
 fn check_head(scenario: &ScenarioDocument) -> Result<(), SimError> {
     if scenario.schema != SCENARIO_SCHEMA {
         let what = format!("'{}' is not a schema this version reads", scenario.schema);
@@ -176,13 +192,6 @@ fn check_head(scenario: &ScenarioDocument) -> Result<(), SimError> {
     if scenario.switch.delay_ps > MAX_DELAY_PS {
         let what = format!("a delay of {} ps", scenario.switch.delay_ps);
         return Err(SimError::document("switch.delay_ps", what, "at most a second"));
-    }
-    let chooses =
-        scenario.routing.adaptive.is_some() || scenario.routing.engine == Some(Engine::Ecmp);
-    if chooses && scenario.switch.model == Queueing::SharedBuffer {
-        let what = "'shared_buffer' counts by the output that tables say";
-        let expected = "another model where switches choose among ports";
-        return Err(SimError::document("switch.model", what, expected));
     }
     let mtu = scenario.packets.mtu_bytes;
     if !(1..=packet::MAX_MTU_BYTES).contains(&mtu) {
