@@ -14,6 +14,8 @@ use weft_fabric::{Candidates, HcaId, SwitchId};
 
 /// No detour.
 const DIRECT: u16 = u16::MAX;
+/// A packet's detour is not decided yet.
+const UNDECIDED: u16 = u16::MAX - 1;
 
 /// What switches that choose remember.
 #[derive(Debug, Default)]
@@ -24,7 +26,7 @@ pub(crate) struct Steers {
     draws: u64,
     /// By packet: the group of its detour while it is on its way there.
     via: Vec<u16>,
-    /// By queue pair, switch and detour. Only looked up by key, never gone through.
+    /// By queue pair, switch and detour (or that it is undecided). Only looked up by key, never gone through.
     flowlets: HashMap<u64, Flowlet>,
 }
 
@@ -177,7 +179,7 @@ impl Network<'_> {
 
     /// As the packet before it, if that is not long ago.
     fn follow_flowlet(&mut self, here: Here<'_>, gap_ps: u64) -> u32 {
-        let via = if here.entering { DIRECT } else { self.detour(here) };
+        let via = if here.entering { UNDECIDED } else { self.detour(here) };
         let key = self.flow_of(here.id) ^ mix(u64::from(here.switch.0) << 32 | u64::from(via));
         let now_ps = self.now_ps;
         if let Some(flowlet) = self.steers.flowlets.get_mut(&key)

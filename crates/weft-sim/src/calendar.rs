@@ -44,8 +44,6 @@ pub(crate) enum Cold {
     Timer(u32),
     /// A fault begins or ends.
     Fault(u32),
-    /// A probe is due.
-    Probe,
     /// A tenant begins.
     Start(u32),
     /// The watchdog looks.
@@ -62,9 +60,8 @@ impl Cold {
             Cold::Read(port) => (4, port),
             Cold::Timer(timer) => (5, timer),
             Cold::Fault(fault) => (6, fault),
-            Cold::Probe => (7, 0),
-            Cold::Start(tenant) => (8, tenant),
-            Cold::Watch => (9, 0),
+            Cold::Start(tenant) => (7, tenant),
+            Cold::Watch => (8, 0),
         };
         number << 32 | u64::from(value)
     }
@@ -79,8 +76,7 @@ impl Cold {
             4 => Cold::Read(value),
             5 => Cold::Timer(value),
             6 => Cold::Fault(value),
-            7 => Cold::Probe,
-            8 => Cold::Start(value),
+            7 => Cold::Start(value),
             _ => Cold::Watch,
         }
     }
@@ -290,7 +286,7 @@ mod tests {
     #[test]
     fn a_cold_event_says_what_it_is() {
         let all =
-            [Cold::Sent(1), Cold::Ready(9), Cold::Read(8), Cold::Fault(u32::MAX), Cold::Probe];
+            [Cold::Sent(1), Cold::Ready(9), Cold::Read(8), Cold::Fault(u32::MAX), Cold::Watch];
         for cold in all {
             let mut calendar = Calendar::new();
             calendar.push(Event::cold(1 << 40, cold));

@@ -218,9 +218,7 @@ impl<'a> Sim<'a> {
             Cold::Timer(connection) if self.end_ps.is_none() => hosts.timer(connection),
             Cold::Timer(_) => {}
             Cold::Read(port) => hosts.network.read_over(port),
-            Cold::Probe | Cold::Watch => {
-                unreachable!("nobody schedules them yet")
-            }
+            Cold::Watch => unreachable!("dealt with above"),
         }
         // Faults and probes may go on for ever: when all work is done and received, so is the run.
         let done = self.n_open == 0 && self.hosts.network.packets.in_flight() == 0;

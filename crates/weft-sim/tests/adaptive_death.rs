@@ -139,6 +139,29 @@ fn a_packet_that_is_led_round_does_not_go_back_for_its_detour() {
     assert!(outcome.hops <= 2 * (n + 1) * 9, "{} hops", outcome.hops);
 }
 
+#[test]
+fn a_packet_that_comes_back_does_not_follow_those_that_set_out() {
+    // The sender's router has the cable to the destination's group, its neighbours' are dead: a
+    // detour over them is given up there and comes back, to go straight on.
+    let port = global_port_to(19);
+    let router = port["router-".len()..port.find('[').unwrap()].parse::<u64>().unwrap();
+    let dead = (1..=4).filter(|number| *number != router);
+    let down =
+        |number| json!({"link": format!("router-{number:02}[5]"), "down": true, "from_ns": 0});
+    let faults = Value::Array(dead.map(down).collect());
+    let death = json!({"reaction": "switch", "delay_ns": 1_000_000_000});
+    let adaptive = json!({"non_minimal": "valiant", "granularity": "flowlet",
+        "flowlet_gap_ns": 5000});
+    let routing = json!({"engine": "dragonfly", "adaptive": adaptive, "link_death": death});
+    let n = 20;
+    let flow = [(router - 1, 19, n * MTU, 1_000_000)];
+    let outcome = agreed(&dying(dragonfly(), &flow, routing, faults));
+    assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
+    let to_neighbours = (2..=4).map(|n| format!("router-{router:02}[{n}]"));
+    let led: u64 = to_neighbours.map(|port| of(&outcome, &outcome.ports.xmit_packets, &port)).sum();
+    assert!((n..2 * n).contains(&led), "{led} packets set out on a detour and came back");
+}
+
 fn any_death() -> impl Strategy<Value = Value> {
     let routing = prop::sample::select(vec![
         json!({"engine": "dmodk", "adaptive": {}}),
