@@ -26,7 +26,8 @@ pub(crate) struct Steers {
     draws: u64,
     /// By packet: the group of its detour while it is on its way there.
     via: Vec<u16>,
-    /// By queue pair, switch and detour (or that it is undecided). Only looked up by key, never gone through.
+    /// By queue pair, switch and detour, or that it is undecided. Only looked up by key, never gone
+    /// through.
     flowlets: HashMap<u64, Flowlet>,
 }
 

@@ -23,7 +23,7 @@ fn dragonfly() -> Value {
 
 /// Explicit messages (src, dst, bytes, start) over cables that die.
 fn dying(fabric: Value, flows: &[(u64, u64, u64, u64)], routing: Value, faults: Value) -> Value {
-    let row = |flow: &(u64, u64, u64, u64)| json!({"src": flow.0, "dst": flow.1, "size_bytes": flow.2, "start_ps": flow.3});
+    let row = |(src, dst, size_bytes, start_ps): &(u64, u64, u64, u64)| json!({"src": src, "dst": dst, "size_bytes": size_bytes, "start_ps": start_ps});
     let rows: Vec<Value> = flows.iter().map(row).collect();
     let work = json!([{"benchmark": "messages", "messages": rows}]);
     let flying = routing["engine"] == "dragonfly";
