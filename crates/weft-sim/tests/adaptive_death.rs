@@ -21,10 +21,13 @@ fn dragonfly() -> Value {
         "global_delay_ps": DELAY})
 }
 
+fn row((src, dst, size_bytes, start_ps): (u64, u64, u64, u64)) -> Value {
+    json!({"src": src, "dst": dst, "size_bytes": size_bytes, "start_ps": start_ps})
+}
+
 /// Explicit messages (src, dst, bytes, start) over cables that die.
 fn dying(fabric: Value, flows: &[(u64, u64, u64, u64)], routing: Value, faults: Value) -> Value {
-    let row = |(src, dst, size_bytes, start_ps): &(u64, u64, u64, u64)| json!({"src": src, "dst": dst, "size_bytes": size_bytes, "start_ps": start_ps});
-    let rows: Vec<Value> = flows.iter().map(row).collect();
+    let rows: Vec<Value> = flows.iter().copied().map(row).collect();
     let work = json!([{"benchmark": "messages", "messages": rows}]);
     let flying = routing["engine"] == "dragonfly";
     let case = with(scenario(fabric, work), "routing", routing);
