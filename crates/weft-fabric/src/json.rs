@@ -1,6 +1,7 @@
 //! JSON texts as documents: a wrong one is refused with the path of the key, and keys that appear
 //! twice are refused too.
 
+use crate::by_name::ByName;
 use crate::error::FabricError;
 use serde::de::{DeserializeOwned, DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -18,7 +19,7 @@ pub fn from_text<T: DeserializeOwned>(
     text: &str,
 ) -> Result<T, FabricError> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let document = serde_path_to_error::deserialize(&mut reader)
+    let document = serde_path_to_error::deserialize(ByName(&mut reader))
         .map_err(|error| refuse(name, prefix, &error))?;
     reader.end().map_err(|error| FabricError::from_json(name, &error))?;
     Ok(document)
@@ -30,7 +31,7 @@ pub fn from_value<T: DeserializeOwned>(
     prefix: &str,
     value: Value,
 ) -> Result<T, FabricError> {
-    serde_path_to_error::deserialize(value).map_err(|error| refuse(name, prefix, &error))
+    serde_path_to_error::deserialize(ByName(value)).map_err(|error| refuse(name, prefix, &error))
 }
 
 /// A JSON value, for `#[serde(deserialize_with)]`: where `Value` itself would keep the last of two

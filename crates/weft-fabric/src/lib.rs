@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod attach;
+mod by_name;
 pub mod candidates;
 mod channels;
 pub mod check;

@@ -173,3 +173,22 @@ fn keys_that_appear_twice() {
     twice("regimes", "\"regimes\":[{}]", "host: duplicate field `regimes`");
     twice("spines", "\"spines\":2", "fabric: duplicate field `spines`");
 }
+
+#[test]
+fn lists_where_keys_are_wanted() {
+    let case = scenario(tree(8, 4, 2, 100 * GBPS, 50_000), messages([(0, 1, 8)]));
+    let refused = |key: &str, value: Value, beginning: &str| {
+        let text = with(case.clone(), key, value).to_string();
+        refused_text(&text, beginning);
+    };
+    refused("limits", json!([5, 6e9]), "limits: invalid type: sequence");
+    refused("packets", json!([4096, "none"]), "packets: invalid type: sequence");
+    refused("routing", json!(["dmodk"]), "routing: invalid type: sequence");
+    refused("faults", json!([["leaf-01[5]"]]), "faults[0]: invalid type: sequence");
+    refused("host", json!({"regimes": [[128]]}), "host.regimes[0]: invalid type: sequence");
+    refused("lanes", json!({"low": [[0, 64]]}), "lanes.low[0]: invalid type: sequence");
+    refused("placement", json!([["n001"]]), "placement: invalid type: sequence");
+    let row = json!([{"benchmark": "messages", "messages": [[0, 1, 8, 0]]}]);
+    refused("work", row, "work[0].messages[0]: invalid type: sequence");
+    refused_text("[\"weft.scenario/1\"]", "scenario: invalid type: sequence");
+}
