@@ -64,21 +64,25 @@ impl Attachments {
     }
 
     /// The leaf of an HCA.
+    #[inline(always)]
     pub fn leaf_of(&self, hca: HcaId) -> usize {
         self.places[hca.index()].leaf as usize
     }
 
     /// The number of an HCA among those of its leaf.
+    #[inline(always)]
     pub fn place_of(&self, hca: HcaId) -> usize {
         usize::from(self.places[hca.index()].place)
     }
 
     /// The number (from 0) of the leaf's port that an HCA is cabled to.
+    #[inline(always)]
     pub fn number_of(&self, hca: HcaId) -> &u16 {
         &self.places[hca.index()].number
     }
 
     /// The switch a leaf is; none for HCAs that are cabled to no switch.
+    #[inline(always)]
     pub fn switch_of(&self, leaf: usize) -> Option<SwitchId> {
         self.switches[leaf]
     }

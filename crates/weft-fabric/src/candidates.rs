@@ -30,6 +30,7 @@ pub(crate) struct Detours {
 
 impl Candidates {
     /// The ports of `switch` towards `dst`; none where no way leads there.
+    #[inline(always)]
     pub fn group(&self, switch: SwitchId, dst: HcaId) -> &[u16] {
         let leaf = self.attached.leaf_of(dst);
         if self.attached.switch_of(leaf) == Some(switch) {

@@ -30,7 +30,7 @@ impl LeafTable {
     }
 
     /// The number of the list of a switch towards a leaf.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn id(&self, switch: usize, leaf: usize) -> usize {
         let at = switch * self.n_leaves + leaf;
         match &self.ids {
@@ -40,7 +40,7 @@ impl LeafTable {
     }
 
     /// The list of a switch towards a leaf.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn get(&self, switch: usize, leaf: usize) -> &[u16] {
         let id = self.id(switch, leaf);
         &self.pool[self.starts[id] as usize..self.starts[id + 1] as usize]

@@ -73,6 +73,7 @@ impl Routes {
         Ok(Some(Routes::new(fabric, attached, table.finish())))
     }
     /// The port number (from 1) at `switch` towards `dst`, 0 for none.
+    #[inline(always)]
     pub fn number(&self, switch: SwitchId, dst: HcaId) -> u32 {
         let block = self.table.get(switch.index(), self.attached.leaf_of(dst));
         block.get(self.attached.place_of(dst)).copied().map_or(0, u32::from)

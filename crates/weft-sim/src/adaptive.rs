@@ -7,7 +7,7 @@
 use crate::document::NonMinimal;
 use crate::network::Network;
 use crate::packet::{Packet, PacketKind};
-use crate::port::{DOWN, INSIDE};
+use crate::port::{DOWN, FROM_HCA, INSIDE};
 use crate::steering::Choice;
 use std::collections::HashMap;
 use weft_fabric::{Candidates, HcaId, SwitchId};
@@ -104,7 +104,7 @@ impl Network<'_> {
     #[inline]
     pub(crate) fn route(&mut self, q: u32, id: u32) -> (u32, u8) {
         let scenario = self.scenario;
-        let (packet, port) = (&self.packets[id], &self.ports[q as usize]);
+        let (packet, port) = (&self.packets[id], &self.inputs[q as usize]);
         if port.has(INSIDE) {
             return self.route_inside(q, id);
         }
@@ -112,7 +112,7 @@ impl Network<'_> {
         let (first, lane, dst) = (q - u32::from(port.local), packet.lane(), HcaId(packet.dst));
         let steering = &scenario.steering;
         let chooses = steering.choice != Choice::Tables && steering.choosing >> lane & 1 == 1;
-        let entering = self.ports[port.peer as usize].vertex < scenario.fabric.n_hcas();
+        let entering = port.has(FROM_HCA);
         let mut number = None;
         if chooses && let Some(candidates) = self.candidates.take() {
             let group = candidates.group(switch, dst);
@@ -131,13 +131,13 @@ impl Network<'_> {
     /// The egress port that the tables say for `dst` at the switch of port `q`.
     #[inline]
     pub(crate) fn static_route(&self, q: u32, dst: u32) -> u32 {
-        let port = &self.ports[q as usize];
+        let port = &self.inputs[q as usize];
         let switch = SwitchId(port.vertex - self.scenario.fabric.n_hcas());
         q - u32::from(port.local) + self.written(switch, HcaId(dst))
     }
 
     /// The number (from 0) of the port that the tables say.
-    #[inline]
+    #[inline(always)]
     fn written(&self, switch: SwitchId, dst: HcaId) -> u32 {
         let mut number = self.routes.number(switch, dst);
         if number == 0 {
@@ -297,7 +297,7 @@ impl Network<'_> {
     }
 
     /// Blocks that wait for the egress `o` and those it has spent and not got back.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn load(&mut self, o: u32, vl: u8) -> u32 {
         let lane = self.lane_index(o, vl);
         let lane = &mut self.lanes[lane];

@@ -45,7 +45,7 @@ impl Network<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn kick(&mut self, o: u32, time_ps: u64) {
         let port = &mut self.ports[o as usize];
         if time_ps < port.kick_ps {
@@ -108,7 +108,7 @@ impl Network<'_> {
     }
 
     /// Take the packet whose turn it is out of its queue; its input has its next turn last.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn turn_ring(&mut self, o: u32, vl: u8, id: u32, packet: Packet) {
         let index = self.lane_index(o, vl);
         let (last, next, second) = (self.lanes[index].ring, packet.next, packet.ring());
@@ -220,7 +220,7 @@ impl Network<'_> {
     }
 
     /// Send a packet from `o`, against its credit; the time its tail has left.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn transmit(&mut self, o: u32, vl: u8, id: u32, blocks: u32) -> u64 {
         let index = self.lane_index(o, vl);
         self.lanes[index].spend(blocks);
@@ -240,7 +240,7 @@ impl Network<'_> {
     }
 
     /// Put a packet on the link of `o` at `begin_ps`; the time its tail has left.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn put_on_link(&mut self, o: u32, id: u32, begin_ps: u64) -> u64 {
         let port = &mut self.ports[o as usize];
         let packet = &mut self.packets[id];
@@ -267,13 +267,13 @@ impl Network<'_> {
     /// knows one wire delay later. `output`: [`Network::counted`].
     #[inline]
     pub(crate) fn refund(&mut self, q: u32, vl: u8, blocks: u32, output: u16, left_ps: u64) {
-        let port = &self.ports[q as usize];
-        let o = port.peer;
+        let input = &self.inputs[q as usize];
+        let o = input.feeder;
         let index = self.lane_index(o, vl);
         if self.rules.endless {
             return self.lanes[index].give_back(blocks);
         }
-        let time_ps = left_ps + self.links[port.link as usize].delay_ps;
+        let time_ps = left_ps + self.links[input.link as usize].delay_ps;
         self.lanes[index].refund(&mut self.refunds, self.now_ps, time_ps, blocks, output);
         if !self.rules.elide {
             self.schedule(time_ps, Kind::Credit, o, u32::from(vl));

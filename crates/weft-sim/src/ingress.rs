@@ -2,14 +2,9 @@
 
 use crate::calendar::Kind;
 use crate::network::Network;
-use crate::packet::{NIL, PacketKind, ROUTED};
-use crate::port::{DOWN, ENDPOINT, FRAIL, INSIDE};
+use crate::packet::{NIL, ROUTED};
+use crate::port::{DOWN, FRAIL};
 use std::collections::VecDeque;
-use std::hint::black_box;
-
-/// How many events ahead ports and packets are loaded, and then what they lead to.
-const LOOK_FAR: usize = 6;
-const LOOK_NEAR: usize = 2;
 
 /// One queue for all outputs: read by one packet at a time, until its tail has left.
 #[derive(Clone, Debug, Default)]
@@ -37,9 +32,10 @@ impl Network<'_> {
             };
             (o, vl) = round;
         }
-        let (ingress, egress) = (self.ports[q as usize].link, self.ports[o as usize].link);
+        let input = self.inputs[q as usize];
+        let (ingress, egress) = (input.link, self.ports[o as usize].link);
         let faster = || self.links[egress as usize].rate > self.links[ingress as usize].rate;
-        let runs_dry = if self.ports[q as usize].has(FRAIL) {
+        let runs_dry = if input.has(FRAIL) {
             self.runs_dry(o, id)
         } else {
             ingress != egress && packet.tail_ps > self.now_ps && faster()
@@ -48,33 +44,8 @@ impl Network<'_> {
             return self.schedule(packet.tail_ps, Kind::Arrive, q, id);
         }
         if !self.pass(q, o, vl, id) {
-            self.enqueue(o, vl, self.ports[q as usize].local, id);
+            self.enqueue(o, vl, input.local, id);
             self.serve(o);
-        }
-    }
-
-    /// Load what two events to come will need, so that they do not wait for it one after the other:
-    /// where the network is larger than the caches, that is what a hop takes.
-    #[inline]
-    pub(crate) fn look_ahead(&self) {
-        if let Some(event) = self.calendar.ahead(LOOK_FAR)
-            && event.kind() == Kind::Arrive
-        {
-            black_box(self.ports[event.port() as usize].peer);
-            black_box(self.packets[event.packet()].dst);
-        }
-        if let Some(event) = self.calendar.ahead(LOOK_NEAR)
-            && event.kind() == Kind::Arrive
-        {
-            let q = event.port();
-            let (port, packet) = (&self.ports[q as usize], &self.packets[event.packet()]);
-            if port.has(ENDPOINT) || port.has(INSIDE) || packet.kind() != PacketKind::Data {
-                return;
-            }
-            let o = self.static_route(q, packet.dst);
-            black_box(self.ports[o as usize].work);
-            black_box(self.lanes[self.lane_index(o, packet.lane())].need);
-            black_box(self.lanes[self.lane_index(port.peer, packet.lane())].need);
         }
     }
 

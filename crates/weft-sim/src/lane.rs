@@ -2,6 +2,7 @@
 
 use crate::packet::NIL;
 use crate::port::NEVER;
+use std::hint::black_box;
 
 /// Credits on their way back: usable from `time_ps` on.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +30,7 @@ impl Default for RefundPool {
 }
 
 impl RefundPool {
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, refund: Refund) -> u32 {
         let id = self.free;
         if id == NIL {
@@ -42,7 +43,7 @@ impl RefundPool {
     }
 
     /// Give a refund's number back; the refund.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, id: u32) -> Refund {
         let refund = self.refunds[id as usize];
         self.refunds[id as usize].next = self.free;
@@ -101,7 +102,7 @@ impl Lane {
     }
 
     /// Take in the credits that are back by now.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn settle(&mut self, refunds: &mut RefundPool, now_ps: u64) {
         while self.due_ps <= now_ps && self.first_refund != NIL {
             let refund = refunds.take(self.first_refund);
@@ -110,7 +111,7 @@ impl Lane {
     }
 
     /// The first refund is back, and out of the chain.
-    #[inline]
+    #[inline(always)]
     fn take_in(&mut self, refunds: &mut RefundPool, refund: Refund) {
         self.credits += i32::from(refund.blocks);
         if self.shares != NIL {
@@ -126,7 +127,7 @@ impl Lane {
 
     /// Whether there is credit for `blocks`. Where there is not, the grant sticks: the packet whose
     /// turn it is keeps it, so that small packets do not pass a large one for ever.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn grant(&mut self, refunds: &mut RefundPool, now_ps: u64, blocks: u32) -> bool {
         let enough = self.has_credit(refunds, now_ps, blocks);
         self.need = if enough { 0 } else { blocks };
@@ -134,7 +135,7 @@ impl Lane {
     }
 
     /// Whether there is credit for `blocks`; nothing is granted.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn has_credit(
         &mut self,
         refunds: &mut RefundPool,
@@ -148,14 +149,14 @@ impl Lane {
     }
 
     /// Spend credit that was granted.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn spend(&mut self, blocks: u32) {
         self.credits -= blocks as i32;
         assert!(self.credits >= 0, "lossless: no packet moves without credit");
     }
 
     /// Still short of credit for the packet whose turn it is?
-    #[inline]
+    #[inline(always)]
     pub(crate) fn starved(&mut self, refunds: &mut RefundPool, now_ps: u64) -> bool {
         if self.need == 0 {
             return false;
@@ -166,7 +167,7 @@ impl Lane {
 
     /// Credits come back at `time_ps`. Mixed rates may let a later packet finish first, so the
     /// chain is kept sorted.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn refund(
         &mut self,
         refunds: &mut RefundPool,
@@ -209,6 +210,15 @@ impl Lane {
             (self.first_refund, self.due_ps) = (id, time_ps);
         } else {
             refunds.refunds[before as usize].next = id;
+        }
+    }
+
+    /// Load the refunds that the next one will be chained to and numbered from.
+    #[inline(always)]
+    pub(crate) fn look_at_refunds(&self, refunds: &RefundPool) {
+        if self.first_refund != NIL {
+            black_box(refunds.refunds[self.first_refund as usize].next);
+            black_box(refunds.refunds[self.last_refund as usize].next);
         }
     }
 

@@ -24,6 +24,7 @@ mod inside;
 mod job;
 mod lane;
 mod lanes;
+mod look_ahead;
 mod matching;
 mod message;
 mod monitor;

@@ -14,7 +14,9 @@ use crate::ingress::InputFifo;
 use crate::lane::{Lane, RefundPool};
 use crate::message::MessagePool;
 use crate::packet::{BLOCK_BYTES, NIL, Packet, PacketKind, PacketPool};
-use crate::port::{Counters, ENDPOINT, INSIDE, Link, NEVER, Port, TO_ENDPOINT, WATCHED, Waiting};
+use crate::port::{
+    Counters, ENDPOINT, INSIDE, Input, Link, NEVER, Port, TO_ENDPOINT, WATCHED, Waiting,
+};
 use crate::probe::Load;
 use crate::scenario::ValidScenario;
 use crate::sender::Senders;
@@ -33,6 +35,8 @@ pub(crate) struct Network<'a> {
     pub(crate) now_ps: u64,
     pub(crate) calendar: Calendar,
     pub(crate) ports: Vec<Port>,
+    /// By port, what of it packets that come in ask for: [`Network::note_inputs`].
+    pub(crate) inputs: Vec<Input>,
     /// By port and virtual lane, see [`Network::lane_index`].
     pub(crate) lanes: Vec<Lane>,
     pub(crate) n_lanes: usize,
@@ -151,6 +155,7 @@ impl<'a> Network<'a> {
             now_ps: 0,
             calendar: Calendar::new(),
             ports: Vec::with_capacity(n_ports),
+            inputs: Vec::new(),
             lanes: vec![Lane::new(full); n_ports * n_lanes],
             n_lanes,
             // Inside a node the gap is the HCA's, not the GPU's: see `inside`.
@@ -194,7 +199,18 @@ impl<'a> Network<'a> {
         let watched = network.load.is_some();
         network.ports.iter_mut().for_each(|port| port.set(WATCHED, watched));
         network.begin_troubles();
+        network.note_inputs();
         network
+    }
+
+    /// Note what packets that come in ask of every port, which begins and never changes but for its
+    /// link.
+    fn note_inputs(&mut self) {
+        let n_hcas = self.fabric().n_hcas();
+        let from_hca = |port: &Port| {
+            self.ports.get(port.peer as usize).is_some_and(|feeder| feeder.vertex < n_hcas)
+        };
+        self.inputs = self.ports.iter().map(|port| Input::of(port, from_hca(port))).collect();
     }
 
     fn add_ports(&mut self) {

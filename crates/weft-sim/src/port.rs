@@ -21,6 +21,37 @@ pub(crate) const FRAIL: u16 = 1 << 4;
 /// Its cable is down.
 pub(crate) const DOWN: u16 = 1 << 5;
 
+/// What comes in comes straight from an HCA: it has chosen no way yet.
+pub(crate) const FROM_HCA: u16 = 1 << 6;
+
+/// What a packet that comes in asks of a port: apart from its egress, which others use, so that
+/// four ports share a cache line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Input {
+    /// The port at the other end, which fills the buffer.
+    pub(crate) feeder: u32,
+    pub(crate) vertex: u32,
+    /// As the egress has it.
+    pub(crate) link: u32,
+    pub(crate) local: u16,
+    /// ENDPOINT, INSIDE, FRAIL, FROM_HCA.
+    flags: u16,
+}
+
+impl Input {
+    pub(crate) fn of(port: &Port, from_hca: bool) -> Input {
+        let flags = port.flags & (ENDPOINT | INSIDE | FRAIL);
+        let flags = if from_hca { flags | FROM_HCA } else { flags };
+        let Port { peer, vertex, link, local, .. } = *port;
+        Input { feeder: peer, vertex, link, local, flags }
+    }
+
+    #[inline(always)]
+    pub(crate) fn has(&self, flags: u16) -> bool {
+        self.flags & flags != 0
+    }
+}
+
 /// What a port has done, under InfiniBand's names for it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counters {
@@ -121,7 +152,7 @@ impl Port {
     }
 
     /// Put a packet on the link now; the time its tail has left.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn transmit(&mut self, link: &Link, now_ps: u64, wire_bytes: u16) -> u64 {
         assert!(self.busy_until_ps <= now_ps, "one packet at a time on a link");
         let n_bits = u64::from(wire_bytes) * 8;
@@ -144,10 +175,11 @@ impl Port {
 
 #[cfg(test)]
 mod tests {
-    use super::Port;
+    use super::{Input, Port};
 
     #[test]
     fn a_port_is_one_cache_line() {
         assert_eq!(std::mem::size_of::<Port>(), 64);
+        assert_eq!(std::mem::size_of::<Input>(), 16);
     }
 }

@@ -180,9 +180,9 @@ impl<'a> Sim<'a> {
         match event.kind() {
             Kind::Credit => hosts.network.credited(port, event.packet() as u8),
             Kind::Arrive => {
-                let q = &hosts.network.ports[port as usize];
+                let q = hosts.network.inputs[port as usize];
                 if q.has(FRAIL) && hosts.network.lost_on_the_way(port, event.packet()) {
-                } else if hosts.network.ports[port as usize].has(ENDPOINT) {
+                } else if q.has(ENDPOINT) {
                     hosts.deliver(port, event.packet());
                 } else {
                     hosts.network.arrive(port, event.packet());

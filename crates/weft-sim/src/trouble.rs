@@ -255,6 +255,9 @@ impl Network<'_> {
         ailing.errors.recoveries += u64::from(counted);
         let link = self.link_number(Link::new(rate, link.delay_ps, link.route_ps));
         self.ports[o as usize].change_link(link);
+        if let Some(input) = self.inputs.get_mut(o as usize) {
+            input.link = link;
+        }
         down
     }
 
