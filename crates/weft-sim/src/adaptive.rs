@@ -189,7 +189,7 @@ impl Network<'_> {
         {
             flowlet.seen_ps = now_ps;
             let Flowlet { number, via, .. } = *flowlet;
-            if here.entering && via != DIRECT {
+            if here.entering && self.scenario.steering.non_minimal != NonMinimal::None {
                 self.steers.set_via(here.id, via);
             }
             return u32::from(number);

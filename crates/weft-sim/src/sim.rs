@@ -211,8 +211,11 @@ impl<'a> Sim<'a> {
             }
             Cold::Start(tenant) => self.start(tenant),
             Cold::Ready(message) => hosts.network.ready(message),
-            // When the work is done, cables stay as they are.
-            Cold::Fault(number) if self.end_ps.is_none() => hosts.network.fault(number),
+            // When the work is done, cables stay as they are; new tables still come, for what is
+            // left under way may go round in a circle until then.
+            Cold::Fault(number) if self.end_ps.is_none() || hosts.network.is_sweep(number) => {
+                hosts.network.fault(number);
+            }
             Cold::Fault(_) => {}
             // Nor does anybody wait for an acknowledgement any more.
             Cold::Timer(connection) if self.end_ps.is_none() => hosts.timer(connection),

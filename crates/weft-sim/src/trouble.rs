@@ -197,10 +197,15 @@ impl Network<'_> {
         self.schedule_cold(time_ps, Cold::Fault(number));
     }
 
+    /// Whether an event of that number brings new tables.
+    pub(crate) fn is_sweep(&self, number: u32) -> bool {
+        number as usize == self.scenario.faults.troubles.len()
+    }
+
     /// A fault begins or ends, or (the number after the last) the subnet manager has new tables.
     pub(crate) fn fault(&mut self, number: u32) {
         self.n_faults_due -= 1;
-        if number as usize == self.scenario.faults.troubles.len() {
+        if self.is_sweep(number) {
             return self.sweep();
         }
         let trouble = &self.scenario.faults.troubles[number as usize];
