@@ -71,7 +71,13 @@ fn any_case() -> impl Strategy<Value = Value> {
 
 fn some_cases() -> ProptestConfig {
     let rng_seed = RngSeed::Fixed(70);
-    ProptestConfig { cases: 70, max_shrink_iters: 0, failure_persistence: None, rng_seed, ..ProptestConfig::default() }
+    ProptestConfig {
+        cases: 70,
+        max_shrink_iters: 0,
+        failure_persistence: None,
+        rng_seed,
+        ..ProptestConfig::default()
+    }
 }
 
 proptest! {
