@@ -34,26 +34,31 @@ const EDGES: [f64; 22] = [
 
 pub(crate) struct Mutator {
     random: Pcg32,
+    /// Values change to others of their kind and size.
+    gentle: bool,
 }
 
 impl Mutator {
     pub(crate) fn new(number: u64) -> Mutator {
-        Mutator { random: Pcg32::new(number, 0x77656674) }
+        Mutator { random: Pcg32::new(number, 0x77656674), gentle: false }
     }
 
     fn below(&mut self, n: usize) -> usize {
         self.random.next_u32() as usize % n.max(1)
     }
 
-    /// The text of one of the seeds with one to four things wrong (perhaps).
+    /// The text of one of the seeds with one to four things changed, most often one; in half of the
+    /// cases only gently, so that many still run.
     pub(crate) fn damaged(&mut self, seeds: &[Value]) -> String {
         let mut document = seeds[self.below(seeds.len())].clone();
-        for _ in 0..=self.below(4) {
+        self.gentle = self.below(2) == 0;
+        let n_changes = if self.below(2) == 0 { 1 } else { 1 + self.below(4) };
+        for _ in 0..n_changes {
             let donor = &seeds[self.below(seeds.len())];
             self.change(&mut document, donor);
         }
         let text = document.to_string();
-        if self.below(8) == 0 { self.garbled(text) } else { text }
+        if !self.gentle && self.below(8) == 0 { self.garbled(text) } else { text }
     }
 
     /// Change something somewhere in a value.
@@ -83,7 +88,28 @@ impl Mutator {
                     _ => self.change(&mut list[place], donor),
                 }
             }
+            _ if self.gentle => self.nudge(value),
             _ => *value = self.replaced(value),
+        }
+    }
+
+    /// Another value of its kind, near it; text and whole parts of a document stay.
+    fn nudge(&mut self, value: &mut Value) {
+        let way = self.below(5);
+        match value {
+            Value::Bool(yes) => *yes = !*yes,
+            Value::Number(number) => {
+                let changed = number.as_u64().map(|whole| match way {
+                    0 => whole.saturating_add(1),
+                    1 => whole.saturating_sub(1),
+                    2 => whole / 2,
+                    3 => whole.saturating_mul(2),
+                    _ => whole % 5,
+                });
+                let fraction = number.as_f64().unwrap_or_default() * [0.0, 0.5, 2.0, 4.0, 8.0][way];
+                *value = changed.map_or(json!(fraction), |whole| json!(whole));
+            }
+            _ => {}
         }
     }
 
