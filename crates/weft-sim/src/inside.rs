@@ -149,9 +149,9 @@ impl Hosts<'_> {
             stops = vec![memory(here.vertex), memory(there.vertex)];
             self.network.messages[id].part = AGREEMENT;
         }
-        let n_stripes = self.ports_of_leg(&message, &stops, 0, message.size_bytes).len();
-        if stops.len() == 2 && n_stripes == 1 {
-            return self.send_stripe(id, &stops, 0, 0);
+        let ports = self.ports_of_leg(&message, &stops, 0, message.size_bytes);
+        if let ([_, _], [port]) = (&stops[..], &ports[..]) {
+            return self.send_stripe(id, &stops, 0, *port);
         }
         let copied = stops.len() > 2;
         let chunk_bytes = if copied { graph.bounce_chunk_bytes } else { u64::MAX };
@@ -207,12 +207,13 @@ impl Hosts<'_> {
         let parent = self.network.messages[parent];
         let from = u64::from(chunk) * transfer.chunk_bytes.min(parent.size_bytes);
         let size_bytes = (parent.size_bytes - from).min(transfer.chunk_bytes);
-        let n_stripes = self.ports_of_leg(&parent, &stops, leg, size_bytes).len() as u64;
+        let ports = self.ports_of_leg(&parent, &stops, leg, size_bytes);
+        let n_stripes = ports.len() as u64;
         let pending = Pending { chunk, leg, n_stripes: n_stripes as u16 };
         self.transfers.get(number).pending.push(pending);
         let mtu_bytes = u64::from(self.network.scenario.mtu_bytes);
         let n_packets = size_bytes.div_ceil(mtu_bytes);
-        for stripe in 0..n_stripes {
+        for (stripe, port) in (0..).zip(ports) {
             let end = |stripe: u64| (n_packets * stripe / n_stripes * mtu_bytes).min(size_bytes);
             let stripe_bytes = end(stripe + 1) - end(stripe);
             let (src, dst) = (parent.src, parent.dst);
@@ -222,15 +223,14 @@ impl Hosts<'_> {
             message.ready_ps = if leg == 0 { parent.ready_ps } else { 0 };
             message.part = leg << 8 | stripe as u16;
             let id = self.network.messages.add(message);
-            self.send_stripe(id, &stops, leg, stripe as usize);
+            self.send_stripe(id, &stops, leg, port);
         }
     }
 
-    /// Send a message on one leg, over the given one of its equally good first links.
-    fn send_stripe(&mut self, id: u32, stops: &[VertexId], leg: u16, stripe: usize) {
+    /// Send a message on one leg, over one of its equally good first links.
+    fn send_stripe(&mut self, id: u32, stops: &[VertexId], leg: u16, port: u32) {
         let fabric = self.network.fabric();
         let message = self.network.messages[id];
-        let ports = self.ports_of_leg(&message, stops, leg, message.size_bytes);
         let nodes = [0, 1].map(|end| node_of(fabric, stops[usize::from(leg) + end]));
         let rail = self.rail(message.src);
         let hca = |node: NodeId| HcaId(fabric.nodes[node.index()].first_hca.0 + rail.0);
@@ -242,7 +242,7 @@ impl Hosts<'_> {
             *begin_ps = ready_ps + self.network.scenario.hosts.message_gap_ps;
         }
         let message = &mut self.network.messages[id];
-        (message.port, message.ready_ps) = (ports[stripe], ready_ps);
+        (message.port, message.ready_ps) = (port, ready_ps);
         message.dst_hca = hca(nodes[1]).0;
         message.dst_vertex = stops[usize::from(leg) + 1].0;
         self.network.send(id);

@@ -39,7 +39,7 @@ pub fn simulate_many_watched(
         Ok(simulate_watched(&scenario, stop, monitor))
     };
     let each = texts.par_iter().zip(monitors).enumerate();
-    pool(threads)?.install(|| each.map(run).collect())
+    pool(threads, texts.len())?.install(|| each.map(run).collect())
 }
 
 /// Check every scenario text, without running any.
@@ -51,13 +51,15 @@ pub fn check_many(texts: &[String], threads: usize) -> Result<(), (usize, SimErr
         Ok(_) => Ok(()),
         Err(error) => Err((index, error)),
     };
-    let pool = pool(threads).map_err(|error| (texts.len(), error))?;
+    let pool = pool(threads, texts.len()).map_err(|error| (texts.len(), error))?;
     pool.install(|| texts.par_iter().enumerate().map(check).collect::<Vec<_>>())
         .into_iter()
         .collect()
 }
 
-fn pool(threads: usize) -> Result<ThreadPool, SimError> {
+/// So many threads (0: one a core), but none that would have nothing to do.
+fn pool(threads: usize, n_scenarios: usize) -> Result<ThreadPool, SimError> {
+    let threads = threads.min(n_scenarios.max(1));
     ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
         SimError::document("threads", error.to_string(), "a number of threads that can start")
     })

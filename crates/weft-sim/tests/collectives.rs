@@ -6,6 +6,7 @@ mod common;
 use common::{GBPS, HEADER, RETH, durations, physics, run, scenario, tree, with};
 use serde_json::{Value, json};
 use weft_sim::Status;
+use weft_traffic::{Skew, SkewOf};
 
 const RATE: u64 = 100 * GBPS;
 const DELAY_PS: u64 = 500_000;
@@ -214,4 +215,17 @@ fn computing_delays_a_collective_by_its_slowest_rank() {
     let uneven = json!({"benchmark": "compute", "compute_ns": 1000, "imbalance": 0.5});
     let taken = step_ps(8, uneven);
     assert!((1_000_000..=1_500_000).contains(&taken), "{taken}");
+}
+
+#[test]
+fn a_barrier_after_each_step_makes_every_step_as_long_as_its_largest_message() {
+    let (n, size) = (8u32, 4000);
+    let step = json!({"benchmark": "alltoallv", "algorithm": "linear", "skew": 0.9,
+                      "barrier_every_step": true, "size_bytes": size});
+    let skew = Skew { amount: 0.9, of: SkewOf::Pair };
+    let of_step = |step: u32| {
+        let sizes = (0..n).map(|rank| skew.size_bytes(size, rank, (rank + step) % n));
+        message_ps(sizes.max().expect("eight ranks"))
+    };
+    assert_eq!(step_ps(u64::from(n), step), (1..n).map(of_step).sum::<u64>());
 }

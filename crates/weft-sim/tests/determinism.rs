@@ -66,6 +66,8 @@ fn one_thread_and_two_give_the_same_outcomes() {
     let texts: Vec<String> = hard_cases().iter().take(6).map(Value::to_string).collect();
     let one = simulate_many(&texts, 1, &GO_ON).expect("valid scenarios");
     let two = simulate_many(&texts, 2, &GO_ON).expect("valid scenarios");
+    let crowd = simulate_many(&texts, 1_000_000, &GO_ON).expect("no more threads than scenarios");
+    assert_eq!(one, crowd);
     assert_eq!(one, two);
 }
 

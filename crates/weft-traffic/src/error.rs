@@ -2,6 +2,9 @@
 
 use thiserror::Error;
 
+/// Of a longer text, so many letters at its beginning and its end are shown.
+const MAX_SHOWN: usize = 200;
+
 /// An error a user can act on; the first line alone says what and where.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TrafficError {
@@ -18,12 +21,23 @@ pub enum TrafficError {
 }
 
 impl TrafficError {
-    /// A document error.
+    /// A document error. Of a very long text (a line of a schedule) the ends are shown.
     pub fn document(
         place: impl Into<String>,
         what: impl Into<String>,
         expected: impl Into<String>,
     ) -> TrafficError {
-        TrafficError::Document { place: place.into(), what: what.into(), expected: expected.into() }
+        let what = clipped(what.into());
+        TrafficError::Document { place: place.into(), what, expected: expected.into() }
     }
+}
+
+fn clipped(text: String) -> String {
+    let n_letters = text.chars().count();
+    if n_letters <= 2 * MAX_SHOWN {
+        return text;
+    }
+    let beginning: String = text.chars().take(MAX_SHOWN).collect();
+    let end: String = text.chars().skip(n_letters - MAX_SHOWN).collect();
+    format!("{beginning} ... {end}")
 }

@@ -45,7 +45,13 @@ impl StepDocument {
             let what = format!("cannot read '{path}' ({error})");
             TrafficError::document(format!("{place}.path"), what, "a readable text in UTF-8")
         };
-        let n_bytes = std::fs::metadata(path).map_err(unreadable)?.len();
+        let file = std::fs::metadata(path).map_err(unreadable)?;
+        // A pipe or device may never end.
+        if !file.is_file() {
+            let what = format!("'{path}' is no file");
+            return refuse(place, "path", what, "a file of text in UTF-8");
+        }
+        let n_bytes = file.len();
         if n_bytes > MAX_SCHEDULE_BYTES {
             let what = format!("'{path}' has {n_bytes} bytes");
             return refuse(place, "path", what, format!("at most {MAX_SCHEDULE_BYTES}"));

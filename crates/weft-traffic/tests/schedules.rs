@@ -189,6 +189,15 @@ fn what_an_msccl_algorithm_may_not_say_is_refused_with_its_line() {
 }
 
 #[test]
+fn an_error_shows_the_ends_of_a_very_long_line() {
+    let long = "x".repeat(1_000_000);
+    for text in [format!("num_ranks 2\nrank 0 {{\n{long}\n}}"), format!("num_ranks {long}9")] {
+        let refused = refusal("goal", &text);
+        assert!(refused.len() < 1000 && refused.contains("x ... x"), "{}", refused.len());
+    }
+}
+
+#[test]
 fn a_schedule_is_read_from_its_file_once() {
     let path = std::env::temp_dir().join(format!("weft-schedule-{}.goal", std::process::id()));
     std::fs::write(&path, PING_PONG).expect("a place for temporary files");
@@ -206,6 +215,9 @@ fn a_schedule_is_read_from_its_file_once() {
     };
     let absent = refused(json!({"benchmark": "schedule", "path": "/nowhere/x.goal"}));
     assert!(absent.starts_with("work[0].path: cannot read '/nowhere/x.goal'"), "{absent}");
+    let folder = std::env::temp_dir().to_str().expect("a plain path").to_owned();
+    let no_file = refused(json!({"benchmark": "schedule", "path": folder}));
+    assert!(no_file.contains("' is no file\n  expected: a file of text"), "{no_file}");
     let both = refused(json!({"benchmark": "schedule", "path": "x", "text": "y"}));
     assert!(both.starts_with("work[0].path: a schedule in a file and one in 'text'"), "{both}");
 }
