@@ -107,6 +107,7 @@ fn columns(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
     out.set_item("status", outcome.status.as_str())?;
     out.set_item("message", outcome.message)?;
     let (rows, ports) = (outcome.rows, outcome.ports);
+    out.set_item("rows_left_out", rows.left_out)?;
     out.set_item("tenant", rows.tenant.into_pyarray(py))?;
     out.set_item("step", rows.step.into_pyarray(py))?;
     out.set_item("pair", rows.pair.into_pyarray(py))?;

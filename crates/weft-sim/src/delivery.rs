@@ -72,7 +72,7 @@ impl Hosts<'_> {
                 self.acknowledged(connection, number);
                 // An older one than the last acknowledgement is no news.
                 if self.network.connections[connection].acked == number {
-                    self.network.repeat(connection);
+                    self.repeat(connection);
                 }
             }
             PacketKind::Cnp => unreachable!("nobody sends them yet"),
@@ -176,7 +176,13 @@ impl Hosts<'_> {
             return self.reports.push(Report::Broken(there.src, there.dst));
         }
         there.n_repeats += 1;
-        self.network.repeat(connection);
+        self.repeat(connection);
+    }
+
+    fn repeat(&mut self, connection: u32) {
+        if !self.network.repeat(connection) {
+            self.reports.push(Report::Crowded(self.network.connections[connection].src));
+        }
     }
 }
 
@@ -209,10 +215,14 @@ impl Network<'_> {
         }
     }
 
-    /// Send everything again that is not acknowledged, ahead of new data.
-    fn repeat(&mut self, connection: u32) {
+    /// Send everything again that is not acknowledged, ahead of new data; false where there is no
+    /// room for so much.
+    fn repeat(&mut self, connection: u32) -> bool {
         let scenario = self.scenario;
         let here = &mut self.connections[connection];
+        if !self.packets.have_room((here.next - here.acked).into()) {
+            return false;
+        }
         here.await_again(self.now_ps + scenario.transport.timeout_ps);
         let (port, lane, dst) = (here.port, here.lane, here.dst_hca);
         for number in here.acked..here.next {
@@ -227,6 +237,7 @@ impl Network<'_> {
         }
         self.set_timer(connection);
         self.serve(port);
+        true
     }
 
     /// What a user reads of a connection that is broken.

@@ -25,13 +25,15 @@ pub(crate) enum Report {
     Message { rank: u32, row: u32, duration_ps: u64 },
     /// The connection from the first of these ranks to the second is broken.
     Broken(u32, u32),
+    /// This rank has more to repeat than packets can be in flight.
+    Crowded(u32),
 }
 
 impl Report {
     /// The rank that reports.
     pub(crate) fn rank(self) -> u32 {
         match self {
-            Report::Finished(rank) | Report::Together(rank) => rank,
+            Report::Finished(rank) | Report::Together(rank) | Report::Crowded(rank) => rank,
             Report::Message { rank, .. } | Report::Broken(rank, _) => rank,
         }
     }

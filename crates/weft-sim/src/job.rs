@@ -230,7 +230,7 @@ impl<'a> Job<'a> {
                 .then(|| phase.message_start(row as u32))
                 .flatten()
                 .unwrap_or(0);
-            rows.push(Row {
+            let row = Row {
                 tenant: self.number,
                 step: phase.step,
                 pair: row as u32,
@@ -238,7 +238,8 @@ impl<'a> Job<'a> {
                 iteration: self.passes.saturating_mul(phase.iterations).saturating_add(iteration),
                 start_ps: stage.start_ps + own_start,
                 duration_ps: *duration_ps,
-            });
+            };
+            if self.passes == 0 { rows.push(row) } else { rows.push_repeated(row) }
         }
     }
 

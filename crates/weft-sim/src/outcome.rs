@@ -37,6 +37,9 @@ impl Status {
     }
 }
 
+/// Most rows that all tenants together write when they repeat their work.
+const MAX_REPEATED_ROWS: u32 = 1 << 16;
+
 /// One row a timed iteration (or pair, or message) of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RowColumns {
@@ -54,6 +57,10 @@ pub struct RowColumns {
     pub start_ps: Vec<u64>,
     /// Maximum over timing ranks of local stop - local start.
     pub duration_ps: Vec<u64>,
+    /// How many rows of work that was repeated are not there.
+    pub left_out: u64,
+    #[serde(skip)]
+    n_repeated: u32,
 }
 
 /// One entry of every row column.
@@ -69,6 +76,16 @@ pub(crate) struct Row {
 }
 
 impl RowColumns {
+    /// A row of work that is done again, whose end somebody else decides: not for ever.
+    pub(crate) fn push_repeated(&mut self, row: Row) {
+        if self.n_repeated == MAX_REPEATED_ROWS {
+            self.left_out += 1;
+            return;
+        }
+        self.n_repeated += 1;
+        self.push(row);
+    }
+
     pub(crate) fn push(&mut self, row: Row) {
         self.tenant.push(row.tenant);
         self.step.push(row.step);

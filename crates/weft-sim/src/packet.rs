@@ -1,7 +1,11 @@
 //! Packets: how many bytes are on the wire, how many credit blocks they take.
 
+use crate::calendar::MAX_NUMBER;
 use crate::document::{Headers, Packets};
+use crate::sim::EVENTS_A_LOOK;
 
+/// Most packets that are injected between two looks: an event serves few ports.
+const MOST_PACKETS_A_LOOK: u64 = 4 * EVENTS_A_LOOK;
 /// A credit stands for this much buffer (InfiniBand flow control blocks).
 pub const BLOCK_BYTES: u64 = 64;
 /// Largest payload of a packet: with every header its length is 16 bits.
@@ -236,6 +240,11 @@ impl PacketPool {
         self.in_flight
     }
 
+    /// Whether so many more fit, and those that are injected until somebody looks again.
+    pub(crate) fn have_room(&self, n_more: u64) -> bool {
+        self.in_flight as u64 + n_more + MOST_PACKETS_A_LOOK <= MAX_NUMBER.into()
+    }
+
     /// Let a packet carry a number.
     pub(crate) fn set_argument(&mut self, id: u32, argument: u32) {
         if self.arguments.len() <= id as usize {
@@ -269,7 +278,15 @@ impl std::ops::IndexMut<u32> for PacketPool {
 
 #[cfg(test)]
 mod tests {
-    use super::Packet;
+    use super::{MOST_PACKETS_A_LOOK, Packet, PacketPool};
+    use crate::calendar::MAX_NUMBER;
+
+    #[test]
+    fn there_is_no_room_for_more_packets_than_have_numbers() {
+        let pool = PacketPool::default();
+        let most = u64::from(MAX_NUMBER) - MOST_PACKETS_A_LOOK;
+        assert!(pool.have_room(most) && !pool.have_room(most + 1));
+    }
 
     #[test]
     fn a_packet_is_24_bytes() {

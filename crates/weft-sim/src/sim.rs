@@ -15,9 +15,7 @@ use crate::watch::Watch;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How many events pass between two looks at the stop flag.
-const EVENTS_A_LOOK: u64 = 1 << 14;
-/// Most packets that are injected between two looks: an event serves few ports.
-const MOST_PACKETS_A_LOOK: u64 = 4 * EVENTS_A_LOOK;
+pub(crate) const EVENTS_A_LOOK: u64 = 1 << 14;
 
 /// Run a scenario to its end, a deadlock or its limit of events.
 pub fn simulate(scenario: &ValidScenario) -> Outcome {
@@ -36,6 +34,10 @@ pub fn simulate_watched(scenario: &ValidScenario, stop: &AtomicBool, monitor: &M
     let status = sim.run(stop, monitor);
     monitor.write(sim.standing());
     sim.finish(status)
+}
+
+fn crowded() -> String {
+    format!("stopped: more than {MAX_NUMBER} packets in flight")
 }
 
 struct Sim<'a> {
@@ -120,8 +122,8 @@ impl<'a> Sim<'a> {
         let network = &self.hosts.network;
         let what = if stop.load(Ordering::Relaxed) {
             format!("stopped on request after {} events", self.events)
-        } else if network.packets.in_flight() as u64 + MOST_PACKETS_A_LOOK > MAX_NUMBER.into() {
-            format!("stopped: more than {} packets in flight", network.packets.in_flight())
+        } else if !network.packets.have_room(0) {
+            crowded()
         } else {
             return None;
         };
@@ -244,6 +246,7 @@ impl<'a> Sim<'a> {
                     let what = self.hosts.network.describe_broken((src, dst));
                     return Some(self.end(Status::Failed, what));
                 }
+                Report::Crowded(_) => return Some(self.end(Status::Stopped, crowded())),
                 Report::Message { row, duration_ps, .. } => job.timed(row, duration_ps),
             }
             job.let_go(&mut self.hosts);

@@ -152,6 +152,33 @@ fn a_wrong_command_line_exits_2_and_says_what_would_be_right() {
 }
 
 #[test]
+fn what_is_no_file_is_not_replaced_and_what_is_not_whole_does_not_stay() {
+    let folder = std::env::temp_dir().to_str().expect("a plain path").to_owned();
+    let file = Scratch::new("whole", small().to_string().as_bytes());
+    let output = weft_sim(&[file.path(), "--output", &folder]);
+    assert_eq!(output.status.code(), Some(3));
+    let what = format!("weft-sim: {folder}: it is no file\n  expected: a file to write");
+    assert_eq!(text_of(&output.stderr).trim_end(), what);
+    assert!(!PathBuf::from(format!("{folder}.part")).exists());
+    // One that runs and cannot be kept: its file has become a folder meanwhile.
+    let endless = Scratch::new("unkept", endless().to_string().as_bytes());
+    let answer = std::env::temp_dir().join(format!("weft-sim-{}-kept", std::process::id()));
+    let path = answer.to_str().expect("a plain path");
+    let child = Command::new(PROGRAM)
+        .args([endless.path(), "--output", path])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    std::thread::sleep(Duration::from_millis(300));
+    std::fs::create_dir(&answer).expect("a folder in its place");
+    signal(&child, "INT");
+    let output = child.wait_with_output().expect("it ends");
+    std::fs::remove_dir(&answer).expect("it is still there");
+    assert_eq!(output.status.code(), Some(3), "{}", text_of(&output.stderr));
+    assert!(!PathBuf::from(format!("{path}.part")).exists());
+}
+
+#[test]
 fn help_names_every_exit_code() {
     let output = weft_sim(&["--help"]);
     assert_eq!(output.status.code(), Some(0));

@@ -149,6 +149,25 @@ fn refused(case: &Value, beginning: &str) {
 }
 
 #[test]
+fn of_what_is_repeated_so_many_rows_are_kept_and_the_others_counted() {
+    let compute =
+        |ns: u64, n: u64| json!([{"benchmark": "compute", "compute_ns": ns, "iterations": n}]);
+    let victim = tenant("victim", &["n001"], compute(3500, 1));
+    let mut busy = tenant("busy", &["n003"], compute(1, 50));
+    busy["repeat"] = json!(true);
+    let mut other = tenant("other", &["n004"], compute(50, 2));
+    other["repeat"] = json!(true);
+    let outcome = complete(&one_switch(json!([victim, busy.clone(), other])));
+    // Each 3500 ns: 3500 iterations of one, 70 of the other, the first pass of each among them.
+    assert_eq!((rows_of(&outcome, 1).len(), rows_of(&outcome, 2).len()), (3500, 70));
+    assert_eq!(outcome.rows.left_out, 0);
+    let victim = tenant("victim", &["n001"], compute(70_000, 1));
+    let outcome = complete(&one_switch(json!([victim, busy])));
+    assert_eq!(rows_of(&outcome, 1).len(), 50 + 65_536);
+    assert_eq!(outcome.rows.left_out, 70_000 - 50 - 65_536);
+}
+
+#[test]
 fn tenants_that_cannot_be() {
     let good = tenant("a", &["n001", "n002"], ring(1, 8));
     let changed = |key: &str, value: Value, beginning: &str| {

@@ -120,20 +120,39 @@ fn read_text(path: &str) -> Result<String, String> {
 
 /// Where outcomes go: standard output, or a file that appears only when it is whole.
 struct Output {
-    file: Option<(String, std::fs::File)>,
+    file: Option<Pending>,
+}
+
+/// A file that is not whole: gone again where it never will be.
+struct Pending {
+    path: String,
+    part: String,
+    file: std::fs::File,
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        // Renamed, where all went well.
+        let _ = std::fs::remove_file(&self.part);
+    }
 }
 
 impl Output {
     fn open(path: Option<&str>) -> Result<Output, Failure> {
         let Some(path) = path else { return Ok(Output { file: None }) };
+        // What is there and no file (a folder, a device) is not to be replaced by one.
+        if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+            let what = format!("{path}: it is no file\n  expected: a file to write");
+            return Err(Failure(what, CANNOT_WRITE));
+        }
         let part = format!("{path}.part");
         let file = std::fs::File::create(&part).map_err(|error| cannot_write(&part, &error))?;
-        Ok(Output { file: Some((path.to_owned(), file)) })
+        Ok(Output { file: Some(Pending { path: path.to_owned(), part, file }) })
     }
 
     /// One line an outcome.
     fn write(&mut self, outcomes: &[Outcome]) -> Result<(), Failure> {
-        let Some((path, file)) = &mut self.file else {
+        let Some(Pending { path, part, file }) = &mut self.file else {
             return match write_lines(&mut std::io::stdout().lock(), outcomes) {
                 // A reader that has gone (`weft-sim ... | head`) has seen what it wanted.
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
@@ -141,7 +160,7 @@ impl Output {
             };
         };
         write_lines(file, outcomes)
-            .and_then(|()| std::fs::rename(format!("{path}.part"), &*path))
+            .and_then(|()| std::fs::rename(&*part, &*path))
             .map_err(|error| cannot_write(path, &error))
     }
 }
