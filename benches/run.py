@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SCRIPTS = ("whole_process.py", "read_results.py", "compare_kernel.py")
+SCRIPTS = ("whole_process.py", "engine.py", "read_results.py", "compare_kernel.py")
 
 
 def main() -> None:
