@@ -14,6 +14,8 @@ use weft_fabric::{Candidates, HcaId, SwitchId};
 
 /// No detour.
 const DIRECT: u16 = u16::MAX;
+/// Keeps answers apart from data: beyond the ranks of any pair.
+const ANSWERS: u64 = 1 << 63;
 /// A packet's detour is not decided yet.
 const UNDECIDED: u16 = u16::MAX - 1;
 
@@ -166,7 +168,7 @@ impl Network<'_> {
     fn flow_of(&self, id: u32) -> u64 {
         let packet: &Packet = &self.packets[id];
         if packet.kind() != PacketKind::Data {
-            return mix(u64::from(packet.dst));
+            return mix(ANSWERS | u64::from(packet.dst));
         }
         let (src, dst) = if self.scenario.transport.numbered {
             let connection = &self.connections[packet.message];

@@ -124,6 +124,22 @@ fn a_flowlet_keeps_its_port_until_a_pause() {
 }
 
 #[test]
+fn answers_do_not_follow_data_whose_rank_is_the_number_of_their_hca() {
+    // Data from rank 0 to rank 3, on the sixth HCA; answers to HCA number 3, by the same spine.
+    let adaptive = json!({"granularity": "flowlet", "flowlet_gap_ns": 5000});
+    let routing = json!({"engine": "dmodk", "adaptive": adaptive});
+    let case = bare(tree(12, 4, 1, RATE, DELAY), messages([(0, 3, 4096 * 50)]), routing);
+    let case = with(case, "transport", json!({"ack_every": 1}));
+    let nodes = json!({"nodes": ["n004", "n006"], "tasks_per_node": 2});
+    let outcome = complete(&with(case, "placement", nodes));
+    let of = |port: &str| packets_at(&outcome, [port.to_owned()].into_iter())[0];
+    let (data, answers) = (of("n004/hca0[1]"), of("n006/hca0[1]"));
+    assert!(data == 50 && answers > 0);
+    assert_eq!(of("leaf-01[4]"), answers, "they arrive where they should");
+    assert_eq!(of("leaf-02[2]"), data);
+}
+
+#[test]
 fn a_hashed_pair_keeps_one_path_and_the_seed_says_which() {
     let up = |seed: u64| {
         let flows = (0..4).flat_map(|src| (4..20).map(move |dst| (src, dst, 4096)));
