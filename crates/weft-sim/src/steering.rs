@@ -265,11 +265,22 @@ fn bias_blocks(adaptive: &AdaptiveDocument) -> Result<u64, SimError> {
         let what = format!("{} bytes", adaptive.bias_bytes);
         return Err(SimError::document("routing.adaptive.bias_bytes", what, "at most 2^40"));
     }
+    if adaptive.bias_bytes > 0 && adaptive.non_minimal != NonMinimal::Ugal {
+        let what = "no detour is weighed";
+        let expected = "routing.adaptive.non_minimal 'ugal'";
+        return Err(SimError::document("routing.adaptive.bias_bytes", what, expected));
+    }
     Ok(adaptive.bias_bytes.div_ceil(BLOCK_BYTES))
 }
 
 fn flowlet_gap(adaptive: &AdaptiveDocument) -> Result<Option<u64>, SimError> {
-    let gap_ps = host::ps("routing.adaptive.flowlet_gap_ns", adaptive.flowlet_gap_ns)?;
+    let place = "routing.adaptive.flowlet_gap_ns";
+    let gap_ps = host::ps(place, adaptive.flowlet_gap_ns)?;
+    let usual = AdaptiveDocument::default().flowlet_gap_ns;
+    if adaptive.granularity == Granularity::Packet && adaptive.flowlet_gap_ns != usual {
+        let expected = "routing.adaptive.granularity 'flowlet'";
+        return Err(SimError::document(place, "packets choose one by one", expected));
+    }
     Ok((adaptive.granularity == Granularity::Flowlet).then_some(gap_ps))
 }
 

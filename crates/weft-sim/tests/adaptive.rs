@@ -189,7 +189,8 @@ fn flown(flows: Vec<(u64, u64, u64)>, adaptive: Option<Value>) -> Outcome {
 
 /// When the last is done.
 fn span(flows: &[(u64, u64, u64)], non_minimal: Option<&str>) -> f64 {
-    let adaptive = non_minimal.map(|name| json!({"non_minimal": name, "bias_bytes": 16_384}));
+    let bias_bytes = if non_minimal == Some("ugal") { 16_384 } else { 0 };
+    let adaptive = non_minimal.map(|name| json!({"non_minimal": name, "bias_bytes": bias_bytes}));
     let outcome = flown(flows.to_vec(), adaptive);
     outcome.rows.duration_ps.iter().copied().max().unwrap() as f64
 }
@@ -251,6 +252,8 @@ fn what_routing_cannot_do_is_refused() {
         (with_adaptive(json!({"grades": 1})), "routing.adaptive.grades: 1 grades"),
         (with_adaptive(json!({"bias_bytes": 1u64 << 50})), "routing.adaptive.bias_bytes: 11258"),
         (with_adaptive(json!({"flowlet_gap_ns": -1})), "routing.adaptive.flowlet_gap_ns: -1"),
+        (with_adaptive(json!({"flowlet_gap_ns": 600})), "routing.adaptive.flowlet_gap_ns: packets"),
+        (with_adaptive(json!({"bias_bytes": 64})), "routing.adaptive.bias_bytes: no detour"),
         (
             with_adaptive(json!({"service_levels": [16]})),
             "routing.adaptive.service_levels: service",
@@ -282,6 +285,21 @@ fn what_routing_cannot_do_is_refused() {
     let routing = json!({"engine": "minhop", "adaptive": {"non_minimal": "ugal"}});
     let text = refusal(&bare(dragonfly(), messages([(0, 9, 1)]), routing));
     assert!(text.starts_with("routing.adaptive.non_minimal: detours over a third group"), "{text}");
+}
+
+#[test]
+fn a_wrong_entry_of_a_table_that_nobody_follows_is_refused() {
+    let wrong = json!([{"switch": "leaf-01", "dst": "n006", "port": 5}]);
+    let case = |routing: Value| {
+        let case = bare(tree(8, 4, 2, RATE, DELAY), messages([(0, 5, 1)]), routing);
+        with(with(case, "faults", wrong.clone()), "lanes", json!({"count": 2}))
+    };
+    for routing in [json!({"engine": "ecmp"}), json!({"adaptive": {}})] {
+        let text = refusal(&case(routing));
+        let what = "faults: an entry of a table that no packet follows\n  expected: routing by";
+        assert!(text.starts_with(what), "{text}");
+    }
+    complete(&case(json!({"adaptive": {"service_levels": [1]}})));
 }
 
 #[test]

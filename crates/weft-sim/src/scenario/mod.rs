@@ -79,7 +79,7 @@ impl ValidScenario {
             return Err(SimError::document("fabric", what, expected));
         }
         let engine = scenario.routing.engine.or(written.routing.map(|routing| routing.engine));
-        require_tables(&scenario.routing, engine, &scenario.switch)?;
+        require_tables(&scenario.routing, engine, &scenario.switch, &faults)?;
         let link_death = LinkDeath::new(&scenario.routing.link_death)?;
         let link_death = link_death.plan(&fabric, &faults, engine_in_force(&written, engine));
         let (mut routes, candidates) = steering::tables(&fabric, &written, &scenario.routing)?;
@@ -169,17 +169,25 @@ fn require_rates(fabric: &Fabric, faults: &Planted) -> Result<(), SimError> {
     }
 }
 
-/// Shares are counted by the output that tables say, so tables must decide.
+/// Shares are counted by the output that tables say, and wrong entries are wrong in tables, so
+/// tables must decide.
 fn require_tables(
     routing: &Routing,
     engine: Option<Engine>,
     switch: &SwitchModel,
+    faults: &Planted,
 ) -> Result<(), SimError> {
     let chooses = routing.adaptive.is_some() || engine == Some(Engine::Ecmp);
     if chooses && switch.model == Queueing::SharedBuffer {
         let what = "'shared_buffer' counts by the output that tables say";
         let expected = "another model where switches choose among ports";
         return Err(SimError::document("switch.model", what, expected));
+    }
+    let levels = routing.adaptive.as_ref().and_then(|adaptive| adaptive.service_levels.as_ref());
+    if chooses && levels.is_none() && faults.wrong_routes() > 0 {
+        let what = "an entry of a table that no packet follows";
+        let expected = "routing by tables, at least of some service levels";
+        return Err(SimError::document("faults", what, expected));
     }
     Ok(())
 }

@@ -99,6 +99,11 @@ impl Planted {
         Ok(())
     }
 
+    /// How many entries of tables are wrong.
+    pub(super) fn wrong_routes(&self) -> usize {
+        self.wrong_routes.len()
+    }
+
     /// Whether packets may vanish during the run.
     pub(super) fn lose_packets(&self) -> bool {
         let loses =
