@@ -24,13 +24,21 @@ def trace(
     """
 
 def simulate(scenario_json: str) -> dict[str, Any]:
-    """The outcome of one scenario: `status`, `message`, columns of rows, tenants, ports, totals."""
+    """The outcome of one scenario: `status`, `message`, and columns.
+
+    Columns of rows, tenants (`tenant_`), ports, loads (`load_`) and flows (`flow_`), counts of what
+    was left out, totals: "Outcome" in docs/reference/scenario.md.
+    """
 
 def simulate_many(scenarios_json: list[str], threads: int) -> list[dict[str, Any]]:
-    """The outcomes of many scenarios, in order, on `threads` threads (0: one a core)."""
+    """The outcomes of many scenarios, in order, on `threads` threads (0: one a core).
+
+    There are never more threads than scenarios.
+    """
 
 def expand_collective(step_json: str, n_ranks: int) -> dict[str, Any]:
     """What every rank exchanges in a step of a scenario's work: one row a send or receive.
 
-    Columns `rank, index, is_send, peer, size_bytes, first_block, n_blocks`.
+    Columns `rank, index, is_send, peer, size_bytes, first_block, n_blocks`; at most 2^22 ranks and
+    (about) 2^22 rows.
     """

@@ -65,6 +65,62 @@ def test_many_outcomes_come_in_the_order_asked_for_on_any_number_of_threads() ->
         assert [len(outcome["duration_ps"]) for outcome in outcomes] == [1, 4, 2]
 
 
+def test_threads_are_no_more_than_scenarios() -> None:
+    outcomes = engine.simulate_many([scenario(BARRIER)], 10**9)
+    assert outcomes[0]["status"] == "complete"
+    assert engine.simulate_many([], 4) == []
+
+
+def test_tenants_flows_and_loads_are_columns_too() -> None:
+    victim = {"name": "v", "placement": {"nodes": ["n001", "n005"]}, "work": [BARRIER]}
+    flow = [{"src": 0, "dst": 1, "size_bytes": 10_000}]
+    aggressor = {
+        "name": "a",
+        "role": "aggressor",
+        "repeat": True,
+        "start_ns": 100,
+        "placement": {"nodes": ["n002", "n006"]},
+        "work": [{"benchmark": "messages", "messages": flow}],
+    }
+    document = json.loads(scenario())
+    del document["work"]
+    document |= {
+        "tenants": [aggressor, victim],
+        "probes": {"flows": 3, "load_bin_ns": 50, "load_ports": 2, "top_ports": 5},
+    }
+    outcome = engine.simulate(json.dumps(document))
+    assert (outcome["status"], outcome["rows_left_out"]) == ("complete", 0)
+    assert (outcome["tenant_name"], outcome["tenant_role"]) == (["a", "v"], ["aggressor", "victim"])
+    assert outcome["tenant_start_ps"].tolist() == [100_000, 0]
+    assert outcome["tenant_passes"].dtype == np.uint32
+    assert (outcome["tenant_end_ps"] > 0).all()
+    assert (outcome["tenant"] == 1).sum() == BARRIER["iterations"]
+    # The victim's warm-up first: a barrier of two ranks is an empty message each way.
+    assert outcome["flow_tenant"].tolist()[:2] == [1, 1]
+    assert outcome["flow_src"].tolist()[:2] == [0, 1]
+    assert outcome["flow_dst"].tolist()[:2] == [1, 0]
+    assert outcome["flow_size_bytes"].dtype == np.uint64
+    assert outcome["flow_done"].tolist() == [True] * 3
+    assert (outcome["flow_end_ps"] > outcome["flow_start_ps"]).all()
+    assert outcome["flows_left_out"] > 0
+    assert len(outcome["port_name"]) == 5
+    assert outcome["ports_left_out"] == 24 - 5
+    n_bins = outcome["load_n_bins"]
+    assert len(outcome["load_xmit_bytes"]) == len(outcome["load_port_name"]) * n_bins == 2 * n_bins
+    assert outcome["load_bin_ps"] % 50_000 == 0
+    # The busiest port's bytes over time sum to its counter.
+    busiest = outcome["port_name"].index(outcome["load_port_name"][0])
+    assert outcome["load_xmit_bytes"][:n_bins].sum() == outcome["xmit_bytes"][busiest]
+
+
+def test_an_expansion_without_end_is_refused() -> None:
+    pair = json.dumps({"benchmark": "alltoall", "size_bytes": 1})
+    with pytest.raises(ValueError, match=r"^step: more than 4194304 sends and receives"):
+        engine.expand_collective(pair, 1 << 12)
+    with pytest.raises(ValueError, match=r"^n_ranks: 4294967295 ranks\n  expected: at most"):
+        engine.expand_collective(pair, 2**32 - 1)
+
+
 def test_the_gil_is_released_while_the_engine_runs() -> None:
     running = threading.Event()
     outcome: dict[str, Any] = {}

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use weft_fabric::document::Engine;
 use weft_fabric::{Fabric, FabricError, document, engines};
-use weft_sim::{Outcome, ValidScenario};
+use weft_sim::{MAX_RANKS, Outcome, ValidScenario};
 use weft_traffic::{Blocks, StepDocument, TrafficError};
 
 fn refuse(error: impl std::fmt::Display) -> PyErr {
@@ -193,7 +193,14 @@ struct Moves {
     n_blocks: Vec<u32>,
 }
 
+/// Most sends and receives of an expansion: 34 bytes each.
+const MAX_MOVES: usize = 1 << 22;
+
 fn expand(step_json: &str, n_ranks: u32) -> Result<Moves, TrafficError> {
+    if n_ranks as usize > MAX_RANKS {
+        let expected = format!("at most {MAX_RANKS}");
+        return Err(TrafficError::document("n_ranks", format!("{n_ranks} ranks"), expected));
+    }
     let mut step: StepDocument = serde_json::from_str(step_json).map_err(|error| {
         TrafficError::document("step", error.to_string(), "a step of a scenario's work")
     })?;
@@ -203,6 +210,10 @@ fn expand(step_json: &str, n_ranks: u32) -> Result<Moves, TrafficError> {
     for round in 0..step.n_phases() {
         let phase = step.phase("step", 0, round, n_ranks)?;
         for rank in 0..n_ranks {
+            if moves.rank.len() > MAX_MOVES {
+                let what = format!("more than {MAX_MOVES} sends and receives");
+                return Err(TrafficError::document("step", what, "fewer ranks"));
+            }
             for index in 0.. {
                 let Some(exchange) = phase.exchange(rank, index) else {
                     break;

@@ -50,6 +50,6 @@ pub use flows::FlowColumns;
 pub use monitor::{Monitor, Standing};
 pub use outcome::{Outcome, RowColumns, Status, TenantColumns};
 pub use probe::LoadColumns;
-pub use scenario::ValidScenario;
+pub use scenario::{MAX_RANKS, ValidScenario};
 pub use sim::{simulate, simulate_until, simulate_watched};
 pub use sweep::{check_many, simulate_many, simulate_many_watched};
