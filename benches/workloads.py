@@ -136,11 +136,13 @@ W2_FORMS = (
 def w2(form: str, *, adaptive: bool, n_hosts: int = 512, seed: int = 1) -> Document:
     """W2: every host sends 64 KiB to every other, in step k to host + k, in one of `W2_FORMS`.
 
-    `barrier`: an ideal barrier after each step; `window w`: at most w steps under way.
+    `barrier`: an ideal barrier after each step; `window w`: at most w steps under way. Messages of
+    this size are agreed on first, as in every MPI: a send is over when it is acknowledged.
     """
     pace, order = form.split(", ")
     step: Document = {"benchmark": "alltoall", "algorithm": "linear", "size_bytes": 65536}
     step |= {"window": 1, "barrier_every_step": True} if pace == "barrier" else {}
     step |= {"window": int(pace.split()[1])} if pace != "barrier" else {}
     step |= {"shuffle": seed} if order == "shuffled" else {}
-    return scenario(tapered_tree(n_hosts), [step], adaptive=adaptive)
+    made = scenario(tapered_tree(n_hosts), [step], adaptive=adaptive)
+    return {**made, "host": {"regimes": [{"protocol": "rendezvous"}]}}
