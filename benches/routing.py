@@ -76,7 +76,7 @@ VARIANTS: tuple[tuple[str, bool, Document], ...] = (
     ("d-mod-k, infinite buffers", False, {"switch": {"model": "infinite"}}),
     ("adaptive (VOQ, 64 KiB, grades of 8 KiB)", True, {}),
     ("adaptive, input FIFO", True, {"switch": {"model": "input_fifo"}}),
-    ("adaptive, shared buffer, half an output", True,
+    ("d-mod-k, shared buffer, half an output", False,
      {"switch": {"model": "shared_buffer", "output_share": 0.5}}),
     ("adaptive, infinite buffers", True, {"switch": {"model": "infinite"}}),
     ("adaptive, store and forward", True, {"switch": {"forwarding": "store_and_forward"}}),

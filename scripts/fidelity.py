@@ -105,10 +105,6 @@ def single_figures() -> Iterator[Single]:
             fact = ndv4.facts[f"pair-bandwidth-{memory}-{end}"]
             name = f"NDv4, one pair of adapters, 8 MiB, {memory} memory, {end} of 16"
             yield Single(name, "Gb/s", fact.value, gbps, fact.source)
-    rows = [row for row in ndv4.figures if re.fullmatch(r"js-ibw-.*-bw", row.id)]
-    within = sum(abs(gbps / row.value - 1) <= 0.02 for row in rows)
-    name = f"NDv4, pairs of adapters, rows within 2 % of the twin, of {len(rows)} published"
-    yield Single(name, "rows", len(rows), within, rows[0].source)
     (rails,) = measure(
         twin, "message_rate", [1 << 20], nodes=twin.nodes, tasks_per_node=8, window=8
     )
@@ -231,12 +227,11 @@ def permutation_lines() -> Iterator[str]:
     yield ""
     yield "| adaptive routing | matching | slowest pair GB/s | mean | pairs above the bound |"
     yield "|---|---|---:|---:|---:|"
-    for setting in ("off", "on"):
-        for seed in (1, 2, 3):
-            rates = pair_rates(ndv4, ALL_PAIRS_NODES, setting, seed)
-            above = sum(rate > bound.value for rate in rates)
-            figures = f"{min(rates):.1f} | {mean(rates):.1f} | {above} of {len(rates)}"
-            yield f"| {setting} | {seed} | {figures} |"
+    for setting, seed in (("off", 1), ("on", 1), ("on", 2)):
+        rates = pair_rates(ndv4, ALL_PAIRS_NODES, setting, seed)
+        above = sum(rate > bound.value for rate in rates)
+        figures = f"{min(rates):.1f} | {mean(rates):.1f} | {above} of {len(rates)}"
+        yield f"| {setting} | {seed} | {figures} |"
 
 
 def beside_lines(document: Platform, table: PublishedTable, note: str) -> Iterator[str]:
@@ -254,16 +249,32 @@ def beside_lines(document: Platform, table: PublishedTable, note: str) -> Iterat
         yield f"| {row.what} | {row.published:.2f} | {row.twin:.2f} | {row.error:+.1%} |"
 
 
+def pair_rows_line(twin_gbps: float) -> str:
+    """How many of the published rows of adapter pairs lie near the twin, and which do not."""
+    ndv4 = platform("azure-ndv4")
+    rows = [row for row in ndv4.figures if re.fullmatch(r"js-ibw-.*-bw", row.id)]
+    far = sorted((row for row in rows if row.value < twin_gbps / 1.02), key=lambda row: row.value)
+    memories = " and ".join(sorted({row.conditions.split(",")[0] for row in far}))
+    return (
+        f"Of the {len(rows)} published rows of adapter pairs, {len(rows) - len(far)} lie within 2 %"
+        f" of the twin; the other {len(far)}, all with {memories}, are"
+        f" {far[0].value:g} to {far[-1].value:g} Gb/s."
+    )
+
+
 def single_lines() -> Iterator[str]:
     """The table of single figures."""
     yield "### Single figures"
     yield ""
     yield from ["| figure | unit | published | twin | error | source |"]
     yield "|---|---|---:|---:|---:|---|"
-    for one in single_figures():
+    singles = list(single_figures())
+    for one in singles:
         published = f"{'' if one.relation == '=' else one.relation + ' '}{one.published:.4g}"
         cells = (one.name, one.unit, published, f"{one.twin:.4g}", one.verdict, one.source)
         yield f"| {' | '.join(cells)} |"
+    yield ""
+    yield pair_rows_line(singles[0].twin)
 
 
 def assumed_lines() -> Iterator[str]:

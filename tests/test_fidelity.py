@@ -1,6 +1,7 @@
 """docs/concepts/fidelity.md says what the program says, and no more than the figures carry."""
 
 import importlib.util
+import re
 from pathlib import Path
 from statistics import median
 from types import ModuleType
@@ -108,3 +109,19 @@ def test_the_a9_row_of_8_kib_is_named_and_its_error_told() -> None:
     assert row.size_bytes == 8192
     assert row.held_out_error is not None
     assert row.held_out_error > 1
+
+
+def test_adaptive_routing_keeps_every_pair_of_a_large_cluster_above_the_published_bound(
+    fidelity: ModuleType,
+) -> None:
+    """Published with adaptive routing on; with static routes, flows of some pairs collide.
+
+    The page's rows, which the test above holds to what the program prints.
+    """
+    page = fidelity.PAGE.read_text("utf-8")
+    rows = re.findall(r"^\| (on|off) \| \d \| .* \| (\d+) of (\d+) \|$", page, re.MULTILINE)
+    above = {
+        setting: {(int(n), int(of)) for s, n, of in rows if s == setting} for setting, *_ in rows
+    }
+    assert above["on"] == {(235, 235)}
+    assert all(n < of / 2 for n, of in above["off"])
