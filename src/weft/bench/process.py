@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import functools
 import os
 import select
 import signal
@@ -99,7 +100,8 @@ def _start(child: Child, mark: str) -> subprocess.Popen[bytes]:
                 stdout=stdout,
                 stderr=stderr,
                 start_new_session=True,
-                preexec_fn=_die_with_parent,  # noqa: PLW1509 - it only makes one system call
+                # Two system calls and no more: safe between fork and exec.
+                preexec_fn=functools.partial(_die_with_parent, os.getpid()),  # noqa: PLW1509
             )
         except OSError as error:
             raise MissingError(
@@ -112,9 +114,12 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG = 1
 
 
-def _die_with_parent() -> None:
+def _die_with_parent(parent: int) -> None:
     """After kill -9 of weft the launcher gets a TERM, on which it ends its ranks."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+    if os.getppid() != parent:
+        # Killed between the fork and here: nobody will send that signal any more.
+        os._exit(128 + signal.SIGTERM)
 
 
 def _watch(
