@@ -51,7 +51,7 @@ test-all: test test-slow ## the slow oracles too
 
 fuzz: setup ## a million damaged samples to every reader of result files and of scenarios (an hour)
 	$(BIN)/python scripts/fuzz_readers.py
-	WEFT_FUZZ=1000000 cargo test --quiet --release --locked -p weft-sim --test fuzz -- --nocapture
+	WEFT_FUZZ=1000000 cargo test --quiet --release --locked -p weft-sim --test all -- fuzz:: --nocapture
 
 bench: setup ## the figures of benchmarks.md
 	$(BIN)/python benches/run.py

@@ -179,3 +179,14 @@ def imported_names(path: Path) -> set[str]:
             names.update(alias.name for alias in node.names)
             names.add(node.module or "")
     return names
+
+
+def test_every_rust_test_file_is_compiled() -> None:
+    # A crate's tests are one binary: a file that its root does not name would never run.
+    for root in sorted(ROOT.glob("crates/*/tests/all.rs")):
+        named = set(re.findall(r"^mod (\w+);$", text_of(root), flags=re.MULTILINE))
+        found = {path.stem for path in root.parent.glob("*.rs")} - {"all"}
+        found |= {path.parent.name for path in root.parent.glob("*/mod.rs")}
+        assert found == named, f"{root.relative_to(ROOT)}: {sorted(found ^ named)}"
+    with_tests = {path.parent for path in ROOT.glob("crates/*/tests/*.rs")}
+    assert all((folder / "all.rs").exists() for folder in with_tests)

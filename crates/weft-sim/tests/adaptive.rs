@@ -1,8 +1,6 @@
 //! Laws of adaptive routing, hashed paths and detours.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};

@@ -1,8 +1,6 @@
 //! Cables that die under switches that choose: what was chosen for a packet may be gone.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};

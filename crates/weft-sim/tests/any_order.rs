@@ -1,9 +1,7 @@
 //! Connections where adaptive routing lets packets overtake one another: what that costs, and that
 //! nothing is lost or comes twice.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};

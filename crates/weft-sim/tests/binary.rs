@@ -1,8 +1,6 @@
 //! The `weft-sim` binary: exit codes, standard output, standard error, signals.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::path::PathBuf;

@@ -1,9 +1,7 @@
 //! Collectives and patterns on the network: closed forms from the scenario's own figures, and the
 //! same outcome whether events are left out or not.
 
-mod common;
-
-use common::{GBPS, HEADER, RETH, durations, physics, run, scenario, tree, with};
+use crate::common::{GBPS, HEADER, RETH, durations, physics, run, scenario, tree, with};
 use serde_json::{Value, json};
 use weft_sim::Status;
 use weft_traffic::{Skew, SkewOf};

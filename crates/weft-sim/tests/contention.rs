@@ -1,8 +1,6 @@
 //! Sharing, credits and back-pressure against what must be.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::json;
 
 const DELAY: u64 = 50_000;

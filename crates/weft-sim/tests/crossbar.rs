@@ -1,8 +1,6 @@
 //! The speed at which input buffers are read, and the shares of them that outputs hold.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::{Value, json};
 
 const DELAY: u64 = 50_000;

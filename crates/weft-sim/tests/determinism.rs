@@ -1,8 +1,6 @@
 //! Same seed, same run: with and without elided events, on one thread and two.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};

@@ -1,8 +1,6 @@
 //! How runs end that do not complete: a stall while neighbours go on, limits, a request to stop.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 use weft_sim::{Monitor, Outcome, Status, ValidScenario, simulate_watched};

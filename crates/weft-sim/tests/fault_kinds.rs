@@ -1,8 +1,6 @@
 //! Faults that hold from the start, each against what it must come to.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::{Value, json};
 use weft_sim::{Outcome, Status};
 

@@ -1,8 +1,6 @@
 //! Slow and dead cables, slow nodes, deadlocks, limits: what they cost and what is refused.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::{Value, json};
 use weft_sim::Status;
 

@@ -1,13 +1,11 @@
 //! The scenario reader takes anything: it answers with an outcome, or with an error that names a
 //! place and what was expected; never with a panic, never with silence.
 //!
-//! `WEFT_FUZZ=1000000 cargo test --release -p weft-sim --test fuzz -- --nocapture` tries so many.
+//! `WEFT_FUZZ=1000000 cargo test --release -p weft-sim --test all -- fuzz:: --nocapture` tries so
+//! many.
 
-mod common;
-mod mutate;
-
-use common::*;
-use mutate::Mutator;
+use crate::common::*;
+use crate::mutate::Mutator;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};

@@ -1,8 +1,6 @@
 //! LogGP's latency and gap of a host: what a ping-pong feels, what a window feels, who shares them.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::{Value, json};
 
 const DELAY: u64 = 500_000;

@@ -1,9 +1,7 @@
 //! What collectives take, from the costs of hosts and links; how many messages an HCA begins; what
 //! processors do between.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::{Value, json};
 
 const RATE: u64 = 200 * GBPS;

@@ -1,9 +1,7 @@
 //! Virtual lanes: arbitration by weight, the high table and its limit, buffers of their own; and
 //! everything at once against the un-elided oracle.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};

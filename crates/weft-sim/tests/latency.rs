@@ -1,8 +1,6 @@
 //! Zero-load times against closed forms derived from the scenario.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::json;
 
 const DELAY: u64 = 500_000;

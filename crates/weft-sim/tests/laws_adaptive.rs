@@ -1,8 +1,6 @@
 //! What an adaptive switch compares, packet by packet; hashes that differ by switch.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::{Value, json};
 use weft_sim::{Outcome, Status};
 

@@ -1,8 +1,6 @@
 //! Choices, losses and dead cables mixed at random: all arrives, and the un-elided oracle agrees.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};

@@ -1,8 +1,6 @@
 //! Who gets how much of a link: taper bounds, parking lots, neighbours on one switch, odd rates.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::{Value, json};
 
 const DELAY: u64 = 500_000;

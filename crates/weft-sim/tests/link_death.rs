@@ -1,8 +1,6 @@
 //! A cable dies during the run: who reacts, when, and what is lost until then.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::{Value, json};
 use weft_sim::{Outcome, Status};
 

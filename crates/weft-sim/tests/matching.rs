@@ -1,9 +1,7 @@
 //! Tag matching: linear in what is looked at by software, flat in hardware, and what goes ahead
 //! without the processor.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::{Value, json};
 
 const DELAY: u64 = 500_000;

@@ -1,9 +1,7 @@
 //! The inside of nodes, against closed forms derived from its links.
 
-mod common;
-
-use common::insides::*;
-use common::*;
+use crate::common::insides::*;
+use crate::common::*;
 use serde_json::{Value, json};
 
 const NONE: &str = include_str!("fixtures/processors_only.json");

@@ -1,9 +1,7 @@
 //! The inside of nodes: leaving events out changes nothing, and what cannot be is refused.
 
-mod common;
-
-use common::insides::*;
-use common::*;
+use crate::common::insides::*;
+use crate::common::*;
 use serde_json::{Value, json};
 
 #[test]

@@ -1,8 +1,6 @@
 //! Jitter and noise: within their bounds, of the mean they were given, zero where they are zero.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::{Value, json};
 
 fn ping_pongs(iterations: u64, host: Value) -> Vec<u64> {

@@ -1,8 +1,6 @@
 //! Probes and counters: what they show, to the byte, and that they are bounded.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::{Value, json};
 use weft_sim::{Outcome, Status};
 

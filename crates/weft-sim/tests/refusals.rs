@@ -1,8 +1,6 @@
 //! Scenarios that cannot be are refused with the place of what is wrong.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::{Value, json};
 use weft_sim::ValidScenario;
 

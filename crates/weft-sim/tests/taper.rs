@@ -1,8 +1,6 @@
 //! Bounds of a tapered tree: leaves of 44 hosts at 100 Gb/s below 18 cables of 200 Gb/s, 11:9.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::{Value, json};
 use weft_fabric::document::{self, Engine};
 use weft_fabric::{Fabric, HcaId, engines};

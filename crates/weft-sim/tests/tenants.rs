@@ -1,8 +1,6 @@
 //! Several jobs on one fabric: each its own ranks, barriers, rows and times.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::{Value, json};
 use weft_sim::{Outcome, Status};
 

@@ -1,9 +1,7 @@
 //! Reliable connections: what acknowledgements cost and complete, what is repeated when packets
 //! are lost, and when a connection breaks.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};

@@ -1,8 +1,6 @@
 //! Faults that come and go: what they cost, to the picosecond, and what they may not change.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};

@@ -1,7 +1,6 @@
 //! Any step is carried out or refused: no key and no value does more harm than that.
 
-mod executor;
-
+use crate::executor;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use weft_traffic::{Phase, Rows, StepDocument};

@@ -1,7 +1,6 @@
 //! Who ends up with what: every algorithm is run on real data at every rank count up to 70.
 
-mod executor;
-
+use crate::executor;
 use weft_traffic::collective::range_bytes;
 use weft_traffic::{Algorithm, Blocks, Collective, Operation, Skew, SkewOf, algorithms_of};
 

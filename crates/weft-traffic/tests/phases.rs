@@ -1,7 +1,6 @@
 //! What ranks do in the steps that are no collectives, and in those with options.
 
-mod executor;
-
+use crate::executor;
 use weft_traffic::{
     ACK_BYTES, DEFAULT_WINDOW, Exchange, Phase, Rows, StepDocument, Transfer, Wait,
 };

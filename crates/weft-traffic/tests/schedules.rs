@@ -1,8 +1,7 @@
 //! Schedules from elsewhere: what they say is done, in an order everybody can keep, or refused with
 //! the line.
 
-mod executor;
-
+use crate::executor;
 use proptest::prelude::*;
 use serde_json::json;
 use weft_traffic::{Exchange, Phase, StepDocument, TrafficError, Wait};

@@ -1,5 +1,4 @@
 //! Scenarios of the laws, built from a few numbers so that a law can be derived from the same.
-#![allow(dead_code)]
 
 pub(crate) mod insides;
 

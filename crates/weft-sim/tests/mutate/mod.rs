@@ -1,5 +1,4 @@
 //! Damage to scenarios: keys lost, doubled, misspelt; values of another size or kind; bytes.
-#![allow(dead_code)]
 
 use rand_core::Rng;
 use rand_pcg::Pcg32;

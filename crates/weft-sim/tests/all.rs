@@ -1,0 +1,34 @@
+//! All tests of the simulator: one binary, since each takes a link of its own.
+
+mod adaptive;
+mod adaptive_death;
+mod any_order;
+mod binary;
+mod collectives;
+mod common;
+mod contention;
+mod crossbar;
+mod determinism;
+mod ends;
+mod fault_kinds;
+mod faults;
+mod fuzz;
+mod gap;
+mod hosts;
+mod lanes;
+mod latency;
+mod laws_adaptive;
+mod laws_mixed;
+mod laws_shares;
+mod link_death;
+mod matching;
+mod mutate;
+mod node;
+mod node_oracle;
+mod noise;
+mod probes;
+mod refusals;
+mod taper;
+mod tenants;
+mod transport;
+mod troubles;
