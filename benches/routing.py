@@ -119,8 +119,8 @@ def bisection(n_hosts: int, size_bytes: int, seed: int) -> Triples:
 def bisections(count: int) -> Iterator[str]:
     """Effective bisection bandwidth: mean bandwidth of the pairs over the cable's rate."""
     yield "\n### Effective bisection bandwidth, random bisections\n"
-    yield f"Mean over {count} bisections of the pairs' mean bandwidth / rate, 2 MB a pair; 95 %\n"
-    yield "interval by bootstrap over bisections. Published for full-bisection clusters: 55-60 %\n"
+    yield f"Mean over {count} bisections of the pairs' mean bandwidth / rate, 2 MB a pair; 95 %"
+    yield "interval by bootstrap over bisections. Published for full-bisection clusters: 55-60 %"
     yield "(Hoefler, Schneider, Lumsdaine, Multistage Switches are not Crossbars, CLUSTER 2008).\n"
     yield "| fabric | routing | effective bisection bandwidth | 95 % interval | slowest pair |"
     yield "|---|---|---|---|---|"
