@@ -91,7 +91,7 @@ def test_two_runs_are_compared_and_said_not_to_be_interleaved(make: Make, capsys
     second = make("second", factor="", seed=2)
     assert run(["compare", first, second]) == 0
     printed = capsys.readouterr().out
-    assert "no difference between first and second at all 2 sizes" in printed
+    assert "no difference between first and second at both sizes" in printed
     assert "caveat   The two runs were not interleaved" in printed
     assert printed.splitlines()[-1] == f"next     weft report {first} {second}"
 

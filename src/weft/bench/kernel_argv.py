@@ -12,6 +12,9 @@ KERNEL_BENCHMARKS = (
     *("barrier", "allreduce", "alltoall", "pairs"),
 )
 
+TWIN_OPTIONS = ("adaptive_routing", "routing", "algorithm")
+"""What a trial can ask of a simulated fabric alone (weft.bench.scenario)."""
+
 MAX_MESSAGE_BYTES = 2**30  # an MPI count is an int
 ELEMENT_BYTES = {"allreduce": 4}
 
@@ -94,9 +97,15 @@ def _option(trial: Trial, name: str, value: Any) -> list[str]:
             f"the live backend has no option '{name}'",
             where=f"trial {trial.id}",
             expected=", ".join((*_OPTIONS, "rounds")),
-            hint=did_you_mean(name, [*_OPTIONS, "rounds"]),
+            hint=_hint(name),
         )
     return _OPTIONS[name](trial, name, value)
+
+
+def _hint(name: str) -> str | None:
+    if name in TWIN_OPTIONS:
+        return "a twin has it: --twin PLATFORM"
+    return did_you_mean(name, [*_OPTIONS, "rounds"])
 
 
 def _whole(lowest: int) -> Callable[[Trial, str, Any], list[str]]:

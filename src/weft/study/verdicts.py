@@ -16,6 +16,7 @@ from weft.study.treatment import without_evidence
 _ORDER = list(Severity)
 _EXACT = 1e-9
 _SIZES_NAMED = 4
+_UNDER = 0.01
 EQUIVALENT = 0.05
 """Where no interval reaches further from 1 than this, "no difference" is good news; else it is only
 no news."""
@@ -67,7 +68,14 @@ def findings_of_runs(
 
 
 def _worst_first(found: list[Finding]) -> tuple[Finding, ...]:
-    return tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity)))
+    """By severity; of the same severity the largest effect first, and no effect after those."""
+    return tuple(sorted(found, key=lambda f: (_ORDER.index(f.severity), -_size_of_effect(f))))
+
+
+def _size_of_effect(finding: Finding) -> float:
+    if finding.kind not in (FindingKind.REGRESSION, FindingKind.SPEED_UP):
+        return 0.0
+    return max(abs(float(np.log(ratio))) for ratio in finding.facts["ratios"])
 
 
 _KINDS = {
@@ -134,7 +142,7 @@ def _sentence(head: str, rows: list[Row], n_sizes: int) -> str:
     if row.outcome is Outcome.SAME:
         return (
             f"{head} shows no difference between {row.first} and {row.second}{where}; "
-            f"{_excluded_beyond(rows):.0%} either way is not excluded."
+            f"{_percent(_excluded_beyond(rows))} either way is not excluded."
         )
     if row.outcome is Outcome.TOO_FEW:
         pairs = min(row.n_pairs for row in rows)
@@ -152,6 +160,10 @@ def _excluded_beyond(rows: list[Row]) -> float:
     return max((max(high, 1 / low) - 1 for low, high in ends), default=0.0)
 
 
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= _UNDER else f"under {_UNDER:.0%}"
+
+
 def _how_much(rows: list[Row]) -> str:
     """'1.25x slower', or 'up to 1.25x slower (at 64 KiB)' over several sizes."""
     most = _most_telling(rows)[0]
@@ -167,7 +179,7 @@ def _where(rows: list[Row], n_sizes: int) -> str:
     if n_sizes == 1:
         return f" at {format_size(sizes[0])}" if sizes[0] else ""
     if len(sizes) == n_sizes:
-        return f" at all {n_sizes} sizes"
+        return " at both sizes" if n_sizes == 2 else f" at all {n_sizes} sizes"
     if len(sizes) > _SIZES_NAMED:
         return (
             f" at {len(sizes)} of {n_sizes} sizes "

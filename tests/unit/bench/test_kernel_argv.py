@@ -79,6 +79,12 @@ def test_an_unknown_option_is_refused_with_the_nearest_known_one():
     assert caught.value.exit_code == ExitCode.INPUT
 
 
+def test_an_option_of_a_twin_is_said_to_be_one():
+    with pytest.raises(InputError, match="no option 'adaptive_routing'") as caught:
+        kernel_argv(trial("alltoall", (8,), adaptive_routing="on"), (), None)
+    assert caught.value.hint == "a twin has it: --twin PLATFORM"
+
+
 def test_an_unknown_benchmark_is_refused_with_the_nearest_known_one():
     with pytest.raises(InputError, match="no kernel benchmark 'allreduced'") as caught:
         kernel_argv(trial("allreduced"), (), None)

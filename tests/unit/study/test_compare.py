@@ -39,7 +39,7 @@ def test_a_slower_arm_is_a_regression_with_its_size_and_exit_1(
     worst = found.findings[0]
     assert worst.kind is FindingKind.REGRESSION
     assert "slower (at" in worst.sentence
-    assert "with routing=adaptive than with routing=static at all 2 sizes" in worst.sentence
+    assert "with routing=adaptive than with routing=static at both sizes" in worst.sentence
     assert "over 12 pairs" in worst.evidence[0]
 
 
@@ -62,6 +62,12 @@ def test_equal_arms_show_no_difference(run_study: RunStudy, two_arms: str) -> No
     (finding, _) = _kinds(found, FindingKind.NO_DIFFERENCE)
     assert finding.severity is Severity.GOOD
     assert "either way is not excluded" in finding.sentence
+
+
+def test_no_interval_is_said_to_exclude_everything(run_study: RunStudy, two_arms: str) -> None:
+    found = compare_arms(run_study(factors=two_arms, backend=MockBackend(noise=1e-4)))
+    (finding, _) = _kinds(found, FindingKind.NO_DIFFERENCE)
+    assert finding.sentence.endswith("; under 1% either way is not excluded.")
 
 
 def test_equal_arms_are_accused_in_at_most_one_run_in_twenty(

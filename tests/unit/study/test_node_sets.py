@@ -42,3 +42,9 @@ def test_too_many_sets_say_how_many_there_are() -> None:
     with pytest.raises(InputError, match="11 different sets of 2 of 5") as error:
         choose_node_sets(NODES[:5], 2, 11, seed=1)
     assert "at most 10 sets" in error.value.describe()
+
+
+def test_a_job_as_large_as_the_machine_has_one_set() -> None:
+    with pytest.raises(InputError) as error:
+        choose_node_sets(NODES, len(NODES), 5, seed=1)
+    assert error.value.expected == "at most 1 set"
