@@ -5,40 +5,73 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/start.md")
+PAGES = ("README.md", "docs/start.md", "docs/reference/scenario.md", "docs/reference/study.md")
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+WEFT = [sys.executable, "-c", "from weft.cli import main; main()"]
+WEFT_SIM = "target/release/weft-sim"
 
 
-def sessions() -> list[tuple[str, str, str]]:
-    """(page, command, expected output) of every `$ weft ...` in a console block."""
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The commands of one console block, which follow one another in one directory."""
+
+    page: str
+    commands: tuple[tuple[str, str], ...]
+
+    @property
+    def title(self) -> str:
+        return f"{self.page}: {self.commands[0][0]}"
+
+
+def sessions() -> list[Session]:
+    """Every console block of the pages that has commands: (command, expected output)."""
     found = []
     for page in PAGES:
         for block in BLOCK.findall((ROOT / page).read_text()):
-            for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-                command, _, expected = part.partition("\n")
-                if command.startswith("weft"):
-                    found.append((page, command, expected))
+            parts = re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
+            commands = tuple(part.partition("\n")[::2] for part in parts)
+            if commands:
+                found.append(Session(page, commands))
     return found
 
 
-@pytest.mark.parametrize(("page", "command", "expected"), sessions())
-def test_a_shown_command_prints_what_is_shown(
-    page: str, command: str, expected: str, tmp_path: Path
-) -> None:
+def argv_of(command: str) -> list[str]:
+    """What a shown command starts; skips where this build has no `weft-sim`."""
+    program, *arguments = shlex.split(command)
+    if program == WEFT_SIM:
+        if not (ROOT / WEFT_SIM).exists():
+            pytest.skip(f"{WEFT_SIM} is not built (make test builds it)")
+        return [str(ROOT / WEFT_SIM), *arguments]
+    assert program == "weft", f"$ {command}: a page shows what no test runs"
+    return [*WEFT, *arguments]
+
+
+@pytest.mark.parametrize("session", sessions(), ids=lambda session: session.title)
+def test_a_shown_command_prints_what_is_shown(session: Session, tmp_path: Path) -> None:
     """`...` stands for what differs between runs and machines, as in a doctest."""
     (tmp_path / "docs").symlink_to(ROOT / "docs")
-    argv = [sys.executable, "-c", "from weft.cli import main; main()", *shlex.split(command)[1:]]
-    result = subprocess.run(
-        argv, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False
-    )
-    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    matches = doctest.OutputChecker().check_output(expected, result.stdout, flags)
-    assert matches, f"{page}: $ {command}\nshown:\n{expected}\nprinted:\n{result.stdout}"
+    for command, expected in session.commands:
+        result = subprocess.run(
+            argv_of(command), cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False
+        )
+        flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        matches = doctest.OutputChecker().check_output(expected, result.stdout, flags)
+        assert matches, (
+            f"{session.page}: $ {command}\nshown:\n{expected}\n"
+            f"printed:\n{result.stdout}{result.stderr}"
+        )
+
+
+@pytest.mark.parametrize("program", ["weft judge", "weft study run", WEFT_SIM])
+def test_a_newcomer_finds_each_part_on_the_first_pages(program: str) -> None:
+    shown = [command for session in sessions() for command, _ in session.commands]
+    assert any(command.startswith(program) for command in shown)
 
 
 def test_the_readme_shows_verdicts_first() -> None:

@@ -42,7 +42,7 @@ def test_the_platforms_of_the_spine_are_there() -> None:
 
 
 def test_the_studies_of_the_spine_are_there_as_text() -> None:
-    assert {"smoke", "lightweight-pair"} <= set(load.study_names())
+    assert {"smoke", "lightweight-pair", "adaptive-routing"} <= set(load.study_names())
     where, text = load.study_text("smoke")
     assert where == "catalog/studies/smoke.toml"
     assert "schema" in text
