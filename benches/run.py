@@ -2,17 +2,26 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SCRIPTS = ("whole_process.py", "engine.py", "read_results.py", "compare_kernel.py")
+SCRIPTS = (
+    ("whole_process.py",),
+    ("engine.py", "--instructions"),
+    ("large.py",),
+    ("read_results.py",),
+    ("compare_kernel.py",),
+)
 
 
 def main() -> None:
     """Run each script in turn; stop at the first failure."""
-    for name in SCRIPTS:
-        print(f"\n## `python benches/{name}`\n", flush=True)
-        subprocess.run([sys.executable, str(HERE / name), *sys.argv[1:]], check=True)
+    for name, *options in SCRIPTS:
+        print(f"\n## `python benches/{' '.join((name, *options))}`\n", flush=True)
+        started = time.perf_counter()
+        subprocess.run([sys.executable, str(HERE / name), *options], check=True)
+        print(f"\n{name} took {(time.perf_counter() - started) / 60:.1f} min", flush=True)
 
 
 if __name__ == "__main__":
