@@ -1,6 +1,7 @@
 //! The inside of nodes: ways, rails, what is refused with its place.
 
 use serde_json::{Value, json};
+use weft_fabric::document::FabricDocument;
 use weft_fabric::node_check::check_inside;
 use weft_fabric::node_document::NodeGraphDocument;
 use weft_fabric::units::{BitsPerSecond, Picoseconds};
@@ -104,12 +105,17 @@ fn without_gpudirect_a_gpu_has_a_memory() {
     assert_eq!(read.bounce[named(&read, "mem").index()], None);
 }
 
+fn one_leaf(nodes: u64, hcas_per_node: u64) -> FabricDocument {
+    let spec = json!({"generate": "fat_tree", "levels": 2, "nodes": nodes,
+        "hcas_per_node": hcas_per_node, "nodes_per_leaf": nodes, "spines": 1,
+        "host_bits_per_s": 100, "switch_bits_per_s": 100,
+        "host_delay_ps": 1, "switch_delay_ps": 1});
+    document::read(spec).expect("a document")
+}
+
 #[test]
 fn every_node_gets_the_inside() {
-    let spec = json!({"generate": "fat_tree", "levels": 2, "nodes": 3, "hcas_per_node": 4,
-        "nodes_per_leaf": 3, "spines": 1, "host_bits_per_s": 100, "switch_bits_per_s": 100,
-        "host_delay_ps": 1, "switch_delay_ps": 1});
-    let written = document::read(spec).expect("a document");
+    let written = one_leaf(3, 4);
     let plain = Fabric::new(&written).expect("a fabric");
     let graph = read(&graph()).expect("a graph");
     let (n_ports, n_inner) = (graph.n_ports(), graph.n_inner());
@@ -143,10 +149,7 @@ fn every_node_gets_the_inside() {
 
 #[test]
 fn nodes_with_other_numbers_of_hcas_are_refused() {
-    let spec = json!({"generate": "fat_tree", "levels": 2, "nodes": 2, "hcas_per_node": 3,
-        "nodes_per_leaf": 2, "spines": 1, "host_bits_per_s": 100, "switch_bits_per_s": 100,
-        "host_delay_ps": 1, "switch_delay_ps": 1});
-    let written = document::read(spec).expect("a document");
+    let written = one_leaf(2, 3);
     let refused = Fabric::with_nodes(&written, Some(read(&graph()).expect("a graph")));
     let text = refused.expect_err("three HCAs, not four").to_string();
     assert!(text.starts_with("fabric.nodes[0]: node 'n001' has 3 HCAs"), "{text}");

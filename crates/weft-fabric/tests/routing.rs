@@ -1,5 +1,6 @@
 //! Routing engines: every pair is reached, up then down, evenly, round dead cables.
 
+use crate::common::any_fabric;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
@@ -186,28 +187,6 @@ fn tables_survive_a_document() {
     let text = serde_json::to_string(&written).expect("JSON");
     let again = document::parse(&text).expect("the same document");
     assert_eq!(Routes::from_document(&fabric, &again).expect("tables"), Some(routes));
-}
-
-/// A connected random graph of switches, a node or two on each.
-fn any_fabric() -> impl Strategy<Value = Value> {
-    (2usize..9, prop::collection::vec((0usize..9, 0usize..9), 0..12)).prop_map(|(n, extra)| {
-        let mut edges: Vec<(usize, usize)> = (1..n).map(|i| (i / 2, i)).collect();
-        edges.extend(extra.into_iter().map(|(a, b)| (a % n, b % n)).filter(|(a, b)| a != b));
-        let mut next = vec![2; n];
-        let mut take = |switch: usize| {
-            next[switch] += 1;
-            format!("s{switch}[{}]", next[switch] - 1)
-        };
-        let link = |a: String, b: String| json!({"a": a, "b": b, "bits_per_s": 1, "delay_ps": 0});
-        let mut links: Vec<Value> = edges.iter().map(|(a, b)| link(take(*a), take(*b))).collect();
-        links.extend((0..n).map(|i| link(format!("h{i}[1]"), format!("s{i}[1]"))));
-        json!({"schema": "weft.fabric/1", "name": "random",
-            "nodes": (0..n).map(|i| json!({"name": format!("n{i}"), "hcas": [format!("h{i}")]}))
-                .collect::<Vec<Value>>(),
-            "switches": (0..n).map(|i| json!({"name": format!("s{i}"), "ports": 40}))
-                .collect::<Vec<Value>>(),
-            "links": links})
-    })
 }
 
 fn many_cases() -> ProptestConfig {

@@ -102,60 +102,72 @@ fn simulate_many<'py>(
     outcomes.into_iter().map(|outcome| columns(py, outcome)).collect()
 }
 
+/// Numeric columns into a dictionary, by name.
+macro_rules! set_arrays {
+    ($py:ident, $out:ident, $($name:literal: $column:expr),+ $(,)?) => {
+        $($out.set_item($name, $column.into_pyarray($py))?;)+
+    };
+}
+
 fn columns(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
     let out = PyDict::new(py);
     out.set_item("status", outcome.status.as_str())?;
     out.set_item("message", outcome.message)?;
-    let (rows, ports) = (outcome.rows, outcome.ports);
+    let rows = outcome.rows;
     out.set_item("rows_left_out", rows.left_out)?;
-    out.set_item("tenant", rows.tenant.into_pyarray(py))?;
-    out.set_item("step", rows.step.into_pyarray(py))?;
-    out.set_item("pair", rows.pair.into_pyarray(py))?;
-    out.set_item("round", rows.round.into_pyarray(py))?;
-    out.set_item("iteration", rows.iteration.into_pyarray(py))?;
-    out.set_item("start_ps", rows.start_ps.into_pyarray(py))?;
-    out.set_item("duration_ps", rows.duration_ps.into_pyarray(py))?;
+    set_arrays!(py, out,
+        "tenant": rows.tenant,
+        "step": rows.step,
+        "pair": rows.pair,
+        "round": rows.round,
+        "iteration": rows.iteration,
+        "start_ps": rows.start_ps,
+        "duration_ps": rows.duration_ps,
+    );
     let tenants = outcome.tenants;
     let roles: Vec<&str> = tenants.role.iter().map(|role| role.as_str()).collect();
     out.set_item("tenant_name", tenants.tenant_name)?;
     out.set_item("tenant_role", roles)?;
-    out.set_item("tenant_start_ps", tenants.start_ps.into_pyarray(py))?;
-    out.set_item("tenant_end_ps", tenants.end_ps.into_pyarray(py))?;
-    out.set_item("tenant_passes", tenants.passes.into_pyarray(py))?;
+    set_arrays!(py, out,
+        "tenant_start_ps": tenants.start_ps,
+        "tenant_end_ps": tenants.end_ps,
+        "tenant_passes": tenants.passes,
+    );
+    let ports = outcome.ports;
     out.set_item("port_name", ports.port_name)?;
-    out.set_item("xmit_bytes", ports.xmit_bytes.into_pyarray(py))?;
-    out.set_item("xmit_packets", ports.xmit_packets.into_pyarray(py))?;
-    out.set_item("xmit_wait_ps", ports.xmit_wait_ps.into_pyarray(py))?;
-    let counters = [
-        ("port_xmit_data", ports.port_xmit_data),
-        ("port_rcv_data", ports.port_rcv_data),
-        ("port_xmit_pkts", ports.port_xmit_pkts),
-        ("port_rcv_pkts", ports.port_rcv_pkts),
-        ("port_xmit_wait", ports.port_xmit_wait),
-        ("port_xmit_discards", ports.port_xmit_discards),
-        ("symbol_error_counter", ports.symbol_error_counter),
-        ("link_error_recovery_counter", ports.link_error_recovery_counter),
-        ("link_downed_counter", ports.link_downed_counter),
-        ("port_rcv_errors", ports.port_rcv_errors),
-        ("load_xmit_bytes", outcome.load.xmit_bytes),
-    ];
-    for (name, column) in counters {
-        out.set_item(name, column.into_pyarray(py))?;
-    }
-    let flows = outcome.flows;
-    out.set_item("flow_tenant", flows.tenant.into_pyarray(py))?;
-    out.set_item("flow_src", flows.src.into_pyarray(py))?;
-    out.set_item("flow_dst", flows.dst.into_pyarray(py))?;
-    out.set_item("flow_size_bytes", flows.size_bytes.into_pyarray(py))?;
-    out.set_item("flow_start_ps", flows.start_ps.into_pyarray(py))?;
-    out.set_item("flow_end_ps", flows.end_ps.into_pyarray(py))?;
-    out.set_item("flow_done", flows.done.into_pyarray(py))?;
-    out.set_item("flows_left_out", flows.left_out)?;
     out.set_item("ports_left_out", outcome.ports_left_out)?;
-    out.set_item("load_bin_ps", outcome.load.bin_ps)?;
-    out.set_item("load_n_bins", outcome.load.n_bins)?;
-    out.set_item("load_port_name", outcome.load.port_name)?;
-    out.set_item("load_left_out", outcome.load.left_out)?;
+    set_arrays!(py, out,
+        "xmit_bytes": ports.xmit_bytes,
+        "xmit_packets": ports.xmit_packets,
+        "xmit_wait_ps": ports.xmit_wait_ps,
+        "port_xmit_data": ports.port_xmit_data,
+        "port_rcv_data": ports.port_rcv_data,
+        "port_xmit_pkts": ports.port_xmit_pkts,
+        "port_rcv_pkts": ports.port_rcv_pkts,
+        "port_xmit_wait": ports.port_xmit_wait,
+        "port_xmit_discards": ports.port_xmit_discards,
+        "symbol_error_counter": ports.symbol_error_counter,
+        "link_error_recovery_counter": ports.link_error_recovery_counter,
+        "link_downed_counter": ports.link_downed_counter,
+        "port_rcv_errors": ports.port_rcv_errors,
+    );
+    let load = outcome.load;
+    out.set_item("load_bin_ps", load.bin_ps)?;
+    out.set_item("load_n_bins", load.n_bins)?;
+    out.set_item("load_port_name", load.port_name)?;
+    out.set_item("load_left_out", load.left_out)?;
+    set_arrays!(py, out, "load_xmit_bytes": load.xmit_bytes);
+    let flows = outcome.flows;
+    out.set_item("flows_left_out", flows.left_out)?;
+    set_arrays!(py, out,
+        "flow_tenant": flows.tenant,
+        "flow_src": flows.src,
+        "flow_dst": flows.dst,
+        "flow_size_bytes": flows.size_bytes,
+        "flow_start_ps": flows.start_ps,
+        "flow_end_ps": flows.end_ps,
+        "flow_done": flows.done,
+    );
     out.set_item("end_ps", outcome.end_ps)?;
     out.set_item("hops", outcome.hops)?;
     out.set_item("events", outcome.events)?;
@@ -172,13 +184,15 @@ fn expand_collective<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let moves = py.detach(|| expand(step_json, n_ranks)).map_err(refuse)?;
     let out = PyDict::new(py);
-    out.set_item("rank", moves.rank.into_pyarray(py))?;
-    out.set_item("index", moves.index.into_pyarray(py))?;
-    out.set_item("is_send", moves.is_send.into_pyarray(py))?;
-    out.set_item("peer", moves.peer.into_pyarray(py))?;
-    out.set_item("size_bytes", moves.size_bytes.into_pyarray(py))?;
-    out.set_item("first_block", moves.first_block.into_pyarray(py))?;
-    out.set_item("n_blocks", moves.n_blocks.into_pyarray(py))?;
+    set_arrays!(py, out,
+        "rank": moves.rank,
+        "index": moves.index,
+        "is_send": moves.is_send,
+        "peer": moves.peer,
+        "size_bytes": moves.size_bytes,
+        "first_block": moves.first_block,
+        "n_blocks": moves.n_blocks,
+    );
     Ok(out)
 }
 

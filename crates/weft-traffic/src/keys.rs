@@ -72,19 +72,21 @@ impl StepDocument {
 
     /// By key: whether the step has it, and whether its benchmark (and algorithm) can.
     fn uses(&self) -> [(&'static str, bool, bool); 24] {
-        use BenchmarkName as B;
+        use {BenchmarkName as B, Operation as O};
         let is = |names: &[B]| names.contains(&self.benchmark);
-        let collective = self.benchmark.operation().is_some();
+        let operation = self.benchmark.operation();
+        let is_any = |of: &[Operation]| operation.is_some_and(|operation| of.contains(&operation));
         let fan = is(&[B::Incast, B::FanIn, B::FanOut]);
-        let rooted = is(&[B::Broadcast, B::Reduce, B::Gather, B::Scatter]);
-        let skewed = is(&[B::Alltoallv]);
+        let rooted = is_any(&[O::Broadcast, O::Reduce, O::Gather, O::Scatter]);
+        let skewed = is_any(&[O::Alltoallv]);
         let chosen = self.algorithm.or(self.default_algorithm());
         let direct = matches!(chosen, Some(Algorithm::Pairwise | Algorithm::Linear))
-            && is(&[B::Alltoall, B::Alltoallv]);
+            && is_any(&[O::Alltoall, O::Alltoallv]);
         let stream = is(&[B::Bandwidth, B::Bidirectional, B::MessageRate, B::Pairs]);
         let flows = fan || is(&[B::Permutation, B::Bisect]);
         let segmented = matches!(chosen, Some(Algorithm::DoubleBinaryTree | Algorithm::Chain));
         let incast = is(&[B::Incast]);
+        let collective = operation.is_some();
         let computes = collective || is(&[B::NaturalRing, B::RandomRing, B::Compute]);
         [
             ("ranks", self.ranks.is_some(), is(&[B::Latency, B::Bandwidth, B::Bidirectional])),

@@ -2,11 +2,12 @@
 
 use crate::collective::{Algorithm, Operation, SkewOf};
 use crate::schedule::ScheduleFormat;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 
 /// What a step measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BenchmarkName {
     /// Ping-pong of one pair.
     Latency,
@@ -16,26 +17,8 @@ pub enum BenchmarkName {
     Bidirectional,
     /// Windows of messages from rank i to i + p/2, all pairs at once.
     MessageRate,
-    /// Barrier of all ranks.
-    Barrier,
-    /// Allreduce of all ranks.
-    Allreduce,
-    /// Alltoall of all ranks.
-    Alltoall,
-    /// Alltoall with blocks of different sizes.
-    Alltoallv,
-    /// Allgather of all ranks.
-    Allgather,
-    /// Reduce-scatter of all ranks.
-    ReduceScatter,
-    /// Broadcast from the root.
-    Broadcast,
-    /// Reduce to the root.
-    Reduce,
-    /// Gather to the root.
-    Gather,
-    /// Scatter from the root.
-    Scatter,
+    /// A collective of all ranks.
+    Collective(Operation),
     /// Everybody exchanges with both neighbours in rank order.
     NaturalRing,
     /// The same in a random order.
@@ -60,53 +43,77 @@ pub enum BenchmarkName {
     Schedule,
 }
 
+/// Every benchmark and its name, as documents write it.
+const BENCHMARKS: [(&str, BenchmarkName); 25] = {
+    use BenchmarkName::*;
+    [
+        ("latency", Latency),
+        ("bandwidth", Bandwidth),
+        ("bidirectional", Bidirectional),
+        ("message_rate", MessageRate),
+        ("barrier", Collective(Operation::Barrier)),
+        ("allreduce", Collective(Operation::Allreduce)),
+        ("alltoall", Collective(Operation::Alltoall)),
+        ("alltoallv", Collective(Operation::Alltoallv)),
+        ("allgather", Collective(Operation::Allgather)),
+        ("reduce_scatter", Collective(Operation::ReduceScatter)),
+        ("broadcast", Collective(Operation::Broadcast)),
+        ("reduce", Collective(Operation::Reduce)),
+        ("gather", Collective(Operation::Gather)),
+        ("scatter", Collective(Operation::Scatter)),
+        ("natural_ring", NaturalRing),
+        ("random_ring", RandomRing),
+        ("permutation", Permutation),
+        ("bisect", Bisect),
+        ("incast", Incast),
+        ("fan_in", FanIn),
+        ("fan_out", FanOut),
+        ("pairs", Pairs),
+        ("messages", Messages),
+        ("compute", Compute),
+        ("schedule", Schedule),
+    ]
+};
+
+const NAMES: [&str; BENCHMARKS.len()] = {
+    let mut names = [""; BENCHMARKS.len()];
+    let mut n = 0;
+    while n < names.len() {
+        names[n] = BENCHMARKS[n].0;
+        n += 1;
+    }
+    names
+};
+
 impl BenchmarkName {
     /// The name as documents write it.
     pub fn as_str(self) -> &'static str {
-        match self {
-            BenchmarkName::Latency => "latency",
-            BenchmarkName::Bandwidth => "bandwidth",
-            BenchmarkName::Bidirectional => "bidirectional",
-            BenchmarkName::MessageRate => "message_rate",
-            BenchmarkName::Barrier => "barrier",
-            BenchmarkName::Allreduce => "allreduce",
-            BenchmarkName::Alltoall => "alltoall",
-            BenchmarkName::Alltoallv => "alltoallv",
-            BenchmarkName::Allgather => "allgather",
-            BenchmarkName::ReduceScatter => "reduce_scatter",
-            BenchmarkName::Broadcast => "broadcast",
-            BenchmarkName::Reduce => "reduce",
-            BenchmarkName::Gather => "gather",
-            BenchmarkName::Scatter => "scatter",
-            BenchmarkName::NaturalRing => "natural_ring",
-            BenchmarkName::RandomRing => "random_ring",
-            BenchmarkName::Permutation => "permutation",
-            BenchmarkName::Bisect => "bisect",
-            BenchmarkName::Incast => "incast",
-            BenchmarkName::FanIn => "fan_in",
-            BenchmarkName::FanOut => "fan_out",
-            BenchmarkName::Pairs => "pairs",
-            BenchmarkName::Messages => "messages",
-            BenchmarkName::Compute => "compute",
-            BenchmarkName::Schedule => "schedule",
-        }
+        let named = BENCHMARKS.iter().find(|(_, benchmark)| *benchmark == self);
+        named.expect("every benchmark is in the table").0
     }
 
     /// The collective it is, if it is one.
     pub fn operation(self) -> Option<Operation> {
         match self {
-            BenchmarkName::Barrier => Some(Operation::Barrier),
-            BenchmarkName::Allreduce => Some(Operation::Allreduce),
-            BenchmarkName::Alltoall => Some(Operation::Alltoall),
-            BenchmarkName::Alltoallv => Some(Operation::Alltoallv),
-            BenchmarkName::Allgather => Some(Operation::Allgather),
-            BenchmarkName::ReduceScatter => Some(Operation::ReduceScatter),
-            BenchmarkName::Broadcast => Some(Operation::Broadcast),
-            BenchmarkName::Reduce => Some(Operation::Reduce),
-            BenchmarkName::Gather => Some(Operation::Gather),
-            BenchmarkName::Scatter => Some(Operation::Scatter),
+            BenchmarkName::Collective(operation) => Some(operation),
             _ => None,
         }
+    }
+}
+
+impl Serialize for BenchmarkName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for BenchmarkName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = Cow::<str>::deserialize(deserializer)?;
+        let named = BENCHMARKS.iter().find(|(known, _)| *known == name);
+        named
+            .map(|(_, benchmark)| *benchmark)
+            .ok_or_else(|| D::Error::unknown_variant(&name, &NAMES))
     }
 }
 

@@ -2,7 +2,9 @@
 
 use crate::executor;
 use weft_traffic::collective::range_bytes;
-use weft_traffic::{Algorithm, Blocks, Collective, Operation, Skew, SkewOf, algorithms_of};
+use weft_traffic::{
+    Algorithm, Blocks, Collective, Exchange, Operation, Skew, SkewOf, algorithms_of,
+};
 
 const COUNTS: std::ops::RangeInclusive<u32> = 1..=70;
 
@@ -41,6 +43,21 @@ fn places(blocks: Blocks, n_blocks: u32) -> Vec<usize> {
     (first..first + count).map(|block| (block % n_blocks) as usize).collect()
 }
 
+/// The move, its messages as long as the blocks they carry.
+fn sized(
+    moved: Exchange,
+    n_blocks: u32,
+    what: &str,
+    block_bytes: impl Fn(u32) -> u64,
+) -> Option<Exchange> {
+    for transfer in [moved.send, moved.recv].into_iter().flatten() {
+        let carried = places(transfer.blocks, n_blocks);
+        let bytes: u64 = carried.iter().map(|place| block_bytes(*place as u32)).sum();
+        assert_eq!(transfer.size_bytes, bytes, "{what}: {transfer:?}");
+    }
+    Some(moved)
+}
+
 /// By rank and block, the ranks whose contribution is in it. None may be added twice; a complete
 /// sum replaces what was there.
 fn sums(collective: &Collective) -> Vec<Vec<u128>> {
@@ -51,14 +68,9 @@ fn sums(collective: &Collective) -> Vec<Vec<u128>> {
         &what,
         &mut states,
         |rank, index| {
-            let moved = collective.exchange(rank, index)?;
-            for transfer in [moved.send, moved.recv].into_iter().flatten() {
-                let cut =
-                    |block: &usize| range_bytes(collective.size_bytes, n_blocks, *block as u32, 1);
-                let bytes: u64 = places(transfer.blocks, n_blocks).iter().map(cut).sum();
-                assert_eq!(transfer.size_bytes, bytes, "{what}: {transfer:?}");
-            }
-            Some(moved)
+            sized(collective.exchange(rank, index)?, n_blocks, &what, |block| {
+                range_bytes(collective.size_bytes, n_blocks, block, 1)
+            })
         },
         |sums, _, blocks| -> Vec<u128> {
             places(blocks, n_blocks).iter().map(|place| sums[*place]).collect()
@@ -118,15 +130,7 @@ fn held(
     executor::run(
         &what,
         &mut states,
-        |rank, index| {
-            let moved = collective.exchange(rank, index)?;
-            for transfer in [moved.send, moved.recv].into_iter().flatten() {
-                let carried = places(transfer.blocks, n_blocks);
-                let bytes: u64 = carried.iter().map(|place| block_bytes(*place as u32)).sum();
-                assert_eq!(transfer.size_bytes, bytes, "{what}: {transfer:?}");
-            }
-            Some(moved)
-        },
+        |rank, index| sized(collective.exchange(rank, index)?, n_blocks, &what, &block_bytes),
         |held, rank, blocks| {
             assert_eq!(set(blocks) & !held, 0, "{what}: rank {rank} sends what it has not");
             set(blocks)
