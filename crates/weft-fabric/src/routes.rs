@@ -89,15 +89,40 @@ impl Routes {
         self.table.set_new(switch.index(), leaf, &block);
     }
 
-    /// Take over the entries of other tables where these have none.
+    /// Whether an entry is missing somewhere.
+    pub fn have_gaps(&self) -> bool {
+        self.places().any(|(switch, leaf)| self.is_gap(switch, leaf))
+    }
+
+    /// Take over the entries of other tables of the fabric where these have none.
     pub fn complete_from(&mut self, other: &Routes) {
-        for switch in (0..self.n_switches).map(SwitchId) {
-            for hca in (0..self.n_hcas).map(HcaId) {
-                if self.number(switch, hca) == 0 && other.number(switch, hca) != 0 {
-                    self.set(switch, hca, other.number(switch, hca));
-                }
+        assert_eq!(self.attached, other.attached, "tables of one fabric");
+        let gaps: Vec<(usize, usize)> =
+            self.places().filter(|(switch, leaf)| self.is_gap(*switch, *leaf)).collect();
+        for (switch, leaf) in gaps {
+            let (here, there) = (self.table.get(switch, leaf), other.table.get(switch, leaf));
+            let entry = |list: &[u16], place: usize| list.get(place).copied().unwrap_or(0);
+            let whole =
+                (0..self.attached.hcas_of(leaf).len()).map(|place| match entry(here, place) {
+                    0 => entry(there, place),
+                    number => number,
+                });
+            let whole: Vec<u16> = whole.collect();
+            if whole != here && whole.iter().any(|number| *number > 0) {
+                self.table.set_new(switch, leaf, &whole);
             }
         }
+    }
+
+    /// Every switch with every leaf.
+    fn places(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let n_leaves = self.attached.n_leaves();
+        (0..self.n_switches as usize).flat_map(move |s| (0..n_leaves).map(move |leaf| (s, leaf)))
+    }
+
+    fn is_gap(&self, switch: usize, leaf: usize) -> bool {
+        let block = self.table.get(switch, leaf);
+        block.is_empty() || block.contains(&0)
     }
 
     /// The egress port of a vertex towards `dst`; none at `dst`, without a route or over a dead

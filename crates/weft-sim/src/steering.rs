@@ -83,6 +83,14 @@ pub(crate) fn tables(
     Ok((routes, chosen.then_some(candidates)))
 }
 
+/// Fill what checked tables do not say with the shortest ways: nobody is led there by them, but who
+/// chooses a port, or is under way when tables change, may come by.
+pub(crate) fn complete(fabric: &Fabric, routes: &mut Routes) {
+    if routes.have_gaps() {
+        routes.complete_from(&engines::compute(fabric, Engine::Minhop));
+    }
+}
+
 impl Routing {
     /// What packets may do by these tables; candidates are for the caller to add.
     pub(crate) fn plan<'a>(&self, routes: &'a Routes) -> check::Plan<'a> {

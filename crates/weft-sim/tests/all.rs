@@ -28,6 +28,7 @@ mod node_oracle;
 mod noise;
 mod probes;
 mod refusals;
+mod sparse_tables;
 mod taper;
 mod tenants;
 mod transport;

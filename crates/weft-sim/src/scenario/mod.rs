@@ -106,6 +106,7 @@ impl ValidScenario {
         let routing = steering::settled(&scenario.routing, &written);
         let tables = (&routes, candidates, link_death.instead.as_deref());
         let steering = Steering::new(&fabric, &routing, tables, used)?;
+        steering::complete(&fabric, &mut routes);
         Ok(ValidScenario {
             fabric,
             routes: Arc::new(routes),

@@ -161,6 +161,14 @@ impl Planted {
             }
         };
         let dsts = (hcas.0..hcas.0 + hcas.1).map(HcaId);
+        let there = fabric.ports[port.index()].peer.map(|peer| fabric.ports[peer.index()].vertex);
+        let there = there.and_then(|vertex| fabric.hca(vertex));
+        if let Some(hca) = there.filter(|hca| dsts.clone().any(|dst| dst != *hca)) {
+            // Whoever is sent there drops what is not its own.
+            let what = format!("it leads to '{}'", fabric.vertices[hca.vertex().index()].name);
+            let expected = "a port to a switch, or to that destination itself";
+            return Err(SimError::document(format!("{place}.port"), what, expected));
+        }
         self.wrong_routes.extend(dsts.map(|dst| WrongRoute { switch, dst, number }));
         Ok(())
     }
