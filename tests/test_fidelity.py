@@ -54,6 +54,30 @@ def test_pair_bandwidth_is_within_two_percent_of_the_best_published_rows(
         assert row.twin == pytest.approx(row.published, rel=0.02), row.name
 
 
+def test_pair_bandwidth_is_within_two_percent_of_the_range_of_all_published_rows(
+    fidelity: ModuleType,
+) -> None:
+    published = [
+        figure.value
+        for figure in platform("azure-ndv4").figures
+        if re.fullmatch(r"js-ibw-.*-bw", figure.id)
+    ]
+    assert len(published) == 32
+    assert 193 < min(published) < max(published) < 197  # Gb/s, as the source sums them up
+    (twin,) = {row.twin for row in fidelity.single_figures() if row.unit == "Gb/s"}
+    assert 0.98 * min(published) <= twin <= 1.02 * max(published)
+
+
+def test_every_row_of_the_hbv2_latency_table_is_within_ten_percent(fidelity: ModuleType) -> None:
+    fat_tree = platform("fat-tree")
+    table = fat_tree.table("hbv2-latency")
+    assert table is not None
+    rows = fidelity.table_rows(fat_tree, table)
+    assert len(rows) == 6
+    for row in rows:
+        assert row.twin == pytest.approx(row.published, rel=0.10), row.what
+
+
 def test_no_more_than_nine_elevenths_leave_a_full_frontera_leaf(fidelity: ModuleType) -> None:
     (share,) = [row for row in fidelity.single_figures() if "Frontera" in row.name]
     assert 0.5 < share.twin <= 9 / 11

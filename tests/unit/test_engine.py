@@ -158,6 +158,55 @@ def test_a_wrong_document_is_a_value_error_with_place_and_expectation() -> None:
         engine.expand_collective("{}", 4)
 
 
+PAIR_FABRIC: dict[str, Any] = {
+    "schema": "weft.fabric/1",
+    "nodes": [{"name": "a", "hcas": ["a/h"]}, {"name": "b", "hcas": ["b/h"]}],
+    "switches": [{"name": "s", "ports": 2, "level": 1}, {"name": "t", "ports": 2, "level": 1}],
+    "links": [
+        {"a": "a/h[1]", "b": "s[1]", "bits_per_s": 100_000_000_000, "delay_ps": 5},
+        {"a": "b/h[1]", "b": "t[1]", "bits_per_s": 100_000_000_000, "delay_ps": 5},
+        {"a": "s[2]", "b": "t[2]", "bits_per_s": 100_000_000_000, "delay_ps": 5},
+    ],
+}
+
+
+def changed(**fabric: Any) -> dict[str, Any]:
+    return {"fabric": {**PAIR_FABRIC, **fabric}}
+
+
+def links(**last: Any) -> list[dict[str, Any]]:
+    *others, link = PAIR_FABRIC["links"]
+    return [*others, {**link, **last}]
+
+
+@pytest.mark.parametrize(
+    ("step", "changes", "said"),
+    [
+        (BARRIER, changed(links=links(b="t[3]")), r"fabric\.links\[2\]\.b: 't' has no port 3"),
+        (BARRIER, changed(links=links(bits_per_s=0)), r"fabric\.links\[2\]: the rate is zero"),
+        ({"benchmark": "bandwidth", "window": 2**40}, {}, r"work\[0\]\.window: .*1099511627776"),
+        ({**BARRIER, "iterations": 2**40}, {}, r"work\[0\]\.iterations: .*1099511627776"),
+        ({**BARRIER, "iteration": 3}, {}, r"work\[0\]\.iteration: unknown field `iteration`"),
+        (
+            BARRIER,
+            # To b, s sends over the cable to t, and t sends it back.
+            changed(lfts={"s": [1, 2], "t": [2, 2]}),
+            r"the route to 'b/h' comes back to the same switch",
+        ),
+    ],
+    ids=["missing port", "zero rate", "2^40 messages", "2^40 rounds", "unknown key", "loop"],
+)
+def test_bad_input_is_refused_at_once_with_its_place(
+    step: dict[str, Any], changes: dict[str, Any], said: str
+) -> None:
+    assert engine.simulate(scenario(BARRIER, **changed()))["status"] == "complete"
+    started = time.monotonic()
+    with pytest.raises(ValueError, match=said) as caught:
+        engine.simulate(scenario(step, **changes))
+    assert "\n  expected: " in str(caught.value)
+    assert time.monotonic() - started < 5
+
+
 def test_a_built_fabric_carries_the_tables_of_the_engine_it_names_and_no_engine() -> None:
     built = json.loads(engine.build_fabric(json.dumps({**FABRIC, "routing": {"engine": "updn"}})))
     assert set(built["lfts"]) == {"leaf-01", "leaf-02", "spine-01", "spine-02"}
