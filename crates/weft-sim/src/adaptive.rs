@@ -5,11 +5,11 @@
 //! compare it in grades and take the least; of equals the first from a turn on that goes round.
 
 use crate::document::NonMinimal;
+use crate::flowlet::{Flowlet, Flowlets};
 use crate::network::Network;
 use crate::packet::{Packet, PacketKind};
 use crate::port::{DOWN, FROM_HCA, INSIDE};
 use crate::steering::Choice;
-use std::collections::HashMap;
 use weft_fabric::{Candidates, HcaId, SwitchId};
 
 /// No detour.
@@ -28,17 +28,7 @@ pub(crate) struct Steers {
     draws: u64,
     /// By packet: the group of its detour while it is on its way there.
     via: Vec<u16>,
-    /// By queue pair, switch and detour, or that it is undecided. Only looked up by key, never gone
-    /// through.
-    flowlets: HashMap<u64, Flowlet>,
-}
-
-/// Packets of a queue pair that follow one another closely.
-#[derive(Clone, Copy, Debug)]
-struct Flowlet {
-    number: u16,
-    via: u16,
-    seen_ps: u64,
+    flowlets: Flowlets,
 }
 
 /// A packet where it is to be routed.
@@ -74,7 +64,7 @@ impl Steers {
 
     /// Nobody follows anybody any more.
     pub(crate) fn forget_flowlets(&mut self) {
-        self.flowlets.clear();
+        self.flowlets.forget();
     }
 
     /// A packet goes straight to its destination from here.
@@ -185,8 +175,7 @@ impl Network<'_> {
         let via = if here.entering { UNDECIDED } else { self.detour(here) };
         let key = self.flow_of(here.id) ^ mix(u64::from(here.switch.0) << 32 | u64::from(via));
         let now_ps = self.now_ps;
-        if let Some(flowlet) = self.steers.flowlets.get_mut(&key)
-            && now_ps - flowlet.seen_ps <= gap_ps
+        if let Some(flowlet) = self.steers.flowlets.live(key, now_ps, gap_ps)
             && !self.ports[(here.first + u32::from(flowlet.number)) as usize].has(DOWN)
         {
             flowlet.seen_ps = now_ps;
@@ -199,7 +188,7 @@ impl Network<'_> {
         let via = if here.entering { self.detour(here) } else { via };
         let number = self.least(here, via);
         let flowlet = Flowlet { number: number as u16, via, seen_ps: now_ps };
-        self.steers.flowlets.insert(key, flowlet);
+        self.steers.flowlets.begin(key, flowlet, gap_ps);
         number
     }
 

@@ -16,6 +16,7 @@ mod delivery;
 pub mod document;
 mod egress;
 mod error;
+mod flowlet;
 mod flows;
 pub mod host;
 mod hosts;
