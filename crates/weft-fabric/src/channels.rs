@@ -3,13 +3,17 @@
 //! A channel is the egress of a port on one virtual lane. Lanes are counted by how often a packet's
 //! lane has been raised: a raise happens where a port leads to another group.
 
+use crate::error::FabricError;
 use crate::fabric::Fabric;
-use crate::ids::{PortId, VertexId};
+use crate::ids::{PortId, SwitchId, VertexId};
 
 /// No port, row or channel.
 const NONE: u32 = u32::MAX;
 /// Most raises that are told apart, one more than there are data lanes.
 pub(crate) const MAX_RAISES: usize = 16;
+
+/// Most words of all rows together: 2 GiB, and fewer than a row's beginning can name.
+const MAX_WORDS: u64 = 1 << 28;
 
 /// A channel: the egress port, and how often the lane has been raised on it.
 pub(crate) type Channel = (u32, usize);
@@ -33,13 +37,20 @@ pub(crate) struct Channels<'a> {
 }
 
 impl<'a> Channels<'a> {
-    /// No dependencies yet; lanes rise between groups where `raised`.
-    pub(crate) fn new(fabric: &'a Fabric, raised: bool) -> Channels<'a> {
+    /// No dependencies yet; lanes rise between groups where `raised`. An error where dependencies
+    /// would be too many to hold.
+    pub(crate) fn new(fabric: &'a Fabric, raised: bool) -> Result<Channels<'a>, FabricError> {
         let ports = || (0..fabric.ports.len() as u32).map(PortId);
         let far = ports().map(|port| fabric.neighbour(port).map_or(NONE, |vertex| vertex.0));
         let raises: Vec<bool> = ports().map(|port| raised && fabric.is_global(port)).collect();
         let n_raises = if raises.contains(&true) { MAX_RAISES } else { 1 };
-        Channels {
+        let most = n_raises as u64 * words_between_switches(fabric);
+        if most > MAX_WORDS {
+            let what = format!("up to {most} words of dependencies between channels");
+            let expected = format!("at most {MAX_WORDS}: fewer or narrower switches");
+            return Err(FabricError::document("fabric", what, expected));
+        }
+        Ok(Channels {
             fabric,
             far: far.collect(),
             raises,
@@ -48,7 +59,7 @@ impl<'a> Channels<'a> {
             words: Vec::new(),
             mask: Vec::new(),
             highest: 0,
-        }
+        })
     }
 
     /// How many raises are told apart.
@@ -102,7 +113,7 @@ impl<'a> Channels<'a> {
         if self.rows[index] == NONE {
             let there = self.far[port as usize] as usize;
             let n_ports = self.fabric.vertices[there].n_ports as usize;
-            self.rows[index] = u32::try_from(self.words.len()).expect("fewer ports than 2^24");
+            self.rows[index] = self.words.len() as u32;
             self.words.resize(self.words.len() + n_ports.div_ceil(64), 0);
         }
         self.rows[index] as usize
@@ -170,6 +181,20 @@ impl<'a> Channels<'a> {
         }
         Some(at as u32 * 64 + word.trailing_zeros())
     }
+}
+
+/// The words of a row for every cable from switch to switch, both ways. Nothing waits for the
+/// cables of HCAs.
+fn words_between_switches(fabric: &Fabric) -> u64 {
+    let vertices = (0..fabric.n_switches()).map(|n| fabric.switch_vertex(SwitchId(n)));
+    let words = |vertex: VertexId| {
+        let from_switch = |port: &PortId| {
+            fabric.neighbour(*port).is_some_and(|there| fabric.switch(there).is_some())
+        };
+        let n_rows = fabric.ports_of(vertex).filter(from_switch).count() as u64;
+        n_rows * u64::from(fabric.vertices[vertex.index()].n_ports.div_ceil(64))
+    };
+    vertices.map(words).sum()
 }
 
 /// A channel whose successors have all been looked at.

@@ -46,7 +46,7 @@ pub fn check_plan(fabric: &Fabric, plan: Plan<'_>, hcas: &[HcaId]) -> Result<usi
 
 /// The same, where a credit loop may be wanted.
 pub fn examine(fabric: &Fabric, plan: Plan<'_>, hcas: &[HcaId]) -> Result<Findings, FabricError> {
-    let mut channels = Channels::new(fabric, plan.raised);
+    let mut channels = Channels::new(fabric, plan.raised)?;
     walk_tables(fabric, plan.routes, hcas, &mut channels)?;
     if let Some(candidates) = plan.candidates {
         let mut reach = Reach::new(fabric, plan.routes, candidates, hcas);

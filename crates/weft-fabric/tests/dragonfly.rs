@@ -161,3 +161,30 @@ fn dragonflies_that_cannot_be_are_refused() {
         assert!(text.contains("\n  expected: "), "{text}");
     }
 }
+
+#[test]
+fn more_dependencies_than_can_be_held_are_refused() {
+    // Two groups of one switch each, which no product has so wide: 40,000 cables between them.
+    let n_cables = 40_000u64;
+    let cable = |a: String, b: String| json!({"a": a, "b": b, "bits_per_s": 1, "delay_ps": 0});
+    let between = |n: u64| cable(format!("s[{}]", n + 2), format!("t[{}]", n + 2));
+    let mut links: Vec<Value> = (0..n_cables).map(between).collect();
+    links.extend(["s", "t"].map(|at| cable(format!("h{at}[1]"), format!("{at}[1]"))));
+    let switch =
+        |name: &str, group: u32| json!({"name": name, "ports": n_cables + 1, "group": group});
+    let document = json!({"schema": "weft.fabric/1", "name": "wide", "links": links,
+        "nodes": [{"name": "a", "hcas": ["hs"]}, {"name": "b", "hcas": ["ht"]}],
+        "switches": [switch("s", 0), switch("t", 1)]});
+    let fabric = Fabric::new(&document::read(document).expect("a document")).expect("a fabric");
+    let Tables { routes, .. } = engines::tables(&fabric, Engine::Dragonfly);
+    let examined = |raised| {
+        let plan = Plan { routes: &routes, candidates: None, detours: false, raised };
+        check_plan(&fabric, plan, &[HcaId(0), HcaId(1)]).map_err(|error| error.to_string())
+    };
+    // Each cable both ways has a row of so many words; raised lanes are 16 times as many.
+    let words = 2 * n_cables * (n_cables + 1).div_ceil(64);
+    let text = examined(true).expect_err("more than 2 GiB");
+    let what = format!("fabric: up to {} words of dependencies", 16 * words);
+    assert!(text.starts_with(&what) && text.contains("\n  expected: at most 268435456"), "{text}");
+    assert_eq!(examined(false), Ok(1));
+}
