@@ -17,15 +17,15 @@ pub(crate) struct Flight {
     pub(crate) message: u32,
     /// Number of its first packet.
     first: u32,
-    n_packets: u32,
+    n_packets: u64,
     size_bytes: u64,
     /// The sender waits for its acknowledgement.
     pub(crate) agreed: bool,
 }
 
 impl Flight {
-    fn end(&self) -> u32 {
-        self.first + self.n_packets
+    fn end(&self) -> u64 {
+        u64::from(self.first) + self.n_packets
     }
 
     /// Bytes of the message that a packet carries, and whether it is the first.
@@ -110,7 +110,6 @@ impl Connection {
     ) -> u32 {
         if first {
             let n_packets = message.size_bytes.div_ceil(mtu_bytes).max(1);
-            let n_packets = u32::try_from(n_packets).expect("a message of at most 2^32 packets");
             self.flights.push_back(Flight {
                 message: id,
                 first: self.next,
@@ -126,14 +125,15 @@ impl Connection {
 
     /// The message of a packet that is not acknowledged.
     pub(crate) fn flight(&self, number: u32) -> Option<Flight> {
-        let at = self.flights.partition_point(|flight| flight.end() <= number);
+        let at = self.flights.partition_point(|flight| flight.end() <= number.into());
         self.flights.get(at).filter(|flight| flight.first <= number).copied()
     }
 
     /// Whether a packet asks to be acknowledged.
     pub(crate) fn asks(&self, number: u32, ack_every: u32) -> bool {
         self.flight(number).is_some_and(|flight| {
-            number + 1 == flight.end() || (number - flight.first + 1).is_multiple_of(ack_every)
+            u64::from(number) + 1 == flight.end()
+                || (number - flight.first + 1).is_multiple_of(ack_every)
         })
     }
 
@@ -165,7 +165,7 @@ impl Connection {
 
     /// The next message of which every packet is acknowledged.
     pub(crate) fn pop_acknowledged(&mut self) -> Option<Flight> {
-        let acked = self.acked;
+        let acked = self.acked.into();
         self.flights.pop_front_if(|flight| flight.end() <= acked)
     }
 
@@ -197,10 +197,13 @@ impl Connection {
         let asks = self.asks(number, ack_every);
         let flight = self.flight(number).expect("nobody acknowledged it yet");
         self.expected += 1;
-        let whole = number + 1 == flight.end();
+        let whole = u64::from(number) + 1 == flight.end();
         Some((whole.then_some(flight.message), asks))
     }
 }
+
+/// Most connections: they are never forgotten.
+pub(crate) const MAX_CONNECTIONS: u32 = 1 << 24;
 
 /// All connections.
 #[derive(Debug, Default)]
@@ -211,6 +214,11 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
+    /// Whether there are not more than there may be.
+    pub(crate) fn have_room(&self) -> bool {
+        self.list.len() <= MAX_CONNECTIONS as usize
+    }
+
     /// The number of a message's connection.
     pub(crate) fn of(&mut self, message: &Message) -> u32 {
         let key = key_of(message);

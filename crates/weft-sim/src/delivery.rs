@@ -1,12 +1,12 @@
 //! What comes to an endpoint: data, which is acknowledged; acknowledgements, which complete sends;
 //! and where packets are numbered, what is missing and is repeated.
 
-use crate::calendar::Cold;
+use crate::calendar::{Cold, MAX_NUMBER};
 use crate::connection::Verdict;
 use crate::hosts::{Hosts, Report};
 use crate::message::Role;
 use crate::network::{Control, Network};
-use crate::packet::{EMPTY, FIRST, Packet, PacketKind};
+use crate::packet::{EMPTY, FIRST, PACKETS, Packet, PacketKind};
 use crate::port::NEVER;
 
 /// Of what an acknowledgement says beside the rank: the rank's send is complete.
@@ -185,7 +185,8 @@ impl Hosts<'_> {
 
     fn repeat(&mut self, connection: u32) {
         if !self.network.repeat(connection) {
-            self.reports.push(Report::Crowded(self.network.connections[connection].src));
+            let rank = self.network.connections[connection].src;
+            self.reports.push(Report::Crowded { rank, most: MAX_NUMBER, of: PACKETS });
         }
     }
 }

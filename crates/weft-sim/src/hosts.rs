@@ -25,16 +25,16 @@ pub(crate) enum Report {
     Message { rank: u32, row: u32, duration_ps: u64 },
     /// The connection from the first of these ranks to the second is broken.
     Broken(u32, u32),
-    /// This rank has more to repeat than packets can be in flight.
-    Crowded(u32),
+    /// There is no room for what this rank has to send: more than so many of these.
+    Crowded { rank: u32, most: u32, of: &'static str },
 }
 
 impl Report {
     /// The rank that reports.
     pub(crate) fn rank(self) -> u32 {
         match self {
-            Report::Finished(rank) | Report::Together(rank) | Report::Crowded(rank) => rank,
-            Report::Message { rank, .. } | Report::Broken(rank, _) => rank,
+            Report::Finished(rank) | Report::Together(rank) | Report::Broken(rank, _) => rank,
+            Report::Message { rank, .. } | Report::Crowded { rank, .. } => rank,
         }
     }
 }
@@ -161,8 +161,7 @@ impl<'a> Hosts<'a> {
         let message = stage.message_row(number, rank.index);
         rank.index += 1;
         (rank.progress, rank.waiting) = (Progress::Compute, exchange.wait);
-        self.prepare(number, exchange, message);
-        true
+        self.prepare(number, exchange, message)
     }
 
     /// Post a receive; a message that came first is matched at once.
@@ -179,10 +178,16 @@ impl<'a> Hosts<'a> {
         self.ranks[number as usize].free_ps = self.network.now_ps + cost_ps;
     }
 
-    /// Spend the processor time of a send.
-    fn prepare(&mut self, number: u32, exchange: Exchange, row: Option<(u32, u64)>) {
-        let Some(send) = exchange.send else { return };
+    /// Spend the processor time of a send; false where there is no room for one message more.
+    fn prepare(&mut self, number: u32, exchange: Exchange, row: Option<(u32, u64)>) -> bool {
+        let Some(send) = exchange.send else { return true };
         let scenario = self.network.scenario;
+        let most = scenario.max_messages;
+        if self.network.messages.len() >= most as usize {
+            let of = "messages posted and not received";
+            self.reports.push(Report::Crowded { rank: number, most, of });
+            return false;
+        }
         let (here, there) = (scenario.ranks[number as usize], scenario.ranks[send.peer as usize]);
         let regime = scenario.hosts.regime_of(send.size_bytes);
         let costs = scenario.hosts.regime(regime);
@@ -201,6 +206,7 @@ impl<'a> Hosts<'a> {
         rank.free_ps = self.network.now_ps + cost_ps;
         rank.preparing = id;
         rank.outstanding += u32::from(agreed);
+        true
     }
 
     /// Write a message down among the first flows; its row.

@@ -105,6 +105,11 @@ impl MessagePool {
         self.messages.len() as u32 - 1
     }
 
+    /// How many are not yet received.
+    pub(crate) fn len(&self) -> usize {
+        self.messages.len() - self.free.len()
+    }
+
     pub(crate) fn remove(&mut self, id: u32) -> Message {
         self.free.push(id);
         self.messages[id as usize]

@@ -4,6 +4,8 @@ use crate::calendar::MAX_NUMBER;
 use crate::document::{Headers, Packets};
 use crate::sim::EVENTS_A_LOOK;
 
+/// What there are too many of where events could not name them.
+pub(crate) const PACKETS: &str = "packets in flight";
 /// Most packets that are injected between two looks: an event serves few ports.
 const MOST_PACKETS_A_LOOK: u64 = 4 * EVENTS_A_LOOK;
 /// A credit stands for this much buffer (InfiniBand flow control blocks).

@@ -1,6 +1,7 @@
 //! The simulation: the jobs of all tenants on one fabric, event by event.
 
 use crate::calendar::{CLOCK_END_PS, Cold, Event, Kind, MAX_NUMBER};
+use crate::connection::MAX_CONNECTIONS;
 use crate::counters::PortColumns;
 use crate::deadlock;
 use crate::hosts::{Hosts, Report};
@@ -8,6 +9,7 @@ use crate::job::Job;
 use crate::monitor::{Monitor, Standing};
 use crate::network::Network;
 use crate::outcome::{Outcome, Status};
+use crate::packet::PACKETS;
 use crate::port::{ENDPOINT, FRAIL};
 use crate::probe::LoadColumns;
 use crate::scenario::ValidScenario;
@@ -36,8 +38,8 @@ pub fn simulate_watched(scenario: &ValidScenario, stop: &AtomicBool, monitor: &M
     sim.finish(status)
 }
 
-fn crowded() -> String {
-    format!("stopped: more than {MAX_NUMBER} packets in flight")
+fn crowded(most: u32, of: &str) -> String {
+    format!("stopped: more than {most} {of}")
 }
 
 struct Sim<'a> {
@@ -123,7 +125,9 @@ impl<'a> Sim<'a> {
         let what = if stop.load(Ordering::Relaxed) {
             format!("stopped on request after {} events", self.events)
         } else if !network.packets.have_room(0) {
-            crowded()
+            crowded(MAX_NUMBER, PACKETS)
+        } else if !network.connections.have_room() {
+            crowded(MAX_CONNECTIONS, "connections where packets may be lost")
         } else {
             return None;
         };
@@ -246,7 +250,9 @@ impl<'a> Sim<'a> {
                     let what = self.hosts.network.describe_broken((src, dst));
                     return Some(self.end(Status::Failed, what));
                 }
-                Report::Crowded(_) => return Some(self.end(Status::Stopped, crowded())),
+                Report::Crowded { most, of, .. } => {
+                    return Some(self.end(Status::Stopped, crowded(most, of)));
+                }
                 Report::Message { row, duration_ps, .. } => job.timed(row, duration_ps),
             }
             job.let_go(&mut self.hosts);

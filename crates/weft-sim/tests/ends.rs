@@ -106,3 +106,39 @@ fn a_run_tells_its_monitor_how_far_it_is() {
     let standing = monitor.read();
     assert!((0.4..0.6).contains(&standing.done), "{standing:?}");
 }
+
+#[test]
+fn messages_that_are_posted_and_not_received_are_bounded() {
+    // Everybody posts to everybody at once, and nothing is received before all have.
+    let n = 30;
+    let alltoall = |change: Value| {
+        let mut step = json!({"benchmark": "alltoall", "algorithm": "linear", "size_bytes": 100});
+        for (key, value) in change.as_object().expect("an object") {
+            step[key] = value.clone();
+        }
+        scenario(tree(n, n, 1, 100 * GBPS, 50_000), json!([step]))
+    };
+    let at_most = |case: Value, max_messages: u64| {
+        run(&with(case, "limits", json!({"max_messages": max_messages})))
+    };
+    let all = n * (n - 1);
+    assert_eq!(at_most(alltoall(json!({})), all).status, Status::Complete);
+    let outcome = at_most(alltoall(json!({})), all - 1);
+    assert_eq!(outcome.status, Status::Stopped);
+    let most = all - 1;
+    let text = format!("stopped: more than {most} messages posted and not received");
+    assert_eq!(outcome.message, text);
+    // With a window there are as many a rank.
+    assert_eq!(at_most(alltoall(json!({"window": 3})), 3 * n).status, Status::Complete);
+}
+
+#[test]
+fn a_message_may_have_more_packets_than_a_connection_numbers() {
+    let work = json!([{"benchmark": "latency", "size_bytes": 1u64 << 33}]);
+    let case = scenario(tree(2, 2, 1, 100 * GBPS, 50_000), work);
+    let case = with(case, "packets", json!({"mtu_bytes": 1}));
+    let case = with(case, "faults", json!([{"link": "leaf-01[1]", "lost": 0.001}]));
+    let case = with(case, "transport", json!({}));
+    let outcome = run(&with(case, "limits", json!({"max_events": 20_000})));
+    assert_eq!(outcome.message, "stopped after 20000 events");
+}

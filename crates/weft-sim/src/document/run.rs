@@ -8,6 +8,8 @@ use serde::Deserialize;
 pub struct Limits {
     /// Events to handle at most; then the outcome is `stopped`.
     pub max_events: u64,
+    /// Messages that are posted and not received, at most; then the outcome is `stopped`.
+    pub max_messages: u32,
     /// Simulated time without a byte delivered, while packets or unacknowledged messages wait,
     /// after which the watchdog ends the run as `stalled`.
     pub stall_ns: f64,
@@ -15,7 +17,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { max_events: 1_000_000_000_000, stall_ns: 60e9 }
+        Limits { max_events: 1_000_000_000_000, max_messages: 1 << 24, stall_ns: 60e9 }
     }
 }
 

@@ -52,6 +52,7 @@ pub struct ValidScenario {
     pub(crate) seed: u64,
     pub(crate) elide: bool,
     pub(crate) max_events: u64,
+    pub(crate) max_messages: u32,
     /// The watchdog's time.
     pub(crate) stall_ps: u64,
 }
@@ -126,6 +127,7 @@ impl ValidScenario {
             seed: scenario.seed,
             elide: scenario.elide,
             max_events: scenario.limits.max_events,
+            max_messages: scenario.limits.max_messages,
             stall_ps: stall_ps(scenario.limits.stall_ns)?,
         })
     }
