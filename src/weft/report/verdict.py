@@ -156,7 +156,7 @@ def _about_the_twin(run: Run) -> list[str]:
     facts = backend_facts(run)["facts"]
     said = [
         f"Simulated: a twin of '{facts.get('platform', '?')}', not a machine. Its scatter is the "
-        "model's own noise."
+        "model's own."
     ]
     faults = [str(fault) for fault in facts.get("faults", ())]
     if faults:

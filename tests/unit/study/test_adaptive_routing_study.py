@@ -69,13 +69,13 @@ def test_large_messages_gain_what_the_busiest_cable_carries(
         trial = trials[sample.trial]
         if sample.benchmark != "message_rate" or sample.size_bytes != 1 << 20:
             continue
-        rates[trial.node_set, trial.arm["adaptive-routing"]] = sample.metrics["msg_rate_mps"]
+        rates[trial.node_set, trial.arm["routing"]] = sample.metrics["msg_rate_mps"]
         numbers = [nodes.index(node) for node in trial.nodes]
         shares[trial.node_set] = flows_on_the_busiest_cable(numbers)
     assert len(shares) == 5
     assert max(shares.values()) > 1, "no static route collides: the study would ask for nothing"
     for node_set, share in shares.items():
-        gain = rates[node_set, "on"] / rates[node_set, "off"]
+        gain = rates[node_set, "adaptive"] / rates[node_set, "static"]
         assert gain == pytest.approx(share, rel=0.02), node_set
 
 
@@ -107,4 +107,4 @@ def test_it_follows_what_its_source_measured() -> None:
     study, _ = load_study("adaptive-routing")
     assert "alltoall" in [use.name for use in study.benchmarks]
     assert study.tasks_per_node == (1,)
-    assert [setting.name for setting in study.factors[0].settings] == ["off", "on"]
+    assert [setting.name for setting in study.factors[0].settings] == ["static", "adaptive"]
