@@ -1,5 +1,6 @@
 """The command line as a whole: help, unknown verbs, exit codes, pipes."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,32 @@ def test_an_unknown_verb_is_an_input_error_with_a_suggestion() -> None:
     assert result.returncode == 2
     assert "did you mean 'check'?" in result.stderr
     assert result.stdout == ""
+
+
+def test_a_verb_like_no_other_is_said_to_be_none() -> None:
+    result = weft("twin")
+    assert result.returncode == 2
+    assert "no verb 'twin'; 'weft --help' lists them" in result.stderr
+
+
+def test_a_shell_that_completes_behind_an_unknown_verb_gets_no_error() -> None:
+    environment = {
+        **os.environ,
+        "_WEFT_COMPLETE": "bash_complete",
+        "COMP_WORDS": "weft twin ",
+        "COMP_CWORD": "2",
+    }
+    result = weft(env=environment)
+    assert result.stderr == ""
+    assert result.returncode in (0, 1)
+
+
+def test_help_is_as_wide_as_its_reference() -> None:
+    wide = weft("study", "run", "--help", env={**os.environ, "COLUMNS": "120"})
+    lines = wide.stdout.splitlines()
+    assert 80 < max(map(len, lines)) <= 100
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "cli.md").read_text()
+    assert wide.stdout.strip() in page
 
 
 def test_an_unknown_option_is_an_input_error() -> None:

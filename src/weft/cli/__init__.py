@@ -36,12 +36,13 @@ class LazyVerbs(click.Group):
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The verb's command, or None where there is no such verb."""
+        """The verb's command. Raises UsageError where there is no such verb, or, while a shell
+        completes a line, is None."""
         if cmd_name not in VERBS:
-            hint = did_you_mean(cmd_name, list(VERBS))
-            if hint:
-                ctx.fail(f"no verb '{cmd_name}'; {hint}")
-            return None
+            if ctx.resilient_parsing:
+                return None
+            hint = did_you_mean(cmd_name, list(VERBS)) or "'weft --help' lists them"
+            ctx.fail(f"no verb '{cmd_name}'; {hint}")
         module = importlib.import_module(module_of(cmd_name))
         command: click.Command = module.command
         return command
@@ -56,11 +57,13 @@ class LazyVerbs(click.Group):
             formatter.write_dl(list(VERBS.items()))
 
 
-@click.group(cls=LazyVerbs, invoke_without_command=True)
+@click.group(
+    cls=LazyVerbs, invoke_without_command=True, context_settings={"max_content_width": 100}
+)
 @click.version_option(__version__, prog_name="weft")
 @click.pass_context
 def weft(ctx: click.Context) -> None:
-    """Measure a fabric, predict it on a twin, name what is wrong, prescribe settings.
+    """Judge results, measure a fabric, predict it on a twin, name what is wrong.
 
     `weft` alone says what this machine is and the five things to do.
     """

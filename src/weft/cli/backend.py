@@ -34,7 +34,7 @@ _OPTIONS = (
     click.option(
         "--twin", metavar="PLATFORM", help="Measure a simulated fabric, not this machine."
     ),
-    click.option("--nodes", type=click.IntRange(min=1), help="How many nodes of the twin to use."),
+    click.option("--nodes", type=click.IntRange(min=1), help="How many nodes the twin has."),
     click.option("--hosts", metavar="NODESET", help="Hosts to measure, such as node[1-64,70]."),
     click.option(
         "--hostfile",

@@ -1,11 +1,11 @@
 """What a run says at a glance: one row a cell and arm, over its launches."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from weft.stats.summary import Summary, summarise
-from weft.study.cells import Cell, HeadlineOf, Value, cells_of
+from weft.study.cells import Cell, HeadlineOf, Value, arm_name, cells_of
 from weft.study.headlines import Headlines
 from weft.study.store import Run
 
@@ -41,8 +41,8 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows in the order benchmarks were planned, sizes rising; `excluded` counts left-out samples
-    by reason."""
+    """Rows in the order benchmarks were planned, sizes rising, arms in the order of the study;
+    `excluded` counts left-out samples by reason."""
 
     rows: tuple[TableRow, ...]
     excluded: Mapping[str, int]
@@ -52,7 +52,8 @@ def table_of(run: Run, headline: HeadlineOf | None = None) -> Table:
     """The table of a run, complete or not. Raises InputError on a damaged run."""
     cells = cells_of(run, headline or Headlines([run]))
     planned = sorted(run.launches, key=lambda launch: launch.trial.id)
-    place = {name: i for i, name in enumerate(dict.fromkeys(x.trial.benchmark for x in planned))}
+    place = _places(x.trial.benchmark for x in planned)
+    arm_place = _places(arm_name(x.trial.arm) for x in planned)
     groups: dict[tuple[str, Cell, str], list[Value]] = {}
     for value in cells.values:
         groups.setdefault((value.arm, value.cell, value.metric), []).append(value)
@@ -60,8 +61,13 @@ def table_of(run: Run, headline: HeadlineOf | None = None) -> Table:
         TableRow(arm, cell, metric, summarise([value.value for value in values]), _remarks(values))
         for (arm, cell, metric), values in groups.items()
     ]
-    rows.sort(key=lambda row: (place[row.cell.benchmark], row.cell, row.arm))
+    rows.sort(key=lambda row: (place[row.cell.benchmark], row.cell, arm_place[row.arm]))
     return Table(tuple(rows), cells.excluded)
+
+
+def _places(names: Iterable[str]) -> dict[str, int]:
+    """Each name's place in the order of first appearance."""
+    return {name: i for i, name in enumerate(dict.fromkeys(names))}
 
 
 def _remarks(values: list[Value]) -> tuple[str, ...]:

@@ -37,6 +37,8 @@ def test_arms_have_rows_of_their_own_and_the_baselines_return_is_in_none(
     table = table_of(run_study(factors=two_arms, repeats=8))
     assert len(table.rows) == 8
     assert {row.summary.n for row in table.rows} == {8}
+    # The baseline first, as the study names the arms.
+    assert [row.arm for row in table.rows[:2]] == ["routing=static", "routing=adaptive"]
 
 
 def test_a_run_of_the_pairs_benchmark_has_one_row_a_size(run_study: RunStudy) -> None:
