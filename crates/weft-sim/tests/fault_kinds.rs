@@ -195,3 +195,21 @@ fn a_port_without_a_cable_has_no_fault_and_carries_no_route() {
     }
     assert_eq!(run(&case).status, Status::Complete);
 }
+
+#[test]
+fn nothing_happens_to_a_cable_that_is_dead_from_the_start() {
+    let case = two_leaves(messages([(0, 5, 8)]));
+    let dead = json!({"link": "spine-02[1]", "down": true});
+    for other in [
+        json!({"link": "leaf-01[6]", "down": true, "from_ns": 5, "until_ns": 9}),
+        json!({"link": "leaf-01[6]", "rate_factor": 0.5, "from_ns": 5}),
+        json!({"link": "leaf-01[6]", "lost": 0.5}),
+    ] {
+        // The cable is the same by either end, and the order of the faults does not matter.
+        for (faults, place) in [(json!([dead, other]), 1), (json!([other, dead]), 0)] {
+            let refused = refusal(&with(case.clone(), "faults", faults));
+            let what = format!("faults[{place}].link: 'leaf-01[6]' is down from the start\n  exp");
+            assert!(refused.starts_with(&what), "{refused}");
+        }
+    }
+}

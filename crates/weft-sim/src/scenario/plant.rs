@@ -37,6 +37,8 @@ pub(crate) struct Trouble {
     pub(crate) ends: [PortId; 2],
     pub(crate) kind: LinkFault,
     pub(crate) span: Span,
+    /// Number of the fault in the document.
+    pub(super) fault: usize,
 }
 
 impl Planted {
@@ -58,25 +60,27 @@ impl Planted {
             let fault = super::fault::read(&place, document)?;
             match fault {
                 Fault::Swapped { ends } => swap(fabric, &place, ends)?,
-                fault => faults.push((place, fault)),
+                fault => faults.push((index, fault)),
             }
         }
-        for (place, fault) in faults {
-            planted.plant_one(fabric, &place, fault)?;
+        for (index, fault) in faults {
+            planted.plant_one(fabric, index, fault)?;
         }
+        planted.require_live(fabric)?;
         Ok(planted)
     }
 
     fn plant_one(
         &mut self,
         fabric: &mut Fabric,
-        place: &str,
+        index: usize,
         fault: Fault<'_>,
     ) -> Result<(), SimError> {
+        let place = &format!("faults[{index}]");
         match fault {
             Fault::Link { link, kind, span } => {
                 let port = fabric.port_named(&format!("{place}.link"), link)?;
-                return self.trouble(fabric, place, port, kind, span);
+                return self.trouble(fabric, index, port, kind, span);
             }
             Fault::SlowNode { node, factor } => {
                 let node = node_named(fabric, &format!("{place}.node"), node)?;
@@ -115,11 +119,12 @@ impl Planted {
     fn trouble(
         &mut self,
         fabric: &mut Fabric,
-        place: &str,
+        index: usize,
         port: PortId,
         kind: LinkFault,
         span: Option<Span>,
     ) -> Result<(), SimError> {
+        let place = &format!("faults[{index}]");
         let ends = cable::ends(fabric, &format!("{place}.link"), port)?;
         match (kind, span) {
             (LinkFault::Rate(factor), None) => {
@@ -128,10 +133,22 @@ impl Planted {
             (LinkFault::Down, None) => cable::take_down(fabric, place, port)?,
             _ => {
                 let always = Span { from_ps: 0, until_ps: None, every_ps: None };
-                self.troubles.push(Trouble { ends, kind, span: span.unwrap_or(always) });
+                let span = span.unwrap_or(always);
+                self.troubles.push(Trouble { ends, kind, span, fault: index });
             }
         }
         Ok(())
+    }
+
+    /// What is dead from the start stays so: nothing else happens to it.
+    fn require_live(&self, fabric: &Fabric) -> Result<(), SimError> {
+        let dead = |trouble: &&Trouble| !fabric.ports[trouble.ends[0].index()].up;
+        self.troubles.iter().find(dead).map_or(Ok(()), |trouble| {
+            let what = format!("'{}' is down from the start", fabric.port_name(trouble.ends[0]));
+            let expected = "a cable that is up, or times for every fault of it";
+            let place = format!("faults[{}].link", trouble.fault);
+            Err(SimError::document(place, what, expected))
+        })
     }
 
     fn wrong_route(
