@@ -37,13 +37,17 @@ pub(crate) struct Channels<'a> {
 }
 
 impl<'a> Channels<'a> {
-    /// No dependencies yet; lanes rise between groups where `raised`. An error where dependencies
-    /// would be too many to hold.
-    pub(crate) fn new(fabric: &'a Fabric, raised: bool) -> Result<Channels<'a>, FabricError> {
+    /// No dependencies yet; lanes rise between groups where `raised`, up to the last of `n_lanes`.
+    /// An error where dependencies would be too many to hold.
+    pub(crate) fn new(
+        fabric: &'a Fabric,
+        raised: bool,
+        n_lanes: usize,
+    ) -> Result<Channels<'a>, FabricError> {
         let ports = || (0..fabric.ports.len() as u32).map(PortId);
         let far = ports().map(|port| fabric.neighbour(port).map_or(NONE, |vertex| vertex.0));
         let raises: Vec<bool> = ports().map(|port| raised && fabric.is_global(port)).collect();
-        let n_raises = if raises.contains(&true) { MAX_RAISES } else { 1 };
+        let n_raises = if raises.contains(&true) { n_lanes.min(MAX_RAISES) } else { 1 };
         let most = n_raises as u64 * words_between_switches(fabric);
         if most > MAX_WORDS {
             let what = format!("up to {most} words of dependencies between channels");

@@ -1,7 +1,7 @@
 //! What must hold before anything is simulated: routes end, and cannot wait in a circle.
 
 use crate::candidates::Candidates;
-use crate::channels::{Channel, Channels};
+use crate::channels::{Channel, Channels, MAX_RAISES};
 use crate::error::FabricError;
 use crate::fabric::Fabric;
 use crate::ids::{HcaId, SwitchId, VertexId};
@@ -46,19 +46,53 @@ pub fn check_plan(fabric: &Fabric, plan: Plan<'_>, hcas: &[HcaId]) -> Result<usi
 
 /// The same, where a credit loop may be wanted.
 pub fn examine(fabric: &Fabric, plan: Plan<'_>, hcas: &[HcaId]) -> Result<Findings, FabricError> {
-    let mut channels = Channels::new(fabric, plan.raised)?;
-    walk_tables(fabric, plan.routes, hcas, &mut channels)?;
-    if let Some(candidates) = plan.candidates {
-        let mut reach = Reach::new(fabric, plan.routes, candidates, hcas);
-        reach.spread(&mut channels, plan.detours)?;
-    }
-    let credit_loop = channels.find_cycle().map(|mut cycle| {
-        cycle.push(cycle[0]);
-        let several = channels.n_raises() > 1;
-        let names: Vec<String> = cycle.iter().map(|c| name(fabric, *c, several)).collect();
-        FabricError::CreditLoop { cycle: names.join(" -> ") }
-    });
+    let mut channels = Channels::new(fabric, plan.raised, MAX_RAISES)?;
+    spread(fabric, plan, hcas, &mut channels, Arrival::Required)?;
+    let credit_loop = cycle_of(fabric, &channels).map(|cycle| FabricError::CreditLoop { cycle });
     Ok(Findings { n_lanes: channels.highest + 1, credit_loop })
+}
+
+/// The credit loop of routes that need not all arrive: cables have died, and what they cut off is
+/// discarded. Lanes are raised up to the last of `n_lanes` for one service level. The egress ports
+/// of the loop in order, none where there is no loop; an error where that cannot be told.
+pub fn credit_loop(
+    fabric: &Fabric,
+    plan: Plan<'_>,
+    hcas: &[HcaId],
+    n_lanes: usize,
+) -> Result<Option<String>, FabricError> {
+    let mut channels = Channels::new(fabric, plan.raised, n_lanes)?;
+    spread(fabric, plan, hcas, &mut channels, Arrival::Open)?;
+    Ok(cycle_of(fabric, &channels))
+}
+
+/// Whether packets have to arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// A route that ends elsewhere is an error.
+    Required,
+    /// It is none.
+    Open,
+}
+
+fn spread(
+    fabric: &Fabric,
+    plan: Plan<'_>,
+    hcas: &[HcaId],
+    channels: &mut Channels<'_>,
+    arrival: Arrival,
+) -> Result<(), FabricError> {
+    walk_tables(fabric, plan.routes, hcas, channels, arrival)?;
+    let Some(candidates) = plan.candidates else { return Ok(()) };
+    Reach::new(fabric, plan.routes, candidates, hcas, arrival).spread(channels, plan.detours)
+}
+
+fn cycle_of(fabric: &Fabric, channels: &Channels<'_>) -> Option<String> {
+    let mut cycle = channels.find_cycle()?;
+    cycle.push(cycle[0]);
+    let several = channels.n_raises() > 1;
+    let names: Vec<String> = cycle.iter().map(|c| name(fabric, *c, several)).collect();
+    Some(names.join(" -> "))
 }
 
 fn name(fabric: &Fabric, (port, raise): Channel, several: bool) -> String {
@@ -72,8 +106,9 @@ fn walk_tables(
     routes: &Routes,
     hcas: &[HcaId],
     channels: &mut Channels<'_>,
+    arrival: Arrival,
 ) -> Result<(), FabricError> {
-    let sources = sources(fabric, hcas)?;
+    let sources = sources(fabric, hcas, arrival)?;
     let n_states = fabric.n_switches() as usize * channels.n_raises();
     let mut walk = Walk { fabric, routes, stamp: 0, seen: vec![(0, 0); n_states] };
     for dst in hcas {
@@ -81,8 +116,9 @@ fn walk_tables(
         for pair in &sources {
             // Two HCAs of each switch stand for all: one of them may be the destination.
             let src = pair.iter().find(|src| *src != dst);
-            if let Some(src) = src {
-                walk.follow(*src, *dst, channels)?;
+            let followed = src.map_or(Ok(()), |src| walk.follow(*src, *dst, channels));
+            if arrival == Arrival::Required {
+                followed?;
             }
         }
     }
@@ -91,13 +127,19 @@ fn walk_tables(
 
 /// Whom to walk from: up to two HCAs of each switch, since what differs between those of a switch,
 /// their own cables, nothing waits for.
-fn sources(fabric: &Fabric, hcas: &[HcaId]) -> Result<Vec<Vec<HcaId>>, FabricError> {
+fn sources(
+    fabric: &Fabric,
+    hcas: &[HcaId],
+    arrival: Arrival,
+) -> Result<Vec<Vec<HcaId>>, FabricError> {
     let mut sources: Vec<Vec<HcaId>> = vec![Vec::new(); fabric.vertices.len()];
     for src in hcas {
         let Some(next) = fabric.neighbour(fabric.hca_port(*src)) else {
             match hcas.iter().find(|dst| *dst != src) {
-                Some(dst) => return Err(unreachable(fabric, *src, *dst, src.vertex())),
-                None => continue,
+                Some(dst) if arrival == Arrival::Required => {
+                    return Err(unreachable(fabric, *src, *dst, src.vertex()));
+                }
+                _ => continue,
             }
         };
         if sources[next.index()].len() < 2 {

@@ -2,6 +2,7 @@
 
 use crate::candidates::Candidates;
 use crate::channels::{Channel, Channels};
+use crate::check::Arrival;
 use crate::error::FabricError;
 use crate::fabric::Fabric;
 use crate::ids::{HcaId, SwitchId};
@@ -16,6 +17,7 @@ pub(crate) struct Reach<'a> {
     fabric: &'a Fabric,
     routes: &'a Routes,
     candidates: &'a Candidates,
+    arrival: Arrival,
     /// By leaf: its HCAs in use.
     used: Vec<Vec<HcaId>>,
     /// By state: the channels that lead there for the current target.
@@ -39,6 +41,7 @@ impl<'a> Reach<'a> {
         routes: &'a Routes,
         candidates: &'a Candidates,
         hcas: &[HcaId],
+        arrival: Arrival,
     ) -> Reach<'a> {
         let mut used = vec![Vec::new(); candidates.attachments().n_leaves()];
         for hca in hcas {
@@ -46,7 +49,7 @@ impl<'a> Reach<'a> {
         }
         let (came_by, seen, states) = (Vec::new(), Vec::new(), Vec::new());
         let held = HashMap::new();
-        Reach { fabric, routes, candidates, used, came_by, seen, states, held }
+        Reach { fabric, routes, candidates, arrival, used, came_by, seen, states, held }
     }
 
     /// Add the dependencies of every choice that packets between HCAs in use may meet.
@@ -186,7 +189,7 @@ impl<'a> Reach<'a> {
                 ports.extend(written.filter(|number| !ports.contains(number)));
             }
         }
-        if ports.is_empty() {
+        if ports.is_empty() && self.arrival == Arrival::Required {
             let dst = self.used[leaf][0];
             let src = self.used.iter().flatten().find(|src| **src != dst);
             let vertex = self.fabric.switch_vertex(id);

@@ -11,9 +11,10 @@ use crate::network::Network;
 use crate::packet::NIL;
 use crate::port::{BLOCKED, DOWN, ENDPOINT, NEVER};
 use crate::scenario::{LinkFault, Planted};
+use crate::steering::Steering;
 use std::sync::Arc;
 use weft_fabric::document::Engine;
-use weft_fabric::{Candidates, Fabric, HcaId, VertexId, engines};
+use weft_fabric::{Candidates, Fabric, HcaId, Tables, VertexId, engines};
 
 /// Who reacts to a cable that dies during the run, and after how long.
 #[derive(Clone, Debug)]
@@ -44,6 +45,24 @@ impl LinkDeath {
         let by_itself = engine.filter(|_| self.reaction == Reaction::Switch);
         let instead = by_itself.map(|engine| Arc::new(engines::tables(fabric, engine).candidates));
         LinkDeath { engine, instead, ..self }
+    }
+
+    /// The fabric without the cables at these ports, and the tables that the subnet manager
+    /// computes for it, the wrong entries among them; none where nothing computes any.
+    pub(crate) fn tables_without(
+        &self,
+        down: &[u32],
+        fabric: &Fabric,
+        faults: &Planted,
+        steering: &Steering,
+    ) -> Option<(Fabric, Tables)> {
+        let engine = self.engine?;
+        let mut fabric = fabric.clone();
+        down.iter().for_each(|port| fabric.ports[*port as usize].up = false);
+        let mut tables = engines::tables(&fabric, engine);
+        faults.spoil(&mut tables.routes);
+        steering.add_detours(&fabric, &mut tables.candidates);
+        Some((fabric, tables))
     }
 }
 
@@ -157,9 +176,9 @@ impl Network<'_> {
         let (scenario, ports) = (self.scenario, &self.ports);
         let down: Vec<u32> =
             (0..ports.len() as u32).filter(|port| ports[*port as usize].has(DOWN)).collect();
-        let Some(engine) = scenario.link_death.engine.filter(|_| down != self.known_down) else {
+        if down == self.known_down {
             return;
-        };
+        }
         // Whom they follow may have gone where no new table leads.
         self.steers.forget_flowlets();
         if down.is_empty() {
@@ -167,11 +186,10 @@ impl Network<'_> {
             self.candidates = scenario.steering.candidates.clone();
             self.instead = scenario.link_death.instead.clone();
         } else {
-            let mut fabric = scenario.fabric.clone();
-            down.iter().for_each(|port| fabric.ports[*port as usize].up = false);
-            let mut tables = engines::tables(&fabric, engine);
-            scenario.faults.spoil(&mut tables.routes);
-            scenario.steering.add_detours(&fabric, &mut tables.candidates);
+            let (faults, steering) = (&scenario.faults, &scenario.steering);
+            let tables =
+                scenario.link_death.tables_without(&down, &scenario.fabric, faults, steering);
+            let (_, tables) = tables.expect("who sweeps computes tables");
             let fresh = Arc::new(tables.candidates);
             self.routes = Arc::new(tables.routes);
             self.candidates = self.candidates.as_ref().map(|_| Arc::clone(&fresh));

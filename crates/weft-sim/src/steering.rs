@@ -5,6 +5,7 @@ use crate::error::SimError;
 use crate::host;
 use crate::lanes::Lanes;
 use crate::packet::BLOCK_BYTES;
+use std::num::NonZeroU8;
 use std::sync::Arc;
 use weft_fabric::check::Findings;
 use weft_fabric::document::{Engine, FabricDocument};
@@ -177,6 +178,14 @@ impl Steering {
         if self.non_minimal != NonMinimal::None {
             engines::add_detours(fabric, fresh).expect("groups outlive cables");
         }
+    }
+
+    /// How many lanes a packet of these service levels takes one after the other, at the least of
+    /// them: raises beyond end on the last.
+    pub(crate) fn n_lanes(&self, levels: &[u8], lanes: &Lanes) -> usize {
+        let Some(stride) = NonZeroU8::new(self.lane_stride) else { return 1 };
+        let above = levels.iter().map(|level| self.highest_lane - lanes.of_level(*level));
+        1 + above.min().map_or(0, |above| usize::from(above.div_ceil(stride.get())))
     }
 
     /// The lane on which a packet of `lane` leaves by port `o`.

@@ -146,7 +146,7 @@ impl Troubles {
 
 impl Span {
     /// Whether it holds at a time.
-    fn holds(self, time_ps: u64) -> bool {
+    pub(crate) fn holds(self, time_ps: u64) -> bool {
         let Some(since_ps) = time_ps.checked_sub(self.from_ps) else {
             return false;
         };
@@ -155,7 +155,7 @@ impl Span {
     }
 
     /// When it next begins or ends after a time; none if it stays as it is.
-    fn next_edge(self, time_ps: u64) -> Option<u64> {
+    pub(crate) fn next_edge(self, time_ps: u64) -> Option<u64> {
         let Some(since_ps) = time_ps.checked_sub(self.from_ps) else {
             return Some(self.from_ps);
         };

@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod adaptive_death;
+mod after_death;
 mod any_order;
 mod binary;
 mod collectives;

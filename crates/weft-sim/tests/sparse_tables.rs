@@ -75,12 +75,10 @@ fn new_tables_may_lead_where_no_table_knows_on() {
     // Destination 1 goes up by the second of two ports, to m0. When that dies, m1 sends it to `u`.
     let work = json!([{"benchmark": "messages", "messages": [
         {"src": 0, "dst": 1, "size_bytes": 100, "start_ps": 50_000_000}]}]);
-    let case = with(
-        scenario(a_dead_end(), work),
-        "routing",
-        json!({"engine": "dmodk",
-        "link_death": {"reaction": "subnet_manager", "delay_ns": 1000}}),
-    );
+    // Where `u` knows no way but back, the circle of the two would be refused.
+    let death = json!({"reaction": "subnet_manager", "delay_ns": 1000});
+    let routing = json!({"engine": "dmodk", "allow_credit_loops": true, "link_death": death});
+    let case = with(scenario(a_dead_end(), work), "routing", routing);
     let faults = |port: u64| {
         json!([{"link": "u[2]", "down": true}, {"link": "la[3]", "down": true, "from_ns": 10},
             {"switch": "m1", "dst": "b", "port": port}])

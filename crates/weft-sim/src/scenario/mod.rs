@@ -1,5 +1,6 @@
 //! A scenario that cannot be wrong.
 
+mod after_death;
 mod fault;
 mod inside;
 mod partition;
@@ -74,11 +75,7 @@ impl ValidScenario {
         let faults = Planted::plant(&mut fabric, &scenario.faults)?;
         require_rates(&fabric, &faults)?;
         inside::require_whole(&fabric, &faults)?;
-        if fabric.ports.len() >= MAX_NUMBER as usize {
-            let what = format!("{} ports", fabric.ports.len());
-            let expected = format!("fewer than {MAX_NUMBER}: an event holds no larger number");
-            return Err(SimError::document("fabric", what, expected));
-        }
+        require_numbers(&fabric)?;
         let engine = scenario.routing.engine.or(written.routing.map(|routing| routing.engine));
         require_tables(&scenario.routing, engine, &scenario.switch, &faults)?;
         let link_death = LinkDeath::new(&scenario.routing.link_death)?;
@@ -108,6 +105,8 @@ impl ValidScenario {
         let tables = (&routes, candidates, link_death.instead.as_deref());
         let steering = Steering::new(&fabric, &routing, tables, used)?;
         steering::complete(&fabric, &mut routes);
+        let parts = after_death::Parts { fabric: &fabric, faults: &faults, routes: &routes };
+        after_death::check(parts, &link_death, &routing, &steering, used)?;
         Ok(ValidScenario {
             fabric,
             routes: Arc::new(routes),
@@ -156,6 +155,15 @@ fn stall_ps(stall_ns: f64) -> Result<u64, SimError> {
         return Err(SimError::document(place, what, "nanoseconds from 1000 to 1e12"));
     }
     ps(place, stall_ns)
+}
+
+fn require_numbers(fabric: &Fabric) -> Result<(), SimError> {
+    if fabric.ports.len() >= MAX_NUMBER as usize {
+        let what = format!("{} ports", fabric.ports.len());
+        let expected = format!("fewer than {MAX_NUMBER}: an event holds no larger number");
+        return Err(SimError::document("fabric", what, expected));
+    }
+    Ok(())
 }
 
 fn require_rates(fabric: &Fabric, faults: &Planted) -> Result<(), SimError> {

@@ -38,7 +38,7 @@ pub(crate) struct Trouble {
     pub(crate) kind: LinkFault,
     pub(crate) span: Span,
     /// Number of the fault in the document.
-    pub(super) fault: usize,
+    pub(crate) fault: usize,
 }
 
 impl Planted {
