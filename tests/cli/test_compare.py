@@ -61,6 +61,27 @@ def test_the_verdict_comes_first_and_the_next_command_last(make: Make, capsys: C
     assert lines[-1] == f"next     weft report {where}"
 
 
+def test_the_table_fits_a_terminal_and_says_once_what_all_rows_share(
+    make: Make, capsys: Capture
+) -> None:
+    assert run(["compare", make("run")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    head = lines.index("first: routing=static, second: routing=adaptive") + 1
+    assert "arm" not in lines[head].split()
+    assert "pairs" not in lines[head].split()
+    assert [line.split()[0] for line in lines[head + 1 : head + 3]] == ["alltoall"] * 2
+    assert max(len(line) for line in lines[head : head + 3]) <= 100
+
+
+def test_of_three_arms_each_row_says_which(make: Make, capsys: Capture) -> None:
+    third = FACTOR.replace('"adaptive" }', '"adaptive" }, { name = "hashed" }')
+    assert run(["compare", make("run", factor=third)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (head,) = (line for line in lines if line.startswith("benchmark "))
+    assert "arm" in head.split()
+    assert any(line.split()[2:3] == ["routing=hashed"] for line in lines)
+
+
 def test_a_speed_up_is_good_and_exit_0(make: Make, capsys: Capture) -> None:
     assert run(["compare", make("run", effects={"routing=adaptive": 0.7})]) == 0
     assert capsys.readouterr().out.startswith("GOOD  alltoall is up to 1.4")

@@ -64,10 +64,19 @@ def test_show_prints_the_document_as_written(mine: str, capsys: Capture) -> None
 def test_plan_counts_and_orders_without_running(mine: str, capsys: Capture) -> None:
     assert run(["study", "plan", mine, "--mock"]) == 0
     printed = capsys.readouterr().out
-    assert "12 launches: 2 trials, 1 arm(s), 6 repeats" in printed
+    assert "12 launches: 2 trials, 1 arm, 6 repeats" in printed
     assert run(["study", "plan", mine, "--mock", "--repeats", "2", "--format", "csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [row["order"] for row in rows] == ["0", "1", "2", "3"]
+
+
+def test_a_plan_on_scattered_nodes_fits_a_terminal(capsys: Capture) -> None:
+    hosts = ",".join(f"n{i:03d}" for i in range(1, 1000, 7))
+    assert run(["study", "plan", "adaptive-routing", "--hosts", hosts, "--format", "text"]) == 0
+    printed = capsys.readouterr().out
+    assert "20 trials, 2 arms, 2 repeats" in printed
+    assert max(map(len, printed.splitlines())) <= 100
+    assert " ... " in printed
 
 
 def test_a_run_ends_in_a_table_and_the_next_command(

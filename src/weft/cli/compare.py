@@ -95,37 +95,36 @@ def _coverage(rows: "tuple[Row, ...]") -> str:
 
 
 def _table(rows: "tuple[Row, ...]") -> str:
-    columns = (
-        "benchmark",
-        "size (B)",
-        "arm",
-        "metric",
-        "first",
-        "second",
-        "ratio",
-        "95 % interval",
-    )
-    return table_text((*columns, "pairs", "adj. p", "outcome"), [_figures(row) for row in rows])
+    """A row a cell. What all rows share, the two arms or the number of pairs, is said once."""
+    figures = [_figures(row) for row in rows]
+    sides = {(row.first, row.second) for row in rows}
+    same = {"arm": len(sides) == 1, "pairs": len({row.n_pairs for row in rows}) == 1}
+    columns = [name for name in figures[0] if not same.get(name)]
+    table = table_text(columns, [[row[name] for name in columns] for row in figures])
+    if len(sides) > 1:
+        return table
+    ((first, second),) = sides
+    return f"first: {first}, second: {second}\n{table}"
 
 
-def _figures(row: "Row") -> tuple[str, ...]:
+def _figures(row: "Row") -> dict[str, str]:
     from weft.core.units import format_significant
     from weft.stats.ratio import Ratio
 
     effect = row.effect if isinstance(row.effect, Ratio) else None
-    return (
-        row.cell.benchmark,
-        str(row.cell.size_bytes),
-        row.second,
-        row.metric,
-        format_significant(row.median_first),
-        format_significant(row.median_second),
-        f"{effect.ratio:.3f}" if effect else "-",
-        f"{effect.low:.3f} .. {effect.high:.3f}" if effect else "-",
-        str(row.n_pairs),
-        f"{row.p_adjusted:.2g}" if effect else "-",
-        row.outcome.value,
-    )
+    return {
+        "benchmark": row.cell.benchmark,
+        "size (B)": str(row.cell.size_bytes),
+        "arm": row.second,
+        "metric": row.metric,
+        "first": format_significant(row.median_first),
+        "second": format_significant(row.median_second),
+        "ratio": f"{effect.ratio:.3f}" if effect else "-",
+        "95 % interval": f"{effect.low:.3f} .. {effect.high:.3f}" if effect else "-",
+        "pairs": str(row.n_pairs),
+        "adj. p": f"{row.p_adjusted:.2g}" if effect else "-",
+        "outcome": row.outcome.value.removesuffix(" shown"),
+    }
 
 
 def _sets(rows: "tuple[Row, ...]") -> list[str]:

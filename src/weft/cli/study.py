@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from weft.study.plan import Plan
 
 _ORDER_SHOWN = 12
+_NODES_SHOWN = 32
 
 
 @click.group(name="study")
@@ -179,8 +180,8 @@ def _plan_text(document: "Study", made: "Plan") -> str:
     longest = sum(launch.trial.timeout_s for launch in made.launches)
     lines = [
         f"{document.title}",
-        f"{len(made.launches)} launches: {len(made.trials)} trials, {n_arms} arm(s), "
-        f"{made.repeats} repeats",
+        f"{len(made.launches)} launches: {len(made.trials)} trials, "
+        f"{n_arms} arm{'' if n_arms == 1 else 's'}, {made.repeats} repeats",
         f"at the very most {format_duration(longest)} (every launch at its time-out)",
         *made.remarks,
     ]
@@ -190,14 +191,12 @@ def _plan_text(document: "Study", made: "Plan") -> str:
 
 
 def _order_text(launches: "tuple[Launch, ...]") -> str:
-    from weft.core.nodeset import fold
-
     rows = [
         (
             str(launch.order),
             launch.name,
             _shown_arm(launch.trial.arm),
-            fold(launch.trial.nodes),
+            _shown_nodes(launch.trial.nodes),
             str(launch.trial.n_ranks),
         )
         for launch in launches[:_ORDER_SHOWN]
@@ -205,6 +204,14 @@ def _order_text(launches: "tuple[Launch, ...]") -> str:
     text = table_text(("order", "launch", "arm", "nodes", "ranks"), rows, left=4)
     more = len(launches) - len(rows)
     return f"{text}\n... and {more} more (--format csv lists all)" if more > 0 else text
+
+
+def _shown_nodes(nodes: "tuple[str, ...]") -> str:
+    """The node set, cut where scattered nodes would make it wider than a terminal."""
+    from weft.core.nodeset import fold
+
+    folded = fold(nodes)
+    return folded if len(folded) <= _NODES_SHOWN else f"{folded[: _NODES_SHOWN - 4]} ..."
 
 
 def _shown_arm(arm: "Mapping[str, str]") -> str:
