@@ -13,7 +13,8 @@ use crate::graph::Graph;
 use crate::ids::SwitchId;
 use crate::leaf_table::LeafTableBuilder;
 
-/// By switch, its group; an error where a switch has none, or there are fewer than three.
+/// By switch, its group; an error where a switch has none, a number is left out (a detour might be
+/// drawn that leads nowhere), or there are fewer than three.
 pub(crate) fn groups_of(fabric: &Fabric) -> Result<Vec<u32>, FabricError> {
     let place = "routing.adaptive.non_minimal";
     let expected = "a fabric whose switches are all in groups, three or more of them, as a \
@@ -26,6 +27,13 @@ pub(crate) fn groups_of(fabric: &Fabric) -> Result<Vec<u32>, FabricError> {
     let n_groups = groups.iter().max().map_or(0, |highest| highest + 1);
     if n_groups < 3 {
         let what = format!("{n_groups} groups leave none for a detour");
+        return Err(FabricError::document(place, what, expected));
+    }
+    let mut has_switches = vec![false; n_groups as usize];
+    groups.iter().for_each(|group| has_switches[*group as usize] = true);
+    if let Some(empty) = has_switches.iter().position(|has| !has) {
+        let what = format!("no switch is in group {empty}, and one is in {}", n_groups - 1);
+        let expected = "groups numbered from 0, none left out";
         return Err(FabricError::document(place, what, expected));
     }
     Ok(groups)

@@ -188,3 +188,27 @@ fn more_dependencies_than_can_be_held_are_refused() {
     assert!(text.starts_with(&what) && text.contains("\n  expected: at most 268435456"), "{text}");
     assert_eq!(examined(false), Ok(1));
 }
+
+#[test]
+fn detours_want_groups_without_a_gap_in_their_numbers() {
+    // One switch a group, all cabled to each other.
+    let refusal = |groups: &[u32]| {
+        let numbered = || (0..).zip(groups);
+        let cable = |(a, b): (usize, usize)| {
+            json!({"a": format!("s{a}[{}]", b + 1), "b": format!("s{b}[{}]", a + 1),
+                "bits_per_s": 1, "delay_ps": 0})
+        };
+        let pairs = (0..groups.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
+        let switch = |(n, group): (usize, &u32)| json!({"name": format!("s{n}"), "ports": groups.len(), "group": group});
+        let document = json!({"schema": "weft.fabric/1", "name": "groups", "nodes": [],
+            "links": pairs.map(cable).collect::<Vec<Value>>(),
+            "switches": numbered().map(switch).collect::<Vec<Value>>()});
+        let fabric = Fabric::new(&document::read(document).expect("a document")).expect("one");
+        let mut candidates = engines::tables(&fabric, Engine::Dragonfly).candidates;
+        engines::add_detours(&fabric, &mut candidates).err().map(|error| error.to_string())
+    };
+    let text = refusal(&[0, 1, 3]).expect("a number is left out");
+    let what = "routing.adaptive.non_minimal: no switch is in group 2, and one is in 3\n  expected";
+    assert!(text.starts_with(what), "{text}");
+    assert_eq!(refusal(&[0, 2, 1, 2]), None);
+}
