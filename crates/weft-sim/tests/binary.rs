@@ -177,6 +177,23 @@ fn what_is_no_file_is_not_replaced_and_what_is_not_whole_does_not_stay() {
 }
 
 #[test]
+fn a_run_that_is_killed_leaves_no_part_of_an_outcome() {
+    let endless = Scratch::new("killed", endless().to_string().as_bytes());
+    let answer = Scratch::new("answer", b"an older outcome");
+    let mut child = Command::new(PROGRAM)
+        .args([endless.path(), "--output", answer.path()])
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it runs");
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(child.try_wait().expect("a child").is_none(), "it runs");
+    child.kill().expect("it is killed");
+    child.wait().expect("it ends");
+    assert!(!PathBuf::from(format!("{}.part", answer.path())).exists());
+    assert_eq!(std::fs::read(answer.path()).expect("still there"), b"an older outcome");
+}
+
+#[test]
 fn help_names_every_exit_code() {
     let output = weft_sim(&["--help"]);
     assert_eq!(output.status.code(), Some(0));

@@ -49,7 +49,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         texts.push(text);
     }
     let runs = Runs::read(arguments, &texts)?;
-    let mut output = Output::open(arguments.output.as_deref())?;
+    let output = Output::open(arguments.output.as_deref())?;
     let monitors: Vec<Monitor> = texts.iter().map(|_| Monitor::default()).collect();
     let progress = Progress { monitors: &monitors, quiet: arguments.quiet };
     let outcomes = progress
@@ -119,13 +119,12 @@ fn read_text(path: &str) -> Result<String, String> {
 }
 
 /// Where outcomes go: standard output, or a file that appears only when it is whole.
-struct Output {
-    file: Option<Pending>,
+struct Output<'a> {
+    path: Option<&'a str>,
 }
 
 /// A file that is not whole: gone again where it never will be.
 struct Pending {
-    path: String,
     part: String,
     file: std::fs::File,
 }
@@ -137,9 +136,8 @@ impl Drop for Pending {
     }
 }
 
-impl Output {
-    fn open(path: Option<&str>) -> Result<Output, Failure> {
-        let Some(path) = path else { return Ok(Output { file: None }) };
+impl Pending {
+    fn beside(path: &str) -> Result<Pending, Failure> {
         // What is there and no file (a folder, a device) is not to be replaced by one.
         if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
             let what = format!("{path}: it is no file\n  expected: a file to write");
@@ -147,20 +145,30 @@ impl Output {
         }
         let part = format!("{path}.part");
         let file = std::fs::File::create(&part).map_err(|error| cannot_write(&part, &error))?;
-        Ok(Output { file: Some(Pending { path: path.to_owned(), part, file }) })
+        Ok(Pending { part, file })
+    }
+}
+
+impl<'a> Output<'a> {
+    /// Whether the file can be written is found out before the run. During the run it is not there:
+    /// the program may be killed.
+    fn open(path: Option<&'a str>) -> Result<Output<'a>, Failure> {
+        path.map(Pending::beside).transpose()?;
+        Ok(Output { path })
     }
 
     /// One line an outcome.
-    fn write(&mut self, outcomes: &[Outcome]) -> Result<(), Failure> {
-        let Some(Pending { path, part, file }) = &mut self.file else {
+    fn write(&self, outcomes: &[Outcome]) -> Result<(), Failure> {
+        let Some(path) = self.path else {
             return match write_lines(&mut std::io::stdout().lock(), outcomes) {
                 // A reader that has gone (`weft-sim ... | head`) has seen what it wanted.
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
                 result => result.map_err(|error| cannot_write("standard output", &error)),
             };
         };
+        let Pending { part, file } = &mut Pending::beside(path)?;
         write_lines(file, outcomes)
-            .and_then(|()| std::fs::rename(&*part, &*path))
+            .and_then(|()| std::fs::rename(&*part, path))
             .map_err(|error| cannot_write(path, &error))
     }
 }
