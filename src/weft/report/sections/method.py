@@ -11,11 +11,27 @@ from weft.report.model import Column, Section, Table, cut_table
 from weft.study.store import Failure, Run
 
 _PAIRS = "pairs"
+_LONG = 60
+"""Characters of a node set that still fit beside the other columns."""
 
 
 def section(run: Run) -> Section:
     """What was planned and how it is summed up."""
-    return Section("How it was measured", (_statistics(run.launches),), tables=(_plan(run),))
+    numbers = _numbered_sets(run.launches)
+    sets = [(str(number), fold(nodes)) for nodes, number in numbers.items()]
+    columns = (Column("set", is_figure=False), Column("nodes", is_figure=False))
+    tables = (_plan(run, numbers), *([cut_table("The node sets", columns, sets)] if sets else []))
+    return Section("How it was measured", (_statistics(run.launches),), tables=tables)
+
+
+def _numbered_sets(launches: Sequence[Launch]) -> dict[tuple[str, ...], int]:
+    """Numbers for the sets of nodes, in the order of trials, where writing each set beside its
+    trials would swamp the plan; else none."""
+    trials = sorted((launch.trial for launch in launches), key=lambda trial: trial.id)
+    sets = dict.fromkeys(trial.nodes for trial in trials)
+    if not any(len(fold(nodes)) > _LONG for nodes in sets):
+        return {}
+    return {nodes: number for number, nodes in enumerate(sets, start=1)}
 
 
 def left_out(run: Run, excluded: Mapping[str, int]) -> Section | None:
@@ -66,7 +82,7 @@ def _counted(number: int, one: str, several: str) -> str:
     return f"{number} {one if number == 1 else several}"
 
 
-def _plan(run: Run) -> Table:
+def _plan(run: Run, numbers: Mapping[tuple[str, ...], int]) -> Table:
     trials = {launch.trial.id: launch.trial for launch in run.launches}
     repeats = Counter(launch.trial.id for launch in run.launches)
     done = Counter(trial for trial, _ in run.done)
@@ -76,7 +92,7 @@ def _plan(run: Run) -> Table:
             trial.benchmark,
             ", ".join(f"{name}={value}" for name, value in trial.arm.items()) or "-",
             placement(trial),
-            fold(trial.nodes),
+            f"set {numbers[trial.nodes]}" if numbers else fold(trial.nodes),
             _sizes(trial.sizes_bytes),
             f"{done[trial.id]} of {repeats[trial.id]}",
         )
