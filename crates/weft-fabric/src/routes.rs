@@ -32,13 +32,6 @@ impl PartialEq for Routes {
 impl Eq for Routes {}
 
 impl Routes {
-    /// Tables without a single route.
-    pub fn empty(fabric: &Fabric) -> Routes {
-        let attached = Attachments::of(fabric);
-        let table = LeafTable::empty(fabric.n_switches() as usize, attached.n_leaves());
-        Routes::new(fabric, attached, table)
-    }
-
     pub(crate) fn new(fabric: &Fabric, attached: Attachments, table: LeafTable) -> Routes {
         Routes { n_hcas: fabric.n_hcas(), n_switches: fabric.n_switches(), attached, table }
     }

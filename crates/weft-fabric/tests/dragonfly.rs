@@ -199,7 +199,10 @@ fn detours_want_groups_without_a_gap_in_their_numbers() {
                 "bits_per_s": 1, "delay_ps": 0})
         };
         let pairs = (0..groups.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
-        let switch = |(n, group): (usize, &u32)| json!({"name": format!("s{n}"), "ports": groups.len(), "group": group});
+        let ports = groups.len();
+        let switch = |(n, group): (usize, &u32)| -> Value {
+            json!({"name": format!("s{n}"), "ports": ports, "group": group})
+        };
         let document = json!({"schema": "weft.fabric/1", "name": "groups", "nodes": [],
             "links": pairs.map(cable).collect::<Vec<Value>>(),
             "switches": numbered().map(switch).collect::<Vec<Value>>()});

@@ -4,7 +4,6 @@
 //! number, the next [`exchange::Exchange`]. No schedule is ever stored: memory is O(1) a rank.
 #![forbid(unsafe_code)]
 
-mod busbw;
 pub mod collective;
 pub mod error;
 pub mod exchange;
@@ -18,7 +17,6 @@ mod schedule;
 pub mod step;
 mod talk;
 
-pub use busbw::busbw_factor;
 pub use collective::{Algorithm, Collective, Operation, Skew, SkewOf, algorithms_of};
 pub use error::TrafficError;
 pub use exchange::{Blocks, Exchange, Transfer, Wait};

@@ -130,16 +130,6 @@ impl ValidScenario {
             stall_ps: stall_ps(scenario.limits.stall_ns)?,
         })
     }
-
-    /// The fabric, with its faults.
-    pub fn fabric(&self) -> &Fabric {
-        &self.fabric
-    }
-
-    /// The forwarding tables in force.
-    pub fn routes(&self) -> &Routes {
-        &self.routes
-    }
 }
 
 /// What computes tables anew when a cable dies; nothing does where they were written.
