@@ -13,7 +13,7 @@ from typing import Any
 from weft.bench import metrics as measured
 from weft.bench.failure import HangError
 from weft.bench.model import Launch, Pair, Sample, Trial
-from weft.core.errors import BenchmarkError, InputError, did_you_mean
+from weft.core.errors import BenchmarkError, unknown_name
 
 LATENCY_NS = 1_500.0
 NS_PER_BYTE = 0.1
@@ -132,11 +132,8 @@ class MockBackend:
 def _samples_of(trial: Trial) -> "_Samples":
     known = _SAMPLES_OF.get(trial.benchmark)
     if known is None:
-        raise InputError(
-            f"no benchmark '{trial.benchmark}'",
-            where=trial.id,
-            expected="one of " + ", ".join(_SAMPLES_OF),
-            hint=did_you_mean(trial.benchmark, list(_SAMPLES_OF)),
+        raise unknown_name(
+            f"no benchmark '{trial.benchmark}'", trial.benchmark, _SAMPLES_OF, where=trial.id
         )
     return known
 

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from weft.catalog.document import Document, Slug, SourceClass, Text, parse_document
-from weft.core.errors import InputError, did_you_mean
+from weft.core.errors import unknown_name
 
 Positive = Annotated[int, Field(ge=1)]
 
@@ -109,11 +109,7 @@ def mpi_algorithms(name: str) -> MpiAlgorithms:
     """A document of the catalogue. Raises InputError."""
     known = mpi_algorithms_names()
     if name not in known:
-        raise InputError(
-            f"no MPI library '{name}' in the catalogue",
-            expected=f"one of {', '.join(known)}",
-            hint=did_you_mean(name, known),
-        )
+        raise unknown_name(f"no MPI library '{name}' in the catalogue", name, known)
     entry = resources.files("weft.catalog").joinpath("algorithms", f"{name}.toml")
     where = f"catalog/algorithms/{name}.toml"
     return parse_document(MpiAlgorithms, entry.read_text("utf-8"), where, "list of algorithms")

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from weft.catalog.document import Document, Slug, SourceClass, Text, parse_document
-from weft.core.errors import InputError, did_you_mean
+from weft.core.errors import unknown_name
 
 
 class PracticeFigure(Document):
@@ -57,9 +57,5 @@ def practice(name: str) -> PracticeFigure:
     """The figure of that name. Raises InputError."""
     figures = practice_figures()
     if name not in figures:
-        raise InputError(
-            f"no figure of practice '{name}'",
-            expected=f"one of {', '.join(figures)}",
-            hint=did_you_mean(name, list(figures)),
-        )
+        raise unknown_name(f"no figure of practice '{name}'", name, figures)
     return figures[name]

@@ -1,5 +1,6 @@
 """Errors for the person who must act: what is wrong - where - what was expected - hint."""
 
+from collections.abc import Iterable
 from enum import IntEnum
 
 
@@ -68,3 +69,12 @@ def did_you_mean(word: str, known: list[str]) -> str | None:
 
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     return f"did you mean '{close[0]}'?" if close else None
+
+
+def unknown_name(
+    what: str, name: str, known: Iterable[str], *, where: str | None = None
+) -> InputError:
+    """The error of a name that is none of `known`: which there are, which was probably meant."""
+    names = list(known)
+    expected = "one of " + ", ".join(names)
+    return InputError(what, where=where, expected=expected, hint=did_you_mean(name, names))

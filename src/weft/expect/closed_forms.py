@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from weft.catalog.platform import Host, HostRegime, Links, Platform, SwitchModel
-from weft.core.errors import InputError, did_you_mean
+from weft.core.errors import InputError, unknown_name
 from weft.expect.model import Expectation, Term, largest, weakest_source
 from weft.expect.wire import Path, header_efficiency, path_through, wire_bytes, zero_load_ns
 
@@ -133,11 +133,7 @@ def collective(
         )
     steps_of = STEPS.get(algorithm)
     if steps_of is None:
-        raise InputError(
-            f"no closed form of algorithm '{algorithm}'",
-            expected="one of " + ", ".join(STEPS),
-            hint=did_you_mean(algorithm, list(STEPS)),
-        )
+        raise unknown_name(f"no closed form of algorithm '{algorithm}'", algorithm, STEPS)
     steps = steps_of(n_nodes, size_bytes)
     twin = _twin(platform, n_switches)
     return _time_expectation(

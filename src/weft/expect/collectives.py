@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from weft.catalog.document import SourceClass
 from weft.catalog.platform import Platform
 from weft.catalog.practice import practice
-from weft.core.errors import InputError, did_you_mean
+from weft.core.errors import InputError, unknown_name
 from weft.expect.algorithms import ALGORITHMS, Ranks, Step
 from weft.expect.channel import Channel, channel, tapered
 from weft.expect.model import Conditions, Expectation, Term, largest
@@ -70,11 +70,7 @@ def _schedules(conditions: Conditions) -> dict[str, list[Step]]:
     wanted = conditions.algorithm
     names = algorithms_of(conditions.benchmark)
     if wanted and wanted not in names:
-        raise InputError(
-            f"no closed form of {conditions.benchmark} by '{wanted}'",
-            expected="one of " + ", ".join(names),
-            hint=did_you_mean(wanted, names),
-        )
+        raise unknown_name(f"no closed form of {conditions.benchmark} by '{wanted}'", wanted, names)
     ranks = Ranks(conditions.n_nodes, conditions.tasks_per_node)
     return {
         name: schedule(ranks, conditions.size_bytes)

@@ -13,7 +13,7 @@ from weft.catalog.nccl import (
 )
 from weft.catalog.platform import Platform
 from weft.catalog.practice import practice
-from weft.core.errors import InputError, did_you_mean
+from weft.core.errors import InputError, unknown_name
 from weft.expect.model import SPREAD, Conditions, Expectation, Term, largest
 from weft.expect.nccl_topology import NcclTopology, topology
 from weft.expect.nccl_tuner import USES, Candidate, candidates, plateau
@@ -98,11 +98,7 @@ def _forced(conditions: Conditions) -> tuple[str, str]:
         (protocol, PROTOCOLS, "protocol"),
     ):
         if word and word not in known:
-            raise InputError(
-                f"NCCL has no {what} '{word}'",
-                expected=f"one of {', '.join(known)}",
-                hint=did_you_mean(word, list(known)),
-            )
+            raise unknown_name(f"NCCL has no {what} '{word}'", word, known)
     return algorithm, protocol
 
 

@@ -4,7 +4,7 @@ from weft.catalog.document import SourceClass
 from weft.catalog.nccl import PROTOCOLS, nccl_constants
 from weft.catalog.platform import Platform
 from weft.catalog.practice import practice
-from weft.core.errors import InputError, did_you_mean
+from weft.core.errors import unknown_name
 from weft.expect.model import Conditions, Expectation, Term
 from weft.expect.nccl_topology import NcclTopology, topology
 from weft.expect.nccl_tuner import USES
@@ -20,11 +20,7 @@ def nccl_p2p(platform: Platform, conditions: Conditions) -> Expectation:
 
     known = ["sendrecv", "alltoall", "alltoallv", "gather", "scatter", *USES]
     if conditions.benchmark not in known:
-        raise InputError(
-            f"NCCL has no '{conditions.benchmark}'",
-            expected="one of " + ", ".join(known),
-            hint=did_you_mean(conditions.benchmark, known),
-        )
+        raise unknown_name(f"NCCL has no '{conditions.benchmark}'", conditions.benchmark, known)
     found = topology(platform, conditions)
     inside, between = _bytes(found, conditions)
     transfer = max(_ways(found, inside, between), key=lambda term: term.time_ns)

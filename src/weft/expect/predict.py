@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from weft.catalog.platform import Platform
-from weft.core.errors import InputError, did_you_mean
+from weft.core.errors import InputError, unknown_name
 from weft.core.units import format_size
 from weft.expect.algorithms import ALGORITHMS
 from weft.expect.collectives import collective
@@ -36,10 +36,8 @@ def _marked(platform: Platform, conditions: Conditions, found: Expectation) -> E
 
 def _refuse_nonsense(platform: Platform, conditions: Conditions) -> None:
     if conditions.benchmark not in PREDICTABLE:
-        raise InputError(
-            f"no closed form of '{conditions.benchmark}'",
-            expected="one of " + ", ".join(PREDICTABLE),
-            hint=did_you_mean(conditions.benchmark, list(PREDICTABLE)),
+        raise unknown_name(
+            f"no closed form of '{conditions.benchmark}'", conditions.benchmark, PREDICTABLE
         )
     for name in ("n_nodes", "tasks_per_node"):
         if getattr(conditions, name) < 1:

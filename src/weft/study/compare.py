@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from weft.bench.model import Launch
-from weft.core.errors import InputError, did_you_mean
+from weft.core.errors import InputError, unknown_name
 from weft.core.finding import Finding, Severity
 from weft.study.cells import (
     Cells,
@@ -117,11 +117,7 @@ def _in_study_order(run: Run) -> list[Launch]:
 
 def _known_arm(name: str, arms: list[str]) -> str:
     if name not in arms:
-        raise InputError(
-            f"no arm '{name}' in this run",
-            expected="one of " + ", ".join(arms),
-            hint=did_you_mean(name, arms),
-        )
+        raise unknown_name(f"no arm '{name}' in this run", name, arms)
     return name
 
 
