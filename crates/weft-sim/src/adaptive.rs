@@ -11,6 +11,7 @@ use crate::packet::{Packet, PacketKind};
 use crate::port::{DOWN, FROM_HCA, INSIDE};
 use crate::steering::Choice;
 use weft_fabric::{Candidates, HcaId, SwitchId};
+use weft_traffic::mixed as mix;
 
 /// No detour.
 const DIRECT: u16 = u16::MAX;
@@ -80,15 +81,6 @@ impl Steers {
         }
         self.via[id as usize] = group;
     }
-}
-
-/// SOURCE: the finalizer of splitmix64 (Steele, Lea & Flood, "Fast Splittable Pseudorandom Number
-/// Generators", 2014).
-fn mix(word: u64) -> u64 {
-    let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ word >> 31
 }
 
 impl Network<'_> {

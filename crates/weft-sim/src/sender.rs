@@ -5,10 +5,9 @@
 //! Queue pairs are chains through the messages, and the ring of those that may send is a chain
 //! through their first messages: memory is bounded by what is outstanding.
 
+use crate::matching::IdMap;
 use crate::message::{Message, MessagePool};
 use crate::packet::{NIL, PacketPool};
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// One virtual lane of an endpoint's port.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +40,7 @@ pub(crate) enum Next {
 pub(crate) struct Senders {
     lanes: Vec<Sender>,
     /// The last message of each queue pair that has one. Only looked up by key, never gone through.
-    last: HashMap<u64, u32, BuildHasherDefault<Mixer>>,
+    last: IdMap<u64, u32>,
 }
 
 /// The key of a queue pair: two ranks (22 bits each), a lane, and the part of the way.
@@ -176,28 +175,5 @@ impl Senders {
     pub(crate) fn control_served(&mut self, lane: u32, packets: &PacketPool) {
         let head = &mut self.lanes[lane as usize].control[0];
         *head = packets[*head].next;
-    }
-}
-
-/// A hash of one word by multiplication: keys are ours, nobody attacks them.
-#[derive(Debug, Default)]
-struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        // SOURCE: the odd number nearest to 2^64 divided by the golden ratio (Knuth, The Art of
-        // Computer Programming 3, section 6.4, multiplicative hashing).
-        let mixed = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = mixed ^ mixed >> 32;
     }
 }

@@ -21,6 +21,7 @@ pub use collective::{Algorithm, Collective, Operation, Skew, SkewOf, algorithms_
 pub use error::TrafficError;
 pub use exchange::{Blocks, Exchange, Transfer, Wait};
 pub use phase::{Phase, Rows};
+pub use random::mixed;
 pub use schedule::ScheduleFormat;
 pub use step::StepDocument;
 pub use talk::{ACK_BYTES, DEFAULT_WINDOW};

@@ -3,7 +3,8 @@
 /// A 64-bit number with its bits well mixed.
 ///
 /// SOURCE: the finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-pub(crate) fn mixed(key: u64) -> u64 {
+#[inline]
+pub fn mixed(key: u64) -> u64 {
     let key = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let key = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let key = (key ^ (key >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
