@@ -6,7 +6,7 @@ use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use weft_fabric::document::{self, Engine};
-use weft_fabric::{Fabric, HcaId, SwitchId, VertexId, engines, fault};
+use weft_fabric::{Fabric, HcaId, Routes, SwitchId, Tables, VertexId, check, engines, fault};
 
 fn fabric_of(spec: Value) -> Fabric {
     Fabric::new(&document::read(spec).expect("a document")).expect("a fabric")
@@ -102,4 +102,43 @@ proptest! {
     fn groups_of_fewest_hops_are_those_of_a_plain_search(spec in any_fabric()) {
         agree_with_the_oracle(&fabric_of(spec), Engine::Minhop);
     }
+}
+
+/// Four switches in a ring, a node on all but the last; at that one, written tables send packets
+/// for the node across back where they may have come from.
+fn ring_with_a_way_back() -> (Fabric, Tables) {
+    let link = |a: &str, b: &str| json!({"a": a, "b": b, "bits_per_s": 1, "delay_ps": 0});
+    let names = ["s0", "s1", "s2", "s3"];
+    let node = |n: usize| json!({"name": format!("n{n}"), "hcas": [format!("h{n}")]});
+    let document = json!({"schema": "weft.fabric/1", "name": "ring",
+        "nodes": (0..3).map(node).collect::<Vec<Value>>(),
+        "switches": names.map(|name| json!({"name": name, "ports": 3})),
+        "links": [link("h0[1]", "s0[1]"), link("h1[1]", "s1[1]"), link("h2[1]", "s2[1]"),
+            link("s0[2]", "s1[3]"), link("s1[2]", "s2[3]"), link("s2[2]", "s3[3]"),
+            link("s3[2]", "s0[3]")],
+        "lfts": {"s0": [1, 2, 2], "s1": [3, 1, 2], "s2": [3, 3, 1], "s3": [2, 2, 2]}});
+    let written = document::read(document).expect("a document");
+    let fabric = Fabric::new(&written).expect("a fabric");
+    let routes = Routes::from_document(&fabric, &written).expect("tables").expect("some");
+    let candidates = engines::tables(&fabric, Engine::Minhop).candidates;
+    (fabric, Tables { routes, candidates })
+}
+
+#[test]
+fn a_loop_of_a_choice_and_a_table_is_found_where_neither_has_one_alone() {
+    // From s0 to the node of s2 both ways round are as short. The tables go by s1; who chose s3 and
+    // does not choose there (another service level's lane) goes back to s0.
+    let (fabric, Tables { routes, candidates }) = ring_with_a_way_back();
+    let hcas: Vec<HcaId> = (0..3).map(HcaId).collect();
+    check::check_routes(&fabric, &routes, &hcas).expect("by the tables nobody comes to s3");
+    let shortest = engines::compute(&fabric, Engine::Minhop);
+    let examined = |routes: &Routes| {
+        let plan =
+            check::Plan { routes, candidates: Some(&candidates), detours: false, raised: false };
+        check::check_plan(&fabric, plan, &hcas).map_err(|error| error.to_string())
+    };
+    assert_eq!(examined(&shortest), Ok(1), "between three nodes ways of two hops make no circle");
+    let text = examined(&routes).expect_err("s0 to s3 and back");
+    assert!(text.starts_with("routing: credit loop over "), "{text}");
+    assert!(text.contains("s0[3] -> s3[2]") || text.contains("s3[2] -> s0[3]"), "{text}");
 }

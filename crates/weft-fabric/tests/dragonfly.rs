@@ -141,6 +141,14 @@ fn hops_of_a_detour_are_counted_to_the_group_and_from_its_farthest_switch() {
     assert_eq!(hops.iter().map(|(_, over)| over).min(), Some(&(1 + 3)));
     assert_eq!(hops.iter().map(|(_, over)| over).max(), Some(&(2 + 3)));
     assert!(hops.iter().all(|(direct, _)| (1..=3).contains(direct)));
+    // Whichever of the group's four routers is the farthest from a destination.
+    let direct = |router: u32, dst: HcaId| tables.candidates.hops(SwitchId(router), dst, 1).0;
+    for dst in (8..fabric.n_hcas()).map(HcaId) {
+        let farthest = (4..8).map(|router| direct(router, dst)).max().expect("four routers");
+        let back =
+            (0..4).map(|router| tables.candidates.hops(SwitchId(router), dst, 1).1 - farthest);
+        assert_eq!(back.min(), Some(1), "{dst:?}");
+    }
 }
 
 #[test]

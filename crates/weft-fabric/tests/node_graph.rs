@@ -246,3 +246,25 @@ fn a_vertex_without_ways_is_refused() {
         refusal(&no_memory).starts_with("node.gpudirect: without GPUDirect there is no memory")
     );
 }
+
+#[test]
+fn a_circle_through_the_network_is_refused() {
+    // Two sockets, each an HCA and a GPU. What comes in over hca0 for the GPU across goes over the
+    // link between the sockets, and so does what the GPU of the first sends out over hca1.
+    let link = |a: &str, b: &str| json!({"a": a, "b": b, "bits_per_s": 9, "delay_ps": 0});
+    let vertex = |name: &str, kind: &str| json!({"name": name, "kind": kind});
+    let graph = |ranks_on: [&str; 2]| {
+        let document = json!({"rail": "round_robin", "ranks_on": ranks_on,
+            "vertices": [vertex("s0", "root_complex"), vertex("s1", "root_complex"),
+                vertex("g0", "gpu"), vertex("g1", "gpu")],
+            "links": [link("hca0", "s0"), link("hca1", "s1"), link("g0", "s0"), link("g1", "s1"),
+                link("s0", "s1")]});
+        let document: NodeGraphDocument = serde_json::from_value(document).expect("a document");
+        NodeGraph::new(&document, 2).expect("a graph")
+    };
+    let text = check_inside(&graph(["g1", "g0"]), 2).expect_err("out, round and in").to_string();
+    assert!(text.starts_with("routing: credit loop over "), "{text}");
+    assert!(text.contains("the network"), "{text}");
+    // A task alone sends over hca0 only, and nothing comes in over hca1.
+    check_inside(&graph(["g0", "g1"]), 1).expect("one socket");
+}

@@ -220,3 +220,51 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_table_that_leads_to_a_foreign_hca_ends_there() {
+    let (mut fabric, routes) = {
+        let link = |a: &str, b: &str| json!({"a": a, "b": b, "bits_per_s": 1, "delay_ps": 0});
+        let document = json!({"schema": "weft.fabric/1", "name": "three",
+            "nodes": [{"name": "a", "hcas": ["a/h"]}, {"name": "b", "hcas": ["b/h"]},
+                {"name": "c", "hcas": ["c/h"]}],
+            "switches": [{"name": "s", "ports": 3}],
+            "links": [link("a/h[1]", "s[1]"), link("b/h[1]", "s[2]"), link("c/h[1]", "s[3]")],
+            "lfts": {"s": [1, 2, 2]}});
+        let written = document::read(document).expect("a document");
+        let fabric = Fabric::new(&written).expect("a fabric");
+        let routes = Routes::from_document(&fabric, &written).expect("tables").expect("some");
+        (fabric, routes)
+    };
+    let text = routes.trace(&fabric, HcaId(0), HcaId(2)).expect_err("it comes to b").to_string();
+    assert!(text.starts_with("b/h: 'c/h' is unreachable from 'a/h'"), "{text}");
+    // Cables that change places take the other's socket, and with it the entry.
+    let [b, c] = ["s[2]", "s[3]"].map(|name| fabric.port_named("test", name).expect("a port"));
+    fault::swap(&mut fabric, "test", [b, c]).expect("two cables");
+    assert_eq!(routes.trace(&fabric, HcaId(0), HcaId(2)).expect("a way").len(), 2);
+}
+
+#[test]
+fn rate_and_delay_go_with_a_cable_that_is_swapped() {
+    let link = |a: &str, b: &str, rate: u64| -> Value {
+        json!({"a": a, "b": b, "bits_per_s": rate, "delay_ps": 10 * rate})
+    };
+    let document = json!({"schema": "weft.fabric/1", "name": "two",
+        "nodes": [{"name": "a", "hcas": ["a/h"]}, {"name": "b", "hcas": ["b/h"]}],
+        "switches": [{"name": "s", "ports": 2}],
+        "links": [link("a/h[1]", "s[1]", 7), link("b/h[1]", "s[2]", 8)]});
+    let written = document::read(document).expect("a document");
+    let mut fabric = Fabric::new(&written).expect("a fabric");
+    let port = |fabric: &Fabric, name: &str| fabric.port_named("test", name).expect("a port");
+    let ends = ["s[1]", "s[2]"].map(|name| port(&fabric, name));
+    fault::swap(&mut fabric, "test", ends).expect("two cables");
+    for (socket, hca, rate) in [("s[1]", "b/h[1]", 8), ("s[2]", "a/h[1]", 7)] {
+        let (socket, hca) = (port(&fabric, socket), port(&fabric, hca));
+        assert_eq!(fabric.ports[socket.index()].peer, Some(hca));
+        assert_eq!(fabric.ports[hca.index()].peer, Some(socket));
+        for end in [socket, hca] {
+            let there = fabric.ports[end.index()];
+            assert_eq!((there.rate.0, there.delay.0), (rate, 10 * rate));
+        }
+    }
+}

@@ -219,3 +219,23 @@ fn a_root_and_a_shuffle_put_the_same_moves_on_other_ranks() {
     let shuffled = at(r#""root": 5, "shuffle": 4,"#, 5);
     assert_eq!(shuffled.len(), 3, "the root sends, wherever the others are: {shuffled:?}");
 }
+
+#[test]
+fn messages_are_sent_in_order_of_time_whatever_their_order_in_the_document() {
+    let phase = phase(
+        r#"{"benchmark": "messages", "messages": [
+            {"src": 0, "dst": 1, "size_bytes": 3, "start_ps": 300},
+            {"src": 0, "dst": 1, "size_bytes": 1, "start_ps": 100},
+            {"src": 0, "dst": 1, "size_bytes": 2, "start_ps": 200}]}"#,
+        2,
+    );
+    let sent: Vec<(u64, u64)> = moves(&phase, 0)
+        .filter_map(|moved| Some((moved.not_before_ps, moved.send?.size_bytes)))
+        .collect();
+    assert_eq!(sent, [(100, 1), (200, 2), (300, 3)]);
+    // The receiver expects them so, and a row is its message's in the document.
+    let received = moves(&phase, 1).filter_map(|moved| Some(moved.recv?.size_bytes));
+    assert_eq!(received.collect::<Vec<u64>>(), [1, 2, 3]);
+    let rows: Vec<_> = (0..3).map(|index| phase.message_row(0, index)).collect();
+    assert_eq!(rows, [Some((1, 100)), Some((2, 200)), Some((0, 300))]);
+}
