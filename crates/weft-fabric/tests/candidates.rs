@@ -142,3 +142,26 @@ fn a_loop_of_a_choice_and_a_table_is_found_where_neither_has_one_alone() {
     assert!(text.starts_with("routing: credit loop over "), "{text}");
     assert!(text.contains("s0[3] -> s3[2]") || text.contains("s3[2] -> s0[3]"), "{text}");
 }
+
+#[test]
+fn what_is_cut_off_is_no_credit_loop_and_no_route() {
+    let mut fabric = Fabric::new(
+        &document::read(json!({"generate": "fat_tree", "levels": 2, "nodes": 6,
+            "nodes_per_leaf": 2, "spines": 1, "host_bits_per_s": 1, "switch_bits_per_s": 1,
+            "host_delay_ps": 0, "switch_delay_ps": 0}))
+        .expect("a document"),
+    )
+    .expect("a fabric");
+    let up = fabric.port_named("test", "leaf-01[3]").expect("a port");
+    fault::take_down(&mut fabric, "test", up).expect("a cable");
+    let Tables { routes, candidates } = engines::tables(&fabric, Engine::Minhop);
+    let hcas: Vec<HcaId> = (0..6).map(HcaId).collect();
+    let plan = check::Plan {
+        routes: &routes,
+        candidates: Some(&candidates),
+        detours: false,
+        raised: false,
+    };
+    assert!(check::check_plan(&fabric, plan, &hcas).is_err());
+    assert_eq!(check::credit_loop(&fabric, plan, &hcas, 1), Ok(None));
+}

@@ -126,3 +126,44 @@ fn round_dead_cables_between_groups_a_dragonfly_wants_a_lane_more() {
     assert!(text.contains("(raised 1)") && !text.contains("(raised 0)"), "{text}");
     assert_eq!(run(&lanes(3)).status, Status::Complete);
 }
+
+/// Four leaves with a node each; a spine between every two neighbours of a ring of them, and one
+/// over all. Ports of a leaf: 1 its node, 2 the spine over all, 3 to the next, 4 to the one before.
+fn crown() -> Value {
+    let rate = 100 * GBPS;
+    let link = |a, b: String| json!({"a": a, "b": b, "bits_per_s": rate, "delay_ps": 10_000});
+    let (mut links, mut switches) = (Vec::new(), Vec::new());
+    for n in 0..4 {
+        links.push(link(format!("h{n}[1]"), format!("l{n}[1]")));
+        links.push(link(format!("all[{}]", n + 1), format!("l{n}[2]")));
+        links.push(link(format!("l{n}[3]"), format!("s{n}[1]")));
+        links.push(link(format!("s{n}[2]"), format!("l{}[4]", (n + 1) % 4)));
+        switches.push(json!({"name": format!("l{n}"), "ports": 4, "level": 1}));
+        switches.push(json!({"name": format!("s{n}"), "ports": 2, "level": 2}));
+    }
+    switches.push(json!({"name": "all", "ports": 4, "level": 2}));
+    let node = |n: u64| json!({"name": format!("n{n}"), "hcas": [format!("h{n}")]});
+    json!({"schema": "weft.fabric/1", "name": "crown", "links": links, "switches": switches,
+        "nodes": (0..4).map(node).collect::<Vec<Value>>()})
+}
+
+#[test]
+fn what_switches_may_choose_then_is_looked_at_too() {
+    // Without the spine over all, leaves across have two ways. Tables take the less loaded port,
+    // the lower of equals: backwards from l0 and l3, onwards from l1 and l2; no circle. A choice
+    // has both.
+    let dies = |n: u64| json!({"link": format!("all[{n}]"), "down": true, "from_ns": 1e9});
+    let faults: Vec<Value> = (1..5).map(dies).collect();
+    let work = json!([{"benchmark": "alltoall", "size_bytes": 1000}]);
+    let case = with(with(scenario(crown(), work), "transport", json!({})), "faults", json!(faults));
+    let outcome = run(&with(case.clone(), "routing", json!({"engine": "minhop"})));
+    assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
+    for chooses in [
+        json!({"engine": "minhop", "adaptive": {}}),
+        json!({"engine": "minhop", "link_death": {"reaction": "switch"}}),
+        json!({"engine": "ecmp"}),
+    ] {
+        let text = refusal(&with(case.clone(), "routing", chooses));
+        assert!(text.contains(": credit loop once 'all[1]' and 'all[2]' "), "{text}");
+    }
+}
