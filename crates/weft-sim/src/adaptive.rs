@@ -283,8 +283,6 @@ impl Network<'_> {
     #[inline(always)]
     pub(crate) fn load(&mut self, o: u32, vl: u8) -> u32 {
         let lane = self.lane_index(o, vl);
-        let lane = &mut self.lanes[lane];
-        lane.settle(&mut self.refunds, self.now_ps);
-        lane.queued + (self.full - lane.credits()) as u32
+        self.lanes.load_of(lane, self.now_ps)
     }
 }

@@ -124,7 +124,7 @@ impl Network<'_> {
             while self.lanes[index].ring != NIL {
                 let id = self.packets[self.lanes[index].ring].ring();
                 let packet = self.packets[id];
-                self.lanes[index].queued -= packet.blocks();
+                self.lanes.unload(index, packet.blocks());
                 self.turn_ring(o, vl, id, packet);
                 // Back to the lane whose buffer it holds.
                 self.packets[id].set_lane(packet.input_lane());

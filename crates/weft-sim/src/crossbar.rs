@@ -136,17 +136,14 @@ impl Network<'_> {
         }
         let n_outputs = usize::from(peer.n_ports);
         let index = self.lane_index(o, vl);
-        let held = &mut self.refunds.held;
-        self.lanes[index].shares = held.len() as u32;
-        held.resize(held.len() + n_outputs, 0);
+        self.lanes.share(index, n_outputs);
     }
 
     /// Where it is counted what the output of a packet for `dst` holds of the buffer after `o`.
     pub(crate) fn share_of(&self, o: u32, vl: u8, dst: u32) -> Option<usize> {
-        let shares = self.lanes[self.lane_index(o, vl)].shares;
-        (shares != NIL).then(|| {
+        self.lanes.shares(self.lane_index(o, vl)).map(|shares| {
             let output = self.static_route(self.ports[o as usize].peer, dst);
-            shares as usize + usize::from(self.ports[output as usize].local)
+            shares + usize::from(self.ports[output as usize].local)
         })
     }
 
@@ -161,19 +158,19 @@ impl Network<'_> {
             return true;
         };
         let index = self.lane_index(o, vl);
-        self.lanes[index].settle(&mut self.refunds, self.now_ps);
-        self.refunds.held[share] + blocks <= self.share_blocks
+        self.lanes.settle(index, self.now_ps);
+        self.lanes.held[share] + blocks <= self.share_blocks
     }
 
     /// The packet's output holds so many more blocks of the buffer after `o`.
     pub(crate) fn hold_share(&mut self, o: u32, vl: u8, id: u32, blocks: u32) {
-        let index = self.lane_index(o, vl);
-        if let Some(share) = self.share_of(o, vl, self.packets[id].dst) {
-            self.refunds.held[share] += blocks;
+        let first = self.lanes.shares(self.lane_index(o, vl));
+        if let (Some(share), Some(first)) = (self.share_of(o, vl, self.packets[id].dst), first) {
+            self.lanes.held[share] += blocks;
             if self.counted.len() <= id as usize {
                 self.counted.resize(id as usize + 1, 0);
             }
-            self.counted[id as usize] = (share - self.lanes[index].shares as usize) as u16;
+            self.counted[id as usize] = (share - first) as u16;
         }
     }
 

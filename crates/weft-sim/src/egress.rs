@@ -65,7 +65,7 @@ impl Network<'_> {
     #[inline]
     pub(crate) fn serve_lane(&mut self, o: u32, vl: u8) -> Served {
         let index = self.lane_index(o, vl);
-        if self.lanes[index].starved(&mut self.refunds, self.now_ps) {
+        if self.lanes.starved(index, self.now_ps) {
             return Served::Starved;
         }
         if self.ports[o as usize].has(ENDPOINT) {
@@ -84,15 +84,13 @@ impl Network<'_> {
             let short = self.lanes[index].short;
             return if short { Served::Starved } else { Served::Nothing };
         }
-        let lane = &mut self.lanes[index];
-        let id = self.packets[lane.ring].ring();
+        let id = self.packets[self.lanes[index].ring].ring();
         let packet = self.packets[id];
         let blocks = packet.blocks();
-        if !lane.grant(&mut self.refunds, self.now_ps, blocks) {
+        if !self.lanes.grant(index, self.now_ps, blocks) {
             self.await_credit(o, vl);
             return Served::Starved;
         }
-        lane.queued -= blocks;
         self.turn_ring(o, vl, id, packet);
         let output = self.counted(id);
         let left_ps = self.transmit(o, vl, id, blocks);
@@ -146,10 +144,11 @@ impl Network<'_> {
                 if self.rules.choosy && !self.endpoint_has_share(o, vl, packet.dst, blocks) {
                     return Served::Starved;
                 }
-                if !self.lanes[index].grant(&mut self.refunds, self.now_ps, blocks) {
+                if !self.lanes.grant(index, self.now_ps, blocks) {
                     self.await_credit(o, vl);
                     return Served::Starved;
                 }
+                self.lanes.load(index, blocks);
                 self.senders.control_served(sender, &self.packets);
                 self.ports[o as usize].set_work(vl, !self.senders.is_idle(sender));
                 self.transmit(o, vl, id, blocks);
@@ -185,10 +184,11 @@ impl Network<'_> {
         if self.rules.choosy && !self.endpoint_has_share(o, vl, message.dst_hca, blocks) {
             return Served::Starved;
         }
-        if !self.lanes[index].grant(&mut self.refunds, self.now_ps, blocks) {
+        if !self.lanes.grant(index, self.now_ps, blocks) {
             self.await_credit(o, vl);
             return Served::Starved;
         }
+        self.lanes.load(index, blocks);
         let message = &mut self.messages[id];
         message.begun = true;
         message.sent_bytes += u64::from(payload_bytes);
@@ -223,7 +223,7 @@ impl Network<'_> {
     #[inline(always)]
     pub(crate) fn transmit(&mut self, o: u32, vl: u8, id: u32, blocks: u32) -> u64 {
         let index = self.lane_index(o, vl);
-        self.lanes[index].spend(blocks);
+        self.lanes.spend(index, blocks);
         if self.rules.choosy {
             self.hold_share(o, vl, id, blocks);
         }
@@ -271,10 +271,10 @@ impl Network<'_> {
         let o = input.feeder;
         let index = self.lane_index(o, vl);
         if self.rules.endless {
-            return self.lanes[index].give_back(blocks);
+            return self.lanes.give_back(index, blocks);
         }
         let time_ps = left_ps + self.links[input.link as usize].delay_ps;
-        self.lanes[index].refund(&mut self.refunds, self.now_ps, time_ps, blocks, output);
+        self.lanes.refund(index, self.now_ps, time_ps, blocks, output);
         if !self.rules.elide {
             self.schedule(time_ps, Kind::Credit, o, u32::from(vl));
         } else if self.lanes[index].need > 0 || self.lanes[index].short {
@@ -288,11 +288,10 @@ impl Network<'_> {
             return;
         }
         let index = self.lane_index(o, vl);
-        let lane = &mut self.lanes[index];
-        if let Some(time_ps) = lane.enough_at(&self.refunds)
-            && time_ps < lane.wake_ps
+        if let Some(time_ps) = self.lanes.enough_at(index)
+            && time_ps < self.lanes[index].wake_ps
         {
-            lane.wake_ps = time_ps;
+            self.lanes[index].wake_ps = time_ps;
             self.schedule(time_ps, Kind::Credit, o, u32::from(vl));
         }
     }
@@ -305,12 +304,13 @@ impl Network<'_> {
         }
         // Un-elided, every credit is taken in when it is there: so the oracle sees it where a load
         // is compared without settling it first.
-        lane.settle(&mut self.refunds, self.now_ps);
+        self.lanes.settle(index, self.now_ps);
+        let lane = &self.lanes[index];
         // Only a starved lane may be served by a credit: any other has its kick.
         if lane.need == 0 && !lane.short {
             return;
         }
-        if lane.starved(&mut self.refunds, self.now_ps) {
+        if self.lanes.starved(index, self.now_ps) {
             // A packet that was queued ahead took what this event was to bring.
             self.await_credit(o, vl);
         } else {

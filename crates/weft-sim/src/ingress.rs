@@ -59,10 +59,11 @@ impl Network<'_> {
         }
         let packet = self.packets[id];
         let (index, blocks) = (self.lane_index(o, vl), packet.blocks());
-        if !self.lanes[index].has_credit(&mut self.refunds, self.now_ps, blocks) {
+        if !self.lanes.has_credit(index, self.now_ps, blocks) {
             return false;
         }
         self.packets[id].set_lane(vl);
+        self.lanes.load(index, blocks);
         let left_ps = self.transmit(o, vl, id, blocks);
         self.refund(q, packet.lane(), blocks, 0, left_ps);
         if !self.rules.elide {
@@ -113,12 +114,12 @@ impl Network<'_> {
         let before = std::mem::replace(tail, id);
         let packet = &mut self.packets[id];
         packet.wait_at(input, vl);
-        lane.queued += packet.blocks();
+        self.lanes.load(index, packet.blocks());
         if before != NIL {
             self.packets[before].next = id;
             return;
         }
-        let last = std::mem::replace(&mut lane.ring, id);
+        let last = std::mem::replace(&mut self.lanes[index].ring, id);
         if last == NIL {
             self.packets[id].set_ring(id);
         } else {

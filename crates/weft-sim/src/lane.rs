@@ -2,11 +2,10 @@
 
 use crate::packet::NIL;
 use crate::port::NEVER;
-use std::hint::black_box;
 
-/// Credits on their way back: usable from `time_ps` on.
+/// Credits on their way back that their lane has no place for: usable from `time_ps` on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Refund {
+struct Refund {
     time_ps: u64,
     next: u32,
     blocks: u16,
@@ -14,247 +13,440 @@ pub(crate) struct Refund {
     output: u16,
 }
 
-/// Refunds on their way, chained by lane in order of time; their numbers used again.
-#[derive(Debug)]
-pub(crate) struct RefundPool {
-    refunds: Vec<Refund>,
-    free: u32,
-    /// `shared_buffer`: blocks of a lane's buffer that each output holds, from `Lane::shares` on.
-    pub(crate) held: Vec<u32>,
-}
-
-impl Default for RefundPool {
-    fn default() -> RefundPool {
-        RefundPool { refunds: Vec::new(), free: NIL, held: Vec::new() }
-    }
-}
-
-impl RefundPool {
-    #[inline(always)]
-    fn add(&mut self, refund: Refund) -> u32 {
-        let id = self.free;
-        if id == NIL {
-            self.refunds.push(refund);
-            return self.refunds.len() as u32 - 1;
-        }
-        self.free = self.refunds[id as usize].next;
-        self.refunds[id as usize] = refund;
-        id
-    }
-
-    /// Give a refund's number back; the refund.
-    #[inline(always)]
-    fn take(&mut self, id: u32) -> Refund {
-        let refund = self.refunds[id as usize];
-        self.refunds[id as usize].next = self.free;
-        self.free = id;
-        refund
-    }
-}
+/// So many refunds have their place in the lane itself: packets that a wire of 150 m holds.
+const PLACES: usize = 6;
+/// Refunds in a lane are later than its first one by less than this.
+const SPAN_PS: u64 = 1 << 32;
 
 /// One cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Lane {
-    /// When the first refund is due; never if there is none.
-    due_ps: u64,
     /// The credit event that will wake it.
     pub(crate) wake_ps: u64,
     /// Blocks free in the buffer at the other end, as far as this end knows.
     credits: i32,
-    /// Blocks that the packet whose turn it is lacks credit for; 0 if it lacks none.
-    pub(crate) need: u32,
-    /// Blocks of the packets that wait for this egress.
-    pub(crate) queued: u32,
-    first_refund: u32,
-    last_refund: u32,
     /// The first packet of the input that is served last: its `ring` is that of the one served
     /// first. The ring is the round robin.
     pub(crate) ring: u32,
     /// Where its queues begin (endpoints: its sender), NIL before the first is needed.
     pub(crate) queues: u32,
-    /// `shared_buffer`: where what outputs hold of the buffer begins; NIL where nobody counts it.
-    pub(crate) shares: u32,
-    /// Its packets wait for their outputs to leave them a share of the buffer.
+    /// The last of the refunds that have no place here, in a circle; NIL if all have.
+    beyond: u32,
+    /// When the first refunds are due, sorted: the low half of the time. See [`Lanes::due_ps`].
+    times: [u32; PLACES],
+    /// Their blocks.
+    blocks: [u16; PLACES],
+    /// Blocks that the packet whose turn it is lacks credit for; 0 if it lacks none.
+    pub(crate) need: u16,
+    n_refunds: u8,
+    /// `shared_buffer`: its packets wait for their outputs to leave them a share of the buffer.
     pub(crate) short: bool,
 }
 
 impl Lane {
-    pub(crate) fn new(full: i32) -> Lane {
+    fn new(full: i32) -> Lane {
         Lane {
-            due_ps: NEVER,
             wake_ps: NEVER,
             credits: full,
-            need: 0,
-            queued: 0,
-            first_refund: NIL,
-            last_refund: NIL,
             ring: NIL,
             queues: NIL,
-            shares: NIL,
+            beyond: NIL,
+            times: [0; PLACES],
+            blocks: [0; PLACES],
+            need: 0,
+            n_refunds: 0,
             short: false,
         }
     }
 
-    /// Credits as far as they were settled.
-    pub(crate) fn credits(&self) -> i32 {
-        self.credits
+    /// Give a refund its place, after all that are not later: the first one is not.
+    #[inline(always)]
+    fn insert(&mut self, time: u32, blocks: u16) {
+        let (first, mut place) = (self.times[0], usize::from(self.n_refunds));
+        let after = time.wrapping_sub(first);
+        while self.times[place - 1].wrapping_sub(first) > after {
+            (self.times[place], self.blocks[place]) =
+                (self.times[place - 1], self.blocks[place - 1]);
+            place -= 1;
+        }
+        (self.times[place], self.blocks[place]) = (time, blocks);
+        self.n_refunds += 1;
     }
 
-    /// Take in the credits that are back by now.
+    /// How much later than the first the refunds that have their place here are, and their blocks.
+    fn refunds(&self) -> impl Iterator<Item = (u64, u16)> + '_ {
+        let first = self.times[0];
+        let after = move |time: &u32| u64::from(time.wrapping_sub(first));
+        let times = self.times[..usize::from(self.n_refunds)].iter().map(after);
+        times.zip(self.blocks)
+    }
+}
+
+/// The lanes of all ports, and the credits that are on their way to them.
+///
+/// INVARIANT: a lane's refunds are sorted by time, those in it before those beyond.
+#[derive(Debug, Default)]
+pub(crate) struct Lanes {
+    lanes: Vec<Lane>,
+    /// When the first refund is due; never if there is none. Apart from the lanes, as the loads: an
+    /// adaptive switch looks at those of many ports, and eight are in a cache line.
+    due_ps: Vec<u64>,
+    /// Blocks of the packets that wait for the egress, and of those whose credit is not back.
+    loads: Vec<u32>,
+    /// What has no place in its lane; numbers are used again.
+    beyond: Vec<Refund>,
+    free: u32,
+    /// `shared_buffer`, by lane: where what outputs hold of the buffer begins; NIL where nobody
+    /// counts it. Refunds of these lanes name an output, so none has its place in the lane.
+    shares: Vec<u32>,
+    /// `shared_buffer`: blocks of a lane's buffer that each output holds.
+    pub(crate) held: Vec<u32>,
+}
+
+impl std::ops::Index<usize> for Lanes {
+    type Output = Lane;
+
     #[inline(always)]
-    pub(crate) fn settle(&mut self, refunds: &mut RefundPool, now_ps: u64) {
-        while self.due_ps <= now_ps && self.first_refund != NIL {
-            let refund = refunds.take(self.first_refund);
-            self.take_in(refunds, refund);
+    fn index(&self, index: usize) -> &Lane {
+        &self.lanes[index]
+    }
+}
+
+impl std::ops::IndexMut<usize> for Lanes {
+    #[inline(always)]
+    fn index_mut(&mut self, index: usize) -> &mut Lane {
+        &mut self.lanes[index]
+    }
+}
+
+impl Lanes {
+    /// No lanes, but room for `n`.
+    pub(crate) fn with_capacity(n: usize) -> Lanes {
+        Lanes {
+            lanes: Vec::with_capacity(n),
+            due_ps: Vec::with_capacity(n),
+            loads: Vec::with_capacity(n),
+            free: NIL,
+            ..Lanes::default()
         }
     }
 
-    /// The first refund is back, and out of the chain.
+    /// Another lane, into a buffer of `full` blocks.
+    pub(crate) fn push(&mut self, full: i32) {
+        self.lanes.push(Lane::new(full));
+        self.due_ps.push(NEVER);
+        self.loads.push(0);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.lanes.len()
+    }
+
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Lane> {
+        self.lanes.iter()
+    }
+
+    /// Count what each of `n_outputs` holds of the buffer that a lane fills.
+    pub(crate) fn share(&mut self, index: usize, n_outputs: usize) {
+        self.shares.resize(self.lanes.len(), NIL);
+        self.shares[index] = self.held.len() as u32;
+        self.held.resize(self.held.len() + n_outputs, 0);
+    }
+
+    /// Where what outputs hold of a lane's buffer is counted, if it is.
+    pub(crate) fn shares(&self, index: usize) -> Option<usize> {
+        let first = self.shares.get(index).copied().unwrap_or(NIL);
+        (first != NIL).then_some(first as usize)
+    }
+
+    // ---- load and credit ------------------------------------------------------------------
+
+    /// A packet of so many blocks waits for the egress, or leaves by it.
     #[inline(always)]
-    fn take_in(&mut self, refunds: &mut RefundPool, refund: Refund) {
-        self.credits += i32::from(refund.blocks);
-        if self.shares != NIL {
-            refunds.held[self.shares as usize + usize::from(refund.output)] -=
-                u32::from(refund.blocks);
-        }
-        self.first_refund = refund.next;
-        self.due_ps = match refund.next {
-            NIL => NEVER,
-            next => refunds.refunds[next as usize].time_ps,
-        };
+    pub(crate) fn load(&mut self, index: usize, blocks: u32) {
+        self.loads[index] += blocks;
+    }
+
+    /// A packet waits no longer, and has not left.
+    pub(crate) fn unload(&mut self, index: usize, blocks: u32) {
+        self.loads[index] -= blocks;
+    }
+
+    /// Blocks that wait for the egress, and those it has spent and not got back by now.
+    #[inline(always)]
+    pub(crate) fn load_of(&mut self, index: usize, now_ps: u64) -> u32 {
+        self.settle(index, now_ps);
+        self.loads[index]
     }
 
     /// Whether there is credit for `blocks`. Where there is not, the grant sticks: the packet whose
     /// turn it is keeps it, so that small packets do not pass a large one for ever.
     #[inline(always)]
-    pub(crate) fn grant(&mut self, refunds: &mut RefundPool, now_ps: u64, blocks: u32) -> bool {
-        let enough = self.has_credit(refunds, now_ps, blocks);
-        self.need = if enough { 0 } else { blocks };
+    pub(crate) fn grant(&mut self, index: usize, now_ps: u64, blocks: u32) -> bool {
+        let enough = self.has_credit(index, now_ps, blocks);
+        self.lanes[index].need = if enough { 0 } else { blocks as u16 };
         enough
     }
 
     /// Whether there is credit for `blocks`; nothing is granted.
     #[inline(always)]
-    pub(crate) fn has_credit(
-        &mut self,
-        refunds: &mut RefundPool,
-        now_ps: u64,
-        blocks: u32,
-    ) -> bool {
-        if self.credits < blocks as i32 {
-            self.settle(refunds, now_ps);
+    pub(crate) fn has_credit(&mut self, index: usize, now_ps: u64, blocks: u32) -> bool {
+        if self.lanes[index].credits < blocks as i32 {
+            self.settle(index, now_ps);
         }
-        self.credits >= blocks as i32
+        self.lanes[index].credits >= blocks as i32
     }
 
     /// Spend credit that was granted.
     #[inline(always)]
-    pub(crate) fn spend(&mut self, blocks: u32) {
-        self.credits -= blocks as i32;
-        assert!(self.credits >= 0, "lossless: no packet moves without credit");
+    pub(crate) fn spend(&mut self, index: usize, blocks: u32) {
+        let lane = &mut self.lanes[index];
+        lane.credits -= blocks as i32;
+        assert!(lane.credits >= 0, "lossless: no packet moves without credit");
     }
 
     /// Still short of credit for the packet whose turn it is?
     #[inline(always)]
-    pub(crate) fn starved(&mut self, refunds: &mut RefundPool, now_ps: u64) -> bool {
-        if self.need == 0 {
+    pub(crate) fn starved(&mut self, index: usize, now_ps: u64) -> bool {
+        let need = i32::from(self.lanes[index].need);
+        if need == 0 {
             return false;
         }
-        self.settle(refunds, now_ps);
-        self.credits < self.need as i32
+        self.settle(index, now_ps);
+        self.lanes[index].credits < need
     }
 
-    /// Credits come back at `time_ps`. Mixed rates may let a later packet finish first, so the
-    /// chain is kept sorted.
+    /// Credits are back at once: how a buffer without limit behaves.
+    pub(crate) fn give_back(&mut self, index: usize, blocks: u32) {
+        self.lanes[index].credits += blocks as i32;
+        self.loads[index] -= blocks;
+    }
+
+    /// Whether nothing waits for a lane and all its credits are back, `full` of them.
+    pub(crate) fn is_whole(&mut self, index: usize, full: i32) -> bool {
+        self.settle(index, NEVER - 1);
+        self.lanes[index].credits == full && self.loads[index] == 0
+    }
+
+    // ---- refunds --------------------------------------------------------------------------
+
+    /// Take in the credits that are back by now.
+    #[inline(always)]
+    pub(crate) fn settle(&mut self, index: usize, now_ps: u64) {
+        while self.due_ps[index] <= now_ps {
+            self.take_in(index);
+        }
+    }
+
+    /// The first refund is back.
+    #[inline(always)]
+    fn take_in(&mut self, index: usize) {
+        let lane = &mut self.lanes[index];
+        if lane.n_refunds <= 1 {
+            return self.take_in_last(index);
+        }
+        let blocks = lane.blocks[0];
+        let later_ps = lane.times[1].wrapping_sub(lane.times[0]);
+        lane.times.copy_within(1.., 0);
+        lane.blocks.copy_within(1.., 0);
+        lane.n_refunds -= 1;
+        lane.credits += i32::from(blocks);
+        self.due_ps[index] += u64::from(later_ps);
+        self.loads[index] -= u32::from(blocks);
+    }
+
+    /// The last refund that has its place in a lane, or the first of those that have none, is back;
+    /// others take the places.
+    fn take_in_last(&mut self, index: usize) {
+        let lane = &mut self.lanes[index];
+        let blocks = if lane.n_refunds == 1 {
+            lane.n_refunds = 0;
+            lane.blocks[0]
+        } else {
+            let refund = self.pop_beyond(index);
+            if let Some(shares) = self.shares(index) {
+                self.held[shares + usize::from(refund.output)] -= u32::from(refund.blocks);
+            }
+            refund.blocks
+        };
+        self.lanes[index].credits += i32::from(blocks);
+        self.loads[index] -= u32::from(blocks);
+        self.due_ps[index] = self.first_beyond_ps(index).unwrap_or(NEVER);
+        if self.shares(index).is_none() {
+            self.fill_places(index);
+        }
+    }
+
+    /// Credits come back at `time_ps`; `output` is the one that held them, where that counts.
     #[inline(always)]
     pub(crate) fn refund(
         &mut self,
-        refunds: &mut RefundPool,
+        index: usize,
         now_ps: u64,
         time_ps: u64,
         blocks: u32,
         output: u16,
     ) {
-        let refund = Refund { time_ps, next: NIL, blocks: blocks as u16, output };
-        // What is due is taken in here, so the chain is no longer than a round trip; and the number
-        // of the first that is due serves again, so at a steady rate nothing is allotted.
-        let id = if self.due_ps <= now_ps && self.first_refund != NIL {
-            let id = self.first_refund;
-            let due = std::mem::replace(&mut refunds.refunds[id as usize], refund);
-            self.take_in(refunds, due);
-            self.settle(refunds, now_ps);
-            id
-        } else {
-            refunds.add(refund)
+        // What is due is taken in here, so there are no more of them than in a round trip.
+        self.settle(index, now_ps);
+        let (lane, due_ps) = (&mut self.lanes[index], self.due_ps[index]);
+        let n = usize::from(lane.n_refunds);
+        if n == 0 || n == PLACES || lane.beyond != NIL || time_ps.wrapping_sub(due_ps) >= SPAN_PS {
+            return self.place(index, Refund { time_ps, next: NIL, blocks: blocks as u16, output });
+        }
+        lane.insert(time_ps as u32, blocks as u16);
+    }
+
+    /// Give any refund its place.
+    fn place(&mut self, index: usize, refund: Refund) {
+        let (lane, due_ps) = (&self.lanes[index], self.due_ps[index]);
+        let n = usize::from(lane.n_refunds);
+        if n == 0 && lane.beyond == NIL && self.shares(index).is_none() {
+            let lane = &mut self.lanes[index];
+            (lane.times[0], lane.blocks[0], lane.n_refunds) =
+                (refund.time_ps as u32, refund.blocks, 1);
+            self.due_ps[index] = refund.time_ps;
+            return;
+        }
+        // Mixed rates may let a later packet finish first: then all go, and come in order.
+        if refund.time_ps < due_ps || refund.time_ps < self.last_within_ps(index) {
+            self.clear_places(index);
+        }
+        self.insert_beyond(index, refund);
+        self.due_ps[index] = match self.lanes[index].n_refunds {
+            0 => self.first_beyond_ps(index).expect("one was just put there"),
+            _ => due_ps,
         };
-        if self.first_refund == NIL {
-            (self.first_refund, self.last_refund, self.due_ps) = (id, id, time_ps);
-        } else if refunds.refunds[self.last_refund as usize].time_ps <= time_ps {
-            refunds.refunds[self.last_refund as usize].next = id;
-            self.last_refund = id;
+        if self.lanes[index].n_refunds == 0 && self.shares(index).is_none() {
+            self.fill_places(index);
+        }
+    }
+
+    /// When the last refund is due that has its place in a lane.
+    fn last_within_ps(&self, index: usize) -> u64 {
+        let last = self.lanes[index].refunds().last();
+        last.map_or(0, |(after_ps, _)| self.due_ps[index] + after_ps)
+    }
+
+    /// Let the refunds in a lane join those beyond.
+    fn clear_places(&mut self, index: usize) {
+        let lane = self.lanes[index];
+        for (after_ps, blocks) in lane.refunds() {
+            let time_ps = self.due_ps[index] + after_ps;
+            self.insert_beyond(index, Refund { time_ps, next: NIL, blocks, output: 0 });
+        }
+        self.lanes[index].n_refunds = 0;
+    }
+
+    /// Let the first refunds beyond have the places of a lane, of which all are free.
+    fn fill_places(&mut self, index: usize) {
+        let due_ps = self.due_ps[index];
+        for place in 0..PLACES {
+            let Some(time_ps) = self.first_beyond_ps(index) else { break };
+            if time_ps - due_ps >= SPAN_PS {
+                break;
+            }
+            let blocks = self.pop_beyond(index).blocks;
+            let lane = &mut self.lanes[index];
+            (lane.times[place], lane.blocks[place]) = (time_ps as u32, blocks);
+            lane.n_refunds = place as u8 + 1;
+        }
+    }
+
+    fn first_beyond_ps(&self, index: usize) -> Option<u64> {
+        let last = self.lanes[index].beyond;
+        let first = || self.beyond[last as usize].next;
+        (last != NIL).then(|| self.beyond[first() as usize].time_ps)
+    }
+
+    fn pop_beyond(&mut self, index: usize) -> Refund {
+        let last = self.lanes[index].beyond;
+        let first = self.beyond[last as usize].next;
+        let refund = self.beyond[first as usize];
+        if first == last {
+            self.lanes[index].beyond = NIL;
         } else {
-            self.insert(refunds, id);
+            self.beyond[last as usize].next = refund.next;
         }
+        self.beyond[first as usize].next = self.free;
+        self.free = first;
+        refund
     }
 
-    /// Put a refund before the first one that is later; the last one is.
-    fn insert(&mut self, refunds: &mut RefundPool, id: u32) {
-        let time_ps = refunds.refunds[id as usize].time_ps;
-        let (mut before, mut at) = (NIL, self.first_refund);
-        while refunds.refunds[at as usize].time_ps <= time_ps {
-            (before, at) = (at, refunds.refunds[at as usize].next);
-        }
-        refunds.refunds[id as usize].next = at;
-        if before == NIL {
-            (self.first_refund, self.due_ps) = (id, time_ps);
+    /// Put a refund among those beyond, after all that are not later.
+    fn insert_beyond(&mut self, index: usize, refund: Refund) {
+        let id = self.free;
+        let id = if id == NIL {
+            self.beyond.push(refund);
+            self.beyond.len() as u32 - 1
         } else {
-            refunds.refunds[before as usize].next = id;
+            self.free = self.beyond[id as usize].next;
+            self.beyond[id as usize] = refund;
+            id
+        };
+        let last = self.lanes[index].beyond;
+        if last == NIL {
+            self.beyond[id as usize].next = id;
+            self.lanes[index].beyond = id;
+            return;
         }
+        let mut before = last;
+        if self.beyond[last as usize].time_ps <= refund.time_ps {
+            self.lanes[index].beyond = id;
+        } else {
+            let next = |at: u32| self.beyond[at as usize].next;
+            while self.beyond[next(before) as usize].time_ps <= refund.time_ps {
+                before = next(before);
+            }
+        }
+        self.beyond[id as usize].next = self.beyond[before as usize].next;
+        self.beyond[before as usize].next = id;
     }
 
-    /// Load the refunds that the next one will be chained to and numbered from.
-    #[inline(always)]
-    pub(crate) fn look_at_refunds(&self, refunds: &RefundPool) {
-        if self.first_refund != NIL {
-            black_box(refunds.refunds[self.first_refund as usize].next);
-            black_box(refunds.refunds[self.last_refund as usize].next);
-        }
-    }
-
-    /// Credits are back at once: how a buffer without limit behaves.
-    pub(crate) fn give_back(&mut self, blocks: u32) {
-        self.credits += blocks as i32;
+    /// A lane's refunds on their way, in order: when, and how many blocks.
+    fn refunds(&self, index: usize) -> impl Iterator<Item = (u64, u16)> + '_ {
+        let (lane, due_ps) = (&self.lanes[index], self.due_ps[index]);
+        let within = lane.refunds().map(move |(after_ps, blocks)| (due_ps + after_ps, blocks));
+        let last = lane.beyond;
+        let first = (last != NIL).then(|| self.beyond[last as usize].next);
+        let next = move |at: &u32| (*at != last).then(|| self.beyond[*at as usize].next);
+        let beyond = std::iter::successors(first, next).map(|at| &self.beyond[at as usize]);
+        within.chain(beyond.map(|refund| (refund.time_ps, refund.blocks)))
     }
 
     /// When the last of the credits on their way will be there.
-    pub(crate) fn last_refund_ps(&self, refunds: &RefundPool) -> Option<u64> {
-        let last = || refunds.refunds[self.last_refund as usize].time_ps;
-        (self.first_refund != NIL).then(last)
+    pub(crate) fn last_refund_ps(&self, index: usize) -> Option<u64> {
+        self.refunds(index).last().map(|(time_ps, _)| time_ps)
     }
 
     /// When enough of the credits on their way will be there; none if they are not on their way.
-    pub(crate) fn enough_at(&self, refunds: &RefundPool) -> Option<u64> {
-        if self.short {
+    pub(crate) fn enough_at(&self, index: usize) -> Option<u64> {
+        let lane = &self.lanes[index];
+        if lane.short {
             // Whether the next refund is of the right output is seen when it is there.
-            return (self.first_refund != NIL).then_some(self.due_ps);
+            return Some(self.due_ps[index]).filter(|time_ps| *time_ps != NEVER);
         }
-        let (mut credits, mut at) = (self.credits, self.first_refund);
-        while at != NIL {
-            let refund = refunds.refunds[at as usize];
-            credits += i32::from(refund.blocks);
-            if credits >= self.need as i32 {
-                return Some(refund.time_ps);
-            }
-            at = refund.next;
-        }
-        None
+        let mut credits = lane.credits;
+        let enough = |(time_ps, blocks)| {
+            credits += i32::from(blocks);
+            (credits >= i32::from(lane.need)).then_some(time_ps)
+        };
+        self.refunds(index).find_map(enough)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Lane, RefundPool};
+    use super::{Lane, Lanes, PLACES, SPAN_PS};
+
+    const FULL: i32 = 1 << 20;
+
+    fn one_lane() -> Lanes {
+        let mut lanes = Lanes::with_capacity(1);
+        lanes.push(FULL);
+        lanes
+    }
 
     #[test]
     fn a_lane_is_one_cache_line() {
@@ -263,17 +455,66 @@ mod tests {
 
     #[test]
     fn credits_come_back_in_order_of_time_whatever_order_they_were_sent_in() {
-        let mut refunds = RefundPool::default();
-        let mut lane = Lane::new(100);
-        lane.spend(60);
+        let mut lanes = one_lane();
+        lanes.load(0, 60);
+        lanes.spend(0, 60);
         for (time_ps, blocks) in [(50, 1), (20, 2), (90, 4), (60, 8), (10, 16)] {
-            lane.refund(&mut refunds, 0, time_ps, blocks, 0);
+            lanes.refund(0, 0, time_ps, blocks, 0);
         }
         let mut seen = Vec::new();
         for now_ps in [9, 10, 20, 50, 60, 90] {
-            lane.settle(&mut refunds, now_ps);
-            seen.push(lane.credits());
+            seen.push(lanes.load_of(0, now_ps));
         }
-        assert_eq!(seen, [40, 56, 58, 59, 67, 71]);
+        assert_eq!(seen, [60, 44, 42, 41, 33, 29]);
+    }
+
+    /// Against a list that is gone through: more refunds than a lane has places for, mixed in
+    /// time, and some so late that the places cannot say when.
+    #[test]
+    fn refunds_beyond_their_lane_come_in_order_too() {
+        let (mut seed, mut now_ps) = (1u64, 0);
+        let mut draw = |n: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) % n
+        };
+        let (mut lanes, mut known, mut away) = (one_lane(), Vec::<(u64, u32)>::new(), 0);
+        let mut most = 0;
+        for _ in 0..20_000 {
+            let later_ps = if draw(50) == 0 { SPAN_PS + draw(9) } else { draw(100) };
+            let (time_ps, blocks) = (now_ps + later_ps, 1 + draw(9) as u32);
+            lanes.load(0, blocks);
+            lanes.spend(0, blocks);
+            away += blocks;
+            lanes.refund(0, now_ps, time_ps, blocks, 0);
+            known.push((time_ps, blocks));
+            known.sort_unstable();
+            most = most.max(known.len());
+            let soonest = known.iter().find(|(time_ps, _)| *time_ps > now_ps).map(|due| due.0);
+            lanes.settle(0, now_ps);
+            assert_eq!(Some(lanes.due_ps[0]), soonest.or(Some(u64::MAX)));
+            assert_eq!(
+                lanes.last_refund_ps(0),
+                known.last().map(|due| due.0).filter(|t| *t > now_ps)
+            );
+            now_ps += if draw(1000) == 0 { SPAN_PS } else { draw(20) };
+            away -= known.iter().filter(|due| due.0 <= now_ps).map(|due| due.1).sum::<u32>();
+            known.retain(|due| due.0 > now_ps);
+            assert_eq!(lanes.load_of(0, now_ps), away);
+        }
+        assert!(most > 2 * PLACES, "{most} at once");
+        assert!(lanes.is_whole(0, FULL));
+    }
+
+    #[test]
+    fn a_starved_lane_knows_when_enough_credit_will_be_there() {
+        let mut lanes = one_lane();
+        lanes.load(0, FULL as u32);
+        lanes.spend(0, FULL as u32);
+        for n in 1..=10 {
+            lanes.refund(0, 0, n * 100, 10, 0);
+        }
+        assert!(!lanes.grant(0, 0, 65));
+        assert_eq!(lanes.enough_at(0), Some(700));
+        assert!(lanes.starved(0, 699) && !lanes.starved(0, 700));
     }
 }

@@ -50,7 +50,6 @@ impl Network<'_> {
                 black_box(self.ports[o as usize].work);
                 black_box(lane.need);
             }
-            2 => feeder.look_at_refunds(&self.refunds),
             _ if lane.queues != NIL => {
                 black_box(self.tails[lane.queues as usize + usize::from(input.local)]);
             }

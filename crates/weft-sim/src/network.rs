@@ -11,7 +11,7 @@ use crate::crossbar::Reader;
 use crate::document::{Forwarding, Queueing};
 use crate::flows::FlowColumns;
 use crate::ingress::InputFifo;
-use crate::lane::{Lane, RefundPool};
+use crate::lane::Lanes;
 use crate::message::MessagePool;
 use crate::packet::{BLOCK_BYTES, NIL, Packet, PacketKind, PacketPool};
 use crate::port::{
@@ -38,7 +38,7 @@ pub(crate) struct Network<'a> {
     /// By port, what of it packets that come in ask for: [`Network::note_inputs`].
     pub(crate) inputs: Vec<Input>,
     /// By port and virtual lane, see [`Network::lane_index`].
-    pub(crate) lanes: Vec<Lane>,
+    pub(crate) lanes: Lanes,
     pub(crate) n_lanes: usize,
     /// Least time between two messages of an endpoint.
     pub(crate) message_gap_ps: u64,
@@ -47,7 +47,6 @@ pub(crate) struct Network<'a> {
     pub(crate) links: Vec<Link>,
     pub(crate) packets: PacketPool,
     pub(crate) messages: MessagePool,
-    pub(crate) refunds: RefundPool,
     pub(crate) senders: Senders,
     /// Where packets are numbered.
     pub(crate) connections: Connections,
@@ -156,7 +155,7 @@ impl<'a> Network<'a> {
             calendar: Calendar::new(),
             ports: Vec::with_capacity(n_ports),
             inputs: Vec::new(),
-            lanes: vec![Lane::new(full); n_ports * n_lanes],
+            lanes: Lanes::with_capacity(n_ports * n_lanes),
             n_lanes,
             // Inside a node the gap is the HCA's, not the GPU's: see `inside`.
             message_gap_ps: if fabric.inside.is_some() { 0 } else { scenario.hosts.message_gap_ps },
@@ -164,7 +163,6 @@ impl<'a> Network<'a> {
             links: Vec::new(),
             packets: PacketPool::default(),
             messages: MessagePool::default(),
-            refunds: RefundPool::default(),
             senders: Senders::default(),
             connections: Connections::default(),
             hops: 0,
@@ -228,9 +226,8 @@ impl<'a> Network<'a> {
                 self.links.push(link);
             }
             self.ports.push(Port::new(fabric, PortId(number as u32), link_number));
-            let first = number * self.n_lanes;
             let full = self.full_of(number as u32);
-            self.lanes[first..first + self.n_lanes].fill(Lane::new(full));
+            (0..self.n_lanes).for_each(|_| self.lanes.push(full));
         }
         for (number, port) in fabric.ports.iter().enumerate() {
             if fabric.is_end(port.vertex) {
@@ -353,16 +350,15 @@ impl<'a> Network<'a> {
     pub(crate) fn come_to_rest(&mut self) {
         let busy = self.ports.iter().map(|port| port.busy_until_ps).filter(|time| *time != NEVER);
         let dead = self.troubles.busy_until_ps();
-        let credits = self.lanes.iter().filter_map(|lane| lane.last_refund_ps(&self.refunds));
+        let credits = (0..self.lanes.len()).filter_map(|index| self.lanes.last_refund_ps(index));
         self.now_ps = busy.chain(dead).chain(credits).fold(self.now_ps, u64::max);
     }
 
-    /// Whether every credit is back, once all that is under way has arrived.
+    /// Whether nothing waits and every credit is back, once all that is under way has arrived.
     pub(crate) fn is_whole(&mut self) -> bool {
         (0..self.lanes.len()).all(|index| {
             let full = self.full_of((index / self.n_lanes) as u32);
-            self.lanes[index].settle(&mut self.refunds, u64::MAX);
-            self.lanes[index].credits() == full
+            self.lanes.is_whole(index, full)
         })
     }
 
