@@ -8,8 +8,8 @@ use crate::document::NonMinimal;
 use crate::flowlet::{Flowlet, Flowlets};
 use crate::network::Network;
 use crate::packet::{Packet, PacketKind};
-use crate::port::{DOWN, FROM_HCA, INSIDE};
-use crate::steering::Choice;
+use crate::port::{DOWN, FROM_HCA, INSIDE, Input};
+use crate::steering::{Choice, Steering};
 use weft_fabric::{Candidates, HcaId, SwitchId};
 use weft_traffic::mixed as mix;
 
@@ -83,18 +83,47 @@ impl Steers {
     }
 }
 
-impl Network<'_> {
+/// The one of a group of ports whose load is of the lowest grade, of equals the first from a turn
+/// on. A load of `u32::MAX` is no port's: it is taken where nothing else is.
+#[inline(always)]
+fn least_of(
+    group: &[u16],
+    turn: &mut u32,
+    mut load: impl FnMut(u16) -> u32,
+    steering: &Steering,
+) -> u32 {
+    let n = group.len();
+    let from = if (*turn as usize) < n { *turn as usize } else { *turn as usize % n };
+    let (mut best, mut least) = (from, u32::MAX);
+    let places = (from..n).chain(0..from);
+    for at in places {
+        let load = load(group[at]);
+        let grade = (load >> steering.grade_shift).min(steering.highest_grade);
+        if grade < least && load != u32::MAX {
+            (best, least) = (at, grade);
+            if grade == 0 {
+                break;
+            }
+        }
+    }
+    *turn = best as u32 + 1;
+    u32::from(group[best])
+}
+
+impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// The egress port and the virtual lane of a packet that is seen at the switch of port `q`.
-    #[inline]
-    pub(crate) fn route(&mut self, q: u32, id: u32) -> (u32, u8) {
+    #[inline(always)]
+    pub(crate) fn route(&mut self, q: u32, port: &Input, id: u32, packet: &Packet) -> (u32, u8) {
         let scenario = self.scenario;
-        let (packet, port) = (&self.packets[id], &self.inputs[q as usize]);
-        if port.has(INSIDE) {
+        if self.rules().inside && port.has(INSIDE) {
             return self.route_inside(q, id);
         }
         let switch = SwitchId(port.vertex - scenario.fabric.n_hcas());
         let (first, lane, dst) = (q - u32::from(port.local), packet.lane(), HcaId(packet.dst));
         let steering = &scenario.steering;
+        if PLAIN {
+            return (first + self.route_plainly(switch, dst, first), 0);
+        }
         let chooses = steering.choice != Choice::Tables && steering.choosing >> lane & 1 == 1;
         let entering = port.has(FROM_HCA);
         let mut number = None;
@@ -110,6 +139,28 @@ impl Network<'_> {
         }
         let o = first + number.unwrap_or_else(|| self.written(switch, dst));
         (o, steering.lane_after(o, lane))
+    }
+
+    /// The number of the port by which a packet leaves a switch whose first port is `first`, where
+    /// all that anybody chooses is the least load.
+    #[inline(always)]
+    fn route_plainly(&mut self, switch: SwitchId, dst: HcaId, first: u32) -> u32 {
+        let Some(candidates) = &self.candidates else {
+            return self.written(switch, dst);
+        };
+        let group = candidates.group(switch, dst);
+        match group.len() {
+            0 => self.written(switch, dst),
+            1 => u32::from(group[0]),
+            _ => {
+                let turn = &mut self.steers.turns[switch.index()];
+                let (steering, now_ps) = (&self.scenario.steering, self.now_ps);
+                let lanes = &mut self.lanes;
+                let load =
+                    |number: u16| lanes.load_of((first + u32::from(number)) as usize, now_ps);
+                least_of(group, turn, load, steering)
+            }
+        }
     }
 
     /// The egress port that the tables say for `dst` at the switch of port `q`.
@@ -190,27 +241,17 @@ impl Network<'_> {
         if group.len() == 1 {
             return u32::from(group[0]);
         }
-        let (steering, n) = (&self.scenario.steering, group.len() as u32);
-        let turn = self.steers.turns[here.switch.index()];
-        let turn = if turn < n { turn } else { turn % n };
-        let (mut best, mut least) = (turn, u32::MAX);
-        for step in 0..n {
-            let at = if turn + step < n { turn + step } else { turn + step - n };
-            let o = here.first + u32::from(group[at as usize]);
-            if self.ports[o as usize].has(DOWN) {
-                continue;
-            }
-            let load = self.load(o, steering.lane_after(o, here.lane));
-            let grade = (load >> steering.grade_shift).min(steering.highest_grade);
-            if grade < least {
-                (best, least) = (at, grade);
-                if grade == 0 {
-                    break;
-                }
-            }
-        }
-        self.steers.turns[here.switch.index()] = best + 1;
-        u32::from(group[best as usize])
+        let steering = &self.scenario.steering;
+        let mut turn = self.steers.turns[here.switch.index()];
+        let load = |number: u16| {
+            let o = here.first + u32::from(number);
+            // Of all that are down the first will do: it is seen to be down.
+            let is_down = self.ports[o as usize].has(DOWN);
+            if is_down { u32::MAX } else { self.load(o, steering.lane_after(o, here.lane)) }
+        };
+        let number = least_of(group, &mut turn, load, steering);
+        self.steers.turns[here.switch.index()] = turn;
+        number
     }
 
     fn group<'b>(&self, here: Here<'b>, via: u16) -> &'b [u16] {

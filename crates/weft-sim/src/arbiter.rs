@@ -52,7 +52,7 @@ impl Arbiter {
     }
 }
 
-impl Network<'_> {
+impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// Let the lane of port `o` send whose turn it is.
     pub(crate) fn serve_by_tables(&mut self, o: u32) -> Served {
         let lanes = &self.scenario.lanes;

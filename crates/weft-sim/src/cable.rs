@@ -66,7 +66,7 @@ impl LinkDeath {
     }
 }
 
-impl Network<'_> {
+impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// Take a cable down or up, both ends; nothing happens where it is so already.
     pub(crate) fn set_cable_down(&mut self, ends: [u32; 2], down: bool) {
         let is_down = self.ports[ends[0] as usize].has(DOWN);

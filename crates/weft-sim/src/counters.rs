@@ -51,7 +51,7 @@ pub struct PortColumns {
 
 impl PortColumns {
     /// The counters of all cabled ports or the busiest, and how many ports are left out.
-    pub(crate) fn new(network: &Network<'_>) -> (PortColumns, u64) {
+    pub(crate) fn new<const PLAIN: bool>(network: &Network<'_, PLAIN>) -> (PortColumns, u64) {
         let scenario = network.scenario;
         let sent_bytes = |port: u32| network.counters(port).xmit_bytes;
         let (ports, left_out) = busiest(&scenario.fabric, scenario.probes.top_ports, sent_bytes);
@@ -62,7 +62,7 @@ impl PortColumns {
         (columns, left_out)
     }
 
-    fn push(&mut self, network: &Network<'_>, port: u32) {
+    fn push<const PLAIN: bool>(&mut self, network: &Network<'_, PLAIN>, port: u32) {
         let fabric = network.fabric();
         let (own, errors) = (network.counters(port), network.troubles.errors(port));
         let peer = network.ports[port as usize].peer;

@@ -21,7 +21,7 @@ pub(crate) struct Reader {
     due: bool,
 }
 
-impl Network<'_> {
+impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// The time in which a buffer of port `q` is read by a packet, where that takes any.
     fn read_duration_ps(&self, q: u32, wire_bytes: u16) -> u64 {
         let rate = self.links[self.ports[q as usize].link as usize].rate.0;

@@ -10,7 +10,7 @@ use weft_fabric::PortId;
 const MAX_NAMED: usize = 8;
 
 /// The cycle of ports that wait for each other, or which ports and ranks wait.
-pub(crate) fn describe(hosts: &Hosts<'_>, jobs: &[Job<'_>]) -> String {
+pub(crate) fn describe<const PLAIN: bool>(hosts: &Hosts<'_, PLAIN>, jobs: &[Job<'_>]) -> String {
     let network = &hosts.network;
     let in_flight = network.packets.in_flight();
     let name = |port: u32| network.fabric().port_name(PortId(port));
@@ -43,7 +43,7 @@ fn some_of(names: impl Iterator<Item = String>) -> String {
 }
 
 /// What each rank of a tenant that has not finished waits for.
-fn waiting_ranks(hosts: &Hosts<'_>, job: &Job<'_>) -> Vec<String> {
+fn waiting_ranks<const PLAIN: bool>(hosts: &Hosts<'_, PLAIN>, job: &Job<'_>) -> Vec<String> {
     let Some(stage) = job.stage() else { return Vec::new() };
     let first = job.tenant.first_rank;
     let of_tenant = match job.tenant.name.as_str() {
@@ -66,7 +66,7 @@ fn waiting_ranks(hosts: &Hosts<'_>, job: &Job<'_>) -> Vec<String> {
 }
 
 /// Starved lanes o -> o2 where a packet in the buffer that o fills waits for o2: a cycle of them.
-fn find_cycle(network: &Network<'_>) -> Option<Vec<u32>> {
+fn find_cycle<const PLAIN: bool>(network: &Network<'_, PLAIN>) -> Option<Vec<u32>> {
     let starved: Vec<(u32, u8, u32)> = network.starved().collect();
     // Only looked up by key: its order decides nothing.
     let mut waiting: HashMap<(u32, u8), Vec<usize>> = HashMap::new();

@@ -12,11 +12,12 @@ use crate::port::NEVER;
 /// Of what an acknowledgement says beside the rank: the rank's send is complete.
 pub(crate) const COMPLETES: u32 = 1 << 31;
 
-impl Hosts<'_> {
+impl<const PLAIN: bool> Hosts<'_, PLAIN> {
     /// A packet has come to an endpoint; the last one of a message completes it.
     pub(crate) fn deliver(&mut self, port: u32, id: u32) {
         let transport = &self.network.scenario.transport;
-        let number = if transport.numbered { self.network.packets.argument(id) } else { 0 };
+        let numbered = self.network.rules().numbered;
+        let number = if numbered { self.network.packets.argument(id) } else { 0 };
         let packet = self.network.packets.remove(id);
         let vertex = self.network.ports[port as usize].vertex;
         // Endpoints inside nodes have other vertices than the HCAs that packets are routed to.
@@ -25,7 +26,7 @@ impl Hosts<'_> {
         let now_ps = self.network.now_ps;
         self.network.trace([now_ps, u64::from(port), u64::from(packet.wire_bytes)]);
         self.network.refund(port, packet.lane(), packet.blocks(), 0, now_ps);
-        if transport.numbered {
+        if numbered {
             return self.deliver_numbered(port, packet, number);
         }
         if packet.kind() != PacketKind::Data {
@@ -191,7 +192,7 @@ impl Hosts<'_> {
     }
 }
 
-impl Network<'_> {
+impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// Number a new packet of message `id`, whose tail leaves at `left_ps`. From now on it carries
     /// its connection instead of the message, which may be gone when the packet comes.
     #[cold]

@@ -8,7 +8,7 @@ use crate::packet::{self, EMPTY, FIRST, NIL, Packet, PacketKind, ROUTED};
 use crate::port::{BLOCKED, ENDPOINT, NEVER, TO_ENDPOINT, WATCHED};
 use crate::sender::Next;
 
-impl Network<'_> {
+impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// Let port `o` send, if its link is free and the packet whose turn it is has credit.
     pub(crate) fn serve(&mut self, o: u32) {
         let port = &self.ports[o as usize];
@@ -23,11 +23,11 @@ impl Network<'_> {
             return;
         }
         let served =
-            if self.n_lanes == 1 { self.serve_lane(o, 0) } else { self.serve_by_tables(o) };
+            if !self.rules().laned { self.serve_lane(o, 0) } else { self.serve_by_tables(o) };
         match served {
             Served::Sent(_) => {
                 let port = &self.ports[o as usize];
-                if port.work != 0 || !self.rules.elide {
+                if port.work != 0 || !self.rules().elide {
                     self.kick(o, self.ports[o as usize].busy_until_ps);
                 }
             }
@@ -80,7 +80,7 @@ impl Network<'_> {
         if self.lanes[index].ring == NIL {
             return Served::Nothing;
         }
-        if self.rules.choosy && !self.choose(o, vl) {
+        if self.rules().choosy && !self.choose(o, vl) {
             let short = self.lanes[index].short;
             return if short { Served::Starved } else { Served::Nothing };
         }
@@ -92,14 +92,14 @@ impl Network<'_> {
             return Served::Starved;
         }
         self.turn_ring(o, vl, id, packet);
-        let output = self.counted(id);
+        let output = if self.rules().choosy { self.counted(id) } else { 0 };
         let left_ps = self.transmit(o, vl, id, blocks);
         let q = o - u32::from(self.ports[o as usize].local) + packet.input();
         self.refund(q, packet.input_lane(), blocks, output, left_ps);
-        if !self.readers.is_empty() {
+        if self.rules().choosy && !self.readers.is_empty() {
             self.read_begun(q, packet.wire_bytes);
         }
-        if self.rules.fifo {
+        if self.rules().fifo {
             self.read_on(q, packet.input_lane(), self.read_until_ps(q).unwrap_or(left_ps));
         }
         Served::Sent(packet.wire_bytes)
@@ -141,7 +141,7 @@ impl Network<'_> {
             Next::Control(id) => {
                 let packet = self.packets[id];
                 let blocks = packet.blocks();
-                if self.rules.choosy && !self.endpoint_has_share(o, vl, packet.dst, blocks) {
+                if self.rules().choosy && !self.endpoint_has_share(o, vl, packet.dst, blocks) {
                     return Served::Starved;
                 }
                 if !self.lanes.grant(index, self.now_ps, blocks) {
@@ -181,7 +181,7 @@ impl Network<'_> {
         let payload_bytes = left_bytes.min(u64::from(self.scenario.mtu_bytes)) as u32;
         let bytes = self.scenario.framing.wire_bytes(payload_bytes, first);
         let blocks = packet::blocks_of(bytes);
-        if self.rules.choosy && !self.endpoint_has_share(o, vl, message.dst_hca, blocks) {
+        if self.rules().choosy && !self.endpoint_has_share(o, vl, message.dst_hca, blocks) {
             return Served::Starved;
         }
         if !self.lanes.grant(index, self.now_ps, blocks) {
@@ -210,7 +210,7 @@ impl Network<'_> {
         self.ports[o as usize].set_work(vl, !self.senders.is_idle(sender));
         let packet_id = self.packets.add(packet);
         let left_ps = self.transmit(o, vl, packet_id, blocks);
-        if self.scenario.transport.numbered {
+        if self.rules().numbered {
             self.number(packet_id, id, left_ps);
         }
         if let Some(rank) = told {
@@ -224,16 +224,17 @@ impl Network<'_> {
     pub(crate) fn transmit(&mut self, o: u32, vl: u8, id: u32, blocks: u32) -> u64 {
         let index = self.lane_index(o, vl);
         self.lanes.spend(index, blocks);
-        if self.rules.choosy {
+        if self.rules().choosy {
             self.hold_share(o, vl, id, blocks);
         }
+        let watched = self.rules().watched;
         let port = &mut self.ports[o as usize];
         if port.has(BLOCKED) {
             port.set(BLOCKED, false);
             let waiting = &mut self.waiting[o as usize];
             waiting.total_ps += self.now_ps - waiting.since_ps;
         }
-        if port.has(WATCHED) {
+        if watched && port.has(WATCHED) {
             return self.transmit_watched(o, id);
         }
         self.put_on_link(o, id, self.now_ps)
@@ -254,7 +255,7 @@ impl Network<'_> {
         let mut seen_ps = packet.tail_ps;
         if !port.has(TO_ENDPOINT) {
             packet.tail_ps += link.route_ps;
-            let from_ps = if self.rules.cut_through { begin_ps } else { left_ps };
+            let from_ps = if self.rules().cut_through { begin_ps } else { left_ps };
             seen_ps = from_ps + delay_ps + link.route_ps;
         }
         self.schedule(seen_ps, Kind::Arrive, peer, id);
@@ -270,12 +271,12 @@ impl Network<'_> {
         let input = &self.inputs[q as usize];
         let o = input.feeder;
         let index = self.lane_index(o, vl);
-        if self.rules.endless {
+        if self.rules().endless {
             return self.lanes.give_back(index, blocks);
         }
         let time_ps = left_ps + self.links[input.link as usize].delay_ps;
         self.lanes.refund(index, self.now_ps, time_ps, blocks, output);
-        if !self.rules.elide {
+        if !self.rules().elide {
             self.schedule(time_ps, Kind::Credit, o, u32::from(vl));
         } else if self.lanes[index].need > 0 || self.lanes[index].short {
             self.await_credit(o, vl);
@@ -284,7 +285,7 @@ impl Network<'_> {
 
     /// Wake a lane when enough credits are in, if they are on their way already.
     pub(crate) fn await_credit(&mut self, o: u32, vl: u8) {
-        if !self.rules.elide {
+        if !self.rules().elide {
             return;
         }
         let index = self.lane_index(o, vl);

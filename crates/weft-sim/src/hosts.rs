@@ -46,15 +46,15 @@ fn slowed(ps: u64, slowness: f64) -> u64 {
     ps.min(CLOCK_END_PS)
 }
 
-pub(crate) struct Hosts<'a> {
-    pub(crate) network: Network<'a>,
+pub(crate) struct Hosts<'a, const PLAIN: bool> {
+    pub(crate) network: Network<'a, PLAIN>,
     pub(crate) ranks: Vec<Rank>,
     pub(crate) reports: Vec<Report>,
     pub(crate) transfers: Transfers,
 }
 
-impl<'a> Hosts<'a> {
-    pub(crate) fn new(network: Network<'a>) -> Hosts<'a> {
+impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
+    pub(crate) fn new(network: Network<'a, PLAIN>) -> Hosts<'a, PLAIN> {
         let n_ranks = network.scenario.ranks.len() as u32;
         let seed = network.scenario.seed;
         let ranks = (0..n_ranks).map(|rank| Rank::new(seed, rank)).collect();

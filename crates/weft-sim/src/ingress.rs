@@ -13,29 +13,29 @@ pub(crate) struct InputFifo {
     read_until_ps: u64,
 }
 
-impl Network<'_> {
+impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// A packet is seen at the switch that port `q` belongs to: route it, and queue it. Where the
     /// egress is faster than the ingress it would run dry, so there the packet is stored first.
     pub(crate) fn arrive(&mut self, q: u32, id: u32) {
-        let packet = self.packets[id];
+        let (input, packet) = (self.inputs[q as usize], self.packets[id]);
         if !packet.has(ROUTED) {
             self.trace([self.now_ps, u64::from(q), u64::from(packet.wire_bytes)]);
             self.packets[id].set(ROUTED, true);
-            if self.rules.fifo && !self.is_next(q, id) {
+            if self.rules().fifo && !self.is_next(q, id) {
                 return;
             }
         }
-        let (mut o, mut vl) = self.route(q, id);
-        if self.ports[o as usize].has(DOWN) {
+        let (mut o, mut vl) = self.route(q, &input, id, &packet);
+        let watched = self.rules().watched;
+        if watched && self.ports[o as usize].has(DOWN) {
             let Some(round) = self.way_round(o, id) else {
                 return self.discard(q, id, o, packet.tail_ps.max(self.now_ps));
             };
             (o, vl) = round;
         }
-        let input = self.inputs[q as usize];
         let (ingress, egress) = (input.link, self.ports[o as usize].link);
         let faster = || self.links[egress as usize].rate > self.links[ingress as usize].rate;
-        let runs_dry = if input.has(FRAIL) {
+        let runs_dry = if watched && input.has(FRAIL) {
             self.runs_dry(o, id)
         } else {
             ingress != egress && packet.tail_ps > self.now_ps && faster()
@@ -53,8 +53,9 @@ impl Network<'_> {
     /// would do as well. Whether it could.
     #[inline]
     fn pass(&mut self, q: u32, o: u32, vl: u8, id: u32) -> bool {
-        let port = &self.ports[o as usize];
-        if !self.rules.plain || port.work != 0 || port.busy_until_ps > self.now_ps {
+        let (rules, port) = (self.rules(), &self.ports[o as usize]);
+        let turns = rules.fifo || rules.choosy || rules.laned;
+        if turns || port.work != 0 || port.busy_until_ps > self.now_ps {
             return false;
         }
         let packet = self.packets[id];
@@ -66,7 +67,7 @@ impl Network<'_> {
         self.lanes.load(index, blocks);
         let left_ps = self.transmit(o, vl, id, blocks);
         self.refund(q, packet.lane(), blocks, 0, left_ps);
-        if !self.rules.elide {
+        if !self.rules().elide {
             self.kick(o, left_ps);
         }
         true

@@ -67,7 +67,7 @@ impl Transfers {
     }
 }
 
-impl Network<'_> {
+impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// The egress port of a packet inside a node: towards its endpoint, or the HCA it leaves over.
     #[cold]
     pub(crate) fn route_inside(&self, q: u32, id: u32) -> (u32, u8) {
@@ -89,7 +89,7 @@ impl Network<'_> {
     }
 }
 
-impl Network<'_> {
+impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// The endpoint a packet goes to: the receiver's, or the sender's that is answered.
     fn inner_target(&self, packet: &Packet) -> u32 {
         let data = packet.kind() == PacketKind::Data;
@@ -107,7 +107,7 @@ impl Network<'_> {
     }
 }
 
-impl Hosts<'_> {
+impl<const PLAIN: bool> Hosts<'_, PLAIN> {
     /// The HCA over which an answer reaches rank `to`: over the rail of the rank that answers, as
     /// whatever else that rank sends.
     pub(crate) fn reply_hca(&self, to: u32, from: u32) -> u32 {

@@ -143,7 +143,7 @@ impl<'a> Job<'a> {
     }
 
     /// Let the ranks that wait for each other go on, if all that run have come.
-    pub(crate) fn let_go(&mut self, hosts: &mut Hosts<'_>) {
+    pub(crate) fn let_go<const PLAIN: bool>(&mut self, hosts: &mut Hosts<'_, PLAIN>) {
         if self.n_together == 0 || self.n_together < self.n_running {
             return;
         }
@@ -156,9 +156,9 @@ impl<'a> Job<'a> {
 
     /// Begin the next iteration now, as long as there is one that anybody takes part in. A tenant
     /// that repeats its work does so while `go_on` holds. False when all is done.
-    pub(crate) fn advance(
+    pub(crate) fn advance<const PLAIN: bool>(
         &mut self,
-        hosts: &mut Hosts<'_>,
+        hosts: &mut Hosts<'_, PLAIN>,
         rows: &mut RowColumns,
         go_on: bool,
     ) -> bool {
@@ -250,7 +250,7 @@ impl<'a> Job<'a> {
 
     /// What part of its work is done, from 0 to 1; by the iterations of its steps, each worth the
     /// same, and the moves of one rank within an iteration.
-    pub(crate) fn share_done(&self, hosts: &Hosts<'_>) -> f64 {
+    pub(crate) fn share_done<const PLAIN: bool>(&self, hosts: &Hosts<'_, PLAIN>) -> f64 {
         if self.end_ps.is_some() {
             return 1.0;
         }

@@ -35,6 +35,7 @@ pub mod packet;
 mod port;
 mod probe;
 mod rank;
+mod rules;
 pub mod scenario;
 mod sender;
 mod sim;

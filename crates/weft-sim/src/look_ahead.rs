@@ -13,7 +13,7 @@ use std::hint::black_box;
 /// How many events ahead each stage looks.
 const STAGES: [usize; 4] = [16, 11, 7, 3];
 
-impl Network<'_> {
+impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// Load what the events at each stage's place will need.
     pub(crate) fn look_ahead(&self) {
         for (stage, places) in STAGES.iter().enumerate() {

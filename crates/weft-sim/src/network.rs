@@ -8,7 +8,7 @@ use crate::arbiter::Arbiter;
 use crate::calendar::{Calendar, Cold, Event, Kind};
 use crate::connection::Connections;
 use crate::crossbar::Reader;
-use crate::document::{Forwarding, Queueing};
+use crate::document::Queueing;
 use crate::flows::FlowColumns;
 use crate::ingress::InputFifo;
 use crate::lane::Lanes;
@@ -18,6 +18,7 @@ use crate::port::{
     Counters, ENDPOINT, INSIDE, Input, Link, NEVER, Port, TO_ENDPOINT, WATCHED, Waiting,
 };
 use crate::probe::Load;
+use crate::rules::Rules;
 use crate::scenario::ValidScenario;
 use crate::sender::Senders;
 use crate::trouble::Troubles;
@@ -30,7 +31,8 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Credits of a buffer without limit.
 const ENDLESS: i32 = i32::MAX / 2;
 
-pub(crate) struct Network<'a> {
+/// The fabric at work; `PLAIN` where its rules are [`Rules::PLAIN`].
+pub(crate) struct Network<'a, const PLAIN: bool> {
     pub(crate) scenario: &'a ValidScenario,
     pub(crate) now_ps: u64,
     pub(crate) calendar: Calendar,
@@ -86,22 +88,7 @@ pub(crate) struct Network<'a> {
     pub(crate) share_blocks: u32,
     /// By packet, where shares are counted: the output that holds its blocks.
     pub(crate) counted: Vec<u16>,
-    pub(crate) rules: Rules,
-}
-
-/// What of the scenario every packet asks for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Rules {
-    pub(crate) elide: bool,
-    pub(crate) cut_through: bool,
-    /// Buffers have no limit.
-    pub(crate) endless: bool,
-    /// An input buffer is one queue.
-    pub(crate) fifo: bool,
-    /// Inputs may be held up by more than their turn and credit.
-    pub(crate) choosy: bool,
-    /// A packet needs nothing but a free link and credit.
-    pub(crate) plain: bool,
+    rules: Rules,
     /// The network is larger than the caches of a core.
     pub(crate) look_ahead: bool,
 }
@@ -109,23 +96,6 @@ pub(crate) struct Rules {
 /// From so many ports on a network is larger than the caches of a core (a MiB or two): each has its
 /// record, a lane, some refunds and the packets that wait.
 const LARGE: usize = 1 << 14;
-
-impl Rules {
-    fn new(scenario: &ValidScenario) -> Rules {
-        let switch = &scenario.switch;
-        let fifo = switch.model == Queueing::InputFifo;
-        let choosy = switch.speedup.is_some() || switch.model == Queueing::SharedBuffer;
-        Rules {
-            elide: scenario.elide,
-            cut_through: switch.forwarding == Forwarding::CutThrough,
-            endless: switch.model == Queueing::Infinite,
-            fifo,
-            choosy,
-            plain: !fifo && !choosy && scenario.lanes.count == 1,
-            look_ahead: scenario.fabric.ports.len() >= LARGE,
-        }
-    }
-}
 
 /// A packet without payload that a transport sends to its peer.
 #[derive(Clone, Copy, Debug)]
@@ -139,8 +109,8 @@ pub(crate) struct Control {
     pub(crate) argument: u32,
 }
 
-impl<'a> Network<'a> {
-    pub(crate) fn new(scenario: &'a ValidScenario) -> Network<'a> {
+impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
+    pub(crate) fn new(scenario: &'a ValidScenario) -> Network<'a, PLAIN> {
         let fabric = &scenario.fabric;
         let rules = Rules::new(scenario);
         let full = (scenario.switch.buffer_bytes / BLOCK_BYTES).min(ENDLESS as u64) as i32;
@@ -187,6 +157,7 @@ impl<'a> Network<'a> {
             share_blocks: scenario.switch.share_blocks(),
             counted: Vec::new(),
             rules,
+            look_ahead: n_ports >= LARGE,
         };
         network.add_ports();
         for port in 0..if shared { n_ports as u32 } else { 0 } {
@@ -261,9 +232,14 @@ impl<'a> Network<'a> {
         &self.scenario.fabric
     }
 
-    #[inline]
+    #[inline(always)]
+    pub(crate) fn rules(&self) -> Rules {
+        if PLAIN { Rules::PLAIN } else { self.rules }
+    }
+
+    #[inline(always)]
     pub(crate) fn lane_index(&self, port: u32, vl: u8) -> usize {
-        port as usize * self.n_lanes + usize::from(vl)
+        if PLAIN { port as usize } else { port as usize * self.n_lanes + usize::from(vl) }
     }
 
     #[inline]
@@ -328,7 +304,7 @@ impl<'a> Network<'a> {
     pub(crate) fn queue_ahead(&mut self, port: u32, packet: Packet, argument: u32) {
         let vl = packet.lane();
         let id = self.packets.add(packet);
-        if self.scenario.transport.numbered {
+        if self.rules().numbered {
             self.packets.set_argument(id, argument);
         }
         let lane = self.lane_index(port, vl);

@@ -168,7 +168,7 @@ impl Span {
     }
 }
 
-impl Network<'_> {
+impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// Put in force what holds from the start, and schedule the rest.
     pub(crate) fn begin_troubles(&mut self) {
         let scenario = self.scenario;

@@ -30,7 +30,11 @@ impl Watch {
 
     /// The number of a tenant of which no byte was delivered for so long, while it has work and no
     /// processor of it is busy.
-    pub(crate) fn stalled(&mut self, hosts: &Hosts<'_>, jobs: &[Job<'_>]) -> Option<usize> {
+    pub(crate) fn stalled<const PLAIN: bool>(
+        &mut self,
+        hosts: &Hosts<'_, PLAIN>,
+        jobs: &[Job<'_>],
+    ) -> Option<usize> {
         let latency_ps = hosts.network.scenario.hosts.intra_latency_ps;
         let delivered = delivered(hosts, jobs.len());
         for (number, job) in jobs.iter().enumerate() {
@@ -54,7 +58,7 @@ impl Watch {
 }
 
 /// By tenant, a number that changes when a byte of one of its messages is delivered.
-fn delivered(hosts: &Hosts<'_>, n_tenants: usize) -> Vec<u64> {
+fn delivered<const PLAIN: bool>(hosts: &Hosts<'_, PLAIN>, n_tenants: usize) -> Vec<u64> {
     let mut digests = vec![0; n_tenants];
     for message in hosts.network.messages.slots() {
         let tenant = hosts.network.scenario.ranks[message.src as usize].tenant;
