@@ -84,9 +84,6 @@ impl Cold {
 
 /// Most ports, and most packets in flight, that an event can name.
 pub(crate) const MAX_NUMBER: u32 = 1 << 24;
-const KEY_BITS: u32 = 50;
-const KEY_MASK: u64 = (1 << KEY_BITS) - 1;
-
 /// Something that happens at an instant, at a port, to a packet (or a [`Cold`] event).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
@@ -127,21 +124,29 @@ impl Event {
     }
 }
 
-/// A bucket is 2^14 ps = 16 ns wide.
-const SHIFT: u32 = 14;
-const N_BUCKETS: u64 = 1 << 12;
+/// A bucket is 2^11 ps = 2 ns wide.
+const SHIFT: u32 = 11;
+const WIDTH_PS: u64 = 1 << SHIFT;
+const N_BUCKETS: u64 = 1 << 14;
+/// Of a bucket's words: above the key, the time within the bucket.
+const KEY_BITS: u32 = u64::BITS - SHIFT;
+const KEY_MASK: u64 = (1 << KEY_BITS) - 1;
+/// Buckets whose bits are in one word.
+const A_WORD: u64 = 64;
 
-/// INVARIANT: within a bucket an event is one word: 14 bits of time, then its key.
+/// INVARIANT: within a bucket an event is one word: 11 bits of time, then its key.
 #[derive(Debug)]
 pub(crate) struct Calendar {
     buckets: Vec<Vec<u64>>,
+    /// By bucket, a bit: it holds something. So an empty stretch costs nothing.
+    held: Vec<u64>,
+    n_held: usize,
     /// Empty buffers: a bucket that keeps its own would cost more than the whole simulation.
     pool: Vec<Vec<u64>>,
     /// The bucket being read, sorted, and how far.
     current: Vec<u64>,
     next: usize,
     slot: u64,
-    in_wheel: usize,
     /// What lies beyond the wheel.
     overflow: BinaryHeap<Reverse<Event>>,
 }
@@ -150,21 +155,29 @@ impl Calendar {
     pub(crate) fn new() -> Calendar {
         Calendar {
             buckets: vec![Vec::new(); N_BUCKETS as usize],
+            held: vec![0; (N_BUCKETS / A_WORD) as usize],
+            n_held: 0,
             pool: Vec::new(),
             current: Vec::new(),
             next: 0,
             slot: 0,
-            in_wheel: 0,
             overflow: BinaryHeap::new(),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, event: Event) {
         let slot = event.time_ps >> SHIFT;
         if slot.wrapping_sub(self.slot + 1) < N_BUCKETS - 1 {
-            return self.put_in_bucket(slot, event);
+            self.put_in_bucket(slot, event);
+        } else {
+            self.push_elsewhere(slot, event);
         }
+    }
+
+    /// Into the bucket that is being read, or beyond the wheel.
+    #[cold]
+    fn push_elsewhere(&mut self, slot: u64, event: Event) {
         assert!(slot >= self.slot, "an event in the past");
         if slot == self.slot {
             let word = word_of(event);
@@ -175,47 +188,57 @@ impl Calendar {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn put_in_bucket(&mut self, slot: u64, event: Event) {
-        let bucket = &mut self.buckets[(slot % N_BUCKETS) as usize];
-        if bucket.capacity() == 0
-            && let Some(buffer) = self.pool.pop()
-        {
-            *bucket = buffer;
+        if self.buckets[(slot % N_BUCKETS) as usize].is_empty() {
+            self.begin_bucket(slot);
         }
-        bucket.push(word_of(event));
-        self.in_wheel += 1;
+        self.buckets[(slot % N_BUCKETS) as usize].push(word_of(event));
+    }
+
+    /// A bucket will hold something from now on.
+    #[inline(never)]
+    fn begin_bucket(&mut self, slot: u64) {
+        self.held[(slot % N_BUCKETS / A_WORD) as usize] |= 1 << (slot % A_WORD);
+        self.n_held += 1;
+        let buffer = self.pool.pop().unwrap_or_default();
+        self.buckets[(slot % N_BUCKETS) as usize] = buffer;
     }
 
     /// Whether nothing is to come.
     pub(crate) fn is_empty(&self) -> bool {
-        self.next == self.current.len() && self.in_wheel == 0 && self.overflow.is_empty()
+        self.next == self.current.len() && self.n_held == 0 && self.overflow.is_empty()
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<Event> {
-        while self.next == self.current.len() {
+        if self.next == self.current.len() {
             self.turn()?;
         }
         let word = self.current[self.next];
         self.next += 1;
-        let time_ps = self.slot << SHIFT | word >> KEY_BITS;
-        Some(Event { time_ps, key: word & KEY_MASK })
+        Some(self.event_of(word))
     }
 
     /// The event that comes so many places after the next one, as far as is known.
     #[inline]
     pub(crate) fn ahead(&self, places: usize) -> Option<Event> {
         let word = *self.current.get(self.next + places)?;
-        Some(Event { time_ps: self.slot << SHIFT | word >> KEY_BITS, key: word & KEY_MASK })
+        Some(self.event_of(word))
     }
 
-    /// Go to the next bucket, or none where nothing is left.
+    #[inline(always)]
+    fn event_of(&self, word: u64) -> Event {
+        Event { time_ps: self.slot << SHIFT | word >> KEY_BITS, key: word & KEY_MASK }
+    }
+
+    /// Go to the next bucket that holds something, or none where nothing is left.
+    #[inline(never)]
     fn turn(&mut self) -> Option<()> {
-        self.slot = match self.overflow.peek() {
-            Some(Reverse(first)) if self.in_wheel == 0 => first.time_ps >> SHIFT,
-            None if self.in_wheel == 0 => return None,
-            _ => self.slot + 1,
+        let first_beyond = self.overflow.peek().map(|Reverse(first)| first.time_ps >> SHIFT);
+        self.slot = match (self.next_held(), first_beyond) {
+            (Some(held), Some(beyond)) => held.min(beyond),
+            (held, beyond) => held.or(beyond)?,
         };
         while let Some(Reverse(first)) = self.overflow.peek() {
             let slot = first.time_ps >> SHIFT;
@@ -226,22 +249,37 @@ impl Calendar {
             self.put_in_bucket(slot, event);
         }
         let bucket = std::mem::take(&mut self.buckets[(self.slot % N_BUCKETS) as usize]);
+        self.held[(self.slot % N_BUCKETS / A_WORD) as usize] &= !(1 << (self.slot % A_WORD));
+        self.n_held -= 1;
         let mut old = std::mem::replace(&mut self.current, bucket);
-        if old.capacity() > 0 {
-            old.clear();
-            self.pool.push(old);
-        }
-        self.in_wheel -= self.current.len();
+        old.clear();
+        self.pool.push(old);
         self.current.sort_unstable();
         self.next = 0;
         Some(())
+    }
+
+    /// The next bucket of the wheel that holds something.
+    fn next_held(&self) -> Option<u64> {
+        if self.n_held == 0 {
+            return None;
+        }
+        let after = self.slot + 1;
+        let word = |at: u64| self.held[(at % (N_BUCKETS / A_WORD)) as usize];
+        let mut at = after / A_WORD;
+        let mut bits = word(at) & u64::MAX << (after % A_WORD);
+        while bits == 0 {
+            at += 1;
+            bits = word(at);
+        }
+        Some(at * A_WORD + u64::from(bits.trailing_zeros()))
     }
 }
 
 /// The word of an event within its bucket.
 #[inline]
 fn word_of(event: Event) -> u64 {
-    event.time_ps << KEY_BITS | event.key
+    (event.time_ps % WIDTH_PS) << KEY_BITS | event.key
 }
 
 #[cfg(test)]

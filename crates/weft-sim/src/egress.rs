@@ -10,18 +10,20 @@ use crate::sender::Next;
 
 impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// Let port `o` send, if its link is free and the packet whose turn it is has credit.
+    #[inline(always)]
     pub(crate) fn serve(&mut self, o: u32) {
         let port = &self.ports[o as usize];
         let busy_until_ps = port.busy_until_ps;
-        if busy_until_ps > self.now_ps {
-            if port.work != 0 {
-                self.kick(o, busy_until_ps);
-            }
-            return;
-        }
         if port.work == 0 {
-            return;
+        } else if busy_until_ps > self.now_ps {
+            self.kick(o, busy_until_ps);
+        } else {
+            self.serve_now(o);
         }
+    }
+
+    /// Let port `o` send, whose link is free, if the packet whose turn it is has credit.
+    fn serve_now(&mut self, o: u32) {
         let served =
             if !self.rules().laned { self.serve_lane(o, 0) } else { self.serve_by_tables(o) };
         match served {
@@ -62,7 +64,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     }
 
     /// Let a lane send a packet.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn serve_lane(&mut self, o: u32, vl: u8) -> Served {
         let index = self.lane_index(o, vl);
         if self.lanes.starved(index, self.now_ps) {
@@ -75,6 +77,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         }
     }
 
+    #[inline(always)]
     fn serve_queues(&mut self, o: u32, vl: u8) -> Served {
         let index = self.lane_index(o, vl);
         if self.lanes[index].ring == NIL {
@@ -129,6 +132,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         }
     }
 
+    #[inline(never)]
     fn serve_endpoint(&mut self, o: u32, vl: u8) -> Served {
         let index = self.lane_index(o, vl);
         let sender = self.lanes[index].queues;
@@ -266,7 +270,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
 
     /// A packet's tail leaves the input buffer of `q` at `left_ps`: the port that feeds the buffer
     /// knows one wire delay later. `output`: [`Network::counted`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn refund(&mut self, q: u32, vl: u8, blocks: u32, output: u16, left_ps: u64) {
         let input = &self.inputs[q as usize];
         let o = input.feeder;

@@ -51,7 +51,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
 
     /// Send a packet at once where nothing else wants to leave by `o`: what queueing and serving it
     /// would do as well. Whether it could.
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, q: u32, o: u32, vl: u8, id: u32) -> bool {
         let (rules, port) = (self.rules(), &self.ports[o as usize]);
         let turns = rules.fifo || rules.choosy || rules.laned;
@@ -101,7 +101,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     }
 
     /// Queue a packet of an input at its output.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enqueue(&mut self, o: u32, vl: u8, input: u16, id: u32) {
         let index = self.lane_index(o, vl);
         let port = &mut self.ports[o as usize];

@@ -258,6 +258,7 @@ impl Lanes {
 
     /// The last refund that has its place in a lane, or the first of those that have none, is back;
     /// others take the places.
+    #[inline(never)]
     fn take_in_last(&mut self, index: usize) {
         let lane = &mut self.lanes[index];
         let blocks = if lane.n_refunds == 1 {
@@ -299,6 +300,7 @@ impl Lanes {
     }
 
     /// Give any refund its place.
+    #[inline(never)]
     fn place(&mut self, index: usize, refund: Refund) {
         let (lane, due_ps) = (&self.lanes[index], self.due_ps[index]);
         let n = usize::from(lane.n_refunds);
