@@ -39,6 +39,12 @@ impl Candidates {
         self.table.get(switch.index(), leaf)
     }
 
+    /// Have what [`Candidates::group`] looks up first in the cache soon.
+    #[inline(always)]
+    pub fn fetch(&self, switch: SwitchId, dst: HcaId) {
+        self.table.fetch(switch.index(), self.attached.leaf_of(dst));
+    }
+
     /// The ports of `switch` towards the HCAs of a leaf that is not this switch.
     pub fn towards_leaf(&self, switch: SwitchId, leaf: usize) -> &[u16] {
         self.table.get(switch.index(), leaf)

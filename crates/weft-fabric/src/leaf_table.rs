@@ -3,6 +3,7 @@
 //! The lists of a fat-tree are few, so what a simulation touches at a switch is a row of small
 //! numbers: two bytes a leaf instead of two bytes a host.
 
+use prefetch_index::prefetch_index;
 use std::collections::HashMap;
 
 /// Which list: 16 bits each as long as that many suffice.
@@ -36,6 +37,16 @@ impl LeafTable {
         match &self.ids {
             Ids::Narrow(ids) => usize::from(ids[at]),
             Ids::Wide(ids) => ids[at] as usize,
+        }
+    }
+
+    /// Have the number of a list in the cache soon.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, switch: usize, leaf: usize) {
+        let at = switch * self.n_leaves + leaf;
+        match &self.ids {
+            Ids::Narrow(ids) => prefetch_index(ids, at),
+            Ids::Wide(ids) => prefetch_index(ids, at),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::packet::NIL;
 use crate::port::NEVER;
+use prefetch_index::prefetch_index;
 
 /// Credits on their way back that their lane has no place for: usable from `time_ps` on.
 #[derive(Clone, Copy, Debug)]
@@ -230,6 +231,20 @@ impl Lanes {
     }
 
     // ---- refunds --------------------------------------------------------------------------
+
+    /// Have a lane in the cache soon, with what is apart from it.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, index: usize) {
+        prefetch_index(&self.lanes, index);
+        self.fetch_load(index);
+    }
+
+    /// Have a lane's load in the cache soon, and those beside it.
+    #[inline(always)]
+    pub(crate) fn fetch_load(&self, index: usize) {
+        prefetch_index(&self.due_ps, index);
+        prefetch_index(&self.loads, index);
+    }
 
     /// Take in the credits that are back by now.
     #[inline(always)]

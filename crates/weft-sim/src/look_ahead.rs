@@ -1,4 +1,4 @@
-//! Loading ahead: what events to come will need, so that they do not wait for it one after the
+//! Fetching ahead: what events to come will need, so that they do not wait for it one after the
 //! other. Where a network is larger than the caches, that waiting is what a hop takes.
 //!
 //! Nothing here changes anything. What an event needs lies behind what it names, so each stage
@@ -6,15 +6,17 @@
 
 use crate::calendar::{Event, Kind};
 use crate::network::Network;
-use crate::packet::{NIL, PacketKind};
+use crate::packet::NIL;
 use crate::port::{ENDPOINT, INSIDE};
-use std::hint::black_box;
+use prefetch_index::prefetch_index;
+use weft_fabric::{HcaId, SwitchId};
 
 /// How many events ahead each stage looks.
-const STAGES: [usize; 4] = [16, 11, 7, 3];
+const STAGES: [usize; 5] = [16, 12, 8, 5, 2];
 
 impl<const PLAIN: bool> Network<'_, PLAIN> {
-    /// Load what the events at each stage's place will need.
+    /// Fetch what the events at each stage's place will need.
+    #[inline(always)]
     pub(crate) fn look_ahead(&self) {
         for (stage, places) in STAGES.iter().enumerate() {
             let Some(event) = self.calendar.ahead(*places) else { continue };
@@ -26,34 +28,53 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         }
     }
 
-    /// A packet will come in: its record, the buffer's feeder, then its output and its queue.
+    /// A packet will come in: its record, the buffer's feeder or its message, then its output and
+    /// its queue.
     #[inline(always)]
     fn look_at_arrival(&self, stage: usize, event: Event) {
         let (q, id) = (event.port(), event.packet());
         if stage == 0 {
-            black_box(self.inputs[q as usize].feeder);
-            black_box(self.packets[id].dst);
-            return;
+            prefetch_index(&self.inputs, q as usize);
+            return self.packets.fetch(id);
         }
         let (input, packet) = (&self.inputs[q as usize], &self.packets[id]);
-        let feeder = &self.lanes[self.lane_index(input.feeder, packet.lane())];
-        if stage == 1 {
-            black_box(feeder.need);
-        }
-        if input.has(ENDPOINT | INSIDE) || packet.kind() != PacketKind::Data {
+        if input.has(ENDPOINT) {
+            if stage == 1 {
+                self.lanes.fetch(self.lane_index(input.feeder, packet.lane()));
+                self.messages.fetch(packet.message);
+            }
             return;
         }
-        let o = self.static_route(q, packet.dst);
-        let lane = &self.lanes[self.lane_index(o, packet.lane())];
-        match stage {
-            1 => {
-                black_box(self.ports[o as usize].work);
-                black_box(lane.need);
+        if input.has(INSIDE) {
+            return;
+        }
+        let switch = SwitchId(input.vertex - self.fabric().n_hcas());
+        let (first, dst) = (q - u32::from(input.local), HcaId(packet.dst));
+        let group = match &self.candidates {
+            Some(candidates) if stage == 1 => return candidates.fetch(switch, dst),
+            Some(candidates) => candidates.group(switch, dst),
+            None if stage == 1 => return self.routes.fetch(switch, dst),
+            None => &[],
+        };
+        if group.len() > 1 {
+            if stage == 2 {
+                let middle = first + u32::from(group[group.len() / 2]);
+                self.lanes.fetch_load(self.lane_index(middle, packet.lane()));
             }
-            _ if lane.queues != NIL => {
-                black_box(self.tails[lane.queues as usize + usize::from(input.local)]);
-            }
-            _ => {}
+            return;
+        }
+        let number = match group.first() {
+            Some(number) => u32::from(*number),
+            None => self.routes.number(switch, dst).wrapping_sub(1),
+        };
+        let o = first.wrapping_add(number).min(self.ports.len() as u32 - 1);
+        let index = self.lane_index(o, packet.lane());
+        if stage == 2 {
+            prefetch_index(&self.ports, o as usize);
+            self.lanes.fetch(index);
+        } else if stage == 3 && self.lanes[index].queues != NIL {
+            let place = self.lanes[index].queues as usize + usize::from(input.local);
+            prefetch_index(&self.tails, place);
         }
     }
 
@@ -61,27 +82,35 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// feeder of the buffer that it leaves.
     #[inline(always)]
     fn look_at_egress(&self, stage: usize, o: u32) {
-        let (port, lane) = (&self.ports[o as usize], &self.lanes[self.lane_index(o, 0)]);
+        let index = self.lane_index(o, 0);
         if stage == 0 {
-            black_box(port.work);
-            black_box(lane.need);
+            prefetch_index(&self.ports, o as usize);
+            return self.lanes.fetch(index);
+        }
+        let (port, lane) = (&self.ports[o as usize], &self.lanes[index]);
+        if port.has(ENDPOINT) {
+            return match stage {
+                1 => self.senders.fetch(lane.queues),
+                2 => self.senders.fetch_message(lane.queues, &self.messages),
+                _ => {}
+            };
+        }
+        if lane.ring == NIL {
             return;
         }
-        if port.has(ENDPOINT) || lane.ring == NIL {
-            return;
-        }
-        let last = &self.packets[lane.ring];
         if stage == 1 {
-            black_box(last.next);
-            return;
+            return self.packets.fetch(lane.ring);
         }
-        let first = &self.packets[last.ring()];
+        let first = self.packets[lane.ring].ring();
         if stage == 2 {
-            black_box(first.next);
-            return;
+            return self.packets.fetch(first);
         }
+        let first = &self.packets[first];
         let q = o - u32::from(port.local) + first.input();
+        if stage == 3 {
+            return prefetch_index(&self.inputs, q as usize);
+        }
         let feeder = self.inputs[q as usize].feeder;
-        black_box(self.lanes[self.lane_index(feeder, first.input_lane())].need);
+        self.lanes.fetch(self.lane_index(feeder, first.input_lane()));
     }
 }

@@ -1,6 +1,7 @@
 //! Messages: what endpoints cut into packets.
 
 use crate::packet::NIL;
+use prefetch_index::prefetch_index;
 
 /// What a message is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +109,12 @@ impl MessagePool {
     /// How many are not yet received.
     pub(crate) fn len(&self) -> usize {
         self.messages.len() - self.free.len()
+    }
+
+    /// Have a message in the cache soon.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, id: u32) {
+        prefetch_index(&self.messages, id as usize);
     }
 
     pub(crate) fn remove(&mut self, id: u32) -> Message {

@@ -3,6 +3,7 @@
 use crate::calendar::MAX_NUMBER;
 use crate::document::{Headers, Packets};
 use crate::sim::EVENTS_A_LOOK;
+use prefetch_index::prefetch_index;
 
 /// What there are too many of where events could not name them.
 pub(crate) const PACKETS: &str = "packets in flight";
@@ -236,6 +237,12 @@ impl PacketPool {
         self.packets[id as usize].next = self.free;
         self.free = id;
         packet
+    }
+
+    /// Have a packet in the cache soon.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, id: u32) {
+        prefetch_index(&self.packets, id as usize);
     }
 
     pub(crate) fn in_flight(&self) -> usize {

@@ -8,6 +8,7 @@
 use crate::matching::IdMap;
 use crate::message::{Message, MessagePool};
 use crate::packet::{NIL, PacketPool};
+use prefetch_index::prefetch_index;
 
 /// One virtual lane of an endpoint's port.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +56,18 @@ impl Senders {
         let first = self.lanes.len();
         self.lanes.resize(first + n_lanes, IDLE);
         first as u32
+    }
+
+    /// Have a lane in the cache soon.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, lane: u32) {
+        prefetch_index(&self.lanes, lane as usize);
+    }
+
+    /// Have the message before the one whose turn it is in the cache soon.
+    #[inline(always)]
+    pub(crate) fn fetch_message(&self, lane: u32, messages: &MessagePool) {
+        messages.fetch(self.lanes[lane as usize].tail);
     }
 
     pub(crate) fn is_idle(&self, lane: u32) -> bool {
