@@ -95,14 +95,16 @@ fn least_of(
     let n = group.len();
     let from = if (*turn as usize) < n { *turn as usize } else { *turn as usize % n };
     let (mut best, mut least) = (from, u32::MAX);
-    let places = (from..n).chain(0..from);
-    for at in places {
-        let load = load(group[at]);
-        let grade = (load >> steering.grade_shift).min(steering.highest_grade);
-        if grade < least && load != u32::MAX {
-            (best, least) = (at, grade);
-            if grade == 0 {
-                break;
+    let (before, after) = group.split_at(from);
+    'all: for (part, begin) in [(after, from), (before, 0)] {
+        for (at, number) in part.iter().enumerate() {
+            let load = load(*number);
+            let grade = (load >> steering.grade_shift).min(steering.highest_grade);
+            if grade < least && load != u32::MAX {
+                (best, least) = (begin + at, grade);
+                if grade == 0 {
+                    break 'all;
+                }
             }
         }
     }

@@ -24,8 +24,6 @@ pub(crate) enum Kind {
     Cold,
 }
 
-const KINDS: [Kind; 4] = [Kind::Credit, Kind::Arrive, Kind::Kick, Kind::Cold];
-
 /// What happens too rarely to have a kind of its own; the order of the variants is the order at one
 /// instant, after all other kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,7 +103,12 @@ impl Event {
 
     #[inline]
     pub(crate) fn kind(self) -> Kind {
-        KINDS[(self.key >> 48) as usize & 3]
+        match self.key >> 48 & 3 {
+            0 => Kind::Credit,
+            1 => Kind::Arrive,
+            2 => Kind::Kick,
+            _ => Kind::Cold,
+        }
     }
 
     #[inline]

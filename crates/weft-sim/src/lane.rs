@@ -34,7 +34,7 @@ pub(crate) struct Lane {
     pub(crate) queues: u32,
     /// The last of the refunds that have no place here, in a circle; NIL if all have.
     beyond: u32,
-    /// When the first refunds are due, sorted: the low half of the time. See [`Lanes::due_ps`].
+    /// When the first refunds are due, sorted: the low half of the time. See [`Account::due_ps`].
     times: [u32; PLACES],
     /// Their blocks.
     blocks: [u16; PLACES],
@@ -84,17 +84,24 @@ impl Lane {
     }
 }
 
+/// What a lane owes and is owed.
+#[derive(Clone, Copy, Debug)]
+struct Account {
+    /// When the first refund is due; never if there is none.
+    due_ps: u64,
+    /// Blocks of the packets that wait for the egress, and of those whose credit is not back.
+    load: u32,
+}
+
 /// The lanes of all ports, and the credits that are on their way to them.
 ///
 /// INVARIANT: a lane's refunds are sorted by time, those in it before those beyond.
 #[derive(Debug, Default)]
 pub(crate) struct Lanes {
     lanes: Vec<Lane>,
-    /// When the first refund is due; never if there is none. Apart from the lanes, as the loads: an
-    /// adaptive switch looks at those of many ports, and eight are in a cache line.
-    due_ps: Vec<u64>,
-    /// Blocks of the packets that wait for the egress, and of those whose credit is not back.
-    loads: Vec<u32>,
+    /// Apart from the lanes: an adaptive switch looks at those of many ports, and four are in a
+    /// cache line.
+    accounts: Vec<Account>,
     /// What has no place in its lane; numbers are used again.
     beyond: Vec<Refund>,
     free: u32,
@@ -126,8 +133,7 @@ impl Lanes {
     pub(crate) fn with_capacity(n: usize) -> Lanes {
         Lanes {
             lanes: Vec::with_capacity(n),
-            due_ps: Vec::with_capacity(n),
-            loads: Vec::with_capacity(n),
+            accounts: Vec::with_capacity(n),
             free: NIL,
             ..Lanes::default()
         }
@@ -136,8 +142,7 @@ impl Lanes {
     /// Another lane, into a buffer of `full` blocks.
     pub(crate) fn push(&mut self, full: i32) {
         self.lanes.push(Lane::new(full));
-        self.due_ps.push(NEVER);
-        self.loads.push(0);
+        self.accounts.push(Account { due_ps: NEVER, load: 0 });
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -166,19 +171,25 @@ impl Lanes {
     /// A packet of so many blocks waits for the egress, or leaves by it.
     #[inline(always)]
     pub(crate) fn load(&mut self, index: usize, blocks: u32) {
-        self.loads[index] += blocks;
+        self.accounts[index].load += blocks;
     }
 
     /// A packet waits no longer, and has not left.
     pub(crate) fn unload(&mut self, index: usize, blocks: u32) {
-        self.loads[index] -= blocks;
+        self.accounts[index].load -= blocks;
     }
 
     /// Blocks that wait for the egress, and those it has spent and not got back by now.
     #[inline(always)]
     pub(crate) fn load_of(&mut self, index: usize, now_ps: u64) -> u32 {
+        let Account { due_ps, load } = self.accounts[index];
+        if due_ps > now_ps { load } else { self.settled_load_of(index, now_ps) }
+    }
+
+    #[inline(never)]
+    fn settled_load_of(&mut self, index: usize, now_ps: u64) -> u32 {
         self.settle(index, now_ps);
-        self.loads[index]
+        self.accounts[index].load
     }
 
     /// Whether there is credit for `blocks`. Where there is not, the grant sticks: the packet whose
@@ -221,13 +232,13 @@ impl Lanes {
     /// Credits are back at once: how a buffer without limit behaves.
     pub(crate) fn give_back(&mut self, index: usize, blocks: u32) {
         self.lanes[index].credits += blocks as i32;
-        self.loads[index] -= blocks;
+        self.accounts[index].load -= blocks;
     }
 
     /// Whether nothing waits for a lane and all its credits are back, `full` of them.
     pub(crate) fn is_whole(&mut self, index: usize, full: i32) -> bool {
         self.settle(index, NEVER - 1);
-        self.lanes[index].credits == full && self.loads[index] == 0
+        self.lanes[index].credits == full && self.accounts[index].load == 0
     }
 
     // ---- refunds --------------------------------------------------------------------------
@@ -242,14 +253,13 @@ impl Lanes {
     /// Have a lane's load in the cache soon, and those beside it.
     #[inline(always)]
     pub(crate) fn fetch_load(&self, index: usize) {
-        prefetch_index(&self.due_ps, index);
-        prefetch_index(&self.loads, index);
+        prefetch_index(&self.accounts, index);
     }
 
     /// Take in the credits that are back by now.
     #[inline(always)]
     pub(crate) fn settle(&mut self, index: usize, now_ps: u64) {
-        while self.due_ps[index] <= now_ps {
+        while self.accounts[index].due_ps <= now_ps {
             self.take_in(index);
         }
     }
@@ -267,8 +277,9 @@ impl Lanes {
         lane.blocks.copy_within(1.., 0);
         lane.n_refunds -= 1;
         lane.credits += i32::from(blocks);
-        self.due_ps[index] += u64::from(later_ps);
-        self.loads[index] -= u32::from(blocks);
+        let account = &mut self.accounts[index];
+        account.due_ps += u64::from(later_ps);
+        account.load -= u32::from(blocks);
     }
 
     /// The last refund that has its place in a lane, or the first of those that have none, is back;
@@ -287,8 +298,8 @@ impl Lanes {
             refund.blocks
         };
         self.lanes[index].credits += i32::from(blocks);
-        self.loads[index] -= u32::from(blocks);
-        self.due_ps[index] = self.first_beyond_ps(index).unwrap_or(NEVER);
+        self.accounts[index].load -= u32::from(blocks);
+        self.accounts[index].due_ps = self.first_beyond_ps(index).unwrap_or(NEVER);
         if self.shares(index).is_none() {
             self.fill_places(index);
         }
@@ -306,7 +317,7 @@ impl Lanes {
     ) {
         // What is due is taken in here, so there are no more of them than in a round trip.
         self.settle(index, now_ps);
-        let (lane, due_ps) = (&mut self.lanes[index], self.due_ps[index]);
+        let (lane, due_ps) = (&mut self.lanes[index], self.accounts[index].due_ps);
         let n = usize::from(lane.n_refunds);
         if n == 0 || n == PLACES || lane.beyond != NIL || time_ps.wrapping_sub(due_ps) >= SPAN_PS {
             return self.place(index, Refund { time_ps, next: NIL, blocks: blocks as u16, output });
@@ -317,13 +328,13 @@ impl Lanes {
     /// Give any refund its place.
     #[inline(never)]
     fn place(&mut self, index: usize, refund: Refund) {
-        let (lane, due_ps) = (&self.lanes[index], self.due_ps[index]);
+        let (lane, due_ps) = (&self.lanes[index], self.accounts[index].due_ps);
         let n = usize::from(lane.n_refunds);
         if n == 0 && lane.beyond == NIL && self.shares(index).is_none() {
             let lane = &mut self.lanes[index];
             (lane.times[0], lane.blocks[0], lane.n_refunds) =
                 (refund.time_ps as u32, refund.blocks, 1);
-            self.due_ps[index] = refund.time_ps;
+            self.accounts[index].due_ps = refund.time_ps;
             return;
         }
         // Mixed rates may let a later packet finish first: then all go, and come in order.
@@ -331,7 +342,7 @@ impl Lanes {
             self.clear_places(index);
         }
         self.insert_beyond(index, refund);
-        self.due_ps[index] = match self.lanes[index].n_refunds {
+        self.accounts[index].due_ps = match self.lanes[index].n_refunds {
             0 => self.first_beyond_ps(index).expect("one was just put there"),
             _ => due_ps,
         };
@@ -343,14 +354,14 @@ impl Lanes {
     /// When the last refund is due that has its place in a lane.
     fn last_within_ps(&self, index: usize) -> u64 {
         let last = self.lanes[index].refunds().last();
-        last.map_or(0, |(after_ps, _)| self.due_ps[index] + after_ps)
+        last.map_or(0, |(after_ps, _)| self.accounts[index].due_ps + after_ps)
     }
 
     /// Let the refunds in a lane join those beyond.
     fn clear_places(&mut self, index: usize) {
         let lane = self.lanes[index];
         for (after_ps, blocks) in lane.refunds() {
-            let time_ps = self.due_ps[index] + after_ps;
+            let time_ps = self.accounts[index].due_ps + after_ps;
             self.insert_beyond(index, Refund { time_ps, next: NIL, blocks, output: 0 });
         }
         self.lanes[index].n_refunds = 0;
@@ -358,7 +369,7 @@ impl Lanes {
 
     /// Let the first refunds beyond have the places of a lane, of which all are free.
     fn fill_places(&mut self, index: usize) {
-        let due_ps = self.due_ps[index];
+        let due_ps = self.accounts[index].due_ps;
         for place in 0..PLACES {
             let Some(time_ps) = self.first_beyond_ps(index) else { break };
             if time_ps - due_ps >= SPAN_PS {
@@ -423,7 +434,7 @@ impl Lanes {
 
     /// A lane's refunds on their way, in order: when, and how many blocks.
     fn refunds(&self, index: usize) -> impl Iterator<Item = (u64, u16)> + '_ {
-        let (lane, due_ps) = (&self.lanes[index], self.due_ps[index]);
+        let (lane, due_ps) = (&self.lanes[index], self.accounts[index].due_ps);
         let within = lane.refunds().map(move |(after_ps, blocks)| (due_ps + after_ps, blocks));
         let last = lane.beyond;
         let first = (last != NIL).then(|| self.beyond[last as usize].next);
@@ -442,7 +453,7 @@ impl Lanes {
         let lane = &self.lanes[index];
         if lane.short {
             // Whether the next refund is of the right output is seen when it is there.
-            return Some(self.due_ps[index]).filter(|time_ps| *time_ps != NEVER);
+            return Some(self.accounts[index].due_ps).filter(|time_ps| *time_ps != NEVER);
         }
         let mut credits = lane.credits;
         let enough = |(time_ps, blocks)| {
@@ -508,7 +519,7 @@ mod tests {
             most = most.max(known.len());
             let soonest = known.iter().find(|(time_ps, _)| *time_ps > now_ps).map(|due| due.0);
             lanes.settle(0, now_ps);
-            assert_eq!(Some(lanes.due_ps[0]), soonest.or(Some(u64::MAX)));
+            assert_eq!(Some(lanes.accounts[0].due_ps), soonest.or(Some(u64::MAX)));
             assert_eq!(
                 lanes.last_refund_ps(0),
                 known.last().map(|due| due.0).filter(|t| *t > now_ps)

@@ -67,6 +67,8 @@ struct Sim<'a, const PLAIN: bool> {
     n_lasting: usize,
     outcome: Outcome,
     events: u64,
+    /// How many there are when the next look is due.
+    next_look: u64,
     watch: Watch,
     /// When all work was done.
     end_ps: Option<u64>,
@@ -84,6 +86,7 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
             n_lasting: tenants.iter().filter(|tenant| !tenant.repeat).count(),
             outcome: Outcome::default(),
             events: 0,
+            next_look: 0,
             watch: Watch::new(scenario),
             end_ps: None,
         }
@@ -92,13 +95,10 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
     fn run(&mut self, stop: &AtomicBool, monitor: &Monitor) -> Status {
         self.open();
         while let Some(event) = self.hosts.network.calendar.pop() {
-            if self.events.is_multiple_of(EVENTS_A_LOOK)
+            if self.events == self.next_look
                 && let Some(status) = self.look(stop, monitor)
             {
                 return status;
-            }
-            if self.events == self.scenario.max_events {
-                return self.end(Status::Stopped, format!("stopped after {} events", self.events));
             }
             if event.time_ps > CLOCK_END_PS {
                 let what = "stopped: more than 53 days of simulated time".to_owned();
@@ -143,7 +143,10 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
             crowded(MAX_NUMBER, PACKETS)
         } else if !network.connections.have_room() {
             crowded(MAX_CONNECTIONS, "connections where packets may be lost")
+        } else if self.events == self.scenario.max_events {
+            format!("stopped after {} events", self.events)
         } else {
+            self.next_look = (self.events + EVENTS_A_LOOK).min(self.scenario.max_events);
             return None;
         };
         Some(self.end(Status::Stopped, what))
