@@ -83,25 +83,23 @@ impl Steers {
     }
 }
 
-/// The one of a group of ports whose load is of the lowest grade, of equals the first from a turn
-/// on. A load of `u32::MAX` is no port's: it is taken where nothing else is.
+/// The one of `n` ports whose load is of the lowest grade, of equals the first from a turn on. A
+/// load of `u32::MAX` is no port's: it is taken where nothing else is.
 #[inline(always)]
 fn least_of(
-    group: &[u16],
+    n: usize,
     turn: &mut u32,
-    mut load: impl FnMut(u16) -> u32,
     steering: &Steering,
-) -> u32 {
-    let n = group.len();
+    mut load: impl FnMut(usize) -> u32,
+) -> usize {
     let from = if (*turn as usize) < n { *turn as usize } else { *turn as usize % n };
     let (mut best, mut least) = (from, u32::MAX);
-    let (before, after) = group.split_at(from);
-    'all: for (part, begin) in [(after, from), (before, 0)] {
-        for (at, number) in part.iter().enumerate() {
-            let load = load(*number);
+    'all: for places in [from..n, 0..from] {
+        for place in places {
+            let load = load(place);
             let grade = (load >> steering.grade_shift).min(steering.highest_grade);
             if grade < least && load != u32::MAX {
-                (best, least) = (begin + at, grade);
+                (best, least) = (place, grade);
                 if grade == 0 {
                     break 'all;
                 }
@@ -109,7 +107,7 @@ fn least_of(
         }
     }
     *turn = best as u32 + 1;
-    u32::from(group[best])
+    best
 }
 
 impl<const PLAIN: bool> Network<'_, PLAIN> {
@@ -154,13 +152,19 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         match group.len() {
             0 => self.written(switch, dst),
             1 => u32::from(group[0]),
-            _ => {
+            n => {
                 let turn = &mut self.steers.turns[switch.index()];
                 let (steering, now_ps) = (&self.scenario.steering, self.now_ps);
-                let lanes = &mut self.lanes;
+                let (lanes, first_of) = (&mut self.lanes, u32::from(group[0]));
+                // Ports in a row, which most are, need not be looked up one by one.
+                if usize::from(group[n - 1] - group[0]) == n - 1 {
+                    let begin = (first + first_of) as usize;
+                    let load = |place| lanes.load_of(begin + place, now_ps);
+                    return first_of + least_of(n, turn, steering, load) as u32;
+                }
                 let load =
-                    |number: u16| lanes.load_of((first + u32::from(number)) as usize, now_ps);
-                least_of(group, turn, load, steering)
+                    |place| lanes.load_of(first as usize + usize::from(group[place]), now_ps);
+                u32::from(group[least_of(n, turn, steering, load)])
             }
         }
     }
@@ -245,15 +249,15 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         }
         let steering = &self.scenario.steering;
         let mut turn = self.steers.turns[here.switch.index()];
-        let load = |number: u16| {
-            let o = here.first + u32::from(number);
+        let load = |place: usize| {
+            let o = here.first + u32::from(group[place]);
             // Of all that are down the first will do: it is seen to be down.
             let is_down = self.ports[o as usize].has(DOWN);
             if is_down { u32::MAX } else { self.load(o, steering.lane_after(o, here.lane)) }
         };
-        let number = least_of(group, &mut turn, load, steering);
+        let place = least_of(group.len(), &mut turn, steering, load);
         self.steers.turns[here.switch.index()] = turn;
-        number
+        u32::from(group[place])
     }
 
     fn group<'b>(&self, here: Here<'b>, via: u16) -> &'b [u16] {

@@ -3,7 +3,7 @@
 use crate::calendar::Kind;
 use crate::network::Network;
 use crate::packet::{NIL, ROUTED};
-use crate::port::{DOWN, FRAIL};
+use crate::port::{DOWN, FRAIL, Input};
 use std::collections::VecDeque;
 
 /// One queue for all outputs: read by one packet at a time, until its tail has left.
@@ -16,13 +16,16 @@ pub(crate) struct InputFifo {
 impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// A packet is seen at the switch that port `q` belongs to: route it, and queue it. Where the
     /// egress is faster than the ingress it would run dry, so there the packet is stored first.
-    pub(crate) fn arrive(&mut self, q: u32, id: u32) {
-        let (input, packet) = (self.inputs[q as usize], self.packets[id]);
+    #[inline(always)]
+    pub(crate) fn arrive(&mut self, q: u32, input: Input, id: u32) {
+        let packet = self.packets[id];
         if !packet.has(ROUTED) {
             self.trace([self.now_ps, u64::from(q), u64::from(packet.wire_bytes)]);
-            self.packets[id].set(ROUTED, true);
-            if self.rules().fifo && !self.is_next(q, id) {
-                return;
+            if self.rules().fifo {
+                self.packets[id].set(ROUTED, true);
+                if !self.is_next(q, id) {
+                    return;
+                }
             }
         }
         let (mut o, mut vl) = self.route(q, &input, id, &packet);
@@ -41,6 +44,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             ingress != egress && packet.tail_ps > self.now_ps && faster()
         };
         if runs_dry {
+            self.packets[id].set(ROUTED, true);
             return self.schedule(packet.tail_ps, Kind::Arrive, q, id);
         }
         if !self.pass(q, o, vl, id) {

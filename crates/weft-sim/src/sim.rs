@@ -210,7 +210,7 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
                 } else if q.has(ENDPOINT) {
                     hosts.deliver(port, event.packet());
                 } else {
-                    hosts.network.arrive(port, event.packet());
+                    hosts.network.arrive(port, q, event.packet());
                 }
             }
             Kind::Kick => hosts.network.kicked(port),
