@@ -42,7 +42,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             if !self.leaves_share(o, vl, id) {
                 short = true;
             } else if self.may_read(q, o) {
-                self.lanes[index].short = false;
+                self.lanes.set_short(index, false);
                 self.bring_to_front(index, before, id, first);
                 return true;
             }
@@ -53,7 +53,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         }
         // Nothing here that credit alone could wake.
         self.lanes[index].need = 0;
-        self.lanes[index].short = short;
+        self.lanes.set_short(index, short);
         if short {
             self.await_credit(o, vl);
         }

@@ -84,7 +84,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             return Served::Nothing;
         }
         if self.rules().choosy && !self.choose(o, vl) {
-            let short = self.lanes[index].short;
+            let short = self.lanes.is_short(index);
             return if short { Served::Starved } else { Served::Nothing };
         }
         let id = self.packets[self.lanes[index].ring].ring();
@@ -167,7 +167,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     fn endpoint_has_share(&mut self, o: u32, vl: u8, dst: u32, blocks: u32) -> bool {
         let has_share = self.has_share(o, vl, dst, blocks);
         let index = self.lane_index(o, vl);
-        self.lanes[index].short = !has_share;
+        self.lanes.set_short(index, !has_share);
         if !has_share {
             self.lanes[index].need = 0;
             self.await_credit(o, vl);
@@ -282,7 +282,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         self.lanes.refund(index, self.now_ps, time_ps, blocks, output);
         if !self.rules().elide {
             self.schedule(time_ps, Kind::Credit, o, u32::from(vl));
-        } else if self.lanes[index].need > 0 || self.lanes[index].short {
+        } else if self.lanes[index].need > 0 || self.rules().choosy && self.lanes.is_short(index) {
             self.await_credit(o, vl);
         }
     }
@@ -294,25 +294,23 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         }
         let index = self.lane_index(o, vl);
         if let Some(time_ps) = self.lanes.enough_at(index)
-            && time_ps < self.lanes[index].wake_ps
+            && time_ps < self.lanes.wake_ps[index]
         {
-            self.lanes[index].wake_ps = time_ps;
+            self.lanes.wake_ps[index] = time_ps;
             self.schedule(time_ps, Kind::Credit, o, u32::from(vl));
         }
     }
 
     pub(crate) fn credited(&mut self, o: u32, vl: u8) {
         let index = self.lane_index(o, vl);
-        let lane = &mut self.lanes[index];
-        if lane.wake_ps == self.now_ps {
-            lane.wake_ps = NEVER;
+        if self.lanes.wake_ps[index] == self.now_ps {
+            self.lanes.wake_ps[index] = NEVER;
         }
         // Un-elided, every credit is taken in when it is there: so the oracle sees it where a load
         // is compared without settling it first.
         self.lanes.settle(index, self.now_ps);
-        let lane = &self.lanes[index];
         // Only a starved lane may be served by a credit: any other has its kick.
-        if lane.need == 0 && !lane.short {
+        if self.lanes[index].need == 0 && !self.lanes.is_short(index) {
             return;
         }
         if self.lanes.starved(index, self.now_ps) {

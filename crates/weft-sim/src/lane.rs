@@ -14,8 +14,9 @@ struct Refund {
     output: u16,
 }
 
-/// So many refunds have their place in the lane itself: packets that a wire of 150 m holds.
-const PLACES: usize = 6;
+/// So many refunds have their place in the lane itself: more than the packets that a wire of 200 m
+/// holds at 200 Gb/s.
+const PLACES: usize = 8;
 /// Refunds in a lane are later than its first one by less than this.
 const SPAN_PS: u64 = 1 << 32;
 
@@ -23,8 +24,15 @@ const SPAN_PS: u64 = 1 << 32;
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Lane {
-    /// The credit event that will wake it.
-    pub(crate) wake_ps: u64,
+    /// When the first refunds are due, sorted, from place `begin` on and round: the low half of the
+    /// time. See [`Account::due_ps`].
+    times: [u32; PLACES],
+    /// Their blocks.
+    blocks: [u16; PLACES],
+    begin: u8,
+    n_refunds: u8,
+    /// Blocks that the packet whose turn it is lacks credit for; 0 if it lacks none.
+    pub(crate) need: u16,
     /// Blocks free in the buffer at the other end, as far as this end knows.
     credits: i32,
     /// The first packet of the input that is served last: its `ring` is that of the one served
@@ -32,55 +40,70 @@ pub(crate) struct Lane {
     pub(crate) ring: u32,
     /// Where its queues begin (endpoints: its sender), NIL before the first is needed.
     pub(crate) queues: u32,
-    /// The last of the refunds that have no place here, in a circle; NIL if all have.
-    beyond: u32,
-    /// When the first refunds are due, sorted: the low half of the time. See [`Account::due_ps`].
-    times: [u32; PLACES],
-    /// Their blocks.
-    blocks: [u16; PLACES],
-    /// Blocks that the packet whose turn it is lacks credit for; 0 if it lacks none.
-    pub(crate) need: u16,
-    n_refunds: u8,
-    /// `shared_buffer`: its packets wait for their outputs to leave them a share of the buffer.
-    pub(crate) short: bool,
 }
 
 impl Lane {
     fn new(full: i32) -> Lane {
         Lane {
-            wake_ps: NEVER,
+            times: [0; PLACES],
+            blocks: [0; PLACES],
+            begin: 0,
+            n_refunds: 0,
+            need: 0,
             credits: full,
             ring: NIL,
             queues: NIL,
-            beyond: NIL,
-            times: [0; PLACES],
-            blocks: [0; PLACES],
-            need: 0,
-            n_refunds: 0,
-            short: false,
         }
+    }
+
+    /// The place of the refund that is so many after the first.
+    #[inline(always)]
+    fn place(&self, number: usize) -> usize {
+        (usize::from(self.begin) + number) % PLACES
+    }
+
+    /// How much later than the first a time is.
+    #[inline(always)]
+    fn after(&self, time: u32) -> u32 {
+        time.wrapping_sub(self.times[usize::from(self.begin) % PLACES])
     }
 
     /// Give a refund its place, after all that are not later: the first one is not.
     #[inline(always)]
     fn insert(&mut self, time: u32, blocks: u16) {
-        let (first, mut place) = (self.times[0], usize::from(self.n_refunds));
-        let after = time.wrapping_sub(first);
-        while self.times[place - 1].wrapping_sub(first) > after {
-            (self.times[place], self.blocks[place]) =
-                (self.times[place - 1], self.blocks[place - 1]);
-            place -= 1;
+        let (after, mut number) = (self.after(time), usize::from(self.n_refunds));
+        loop {
+            let (before, place) = (self.place(number + PLACES - 1), self.place(number));
+            if self.after(self.times[before]) <= after {
+                (self.times[place], self.blocks[place]) = (time, blocks);
+                break;
+            }
+            (self.times[place], self.blocks[place]) = (self.times[before], self.blocks[before]);
+            number -= 1;
         }
-        (self.times[place], self.blocks[place]) = (time, blocks);
         self.n_refunds += 1;
+    }
+
+    /// Put a refund behind the others, of which there are `number`.
+    fn put(&mut self, number: usize, time_ps: u64, blocks: u16) {
+        let place = self.place(number);
+        (self.times[place], self.blocks[place]) = (time_ps as u32, blocks);
+        self.n_refunds = number as u8 + 1;
+    }
+
+    /// Take the first of several refunds out: how much later the next one is, and its blocks.
+    #[inline(always)]
+    fn pop(&mut self) -> (u32, u16) {
+        let (place, next) = (self.place(0), self.place(1));
+        self.begin = next as u8;
+        self.n_refunds -= 1;
+        (self.times[next].wrapping_sub(self.times[place]), self.blocks[place])
     }
 
     /// How much later than the first the refunds that have their place here are, and their blocks.
     fn refunds(&self) -> impl Iterator<Item = (u64, u16)> + '_ {
-        let first = self.times[0];
-        let after = move |time: &u32| u64::from(time.wrapping_sub(first));
-        let times = self.times[..usize::from(self.n_refunds)].iter().map(after);
-        times.zip(self.blocks)
+        let places = (0..usize::from(self.n_refunds)).map(|number| self.place(number));
+        places.map(|place| (u64::from(self.after(self.times[place])), self.blocks[place]))
     }
 }
 
@@ -91,6 +114,8 @@ struct Account {
     due_ps: u64,
     /// Blocks of the packets that wait for the egress, and of those whose credit is not back.
     load: u32,
+    /// The last of the refunds that have no place in the lane, in a circle; NIL if all have.
+    beyond: u32,
 }
 
 /// The lanes of all ports, and the credits that are on their way to them.
@@ -102,6 +127,8 @@ pub(crate) struct Lanes {
     /// Apart from the lanes: an adaptive switch looks at those of many ports, and four are in a
     /// cache line.
     accounts: Vec<Account>,
+    /// By lane, the credit event that will wake it.
+    pub(crate) wake_ps: Vec<u64>,
     /// What has no place in its lane; numbers are used again.
     beyond: Vec<Refund>,
     free: u32,
@@ -110,6 +137,9 @@ pub(crate) struct Lanes {
     shares: Vec<u32>,
     /// `shared_buffer`: blocks of a lane's buffer that each output holds.
     pub(crate) held: Vec<u32>,
+    /// `shared_buffer`, by lane: its packets wait for their outputs to leave them a share of the
+    /// buffer. Empty until some do.
+    short: Vec<bool>,
 }
 
 impl std::ops::Index<usize> for Lanes {
@@ -134,6 +164,7 @@ impl Lanes {
         Lanes {
             lanes: Vec::with_capacity(n),
             accounts: Vec::with_capacity(n),
+            wake_ps: Vec::with_capacity(n),
             free: NIL,
             ..Lanes::default()
         }
@@ -142,7 +173,8 @@ impl Lanes {
     /// Another lane, into a buffer of `full` blocks.
     pub(crate) fn push(&mut self, full: i32) {
         self.lanes.push(Lane::new(full));
-        self.accounts.push(Account { due_ps: NEVER, load: 0 });
+        self.accounts.push(Account { due_ps: NEVER, load: 0, beyond: NIL });
+        self.wake_ps.push(NEVER);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -166,6 +198,20 @@ impl Lanes {
         (first != NIL).then_some(first as usize)
     }
 
+    /// Whether the packets of a lane wait for a share of the buffer.
+    pub(crate) fn is_short(&self, index: usize) -> bool {
+        self.short.get(index).copied().unwrap_or(false)
+    }
+
+    pub(crate) fn set_short(&mut self, index: usize, short: bool) {
+        if short && self.short.is_empty() {
+            self.short = vec![false; self.lanes.len()];
+        }
+        if let Some(known) = self.short.get_mut(index) {
+            *known = short;
+        }
+    }
+
     // ---- load and credit ------------------------------------------------------------------
 
     /// A packet of so many blocks waits for the egress, or leaves by it.
@@ -182,7 +228,7 @@ impl Lanes {
     /// Blocks that wait for the egress, and those it has spent and not got back by now.
     #[inline(always)]
     pub(crate) fn load_of(&mut self, index: usize, now_ps: u64) -> u32 {
-        let Account { due_ps, load } = self.accounts[index];
+        let Account { due_ps, load, .. } = self.accounts[index];
         if due_ps > now_ps { load } else { self.settled_load_of(index, now_ps) }
     }
 
@@ -271,11 +317,7 @@ impl Lanes {
         if lane.n_refunds <= 1 {
             return self.take_in_last(index);
         }
-        let blocks = lane.blocks[0];
-        let later_ps = lane.times[1].wrapping_sub(lane.times[0]);
-        lane.times.copy_within(1.., 0);
-        lane.blocks.copy_within(1.., 0);
-        lane.n_refunds -= 1;
+        let (later_ps, blocks) = lane.pop();
         lane.credits += i32::from(blocks);
         let account = &mut self.accounts[index];
         account.due_ps += u64::from(later_ps);
@@ -289,7 +331,7 @@ impl Lanes {
         let lane = &mut self.lanes[index];
         let blocks = if lane.n_refunds == 1 {
             lane.n_refunds = 0;
-            lane.blocks[0]
+            lane.blocks[lane.place(0)]
         } else {
             let refund = self.pop_beyond(index);
             if let Some(shares) = self.shares(index) {
@@ -317,9 +359,9 @@ impl Lanes {
     ) {
         // What is due is taken in here, so there are no more of them than in a round trip.
         self.settle(index, now_ps);
-        let (lane, due_ps) = (&mut self.lanes[index], self.accounts[index].due_ps);
+        let (lane, Account { due_ps, beyond, .. }) = (&mut self.lanes[index], self.accounts[index]);
         let n = usize::from(lane.n_refunds);
-        if n == 0 || n == PLACES || lane.beyond != NIL || time_ps.wrapping_sub(due_ps) >= SPAN_PS {
+        if n == 0 || n == PLACES || beyond != NIL || time_ps.wrapping_sub(due_ps) >= SPAN_PS {
             return self.place(index, Refund { time_ps, next: NIL, blocks: blocks as u16, output });
         }
         lane.insert(time_ps as u32, blocks as u16);
@@ -328,12 +370,9 @@ impl Lanes {
     /// Give any refund its place.
     #[inline(never)]
     fn place(&mut self, index: usize, refund: Refund) {
-        let (lane, due_ps) = (&self.lanes[index], self.accounts[index].due_ps);
-        let n = usize::from(lane.n_refunds);
-        if n == 0 && lane.beyond == NIL && self.shares(index).is_none() {
-            let lane = &mut self.lanes[index];
-            (lane.times[0], lane.blocks[0], lane.n_refunds) =
-                (refund.time_ps as u32, refund.blocks, 1);
+        let Account { due_ps, beyond, .. } = self.accounts[index];
+        if self.lanes[index].n_refunds == 0 && beyond == NIL && self.shares(index).is_none() {
+            self.lanes[index].put(0, refund.time_ps, refund.blocks);
             self.accounts[index].due_ps = refund.time_ps;
             return;
         }
@@ -370,30 +409,28 @@ impl Lanes {
     /// Let the first refunds beyond have the places of a lane, of which all are free.
     fn fill_places(&mut self, index: usize) {
         let due_ps = self.accounts[index].due_ps;
-        for place in 0..PLACES {
+        for number in 0..PLACES {
             let Some(time_ps) = self.first_beyond_ps(index) else { break };
             if time_ps - due_ps >= SPAN_PS {
                 break;
             }
             let blocks = self.pop_beyond(index).blocks;
-            let lane = &mut self.lanes[index];
-            (lane.times[place], lane.blocks[place]) = (time_ps as u32, blocks);
-            lane.n_refunds = place as u8 + 1;
+            self.lanes[index].put(number, time_ps, blocks);
         }
     }
 
     fn first_beyond_ps(&self, index: usize) -> Option<u64> {
-        let last = self.lanes[index].beyond;
+        let last = self.accounts[index].beyond;
         let first = || self.beyond[last as usize].next;
         (last != NIL).then(|| self.beyond[first() as usize].time_ps)
     }
 
     fn pop_beyond(&mut self, index: usize) -> Refund {
-        let last = self.lanes[index].beyond;
+        let last = self.accounts[index].beyond;
         let first = self.beyond[last as usize].next;
         let refund = self.beyond[first as usize];
         if first == last {
-            self.lanes[index].beyond = NIL;
+            self.accounts[index].beyond = NIL;
         } else {
             self.beyond[last as usize].next = refund.next;
         }
@@ -413,15 +450,15 @@ impl Lanes {
             self.beyond[id as usize] = refund;
             id
         };
-        let last = self.lanes[index].beyond;
+        let last = self.accounts[index].beyond;
         if last == NIL {
             self.beyond[id as usize].next = id;
-            self.lanes[index].beyond = id;
+            self.accounts[index].beyond = id;
             return;
         }
         let mut before = last;
         if self.beyond[last as usize].time_ps <= refund.time_ps {
-            self.lanes[index].beyond = id;
+            self.accounts[index].beyond = id;
         } else {
             let next = |at: u32| self.beyond[at as usize].next;
             while self.beyond[next(before) as usize].time_ps <= refund.time_ps {
@@ -436,7 +473,7 @@ impl Lanes {
     fn refunds(&self, index: usize) -> impl Iterator<Item = (u64, u16)> + '_ {
         let (lane, due_ps) = (&self.lanes[index], self.accounts[index].due_ps);
         let within = lane.refunds().map(move |(after_ps, blocks)| (due_ps + after_ps, blocks));
-        let last = lane.beyond;
+        let last = self.accounts[index].beyond;
         let first = (last != NIL).then(|| self.beyond[last as usize].next);
         let next = move |at: &u32| (*at != last).then(|| self.beyond[*at as usize].next);
         let beyond = std::iter::successors(first, next).map(|at| &self.beyond[at as usize]);
@@ -451,7 +488,7 @@ impl Lanes {
     /// When enough of the credits on their way will be there; none if they are not on their way.
     pub(crate) fn enough_at(&self, index: usize) -> Option<u64> {
         let lane = &self.lanes[index];
-        if lane.short {
+        if self.is_short(index) {
             // Whether the next refund is of the right output is seen when it is there.
             return Some(self.accounts[index].due_ps).filter(|time_ps| *time_ps != NEVER);
         }

@@ -356,8 +356,11 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
 
     /// The starved lanes, each with the input buffer that is full.
     pub(crate) fn starved(&self) -> impl Iterator<Item = (u32, u8, u32)> + '_ {
-        let numbered =
-            self.lanes.iter().enumerate().filter(|(_, lane)| lane.need > 0 || lane.short);
+        let numbered = self
+            .lanes
+            .iter()
+            .enumerate()
+            .filter(|(index, lane)| lane.need > 0 || self.lanes.is_short(*index));
         numbered.map(|(index, _)| {
             let (port, vl) = (index / self.n_lanes, index % self.n_lanes);
             (port as u32, vl as u8, self.ports[port].peer)
