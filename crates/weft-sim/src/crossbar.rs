@@ -42,7 +42,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             if !self.leaves_share(o, vl, id) {
                 short = true;
             } else if self.may_read(q, o) {
-                self.lanes.set_short(index, false);
+                self.lanes.shares.set_short(index, false);
                 self.bring_to_front(index, before, id, first);
                 return true;
             }
@@ -53,7 +53,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         }
         // Nothing here that credit alone could wake.
         self.lanes[index].need = 0;
-        self.lanes.set_short(index, short);
+        self.lanes.shares.set_short(index, short);
         if short {
             self.await_credit(o, vl);
         }
@@ -136,12 +136,12 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         }
         let n_outputs = usize::from(peer.n_ports);
         let index = self.lane_index(o, vl);
-        self.lanes.share(index, n_outputs);
+        self.lanes.shares.count(index, n_outputs);
     }
 
     /// Where it is counted what the output of a packet for `dst` holds of the buffer after `o`.
     pub(crate) fn share_of(&self, o: u32, vl: u8, dst: u32) -> Option<usize> {
-        self.lanes.shares(self.lane_index(o, vl)).map(|shares| {
+        self.lanes.shares.of(self.lane_index(o, vl)).map(|shares| {
             let output = self.static_route(self.ports[o as usize].peer, dst);
             shares + usize::from(self.ports[output as usize].local)
         })
@@ -159,14 +159,14 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         };
         let index = self.lane_index(o, vl);
         self.lanes.settle(index, self.now_ps);
-        self.lanes.held[share] + blocks <= self.share_blocks
+        self.lanes.shares.held[share] + blocks <= self.share_blocks
     }
 
     /// The packet's output holds so many more blocks of the buffer after `o`.
     pub(crate) fn hold_share(&mut self, o: u32, vl: u8, id: u32, blocks: u32) {
-        let first = self.lanes.shares(self.lane_index(o, vl));
+        let first = self.lanes.shares.of(self.lane_index(o, vl));
         if let (Some(share), Some(first)) = (self.share_of(o, vl, self.packets[id].dst), first) {
-            self.lanes.held[share] += blocks;
+            self.lanes.shares.held[share] += blocks;
             if self.counted.len() <= id as usize {
                 self.counted.resize(id as usize + 1, 0);
             }

@@ -84,7 +84,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             return Served::Nothing;
         }
         if self.rules().choosy && !self.choose(o, vl) {
-            let short = self.lanes.is_short(index);
+            let short = self.lanes.shares.is_short(index);
             return if short { Served::Starved } else { Served::Nothing };
         }
         let id = self.packets[self.lanes[index].ring].ring();
@@ -167,7 +167,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     fn endpoint_has_share(&mut self, o: u32, vl: u8, dst: u32, blocks: u32) -> bool {
         let has_share = self.has_share(o, vl, dst, blocks);
         let index = self.lane_index(o, vl);
-        self.lanes.set_short(index, !has_share);
+        self.lanes.shares.set_short(index, !has_share);
         if !has_share {
             self.lanes[index].need = 0;
             self.await_credit(o, vl);
@@ -282,35 +282,39 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         self.lanes.refund(index, self.now_ps, time_ps, blocks, output);
         if !self.rules().elide {
             self.schedule(time_ps, Kind::Credit, o, u32::from(vl));
-        } else if self.lanes[index].need > 0 || self.rules().choosy && self.lanes.is_short(index) {
-            self.await_credit(o, vl);
+        } else if self.lanes[index].need > 0
+            || self.rules().choosy && self.lanes.shares.is_short(index)
+        {
+            self.await_refund(o, vl, time_ps);
         }
     }
 
     /// Wake a lane when enough credits are in, if they are on their way already.
     pub(crate) fn await_credit(&mut self, o: u32, vl: u8) {
-        if !self.rules().elide {
-            return;
+        if self.rules().elide {
+            self.await_refund(o, vl, NEVER);
         }
+    }
+
+    /// The same once more where what comes at `since_ps` may bring it forward.
+    fn await_refund(&mut self, o: u32, vl: u8, since_ps: u64) {
         let index = self.lane_index(o, vl);
         if let Some(time_ps) = self.lanes.enough_at(index)
-            && time_ps < self.lanes.wake_ps[index]
+            && (!self.lanes[index].woken || since_ps <= time_ps)
         {
-            self.lanes.wake_ps[index] = time_ps;
+            self.lanes[index].woken = true;
             self.schedule(time_ps, Kind::Credit, o, u32::from(vl));
         }
     }
 
     pub(crate) fn credited(&mut self, o: u32, vl: u8) {
         let index = self.lane_index(o, vl);
-        if self.lanes.wake_ps[index] == self.now_ps {
-            self.lanes.wake_ps[index] = NEVER;
-        }
+        self.lanes[index].woken = false;
         // Un-elided, every credit is taken in when it is there: so the oracle sees it where a load
         // is compared without settling it first.
         self.lanes.settle(index, self.now_ps);
         // Only a starved lane may be served by a credit: any other has its kick.
-        if self.lanes[index].need == 0 && !self.lanes.is_short(index) {
+        if self.lanes[index].need == 0 && !self.lanes.shares.is_short(index) {
             return;
         }
         if self.lanes.starved(index, self.now_ps) {

@@ -1,40 +1,30 @@
 //! A virtual lane of a port's egress: its credits, and the queues that wait for it.
 
 use crate::packet::NIL;
-use crate::port::NEVER;
-use prefetch_index::prefetch_index;
 
-/// Credits on their way back that their lane has no place for: usable from `time_ps` on.
-#[derive(Clone, Copy, Debug)]
-struct Refund {
-    time_ps: u64,
-    next: u32,
-    blocks: u16,
-    /// `shared_buffer`: the output, at the other end, that held them.
-    output: u16,
-}
-
-/// So many refunds have their place in the lane itself: more than the packets that a wire of 200 m
-/// holds at 200 Gb/s.
-const PLACES: usize = 8;
+/// So many refunds have their place in the lane itself: more than the packets of 4 KiB that a wire
+/// of 200 m holds at 200 Gb/s.
+pub(crate) const PLACES: usize = 7;
 /// Refunds in a lane are later than its first one by less than this.
-const SPAN_PS: u64 = 1 << 32;
+pub(crate) const SPAN_PS: u64 = 1 << 32;
 
 /// One cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Lane {
     /// When the first refunds are due, sorted, from place `begin` on and round: the low half of the
-    /// time. See [`Account::due_ps`].
+    /// time. The whole of it is with the lane's account in `credits`.
     times: [u32; PLACES],
     /// Their blocks.
     blocks: [u16; PLACES],
     begin: u8,
-    n_refunds: u8,
+    pub(crate) n_refunds: u8,
+    /// An event is due that will wake it.
+    pub(crate) woken: bool,
     /// Blocks that the packet whose turn it is lacks credit for; 0 if it lacks none.
     pub(crate) need: u16,
     /// Blocks free in the buffer at the other end, as far as this end knows.
-    credits: i32,
+    pub(crate) credits: i32,
     /// The first packet of the input that is served last: its `ring` is that of the one served
     /// first. The ring is the round robin.
     pub(crate) ring: u32,
@@ -43,12 +33,13 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    fn new(full: i32) -> Lane {
+    pub(crate) fn new(full: i32) -> Lane {
         Lane {
             times: [0; PLACES],
             blocks: [0; PLACES],
             begin: 0,
             n_refunds: 0,
+            woken: false,
             need: 0,
             credits: full,
             ring: NIL,
@@ -59,21 +50,22 @@ impl Lane {
     /// The place of the refund that is so many after the first.
     #[inline(always)]
     fn place(&self, number: usize) -> usize {
-        (usize::from(self.begin) + number) % PLACES
+        let place = usize::from(self.begin) + number;
+        if place < PLACES { place } else { place - PLACES }
     }
 
     /// How much later than the first a time is.
     #[inline(always)]
     fn after(&self, time: u32) -> u32 {
-        time.wrapping_sub(self.times[usize::from(self.begin) % PLACES])
+        time.wrapping_sub(self.times[usize::from(self.begin)])
     }
 
     /// Give a refund its place, after all that are not later: the first one is not.
     #[inline(always)]
-    fn insert(&mut self, time: u32, blocks: u16) {
+    pub(crate) fn insert(&mut self, time: u32, blocks: u16) {
         let (after, mut number) = (self.after(time), usize::from(self.n_refunds));
         loop {
-            let (before, place) = (self.place(number + PLACES - 1), self.place(number));
+            let (before, place) = (self.place(number - 1), self.place(number));
             if self.after(self.times[before]) <= after {
                 (self.times[place], self.blocks[place]) = (time, blocks);
                 break;
@@ -85,7 +77,7 @@ impl Lane {
     }
 
     /// Put a refund behind the others, of which there are `number`.
-    fn put(&mut self, number: usize, time_ps: u64, blocks: u16) {
+    pub(crate) fn put(&mut self, number: usize, time_ps: u64, blocks: u16) {
         let place = self.place(number);
         (self.times[place], self.blocks[place]) = (time_ps as u32, blocks);
         self.n_refunds = number as u8 + 1;
@@ -93,493 +85,32 @@ impl Lane {
 
     /// Take the first of several refunds out: how much later the next one is, and its blocks.
     #[inline(always)]
-    fn pop(&mut self) -> (u32, u16) {
+    pub(crate) fn pop(&mut self) -> (u32, u16) {
         let (place, next) = (self.place(0), self.place(1));
         self.begin = next as u8;
         self.n_refunds -= 1;
         (self.times[next].wrapping_sub(self.times[place]), self.blocks[place])
     }
 
+    /// Take the only refund out: its blocks.
+    pub(crate) fn pop_last(&mut self) -> u16 {
+        self.n_refunds = 0;
+        self.blocks[self.place(0)]
+    }
+
     /// How much later than the first the refunds that have their place here are, and their blocks.
-    fn refunds(&self) -> impl Iterator<Item = (u64, u16)> + '_ {
+    pub(crate) fn refunds(&self) -> impl Iterator<Item = (u64, u16)> + '_ {
         let places = (0..usize::from(self.n_refunds)).map(|number| self.place(number));
         places.map(|place| (u64::from(self.after(self.times[place])), self.blocks[place]))
     }
 }
 
-/// What a lane owes and is owed.
-#[derive(Clone, Copy, Debug)]
-struct Account {
-    /// When the first refund is due; never if there is none.
-    due_ps: u64,
-    /// Blocks of the packets that wait for the egress, and of those whose credit is not back.
-    load: u32,
-    /// The last of the refunds that have no place in the lane, in a circle; NIL if all have.
-    beyond: u32,
-}
-
-/// The lanes of all ports, and the credits that are on their way to them.
-///
-/// INVARIANT: a lane's refunds are sorted by time, those in it before those beyond.
-#[derive(Debug, Default)]
-pub(crate) struct Lanes {
-    lanes: Vec<Lane>,
-    /// Apart from the lanes: an adaptive switch looks at those of many ports, and four are in a
-    /// cache line.
-    accounts: Vec<Account>,
-    /// By lane, the credit event that will wake it.
-    pub(crate) wake_ps: Vec<u64>,
-    /// What has no place in its lane; numbers are used again.
-    beyond: Vec<Refund>,
-    free: u32,
-    /// `shared_buffer`, by lane: where what outputs hold of the buffer begins; NIL where nobody
-    /// counts it. Refunds of these lanes name an output, so none has its place in the lane.
-    shares: Vec<u32>,
-    /// `shared_buffer`: blocks of a lane's buffer that each output holds.
-    pub(crate) held: Vec<u32>,
-    /// `shared_buffer`, by lane: its packets wait for their outputs to leave them a share of the
-    /// buffer. Empty until some do.
-    short: Vec<bool>,
-}
-
-impl std::ops::Index<usize> for Lanes {
-    type Output = Lane;
-
-    #[inline(always)]
-    fn index(&self, index: usize) -> &Lane {
-        &self.lanes[index]
-    }
-}
-
-impl std::ops::IndexMut<usize> for Lanes {
-    #[inline(always)]
-    fn index_mut(&mut self, index: usize) -> &mut Lane {
-        &mut self.lanes[index]
-    }
-}
-
-impl Lanes {
-    /// No lanes, but room for `n`.
-    pub(crate) fn with_capacity(n: usize) -> Lanes {
-        Lanes {
-            lanes: Vec::with_capacity(n),
-            accounts: Vec::with_capacity(n),
-            wake_ps: Vec::with_capacity(n),
-            free: NIL,
-            ..Lanes::default()
-        }
-    }
-
-    /// Another lane, into a buffer of `full` blocks.
-    pub(crate) fn push(&mut self, full: i32) {
-        self.lanes.push(Lane::new(full));
-        self.accounts.push(Account { due_ps: NEVER, load: 0, beyond: NIL });
-        self.wake_ps.push(NEVER);
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.lanes.len()
-    }
-
-    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Lane> {
-        self.lanes.iter()
-    }
-
-    /// Count what each of `n_outputs` holds of the buffer that a lane fills.
-    pub(crate) fn share(&mut self, index: usize, n_outputs: usize) {
-        self.shares.resize(self.lanes.len(), NIL);
-        self.shares[index] = self.held.len() as u32;
-        self.held.resize(self.held.len() + n_outputs, 0);
-    }
-
-    /// Where what outputs hold of a lane's buffer is counted, if it is.
-    pub(crate) fn shares(&self, index: usize) -> Option<usize> {
-        let first = self.shares.get(index).copied().unwrap_or(NIL);
-        (first != NIL).then_some(first as usize)
-    }
-
-    /// Whether the packets of a lane wait for a share of the buffer.
-    pub(crate) fn is_short(&self, index: usize) -> bool {
-        self.short.get(index).copied().unwrap_or(false)
-    }
-
-    pub(crate) fn set_short(&mut self, index: usize, short: bool) {
-        if short && self.short.is_empty() {
-            self.short = vec![false; self.lanes.len()];
-        }
-        if let Some(known) = self.short.get_mut(index) {
-            *known = short;
-        }
-    }
-
-    // ---- load and credit ------------------------------------------------------------------
-
-    /// A packet of so many blocks waits for the egress, or leaves by it.
-    #[inline(always)]
-    pub(crate) fn load(&mut self, index: usize, blocks: u32) {
-        self.accounts[index].load += blocks;
-    }
-
-    /// A packet waits no longer, and has not left.
-    pub(crate) fn unload(&mut self, index: usize, blocks: u32) {
-        self.accounts[index].load -= blocks;
-    }
-
-    /// Blocks that wait for the egress, and those it has spent and not got back by now.
-    #[inline(always)]
-    pub(crate) fn load_of(&mut self, index: usize, now_ps: u64) -> u32 {
-        let Account { due_ps, load, .. } = self.accounts[index];
-        if due_ps > now_ps { load } else { self.settled_load_of(index, now_ps) }
-    }
-
-    #[inline(never)]
-    fn settled_load_of(&mut self, index: usize, now_ps: u64) -> u32 {
-        self.settle(index, now_ps);
-        self.accounts[index].load
-    }
-
-    /// Whether there is credit for `blocks`. Where there is not, the grant sticks: the packet whose
-    /// turn it is keeps it, so that small packets do not pass a large one for ever.
-    #[inline(always)]
-    pub(crate) fn grant(&mut self, index: usize, now_ps: u64, blocks: u32) -> bool {
-        let enough = self.has_credit(index, now_ps, blocks);
-        self.lanes[index].need = if enough { 0 } else { blocks as u16 };
-        enough
-    }
-
-    /// Whether there is credit for `blocks`; nothing is granted.
-    #[inline(always)]
-    pub(crate) fn has_credit(&mut self, index: usize, now_ps: u64, blocks: u32) -> bool {
-        if self.lanes[index].credits < blocks as i32 {
-            self.settle(index, now_ps);
-        }
-        self.lanes[index].credits >= blocks as i32
-    }
-
-    /// Spend credit that was granted.
-    #[inline(always)]
-    pub(crate) fn spend(&mut self, index: usize, blocks: u32) {
-        let lane = &mut self.lanes[index];
-        lane.credits -= blocks as i32;
-        assert!(lane.credits >= 0, "lossless: no packet moves without credit");
-    }
-
-    /// Still short of credit for the packet whose turn it is?
-    #[inline(always)]
-    pub(crate) fn starved(&mut self, index: usize, now_ps: u64) -> bool {
-        let need = i32::from(self.lanes[index].need);
-        if need == 0 {
-            return false;
-        }
-        self.settle(index, now_ps);
-        self.lanes[index].credits < need
-    }
-
-    /// Credits are back at once: how a buffer without limit behaves.
-    pub(crate) fn give_back(&mut self, index: usize, blocks: u32) {
-        self.lanes[index].credits += blocks as i32;
-        self.accounts[index].load -= blocks;
-    }
-
-    /// Whether nothing waits for a lane and all its credits are back, `full` of them.
-    pub(crate) fn is_whole(&mut self, index: usize, full: i32) -> bool {
-        self.settle(index, NEVER - 1);
-        self.lanes[index].credits == full && self.accounts[index].load == 0
-    }
-
-    // ---- refunds --------------------------------------------------------------------------
-
-    /// Have a lane in the cache soon, with what is apart from it.
-    #[inline(always)]
-    pub(crate) fn fetch(&self, index: usize) {
-        prefetch_index(&self.lanes, index);
-        self.fetch_load(index);
-    }
-
-    /// Have a lane's load in the cache soon, and those beside it.
-    #[inline(always)]
-    pub(crate) fn fetch_load(&self, index: usize) {
-        prefetch_index(&self.accounts, index);
-    }
-
-    /// Take in the credits that are back by now.
-    #[inline(always)]
-    pub(crate) fn settle(&mut self, index: usize, now_ps: u64) {
-        while self.accounts[index].due_ps <= now_ps {
-            self.take_in(index);
-        }
-    }
-
-    /// The first refund is back.
-    #[inline(always)]
-    fn take_in(&mut self, index: usize) {
-        let lane = &mut self.lanes[index];
-        if lane.n_refunds <= 1 {
-            return self.take_in_last(index);
-        }
-        let (later_ps, blocks) = lane.pop();
-        lane.credits += i32::from(blocks);
-        let account = &mut self.accounts[index];
-        account.due_ps += u64::from(later_ps);
-        account.load -= u32::from(blocks);
-    }
-
-    /// The last refund that has its place in a lane, or the first of those that have none, is back;
-    /// others take the places.
-    #[inline(never)]
-    fn take_in_last(&mut self, index: usize) {
-        let lane = &mut self.lanes[index];
-        let blocks = if lane.n_refunds == 1 {
-            lane.n_refunds = 0;
-            lane.blocks[lane.place(0)]
-        } else {
-            let refund = self.pop_beyond(index);
-            if let Some(shares) = self.shares(index) {
-                self.held[shares + usize::from(refund.output)] -= u32::from(refund.blocks);
-            }
-            refund.blocks
-        };
-        self.lanes[index].credits += i32::from(blocks);
-        self.accounts[index].load -= u32::from(blocks);
-        self.accounts[index].due_ps = self.first_beyond_ps(index).unwrap_or(NEVER);
-        if self.shares(index).is_none() {
-            self.fill_places(index);
-        }
-    }
-
-    /// Credits come back at `time_ps`; `output` is the one that held them, where that counts.
-    #[inline(always)]
-    pub(crate) fn refund(
-        &mut self,
-        index: usize,
-        now_ps: u64,
-        time_ps: u64,
-        blocks: u32,
-        output: u16,
-    ) {
-        // What is due is taken in here, so there are no more of them than in a round trip.
-        self.settle(index, now_ps);
-        let (lane, Account { due_ps, beyond, .. }) = (&mut self.lanes[index], self.accounts[index]);
-        let n = usize::from(lane.n_refunds);
-        if n == 0 || n == PLACES || beyond != NIL || time_ps.wrapping_sub(due_ps) >= SPAN_PS {
-            return self.place(index, Refund { time_ps, next: NIL, blocks: blocks as u16, output });
-        }
-        lane.insert(time_ps as u32, blocks as u16);
-    }
-
-    /// Give any refund its place.
-    #[inline(never)]
-    fn place(&mut self, index: usize, refund: Refund) {
-        let Account { due_ps, beyond, .. } = self.accounts[index];
-        if self.lanes[index].n_refunds == 0 && beyond == NIL && self.shares(index).is_none() {
-            self.lanes[index].put(0, refund.time_ps, refund.blocks);
-            self.accounts[index].due_ps = refund.time_ps;
-            return;
-        }
-        // Mixed rates may let a later packet finish first: then all go, and come in order.
-        if refund.time_ps < due_ps || refund.time_ps < self.last_within_ps(index) {
-            self.clear_places(index);
-        }
-        self.insert_beyond(index, refund);
-        self.accounts[index].due_ps = match self.lanes[index].n_refunds {
-            0 => self.first_beyond_ps(index).expect("one was just put there"),
-            _ => due_ps,
-        };
-        if self.lanes[index].n_refunds == 0 && self.shares(index).is_none() {
-            self.fill_places(index);
-        }
-    }
-
-    /// When the last refund is due that has its place in a lane.
-    fn last_within_ps(&self, index: usize) -> u64 {
-        let last = self.lanes[index].refunds().last();
-        last.map_or(0, |(after_ps, _)| self.accounts[index].due_ps + after_ps)
-    }
-
-    /// Let the refunds in a lane join those beyond.
-    fn clear_places(&mut self, index: usize) {
-        let lane = self.lanes[index];
-        for (after_ps, blocks) in lane.refunds() {
-            let time_ps = self.accounts[index].due_ps + after_ps;
-            self.insert_beyond(index, Refund { time_ps, next: NIL, blocks, output: 0 });
-        }
-        self.lanes[index].n_refunds = 0;
-    }
-
-    /// Let the first refunds beyond have the places of a lane, of which all are free.
-    fn fill_places(&mut self, index: usize) {
-        let due_ps = self.accounts[index].due_ps;
-        for number in 0..PLACES {
-            let Some(time_ps) = self.first_beyond_ps(index) else { break };
-            if time_ps - due_ps >= SPAN_PS {
-                break;
-            }
-            let blocks = self.pop_beyond(index).blocks;
-            self.lanes[index].put(number, time_ps, blocks);
-        }
-    }
-
-    fn first_beyond_ps(&self, index: usize) -> Option<u64> {
-        let last = self.accounts[index].beyond;
-        let first = || self.beyond[last as usize].next;
-        (last != NIL).then(|| self.beyond[first() as usize].time_ps)
-    }
-
-    fn pop_beyond(&mut self, index: usize) -> Refund {
-        let last = self.accounts[index].beyond;
-        let first = self.beyond[last as usize].next;
-        let refund = self.beyond[first as usize];
-        if first == last {
-            self.accounts[index].beyond = NIL;
-        } else {
-            self.beyond[last as usize].next = refund.next;
-        }
-        self.beyond[first as usize].next = self.free;
-        self.free = first;
-        refund
-    }
-
-    /// Put a refund among those beyond, after all that are not later.
-    fn insert_beyond(&mut self, index: usize, refund: Refund) {
-        let id = self.free;
-        let id = if id == NIL {
-            self.beyond.push(refund);
-            self.beyond.len() as u32 - 1
-        } else {
-            self.free = self.beyond[id as usize].next;
-            self.beyond[id as usize] = refund;
-            id
-        };
-        let last = self.accounts[index].beyond;
-        if last == NIL {
-            self.beyond[id as usize].next = id;
-            self.accounts[index].beyond = id;
-            return;
-        }
-        let mut before = last;
-        if self.beyond[last as usize].time_ps <= refund.time_ps {
-            self.accounts[index].beyond = id;
-        } else {
-            let next = |at: u32| self.beyond[at as usize].next;
-            while self.beyond[next(before) as usize].time_ps <= refund.time_ps {
-                before = next(before);
-            }
-        }
-        self.beyond[id as usize].next = self.beyond[before as usize].next;
-        self.beyond[before as usize].next = id;
-    }
-
-    /// A lane's refunds on their way, in order: when, and how many blocks.
-    fn refunds(&self, index: usize) -> impl Iterator<Item = (u64, u16)> + '_ {
-        let (lane, due_ps) = (&self.lanes[index], self.accounts[index].due_ps);
-        let within = lane.refunds().map(move |(after_ps, blocks)| (due_ps + after_ps, blocks));
-        let last = self.accounts[index].beyond;
-        let first = (last != NIL).then(|| self.beyond[last as usize].next);
-        let next = move |at: &u32| (*at != last).then(|| self.beyond[*at as usize].next);
-        let beyond = std::iter::successors(first, next).map(|at| &self.beyond[at as usize]);
-        within.chain(beyond.map(|refund| (refund.time_ps, refund.blocks)))
-    }
-
-    /// When the last of the credits on their way will be there.
-    pub(crate) fn last_refund_ps(&self, index: usize) -> Option<u64> {
-        self.refunds(index).last().map(|(time_ps, _)| time_ps)
-    }
-
-    /// When enough of the credits on their way will be there; none if they are not on their way.
-    pub(crate) fn enough_at(&self, index: usize) -> Option<u64> {
-        let lane = &self.lanes[index];
-        if self.is_short(index) {
-            // Whether the next refund is of the right output is seen when it is there.
-            return Some(self.accounts[index].due_ps).filter(|time_ps| *time_ps != NEVER);
-        }
-        let mut credits = lane.credits;
-        let enough = |(time_ps, blocks)| {
-            credits += i32::from(blocks);
-            (credits >= i32::from(lane.need)).then_some(time_ps)
-        };
-        self.refunds(index).find_map(enough)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Lane, Lanes, PLACES, SPAN_PS};
-
-    const FULL: i32 = 1 << 20;
-
-    fn one_lane() -> Lanes {
-        let mut lanes = Lanes::with_capacity(1);
-        lanes.push(FULL);
-        lanes
-    }
+    use super::Lane;
 
     #[test]
     fn a_lane_is_one_cache_line() {
         assert_eq!(std::mem::size_of::<Lane>(), 64);
-    }
-
-    #[test]
-    fn credits_come_back_in_order_of_time_whatever_order_they_were_sent_in() {
-        let mut lanes = one_lane();
-        lanes.load(0, 60);
-        lanes.spend(0, 60);
-        for (time_ps, blocks) in [(50, 1), (20, 2), (90, 4), (60, 8), (10, 16)] {
-            lanes.refund(0, 0, time_ps, blocks, 0);
-        }
-        let mut seen = Vec::new();
-        for now_ps in [9, 10, 20, 50, 60, 90] {
-            seen.push(lanes.load_of(0, now_ps));
-        }
-        assert_eq!(seen, [60, 44, 42, 41, 33, 29]);
-    }
-
-    /// Against a list that is gone through: more refunds than a lane has places for, mixed in
-    /// time, and some so late that the places cannot say when.
-    #[test]
-    fn refunds_beyond_their_lane_come_in_order_too() {
-        let (mut seed, mut now_ps) = (1u64, 0);
-        let mut draw = |n: u64| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (seed >> 33) % n
-        };
-        let (mut lanes, mut known, mut away) = (one_lane(), Vec::<(u64, u32)>::new(), 0);
-        let mut most = 0;
-        for _ in 0..20_000 {
-            let later_ps = if draw(50) == 0 { SPAN_PS + draw(9) } else { draw(100) };
-            let (time_ps, blocks) = (now_ps + later_ps, 1 + draw(9) as u32);
-            lanes.load(0, blocks);
-            lanes.spend(0, blocks);
-            away += blocks;
-            lanes.refund(0, now_ps, time_ps, blocks, 0);
-            known.push((time_ps, blocks));
-            known.sort_unstable();
-            most = most.max(known.len());
-            let soonest = known.iter().find(|(time_ps, _)| *time_ps > now_ps).map(|due| due.0);
-            lanes.settle(0, now_ps);
-            assert_eq!(Some(lanes.accounts[0].due_ps), soonest.or(Some(u64::MAX)));
-            assert_eq!(
-                lanes.last_refund_ps(0),
-                known.last().map(|due| due.0).filter(|t| *t > now_ps)
-            );
-            now_ps += if draw(1000) == 0 { SPAN_PS } else { draw(20) };
-            away -= known.iter().filter(|due| due.0 <= now_ps).map(|due| due.1).sum::<u32>();
-            known.retain(|due| due.0 > now_ps);
-            assert_eq!(lanes.load_of(0, now_ps), away);
-        }
-        assert!(most > 2 * PLACES, "{most} at once");
-        assert!(lanes.is_whole(0, FULL));
-    }
-
-    #[test]
-    fn a_starved_lane_knows_when_enough_credit_will_be_there() {
-        let mut lanes = one_lane();
-        lanes.load(0, FULL as u32);
-        lanes.spend(0, FULL as u32);
-        for n in 1..=10 {
-            lanes.refund(0, 0, n * 100, 10, 0);
-        }
-        assert!(!lanes.grant(0, 0, 65));
-        assert_eq!(lanes.enough_at(0), Some(700));
-        assert!(lanes.starved(0, 699) && !lanes.starved(0, 700));
     }
 }

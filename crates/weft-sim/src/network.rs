@@ -7,11 +7,11 @@ use crate::adaptive::Steers;
 use crate::arbiter::Arbiter;
 use crate::calendar::{Calendar, Cold, Event, Kind};
 use crate::connection::Connections;
+use crate::credits::LanePool;
 use crate::crossbar::Reader;
 use crate::document::Queueing;
 use crate::flows::FlowColumns;
 use crate::ingress::InputFifo;
-use crate::lane::Lanes;
 use crate::message::MessagePool;
 use crate::packet::{BLOCK_BYTES, NIL, Packet, PacketKind, PacketPool};
 use crate::port::{
@@ -40,7 +40,7 @@ pub(crate) struct Network<'a, const PLAIN: bool> {
     /// By port, what of it packets that come in ask for: [`Network::note_inputs`].
     pub(crate) inputs: Vec<Input>,
     /// By port and virtual lane, see [`Network::lane_index`].
-    pub(crate) lanes: Lanes,
+    pub(crate) lanes: LanePool,
     pub(crate) n_lanes: usize,
     /// Least time between two messages of an endpoint.
     pub(crate) message_gap_ps: u64,
@@ -125,7 +125,7 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
             calendar: Calendar::new(),
             ports: Vec::with_capacity(n_ports),
             inputs: Vec::new(),
-            lanes: Lanes::with_capacity(n_ports * n_lanes),
+            lanes: LanePool::with_capacity(n_ports * n_lanes),
             n_lanes,
             // Inside a node the gap is the HCA's, not the GPU's: see `inside`.
             message_gap_ps: if fabric.inside.is_some() { 0 } else { scenario.hosts.message_gap_ps },
@@ -360,7 +360,7 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
             .lanes
             .iter()
             .enumerate()
-            .filter(|(index, lane)| lane.need > 0 || self.lanes.is_short(*index));
+            .filter(|(index, lane)| lane.need > 0 || self.lanes.shares.is_short(*index));
         numbered.map(|(index, _)| {
             let (port, vl) = (index / self.n_lanes, index % self.n_lanes);
             (port as u32, vl as u8, self.ports[port].peer)

@@ -40,8 +40,8 @@ pub fn simulate_watched(scenario: &ValidScenario, stop: &AtomicBool, monitor: &M
     }
 }
 
-/// Run a scenario: `PLAIN` where its rules are [`Rules::PLAIN`]. The engine is then compiled without
-/// what such a scenario never asks for; what comes out is the same.
+/// Run a scenario, `PLAIN` where its rules are [`Rules::PLAIN`]: then by an engine that is compiled
+/// without what such a scenario never asks for. What comes out is the same.
 fn simulate_as<const PLAIN: bool>(
     scenario: &ValidScenario,
     stop: &AtomicBool,
