@@ -127,17 +127,17 @@ impl Event {
     }
 }
 
-/// A bucket is 2^11 ps = 2 ns wide.
-const SHIFT: u32 = 11;
+/// A bucket is 2^12 ps = 4 ns wide.
+const SHIFT: u32 = 12;
 const WIDTH_PS: u64 = 1 << SHIFT;
-const N_BUCKETS: u64 = 1 << 14;
+const N_BUCKETS: u64 = 1 << 13;
 /// Of a bucket's words: above the key, the time within the bucket.
 const KEY_BITS: u32 = u64::BITS - SHIFT;
 const KEY_MASK: u64 = (1 << KEY_BITS) - 1;
 /// Buckets whose bits are in one word.
 const A_WORD: u64 = 64;
 
-/// INVARIANT: within a bucket an event is one word: 11 bits of time, then its key.
+/// INVARIANT: within a bucket an event is one word: 12 bits of time, then its key.
 #[derive(Debug)]
 pub(crate) struct Calendar {
     buckets: Vec<Vec<u64>>,
