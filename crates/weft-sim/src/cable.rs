@@ -120,7 +120,8 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         }
         for vl in 0..self.n_lanes as u8 {
             let index = self.lane_index(o, vl);
-            self.lanes[index].need = 0;
+            self.lanes.forget_grant(index);
+            self.lanes.shares.set_short(index, false);
             while self.lanes[index].ring != NIL {
                 let id = self.packets[self.lanes[index].ring].ring();
                 let packet = self.packets[id];

@@ -287,12 +287,14 @@ fn word_of(event: Event) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Calendar, Cold, Event, Kind};
+    use super::{Calendar, Cold, Event, Kind, N_BUCKETS, WIDTH_PS};
+    use std::cmp::Reverse;
+    use std::collections::BinaryHeap;
 
     #[test]
     fn events_leave_in_order_of_time_kind_port_whatever_order_they_came_in() {
         let mut expected = Vec::new();
-        for time_ps in [0, 5, 16_384, 70_000_000, 70_000_000_000, 70_000_000_001] {
+        for time_ps in [0, 5, WIDTH_PS, 70_000_000, 70_000_000_000, 70_000_000_001] {
             for kind in [Kind::Credit, Kind::Arrive, Kind::Kick] {
                 for port in 0..3 {
                     expected.push(Event::new(time_ps, kind, port, 7));
@@ -322,6 +324,34 @@ mod tests {
         let event = calendar.pop().expect("the event just pushed");
         assert_eq!((event.time_ps, event.kind()), (20, Kind::Kick));
         assert_eq!((event.port(), event.packet()), (3, 4));
+    }
+
+    /// Against a heap: steps within a bucket, to the next, over quiet stretches, to the last bucket
+    /// of the wheel and the first beyond, and far away.
+    #[test]
+    fn the_wheel_is_a_heap_wherever_it_stands() {
+        let wheel_ps = N_BUCKETS * WIDTH_PS;
+        let steps = [0, 1, WIDTH_PS, 70 * WIDTH_PS, wheel_ps - WIDTH_PS, wheel_ps, 9 * wheel_ps];
+        let (mut calendar, mut heap, mut now_ps) = (Calendar::new(), BinaryHeap::new(), 0);
+        let mut seed = 7u64;
+        for number in 0..60_000u32 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let (draw, crowded) = ((seed >> 33) as usize, number / 3000 % 2 == 0);
+            if heap.is_empty() || (draw % 3 > 0) == crowded {
+                let step_ps = steps[draw / 3 % steps.len()] + (draw / 64) as u64 % 2048;
+                let event = Event::new(now_ps + step_ps, Kind::Arrive, number % 9, number);
+                calendar.push(event);
+                heap.push(Reverse(event));
+            } else {
+                let event = heap.pop().map(|Reverse(event)| event);
+                assert_eq!(calendar.pop(), event);
+                now_ps = event.map_or(now_ps, |event| event.time_ps);
+            }
+        }
+        let rest: Vec<Event> = std::iter::from_fn(|| calendar.pop()).collect();
+        let expected = std::iter::from_fn(|| heap.pop().map(|Reverse(event)| event));
+        assert_eq!(rest, expected.collect::<Vec<Event>>());
+        assert!(calendar.is_empty());
     }
 
     #[test]

@@ -1,22 +1,11 @@
 //! The credits of all lanes: what a lane may send, and what is on its way back to it.
 
-use crate::lane::{Lane, PLACES, SPAN_PS};
+use crate::lane::{Account, Lane, PLACES, SPAN_PS};
 use crate::packet::NIL;
 use crate::port::NEVER;
 use crate::refunds::{Refund, RefundPool};
 use crate::shares::Shares;
 use prefetch_index::prefetch_index;
-
-/// What a lane owes and is owed.
-#[derive(Clone, Copy, Debug)]
-struct Account {
-    /// When the first refund is due; never if there is none.
-    due_ps: u64,
-    /// Blocks of the packets that wait for the egress, and of those whose credit is not back.
-    load: u32,
-    /// The last of the refunds that have no place in the lane, in a circle; NIL if all have.
-    beyond: u32,
-}
 
 /// The lanes of all ports, and the credits that are on their way to them.
 ///
@@ -73,6 +62,19 @@ impl LanePool {
         self.lanes.iter()
     }
 
+    /// Have a lane in the cache soon, with what is apart from it.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, index: usize) {
+        prefetch_index(&self.lanes, index);
+        self.fetch_load(index);
+    }
+
+    /// Have a lane's load in the cache soon, and those beside it.
+    #[inline(always)]
+    pub(crate) fn fetch_load(&self, index: usize) {
+        prefetch_index(&self.accounts, index);
+    }
+
     // ---- load and credit ------------------------------------------------------------------
 
     /// A packet of so many blocks waits for the egress, or leaves by it.
@@ -106,9 +108,15 @@ impl LanePool {
         let enough = self.has_credit(index, now_ps, blocks);
         let (lane, need) = (&mut self.lanes[index], if enough { 0 } else { blocks as u16 });
         // What wakes a lane is due when there is enough for the packet it had then.
-        lane.woken &= lane.need == need;
+        lane.wake_due &= lane.need == need;
         lane.need = need;
         enough
+    }
+
+    /// Whose turn it was has it no longer: what is due for that packet may be too late for another.
+    pub(crate) fn forget_grant(&mut self, index: usize) {
+        let lane = &mut self.lanes[index];
+        (lane.need, lane.wake_due) = (0, false);
     }
 
     /// Whether there is credit for `blocks`; nothing is granted.
@@ -152,19 +160,6 @@ impl LanePool {
     }
 
     // ---- refunds --------------------------------------------------------------------------
-
-    /// Have a lane in the cache soon, with what is apart from it.
-    #[inline(always)]
-    pub(crate) fn fetch(&self, index: usize) {
-        prefetch_index(&self.lanes, index);
-        self.fetch_load(index);
-    }
-
-    /// Have a lane's load in the cache soon, and those beside it.
-    #[inline(always)]
-    pub(crate) fn fetch_load(&self, index: usize) {
-        prefetch_index(&self.accounts, index);
-    }
 
     /// Take in the credits that are back by now.
     #[inline(always)]
@@ -274,6 +269,7 @@ impl LanePool {
 
     /// Let the first refunds beyond have the places of a lane, of which all are free.
     fn fill_places(&mut self, index: usize) {
+        debug_assert_eq!(self.lanes[index].n_refunds, 0);
         let Account { due_ps, beyond, .. } = &mut self.accounts[index];
         for number in 0..PLACES {
             let Some(time_ps) = self.beyond.first_ps(*beyond) else { break };
@@ -316,15 +312,10 @@ impl LanePool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Account, LanePool};
+    use super::LanePool;
     use crate::lane::{PLACES, SPAN_PS};
 
     const FULL: i32 = 1 << 20;
-
-    #[test]
-    fn four_accounts_are_a_cache_line() {
-        assert_eq!(std::mem::size_of::<Account>(), 16);
-    }
 
     fn one_lane() -> LanePool {
         let mut lanes = LanePool::with_capacity(1);

@@ -52,7 +52,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             }
         }
         // Nothing here that credit alone could wake.
-        self.lanes[index].need = 0;
+        self.lanes.forget_grant(index);
         self.lanes.shares.set_short(index, short);
         if short {
             self.await_credit(o, vl);

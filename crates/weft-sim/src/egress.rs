@@ -169,7 +169,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         let index = self.lane_index(o, vl);
         self.lanes.shares.set_short(index, !has_share);
         if !has_share {
-            self.lanes[index].need = 0;
+            self.lanes.forget_grant(index);
             self.await_credit(o, vl);
         }
         has_share
@@ -276,7 +276,12 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         let o = input.feeder;
         let index = self.lane_index(o, vl);
         if self.rules().endless {
-            return self.lanes.give_back(index, blocks);
+            self.lanes.give_back(index, blocks);
+            if self.lanes[index].need > 0 {
+                // Even a buffer without limit has a last block.
+                self.schedule(self.now_ps, Kind::Credit, o, u32::from(vl));
+            }
+            return;
         }
         let time_ps = left_ps + self.links[input.link as usize].delay_ps;
         self.lanes.refund(index, self.now_ps, time_ps, blocks, output);
@@ -285,31 +290,32 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         } else if self.lanes[index].need > 0
             || self.rules().choosy && self.lanes.shares.is_short(index)
         {
-            self.await_refund(o, vl, time_ps);
+            self.wake_when_enough(o, vl, Some(time_ps));
         }
     }
 
     /// Wake a lane when enough credits are in, if they are on their way already.
     pub(crate) fn await_credit(&mut self, o: u32, vl: u8) {
         if self.rules().elide {
-            self.await_refund(o, vl, NEVER);
+            self.wake_when_enough(o, vl, None);
         }
     }
 
-    /// The same once more where what comes at `since_ps` may bring it forward.
-    fn await_refund(&mut self, o: u32, vl: u8, since_ps: u64) {
+    /// Let an event wake a starved lane, if none is due that will. One that is due comes too late
+    /// where a `refund_ps` that has just been added brings enough before it.
+    fn wake_when_enough(&mut self, o: u32, vl: u8, refund_ps: Option<u64>) {
         let index = self.lane_index(o, vl);
         if let Some(time_ps) = self.lanes.enough_at(index)
-            && (!self.lanes[index].woken || since_ps <= time_ps)
+            && (!self.lanes[index].wake_due || refund_ps.is_some_and(|time| time <= time_ps))
         {
-            self.lanes[index].woken = true;
+            self.lanes[index].wake_due = true;
             self.schedule(time_ps, Kind::Credit, o, u32::from(vl));
         }
     }
 
     pub(crate) fn credited(&mut self, o: u32, vl: u8) {
         let index = self.lane_index(o, vl);
-        self.lanes[index].woken = false;
+        self.lanes[index].wake_due = false;
         // Un-elided, every credit is taken in when it is there: so the oracle sees it where a load
         // is compared without settling it first.
         self.lanes.settle(index, self.now_ps);
@@ -318,7 +324,8 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             return;
         }
         if self.lanes.starved(index, self.now_ps) {
-            // A packet that was queued ahead took what this event was to bring.
+            // A packet that was queued ahead took what this event was to bring, or it is one of an
+            // earlier grant.
             self.await_credit(o, vl);
         } else {
             self.serve(o);

@@ -13,14 +13,14 @@ pub(crate) const SPAN_PS: u64 = 1 << 32;
 #[repr(align(64))]
 pub(crate) struct Lane {
     /// When the first refunds are due, sorted, from place `begin` on and round: the low half of the
-    /// time. The whole of it is with the lane's account in `credits`.
+    /// time. The whole of the first one's is with the lane's account.
     times: [u32; PLACES],
     /// Their blocks.
     blocks: [u16; PLACES],
     begin: u8,
     pub(crate) n_refunds: u8,
-    /// An event is due that will wake it.
-    pub(crate) woken: bool,
+    /// An event is due when there is enough credit for the packet whose turn it is.
+    pub(crate) wake_due: bool,
     /// Blocks that the packet whose turn it is lacks credit for; 0 if it lacks none.
     pub(crate) need: u16,
     /// Blocks free in the buffer at the other end, as far as this end knows.
@@ -39,7 +39,7 @@ impl Lane {
             blocks: [0; PLACES],
             begin: 0,
             n_refunds: 0,
-            woken: false,
+            wake_due: false,
             need: 0,
             credits: full,
             ring: NIL,
@@ -105,12 +105,28 @@ impl Lane {
     }
 }
 
+/// What a lane owes and is owed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Account {
+    /// When the first refund is due; never if there is none.
+    pub(crate) due_ps: u64,
+    /// Blocks of the packets that wait for the egress, and of those whose credit is not back.
+    pub(crate) load: u32,
+    /// The last of the refunds that have no place in the lane, in a circle; NIL if all have.
+    pub(crate) beyond: u32,
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Lane;
+    use super::{Account, Lane};
 
     #[test]
     fn a_lane_is_one_cache_line() {
         assert_eq!(std::mem::size_of::<Lane>(), 64);
+    }
+
+    #[test]
+    fn four_accounts_are_a_cache_line() {
+        assert_eq!(std::mem::size_of::<Account>(), 16);
     }
 }

@@ -28,8 +28,8 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         }
     }
 
-    /// A packet will come in: its record, the buffer's feeder or its message, then its output and
-    /// its queue.
+    /// A packet will come in: its record, the buffer's feeder or its message, the tables, then its
+    /// output or the loads that decide it, and its queue.
     #[inline(always)]
     fn look_at_arrival(&self, stage: usize, event: Event) {
         let (q, id) = (event.port(), event.packet());
@@ -45,7 +45,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             }
             return;
         }
-        if input.has(INSIDE) {
+        if input.has(INSIDE) || stage > 3 {
             return;
         }
         let switch = SwitchId(input.vertex - self.fabric().n_hcas());

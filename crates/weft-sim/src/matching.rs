@@ -12,7 +12,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// 2^64 divided by the golden ratio.
 ///
 /// SOURCE: Knuth, "The Art of Computer Programming" volume 3 (1998), section 6.4.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+pub(crate) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A hasher for ids: quick, and the same in every run.
 #[derive(Clone, Copy, Debug, Default)]

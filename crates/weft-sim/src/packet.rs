@@ -263,7 +263,6 @@ impl PacketPool {
     }
 
     /// The number a packet carries, where it was set.
-    #[allow(dead_code)]
     pub(crate) fn argument(&self, id: u32) -> u32 {
         self.arguments.get(id as usize).copied().unwrap_or(0)
     }

@@ -175,11 +175,12 @@ impl Port {
 
 #[cfg(test)]
 mod tests {
-    use super::{Input, Port};
+    use super::{Input, Port, Waiting};
 
     #[test]
     fn a_port_is_one_cache_line() {
         assert_eq!(std::mem::size_of::<Port>(), 64);
         assert_eq!(std::mem::size_of::<Input>(), 16);
+        assert_eq!(std::mem::size_of::<Waiting>(), 16);
     }
 }

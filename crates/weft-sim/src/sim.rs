@@ -17,7 +17,7 @@ use crate::scenario::ValidScenario;
 use crate::watch::Watch;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How many events pass between two looks at the stop flag.
+/// At most so many events pass between two looks at the stop flag.
 pub(crate) const EVENTS_A_LOOK: u64 = 1 << 14;
 
 /// Run a scenario to its end, a deadlock or its limit of events.
@@ -224,7 +224,7 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
             return self.watch(before_ps);
         }
         let hosts = &mut self.hosts;
-        hosts.network.n_cold -= u32::from(cold != Cold::Watch);
+        hosts.network.n_cold -= 1;
         match cold {
             Cold::Local(message) => hosts.arrived(message),
             Cold::Sent(rank) => hosts.sent(rank),
