@@ -1,7 +1,6 @@
 """The engine says the same however it is built and on however many threads."""
 
 import json
-import math
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,18 +12,19 @@ BUILDS = ("debug", "release")
 GBPS = 1_000_000_000
 
 
-def newest_source(binary: Path) -> float:
-    """When what Cargo made the binary of last changed; without end where a file has gone."""
-    _, _, made_of = binary.with_suffix(".d").read_text().partition(": ")
-    files = [Path(name) for name in made_of.split()]
-    return max(file.stat().st_mtime if file.exists() else math.inf for file in files)
+def newest_source() -> float:
+    """When what the program is made of last changed; what only tests are made of does not count."""
+    crates = [
+        ROOT / "crates" / name / "src" for name in ("weft-fabric", "weft-traffic", "weft-sim")
+    ]
+    return max(file.stat().st_mtime for crate in crates for file in crate.rglob("*.rs"))
 
 
 def program(build: str) -> Path:
     path = ROOT / "target" / build / "weft-sim"
     if not path.exists():
         pytest.skip(f"the {build} build of weft-sim is missing (make test builds both)")
-    if path.stat().st_mtime < newest_source(path):
+    if path.stat().st_mtime < newest_source():
         pytest.skip(f"the {build} build of weft-sim is older than its sources")
     return path
 

@@ -7,6 +7,7 @@
 
 use crate::matching::IdMap;
 use crate::message::{Message, Role};
+use crate::packet::MOST_PACKETS_A_LOOK;
 use crate::port::NEVER;
 use crate::sender::key_of;
 use std::collections::{BTreeSet, VecDeque};
@@ -211,9 +212,21 @@ pub(crate) struct Connections {
     list: Vec<Connection>,
     /// By queue pair.
     numbers: IdMap<u64, u32>,
+    /// The highest number of a packet of any.
+    highest: u32,
 }
 
 impl Connections {
+    /// Note a number that a packet has got.
+    pub(crate) fn note(&mut self, number: u32) {
+        self.highest = self.highest.max(number);
+    }
+
+    /// Whether all have numbers left for what is injected until somebody looks again.
+    pub(crate) fn have_numbers(&self) -> bool {
+        u64::from(self.highest) + MOST_PACKETS_A_LOOK < u64::from(u32::MAX)
+    }
+
     /// Whether there are not more than there may be.
     pub(crate) fn have_room(&self) -> bool {
         self.list.len() <= MAX_CONNECTIONS as usize
@@ -247,7 +260,7 @@ impl std::ops::IndexMut<u32> for Connections {
 
 #[cfg(test)]
 mod tests {
-    use super::{Connection, Verdict};
+    use super::{Connection, Connections, Verdict};
     use crate::message::{Message, Role};
 
     const MTU: u64 = 4096;
@@ -262,6 +275,16 @@ mod tests {
             }
         }
         connection
+    }
+
+    #[test]
+    fn there_are_no_numbers_for_more_packets_than_are_counted() {
+        let mut connections = Connections::default();
+        connections.note(u32::MAX - (1 << 20));
+        assert!(connections.have_numbers());
+        connections.note(u32::MAX - 2);
+        connections.note(7);
+        assert!(!connections.have_numbers());
     }
 
     #[test]

@@ -203,10 +203,14 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         let connection = self.connections.of(message);
         let here = &mut self.connections[connection];
         let number = here.number(id, message, transport.mtu_bytes, first);
+        let asks = transport.acknowledge && here.asks(number, transport.ack_every);
+        if asks {
+            here.await_answer(number, left_ps + transport.timeout_ps);
+        }
+        self.connections.note(number);
         self.packets[packet].message = connection;
         self.packets.set_argument(packet, number);
-        if transport.acknowledge && here.asks(number, transport.ack_every) {
-            here.await_answer(number, left_ps + transport.timeout_ps);
+        if asks {
             self.set_timer(connection);
         }
     }

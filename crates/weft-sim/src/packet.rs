@@ -8,7 +8,7 @@ use prefetch_index::prefetch_index;
 /// What there are too many of where events could not name them.
 pub(crate) const PACKETS: &str = "packets in flight";
 /// Most packets that are injected between two looks: an event serves few ports.
-const MOST_PACKETS_A_LOOK: u64 = 4 * EVENTS_A_LOOK;
+pub(crate) const MOST_PACKETS_A_LOOK: u64 = 4 * EVENTS_A_LOOK;
 /// A credit stands for this much buffer (InfiniBand flow control blocks).
 pub const BLOCK_BYTES: u64 = 64;
 /// Largest payload of a packet: with every header its length is 16 bits.

@@ -143,6 +143,8 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
             crowded(MAX_NUMBER, PACKETS)
         } else if !network.connections.have_room() {
             crowded(MAX_CONNECTIONS, "connections where packets may be lost")
+        } else if !network.connections.have_numbers() {
+            crowded(u32::MAX, "packets of a connection where some may be lost")
         } else if self.events == self.scenario.max_events {
             format!("stopped after {} events", self.events)
         } else {
