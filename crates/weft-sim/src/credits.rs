@@ -83,7 +83,7 @@ impl LanePool {
         self.accounts[index].load += blocks;
     }
 
-    /// A packet waits no longer, and has not left.
+    /// A packet waits no longer and has not left, or it has left a buffer without limit.
     pub(crate) fn unload(&mut self, index: usize, blocks: u32) {
         self.accounts[index].load -= blocks;
     }
@@ -145,12 +145,6 @@ impl LanePool {
         }
         self.settle(index, now_ps);
         self.lanes[index].credits < need
-    }
-
-    /// Credits are back at once: how a buffer without limit behaves.
-    pub(crate) fn give_back(&mut self, index: usize, blocks: u32) {
-        self.lanes[index].credits += blocks as i32;
-        self.accounts[index].load -= blocks;
     }
 
     /// Whether nothing waits for a lane and all its credits are back, `full` of them.

@@ -19,10 +19,9 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
         let numbered = self.network.rules().numbered;
         let number = if numbered { self.network.packets.argument(id) } else { 0 };
         let packet = self.network.packets.remove(id);
-        let vertex = self.network.ports[port as usize].vertex;
         // Endpoints inside nodes have other vertices than the HCAs that packets are routed to.
-        let is_there = vertex == packet.dst || vertex >= self.network.fabric().n_hcas();
-        debug_assert!(is_there, "packets come to their destination");
+        let is_there = |vertex| vertex == packet.dst || vertex >= self.network.fabric().n_hcas();
+        debug_assert!(is_there(self.network.inputs[port as usize].vertex), "a wrong destination");
         let now_ps = self.network.now_ps;
         self.network.trace([now_ps, u64::from(port), u64::from(packet.wire_bytes)]);
         self.network.refund(port, packet.lane(), packet.blocks(), 0, now_ps);

@@ -227,7 +227,9 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     #[inline(always)]
     pub(crate) fn transmit(&mut self, o: u32, vl: u8, id: u32, blocks: u32) -> u64 {
         let index = self.lane_index(o, vl);
-        self.lanes.spend(index, blocks);
+        if !self.rules().endless {
+            self.lanes.spend(index, blocks);
+        }
         if self.rules().choosy {
             self.hold_share(o, vl, id, blocks);
         }
@@ -276,12 +278,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         let o = input.feeder;
         let index = self.lane_index(o, vl);
         if self.rules().endless {
-            self.lanes.give_back(index, blocks);
-            if self.lanes[index].need > 0 {
-                // Even a buffer without limit has a last block.
-                self.schedule(self.now_ps, Kind::Credit, o, u32::from(vl));
-            }
-            return;
+            return self.lanes.unload(index, blocks);
         }
         let time_ps = left_ps + self.links[input.link as usize].delay_ps;
         self.lanes.refund(index, self.now_ps, time_ps, blocks, output);
