@@ -28,7 +28,9 @@ pub mod node_document;
 pub mod node_graph;
 mod node_paths;
 mod reach;
+pub mod read;
 pub mod routes;
+pub mod subnet;
 pub mod units;
 
 pub use attach::Attachments;

@@ -4,5 +4,7 @@ mod candidates;
 mod common;
 mod documents;
 mod dragonfly;
+mod fuzz_readers;
 mod node_graph;
 mod routing;
+mod subnet;

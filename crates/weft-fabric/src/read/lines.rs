@@ -1,0 +1,122 @@
+//! A file as lines: of bounded length, without carriage returns, without the tools' own noise.
+
+use std::io::{self, BufRead};
+
+/// Longest line that is read; what is beyond is cut off and said.
+pub const MAX_LINE_BYTES: usize = 1 << 20;
+
+/// Lines of a file, one at a time in one buffer.
+pub struct Lines<'a> {
+    source: &'a mut dyn BufRead,
+    buffer: Vec<u8>,
+    again: bool,
+    max_bytes: u64,
+    /// Number of the current line, from 1.
+    pub number: u32,
+    /// Bytes read so far.
+    pub n_bytes: u64,
+    /// Number of the first line that was cut because it was too long.
+    pub cut: Option<u32>,
+    /// Whether the file was given up because it has no end.
+    pub endless: bool,
+}
+
+impl<'a> Lines<'a> {
+    /// The lines of a source, up to so many bytes.
+    pub fn new(source: &'a mut dyn BufRead, max_bytes: u64) -> Lines<'a> {
+        Lines {
+            source,
+            buffer: Vec::new(),
+            again: false,
+            max_bytes,
+            number: 0,
+            n_bytes: 0,
+            cut: None,
+            endless: false,
+        }
+    }
+
+    /// The next line without its end, or nothing at the end of the file. Lines that libraries under
+    /// the tools write (`ibwarn: [...]`, `ibdebug:`) are passed over.
+    pub fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
+        if std::mem::take(&mut self.again) {
+            return Ok(Some(&self.buffer));
+        }
+        loop {
+            if !self.fill()? {
+                return Ok(None);
+            }
+            if !is_noise(&self.buffer) {
+                return Ok(Some(&self.buffer));
+            }
+        }
+    }
+
+    /// The next line as text; bytes that are no UTF-8 are replaced.
+    pub fn next_text(&mut self) -> io::Result<Option<String>> {
+        Ok(self.next_line()?.map(|line| String::from_utf8_lossy(line).into_owned()))
+    }
+
+    /// Have the current line come once more.
+    pub fn push_back(&mut self) {
+        self.again = true;
+    }
+
+    /// Everything up to the end as one text, of `limit` bytes at most; longer ones are cut.
+    pub fn rest(&mut self, limit: usize) -> io::Result<String> {
+        let mut whole = Vec::new();
+        while let Some(line) = self.next_line()? {
+            if whole.len() + line.len() >= limit {
+                self.endless = true;
+                break;
+            }
+            whole.extend_from_slice(line);
+            whole.push(b'\n');
+        }
+        Ok(String::from_utf8_lossy(&whole).into_owned())
+    }
+
+    fn fill(&mut self) -> io::Result<bool> {
+        self.buffer.clear();
+        if self.n_bytes >= self.max_bytes {
+            self.endless = true;
+            return Ok(false);
+        }
+        let mut begun = false;
+        loop {
+            let available = match self.source.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other?,
+            };
+            if available.is_empty() {
+                break;
+            }
+            begun = true;
+            let end = memchr::memchr(b'\n', available);
+            let taken = end.map_or(available.len(), |at| at + 1);
+            let wanted = end.unwrap_or(available.len());
+            let room = MAX_LINE_BYTES.saturating_sub(self.buffer.len());
+            self.buffer.extend_from_slice(&available[..wanted.min(room)]);
+            if wanted > room {
+                self.cut.get_or_insert(self.number.saturating_add(1));
+            }
+            self.source.consume(taken);
+            self.n_bytes += taken as u64;
+            if end.is_some() || self.n_bytes >= self.max_bytes {
+                break;
+            }
+        }
+        if begun {
+            self.number = self.number.saturating_add(1);
+        }
+        while self.buffer.last() == Some(&b'\r') {
+            self.buffer.pop();
+        }
+        Ok(begun)
+    }
+}
+
+/// What libibumad and libibmad write to stderr, which `2>&1` mixes in.
+fn is_noise(line: &[u8]) -> bool {
+    line.starts_with(b"ibwarn: [") || line.starts_with(b"ibdebug: [")
+}

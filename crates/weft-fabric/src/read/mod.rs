@@ -1,0 +1,92 @@
+//! Readers of what a cluster's own tools print, one file a format; which one, the content says.
+//!
+//! A reader takes lines and adds records to [`Gathered`]. It never fails on bad content: what it
+//! cannot understand it reports with line number and what was expected, and goes on where it can.
+
+mod guid2lid;
+mod lines;
+
+pub use lines::{Lines, MAX_LINE_BYTES};
+
+use crate::subnet::records::{Gathered, Place, Source};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+
+/// How much of a file tells its format.
+const HEAD_BYTES: usize = 1 << 16;
+
+/// A format: how it is known by its beginning, and who reads it.
+pub struct Format {
+    /// Our name for it: the tool's.
+    pub name: &'static str,
+    /// Whether a file that begins like this is one.
+    pub is_it: fn(&str) -> bool,
+    /// Most bytes that are read: an endless file ends there.
+    pub max_bytes: u64,
+    /// Its reader; an error is one of the file system.
+    pub read: Reader,
+}
+
+/// Far above a description of 100,000 hosts.
+pub const MAX_TEXT_BYTES: u64 = 512 << 20;
+/// Forwarding tables of a large fabric are hundreds of megabytes.
+pub const MAX_TABLE_BYTES: u64 = 16 << 30;
+
+/// Reads the lines of a source, by its number, into records.
+pub type Reader = fn(&mut Lines<'_>, &mut Gathered, u32) -> io::Result<()>;
+
+/// All formats, the most telling beginnings first.
+pub const FORMATS: &[Format] = &[guid2lid::FORMAT];
+
+/// Read one file into `gathered`, by its content; `name` is what messages call it.
+pub fn read(name: &str, input: &mut dyn Read, gathered: &mut Gathered) -> io::Result<()> {
+    let mut head = Vec::new();
+    (&mut *input).take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+    let text = String::from_utf8_lossy(&head).into_owned();
+    let format = FORMATS.iter().find(|format| (format.is_it)(&text));
+    let source = gathered.sources.len() as u32;
+    gathered.sources.push(Source {
+        name: name.to_owned(),
+        format: format.map(|format| format.name.to_owned()),
+        n_lines: 0,
+        n_bytes: 0,
+        n_unread: 0,
+    });
+    let Some(format) = format else {
+        let what = if head.is_empty() { "the file is empty" } else { first_line(&text) };
+        let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+        gathered.unread(Place { source, line: 1 }, what, format!("one of {}", names.join(", ")));
+        return Ok(());
+    };
+    let mut buffered: Box<dyn BufRead> =
+        Box::new(Cursor::new(head).chain(BufReader::with_capacity(HEAD_BYTES, input)));
+    let mut lines = Lines::new(&mut *buffered, format.max_bytes);
+    (format.read)(&mut lines, gathered, source)?;
+    close(&lines, gathered, source);
+    Ok(())
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing but white space")
+}
+
+/// What is said about a file as a whole once its reader is done.
+fn close(lines: &Lines<'_>, gathered: &mut Gathered, source: u32) {
+    if let Some(line) = lines.cut {
+        let expected = format!("lines of at most {MAX_LINE_BYTES} bytes");
+        gathered.unread(
+            Place { source, line },
+            "a line that is too long; its end was cut",
+            expected,
+        );
+    }
+    if lines.endless {
+        let place = Place { source, line: lines.number };
+        gathered.unread(
+            place,
+            "the file goes on and on; the rest was left out",
+            "a file with an end",
+        );
+    }
+    let source = &mut gathered.sources[source as usize];
+    (source.n_lines, source.n_bytes) = (u64::from(lines.number), lines.n_bytes);
+}

@@ -1,0 +1,66 @@
+//! What belongs together is joined, and what does not fit is told.
+
+use crate::common::samples;
+use serde_json::json;
+use weft_fabric::subnet::records::{CableRecord, Gathered, NodeRecord, Who};
+use weft_fabric::subnet::{End, Misfit, Place, Subnet};
+use weft_fabric::{Fabric, document};
+
+fn place(line: u32) -> Place {
+    Place { source: 0, line }
+}
+
+fn cable(line: u32, ends: [(u64, u8); 2]) -> CableRecord {
+    let ends = ends.map(|(guid, port)| (Who::Node(guid), port));
+    CableRecord { place: place(line), ends, rate: None }
+}
+
+#[test]
+fn lids_of_ports_that_nobody_describes_are_no_error() {
+    let subnet = samples::subnet(&["opensm/guid2lid"]);
+    assert_eq!((subnet.nodes.len(), subnet.misfits.len(), subnet.unread.len()), (0, 0, 0));
+}
+
+#[test]
+fn a_second_cable_in_a_port_is_told_and_the_first_one_holds() {
+    let cables = vec![cable(1, [(1, 1), (2, 1)]), cable(2, [(3, 1), (2, 1)])];
+    let subnet = Subnet::of(Gathered { cables, ..Gathered::default() });
+    assert_eq!(subnet.peer(End { node: 1, port: 1 }), Some(End { node: 0, port: 1 }));
+    assert_eq!(subnet.peer(End { node: 2, port: 1 }), None);
+    let told =
+        Misfit::PortUsedTwice { place: place(2), port: ("0x0000000000000002".to_owned(), 1) };
+    assert_eq!(subnet.misfits, [told]);
+}
+
+#[test]
+fn a_guid_with_two_entries_in_one_file_is_a_duplicate_but_not_in_two_files() {
+    let entry = |source: u32, line: u32, description: &str| NodeRecord {
+        description: Some(description.to_owned()),
+        is_entry: true,
+        ..NodeRecord::of(Place { source, line }, Who::Node(7))
+    };
+    let nodes = vec![entry(0, 1, "a"), entry(1, 1, "a"), entry(1, 9, "b")];
+    let subnet = Subnet::of(Gathered { nodes, ..Gathered::default() });
+    let descriptions = vec!["a".to_owned(), "b".to_owned()];
+    let places = [Place { source: 1, line: 1 }, Place { source: 1, line: 9 }];
+    assert_eq!(subnet.misfits, [Misfit::DuplicateGuid { guid: 7, descriptions, places }]);
+}
+
+#[test]
+fn a_generated_fabric_becomes_a_subnet_with_a_lid_for_every_port() {
+    let spec = json!({"generate": "fat_tree", "levels": 2, "nodes": 8, "nodes_per_leaf": 4,
+        "spines": 2, "host_bits_per_s": 100_000_000_000u64, "host_delay_ps": 0,
+        "switch_bits_per_s": 200_000_000_000u64, "switch_delay_ps": 0});
+    let fabric = Fabric::new(&document::read(spec).expect("a spec")).expect("a fabric");
+    let subnet = Subnet::of_fabric(&fabric).expect("rates that InfiniBand has");
+    assert_eq!((subnet.nodes.len(), subnet.top_lid(), subnet.endports().count()), (12, 12, 8));
+    assert_eq!(subnet.cables().count(), 12);
+    for lid in 1..=12 {
+        let end = subnet.end_of_lid(lid).expect("every LID is somebody's");
+        assert_eq!(end.node, u32::from(lid) - 1);
+        assert_eq!(end.port, u8::from(lid <= 8));
+    }
+    let rates: Vec<String> =
+        subnet.cables().map(|(a, _)| subnet.port(a).unwrap().rate.unwrap().to_string()).collect();
+    assert_eq!((&rates[0][..], &rates[11][..]), ("4xEDR", "4xHDR"));
+}
