@@ -27,6 +27,7 @@ pub mod node_check;
 pub mod node_document;
 pub mod node_graph;
 mod node_paths;
+pub mod paths;
 mod reach;
 pub mod read;
 pub mod routes;
