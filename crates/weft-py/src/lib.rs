@@ -1,6 +1,7 @@
 //! The border: documents in, columns out, at most ten functions, the GIL released.
 
 mod interrupt;
+mod subnet;
 
 use interrupt::interruptible;
 use numpy::IntoPyArray;
@@ -261,5 +262,9 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(simulate_many, module)?)?;
-    module.add_function(wrap_pyfunction!(expand_collective, module)?)
+    module.add_function(wrap_pyfunction!(expand_collective, module)?)?;
+    module.add_class::<subnet::Subnet>()?;
+    module.add_function(wrap_pyfunction!(subnet::read_subnet, module)?)?;
+    module.add_function(wrap_pyfunction!(subnet::build_subnet, module)?)?;
+    module.add_function(wrap_pyfunction!(subnet::ask_subnet, module)?)
 }
