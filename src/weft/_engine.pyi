@@ -42,3 +42,18 @@ def expand_collective(step_json: str, n_ranks: int) -> dict[str, Any]:
     Columns `rank, index, is_send, peer, size_bytes, first_block, n_blocks`; at most 2^22 ranks and
     (about) 2^22 rows.
     """
+
+class Subnet:
+    """A subnet with its forwarding tables; opaque."""
+
+def read_subnet(paths: list[str]) -> Subnet:
+    """The subnet that files describe, each known by its content ('-': standard input).
+
+    Raises OSError where a file cannot be read; what is wrong inside is part of `describe`.
+    """
+
+def build_subnet(spec_json: str) -> Subnet:
+    """The subnet of a fabric document or a generator, with GUIDs and LIDs of its own."""
+
+def ask_subnet(subnet: Subnet, question_json: str) -> str:
+    """The answer to a question such as `{"ask": "describe"}`: docs/reference/fabric.md."""

@@ -18,6 +18,7 @@ VERBS: dict[str, str] = {
     "judge": "Is this result normal, and what limits it? Files of the tools in the field.",
     "import": "Store result files of other tools as a run: report and compare work on it.",
     "expect": "What should this path or collective deliver, and what limits it?",
+    "fabric": "Read, trace, route, audit, draw and export a cluster's own fabric files.",
     "platform": "List and show the platforms of the catalogue, with their sources.",
 }
 """Verb -> one line. `module_of` says where it lives, as `command`."""

@@ -1,0 +1,184 @@
+"""A real subnet opened for reading: what a cluster's own tools say, joined, and its paths."""
+
+import json
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from weft.core.errors import InputError
+from weft.topology.engine import as_input_error, engine_module
+
+Kind = Literal["switch", "ca", "router"]
+
+
+@dataclass(frozen=True, slots=True)
+class SubnetNode:
+    """A switch, channel adapter or router. `level`: hops of a switch to the nearest adapter."""
+
+    index: int
+    guid: int
+    kind: Kind
+    description: str
+    lid: int
+    n_ports: int
+    level: int | None
+    system_guid: int | None
+    vendor: int | None
+    device: int | None
+    port_lids: Mapping[int, int]
+    uncabled: tuple[Mapping[str, Any], ...]
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether it is a switch."""
+        return self.kind == "switch"
+
+
+@dataclass(frozen=True, slots=True)
+class CableEnd:
+    """One end of a cable: the port, and what the tools say of it. Rates are data rates in Gb/s."""
+
+    node: int
+    port: int
+    rate: str | None
+    gbps: float | None
+    supported: str | None
+    supported_gbps: float | None
+    logical: str | None
+    physical: str | None
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """Node and port."""
+        return (self.node, self.port)
+
+
+@dataclass(frozen=True, slots=True)
+class Cable:
+    """A cable between two ports."""
+
+    a: CableEnd
+    b: CableEnd
+
+    @property
+    def ends(self) -> tuple[CableEnd, CableEnd]:
+        """Both ends."""
+        return (self.a, self.b)
+
+
+@dataclass(frozen=True, slots=True)
+class Endport:
+    """A port of a channel adapter that has a LID."""
+
+    node: int
+    port: int
+    lid: int
+
+
+class Subnet:
+    """A subnet as `read` from files or built `of_fabric`; questions go to the engine."""
+
+    def __init__(self, handle: Any) -> None:
+        self._handle = handle
+
+    @classmethod
+    def read(cls, paths: Sequence[str]) -> "Subnet":
+        """Read files, each by its content; '-' is standard input. Raises InputError."""
+        for path in paths:
+            _require_readable(path)
+        try:
+            with _interruptible():
+                return cls(engine_module().read_subnet(list(paths)))
+        except OSError as error:
+            raise InputError(str(error), expected="files that can be read") from error
+
+    @classmethod
+    def of_fabric(cls, document: Mapping[str, Any]) -> "Subnet":
+        """The subnet of a fabric document or generator. Raises InputError."""
+        try:
+            return cls(engine_module().build_subnet(json.dumps(document)))
+        except ValueError as error:
+            raise as_input_error(error) from error
+
+    def ask(self, question: str, **arguments: Any) -> Any:
+        """The engine's answer to a question about the subnet (docs/reference/fabric.md)."""
+        text = json.dumps({"ask": question, **arguments})
+        try:
+            return json.loads(engine_module().ask_subnet(self._handle, text))
+        except ValueError as error:
+            raise as_input_error(error) from error
+
+    @cached_property
+    def description(self) -> Mapping[str, Any]:
+        """Everything that was read, as plain values."""
+        described: Mapping[str, Any] = self.ask("describe")
+        return described
+
+    @cached_property
+    def nodes(self) -> tuple[SubnetNode, ...]:
+        """All nodes by GUID."""
+        return tuple(_node(index, record) for index, record in enumerate(self.description["nodes"]))
+
+    @cached_property
+    def cables(self) -> tuple[Cable, ...]:
+        """Every cable once."""
+        ends = ([CableEnd(**end) for end in pair] for pair in self.description["cables"])
+        return tuple(Cable(*pair) for pair in ends)
+
+    @cached_property
+    def endports(self) -> tuple[Endport, ...]:
+        """Ports of adapters that have a LID, in the order of the engine's numbers."""
+        return tuple(Endport(*record) for record in self.description["endports"])
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether forwarding tables were read."""
+        return bool(self.description["n_tables"])
+
+    @cached_property
+    def cable_at(self) -> Mapping[tuple[int, int], Cable]:
+        """The cable at a port, by node and port number."""
+        return {end.key: cable for cable in self.cables for end in cable.ends}
+
+    def name(self, node: int, port: int | None = None) -> str:
+        """'leaf003' or 'leaf003[5]': how people read a node or one of its ports."""
+        description = self.nodes[node].description
+        return description if port is None else f"{description}[{port}]"
+
+
+def _node(index: int, record: Mapping[str, Any]) -> SubnetNode:
+    values = dict(record)
+    values.pop("lmc")
+    values["port_lids"] = {int(port): lid for port, lid in values["port_lids"].items()}
+    values["uncabled"] = tuple(values["uncabled"])
+    return SubnetNode(index=index, **values)
+
+
+def _require_readable(path: str) -> None:
+    if path == "-":
+        return
+    if not Path(path).exists():
+        raise InputError(f"there is no file '{path}'", expected="files that a tool wrote, or -")
+    if Path(path).is_dir():
+        raise InputError(
+            f"'{path}' is a directory", expected="files", hint=f"name them: {path.rstrip('/')}/*"
+        )
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let Ctrl-C end the program while the engine waits for a pipe: there is nothing to save."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
