@@ -154,6 +154,7 @@ fn describe(subnet: &weft_fabric::subnet::Subnet, lfts: &Lfts) -> Value {
         "nodes": nodes,
         "cables": cables(subnet),
         "endports": endports,
+        "port_guids": port_guids(subnet),
         "n_tables": tables,
         "n_adaptive": subnet.adaptive.len(),
         "n_sl2vl": subnet.sl2vl.len(),
@@ -194,6 +195,18 @@ fn describe_node(net: &Net<'_>, at: usize, node: &SubnetNode) -> Value {
         "level": number.and_then(|number| net.level(number)),
         "uncabled": uncabled,
     })
+}
+
+fn port_guids(subnet: &weft_fabric::subnet::Subnet) -> Vec<Value> {
+    let mut found = Vec::new();
+    for (index, node) in subnet.nodes.iter().enumerate() {
+        for (at, port) in node.ports.iter().enumerate() {
+            if let Some(guid) = port.guid {
+                found.push(json!([index, at + 1, port.lid, guid]));
+            }
+        }
+    }
+    found
 }
 
 /// Every cable once, with what each of its ends says.

@@ -6,6 +6,7 @@ import click
 
 VERBS = {
     "show": "What the files describe: nodes, switches, cables, rates, taper; a picture of it.",
+    "trace": "The cables that packets cross from A to B, and back.",
 }
 """Verb -> one line. Each lives in weft.cli.fabric_VERB, as `command`."""
 

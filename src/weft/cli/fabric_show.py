@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from weft.cli.fabric_files import open_subnet
 from weft.cli.output import emit, format_option, table_text
 
 if TYPE_CHECKING:
@@ -18,10 +19,10 @@ MOST_PROBLEMS = 12
 @format_option
 def command(files: tuple[str, ...], format_: str) -> None:
     """What FILES describe: nodes, switches, cables, rates and taper."""
-    from weft.topology.subnet import Subnet
+    from weft.core.errors import ExitCode
     from weft.topology.summary import reading_problems, summarise
 
-    subnet = Subnet.read(files)
+    subnet = open_subnet(files)
     summary = summarise(subnet)
     problems = reading_problems(subnet.description)
     emit(
@@ -34,6 +35,8 @@ def command(files: tuple[str, ...], format_: str) -> None:
         },
         rows=[_cable_row(subnet, index) for index in range(len(subnet.cables))],
     )
+    if problems:
+        raise SystemExit(int(ExitCode.VERDICT_BAD))
 
 
 def show_text(subnet: "Subnet", summary: "Summary", problems: list[str]) -> str:

@@ -136,6 +136,13 @@ class Subnet:
         """Ports of adapters that have a LID, in the order of the engine's numbers."""
         return tuple(Endport(*record) for record in self.description["endports"])
 
+    @cached_property
+    def port_guids(self) -> tuple[tuple[int, int, int, int], ...]:
+        """Node, port, LID and GUID of every port of an adapter whose GUID was read."""
+        return tuple(
+            (node, port, lid, guid) for node, port, lid, guid in self.description["port_guids"]
+        )
+
     @property
     def has_tables(self) -> bool:
         """Whether forwarding tables were read."""
@@ -145,6 +152,13 @@ class Subnet:
     def cable_at(self) -> Mapping[tuple[int, int], Cable]:
         """The cable at a port, by node and port number."""
         return {end.key: cable for cable in self.cables for end in cable.ends}
+
+    def route(self, engine: str) -> "Subnet":
+        """The same subnet with the tables that OpenSM's engine computes. Raises InputError."""
+        try:
+            return Subnet(engine_module().route_subnet(self._handle, engine))
+        except ValueError as error:
+            raise as_input_error(error) from error
 
     def name(self, node: int, port: int | None = None) -> str:
         """'leaf003' or 'leaf003[5]': how people read a node or one of its ports."""

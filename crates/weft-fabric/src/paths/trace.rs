@@ -28,7 +28,8 @@ pub enum PathError {
     },
     /// A switch without an entry, or with one that leads to no cable.
     #[error(
-        "'{at}': LID {lid} goes out by {port}\n  expected: an entry in its forwarding table that leads on\n  hint: tables may be older than the cables; read both anew"
+        "'{at}': LID {lid} goes out by {port}\n  expected: an entry in its forwarding table that \
+         leads on\n  hint: tables may be older than the cables; read both anew"
     )]
     DeadEnd {
         /// The switch.

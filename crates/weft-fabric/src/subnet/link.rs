@@ -50,7 +50,8 @@ impl Width {
 
     /// The widest of those in a mask of PortInfo's LinkWidthSupported.
     ///
-    /// SOURCE: InfiniBand Architecture Specification vol. 1, PortInfo: 1 1x, 2 4x, 4 8x, 8 12x, 16 2x.
+    /// SOURCE: InfiniBand Architecture Specification vol. 1, PortInfo: 1 is 1x, 2 is 4x, 4 is 8x,
+    /// 8 is 12x, 16 is 2x.
     pub fn widest_of(mask: u32) -> Option<Width> {
         let bits =
             [(1, Width::X1), (16, Width::X2), (2, Width::X4), (4, Width::X8), (8, Width::X12)];
@@ -114,8 +115,8 @@ impl Speed {
         Speed::ALL.into_iter().find(|speed| speed.name().eq_ignore_ascii_case(word))
     }
 
-    /// The speed whose lane is signalled nearest to so many Gb/s: the tools print 14.0625, 25.78125,
-    /// 53.125 (or 25, 50).
+    /// The speed whose lane is signalled nearest to so many Gb/s: the tools print 14.0625,
+    /// 25.78125, 53.125 (or 25, 50).
     pub fn of_lane_gbps(gbps: f64) -> Option<Speed> {
         let near = |speed: &Speed| (speed.lane_signal_gbps() / gbps - 1.0).abs() < 0.08;
         Speed::ALL.into_iter().filter(|speed| *speed != Speed::Fdr10).find(near)
