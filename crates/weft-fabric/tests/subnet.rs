@@ -2,6 +2,7 @@
 
 use crate::common::samples;
 use serde_json::json;
+use weft_fabric::paths::trace;
 use weft_fabric::subnet::records::{CableRecord, Gathered, NodeRecord, Who};
 use weft_fabric::subnet::{End, Misfit, Place, Subnet};
 use weft_fabric::{Fabric, document};
@@ -63,4 +64,19 @@ fn a_generated_fabric_becomes_a_subnet_with_a_lid_for_every_port() {
     let rates: Vec<String> =
         subnet.cables().map(|(a, _)| subnet.port(a).unwrap().rate.unwrap().to_string()).collect();
     assert_eq!((&rates[0][..], &rates[11][..]), ("4xEDR", "4xHDR"));
+}
+
+#[test]
+fn a_fabric_document_is_read_like_any_tools_file_and_its_tables_lead_where_they_say() {
+    let subnet = samples::subnet(&["weft/fat-tree-6.json"]);
+    assert_eq!((subnet.nodes.len(), subnet.cables().count(), subnet.unread.len()), (11, 12, 0));
+    let node = |name: &str| {
+        subnet.nodes.iter().position(|node| node.description == name).expect("it is there") as u32
+    };
+    let (src, dst) = (node("n001/hca0"), node("n006/hca0"));
+    let lid = subnet.nodes[dst as usize].ports[0].lid;
+    let path = trace(&subnet, &subnet.lfts, End { node: src, port: 1 }, lid).expect("a path");
+    let through: Vec<u32> = path.iter().map(|hop| hop.ingress.node).collect();
+    assert_eq!((through.len(), through[0], through[2]), (4, node("leaf-01"), node("leaf-03")));
+    assert_eq!(through[3], dst);
 }

@@ -3,6 +3,7 @@
 //! A reader takes lines and adds records to [`Gathered`]. It never fails on bad content: what it
 //! cannot understand it reports with line number and what was expected, and goes on where it can.
 
+mod fabric_document;
 mod guid2lid;
 mod lines;
 
@@ -35,7 +36,7 @@ pub const MAX_TABLE_BYTES: u64 = 16 << 30;
 pub type Reader = fn(&mut Lines<'_>, &mut Gathered, u32) -> io::Result<()>;
 
 /// All formats, the most telling beginnings first.
-pub const FORMATS: &[Format] = &[guid2lid::FORMAT];
+pub const FORMATS: &[Format] = &[fabric_document::FORMAT, guid2lid::FORMAT];
 
 /// Read one file into `gathered`, by its content; `name` is what messages call it.
 pub fn read(name: &str, input: &mut dyn Read, gathered: &mut Gathered) -> io::Result<()> {
