@@ -2,11 +2,11 @@
 
 use crate::dragonfly::{self, DragonflySpec};
 use crate::error::FabricError;
-use crate::generate::{self, FatTreeSpec};
+use crate::generate::{self, DirectorsSpec, FatTreeSpec, RailsSpec};
 use crate::json::{self, UniqueValue};
 use crate::units::{BitsPerSecond, Picoseconds};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The schema this crate reads and writes.
@@ -61,6 +61,9 @@ pub struct FabricDocument {
     /// A name for people.
     #[serde(default)]
     pub name: String,
+    /// What about it is a guess, for people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assumed: Vec<String>,
     /// Compute nodes.
     pub nodes: Vec<NodeDocument>,
     /// Switches.
@@ -115,15 +118,26 @@ impl Engine {
 
 /// The document of a JSON value: as it stands, or generated from `{"generate": ...}`.
 pub fn read(value: Value) -> Result<FabricDocument, FabricError> {
-    let document: FabricDocument = if value.get("generate") == Some(&json!("dragonfly")) {
-        let spec: DragonflySpec = json::from_value("fabric", "fabric.", value)?;
-        dragonfly::dragonfly(&spec)?
-    } else if value.get("generate").is_some() {
-        let spec: FatTreeSpec = json::from_value("fabric", "fabric.", value)?;
-        generate::fat_tree(&spec)?
-    } else {
-        json::from_value("fabric", "fabric.", value)?
-    };
+    let document: FabricDocument =
+        match value.get("generate").map(|name| name.as_str().unwrap_or_default()) {
+            None => json::from_value("fabric", "fabric.", value)?,
+            Some("dragonfly") => {
+                let spec: DragonflySpec = json::from_value("fabric", "fabric.", value)?;
+                dragonfly::dragonfly(&spec)?
+            }
+            Some("directors") => {
+                let spec: DirectorsSpec = json::from_value("fabric", "fabric.", value)?;
+                generate::directors(&spec)?
+            }
+            Some("rails") => {
+                let spec: RailsSpec = json::from_value("fabric", "fabric.", value)?;
+                generate::rails(&spec)?
+            }
+            Some(_) => {
+                let spec: FatTreeSpec = json::from_value("fabric", "fabric.", value)?;
+                generate::fat_tree(&spec)?
+            }
+        };
     if document.schema != FABRIC_SCHEMA {
         return Err(FabricError::document(
             "fabric.schema",

@@ -4,11 +4,11 @@
 //! (2008); Shpiner et al., "Dragonfly+: Low Cost Topology for Scaling Datacenters" (2017).
 
 use crate::document::{
-    FABRIC_SCHEMA, FabricDocument, LinkDocument, NodeDocument, RoutingDocument, SwitchDocument,
+    FabricDocument, LinkDocument, NodeDocument, RoutingDocument, SwitchDocument,
 };
 use crate::error::FabricError;
 use crate::fabric::MAX_GROUP;
-use crate::generate::{at_least_one, limit_links, port, switch_name};
+use crate::generate::{at_least_one, limit_links, one, port, schema, switch_name};
 use crate::units::{BitsPerSecond, Picoseconds};
 use serde::Deserialize;
 
@@ -24,6 +24,12 @@ pub struct DragonflySpec {
     /// A name for people; `dragonfly-<nodes>` without one.
     #[serde(default)]
     pub name: Option<String>,
+    /// What about it is a guess.
+    #[serde(default)]
+    pub assumed: Vec<String>,
+    /// Compute nodes, as many as all routers take without it; the last routers have fewer.
+    #[serde(default)]
+    pub nodes: Option<u32>,
     /// Groups, every two of them joined by equally many cables.
     pub groups: u32,
     /// Switches with nodes in a group.
@@ -56,14 +62,6 @@ pub struct DragonflySpec {
     pub routing: Option<RoutingDocument>,
 }
 
-fn schema() -> String {
-    FABRIC_SCHEMA.to_owned()
-}
-
-fn one() -> u32 {
-    1
-}
-
 /// The document of a generated dragonfly.
 pub fn dragonfly(spec: &DragonflySpec) -> Result<FabricDocument, FabricError> {
     at_least_one("routers_per_group", spec.routers_per_group)?;
@@ -83,7 +81,12 @@ pub fn dragonfly(spec: &DragonflySpec) -> Result<FabricDocument, FabricError> {
     let of_a_group =
         routers.saturating_mul(peers + hosts) + u64::from(gateways) * u64::from(spec.global_ports);
     limit_links(of_a_group.saturating_mul(u64::from(spec.groups)))?;
-    let mut built = Dragonfly::new(spec);
+    let most = spec.groups * spec.routers_per_group * spec.nodes_per_router;
+    if spec.nodes.is_some_and(|nodes| nodes == 0 || nodes > most) {
+        let what = format!("{} nodes", spec.nodes.unwrap_or(0));
+        return Err(FabricError::document("fabric.nodes", what, format!("from 1 to {most}")));
+    }
+    let mut built = Dragonfly::new(spec, spec.nodes.unwrap_or(most));
     built.add_switches();
     built.attach_nodes();
     built.join_groups_inside();
@@ -99,17 +102,23 @@ fn gateways(spec: &DragonflySpec) -> u32 {
 /// A document being built.
 struct Dragonfly<'a> {
     spec: &'a DragonflySpec,
+    n_nodes: u32,
     document: FabricDocument,
 }
 
 impl<'a> Dragonfly<'a> {
-    fn new(spec: &'a DragonflySpec) -> Dragonfly<'a> {
-        let nodes = spec.groups * spec.routers_per_group * spec.nodes_per_router;
-        let name = spec.name.clone().unwrap_or_else(|| format!("dragonfly-{nodes}"));
-        let (schema, routing) = (spec.schema.clone(), spec.routing);
-        let (nodes, switches, links) = (Vec::new(), Vec::new(), Vec::new());
-        let document = FabricDocument { schema, name, nodes, switches, links, lfts: None, routing };
-        Dragonfly { spec, document }
+    fn new(spec: &'a DragonflySpec, n_nodes: u32) -> Dragonfly<'a> {
+        let document = FabricDocument {
+            schema: spec.schema.clone(),
+            name: spec.name.clone().unwrap_or_else(|| format!("dragonfly-{n_nodes}")),
+            assumed: spec.assumed.clone(),
+            nodes: Vec::new(),
+            switches: Vec::new(),
+            links: Vec::new(),
+            lfts: None,
+            routing: spec.routing,
+        };
+        Dragonfly { spec, n_nodes, document }
     }
 
     fn hosts_per_router(&self) -> u32 {
@@ -148,9 +157,8 @@ impl<'a> Dragonfly<'a> {
 
     fn attach_nodes(&mut self) {
         let spec = self.spec;
-        let n_nodes = spec.groups * spec.routers_per_group * spec.nodes_per_router;
-        let width = n_nodes.to_string().len().max(3);
-        for index in 0..n_nodes {
+        let width = self.n_nodes.to_string().len().max(3);
+        for index in 0..self.n_nodes {
             let name = format!("n{:0width$}", index + 1);
             let router = index / spec.nodes_per_router;
             let (group, number) =

@@ -5,6 +5,7 @@ mod common;
 mod documents;
 mod dragonfly;
 mod fuzz_readers;
+mod generate;
 mod node_graph;
 mod routing;
 mod subnet;

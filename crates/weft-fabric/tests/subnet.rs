@@ -63,7 +63,27 @@ fn a_generated_fabric_becomes_a_subnet_with_a_lid_for_every_port() {
     }
     let rates: Vec<String> =
         subnet.cables().map(|(a, _)| subnet.port(a).unwrap().rate.unwrap().to_string()).collect();
-    assert_eq!((&rates[0][..], &rates[11][..]), ("4xEDR", "4xHDR"));
+    // Half of what the switches have: ports split in two.
+    assert_eq!((&rates[0][..], &rates[11][..]), ("2xHDR", "4xHDR"));
+    assert_eq!(subnet.nodes[0].description, "n001 hca0");
+}
+
+#[test]
+fn the_boards_of_a_director_are_one_system() {
+    let spec = json!({"generate": "directors", "nodes": 8, "nodes_per_leaf": 4, "directors": 2,
+        "cables_per_director": 1, "inside": "boards", "board_ports": 4,
+        "host_bits_per_s": 25_000_000_000u64, "host_delay_ps": 0,
+        "switch_bits_per_s": 100_000_000_000u64, "switch_delay_ps": 0});
+    let fabric = Fabric::new(&document::read(spec).expect("a spec")).expect("a fabric");
+    let subnet = Subnet::of_fabric(&fabric).expect("rates that InfiniBand has");
+    let of = |name: &str| {
+        subnet.nodes.iter().find(|node| node.description == name).expect(name).system_guid
+    };
+    assert_eq!(of("director-01/line-01"), of("director-01/spine-02"));
+    assert_ne!(of("director-01/line-01"), of("director-02/line-01"));
+    assert_ne!(of("leaf-01"), of("leaf-02"));
+    let first = subnet.cables().next().expect("a cable").0;
+    assert_eq!(subnet.port(first).unwrap().rate.unwrap().to_string(), "1xEDR");
 }
 
 #[test]

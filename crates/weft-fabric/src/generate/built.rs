@@ -1,0 +1,63 @@
+//! A document being built: nodes, switches and cables, one after the other.
+
+use crate::document::{
+    FabricDocument, LinkDocument, NodeDocument, RoutingDocument, SwitchDocument,
+};
+use crate::units::{BitsPerSecond, Picoseconds};
+
+/// What a cable is like: the rate of each direction and the time of flight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cable {
+    pub(super) rate: BitsPerSecond,
+    pub(super) delay: Picoseconds,
+}
+
+pub(super) struct Built {
+    pub(super) document: FabricDocument,
+    /// Letters of a node's number.
+    width: usize,
+}
+
+impl Built {
+    /// A document for so many nodes, without anything in it yet.
+    pub(super) fn new(
+        schema: &str,
+        name: String,
+        n_nodes: u32,
+        routing: Option<RoutingDocument>,
+        assumed: &[String],
+    ) -> Built {
+        let document = FabricDocument {
+            schema: schema.to_owned(),
+            name,
+            assumed: assumed.to_vec(),
+            nodes: Vec::new(),
+            switches: Vec::new(),
+            links: Vec::new(),
+            lfts: None,
+            routing,
+        };
+        Built { document, width: n_nodes.to_string().len().max(3) }
+    }
+
+    pub(super) fn switch(&mut self, name: String, ports: u32, level: u32) {
+        self.document.switches.push(SwitchDocument { name, ports, level, group: None });
+    }
+
+    /// The next node; each of its HCAs has a name, and is cabled to the port that stands beside it.
+    pub(super) fn node(&mut self, hcas: impl Iterator<Item = (String, String)>, cable: Cable) {
+        let name = format!("n{:0width$}", self.document.nodes.len() + 1, width = self.width);
+        let mut names = Vec::new();
+        for (hca, port) in hcas {
+            let hca = format!("{name}/{hca}");
+            self.cable(format!("{hca}[1]"), port, cable);
+            names.push(hca);
+        }
+        self.document.nodes.push(NodeDocument { name, hcas: names });
+    }
+
+    pub(super) fn cable(&mut self, a: String, b: String, cable: Cable) {
+        let Cable { rate, delay } = cable;
+        self.document.links.push(LinkDocument { a, b, bits_per_s: rate, delay_ps: delay });
+    }
+}
