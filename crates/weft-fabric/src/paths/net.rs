@@ -36,8 +36,8 @@ pub struct Net<'a> {
     pub endports: Vec<Endport>,
     /// By switch number its forwarding table, empty where there is none.
     pub(super) rows: Vec<&'a [u8]>,
-    /// By switch number and port number: what is there, [`NONE`], below `n_switches` a switch, beyond
-    /// an end port.
+    /// By switch number and port number: what is there. [`NONE`], or a switch below `n_switches`,
+    /// or an end port beyond.
     far: Vec<u32>,
     /// By node: its switch number.
     number_of: Vec<u32>,
