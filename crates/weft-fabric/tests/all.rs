@@ -4,6 +4,7 @@ mod candidates;
 mod common;
 mod documents;
 mod dragonfly;
+mod forwarding;
 mod fuzz_readers;
 mod generate;
 mod node_graph;

@@ -52,6 +52,12 @@ impl<'a> Lines<'a> {
         }
     }
 
+    /// The next line with its number.
+    pub fn next_numbered(&mut self) -> io::Result<Option<(u32, &[u8])>> {
+        let there = self.next_line()?.is_some();
+        Ok(there.then_some((self.number, &self.buffer)))
+    }
+
     /// The next line as text; bytes that are no UTF-8 are replaced.
     pub fn next_text(&mut self) -> io::Result<Option<String>> {
         Ok(self.next_line()?.map(|line| String::from_utf8_lossy(line).into_owned()))

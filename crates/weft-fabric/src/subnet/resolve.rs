@@ -7,6 +7,8 @@ use std::fmt::Debug;
 
 /// The highest number of a port: 255 means "no port".
 const MAX_PORT: u8 = 254;
+/// A port has 2^7 LIDs at most.
+const MAX_LIDS_OF_PORT: usize = 128;
 
 pub(super) fn resolve(gathered: Gathered) -> Subnet {
     let who = Names::of(&gathered);
@@ -22,8 +24,8 @@ pub(super) fn resolve(gathered: Gathered) -> Subnet {
     for record in &gathered.cables {
         build.cable(record);
     }
-    for (_, guid, first, last) in &gathered.lids {
-        build.lids(*guid, *first, *last);
+    for (place, guid, first, last) in &gathered.lids {
+        build.lids(*place, *guid, *first, *last);
     }
     build.subnet.index_lids();
     build.tables(&gathered);
@@ -91,8 +93,10 @@ impl Names {
     fn learn_lids(&mut self, gathered: &Gathered) {
         let nodes = gathered.nodes.iter().map(|record| (record.who, record.guid, record.lid));
         let ports = gathered.ports.iter().map(|record| (record.who, None, record.lid));
-        let told =
-            gathered.lids.iter().map(|(_, guid, lid, _)| (Who::Port(*guid), None, Some(*lid)));
+        let told = gathered.lids.iter().flat_map(|(_, guid, first, last)| {
+            let lids = (*first..=*last).take(MAX_LIDS_OF_PORT);
+            lids.map(|lid| (Who::Port(*guid), None, Some(lid)))
+        });
         for (who, guid, lid) in nodes.chain(ports).chain(told) {
             let guid = guid.or_else(|| self.guid(who));
             if let (Some(guid), Some(lid)) = (guid, lid.filter(|lid| *lid > 0)) {
@@ -283,15 +287,23 @@ impl Build {
         }
     }
 
-    fn lids(&mut self, guid: u64, first: u16, last: u16) {
+    fn lids(&mut self, place: Place, guid: u64, first: u16, last: u16) {
         // A file of all port GUIDs of a site: those of hosts that are gone are no error.
         let Some(index) = self.who.index(Who::Port(guid)) else { return };
-        let lmc = (u32::from(last.saturating_sub(first)) + 1).ilog2() as u8;
+        let lmc = (u32::from(last.saturating_sub(first)) + 1).ilog2().min(7) as u8;
         let node = &mut self.subnet.nodes[index as usize];
-        match node.ports.iter_mut().find(|port| port.guid == Some(guid)) {
-            Some(port) if port.lid == 0 => (port.lid, port.lmc) = (first, lmc.min(7)),
-            None if node.lid == 0 => (node.lid, node.lmc) = (first, lmc.min(7)),
-            _ => {}
+        let (about, lid, had) = match node.ports.iter_mut().find(|port| port.guid == Some(guid)) {
+            Some(port) => (format!("{guid:#018x}"), &mut port.lid, &mut port.lmc),
+            None => (format!("'{}'", node.description), &mut node.lid, &mut node.lmc),
+        };
+        if *lid == 0 {
+            *lid = first;
+        }
+        if *lid == first {
+            *had = lmc.max(*had);
+        } else if !(first..=last).contains(lid) {
+            let about = format!("LID of {about}");
+            note_conflict(&mut self.subnet.misfits, place, about, Some(*lid), first);
         }
     }
 

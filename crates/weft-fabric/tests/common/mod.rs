@@ -1,6 +1,7 @@
 //! Fabrics that more than one file of tests wants.
 
 pub(crate) mod samples;
+pub(crate) mod spoiled;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
