@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from tests.oracle.ibsim import (
     Ibsim,
     Net,
@@ -18,6 +17,7 @@ from tests.oracle.ibsim import (
     torus,
     traced_by_ibtracert,
 )
+
 from weft.topology.subnet import Subnet
 
 Cables = set[frozenset[tuple[int, int]]]
@@ -90,9 +90,9 @@ def check_path(sim: Ibsim, subnet: Subnet, src: int, dst: int) -> None:
     theirs = traced_by_ibtracert(sim.run("ibtracert", str(a.lid), str(b.lid)))
     # ibtracert names the last adapter by its port's GUID.
     ports = {guid: subnet.nodes[node].guid for node, _, _, guid in subnet.port_guids}
-    assert ours == [
-        (ports.get(a, a), out, ports.get(b, b), into) for a, out, b, into in theirs
-    ], f"LID {a.lid} to {b.lid}"
+    assert ours == [(ports.get(a, a), out, ports.get(b, b), into) for a, out, b, into in theirs], (
+        f"LID {a.lid} to {b.lid}"
+    )
 
 
 def histogram(text: str, title: str) -> dict[int, int]:

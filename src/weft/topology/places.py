@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from weft.core.errors import InputError, did_you_mean
 from weft.topology.subnet import Subnet
 
-_DEVICE = re.compile(r"\s+(HCA-\d+|mlx[45]_\w+|ibp?\w+|hfi1_\d+|cxi\d+)$")
+_DEVICE = re.compile(r"\s+(HCA-\d+|hca\d+|mlx[45]_\w+|ibp?\w+|hfi1_\d+|cxi\d+)$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,130 @@
+"""`weft fabric`: what a person types, and what comes back."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from weft.cli import run
+
+SAMPLES = Path(__file__).resolve().parent.parent / "fixtures" / "fabric"
+TREE = str(SAMPLES / "weft" / "fat-tree-6.json")
+DRAGONFLY = str(SAMPLES / "weft" / "dragonfly.json")
+
+
+def weft(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a call."""
+    code = run(["fabric", *argv])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_show_says_what_the_fabric_is(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = weft(capsys, "show", TREE)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == (
+        "6 adapters on 5 switches, 12 cables (6 2xHDR, 6 4xHDR); forwarding tables of 5 switches."
+    )
+    # Two hosts of 100 Gb/s below each leaf, two cables of 200 up.
+    assert "0.50:1" in out
+
+
+def test_show_as_json_and_csv(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = weft(capsys, "show", TREE, "--format", "json")
+    assert json.loads(out)["n_cables"] == 12
+    _, out, _ = weft(capsys, "show", TREE, "--format", "csv")
+    assert len(out.splitlines()) == 13
+
+
+def test_trace_names_every_cable_and_the_way_back(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = weft(capsys, "trace", "n001 hca0", "n006 hca0", TREE)
+    assert code == 0
+    there, back = out.strip().split("\n\n")
+    assert there.splitlines()[0] == (
+        "n001 hca0 (LID 1) to n006 hca0 (LID 6): 4 cables, 100 Gb/s at the slowest."
+    )
+    assert there.splitlines()[1].split("->")[0].strip() == "n001 hca0[1]"
+    assert there.splitlines()[-1].split("->")[1].split("  ")[1] == "n006 hca0[1]"
+    assert back.startswith("n006 hca0 (LID 6) to n001 hca0 (LID 1)")
+
+
+@pytest.mark.parametrize("name", ["1", "lid:1", "0x0200000000000010", "0x0200000000000011"])
+def test_a_place_may_be_a_lid_or_a_guid(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    _, out, _ = weft(capsys, "trace", name, "6", TREE)
+    assert out.startswith("n001 hca0 (LID 1) to n006 hca0 (LID 6): 4 cables")
+
+
+def test_a_misspelt_name_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = weft(capsys, "trace", "n01 hca0", "n006 hca0", TREE)
+    assert (code, out) == (2, "")
+    assert "nothing in these files is called 'n01 hca0'" in err
+    assert "did you mean 'n0" in err
+
+
+def test_tracing_without_tables_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = weft(capsys, "trace", "1", "2", DRAGONFLY)
+    assert code == 2
+    assert "no forwarding tables were read" in err
+    assert "opensm-lfts.dump" in err
+
+
+def test_a_file_that_no_reader_knows(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "notes"
+    path.write_text("\n\nbuy milk\n")
+    code, out, err = weft(capsys, "show", str(path))
+    assert (code, out) == (2, "")
+    assert "buy milk" in err
+    assert f"{path}:1" in err
+    assert "ibnetdiscover" in err
+
+
+def test_beside_a_good_file_a_strange_one_is_reported_and_the_verdict_is_bad(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "notes"
+    path.write_text("buy milk\n")
+    code, out, _ = weft(capsys, "show", TREE, str(path))
+    assert code == 1
+    assert "buy milk" in out
+    assert out.startswith("6 adapters on 5 switches")
+
+
+def test_files_that_are_none(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, _, err = weft(capsys, "show", str(tmp_path / "absent"))
+    assert code == 2
+    assert "there is no file" in err
+    code, _, err = weft(capsys, "show", str(tmp_path))
+    assert code == 2
+    assert "is a directory" in err
+    empty = tmp_path / "empty"
+    empty.touch()
+    code, _, err = weft(capsys, "show", str(empty))
+    assert code == 2
+    assert "the file is empty" in err
+
+
+def test_a_pipe_is_read_and_one_without_an_end_is_left() -> None:
+    program = [sys.executable, "-c", "from weft.cli import main; main()", "fabric", "show", "-"]
+    with Path(TREE).open() as tree:
+        done = subprocess.run(
+            program, stdin=tree, capture_output=True, text=True, timeout=60, check=False
+        )
+    assert done.stdout.startswith("6 adapters")
+    with subprocess.Popen(["yes"], stdout=subprocess.PIPE) as endless:
+        done = subprocess.run(
+            program, stdin=endless.stdout, capture_output=True, text=True, timeout=60, check=False
+        )
+        endless.terminate()
+    assert done.returncode == 2
+    assert "-:1" in done.stderr
+
+
+def test_help_lists_the_verbs() -> None:
+    from weft.cli import weft as group
+
+    result = CliRunner().invoke(group, ["fabric", "--help"])
+    assert "trace" in result.output
+    assert "route" in result.output
