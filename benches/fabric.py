@@ -19,12 +19,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.oracle.ibsim import Ibsim, frontera_like
+
 from weft.topology.subnet import Subnet
 
+ROOT = Path(__file__).resolve().parent.parent
 DISCOVERED = "ibnetdiscover.out"
 DUMPED = (DISCOVERED, "opensm-lfts.dump")
 

@@ -10,6 +10,7 @@ SCRIPTS = (
     ("whole_process.py",),
     ("engine.py", "--instructions"),
     ("large.py",),
+    ("fabric.py",),
     ("read_results.py",),
     ("compare_kernel.py",),
 )
