@@ -8,5 +8,6 @@ mod forwarding;
 mod fuzz_readers;
 mod generate;
 mod node_graph;
+mod paths;
 mod routing;
 mod subnet;
