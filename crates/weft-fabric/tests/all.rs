@@ -7,6 +7,7 @@ mod dragonfly;
 mod forwarding;
 mod fuzz_readers;
 mod generate;
+mod ibnetdiscover;
 mod node_graph;
 mod paths;
 mod routing;

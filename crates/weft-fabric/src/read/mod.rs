@@ -4,11 +4,15 @@
 //! cannot understand it reports with line number and what was expected, and goes on where it can.
 
 mod dump_fts;
+mod cursor;
 mod fabric_document;
 mod fdbs;
 mod guid2lid;
+mod ibnetdiscover;
 mod lines;
 mod table;
+mod peer;
+mod stand_ins;
 
 pub use lines::{Lines, MAX_LINE_BYTES};
 
@@ -39,13 +43,7 @@ pub const MAX_TABLE_BYTES: u64 = 16 << 30;
 pub type Reader = fn(&mut Lines<'_>, &mut Gathered, u32) -> io::Result<()>;
 
 /// All formats, the most telling beginnings first.
-pub const FORMATS: &[Format] = &[
-    dump_fts::LFTS_DUMP,
-    dump_fts::DUMP_FTS,
-    fdbs::FORMAT,
-    fabric_document::FORMAT,
-    guid2lid::FORMAT,
-];
+pub const FORMATS: &[Format] = &[fdbs::FORMAT, fabric_document::FORMAT, guid2lid::FORMAT, ibnetdiscover::FORMAT];
 
 /// Read one file into `gathered`, by its content; `name` is what messages call it.
 pub fn read(name: &str, input: &mut dyn Read, gathered: &mut Gathered) -> io::Result<()> {
