@@ -1,4 +1,4 @@
-//! `ibnetdiscover` and the nets of ibsim: the fabric that the tool walked through, with every quirk.
+//! `ibnetdiscover` and the nets of ibsim: the fabric that the tool walked through.
 
 use crate::common::{damage, samples};
 use std::fs;
@@ -102,8 +102,8 @@ fn quotes_and_marks_in_descriptions_chassis_and_words_after_the_rate() {
     let text = "vendid=0x2c9\ndevid=0xbd36\nsysimgguid=0x2c90200423e30\t\t# Chassis 1\n\
         switchguid=0x2c902004238a0(2c902004238a8)\t# Spine 1 Chip 2\n\
         Switch\t24 \"S-0002c902004238a0\"\t\t# \"a \"b\" # lid 3 lmc 1\" base port 0 lid 7 lmc 0\n\
-        [3][ext 17]\t\"H-0002c90300001000\"[2](2c90300001002) \t\t# \"x\" lid 1 1xSDR\" lid 9 4xQDR \
-        s=4 w=2 v=8 e=0 slot 4\n\n\
+        [3][ext 17]\t\"H-0002c90300001000\"[2](2c90300001002) \t\t# \"x\" lid 1 1xSDR\" \
+        lid 9 4xQDR s=4 w=2 v=8 e=0 slot 4\n\n\
         Chassis 1 (guid 0x2c90200423e30) ports 24\n\n\
         caguid=0x2c90300001000\nCa\t2 \"H-0002c90300001000\"\t\t# \"x\" lid 1 1xSDR\"\n\
         [2](2c90300001002) \t\"S-0002c902004238a0\"[3][ext 17]\t\t# lid 9 lmc 0 \

@@ -67,7 +67,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn digits(&mut self, is_one: fn(&u8) -> bool) -> Option<&'a str> {
-        let n_digits = self.rest.bytes().take_while(|byte| is_one(byte)).count();
+        let n_digits = self.rest.bytes().take_while(is_one).count();
         let (digits, rest) = self.rest.split_at(n_digits);
         self.rest = rest;
         (n_digits > 0).then_some(digits)

@@ -1,4 +1,4 @@
-//! `ibnetdiscover`: a whole fabric, an entry a node; and the nets of ibsim, which are written alike.
+//! `ibnetdiscover`: a whole fabric, an entry a node; the nets of ibsim are written alike.
 //!
 //! SOURCE: infiniband-diags 44.0, ibnetdiscover(8), and ibsim 0.10 with its example nets.
 

@@ -1,7 +1,7 @@
 //! GUIDs of nodes that a net calls by names of their own, 'Switch1': those that ibsim gives them.
 //!
-//! SOURCE: ibsim 0.10 on its example nets: switches from 0x200000 on, adapters from 0x100000 on, one
-//! for the node and one for each of its ports.
+//! SOURCE: ibsim 0.10 on its example nets: switches from 0x200000 on, adapters from 0x100000 on,
+//! one for the node and one for each of its ports.
 
 use crate::subnet::Kind;
 use crate::subnet::records::{Gathered, Who};
