@@ -111,7 +111,7 @@ fn quotes_and_marks_in_descriptions_chassis_and_words_after_the_rate() {
     let subnet = Subnet::of(read(text));
     assert_eq!((&subnet.unread[..], &subnet.misfits[..]), (&[][..], &[][..]));
     let (index, switch) = node(&subnet, "a \"b\" # lid 3 lmc 1");
-    assert_eq!((switch.guid, switch.lid), (0x2c9_0200_4238_a0, 7));
+    assert_eq!((switch.guid, switch.lid), (0x0002_c902_0042_38a0, 7));
     let (_, adapter) = node(&subnet, "x\" lid 1 1xSDR");
     assert_eq!((adapter.ports[1].lid, adapter.ports.len()), (9, 2));
     assert_eq!(adapter.ports[1].peer, Some(End { node: index, port: 3 }));
