@@ -3,16 +3,16 @@
 //! A reader takes lines and adds records to [`Gathered`]. It never fails on bad content: what it
 //! cannot understand it reports with line number and what was expected, and goes on where it can.
 
-mod dump_fts;
 mod cursor;
+mod dump_fts;
 mod fabric_document;
 mod fdbs;
 mod guid2lid;
 mod ibnetdiscover;
 mod lines;
-mod table;
 mod peer;
 mod stand_ins;
+mod table;
 
 pub use lines::{Lines, MAX_LINE_BYTES};
 
@@ -43,7 +43,8 @@ pub const MAX_TABLE_BYTES: u64 = 16 << 30;
 pub type Reader = fn(&mut Lines<'_>, &mut Gathered, u32) -> io::Result<()>;
 
 /// All formats, the most telling beginnings first.
-pub const FORMATS: &[Format] = &[fdbs::FORMAT, fabric_document::FORMAT, guid2lid::FORMAT, ibnetdiscover::FORMAT];
+pub const FORMATS: &[Format] =
+    &[fdbs::FORMAT, fabric_document::FORMAT, guid2lid::FORMAT, ibnetdiscover::FORMAT];
 
 /// Read one file into `gathered`, by its content; `name` is what messages call it.
 pub fn read(name: &str, input: &mut dyn Read, gathered: &mut Gathered) -> io::Result<()> {
