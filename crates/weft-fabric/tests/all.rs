@@ -11,4 +11,5 @@ mod ibnetdiscover;
 mod node_graph;
 mod paths;
 mod routing;
+mod same_net;
 mod subnet;

@@ -1,11 +1,11 @@
 //! `ibnetdiscover` and the nets of ibsim: the fabric that the tool walked through.
 
-use crate::common::{damage, samples};
+use crate::common::{samples, spoiled};
 use std::fs;
 use weft_fabric::subnet::{End, Gathered, Kind, LinkRate, Subnet};
 
-fn sample(name: &str) -> Vec<u8> {
-    fs::read(samples::folder().join(name)).expect("a sample")
+fn sample(name: &str) -> String {
+    fs::read_to_string(samples::folder().join(name)).expect("a sample")
 }
 
 fn read(text: impl AsRef<[u8]>) -> Gathered {
@@ -156,7 +156,7 @@ fn a_net_of_ibsim_is_the_fabric_that_the_tool_finds_in_it() {
 
 #[test]
 fn lines_without_sense_are_told_with_what_was_expected() {
-    let whole = String::from_utf8(sample("small/ibnetdiscover.out")).expect("text");
+    let whole = sample("small/ibnetdiscover.out");
     let cases = [
         ("2xHDR", "2x???", "width and speed of the link, such as 4xHDR"),
         ("[4]\t\"H-9", "[4 \"H-9", "a port and its peer: [1](guid) \"S-...\"[2] # ..."),
@@ -200,7 +200,7 @@ fn a_file_that_was_cut_off_names_the_nodes_whose_entries_are_missing() {
         assert!(guids(&part).iter().all(|cable| cables.contains(cable)), "cut at byte {end}");
     }
     // After the first entry, which names four hosts and two spines.
-    let cut = whole.windows(2).enumerate().filter(|(_, pair)| *pair == b"\n\n").nth(1).unwrap().0;
+    let cut = whole.match_indices("\n\n").nth(1).expect("an empty line").0;
     let part = read(&whole[..=cut]);
     let told: Vec<&str> = part.unread.iter().map(|unread| &unread.what[..]).collect();
     assert_eq!(told.len(), 6);
@@ -217,7 +217,7 @@ fn a_file_that_was_cut_off_names_the_nodes_whose_entries_are_missing() {
 fn carriage_returns_and_noise_of_libraries_change_nothing() {
     for name in ["small/ibnetdiscover.out", "quirks/ibnetdiscover.out"] {
         let (whole, text) = (read(sample(name)), sample(name));
-        for damaged in [damage::with_carriage_returns(&text), damage::with_noise(&text)] {
+        for damaged in [spoiled::with_carriage_returns(&text), spoiled::with_warnings(&text)] {
             let mut gathered = read(&damaged);
             let lines = |gathered: &Gathered| gathered.cables.len();
             assert_eq!((gathered.unread.len(), lines(&gathered)), (0, lines(&whole)));
@@ -230,7 +230,7 @@ fn carriage_returns_and_noise_of_libraries_change_nothing() {
 #[test]
 fn of_two_fabrics_in_a_file_the_first_is_read_and_the_second_told() {
     let (first, second) = (sample("small/ibnetdiscover.out"), sample("quirks/ibnetdiscover.out"));
-    let n_lines = first.iter().filter(|byte| **byte == b'\n').count() as u32;
+    let n_lines = first.lines().count() as u32;
     let gathered = read([first, second].concat());
     assert_eq!(gathered.unread.len(), 1);
     let told = &gathered.unread[0];
@@ -244,7 +244,7 @@ fn of_two_fabrics_in_a_file_the_first_is_read_and_the_second_told() {
 fn long_lines_and_bytes_that_are_no_text_are_told() {
     let text = sample("small/ibnetdiscover.out");
     for (damaged, n_unread) in
-        [(damage::with_a_long_line(&text), 1), (damage::with_bytes(&text), 1)]
+        [(spoiled::with_a_long_line(&text), 1), (spoiled::with_bytes(&text), 1)]
     {
         let gathered = read(&damaged);
         assert_eq!(gathered.unread.len(), n_unread, "{:?}", gathered.unread);

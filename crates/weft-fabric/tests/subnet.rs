@@ -93,7 +93,7 @@ fn a_fabric_document_is_read_like_any_tools_file_and_its_tables_lead_where_they_
     let node = |name: &str| {
         subnet.nodes.iter().position(|node| node.description == name).expect("it is there") as u32
     };
-    let (src, dst) = (node("n001/hca0"), node("n006/hca0"));
+    let (src, dst) = (node("n001 hca0"), node("n006 hca0"));
     let lid = subnet.nodes[dst as usize].ports[0].lid;
     let path = trace(&subnet, &subnet.lfts, End { node: src, port: 1 }, lid).expect("a path");
     let through: Vec<u32> = path.iter().map(|hop| hop.ingress.node).collect();

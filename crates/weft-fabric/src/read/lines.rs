@@ -13,6 +13,8 @@ pub struct Lines<'a> {
     max_bytes: u64,
     /// Number of the current line, from 1.
     pub number: u32,
+    /// Whether the current line came with its end: what a file that was cut off ends in does not.
+    pub is_ended: bool,
     /// Bytes read so far.
     pub n_bytes: u64,
     /// Number of the first line that was cut because it was too long.
@@ -30,6 +32,7 @@ impl<'a> Lines<'a> {
             again: false,
             max_bytes,
             number: 0,
+            is_ended: false,
             n_bytes: 0,
             cut: None,
             endless: false,
@@ -99,6 +102,7 @@ impl<'a> Lines<'a> {
             }
             begun = true;
             let end = memchr::memchr(b'\n', available);
+            self.is_ended = end.is_some();
             let taken = end.map_or(available.len(), |at| at + 1);
             let wanted = end.unwrap_or(available.len());
             let room = MAX_LINE_BYTES.saturating_sub(self.buffer.len());

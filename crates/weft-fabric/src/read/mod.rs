@@ -8,10 +8,15 @@ mod dump_fts;
 mod fabric_document;
 mod fdbs;
 mod guid2lid;
+mod iblinkinfo;
 mod ibnetdiscover;
 mod lines;
+mod link_row;
+mod node_list;
 mod peer;
+mod port_list;
 mod stand_ins;
+mod subnet_lst;
 mod table;
 
 pub use lines::{Lines, MAX_LINE_BYTES};
@@ -43,8 +48,18 @@ pub const MAX_TABLE_BYTES: u64 = 16 << 30;
 pub type Reader = fn(&mut Lines<'_>, &mut Gathered, u32) -> io::Result<()>;
 
 /// All formats, the most telling beginnings first.
-pub const FORMATS: &[Format] =
-    &[fdbs::FORMAT, fabric_document::FORMAT, guid2lid::FORMAT, ibnetdiscover::FORMAT];
+pub const FORMATS: &[Format] = &[
+    dump_fts::LFTS_DUMP,
+    dump_fts::DUMP_FTS,
+    fdbs::FORMAT,
+    fabric_document::FORMAT,
+    guid2lid::FORMAT,
+    ibnetdiscover::FORMAT,
+    port_list::FORMAT,
+    node_list::FORMAT,
+    iblinkinfo::FORMAT,
+    subnet_lst::FORMAT,
+];
 
 /// Read one file into `gathered`, by its content; `name` is what messages call it.
 pub fn read(name: &str, input: &mut dyn Read, gathered: &mut Gathered) -> io::Result<()> {

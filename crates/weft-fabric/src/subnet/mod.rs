@@ -2,6 +2,7 @@
 
 pub mod lfts;
 pub mod link;
+mod names;
 mod of_fabric;
 pub mod records;
 mod resolve;

@@ -276,6 +276,8 @@ pub struct Gathered {
     pub nodes: Vec<NodeRecord>,
     pub ports: Vec<PortRecord>,
     pub cables: Vec<CableRecord>,
+    /// GUIDs of two ports of one adapter, where a file does not say the adapter's own.
+    pub siblings: Vec<(u64, u64)>,
     /// Port GUID with the first and last LID.
     pub lids: Vec<(Place, u64, u16, u16)>,
     pub tables: Vec<TableRecord>,

@@ -1,14 +1,13 @@
 //! From records to a subnet: who is meant, and what two files say about one thing.
 
+use super::names::Names;
 use super::records::{CableRecord, Gathered, Kind, NodeRecord, Place, PortRecord, Who};
-use super::{End, Lfts, Misfit, Reading, Subnet, SubnetNode, SubnetPort};
-use std::collections::{BTreeMap, HashMap};
+use super::{End, Lfts, Misfit, Reading, Subnet, SubnetPort};
+use std::collections::HashMap;
 use std::fmt::Debug;
 
 /// The highest number of a port: 255 means "no port".
 const MAX_PORT: u8 = 254;
-/// A port has 2^7 LIDs at most.
-const MAX_LIDS_OF_PORT: usize = 128;
 
 pub(super) fn resolve(gathered: Gathered) -> Subnet {
     let who = Names::of(&gathered);
@@ -39,108 +38,6 @@ pub(super) fn resolve(gathered: Gathered) -> Subnet {
     subnet.sources = gathered.sources;
     subnet.unread = gathered.unread;
     subnet
-}
-
-/// Whom the files' names mean.
-struct Names {
-    /// By node GUID, in order, the node's index.
-    guids: BTreeMap<u64, u32>,
-    /// By port GUID the node's GUID.
-    ports: HashMap<u64, u64>,
-    /// By LID the node's GUID.
-    lids: HashMap<u16, u64>,
-}
-
-impl Names {
-    fn of(gathered: &Gathered) -> Names {
-        let mut names =
-            Names { guids: BTreeMap::new(), ports: HashMap::new(), lids: HashMap::new() };
-        for record in &gathered.nodes {
-            let guid = record.guid.or(as_node(record.who));
-            names.guids.extend(guid.map(|guid| (guid, 0)));
-        }
-        for record in &gathered.nodes {
-            if let (Who::Port(port), Some(guid)) = (record.who, record.guid) {
-                names.ports.entry(port).or_insert(guid);
-            }
-        }
-        for record in &gathered.ports {
-            if let (Who::Node(node), Some(port)) = (record.who, record.guid) {
-                names.ports.entry(port).or_insert(node);
-            }
-        }
-        // What is only ever called by a port's GUID is a node of that GUID.
-        let called = gathered.nodes.iter().map(|record| record.who);
-        let called = called.chain(gathered.ports.iter().map(|record| record.who));
-        for who in called.chain(gathered.cables.iter().flat_map(|r| r.ends.map(|end| end.0))) {
-            match who {
-                Who::Port(guid) if !names.ports.contains_key(&guid) => {
-                    names.guids.insert(guid, 0);
-                }
-                Who::Node(guid) => {
-                    names.guids.insert(guid, 0);
-                }
-                _ => {}
-            }
-        }
-        for (index, slot) in names.guids.values_mut().enumerate() {
-            *slot = index as u32;
-        }
-        names.learn_lids(gathered);
-        names
-    }
-
-    fn learn_lids(&mut self, gathered: &Gathered) {
-        let nodes = gathered.nodes.iter().map(|record| (record.who, record.guid, record.lid));
-        let ports = gathered.ports.iter().map(|record| (record.who, None, record.lid));
-        let told = gathered.lids.iter().flat_map(|(_, guid, first, last)| {
-            let lids = (*first..=*last).take(MAX_LIDS_OF_PORT);
-            lids.map(|lid| (Who::Port(*guid), None, Some(lid)))
-        });
-        for (who, guid, lid) in nodes.chain(ports).chain(told) {
-            let guid = guid.or_else(|| self.guid(who));
-            if let (Some(guid), Some(lid)) = (guid, lid.filter(|lid| *lid > 0)) {
-                self.lids.entry(lid).or_insert(guid);
-            }
-        }
-    }
-
-    fn guid(&self, who: Who) -> Option<u64> {
-        match who {
-            Who::Node(guid) => Some(guid),
-            Who::Port(guid) => {
-                let known = self.ports.get(&guid).copied();
-                known.or_else(|| self.guids.contains_key(&guid).then_some(guid))
-            }
-            Who::Lid(lid) => self.lids.get(&lid).copied(),
-        }
-    }
-
-    fn index(&self, who: Who) -> Option<u32> {
-        self.guids.get(&self.guid(who)?).copied()
-    }
-
-    fn nodes(&self) -> Subnet {
-        let nodes = self.guids.keys().map(|guid| SubnetNode {
-            kind: Kind::Ca,
-            guid: *guid,
-            system_guid: None,
-            description: String::new(),
-            vendor: None,
-            device: None,
-            lid: 0,
-            lmc: 0,
-            ports: Vec::new(),
-        });
-        Subnet { nodes: nodes.collect(), ..Subnet::default() }
-    }
-}
-
-fn as_node(who: Who) -> Option<u64> {
-    match who {
-        Who::Node(guid) => Some(guid),
-        Who::Port(_) | Who::Lid(_) => None,
-    }
 }
 
 /// A subnet in the making.

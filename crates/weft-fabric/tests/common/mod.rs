@@ -1,6 +1,5 @@
 //! Fabrics that more than one file of tests wants.
 
-pub(crate) mod damage;
 pub(crate) mod samples;
 pub(crate) mod spoiled;
 
