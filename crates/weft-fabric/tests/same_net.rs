@@ -98,7 +98,7 @@ fn of_an_odd_net_they_agree_where_they_can() {
     assert_eq!(gone, [cable]);
     // Only the discovery itself knows the LMC; base LIDs are in every file.
     let base = |named: &[(u16, String, Kind)]| -> Vec<(u16, String, Kind)> {
-        named.iter().filter(|(lid, _, _)| lid % 4 == 0).cloned().collect()
+        named.iter().filter(|(lid, _, _)| lid.is_multiple_of(4)).cloned().collect()
     };
     assert_eq!(lids(&before), base(&named));
     assert_eq!(lids(&samples::subnet(&["quirks/iblinkinfo.out"])), base(&named));
@@ -174,7 +174,9 @@ fn where_only_switches_have_lines_their_hosts_are_nodes_too() {
     // Hosts have nothing but LIDs there, one a port: 5 + 2 and the router's two.
     let nameless = subnet.nodes.iter().filter(|node| node.guid >> 32 == 0xffff_ffff);
     assert_eq!(nameless.clone().count(), 9);
-    assert!(nameless.clone().all(|node| node.kind == Kind::Ca && node.guid as u16 % 4 == 0));
+    assert!(
+        nameless.clone().all(|node| node.kind == Kind::Ca && (node.guid as u16).is_multiple_of(4))
+    );
     // With a file that says the GUIDs they are gone.
     let both = samples::subnet(&["quirks/iblinkinfo-sw.out", "quirks/ibnetdiscover.out"]);
     assert_whole(&both, "both");
