@@ -1,10 +1,11 @@
 //! Walks over tables that are small enough to count by hand.
 
 use weft_fabric::paths::{
-    Net, PathError, all_to_all, bisection, credit_loop, of_pairs, shifts, survey, trace,
+    Choice, Net, PathError, all_to_all, bisection, credit_loop, of_pairs, shifts, survey, trace,
+    trace_adaptive,
 };
+use weft_fabric::subnet::records::{AdaptiveRecord, Gathered, Kind, Who};
 use weft_fabric::subnet::records::{CableRecord, NodeRecord, PortRecord, Sl2vlRecord, TableRecord};
-use weft_fabric::subnet::records::{Gathered, Kind, Who};
 use weft_fabric::subnet::{End, LinkRate, Place, Subnet};
 
 const HERE: Place = Place { source: 0, line: 1 };
@@ -220,4 +221,33 @@ fn a_missing_entry_and_a_circle_are_unreachable_and_named() {
     assert!(matches!(error, PathError::Circle { lid: 4, .. }));
     let error = trace(&subnet, &subnet.lfts, src, 99).expect_err("nobody's");
     assert_eq!(error.to_string().lines().next(), Some("LID 99 is nobody's"));
+}
+
+/// Two leaves with a host each, two spines; the tables use the first.
+fn two_spines() -> Plan {
+    let plan = Plan::new().host(1, 1, 1).host(2, 2, 1);
+    let plan = plan.link((1, 2), (3, 1)).link((1, 3), (4, 1)).link((2, 2), (3, 2));
+    let plan = plan.link((2, 3), (4, 2)).table(1, &[(1, 1), (2, 2)]).table(2, &[(1, 2), (2, 1)]);
+    plan.table(3, &[(1, 1), (2, 2)]).table(4, &[(1, 1), (2, 2)])
+}
+
+#[test]
+fn adaptive_routing_may_take_every_port_of_a_group_or_with_the_fewest_hops() {
+    let mut plan = two_spines();
+    let subnet = two_spines().subnet();
+    let src = End { node: node(&subnet, "h1"), port: 1 };
+    let ways = |subnet: &Subnet, choice: Choice<'_>| -> Vec<(u64, u8)> {
+        let hops = trace_adaptive(subnet, &subnet.lfts, choice, src, 2).expect("it arrives");
+        let guid = |node: u32| subnet.nodes[node as usize].guid;
+        hops.iter().map(|hop| (guid(hop.egress.node), hop.egress.port)).collect()
+    };
+    let all = [(1, 1), (101, 2), (101, 3), (103, 2), (104, 2), (102, 1)];
+    assert_eq!(ways(&subnet, Choice::FewestHops), all);
+    // No groups at all: the table's own way.
+    let none = ways(&subnet, Choice::Groups(&subnet.adaptive));
+    assert_eq!(none, [(1, 1), (101, 2), (103, 2), (102, 1)]);
+    let group = AdaptiveRecord { groups: [(7, vec![2, 3])].into(), group_of_lid: [(2, 7)].into() };
+    plan.0.adaptive.push((HERE, Who::Node(101), group));
+    let subnet = plan.subnet();
+    assert_eq!(ways(&subnet, Choice::Groups(&subnet.adaptive)), all);
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
-use weft_fabric::paths::{self, Net};
+use weft_fabric::paths::{self, Choice, Net};
 use weft_fabric::subnet::{End, Gathered, Lfts, SubnetNode};
 use weft_fabric::{Fabric, FabricError, document, json as documents, read};
 
@@ -130,7 +130,11 @@ fn trace(
     adaptive: bool,
 ) -> Value {
     let hops = if adaptive {
-        paths::trace_adaptive(subnet, lfts, &subnet.adaptive, src, lid)
+        let choice = match subnet.adaptive.is_empty() {
+            true => Choice::FewestHops,
+            false => Choice::Groups(&subnet.adaptive),
+        };
+        paths::trace_adaptive(subnet, lfts, choice, src, lid)
     } else {
         paths::trace(subnet, lfts, src, lid)
     };

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     help="By the tables that OpenSM's engine would compute, not those that were read.",
 )
 @click.option(
-    "--adaptive", is_flag=True, help="Every cable that adaptive routing may take, by its groups."
+    "--adaptive",
+    is_flag=True,
+    help="Every cable that adaptive routing may take: by the groups that were read, else all ports "
+    "with the fewest hops.",
 )
 @format_option
 def command(

@@ -15,4 +15,4 @@ pub use loops::{CreditLoop, credit_loop};
 pub use net::{Endport, Net};
 pub use survey::{Survey, Unreachable, Valley, survey};
 pub use toward::{Toward, UNREACHED};
-pub use trace::{Hop, PathError, trace, trace_adaptive};
+pub use trace::{Choice, Hop, PathError, trace, trace_adaptive};

@@ -83,36 +83,42 @@ fn arrived(subnet: &Subnet, at: End, dst: End) -> bool {
     subnet.nodes[dst.node as usize].is_switch() || at.port == dst.port
 }
 
-/// Every cable that packets from a port to a LID may take where switches choose by their
-/// adaptive-routing groups, and by the table where they have none. In the order in which they are
-/// met. Switches that have no way on are left out.
+/// What switches choose from under adaptive routing.
+#[derive(Clone, Copy, Debug)]
+pub enum Choice<'a> {
+    /// Their groups, by node; and what the table says where they have none.
+    Groups(&'a BTreeMap<u32, AdaptiveRecord>),
+    /// Every port with the fewest hops, as a subnet manager groups them on trees.
+    FewestHops,
+}
+
+/// Every cable that packets from a port to a LID may take where switches choose, in the order in
+/// which they are met. The table's own path must arrive: it is what is taken without a choice.
 pub fn trace_adaptive(
     subnet: &Subnet,
     lfts: &Lfts,
-    groups: &BTreeMap<u32, AdaptiveRecord>,
+    choice: Choice<'_>,
     src: End,
     lid: u16,
 ) -> Result<Vec<Hop>, PathError> {
-    // The table's own path must arrive, too: it is what is taken without a choice.
-    let mut hops: Vec<Hop> = Vec::new();
     let table = trace(subnet, lfts, src, lid)?;
-    let mut known: BTreeSet<Hop> = BTreeSet::new();
-    let mut wave = vec![src.node];
-    let mut seen: BTreeSet<u32> = BTreeSet::from([src.node]);
-    hops.extend(table.first().filter(|_| !subnet.nodes[src.node as usize].is_switch()));
-    if let Some(first) = hops.first() {
-        known.insert(*first);
-        wave = vec![first.ingress.node];
-    }
+    let Some(last) = table.last() else { return Ok(table) };
+    let chooser = Chooser { subnet, lfts, choice, lid, hops: hops_to(subnet, last.ingress.node) };
+    let is_switch = |node: u32| subnet.nodes[node as usize].is_switch();
+    // An adapter has one way out.
+    let first = table.first().filter(|_| !is_switch(src.node));
+    let mut hops: Vec<Hop> = first.into_iter().copied().collect();
+    let mut known: BTreeSet<Hop> = hops.iter().copied().collect();
+    let start = first.map_or(src.node, |hop| hop.ingress.node);
+    let (mut wave, mut seen) = (vec![start], BTreeSet::from([start]));
     while !wave.is_empty() {
         let mut next = Vec::new();
-        for node in wave {
-            for hop in choices(subnet, lfts, groups, node, lid) {
+        for node in wave.into_iter().filter(|node| is_switch(*node)) {
+            for hop in chooser.choices(node) {
                 if known.insert(hop) {
                     hops.push(hop);
                 }
-                let there = &subnet.nodes[hop.ingress.node as usize];
-                if there.is_switch() && seen.insert(hop.ingress.node) {
+                if seen.insert(hop.ingress.node) {
                     next.push(hop.ingress.node);
                 }
             }
@@ -122,22 +128,60 @@ pub fn trace_adaptive(
     Ok(hops)
 }
 
-fn choices(
-    subnet: &Subnet,
-    lfts: &Lfts,
-    groups: &BTreeMap<u32, AdaptiveRecord>,
-    node: u32,
+struct Chooser<'a> {
+    subnet: &'a Subnet,
+    lfts: &'a Lfts,
+    choice: Choice<'a>,
     lid: u16,
-) -> Vec<Hop> {
-    let table = lfts.port(node as usize, lid);
-    let group = groups.get(&node).and_then(|record| {
-        let group = record.group_of_lid.get(&lid)?;
-        record.groups.get(group)
-    });
-    let ports: BTreeSet<u8> = group.into_iter().flatten().copied().chain(table).collect();
-    let hop = |port: u8| {
-        let egress = End { node, port };
-        Some(Hop { egress, ingress: subnet.peer(egress)? })
-    };
-    ports.into_iter().filter_map(hop).collect()
+    /// By node, cables to the destination; none where there is no way.
+    hops: BTreeMap<u32, u32>,
+}
+
+impl Chooser<'_> {
+    fn choices(&self, node: u32) -> Vec<Hop> {
+        let table = self.lfts.port(node as usize, self.lid);
+        let mut ports: BTreeSet<u8> = match self.choice {
+            Choice::Groups(groups) => {
+                let record = groups.get(&node);
+                let group = record.and_then(|it| it.groups.get(it.group_of_lid.get(&self.lid)?));
+                group.into_iter().flatten().copied().collect()
+            }
+            Choice::FewestHops => self.nearer(node),
+        };
+        ports.extend(table);
+        let hop = |port: u8| {
+            let egress = End { node, port };
+            Some(Hop { egress, ingress: self.subnet.peer(egress)? })
+        };
+        ports.into_iter().filter_map(hop).collect()
+    }
+
+    fn nearer(&self, node: u32) -> BTreeSet<u8> {
+        let Some(here) = self.hops.get(&node) else { return BTreeSet::new() };
+        let ports = self.subnet.nodes[node as usize].ports.iter().zip(1u8..);
+        let leads_nearer = |peer: End| self.hops.get(&peer.node).is_some_and(|hops| hops < here);
+        ports.filter(|(port, _)| port.peer.is_some_and(leads_nearer)).map(|(_, at)| at).collect()
+    }
+}
+
+/// By node, cables to a node; adapters on the way forward nothing.
+fn hops_to(subnet: &Subnet, node: u32) -> BTreeMap<u32, u32> {
+    let mut hops = BTreeMap::from([(node, 0)]);
+    let mut wave = vec![node];
+    while !wave.is_empty() {
+        let mut next = Vec::new();
+        for at in
+            wave.into_iter().filter(|at| *at == node || subnet.nodes[*at as usize].is_switch())
+        {
+            let further = hops[&at] + 1;
+            for peer in subnet.nodes[at as usize].ports.iter().filter_map(|port| port.peer) {
+                if let std::collections::btree_map::Entry::Vacant(slot) = hops.entry(peer.node) {
+                    slot.insert(further);
+                    next.push(peer.node);
+                }
+            }
+        }
+        wave = next;
+    }
+    hops
 }
