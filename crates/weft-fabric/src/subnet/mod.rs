@@ -1,15 +1,20 @@
 //! A real InfiniBand subnet: what its own tools say, with everything that belongs together joined.
 
+pub mod host;
+mod levels;
 pub mod lfts;
 pub mod link;
 mod names;
 mod of_fabric;
+mod parts;
 pub mod records;
 mod resolve;
+mod to_fabric;
 
 pub use lfts::Lfts;
 pub use link::{LinkRate, LogicalState, PhysicalState, Speed, Width};
 pub use records::{Gathered, Kind, Place};
+pub use to_fabric::{Drawn, Unsaid};
 
 use records::{AdaptiveRecord, DeviceRecord, SmLog, Source, TreeSwitch, Unread};
 use serde::Serialize;

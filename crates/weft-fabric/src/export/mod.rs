@@ -1,0 +1,18 @@
+//! A subnet in other programs' words: ibsim's net file, Slurm's tree, GraphML.
+
+mod graphml;
+mod ibsim;
+mod slurm;
+
+pub use graphml::graphml;
+pub use ibsim::ibsim;
+pub use slurm::slurm;
+
+/// A text for another program, and in words what it says differently from the subnet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// The file's content.
+    pub text: String,
+    /// What that program cannot be told, or not as it is: one sentence each.
+    pub changed: Vec<String>,
+}
