@@ -53,7 +53,11 @@ impl Tree<'_> {
             for switch in &switches {
                 below.push(match level {
                     1 => hosts.get(switch).cloned().unwrap_or_default(),
-                    _ => tree.lines_below(*switch, &line_of).iter().map(usize::to_string).collect(),
+                    _ => tree
+                        .lines_below(level, *switch, &line_of)
+                        .iter()
+                        .map(usize::to_string)
+                        .collect(),
                 });
             }
             for group in joined(&below) {
@@ -70,7 +74,7 @@ impl Tree<'_> {
                     line.switches.push(switch);
                     line.hosts.extend(hosts.remove(&switch).unwrap_or_default());
                     if level > 1 {
-                        line.below.extend(tree.lines_below(switch, &line_of));
+                        line.below.extend(tree.lines_below(level, switch, &line_of));
                     }
                 }
                 for switch in &line.switches {
@@ -110,10 +114,17 @@ impl Tree<'_> {
         hosts
     }
 
-    fn lines_below(&self, switch: u32, line_of: &HashMap<u32, usize>) -> BTreeSet<usize> {
+    /// Lines of lower levels that a switch has cables to.
+    fn lines_below(
+        &self,
+        level: u32,
+        switch: u32,
+        line_of: &HashMap<u32, usize>,
+    ) -> BTreeSet<usize> {
         let ports = self.subnet.nodes[switch as usize].ports.iter();
         let peers = ports.filter_map(|port| port.peer);
-        peers.filter_map(|peer| line_of.get(&peer.node)).copied().collect()
+        let lines = peers.filter_map(|peer| line_of.get(&peer.node)).copied();
+        lines.filter(|line| self.lines[*line].level < level).collect()
     }
 
     /// Lines that nothing is above: those of one part of the fabric, as groups of a dragonfly are,

@@ -27,6 +27,7 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
     let read = document::parse(&text).and_then(|written| {
         let fabric = Fabric::new(&written)?;
         let tables = Routes::from_document(&fabric, &written)?;
+        gathered.assumed.extend(written.assumed);
         Ok((Subnet::of_fabric(&fabric)?, fabric, tables))
     });
     match read {

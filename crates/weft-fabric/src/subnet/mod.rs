@@ -188,6 +188,8 @@ pub struct Subnet {
     pub sources: Vec<Source>,
     /// What was not understood.
     pub unread: Vec<Unread>,
+    /// What about it is a guess, in words: of generated fabrics.
+    pub assumed: Vec<String>,
     /// What does not fit together.
     pub misfits: Vec<Misfit>,
     by_lid: Vec<Option<End>>,

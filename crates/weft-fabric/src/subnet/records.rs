@@ -292,6 +292,8 @@ pub struct Gathered {
     /// Sections that are kept as they are: name, header, rows.
     pub kept: Vec<(Place, String, Vec<String>)>,
     pub unread: Vec<Unread>,
+    /// What a document says about itself that is a guess, in words.
+    pub assumed: Vec<String>,
 }
 
 impl Gathered {

@@ -37,6 +37,7 @@ pub(super) fn resolve(gathered: Gathered) -> Subnet {
     subnet.kept = gathered.kept;
     subnet.sources = gathered.sources;
     subnet.unread = gathered.unread;
+    subnet.assumed = gathered.assumed;
     subnet
 }
 

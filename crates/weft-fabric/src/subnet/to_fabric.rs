@@ -65,14 +65,14 @@ impl<'a> Drawing<'a> {
         let document = FabricDocument {
             schema: FABRIC_SCHEMA.to_owned(),
             name: name.to_owned(),
-            assumed: vec![format!("every cable's delay: {} ps", unsaid.delay.0)],
+            assumed: subnet.assumed.clone(),
             nodes: Vec::new(),
             switches: Vec::new(),
             links: Vec::new(),
             lfts: None,
             routing: None,
         };
-        Drawing {
+        let mut drawing = Drawing {
             subnet,
             unsaid,
             document,
@@ -81,7 +81,10 @@ impl<'a> Drawing<'a> {
             ports: HashMap::new(),
             hcas: Vec::new(),
             switches: Vec::new(),
-        }
+        };
+        let delay = format!("every cable's delay: {} ps", unsaid.delay.0);
+        drawing.document.assumed.push(delay);
+        drawing
     }
 
     /// Hosts in the order of their names, each with its adapters in the order of theirs.
