@@ -50,7 +50,8 @@ fn ibsim_reads_the_cables_with_names_guids_and_rates() {
     let export = ibsim(&two_levels());
     assert_eq!(export.changed, Vec::<String>::new());
     let host = "caguid=0x200000000000010\nCa\t1 \"H-0200000000000010\"\t\t# \"n001 hca0\"\n\
-        [1](200000000000011)\t\"S-0200000010000000\"[1]\t\t# lid 1 lmc 0 \"leaf-01\" lid 11 2xHDR\n";
+        [1](200000000000011)\t\"S-0200000010000000\"[1]\t\t\
+        # lid 1 lmc 0 \"leaf-01\" lid 11 2xHDR\n";
     assert!(export.text.contains(host), "{}", export.text);
     let leaf = "[5]\t\"S-0200000010000030\"[1]\t\t# \"spine-01\" lid 14 4xHDR\n";
     assert!(export.text.contains(leaf), "{}", export.text);

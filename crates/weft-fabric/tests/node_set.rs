@@ -46,7 +46,9 @@ fn names_are_folded_at_their_last_number() {
 
 proptest! {
     #[test]
-    fn what_is_folded_unfolds_again(names in prop::collection::btree_set("[a-c]{0,2}-?[0-9]{0,3}", 0..40)) {
+    fn what_is_folded_unfolds_again(
+        names in prop::collection::btree_set("[a-c]{0,2}-?[0-9]{0,3}", 0..40),
+    ) {
         let names: BTreeSet<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
         let folded = fold(names.iter().map(String::as_str));
         let again = if names.is_empty() { Vec::new() } else { expand(&folded).expect("a set") };

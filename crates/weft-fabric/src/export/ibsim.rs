@@ -76,10 +76,9 @@ impl Net<'_> {
             _ => {
                 let guid = node.guid.wrapping_add(u64::from(number));
                 if port.guid.is_some_and(|real| real != guid) {
-                    let what = self.subnet.name(here);
-                    self.others.push(format!(
-                        "the port GUID of {what} becomes {guid:#018x}: ibsim counts on from the node's"
-                    ));
+                    let of = format!("the port GUID of {}", self.subnet.name(here));
+                    let why = "ibsim counts on from the node's";
+                    self.others.push(format!("{of} becomes {guid:#018x}: {why}"));
                 }
                 (format!("({guid:x})"), format!(" lid {} lmc {}", port.lid, port.lmc))
             }

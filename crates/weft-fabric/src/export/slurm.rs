@@ -146,7 +146,8 @@ impl Tree<'_> {
         for below in roots.into_values().filter(|below| below.len() > 1) {
             let level = 1 + below.iter().map(|line| self.lines[*line].level).max().unwrap_or(0);
             let n = below.len();
-            self.changed.push(format!("{n} switches (or groups) are joined to one another: a line above them stands for that"));
+            let what = format!("{n} switches (or groups of them) are joined to one another");
+            self.changed.push(format!("{what}: the line 'fabric' stands for that"));
             let (switches, hosts) = (Vec::new(), BTreeSet::new());
             self.lines.push(Line { level, switches, hosts, below, is_step: false, is_top: true });
         }
