@@ -1,0 +1,167 @@
+"""`weft fabric audit FILE...`: what is wrong with this fabric, where, and what to do."""
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weft.cli.output import emit, format_option
+from weft.core.errors import ExitCode
+
+if TYPE_CHECKING:
+    from weft.core.finding import Finding
+    from weft.diagnose.audit.audit import Audit
+    from weft.diagnose.audit.case import Interval
+    from weft.topology.subnet import Subnet
+
+MOST_EVIDENCE = 8
+"""So many lines of a finding are printed; the others are in the JSON."""
+
+
+@click.command("audit")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "--before",
+    multiple=True,
+    metavar="FILE",
+    help="A file of an earlier time: counters give rates, cables show what has gone. Repeatable.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Time between the first and the last reading of counters; else that of the files.",
+)
+@click.option("--platform", metavar="P", help="The machine: a name of the catalogue, or a .toml.")
+@click.option("--all", "show_all", is_flag=True, help="All evidence, not the first lines only.")
+@format_option
+def command(
+    files: tuple[str, ...],
+    before: tuple[str, ...],
+    seconds: float | None,
+    platform: str | None,
+    *,
+    show_all: bool,
+    format_: str,
+) -> int:
+    """What is wrong with the fabric that FILES describe, where, and what to do about it.
+
+    The more files, the more rules can judge: cables (ibnetdiscover, iblinkinfo), forwarding tables
+    (opensm-lfts.dump), opensm.log, counters (perfquery, ibqueryerrors), ibdiagnet2.db_csv.
+
+    Exit 1 where a fault is found.
+    """
+    from weft.catalog.load import platform as platform_named
+    from weft.diagnose.audit.audit import audit
+    from weft.diagnose.audit.case import Case
+    from weft.topology.subnet import Subnet
+
+    machine = platform_named(platform) if platform else None
+    subnet = Subnet.read(files)
+    earlier = Subnet.read(before) if before else None
+    interval = interval_of(subnet, earlier, seconds)
+    found = audit(Case(subnet, before=earlier, interval=interval, platform=machine))
+    emit(
+        format_,
+        text=lambda: audit_text(found, show_all=show_all),
+        record=found.to_record(),
+        rows=[row for finding in found.findings for row in _rows(finding)],
+    )
+    return int(ExitCode.VERDICT_BAD if found.is_bad else ExitCode.GOOD)
+
+
+def interval_of(
+    subnet: "Subnet", before: "Subnet | None", seconds: float | None
+) -> "Interval | None":
+    """The time between the first and the last reading: as given, else by when files were written.
+
+    None where there is one reading only, or where the times of the files tell nothing.
+    """
+    from weft.diagnose.audit.case import Interval
+
+    if seconds is not None:
+        return Interval(seconds, "--seconds")
+    names = [*_reading_files(before), *_reading_files(subnet)] if before else _reading_files(subnet)
+    try:
+        times = [os.stat(name).st_mtime for name in names]
+    except OSError:
+        return None
+    if len(times) < 2 or times[-1] <= times[0]:
+        return None
+    return Interval(times[-1] - times[0], "by when the files were written; --seconds knows better")
+
+
+def _reading_files(subnet: "Subnet") -> list[str]:
+    """Files with counters, in their order."""
+    sources = subnet.description["sources"]
+    numbers = dict.fromkeys(reading["source"] for reading in subnet.description["readings"])
+    return [sources[number]["name"] for number in numbers]
+
+
+def audit_text(audit: "Audit", *, show_all: bool = False) -> str:
+    """Verdict, findings with evidence and what to do, what was judged and what not, what next."""
+    lines = [f"{'BAD' if audit.is_bad else 'GOOD'}  {audit.verdict}"]
+    for finding in audit.findings:
+        lines += ["", *_finding_lines(finding, show_all=show_all)]
+    lines += ["", *_coverage_lines(audit), f"next     {_next_command(audit)}"]
+    return "\n".join(lines)
+
+
+def _finding_lines(finding: "Finding", *, show_all: bool) -> list[str]:
+    lines = [f"{finding.severity.value.upper()}  {finding.sentence}"]
+    evidence = list(finding.evidence)
+    hidden = len(evidence) - MOST_EVIDENCE
+    if hidden > 1 and not show_all:
+        # The last line says what the others rest on.
+        evidence = [
+            *evidence[: MOST_EVIDENCE - 1],
+            f"... and {hidden} more: --all",
+            evidence[-1],
+        ]
+    lines += [f"  - {line}" for line in evidence]
+    if "fix" in finding.facts:
+        lines.append(f"  fix: {finding.facts['fix']}")
+    return lines
+
+
+def _coverage_lines(audit: "Audit") -> list[str]:
+    ran = [f"{rule.name} ({ruling.judged})" for rule, ruling in audit.rulings if ruling.judged]
+    missing: dict[str, list[str]] = {}
+    for rule, ruling in audit.rulings:
+        if not ruling.judged:
+            missing.setdefault(ruling.missing, []).append(rule.name)
+    return [
+        f"judged   {', '.join(ran)}",
+        *(f"not      {', '.join(rules)}: {lack}" for lack, rules in missing.items()),
+    ]
+
+
+def _next_command(audit: "Audit") -> str:
+    own = (finding.next_command for finding in audit.findings if finding.next_command)
+    return next(own, "weft fabric show FILES")
+
+
+def _rows(finding: "Finding") -> list[dict[str, Any]]:
+    """A row for each cable or port of a finding; one for a finding about neither."""
+    facts = finding.facts
+    head = {
+        "severity": finding.severity.value,
+        "rule": facts["rule"],
+        "kind": finding.kind.value,
+        "sentence": finding.sentence,
+        "fix": facts.get("fix", ""),
+    }
+    cables = [(cable.get("a", {}), cable.get("b", {})) for cable in facts.get("cables", [])]
+    ports = [(port, port.get("peer", {})) for port in facts.get("ports", [])]
+    switches = [(switch, {}) for switch in facts.get("switches", [])]
+    return [
+        {
+            **head,
+            "a": a.get("node", ""),
+            "a_guid": a.get("guid", ""),
+            "a_port": a.get("port", ""),
+            "b": b.get("node", b.get("unit", "")),
+            "b_guid": b.get("guid", ""),
+            "b_port": b.get("port", ""),
+        }
+        for a, b in cables or ports or switches or [({}, {})]
+    ]

@@ -1,0 +1,119 @@
+"""What is audited, and what a rule says of it."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from weft.catalog.platform import Platform
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.diagnose.audit.label import Labels
+from weft.diagnose.audit.thresholds import Thresholds, thresholds
+from weft.diagnose.audit.wiring import Wiring
+from weft.topology.subnet import Subnet
+
+PortKey = tuple[int, int]
+"""A node and its port's number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The time between two readings of counters, and how it is known."""
+
+    seconds: float
+    how: str
+
+    @property
+    def hours(self) -> float:
+        """The same in hours."""
+        return self.seconds / 3600
+
+
+@dataclass(frozen=True)
+class Case:
+    """A subnet, what was read of it before, the platform, and the thresholds."""
+
+    subnet: Subnet
+    before: Subnet | None = None
+    interval: Interval | None = None
+    platform: Platform | None = None
+    thresholds: Thresholds = field(default_factory=thresholds)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """How nodes and ports are written."""
+        return Labels(self.subnet, self.thresholds.names)
+
+    @cached_property
+    def wiring(self) -> Wiring:
+        """Cables by switch and level."""
+        return Wiring(self.subnet, self.labels, self.thresholds)
+
+    @cached_property
+    def survey(self) -> Mapping[str, Any]:
+        """What all paths are like. Only where there are tables."""
+        survey: Mapping[str, Any] = self.subnet.ask("survey")
+        return survey
+
+    @cached_property
+    def readings(self) -> Mapping[PortKey, list[Mapping[str, Any]]]:
+        """Readings of each port in the order of the files: those from before come first.
+
+        Readings of one port in one file are one: counters are split over lines there.
+        """
+        found: dict[PortKey, list[Mapping[str, Any]]] = defaultdict(list)
+        if self.before is not None:
+            here = {node.guid: node.index for node in self.subnet.nodes}
+            for reading in _merged(self.before):
+                guid = self.before.nodes[reading["end"]["node"]].guid
+                if guid in here:
+                    found[here[guid], reading["end"]["port"]].append(reading)
+        for reading in _merged(self.subnet):
+            found[reading["end"]["node"], reading["end"]["port"]].append(reading)
+        return found
+
+
+def _merged(subnet: Subnet) -> list[dict[str, Any]]:
+    merged: dict[tuple[int, int, int], dict[str, Any]] = {}
+    for reading in subnet.description["readings"]:
+        key = (reading["source"], reading["end"]["node"], reading["end"]["port"])
+        first = merged.get(key)
+        if first is None:
+            merged[key] = reading
+        else:
+            counters = {**first["counters"], **reading["counters"]}
+            ratios = {**first["ratios"], **reading["ratios"]}
+            merged[key] = {**first, "counters": counters, "ratios": ratios}
+    return list(merged.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What a rule found. `judged` says what it looked at; it is empty where nothing could be
+    judged, and `missing` then says what lacks."""
+
+    judged: str = ""
+    missing: str = ""
+    findings: tuple[Finding, ...] = ()
+
+
+def not_judged(missing: str) -> Ruling:
+    """A rule that cannot speak for lack of something."""
+    return Ruling(missing=missing)
+
+
+def finding(
+    kind: FindingKind,
+    severity: Severity,
+    sentence: str,
+    *,
+    evidence: tuple[str, ...] = (),
+    fix: str = "",
+    next_command: str | None = None,
+    **facts: Any,
+) -> Finding:
+    """A finding of the audit: what to do about it stands in its facts, with both ends of cables."""
+    if fix:
+        facts["fix"] = fix
+    return Finding(kind, severity, sentence, evidence, next_command, facts)

@@ -1,0 +1,106 @@
+"""Error counters of one time: totals since nobody knows when, so they only warn."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.diagnose.audit.case import Case, PortKey, Ruling, finding, not_judged
+from weft.diagnose.audit.label import count
+from weft.diagnose.audit.thresholds import CounterRule
+
+NO_COUNTERS = "no counters: perfquery, ibqueryerrors, ibdiagnet's db_csv (PM_INFO)"
+SINGLE = 1
+
+
+def counter_totals(case: Case) -> Ruling:
+    """Ports whose counters are beyond what the diagnostics' own thresholds allow.
+
+    Ports that were read twice are the business of the rates.
+    """
+    readings = {key: found for key, found in case.readings.items() if _counted(found)}
+    if not readings:
+        return not_judged(NO_COUNTERS)
+    once = {key: found[-1] for key, found in readings.items() if len(found) == SINGLE}
+    found: list[Finding] = []
+    for rule in case.thresholds.counters.values():
+        high = {
+            key: reading["counters"][rule.counter]
+            for key, reading in once.items()
+            if reading["counters"].get(rule.counter, 0) >= rule.total
+        }
+        if high:
+            found.append(_finding(case, rule, high))
+    return Ruling(judged=count(len(readings), "port"), findings=tuple(found))
+
+
+def _counted(readings: Sequence[Mapping[str, Any]]) -> bool:
+    return any(reading["counters"] for reading in readings)
+
+
+def _finding(case: Case, rule: CounterRule, high: Mapping[PortKey, int]) -> Finding:
+    worst = sorted(high, key=lambda key: (-high[key], key))
+    first = worst[0]
+    sentence = (
+        f"{port_name(case, first)} has counted {high[first]:,} {rule.counter}"
+        if len(high) == 1
+        else f"{len(high)} ports have counted {rule.counter}, most of all "
+        f"{port_name(case, first)}: {high[first]:,}"
+    )
+    return finding(
+        FindingKind.SUSPECT_LINK,
+        Severity.WARNING,
+        sentence,
+        evidence=(
+            *(f"{cable_or_port(case, key)}: {value_text(rule, high[key])}" for key in worst),
+            f"{rule.means}; nobody knows since when: a total of {rule.total} is worth a second "
+            f"reading ({rule.source})",
+        ),
+        fix=f"read the counters again after an hour and give the first with --before; {rule.fix}",
+        next_command="weft fabric audit FILES --before EARLIER-COUNTERS",
+        counter=rule.counter,
+        ports=[{**_facts(case, key), "value": high[key]} for key in worst],
+    )
+
+
+def value_text(rule: CounterRule, value: int) -> str:
+    """A counter's value, and whether it is full."""
+    full = f" (the counter is full: it stops at {rule.highest:,})" if value >= rule.highest else ""
+    return f"{value:,}{full}"
+
+
+def port_name(case: Case, key: PortKey) -> str:
+    """'leaf003 port 5'."""
+    return case.labels.port(*key)
+
+
+def cable_or_port(case: Case, key: PortKey) -> str:
+    """The port that counted and the other end of its cable, whole."""
+    cable = case.subnet.cable_at.get(key)
+    if cable is None:
+        return case.labels.whole(*key)
+    here, there = cable.ends if cable.a.key == key else cable.ends[::-1]
+    ends = (here, there)
+    return " <- ".join(case.labels.whole(end.node, end.port, end.facts) for end in ends)
+
+
+def _facts(case: Case, key: PortKey) -> dict[str, Any]:
+    facts = case.labels.end_facts(*key)
+    cable = case.subnet.cable_at.get(key)
+    if cable is not None:
+        there = cable.b if cable.a.key == key else cable.a
+        facts["peer"] = case.labels.end_facts(*there.key)
+    return facts
+
+
+def by_port(case: Case, key: PortKey) -> dict[str, Any]:
+    """A port and its peer as plain values."""
+    return _facts(case, key)
+
+
+def grouped(values: Mapping[tuple[PortKey, str], Any]) -> dict[str, dict[PortKey, Any]]:
+    """Values by counter, then by port."""
+    groups: dict[str, dict[PortKey, Any]] = defaultdict(dict)
+    for (key, counter), value in values.items():
+        groups[counter][key] = value
+    return groups

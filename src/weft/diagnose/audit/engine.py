@@ -1,0 +1,79 @@
+"""The routing engine: which one was asked for, and which one made the tables."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.diagnose.audit.case import Case, Ruling, finding, not_judged
+from weft.diagnose.audit.label import count
+
+FIX = (
+    "mend what the manager's errors name, or choose an engine for what the fabric is "
+    "(updn for a tree that is not regular); add no_fallback to routing_engine so that it says so"
+)
+
+
+def engine_used(case: Case) -> str | None:
+    """The engine that made the tables in force, where a log says so."""
+    used = [log["engines_used"][-1] for log in _logs(case) if log["engines_used"]]
+    return str(used[-1]) if used else None
+
+
+def _logs(case: Case) -> Sequence[Mapping[str, Any]]:
+    logs: Sequence[Mapping[str, Any]] = case.subnet.description["sm_logs"]
+    return logs
+
+
+def engine_fell_back(case: Case) -> Ruling:
+    """An engine that gave up, and another that routed instead, without a word to the operator."""
+    logs = _logs(case)
+    if not any(log["engines_used"] for log in logs):
+        return not_judged("no subnet manager's log that names an engine: opensm.log")
+    found = [one for log in logs for one in _of_log(case, log)]
+    return Ruling(judged=count(len(logs), "log"), findings=tuple(found))
+
+
+def _of_log(case: Case, log: Mapping[str, Any]) -> list[Finding]:
+    used = log["engines_used"]
+    if not used:
+        return []
+    last = used[-1]
+    asked = [engine for engine in log["engines_asked"] if engine != last]
+    gave_up = _gave_up(case, log)
+    # An engine further down a list that the operator wrote is the operator's own choice.
+    is_listed = last in log["engines_asked"]
+    wanted = next(iter([*asked, *(engine for engine in gave_up if engine != last)]), None)
+    if wanted is None and len(used) > 1 and used[0] != last:
+        wanted = used[0]
+    if wanted is None:
+        return []
+    errors = [error for engine in gave_up for error in gave_up[engine]]
+    return [
+        finding(
+            FindingKind.MIS_SETTING,
+            Severity.WARNING if is_listed else Severity.BAD,
+            f"the subnet manager routes with {last}, not with {wanted}; only its log says so",
+            evidence=(
+                f"tables configured by: {', then '.join(used)}",
+                *errors,
+            ),
+            fix=FIX,
+            asked=wanted,
+            used=last,
+        )
+    ]
+
+
+def _gave_up(case: Case, log: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Engines whose errors the log has, with them."""
+    engines = {"AB": case.thresholds.engine_of_error.AB}
+    found: dict[str, list[str]] = {}
+    for error in log["errors"]:
+        engine = next((name for code, name in engines.items() if _code(error, code)), None)
+        if engine is not None:
+            found.setdefault(engine, []).append(error)
+    return found
+
+
+def _code(error: str, letters: str) -> bool:
+    return error.removeprefix("ERR ").startswith(letters)

@@ -1,0 +1,116 @@
+"""What stands on the device: system, board, chip and port of a node description."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from weft.diagnose.audit.thresholds import Names
+from weft.topology.subnet import Cable, CableEnd, Subnet
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A switch by its parts; `system` alone for what is not written in parts."""
+
+    system: str
+    model: str = ""
+    board: str = ""
+    chip: str = ""
+
+    @property
+    def name(self) -> str:
+        """'leaf003', or 'core1 board L02': chips are named where a board has no name."""
+        return f"{self.system} board {self.board}" if self.board else self.system
+
+    @property
+    def inside(self) -> str:
+        """'MQM8700, chip U1', or nothing."""
+        chip = f"chip {self.chip}" if self.chip else ""
+        return ", ".join(part for part in (self.model, chip) if part)
+
+
+def label_of(description: str, names: Names) -> Label:
+    """The parts of a node description."""
+    match = re.match(names.switch, description)
+    if match is None:
+        return Label(system=description)
+    parts = match.groupdict()
+    return Label(parts["system"], parts["model"] or "", parts["board"] or "", parts["chip"] or "")
+
+
+class Labels:
+    """How the audit writes nodes, ports and cables of a subnet."""
+
+    def __init__(self, subnet: Subnet, names: Names) -> None:
+        self._subnet = subnet
+        self._labels = [label_of(node.description, names) for node in subnet.nodes]
+
+    def of(self, node: int) -> Label:
+        """The parts of a node's name."""
+        return self._labels[node]
+
+    def name(self, node: int) -> str:
+        """'core1 board L02'."""
+        return self._labels[node].name
+
+    def port(self, node: int, port: int) -> str:
+        """'core1 board L02 port 7'."""
+        return f"{self.name(node)} port {port}"
+
+    def whole(self, node: int, port: int, facts: Mapping[str, str] | None = None) -> str:
+        """'core1 board L02 port 7 (CS8500, chip U1, GUID 0x506b4b0300000110)'."""
+        inside = self._labels[node].inside
+        printed = next((v for k, v in (facts or {}).items() if "label" in k.lower()), "")
+        parts = (f"labelled {printed}" if printed else "", inside, self.guid(node))
+        return f"{self.port(node, port)} ({', '.join(part for part in parts if part)})"
+
+    def guid(self, node: int) -> str:
+        """'GUID 0x506b4b0300000110'."""
+        return f"GUID {self._subnet.nodes[node].guid:#018x}"
+
+    def cable(self, cable: Cable) -> str:
+        """Both ends of a cable, whole."""
+        return " -- ".join(self.whole(end.node, end.port, end.facts) for end in cable.ends)
+
+    def short(self, cable: Cable) -> str:
+        """Both ends of a cable, by name and port."""
+        return " -- ".join(self.port(end.node, end.port) for end in cable.ends)
+
+    def end_facts(self, node: int, port: int) -> dict[str, Any]:
+        """One end as plain values."""
+        found, label = self._subnet.nodes[node], self._labels[node]
+        return {
+            "node": found.description,
+            "guid": f"{found.guid:#018x}",
+            "port": port,
+            "system": label.system,
+            "board": label.board,
+            "chip": label.chip,
+        }
+
+    def cable_facts(self, a: CableEnd, b: CableEnd) -> dict[str, Any]:
+        """Both ends as plain values."""
+        return {"a": self.end_facts(a.node, a.port), "b": self.end_facts(b.node, b.port)}
+
+    def uncertain_facts(self, node: int, port: int, far: str) -> dict[str, Any]:
+        """An end that is known, and where its cable should lead."""
+        return {"a": self.end_facts(node, port), "b": {"expected": far}}
+
+
+def natural(text: str) -> tuple[tuple[int, int, str], ...]:
+    """A key that sorts 'leaf2' before 'leaf10'."""
+    parts = re.findall(r"\d+|\D+", text)
+    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts)
+
+
+def listing(names: list[str], most: int = 4) -> str:
+    """'a, b, c and 7 more'."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
+
+
+def count(n: int, one: str, many: str = "") -> str:
+    """'1 cable', '2 cables'."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -1,0 +1,119 @@
+"""When the audit speaks, read from thresholds.toml beside this file."""
+
+import functools
+import re
+import tomllib
+from importlib import resources
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from weft.catalog.document import Document, Figure, SourceClass, Text
+
+
+def _is_a_pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"a regular expression ({error})") from error
+    return text
+
+
+Pattern = Annotated[Text, AfterValidator(_is_a_pattern)]
+
+
+class CounterRule(Document):
+    """What a counter means, from which total it is worth a word, and how many an hour are bad.
+
+    Counters of `bits` bits stop at their highest value. `bad_an_hour` 0: no rate of it is bad.
+    """
+
+    counter: Text
+    bits: int = Field(gt=0)
+    total: int = Field(gt=0)
+    bad_an_hour: float = Field(ge=0)
+    class_: SourceClass = Field(alias="class")
+    source: Text
+    means: Text
+    fix: Text
+
+    @property
+    def highest(self) -> int:
+        """Where the counter stops."""
+        return int(2**self.bits) - 1
+
+
+class Engines(Document):
+    """Routing engines that give paths service levels of their own."""
+
+    names: tuple[Text, ...]
+    class_: SourceClass = Field(alias="class")
+    source: Text
+
+
+class EngineOfError(Document):
+    """Engines by the first letters of their error codes."""
+
+    AB: Text
+    class_: SourceClass = Field(alias="class")
+    source: Text
+
+
+class Names(Document):
+    """Patterns of node descriptions: of switches, of adapters, of what is neither."""
+
+    class_: SourceClass = Field(alias="class")
+    source: Text
+    switch: Pattern
+    adapter: Pattern
+    service: Pattern
+
+
+class Thresholds(Document):
+    """Shares, rates and patterns of the audit, each with its source."""
+
+    schema_: Literal["weft.audit_thresholds/1"] = Field(alias="schema")
+    sibling_share: Figure
+    lateral_share: Figure
+    smallest_group: Figure
+    slow_share: Figure
+    taper_slack: Figure
+    leaf_hosts_share: Figure
+    rail_share: Figure
+    ber_bad: Figure
+    ber_warning: Figure
+    wait_share: Figure
+    symbol_errors: CounterRule
+    link_error_recovery: CounterRule
+    link_downed: CounterRule
+    receive_errors: CounterRule
+    remote_physical_errors: CounterRule
+    relay_errors: CounterRule
+    discards: CounterRule
+    constraint_errors_sent: CounterRule
+    constraint_errors_received: CounterRule
+    local_integrity: CounterRule
+    buffer_overrun: CounterRule
+    vl15_dropped: CounterRule
+    service_level_engines: Engines
+    engine_of_error: EngineOfError
+    names: Names
+
+    @model_validator(mode="after")
+    def _warning_comes_first(self) -> "Thresholds":
+        if self.ber_warning.value >= self.ber_bad.value:
+            raise ValueError("ber_warning is below ber_bad")
+        return self
+
+    @functools.cached_property
+    def counters(self) -> dict[str, CounterRule]:
+        """Counter rules by counter, in the order of the document."""
+        rules = (getattr(self, name) for name in type(self).model_fields)
+        return {rule.counter: rule for rule in rules if isinstance(rule, CounterRule)}
+
+
+@functools.cache
+def thresholds() -> Thresholds:
+    """The shipped thresholds."""
+    text = resources.files("weft.diagnose.audit").joinpath("thresholds.toml").read_text("utf-8")
+    return Thresholds.model_validate(tomllib.loads(text))

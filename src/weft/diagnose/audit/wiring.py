@@ -1,0 +1,181 @@
+"""The cables of a subnet by switch: which go up, down or sideways, and whose siblings they are."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
+from statistics import median
+from typing import NamedTuple, TypeVar
+
+from weft.diagnose.audit.label import Labels
+from weft.diagnose.audit.thresholds import Thresholds
+from weft.topology.subnet import Cable, CableEnd, Subnet
+
+Value = TypeVar("Value", bound=Hashable)
+
+NO_LEVEL = 255
+
+
+class Way(NamedTuple):
+    """A cable as one of its ends sees it."""
+
+    here: CableEnd
+    there: CableEnd
+    cable: Cable
+
+
+class Wiring:
+    """Levels as the hosts define them: 1 for a leaf, one more for each hop away from one.
+
+    The engine counts any adapter; here those that switches have inside for themselves do not
+    count, and a spine with a manager's host on it stays a spine.
+    """
+
+    def __init__(self, subnet: Subnet, labels: Labels, thresholds: Thresholds) -> None:
+        self._subnet = subnet
+        self._labels = labels
+        self._thresholds = thresholds
+
+    @cached_property
+    def switches(self) -> tuple[int, ...]:
+        """Indices of the switches."""
+        return tuple(node.index for node in self._subnet.nodes if node.is_switch)
+
+    @cached_property
+    def hosts(self) -> dict[int, list[Way]]:
+        """By switch its cables to adapters of hosts, in the order of ports."""
+        pattern = re.compile(self._thresholds.names.service)
+        found: dict[int, list[Way]] = defaultdict(list)
+        for way in self._ways:
+            there = self._subnet.nodes[way.there.node]
+            if not there.is_switch and not pattern.search(there.description):
+                found[way.here.node].append(way)
+        return found
+
+    @cached_property
+    def between(self) -> dict[int, list[Way]]:
+        """By switch its cables to other switches, in the order of ports."""
+        found: dict[int, list[Way]] = defaultdict(list)
+        for way in self._ways:
+            if self._subnet.nodes[way.there.node].is_switch and way.here.node != way.there.node:
+                found[way.here.node].append(way)
+        return found
+
+    @cached_property
+    def _ways(self) -> list[Way]:
+        nodes = self._subnet.nodes
+        ways = [
+            Way(here, there, cable)
+            for cable in self._subnet.cables
+            for here, there in (cable.ends, cable.ends[::-1])
+            if nodes[here.node].is_switch
+        ]
+        return sorted(ways, key=lambda way: way.here.key)
+
+    @cached_property
+    def levels(self) -> dict[int, int]:
+        """By switch its level."""
+        hosts = {switch: len(ways) for switch, ways in self.hosts.items()}
+        if not hosts:
+            return dict.fromkeys(self.switches, NO_LEVEL)
+        least = self._thresholds.leaf_hosts_share.value * median(hosts.values())
+        leaves = {switch for switch, n in hosts.items() if n >= least}
+        few = set(hosts) - leaves
+        # A leaf of a half-empty rack has no other leaf beside it; a spine has little else.
+        lonely = {s for s in few if not any(w.there.node in leaves for w in self.between[s])}
+        return self._waves(leaves | lonely)
+
+    def _waves(self, leaves: set[int]) -> dict[int, int]:
+        levels = dict.fromkeys(self.switches, NO_LEVEL)
+        wave, level = sorted(leaves), 1
+        while wave:
+            for switch in wave:
+                levels[switch] = level
+            ahead = {way.there.node for switch in wave for way in self.between.get(switch, ())}
+            wave = sorted(switch for switch in ahead if levels[switch] == NO_LEVEL)
+            level += 1
+        return levels
+
+    def level(self, node: int) -> int:
+        """0 for an adapter, from 1 for switches."""
+        return self.levels.get(node, 0)
+
+    @cached_property
+    def ups(self) -> dict[int, list[Way]]:
+        """By switch its cables to switches of a higher level."""
+        return self._toward(1)
+
+    @cached_property
+    def sides(self) -> dict[int, list[Way]]:
+        """By switch its cables to switches of its own level."""
+        return self._toward(0)
+
+    @cached_property
+    def downs(self) -> dict[int, list[Way]]:
+        """By switch its cables to switches of a lower level, and to hosts."""
+        down = self._toward(-1)
+        return {switch: [*down[switch], *self.hosts.get(switch, ())] for switch in self.switches}
+
+    def _toward(self, sign: int) -> dict[int, list[Way]]:
+        def is_it(way: Way) -> bool:
+            step = self.levels[way.there.node] - self.levels[way.here.node]
+            return (step > 0) - (step < 0) == sign
+
+        return {s: [way for way in self.between.get(s, ()) if is_it(way)] for s in self.switches}
+
+    @cached_property
+    def siblings(self) -> list[list[int]]:
+        """Switches of one level and one make, groups of one left out."""
+        groups: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+        for switch in self.switches:
+            node = self._subnet.nodes[switch]
+            if self.levels[switch] != NO_LEVEL:
+                groups[self.levels[switch], node.n_ports, node.device or 0].append(switch)
+        return [group for _, group in sorted(groups.items()) if len(group) > 1]
+
+    @cached_property
+    def units(self) -> dict[int, str]:
+        """By switch the name of what it is part of: a director, or itself."""
+        systems = Counter(self._system(switch) for switch in self.switches)
+        return {
+            switch: name if systems[name := self._system(switch)] > 1 else self._labels.name(switch)
+            for switch in self.switches
+        }
+
+    def _system(self, switch: int) -> str:
+        label = self._labels.of(switch)
+        if label.board:
+            return label.system
+        system = self._subnet.nodes[switch].system_guid
+        return label.system if system is None else f"system {system:#018x}"
+
+    def unit(self, here: int, there: int) -> str:
+        """What `there` is part of, seen from outside; inside one director, its board."""
+        inside = self.units[here] == self.units[there]
+        return self._labels.name(there) if inside else self.units[there]
+
+    @cached_property
+    def free_ports(self) -> dict[int, list[int]]:
+        """By switch the ports without a cable."""
+        used: dict[int, set[int]] = defaultdict(set)
+        for way in self._ways:
+            used[way.here.node].add(way.here.port)
+        nodes = self._subnet.nodes
+        return {
+            s: [port for port in range(1, nodes[s].n_ports + 1) if port not in used[s]]
+            for s in self.switches
+        }
+
+
+def most_common(values: Iterable[Value]) -> tuple[Value, float] | None:
+    """The value that appears most often, and its share; of equals the greatest by text."""
+    counts = Counter(values)
+    if not counts:
+        return None
+    value = max(counts, key=lambda it: (counts[it], repr(it)))
+    return value, counts[value] / counts.total()
+
+
+def gbps(ways: Sequence[Way]) -> float:
+    """Data rate of cables together."""
+    return sum(way.here.gbps or way.there.gbps or 0.0 for way in ways)
