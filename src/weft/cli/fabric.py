@@ -7,6 +7,7 @@ import click
 VERBS = {
     "show": "What the files describe: nodes, switches, cables, rates, taper; a picture of it.",
     "trace": "The cables that packets cross from A to B, and back.",
+    "audit": "What is wrong with it: cables, routes, counters, logs; where, and what to do.",
     "route": "Routing engines compared: path lengths, loads, bisection, credit loops.",
 }
 """Verb -> one line. Each lives in weft.cli.fabric_VERB, as `command`."""

@@ -48,10 +48,8 @@ def counter_rates(case: Case) -> Ruling:
     found = [
         *_rates(case, grown),
         *_waits(case, grown),
-        *_unusable(case, cleared, "were cleared between the readings: nothing is said about them"),
-        *_unusable(
-            case, full, "are full in both readings: clear them (perfquery -R) and read anew"
-        ),
+        *_unusable(case, cleared, "cleared between the readings: no rates"),
+        *_unusable(case, full, "full in both readings: clear them (perfquery -R) and read anew"),
     ]
     how = f" over {_time(case.interval.seconds)} ({case.interval.how})" if case.interval else ""
     return Ruling(judged=f"{count(len(twice), 'port')}{how}", findings=tuple(found))

@@ -1,0 +1,109 @@
+"""Healthy fabrics of many shapes: no rule may raise an alarm."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.diagnose.audit.planted import RATES, TREE
+from weft.core.errors import InputError
+from weft.core.finding import Severity
+from weft.diagnose.audit.audit import audit
+from weft.diagnose.audit.case import Case
+from weft.topology.subnet import Subnet
+
+THREE = {"generate": "fat_tree", "levels": 3, **RATES}
+GROUPS = {
+    "generate": "dragonfly",
+    "host_bits_per_s": 200_000_000_000,
+    "local_bits_per_s": 200_000_000_000,
+    "global_bits_per_s": 200_000_000_000,
+    "host_delay_ps": 1000,
+    "local_delay_ps": 1000,
+    "global_delay_ps": 1000,
+}
+
+
+def tree(**changes: Any) -> dict[str, Any]:
+    return {**TREE, **changes}
+
+
+def torus(x: int, y: int, *, wrap: bool = True) -> dict[str, Any]:
+    """A torus of x by y switches with a host each; without wrap-around a mesh."""
+    at = [(i, j) for i in range(x) for j in range(y)]
+    links = []
+    for i, j in at:
+        if wrap or i + 1 < x:
+            links.append((f"s{i}-{j}[1]", f"s{(i + 1) % x}-{j}[2]"))
+        if wrap or j + 1 < y:
+            links.append((f"s{i}-{j}[3]", f"s{i}-{(j + 1) % y}[4]"))
+        links.append((f"s{i}-{j}[5]", f"n{i}-{j}/hca0[1]"))
+    return {
+        "schema": "weft.fabric/1",
+        "name": "torus",
+        "nodes": [f"n{i}-{j}" for i, j in at],
+        "hcas": [{"name": f"n{i}-{j}/hca0", "node": f"n{i}-{j}"} for i, j in at],
+        "switches": [{"name": f"s{i}-{j}", "ports": 5, "level": 1} for i, j in at],
+        "links": [
+            {"a": a, "b": b, "bits_per_s": 200_000_000_000, "delay_ps": 1000} for a, b in links
+        ],
+    }
+
+
+SHAPES = {
+    "two levels": tree(),
+    "one leaf": tree(nodes=4),
+    "two leaves": tree(nodes=8),
+    "a last leaf with one node": tree(nodes=41, nodes_per_leaf=8),
+    "a node with four adapters": tree(nodes=30, hcas_per_node=4, spines=4, cables_per_spine=1),
+    "tapered": tree(nodes=64, nodes_per_leaf=16, spines=2, cables_per_spine=1),
+    "fewer below than above": tree(nodes=20, nodes_per_leaf=2, spines=4),
+    "three levels": {**THREE, "radix": 8, "nodes": 128},
+    "three levels, half full": {**THREE, "radix": 8, "nodes": 70},
+    "three levels, one pod and a node": {**THREE, "radix": 8, "nodes": 17},
+    "three levels, tapered": {**THREE, "radix": 8, "nodes": 150, "nodes_per_leaf": 5},
+    "dragonfly": {
+        **GROUPS,
+        "groups": 9,
+        "routers_per_group": 4,
+        "nodes_per_router": 2,
+        "global_ports": 2,
+    },
+    "dragonfly of slow global cables": {
+        **GROUPS,
+        "groups": 5,
+        "routers_per_group": 4,
+        "nodes_per_router": 2,
+        "global_ports": 1,
+        "global_bits_per_s": 100_000_000_000,
+    },
+    "dragonfly with spines": {
+        **GROUPS,
+        "groups": 5,
+        "routers_per_group": 4,
+        "nodes_per_router": 4,
+        "global_ports": 4,
+        "spines_per_group": 4,
+    },
+    "torus": torus(4, 4),
+    "mesh": torus(5, 4, wrap=False),
+    "long mesh": torus(12, 2, wrap=False),
+}
+
+
+@pytest.mark.parametrize("shape", list(SHAPES))
+def test_a_healthy_fabric_raises_no_alarm(shape: str) -> None:
+    try:
+        subnet = Subnet.of_fabric(SHAPES[shape])
+    except InputError as error:
+        pytest.fail(f"{shape}: {error}")
+    found = audit(Case(subnet))
+    assert found.findings == ()
+    assert not found.is_bad
+    assert found.verdict.startswith("no fault found")
+
+
+@pytest.mark.parametrize("engine", ["minhop", "updn", "dmodk"])
+def test_a_healthy_fabric_with_tables_raises_no_alarm(engine: str) -> None:
+    subnet = Subnet.of_fabric(tree(routing={"engine": engine}))
+    found = audit(Case(subnet))
+    assert [f.sentence for f in found.findings if f.severity is not Severity.NOTE] == []
