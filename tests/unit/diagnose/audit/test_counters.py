@@ -1,8 +1,8 @@
 """Counters: totals warn, rates judge, cleared and full ones are said."""
 
 import pytest
-
 from tests.unit.diagnose.audit.planted import Planted, ruling
+
 from weft.core.finding import Severity
 from weft.diagnose.audit.case import Interval
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from tests.unit.diagnose.audit.planted import TREE, Planted, ruling
+
 from weft.core.finding import Severity
 
 

@@ -1,6 +1,7 @@
 """Slow cables: width and speed against the siblings, and against what ends say they can."""
 
 from tests.unit.diagnose.audit.planted import TREE, Planted, ruling
+
 from weft.core.finding import Severity
 
 

@@ -1,8 +1,8 @@
 """States of ports, duplicate names, the manager's log, what changed, what was not understood."""
 
 import pytest
-
 from tests.unit.diagnose.audit.planted import Planted, ruling
+
 from weft.core.finding import Severity
 
 

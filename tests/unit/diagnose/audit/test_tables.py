@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-
 from tests.unit.diagnose.audit.planted import Planted, ruling
+
 from weft.core.finding import Severity
 
 CLEAN: dict[str, Any] = {

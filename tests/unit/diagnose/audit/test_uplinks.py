@@ -1,6 +1,7 @@
 """Missing up-links by the pattern of the siblings, and the taper."""
 
 from tests.unit.diagnose.audit.planted import RATES, TREE, Planted, ruling
+
 from weft.core.finding import Severity
 
 
