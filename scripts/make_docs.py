@@ -1,13 +1,14 @@
-"""Regenerate docs/reference/cli.md from the program. `--check` only says whether it is current."""
+"""Regenerate pages of docs/reference from the program. `--check` only says whether they are."""
 
 import sys
 from pathlib import Path
 
+import audit_page
 import click
 
 from weft.cli import VERBS, weft
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "cli.md"
+REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 HEAD = """\
 # Command line
 
@@ -40,12 +41,18 @@ def page() -> str:
 
 
 def main() -> None:
-    """Write the page, or with --check exit 1 when it is stale."""
-    if sys.argv[1:] == ["--check"]:
-        if not PAGE.exists() or PAGE.read_text() != page():
-            sys.exit("docs/reference/cli.md is stale: run `make docs`")
-        return
-    PAGE.write_text(page())
+    """Write the pages, or with --check exit 1 when one is stale."""
+    pages = {"cli.md": page(), "fabric_audit.md": audit_page.page()}
+    stale = []
+    for name, text in pages.items():
+        path = REFERENCE / name
+        if path.exists() and path.read_text() == text:
+            continue
+        stale.append(f"docs/reference/{name}")
+        if sys.argv[1:] != ["--check"]:
+            path.write_text(text)
+    if stale and sys.argv[1:] == ["--check"]:
+        sys.exit(f"stale, run `make docs`: {', '.join(stale)}")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.fabric_files import open_subnet
 from weft.cli.output import emit, format_option
 from weft.core.errors import ExitCode
 
@@ -53,11 +54,10 @@ def command(
     from weft.catalog.load import platform as platform_named
     from weft.diagnose.audit.audit import audit
     from weft.diagnose.audit.case import Case
-    from weft.topology.subnet import Subnet
 
     machine = platform_named(platform) if platform else None
-    subnet = Subnet.read(files)
-    earlier = Subnet.read(before) if before else None
+    subnet = open_subnet(files)
+    earlier = open_subnet(before) if before else None
     interval = interval_of(subnet, earlier, seconds)
     found = audit(Case(subnet, before=earlier, interval=interval, platform=machine))
     emit(
@@ -152,7 +152,9 @@ def _rows(finding: "Finding") -> list[dict[str, Any]]:
     }
     cables = [(cable.get("a", {}), cable.get("b", {})) for cable in facts.get("cables", [])]
     ports = [(port, port.get("peer", {})) for port in facts.get("ports", [])]
-    switches = [(switch, {}) for switch in facts.get("switches", [])]
+    switches: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        (switch, {}) for switch in facts.get("switches", [])
+    ]
     return [
         {
             **head,

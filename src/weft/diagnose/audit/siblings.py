@@ -63,7 +63,7 @@ class MissingCable:
 def missing_cables(case: Case, pattern: Pattern, switch: int) -> list[MissingCable]:
     """One for every cable that a switch has less than its siblings."""
     wanted = pattern.usual - len(case.wiring.ups[switch])
-    near = _nearest(case, pattern, switch)
+    near = nearest(case, pattern, switch)
     uses = Counter(way.here.port for other in near for way in case.wiring.ups[other])
     free = set(case.wiring.free_ports[switch])
     share = case.thresholds.sibling_share.value * len(near)
@@ -73,7 +73,7 @@ def missing_cables(case: Case, pattern: Pattern, switch: int) -> list[MissingCab
     return [*found, *lost]
 
 
-def _nearest(case: Case, pattern: Pattern, switch: int) -> list[int]:
+def nearest(case: Case, pattern: Pattern, switch: int) -> list[int]:
     """Whole siblings that go up to the same switches: those of the same pod."""
     own = set(spread(case, switch))
     near = [s for s in pattern.whole if own and len(own & set(spread(case, s))) * 2 >= len(own)]

@@ -11,6 +11,7 @@ from weft.diagnose.audit.siblings import (
     Pattern,
     is_even,
     missing_cables,
+    nearest,
     spread,
     up_patterns,
 )
@@ -39,9 +40,11 @@ def missing_uplinks(case: Case) -> Ruling:
 
 
 def _is_meant(case: Case, pattern: Pattern, switch: int) -> bool:
-    """At most half of the usual cables, and evenly spread: built so."""
+    """At most half of the usual cables, as many to each place that siblings reach: built so."""
     counts = spread(case, switch)
-    return bool(counts) and is_even(counts) and counts.total() * 2 <= pattern.usual
+    places = {unit for other in nearest(case, pattern, switch) for unit in spread(case, other)}
+    is_half = 0 < counts.total() * 2 <= pattern.usual
+    return is_half and is_even(counts) and set(counts) == places
 
 
 def _missing(case: Case, pattern: Pattern, lacking: Sequence[int]) -> list[Finding]:

@@ -1,0 +1,168 @@
+"""`weft fabric audit`: verdict first, both ends of every cable, exit codes, coverage."""
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weft.cli import run
+from weft.cli.fabric_audit import interval_of
+from weft.topology.subnet import Subnet
+
+
+def tree(*, without: tuple[tuple[int, int], ...] = (), slow: tuple[int, int] | None = None) -> Any:
+    """Four leaves of four nodes below two spines; ports 5 and 6 go up. Cables by leaf and port."""
+    leaves, spines = range(1, 5), (1, 2)
+    nodes = [(leaf, n) for leaf in leaves for n in range(1, 5)]
+    links = [(f"leaf{leaf}[{n}]", f"h{leaf}{n}/hca0[1]", 100) for leaf, n in nodes]
+    links += [
+        (f"leaf{leaf}[{4 + spine}]", f"spine{spine}[{leaf}]", 100 if slow == (leaf, spine) else 200)
+        for leaf in leaves
+        for spine in spines
+        if (leaf, 4 + spine) not in without
+    ]
+    return {
+        "schema": "weft.fabric/1",
+        "name": "tree",
+        "nodes": [{"name": f"h{leaf}{n}", "hcas": [f"h{leaf}{n}/hca0"]} for leaf, n in nodes],
+        "switches": [{"name": f"leaf{leaf}", "ports": 6, "level": 1} for leaf in leaves]
+        + [{"name": f"spine{spine}", "ports": 4, "level": 2} for spine in spines],
+        "links": [
+            {"a": a, "b": b, "bits_per_s": gbps * 10**9, "delay_ps": 1000} for a, b, gbps in links
+        ],
+    }
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Any:
+    def written(document: Any, name: str = "fabric.json") -> str:
+        path = tmp_path / name
+        path.write_text(json.dumps(document))
+        return str(path)
+
+    return written
+
+
+def audit(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
+    code = run(["fabric", "audit", *argv])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_a_healthy_fabric_is_good(capsys: pytest.CaptureFixture[str], write: Any) -> None:
+    code, out, _ = audit(capsys, write(tree()))
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0].startswith("GOOD  no fault found; ")
+    assert any(line.startswith("judged   missing-up-links (4 switches), slow") for line in lines)
+    assert any("no counters: perfquery" in line for line in lines)
+    assert lines[-1] == "next     weft fabric show FILES"
+
+
+def test_a_missing_cable_is_bad_and_named_by_both_ends(
+    capsys: pytest.CaptureFixture[str], write: Any
+) -> None:
+    code, out, _ = audit(capsys, write(tree(without=((3, 6),))))
+    lines = out.splitlines()
+    assert code == 1
+    assert lines[0].startswith("BAD  1 fault; ")
+    assert lines[2] == "BAD  leaf3 lacks 1 of 2 up-links: port 6 to spine2 port 3"
+    assert lines[3].startswith("  - leaf3 port 6 (GUID 0x")
+    assert " -- spine2 port 3 (GUID 0x" in lines[3]
+    assert "  fix: plug in or replace the cable" in out
+
+
+def test_faults_come_before_warnings(capsys: pytest.CaptureFixture[str], write: Any) -> None:
+    notes = write({}, "notes")
+    code, out, _ = audit(capsys, notes, write(tree(slow=(2, 1))))
+    bad, warning = out.index("\nBAD  "), out.index("\nWARNING  ")
+    assert code == 1
+    assert bad < warning
+    assert "leaf2 port 5 -- spine1 port 2 runs 2xHDR instead of 4xHDR" in out
+
+
+def test_json_is_the_whole_answer(capsys: pytest.CaptureFixture[str], write: Any) -> None:
+    code, out, _ = audit(capsys, write(tree(without=((3, 6),))), "--format", "json")
+    record = json.loads(out)
+    assert code == 1
+    assert record["schema"] == "weft.fabric_audit/1"
+    assert record["is_bad"] is True
+    (finding,) = record["findings"]
+    assert finding["facts"]["rule"] == "missing-up-links"
+    (cable,) = finding["facts"]["cables"]
+    assert (cable["a"]["node"], cable["a"]["port"]) == ("leaf3", 6)
+    assert (cable["b"]["node"], cable["b"]["port"]) == ("spine2", 3)
+    rules = {rule["rule"]: rule for rule in record["rules"]}
+    assert rules["missing-up-links"]["n_findings"] == 1
+    assert rules["error-rates"]["judged"] is None
+    assert rules["error-rates"]["missing"]
+
+
+def test_csv_has_a_row_for_each_cable(capsys: pytest.CaptureFixture[str], write: Any) -> None:
+    document = write(tree(without=((3, 6),), slow=(2, 1)))
+    code, out, _ = audit(capsys, document, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert code == 1
+    assert {(row["rule"], row["a"], row["a_port"], row["b"], row["b_port"]) for row in rows} == {
+        ("missing-up-links", "leaf3", "6", "spine2", "3"),
+        ("slow-cables", "leaf2", "5", "spine1", "2"),
+    }
+
+
+def test_what_was_there_before_is_missed(capsys: pytest.CaptureFixture[str], write: Any) -> None:
+    before, now = write(tree(), "before"), write(tree(without=((3, 6),)), "now")
+    code, out, _ = audit(capsys, now, "--before", before)
+    assert code == 1
+    assert "BAD  leaf3 port 6 -- spine2 port 3 gone since before" in out
+
+
+def test_nothing_understood_is_exit_2(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "notes"
+    path.write_text("buy milk\n")
+    code, out, err = audit(capsys, str(path))
+    assert (code, out) == (2, "")
+    assert "buy milk" in err
+
+
+def test_an_unknown_platform_is_exit_2(capsys: pytest.CaptureFixture[str], write: Any) -> None:
+    code, _, err = audit(capsys, write(tree()), "--platform", "azure-ndv44")
+    assert code == 2
+    assert "azure-ndv4" in err
+
+
+class Read(Subnet):
+    """A subnet of which only the files with counters matter."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__(None)
+        self.__dict__["description"] = {
+            "sources": [{"name": name} for name in names],
+            "readings": [{"source": number} for number in range(len(names))],
+        }
+
+
+def test_the_time_between_readings_is_that_of_their_files(tmp_path: Path) -> None:
+    names = []
+    for number, time in enumerate((1000.0, 4600.0)):
+        path = tmp_path / f"counters-{number}"
+        path.touch()
+        os.utime(path, (time, time))
+        names.append(str(path))
+    found = interval_of(Read(*names), None, None)
+    assert found is not None
+    assert found.seconds == 3600
+    assert "files were written" in found.how
+    earlier = interval_of(Read(names[1]), Read(names[0]), None)
+    assert earlier is not None
+    assert earlier.seconds == 3600
+    told = interval_of(Read(*names), None, 60.0)
+    assert told is not None
+    assert (told.seconds, told.how) == (60, "--seconds")
+    # In the wrong order, or one file only: the files tell nothing.
+    assert interval_of(Read(*reversed(names)), None, None) is None
+    assert interval_of(Read(names[0]), None, None) is None
+    assert interval_of(Read("-", names[0]), None, None) is None
