@@ -9,6 +9,7 @@ mod forwarding;
 mod fuzz_readers;
 mod generate;
 mod ibnetdiscover;
+mod levels;
 mod node_graph;
 mod node_set;
 mod paths;
