@@ -29,6 +29,7 @@ pub mod node_document;
 pub mod node_graph;
 mod node_paths;
 pub mod node_set;
+pub mod opensm;
 pub mod paths;
 mod reach;
 pub mod read;

@@ -12,6 +12,7 @@ mod ibnetdiscover;
 mod levels;
 mod node_graph;
 mod node_set;
+mod opensm;
 mod paths;
 mod routing;
 mod same_net;

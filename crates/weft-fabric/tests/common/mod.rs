@@ -2,6 +2,7 @@
 
 pub(crate) mod samples;
 pub(crate) mod spoiled;
+pub(crate) mod subnets;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
