@@ -54,19 +54,21 @@ def audit(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str
 
 
 def test_a_healthy_fabric_is_good(capsys: pytest.CaptureFixture[str], write: Any) -> None:
-    code, out, _ = audit(capsys, write(tree()))
+    path = write(tree())
+    code, out, _ = audit(capsys, path)
     lines = out.splitlines()
     assert code == 0
     assert lines[0].startswith("GOOD  no fault found; ")
     assert any(line.startswith("judged   missing-up-links (4 switches), slow") for line in lines)
     assert any("no counters: perfquery" in line for line in lines)
-    assert lines[-1] == "next     weft fabric show FILES"
+    assert lines[-1] == f"next     dump_fts > more.out; weft fabric audit {path} more.out"
 
 
 def test_a_missing_cable_is_bad_and_named_by_both_ends(
     capsys: pytest.CaptureFixture[str], write: Any
 ) -> None:
-    code, out, _ = audit(capsys, write(tree(without=((3, 6),))))
+    path = write(tree(without=((3, 6),)))
+    code, out, _ = audit(capsys, path)
     lines = out.splitlines()
     assert code == 1
     assert lines[0].startswith("BAD  1 fault; ")
@@ -74,6 +76,7 @@ def test_a_missing_cable_is_bad_and_named_by_both_ends(
     assert lines[3].startswith("  - leaf3 port 6 (GUID 0x")
     assert " -- spine2 port 3 (GUID 0x" in lines[3]
     assert "  fix: plug in or replace the cable" in out
+    assert lines[-1].endswith(f"after the repair: weft fabric audit NEW-FILES --before {path}")
 
 
 def test_faults_come_before_warnings(capsys: pytest.CaptureFixture[str], write: Any) -> None:

@@ -1,6 +1,8 @@
 """`weft fabric audit FILE...`: what is wrong with this fabric, where, and what to do."""
 
 import os
+import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +19,11 @@ if TYPE_CHECKING:
 
 MOST_EVIDENCE = 8
 """So many lines of a finding are printed; the others are in the JSON."""
+
+MOST_FILES = 4
+"""So many files are named in the command that comes next."""
+TOOLS = {"unreachable": "dump_fts", "error-totals": "ibqueryerrors"}
+"""What an operator runs so that a rule can judge."""
 
 
 @click.command("audit")
@@ -62,7 +69,7 @@ def command(
     found = audit(Case(subnet, before=earlier, interval=interval, platform=machine))
     emit(
         format_,
-        text=lambda: audit_text(found, show_all=show_all),
+        text=lambda: audit_text(found, files, show_all=show_all),
         record=found.to_record(),
         rows=[row for finding in found.findings for row in _rows(finding)],
     )
@@ -97,12 +104,12 @@ def _reading_files(subnet: "Subnet") -> list[str]:
     return [sources[number]["name"] for number in numbers]
 
 
-def audit_text(audit: "Audit", *, show_all: bool = False) -> str:
+def audit_text(audit: "Audit", files: Sequence[str], *, show_all: bool = False) -> str:
     """Verdict, findings with evidence and what to do, what was judged and what not, what next."""
     lines = [f"{'BAD' if audit.is_bad else 'GOOD'}  {audit.verdict}"]
     for finding in audit.findings:
         lines += ["", *_finding_lines(finding, show_all=show_all)]
-    lines += ["", *_coverage_lines(audit), f"next     {_next_command(audit)}"]
+    lines += ["", *_coverage_lines(audit), f"next     {_next_command(audit, files)}"]
     return "\n".join(lines)
 
 
@@ -135,9 +142,20 @@ def _coverage_lines(audit: "Audit") -> list[str]:
     ]
 
 
-def _next_command(audit: "Audit") -> str:
+def _next_command(audit: "Audit", files: Sequence[str]) -> str:
+    """A finding's own; after a repair, the same again; else what would let more rules judge."""
+    names = shlex.join(files) if len(files) <= MOST_FILES else "FILES"
     own = (finding.next_command for finding in audit.findings if finding.next_command)
-    return next(own, "weft fabric show FILES")
+    command = next(own, None)
+    if command is not None:
+        return command.replace("FILES", names)
+    if audit.is_bad:
+        return f"after the repair: weft fabric audit NEW-FILES --before {names}"
+    unjudged = {rule.name for rule, ruling in audit.rulings if not ruling.judged}
+    for rule, tool in TOOLS.items():
+        if rule in unjudged:
+            return f"{tool} > more.out; weft fabric audit {names} more.out"
+    return f"weft fabric show {names}"
 
 
 def _rows(finding: "Finding") -> list[dict[str, Any]]:

@@ -126,11 +126,11 @@ class Wiring:
     @cached_property
     def siblings(self) -> list[list[int]]:
         """Switches of one level and one make, groups of one left out."""
-        groups: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+        groups: dict[tuple[int, int], list[int]] = defaultdict(list)
         for switch in self.switches:
-            node = self._subnet.nodes[switch]
+            device = self._subnet.nodes[switch].device or 0
             if self.levels[switch] != NO_LEVEL:
-                groups[self.levels[switch], node.n_ports, node.device or 0].append(switch)
+                groups[self.levels[switch], device].append(switch)
         return [group for _, group in sorted(groups.items()) if len(group) > 1]
 
     @cached_property
@@ -156,14 +156,19 @@ class Wiring:
 
     @cached_property
     def free_ports(self) -> dict[int, list[int]]:
-        """By switch the ports without a cable."""
+        """By switch the ports without a cable.
+
+        Some tools name only ports with cables: a switch has as many as the largest of its make.
+        """
         used: dict[int, set[int]] = defaultdict(set)
         for way in self._ways:
             used[way.here.node].add(way.here.port)
-        nodes = self._subnet.nodes
+        most = {switch: self._subnet.nodes[switch].n_ports for switch in self.switches}
+        for group in self.siblings:
+            most |= dict.fromkeys(group, max(most[switch] for switch in group))
         return {
-            s: [port for port in range(1, nodes[s].n_ports + 1) if port not in used[s]]
-            for s in self.switches
+            switch: [port for port in range(1, n + 1) if port not in used[switch]]
+            for switch, n in most.items()
         }
 
 

@@ -152,3 +152,12 @@ def test_directors_are_one_place_whatever_board_a_cable_is_in() -> None:
     (found,) = ruling("missing-up-links", subnet).findings
     assert found.sentence == "leaf-07 lacks 1 of 4 up-links: port 5 to core1 board L01 port 13"
     assert "CS8500, chip U1" in found.evidence[0]
+
+
+def test_a_tool_that_names_only_cabled_ports_hides_no_missing_one() -> None:
+    # The last port of a leaf: without its cable the leaf seems to have seven ports.
+    subnet = Planted()
+    subnet.cut("leaf-03", 8)
+    subnet.record["nodes"][subnet.node("leaf-03")]["n_ports"] = 7
+    (found,) = ruling("missing-up-links", subnet).findings
+    assert found.sentence == "leaf-03 lacks 1 of 4 up-links: port 8 to spine-02 port 6"
