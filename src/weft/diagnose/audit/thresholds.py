@@ -78,7 +78,6 @@ class Thresholds(Document):
     smallest_group: Figure
     slow_share: Figure
     taper_slack: Figure
-    leaf_hosts_share: Figure
     rail_share: Figure
     ber_bad: Figure
     ber_warning: Figure

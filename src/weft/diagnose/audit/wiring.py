@@ -4,7 +4,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
-from statistics import median
 from typing import NamedTuple, TypeVar
 
 from weft.diagnose.audit.label import Labels
@@ -25,11 +24,7 @@ class Way(NamedTuple):
 
 
 class Wiring:
-    """Levels as the hosts define them: 1 for a leaf, one more for each hop away from one.
-
-    The engine counts any adapter; here those that switches have inside for themselves do not
-    count, and a spine with a manager's host on it stays a spine.
-    """
+    """Cables by switch. Levels are the engine's: 1 for a leaf, one more for each hop away."""
 
     def __init__(self, subnet: Subnet, labels: Labels, thresholds: Thresholds) -> None:
         self._subnet = subnet
@@ -75,26 +70,8 @@ class Wiring:
     @cached_property
     def levels(self) -> dict[int, int]:
         """By switch its level."""
-        hosts = {switch: len(ways) for switch, ways in self.hosts.items()}
-        if not hosts:
-            return dict.fromkeys(self.switches, NO_LEVEL)
-        least = self._thresholds.leaf_hosts_share.value * median(hosts.values())
-        leaves = {switch for switch, n in hosts.items() if n >= least}
-        few = set(hosts) - leaves
-        # A leaf of a half-empty rack has no other leaf beside it; a spine has little else.
-        lonely = {s for s in few if not any(w.there.node in leaves for w in self.between[s])}
-        return self._waves(leaves | lonely)
-
-    def _waves(self, leaves: set[int]) -> dict[int, int]:
-        levels = dict.fromkeys(self.switches, NO_LEVEL)
-        wave, level = sorted(leaves), 1
-        while wave:
-            for switch in wave:
-                levels[switch] = level
-            ahead = {way.there.node for switch in wave for way in self.between.get(switch, ())}
-            wave = sorted(switch for switch in ahead if levels[switch] == NO_LEVEL)
-            level += 1
-        return levels
+        nodes = self._subnet.nodes
+        return {s: NO_LEVEL if (it := nodes[s].level) is None else it for s in self.switches}
 
     def level(self, node: int) -> int:
         """0 for an adapter, from 1 for switches."""
