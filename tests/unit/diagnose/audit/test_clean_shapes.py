@@ -10,6 +10,7 @@ from tests.unit.diagnose.audit.planted import RATES, TREE
 from weft.core.finding import Severity
 from weft.diagnose.audit.audit import audit
 from weft.diagnose.audit.case import Case
+from weft.topology.fabric import Fabric
 from weft.topology.subnet import Subnet
 
 THREE = {"generate": "fat_tree", "levels": 3, **RATES}
@@ -161,7 +162,7 @@ def test_a_healthy_fabric_with_tables_raises_no_alarm(
     shape: str, engine: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "fabric.json"
-    path.write_text(json.dumps({**SHAPES[shape], "routing": {"engine": engine}}))
+    path.write_text(json.dumps(Fabric.from_document(SHAPES[shape], engine).document))
     found = audit(Case(Subnet.read([str(path)])))
     assert found.findings == ()
     judged = {rule.name for rule, ruling in found.rulings if ruling.judged}
