@@ -1,13 +1,16 @@
 """`weft fabric show FILE...`: what the files describe."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from weft.cli.fabric_files import open_subnet
-from weft.cli.output import emit, format_option, table_text
+from weft.cli.fabric_picture import picture
+from weft.cli.output import emit, format_option, table_text, talk, terminal_width
 
 if TYPE_CHECKING:
+    from weft.topology.load import Load
     from weft.topology.subnet import Subnet
     from weft.topology.summary import LevelSummary, Summary
 
@@ -16,18 +19,49 @@ MOST_PROBLEMS = 12
 
 @click.command("show")
 @click.argument("files", nargs=-1, required=True)
+@click.option(
+    "--report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw the fabric as one HTML page too: matrices of cables, odd ones first.",
+)
+@click.option(
+    "--load",
+    "traffic",
+    metavar="TRAFFIC",
+    help="Draw the load of all-to-all, shift:K, pairs:FILE, or a collective as"
+    " allreduce[:ALGORITHM[:SIZE]].",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["minhop", "updn", "ftree"]),
+    help="Draw the load under the tables that this engine of OpenSM would compute.",
+)
 @format_option
-def command(files: tuple[str, ...], format_: str) -> None:
-    """What FILES describe: nodes, switches, cables, rates and taper."""
+def command(
+    *,
+    files: tuple[str, ...],
+    report: Path | None,
+    traffic: str | None,
+    engine: str | None,
+    format_: str,
+) -> None:
+    """What FILES describe: nodes, switches, cables, rates and taper; a picture of it.
+
+    The picture is a matrix of the cables between two levels: a row a leaf switch, a column a
+    switch above it (or a director), as `--report` draws it with every name, or small on the
+    terminal. What most of its siblings have is what is expected of a switch. A load follows the
+    forwarding tables that were read, or those of `--engine`.
+    """
     from weft.core.errors import ExitCode
     from weft.topology.summary import reading_problems, summarise
 
     subnet = open_subnet(files)
+    load = _load(subnet, traffic, engine)
     summary = summarise(subnet)
     problems = reading_problems(subnet.description)
     emit(
         format_,
-        text=lambda: show_text(subnet, summary, problems),
+        text=lambda: show_text(subnet, summary, problems, load),
         record={
             **summary.to_record(),
             "sources": subnet.description["sources"],
@@ -35,15 +69,47 @@ def command(files: tuple[str, ...], format_: str) -> None:
         },
         rows=[_cable_row(subnet, index) for index in range(len(subnet.cables))],
     )
+    if report is not None:
+        from weft.report.fabric.page import write_fabric_page
+
+        name = Path(files[0]).name + (f" and {len(files) - 1} more" if len(files) > 1 else "")
+        write_fabric_page(
+            subnet, report, name=name, headline=headline(summary), problems=problems, load=load
+        )
+        talk(f"written: {report}")
     if problems:
         raise SystemExit(int(ExitCode.VERDICT_BAD))
 
 
-def show_text(subnet: "Subnet", summary: "Summary", problems: list[str]) -> str:
-    """The summary first, then the levels, what was read, and what was not understood."""
+def _load(subnet: "Subnet", traffic: str | None, engine: str | None) -> "Load | None":
+    from weft.core.errors import InputError
+
+    if traffic is None:
+        if engine is not None:
+            raise InputError(
+                "--engine without --load",
+                expected="--load all-to-all, or another traffic, to draw under its tables",
+                hint="'weft fabric route' compares engines",
+            )
+        return None
+    from weft.topology.load import load_of
+    from weft.topology.traffic import traffic_of
+
+    routed = subnet.route(engine) if engine else subnet
+    return load_of(routed, traffic_of(routed, traffic))
+
+
+def show_text(
+    subnet: "Subnet", summary: "Summary", problems: list[str], load: "Load | None" = None
+) -> str:
+    """The summary first, then the levels, the picture, what was read, what was not understood."""
     lines = [headline(summary), ""]
     if summary.levels:
         lines += [_level_table(summary.levels), ""]
+    if drawn := picture(subnet, terminal_width()):
+        lines += [*drawn, ""]
+    if load is not None:
+        lines += [*_load_lines(subnet, load), ""]
     lines += [_source_line(source) for source in subnet.description["sources"]]
     if problems:
         lines += ["", f"Not understood or not fitting together: {len(problems)}"]
@@ -51,6 +117,24 @@ def show_text(subnet: "Subnet", summary: "Summary", problems: list[str]) -> str:
         if len(problems) > MOST_PROBLEMS:
             lines.append(f"  ... and {len(problems) - MOST_PROBLEMS} more: --format json")
     return "\n".join(lines)
+
+
+def _load_lines(subnet: "Subnet", load: "Load") -> list[str]:
+    rows = [
+        [
+            tier.words,
+            str(len(tier.shares)),
+            f"{min(tier.shares):.2f}",
+            f"{tier.most:.2f}",
+            subnet.name(*tier.fullest),
+        ]
+        for tier in load.tiers
+    ]
+    title = f"Load of {load.title}, as a multiple of each port's fair share:"
+    if not rows:
+        return [f"{load.title}: no path crosses a cable between switches."]
+    headers = ["direction", "ports", "least", "most", "fullest port"]
+    return [title, *table_text(headers, rows).splitlines()]
 
 
 def headline(summary: "Summary") -> str:

@@ -10,12 +10,16 @@ import json
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
+from typing import TYPE_CHECKING
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from weft import __version__
 from weft.report.model import RunPage, Section, Spec
+
+if TYPE_CHECKING:
+    from weft.report.fabric.page import FabricPage
 
 MAX_FINDINGS = 12
 
@@ -25,11 +29,7 @@ _OWN_FILES = resources.files("weft.report")
 
 def render(title: str, runs: Sequence[RunPage], beside: Section | None = None) -> str:
     """The whole page as text; `beside` stands before the runs, about all of them."""
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
-    )
-    environment.filters["script_json"] = script_json
-    template = environment.from_string(_own_text("template.html.j2"))
+    template = _environment().get_template("template.html.j2")
     library, draw = chart_library(), _own_text("draw.js")
     return template.render(
         title=title,
@@ -42,6 +42,23 @@ def render(title: str, runs: Sequence[RunPage], beside: Section | None = None) -
         style=Markup(_own_text("style.css")),  # noqa: S704 - our own file
         library=Markup(library),  # noqa: S704 - pinned by its hash in the content policy
         draw=Markup(draw),  # noqa: S704 - our own file
+    )
+
+
+def render_fabric(page: "FabricPage") -> str:
+    """The page of a fabric: drawings that are there without any script, and one that moves them."""
+    script = _own_text("fabric/fabric.js")
+    return (
+        _environment()
+        .get_template("fabric/fabric.html.j2")
+        .render(
+            page=page,
+            version=__version__,
+            words=_SEVERITY_WORDS,
+            policy=content_policy([script]),
+            style=Markup(_own_text("style.css") + _own_text("fabric/fabric.css")),  # noqa: S704
+            script=Markup(script),  # noqa: S704 - our own file
+        )
     )
 
 
@@ -72,6 +89,17 @@ def chart_library() -> str:
     if "</script" in bundle.lower():
         raise AssertionError("the chart library would end its own script element")
     return bundle
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FunctionLoader(_own_text),
+        autoescape=True,
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+    )
+    environment.filters["script_json"] = script_json
+    return environment
 
 
 def _own_text(name: str) -> str:

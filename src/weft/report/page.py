@@ -67,7 +67,11 @@ def write_page(
 ) -> None:
     """Render and write, whole or not at all. Raises MissingError on a disk that refuses."""
     title = pages[0].title if len(pages) == 1 else f"{len(pages)} runs"
-    text = render(f"weft {verb}: {title}", pages, beside)
+    write_text(out, render(f"weft {verb}: {title}", pages, beside))
+
+
+def write_text(out: Path, text: str) -> None:
+    """Write a page, whole or not at all. Raises MissingError on a disk that refuses."""
     partial = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,65 @@
+"""Legends: squares and lines with what they mean."""
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from weft.report.fabric.matrix_svg import COLOURS, LOAD_CLASSES, mark
+from weft.report.fabric.svg import element, picture
+from weft.topology.matrix import Matrix, State
+
+_STATE_WORDS = {
+    State.AS_EXPECTED: "as the siblings",
+    State.FEWER: "fewer cables than the siblings (minus)",
+    State.MISSING: "no cable where the siblings have some (cross)",
+    State.SLOWER: "a cable slower than the others or than both ends can do (arrow down)",
+    State.DOWN: "a cable that is down (exclamation mark)",
+    State.MORE: "more cables than the siblings (plus)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LegendKey:
+    """A square of a legend: its colour, its mark, and what both mean."""
+
+    square: Markup
+    words: str
+
+
+def state_legend(matrix: Matrix, *, loaded: bool) -> tuple[LegendKey, ...]:
+    """The states that occur, with colour and mark."""
+    states = {cell.state for cell in matrix.cells}
+    return tuple(
+        LegendKey(_state_square(state, loaded=loaded), _words(matrix, state))
+        for state in reversed(State)
+        if state in states and not (loaded and state is State.AS_EXPECTED)
+    )
+
+
+def _words(matrix: Matrix, state: State) -> str:
+    if state is State.AS_EXPECTED and not matrix.has_pattern:
+        return "cables (their number follows no pattern)"
+    return _STATE_WORDS[state]
+
+
+def load_legend() -> tuple[LegendKey, ...]:
+    """The classes of load."""
+    return tuple(LegendKey(_load_square(colour), words) for _, colour, words in LOAD_CLASSES)
+
+
+def _state_square(state: State, *, loaded: bool) -> Markup:
+    """A square of the legend for a state."""
+    ink = "#fff" if state is State.DOWN and not loaded else "#000"
+    fill = "#fff" if loaded else COLOURS[state]
+    edge = state in (State.MISSING, State.FEWER) or loaded
+    square = element(
+        "rect", x=1, y=1, width=14, height=14, fill=fill, stroke="#000" if edge else fill
+    )
+    strokes = element("path", d=mark(state, 1, 1, 14, 14), stroke=ink, class_="mark")
+    return picture([square, strokes], width=16, height=16, title=state.value, class_="key")
+
+
+def _load_square(colour: str) -> Markup:
+    """A square of the legend for a class of load."""
+    square = element("rect", x=1, y=1, width=14, height=14, fill=colour, stroke="#999")
+    return picture([square], width=16, height=16, title="load", class_="key")

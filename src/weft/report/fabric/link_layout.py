@@ -1,0 +1,90 @@
+"""Where switches stand in a drawing of circles and lines: layers by level, or a circle."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import cos, pi, sin
+
+from weft.topology.labels import natural_key
+from weft.topology.tiers import Tiers
+
+WIDTH = 1140
+LAYER_HEIGHT = 150
+MARGIN = 70
+RADIUS_OF_ONE = 26
+"""What each switch of a circle adds to its circumference, over 2 pi, in pixels."""
+MOST_IN_A_LAYER = 34
+
+
+@dataclass(frozen=True, slots=True)
+class LinkLayout:
+    """Switches by node: x, y in pixels; `outward` is the direction in which names and hosts go."""
+
+    width: float
+    height: float
+    places: Mapping[int, tuple[float, float]]
+    outward: Mapping[int, tuple[float, float]]
+    layered: bool
+
+
+def link_layout(tiers: Tiers) -> LinkLayout:
+    """Layers where there are levels that fit the page, else one circle, groups side by side."""
+    widest = max((len(nodes) for nodes in tiers.switches.values()), default=0)
+    if tiers.is_layered and widest <= MOST_IN_A_LAYER:
+        return _layers(tiers)
+    return _circle(tiers)
+
+
+def _layers(tiers: Tiers) -> LinkLayout:
+    levels = [level for level in sorted(tiers.switches, reverse=True) if level]
+    places: dict[int, tuple[float, float]] = {}
+    for at, level in enumerate(levels):
+        nodes = tiers.switches[level]
+        step = (WIDTH - 2 * MARGIN) / len(nodes)
+        for number, node in enumerate(nodes):
+            places[node] = (MARGIN + (number + 0.5) * step, MARGIN + at * LAYER_HEIGHT)
+    lost = tiers.switches.get(0, ())
+    bottom = MARGIN + len(levels) * LAYER_HEIGHT
+    for number, node in enumerate(lost):
+        places[node] = (MARGIN + (number + 0.5) * (WIDTH - 2 * MARGIN) / len(lost), bottom + 60)
+    top = levels[0] if levels else 0
+    outward = {
+        node: (0.0, -1.0) if tiers.level[node] == top and len(levels) > 1 else (0.0, 1.0)
+        for node in places
+    }
+    height = bottom + (130 if lost else 30)
+    return LinkLayout(WIDTH, height, places, outward, layered=True)
+
+
+def _circle(tiers: Tiers) -> LinkLayout:
+    order = _around(tiers)
+    radius = max(120.0, len(order) * RADIUS_OF_ONE / pi)
+    centre_x, centre_y = radius + 190, radius + 120
+    places, outward = {}, {}
+    for at, node in enumerate(order):
+        angle = 2 * pi * at / len(order) - pi / 2
+        outward[node] = (cos(angle), sin(angle))
+        places[node] = (centre_x + radius * cos(angle), centre_y + radius * sin(angle))
+    return LinkLayout(2 * centre_x, 2 * centre_y, places, outward, layered=False)
+
+
+def _around(tiers: Tiers) -> Sequence[int]:
+    """By name, but what is joined by the most cables together: the groups of a dragonfly."""
+    nodes = sorted(tiers.labels, key=lambda node: natural_key(tiers.labels[node].name))
+    joined: dict[int, set[int]] = defaultdict(set)
+    cables = [*tiers.sideways, *(cable for found in tiers.between.values() for cable in found)]
+    for cable in cables:
+        joined[cable.a.node].add(cable.b.node)
+        joined[cable.b.node].add(cable.a.node)
+    order: list[int] = []
+    left = dict.fromkeys(nodes)
+    while left:
+        node = next(iter(left))
+        if order:
+            last = joined[order[-1]]
+            near = [n for n in left if n in last]
+            if near:
+                node = max(near, key=lambda n: len((joined[n] | {n}) & (last | {order[-1]})))
+        order.append(node)
+        del left[node]
+    return order

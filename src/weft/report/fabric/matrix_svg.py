@@ -1,0 +1,244 @@
+"""A matrix of cables as a drawing: colour says the state (or the load), a mark repeats it."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from markupsafe import Markup
+
+from weft.report.fabric.matrix_layout import LETTER, Layout, groups_of, own_name
+from weft.report.fabric.svg import element, number, picture, rectangles
+from weft.topology.load import Load
+from weft.topology.matrix import Cell, Line, Matrix, State
+
+# SOURCE: Okabe & Ito, Color Universal Design (2008).
+COLOURS: Mapping[State, str] = {
+    State.MISSING: "#ffffff",
+    State.DOWN: "#000000",
+    State.FEWER: "#e69f00",
+    State.SLOWER: "#cc79a7",
+    State.MORE: "#56b4e9",
+    State.AS_EXPECTED: "#c3d0dc",
+}
+LOAD_CLASSES: tuple[tuple[float, str, str], ...] = (
+    (0.5, "#f1f5fa", "below 0.5"),
+    (0.9, "#cfdfee", "0.5 to 0.9"),
+    (1.1, "#9dbfdc", "0.9 to 1.1"),
+    (1.5, "#5a92c0", "1.1 to 1.5"),
+    (2.0, "#22609c", "1.5 to 2"),
+    (float("inf"), "#08284d", "2 and more"),
+)
+"""Up to which multiple of the fair share, in which colour, in which words: the darker the more."""
+SMALL = 10.0
+"""Below so many pixels a mark cannot be seen, and a ring points at it."""
+MOST_RINGS = 200
+MOST_NUMBERS = 2500
+"""Numbers in cells are for those who count few."""
+
+
+LIGHT_BELOW = 1.1
+"""Classes from here on are so dark that what stands on them is white."""
+
+
+def load_colour(share: float) -> str:
+    """The colour of a multiple of the fair share."""
+    return next(colour for limit, colour, _ in LOAD_CLASSES if share < limit)
+
+
+def draw(matrix: Matrix, layout: Layout, load: Load | None, *, title: str, id_: str) -> Markup:
+    """The whole drawing. The names and the cells are groups that the page's script knows."""
+    odd = [cell for cell in matrix.cells if cell.state is not State.AS_EXPECTED]
+    parts = [
+        element("g", *_fills(matrix, layout, load), class_="cells"),
+        element("path", d=_grid(matrix, layout), stroke="#fff", stroke_width=0.5, fill="none"),
+        element("path", d=_block_lines(matrix, layout), stroke="#888", fill="none"),
+        element("g", *_numbers(matrix, layout, load), class_="numbers"),
+        element("g", *_marks(odd, layout, loaded=load is not None), class_="odd"),
+        element("g", class_="found"),
+        element("g", *_row_names(matrix, layout, odd), class_="rows"),
+        element("g", *_column_names(matrix, layout, odd), class_="columns"),
+    ]
+    return picture(
+        parts, width=layout.width, height=layout.height, title=title, class_="matrix", id_=id_
+    )
+
+
+def _fills(matrix: Matrix, layout: Layout, load: Load | None) -> list[str]:
+    """One path a colour; neighbours of one colour in a row are one rectangle."""
+    by_colour: dict[str, list[tuple[float, float, float, float]]] = defaultdict(list)
+    last: tuple[int, int, str] | None = None
+    for cell in sorted(matrix.cells, key=lambda cell: (cell.row, cell.column)):
+        colour = COLOURS[cell.state]
+        if load is not None and cell.cables:
+            colour = load_colour(max(load.of(cable.ends) for cable in cell.cables))
+        x, y = layout.at(cell.row, cell.column)
+        if last == (cell.row, cell.column - 1, colour):
+            before = by_colour[colour][-1]
+            by_colour[colour][-1] = (*before[:2], before[2] + layout.cell_width, before[3])
+        else:
+            by_colour[colour].append((x, y, layout.cell_width, layout.cell_height))
+        last = (cell.row, cell.column, colour)
+    return [
+        element("path", d=rectangles(places), fill=colour) for colour, places in by_colour.items()
+    ]
+
+
+def _grid(matrix: Matrix, layout: Layout) -> str:
+    """White lines between cells, block by block, where there is room for them."""
+    if min(layout.cell_width, layout.cell_height) < 4:
+        return ""
+    parts = []
+    for rows, columns in _panes(matrix, layout):
+        (x, y), w = layout.at(rows[0], columns[0]), len(columns) * layout.cell_width
+        h = len(rows) * layout.cell_height
+        for at in range(1, len(rows)):
+            parts.append(f"M{number(x)} {number(y + at * layout.cell_height)}h{number(w)}")
+        for at in range(1, len(columns)):
+            parts.append(f"M{number(x + at * layout.cell_width)} {number(y)}v{number(h)}")
+    return "".join(parts)
+
+
+def _block_lines(matrix: Matrix, layout: Layout) -> str:
+    """A frame around each block, broken where the block goes on in the next panel."""
+    places = []
+    for rows, columns in _panes(matrix, layout):
+        x, y = layout.at(rows[0], columns[0])
+        places.append((x, y, len(columns) * layout.cell_width, len(rows) * layout.cell_height))
+    return rectangles(places)
+
+
+def _panes(matrix: Matrix, layout: Layout) -> list[tuple[range, range]]:
+    """The rows and columns of every block, cut at the ends of panels."""
+    panes = []
+    for block in sorted({line.block for line in matrix.columns}):
+        rows, columns = _span(matrix.rows, block), _span(matrix.columns, block)
+        first = rows.start
+        while first < rows.stop and columns:
+            behind = min(rows.stop, (first // layout.panel_rows + 1) * layout.panel_rows)
+            panes.append((range(first, behind), columns))
+            first = behind
+    return panes
+
+
+def _span(lines: Sequence[Line], block: int) -> range:
+    places = [at for at, line in enumerate(lines) if line.block == block]
+    return range(places[0], places[-1] + 1) if places else range(0)
+
+
+def _numbers(matrix: Matrix, layout: Layout, load: Load | None) -> list[str]:
+    """How many cables, in every cell where there is room; beside the mark where there is one."""
+    w, h = layout.cell_width, layout.cell_height
+    if w < 16 or h < 12 or len(matrix.cells) > MOST_NUMBERS:
+        return []
+    parts = []
+    for cell in matrix.cells:
+        x, y = layout.at(cell.row, cell.column)
+        at = 0.5 if cell.state is State.AS_EXPECTED else 0.28
+        dark = cell.state is State.DOWN and load is None
+        if load is not None and cell.cables:
+            dark = max(load.of(cable.ends) for cable in cell.cables) >= LIGHT_BELOW
+        parts.append(
+            element(
+                "text",
+                text=str(len(cell.cables)),
+                x=x + at * w,
+                y=y + h / 2 + 4,
+                class_="light" if dark else None,
+            )
+        )
+    return parts
+
+
+def _marks(odd: Sequence[Cell], layout: Layout, *, loaded: bool) -> list[str]:
+    parts = []
+    w, h = layout.cell_width, layout.cell_height
+    ring = min(w, h) < SMALL and len(odd) <= MOST_RINGS
+    for cell in odd:
+        x, y = layout.at(cell.row, cell.column)
+        ink = "#fff" if cell.state is State.DOWN and not loaded else "#000"
+        if cell.state in (State.MISSING, State.FEWER) or loaded:
+            parts.append(element("rect", x=x, y=y, width=w, height=h, class_="edge"))
+        at = mark(cell.state, x + 0.45 * w, y, 0.55 * w, h) if w >= 16 else ""
+        at = at or mark(cell.state, x, y, w, h)
+        parts.append(element("path", d=at, stroke=ink, class_="mark"))
+        if ring:
+            parts.append(
+                element("circle", cx=x + w / 2, cy=y + h / 2, r=max(w, h) / 2 + 5, class_="ring")
+            )
+    return parts
+
+
+def mark(state: State, x: float, y: float, w: float, h: float) -> str:
+    """The strokes that say a state without colour: a cross where all is missing, a minus, a plus,
+    an arrow down where slower, a bar where down."""
+    size = min(w, h) * 0.3
+    cx, cy = x + w / 2, y + h / 2
+    left, right, up, low = (number(v) for v in (cx - size, cx + size, cy - size, cy + size))
+    mid_x, mid_y = number(cx), number(cy)
+    return {
+        State.MISSING: f"M{left} {up}L{right} {low}M{left} {low}L{right} {up}",
+        State.FEWER: f"M{left} {mid_y}H{right}",
+        State.MORE: f"M{left} {mid_y}H{right}M{mid_x} {up}V{low}",
+        State.SLOWER: f"M{left} {up}L{mid_x} {low}L{right} {up}",
+        State.DOWN: f"M{mid_x} {up}V{mid_y}M{mid_x} {low}v-.5",
+        State.AS_EXPECTED: "",
+    }[state]
+
+
+def _row_names(matrix: Matrix, layout: Layout, odd: Sequence[Cell]) -> list[str]:
+    """The name of every row there is room for, and of every odd row, in bold."""
+    strange = {cell.row for cell in odd}
+    parts = []
+    for at, line in enumerate(matrix.rows):
+        if at in strange or _has_room(at, layout.row_step, strange):
+            x, y = layout.at(at, 0)
+            parts.append(
+                element(
+                    "text",
+                    text=own_name(line, in_group=False),
+                    x=x - 6,
+                    y=y + layout.cell_height / 2 + 4,
+                    class_="odd" if at in strange else None,
+                )
+            )
+    return parts
+
+
+def _has_room(at: int, step: int, strange: set[int]) -> bool:
+    near = range(at - step + 1, at + step)
+    return at % step == 0 and not any(other in strange for other in near if other != at)
+
+
+def _column_names(matrix: Matrix, layout: Layout, odd: Sequence[Cell]) -> list[str]:
+    strange = {cell.column for cell in odd}
+    groups = groups_of(matrix.columns)
+    in_group = {at for _, first, behind in groups for at in range(first, behind)}
+    parts = []
+    for panel in range(layout.n_panels):
+        row = panel * layout.panel_rows
+        for at, line in enumerate(matrix.columns):
+            if at in strange or _has_room(at, layout.column_step, strange):
+                x, y = layout.at(row, at)
+                x, y = x + layout.cell_width / 2 + 4, y - 5
+                parts.append(
+                    element(
+                        "text",
+                        text=own_name(line, in_group=at in in_group),
+                        transform=f"translate({number(x)} {number(y)})rotate(-90)",
+                        class_="odd" if at in strange else None,
+                    )
+                )
+        for word, first, behind in groups:
+            parts += _group_name(layout, row, word, first, behind)
+    return parts
+
+
+def _group_name(layout: Layout, row: int, word: str, first: int, behind: int) -> list[str]:
+    x, _ = layout.at(row, first)
+    w = (behind - first) * layout.cell_width
+    if len(word) * LETTER > w:
+        word = word[: max(1, int(w / LETTER) - 1)] + "…"
+    line = f"M{number(x + 1)} 17v-3h{number(w - 2)}v3"
+    return [
+        element("path", d=line, stroke="#555", fill="none"),
+        element("text", text=word, x=x + w / 2, y=11.0, class_="group"),
+    ]

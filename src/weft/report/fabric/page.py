@@ -1,0 +1,223 @@
+"""`weft fabric show --report PAGE`: a subnet as one HTML page that fetches nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from markupsafe import Markup
+
+from weft.report.fabric import histogram_svg, link_svg, matrix_svg
+from weft.report.fabric.legend import LegendKey, load_legend, state_legend
+from weft.report.fabric.matrix_layout import Layout, layout_of
+from weft.report.fabric.values import Values, page_values
+from weft.report.html import render_fabric
+from weft.report.model import Column, Table, cut_table
+from weft.report.page import write_text
+from weft.topology.load import Load
+from weft.topology.matrix import Matrix, State, matrices_of
+from weft.topology.odd import Oddity, kind_of, oddities, title_of
+from weft.topology.subnet import Subnet
+from weft.topology.tiers import Tiers, tiers_of
+
+MOST_CELLS = 150_000
+"""A matrix with more cells than this is left out: the page would not open at once."""
+MOST_DRAWN = 60
+"""More switches than this as circles and lines explain nothing; a matrix does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A drawing with its title (the finding), how to read it, its legend, and what is odd."""
+
+    id: str
+    title: str
+    how_to_read: str
+    svg: Markup
+    legend: tuple[LegendKey, ...]
+    legend_title: str
+    table: Table | None
+    zooms: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FabricPage:
+    """What the page says, before any HTML."""
+
+    title: str
+    severity: str
+    sentences: tuple[str, ...]
+    subtitle: str
+    drawings: tuple[Drawing, ...]
+    tables: tuple[Table, ...]
+    problems: tuple[str, ...]
+    values: Values
+
+
+def write_fabric_page(
+    subnet: Subnet,
+    out: Path,
+    *,
+    name: str,
+    headline: str,
+    problems: Sequence[str] = (),
+    load: Load | None = None,
+) -> None:
+    """Write the page. `headline`: one sentence about the whole. Raises MissingError."""
+    page = fabric_page(subnet, name=name, headline=headline, problems=problems, load=load)
+    write_text(out, render_fabric(page))
+
+
+def fabric_page(
+    subnet: Subnet,
+    *,
+    name: str,
+    headline: str,
+    problems: Sequence[str] = (),
+    load: Load | None = None,
+) -> FabricPage:
+    """The page of a subnet, with the load of a traffic drawn on it where one is given."""
+    tiers = tiers_of(subnet)
+    found = [m for m in matrices_of(tiers) if len(m.cells) <= MOST_CELLS]
+    matrices = found if tiers.is_layered else []
+    drawn = {f"matrix{at}": (matrix, layout_of(matrix)) for at, matrix in enumerate(matrices)}
+    drawings = [
+        _matrix_drawing(id_, *drawn[id_], oddities(subnet, tiers, drawn[id_][0]), load)
+        for id_ in drawn
+    ]
+    if tiers.n_switches <= MOST_DRAWN:
+        drawings.append(_link_drawing(subnet, tiers, matrices, load))
+    if load is not None and load.tiers:
+        drawings.append(_load_drawing(tiers, load))
+    return FabricPage(
+        title=name,
+        severity=_severity(matrices),
+        sentences=_sentences(tiers, matrices, load),
+        subtitle=headline,
+        drawings=tuple(drawings),
+        tables=(_level_table(tiers),),
+        problems=tuple(problems),
+        values=page_values(subnet, tiers, drawn, load),
+    )
+
+
+def _severity(matrices: Sequence[Matrix]) -> str:
+    states = {cell.state for matrix in matrices for cell in matrix.cells}
+    if states & {State.MISSING, State.DOWN, State.FEWER}:
+        return "bad"
+    return "warning" if states & {State.SLOWER, State.MORE} else "good"
+
+
+def _sentences(tiers: Tiers, matrices: Sequence[Matrix], load: Load | None) -> tuple[str, ...]:
+    """What is odd first; of a matrix by director and one by board, the one that knows a pattern."""
+    told = [matrix for matrix in matrices if matrix.odd or not matrix.by_board]
+    sentences = [f"{title_of(m)}." for m in sorted(told, key=lambda m: not m.odd)]
+    if not matrices:
+        n = len(tiers.sideways) + tiers.n_between
+        sentences.append(f"{tiers.n_switches} switches with {n} cables between them, in no levels.")
+    if load is not None:
+        sentences.append(f"{load_title(tiers, load)}.")
+    return tuple(sentences)
+
+
+def load_title(tiers: Tiers, load: Load) -> str:
+    """Where the fullest cable is, and how full."""
+    fullest = load.fullest
+    if fullest is None:
+        return f"{load.title}: no path crosses a cable between switches"
+    node, port = fullest.fullest
+    return (
+        f"{load.title}: the fullest cable, out of {tiers.labels[node].name}[{port}], "
+        f"carries {fullest.most:.2f} times its fair share"
+    )
+
+
+def _matrix_drawing(
+    id_: str, matrix: Matrix, layout: Layout, odd: Sequence[Oddity], load: Load | None
+) -> Drawing:
+    title = title_of(matrix)
+    return Drawing(
+        id=id_,
+        title=title,
+        how_to_read=_how_to_read(matrix, load),
+        svg=matrix_svg.draw(matrix, layout, load, title=title, id_=f"{id_}-svg"),
+        legend=(*state_legend(matrix, loaded=load is not None), *(load_legend() if load else ())),
+        legend_title="" if load is None else "load as a multiple of the fair share:",
+        table=_odd_table(matrix, odd) if odd else None,
+        zooms=True,
+    )
+
+
+def _how_to_read(matrix: Matrix, load: Load | None) -> str:
+    rows = "leaf switch" if matrix.level == 1 else f"switch of level {matrix.level}"
+    columns = f"switch of level {matrix.level + 1}"
+    if matrix.by_director or matrix.by_board:
+        columns = "director" if matrix.by_director else "board of a director"
+    cells = "Each cell holds the cables between them"
+    if load is None:
+        return f"A row is a {rows}, a column a {columns}. {cells}; empty: none."
+    return (
+        f"A row is a {rows}, a column a {columns}. {cells}; its colour is the fuller direction of "
+        f"its fullest cable under {load.title}, where 1 is what each cable of this level and "
+        "direction would carry if they shared evenly."
+    )
+
+
+def _odd_table(matrix: Matrix, odd: Sequence[Oddity]) -> Table:
+    columns = (
+        Column("from", is_figure=False),
+        Column("to", is_figure=False),
+        Column("what is odd", is_figure=False),
+        Column("where to look", is_figure=False),
+    )
+    rows = [(one.row, one.column, one.what, one.look_at) for one in odd]
+    return cut_table(f"What a person must look at among the {kind_of(matrix)}", columns, rows)
+
+
+def _link_drawing(
+    subnet: Subnet, tiers: Tiers, matrices: Sequence[Matrix], load: Load | None
+) -> Drawing:
+    odd = [m for m in matrices if m.odd]
+    title = title_of(odd[0]) if odd else f"{tiers.n_switches} switches and the cables between them"
+    return Drawing(
+        id="links",
+        title=title,
+        how_to_read=link_svg.HOW_TO_READ if load is None else link_svg.HOW_TO_READ_LOAD,
+        svg=link_svg.draw(subnet, tiers, matrices, load, title=title),
+        legend=load_legend() if load else link_svg.legend(matrices),
+        legend_title="" if load is None else "load as a multiple of the fair share:",
+        table=None,
+        zooms=False,
+    )
+
+
+def _load_drawing(tiers: Tiers, load: Load) -> Drawing:
+    title = load_title(tiers, load)
+    return Drawing(
+        id="load",
+        title=title,
+        how_to_read="How many directions of cables carry how much of their fair share (1).",
+        svg=histogram_svg.draw(tiers, load, title=title),
+        legend=(),
+        legend_title="",
+        table=histogram_svg.table(tiers, load),
+        zooms=False,
+    )
+
+
+def _level_table(tiers: Tiers) -> Table:
+    columns = (
+        Column("level"),
+        Column("switches"),
+        Column("hosts and other adapters"),
+        Column("cables one level up"),
+    )
+    rows = [
+        (
+            str(level) if level else "reached by no host",
+            f"{len(nodes):,}",
+            f"{sum(len(tiers.hosts.get(node, ())) for node in nodes):,}",
+            f"{len(tiers.between.get(level, ())):,}",
+        )
+        for level, nodes in tiers.switches.items()
+    ]
+    return cut_table("Switches by level: 1 is where hosts are", columns, rows)

@@ -1,0 +1,56 @@
+"""SVG as text: elements with escaped attributes and texts, numbers without needless figures."""
+
+from collections.abc import Iterable
+from html import escape
+
+from markupsafe import Markup
+
+
+def number(value: float) -> str:
+    """At most two decimals, none where there are none to show."""
+    return f"{value:.2f}".rstrip("0").rstrip(".") or "0"
+
+
+def element(name: str, *children: str, text: str | None = None, **attributes: object) -> str:
+    """An element; underscores in names of attributes stand for hyphens, a last one for nothing."""
+    parts = [f"<{name}"]
+    for key, value in attributes.items():
+        if value is not None:
+            shown = number(value) if isinstance(value, float) else str(value)
+            parts.append(f' {key.rstrip("_").replace("_", "-")}="{escape(shown)}"')
+    inside = "".join(children) if text is None else escape(text)
+    parts.append(f">{inside}</{name}>" if inside else "/>")
+    return "".join(parts)
+
+
+def picture(
+    children: Iterable[str],
+    *,
+    width: float,
+    height: float,
+    title: str,
+    class_: str,
+    id_: str | None = None,
+) -> Markup:
+    """A whole drawing, described by its title, as wide as its place allows and no wider."""
+    svg = element(
+        "svg",
+        element("title", text=title),
+        *children,
+        xmlns="http://www.w3.org/2000/svg",
+        id=id_,
+        class_=class_,
+        role="img",
+        viewBox=f"0 0 {number(width)} {number(height)}",
+        width=float(width),
+        height=float(height),
+        preserveAspectRatio="xMidYMin meet",
+    )
+    return Markup(svg)  # noqa: S704 - every text and attribute is escaped above
+
+
+def rectangles(places: Iterable[tuple[float, float, float, float]]) -> str:
+    """The path of rectangles given as x, y, width, height."""
+    return "".join(
+        f"M{number(x)} {number(y)}h{number(w)}v{number(h)}h{number(-w)}z" for x, y, w, h in places
+    )

@@ -1,0 +1,99 @@
+"""What the page's script knows of the drawings: names, places of cells, cables; as short lists."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from weft.report.fabric.matrix_layout import Layout
+from weft.topology.labels import shown
+from weft.topology.load import Load
+from weft.topology.matrix import Cell, Matrix, State
+from weft.topology.odd import kind_of
+from weft.topology.subnet import Cable, Subnet
+from weft.topology.tiers import Tiers
+
+STATES = tuple(State)
+Values = dict[str, Any]
+
+
+class Words:
+    """Texts that many cables share, each once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def number(self, word: str) -> int:
+        """The number of a text."""
+        return self._numbers.setdefault(word, len(self._numbers))
+
+    @property
+    def all(self) -> list[str]:
+        """The texts by their numbers."""
+        return list(self._numbers)
+
+
+def page_values(
+    subnet: Subnet,
+    tiers: Tiers,
+    drawn: Mapping[str, tuple[Matrix, Layout]],
+    load: Load | None,
+) -> Values:
+    """Switches and hosts by name, and every matrix by the id of its drawing."""
+    numbers = {node: at for at, node in enumerate(tiers.labels)}
+    words = Words()
+    matrices = {
+        id_: _matrix_values(matrix, layout, numbers, words, load)
+        for id_, (matrix, layout) in drawn.items()
+    }
+    return {
+        "switches": [label.name for label in tiers.labels.values()],
+        "hosts": [
+            [shown(subnet.name(node)), numbers[switch], port]
+            for switch, hosts in tiers.hosts.items()
+            for port, node in hosts
+        ],
+        "states": [state.value for state in STATES],
+        "load": None if load is None else load.title,
+        "words": words.all,
+        "matrices": matrices,
+    }
+
+
+def _matrix_values(
+    matrix: Matrix,
+    layout: Layout,
+    numbers: Mapping[int, int],
+    words: Words,
+    load: Load | None,
+) -> Values:
+    return {
+        "kind": kind_of(matrix),
+        "rows": [[row.name, [numbers[node] for node in row.switches]] for row in matrix.rows],
+        "columns": [[c.name, [numbers[node] for node in c.switches]] for c in matrix.columns],
+        "cell": [layout.cell_width, layout.cell_height],
+        "origin": [layout.left, layout.top],
+        "panel": [layout.panel_rows, layout.panel_width],
+        "size": [layout.width, layout.height],
+        "cells": [_cell_values(cell, numbers, words, load) for cell in matrix.cells],
+    }
+
+
+def _cell_values(
+    cell: Cell, numbers: Mapping[int, int], words: Words, load: Load | None
+) -> list[Any]:
+    """Row, column, state, expected number (-1: no pattern), cables."""
+    n_expected = -1 if cell.n_expected is None else cell.n_expected
+    cables = [_cable_values(cable, numbers, words, load) for cable in cell.cables]
+    return [cell.row, cell.column, STATES.index(cell.state), n_expected, cables]
+
+
+def _cable_values(
+    cable: Cable, numbers: Mapping[int, int], words: Words, load: Load | None
+) -> list[Any]:
+    """Switch and port of both ends, what the tools say, load up and down where there is one."""
+    said = [cable.a.rate or cable.b.rate or "rate unknown"]
+    said += dict.fromkeys(
+        word for end in cable.ends for word in (end.logical, end.physical) if word
+    )
+    ends = [value for end in cable.ends for value in (numbers[end.node], end.port)]
+    shares = [] if load is None else [round(load.share.get(end.key, 0.0), 2) for end in cable.ends]
+    return [*ends, words.number(", ".join(said)), *shares]
