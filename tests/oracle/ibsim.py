@@ -96,7 +96,11 @@ class Ibsim:
     def start_opensm(self, sweep_s: int = 2) -> Path:
         """Start OpenSM as a daemon; its log, once the subnet is up."""
         log = self.folder / "osm.log"
+        # Its log would stay in a buffer.
+        options = self.folder / "opensm.conf"
+        options.write_text("force_log_flush TRUE\n")
         argv = ["ibsim-run", "opensm", "-e", "-D", "0x43", "-s", str(sweep_s), "-f", str(log)]
+        argv += ["-F", str(options)]
         daemon = subprocess.Popen(
             argv, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
@@ -216,7 +220,7 @@ def torus(dimensions: Sequence[int]) -> Net:
         name = "sw " + ".".join(map(str, place))
         net.link((name, 2 * len(dimensions) + 1), ("h" + ".".join(map(str, place)), 1))
         for axis, size in enumerate(dimensions):
-            next_ = tuple((at + (i == axis)) % size for i, at in enumerate(place))
+            next_ = tuple((at + 1) % size if i == axis else at for i, at in enumerate(place))
             net.link((name, 2 * axis + 1), ("sw " + ".".join(map(str, next_)), 2 * axis + 2))
     return net
 
@@ -262,7 +266,7 @@ def irregular(seed: int) -> Net:
     draw = random.Random(seed)
     net = Net()
     n_switches, n_hosts = draw.randint(1, 9), draw.randint(1, 12)
-    odd = ["a;b:c/d", "node 1", "x", "(paren)", "tail HCA-2", "under_score", "#hash", "ü"]
+    odd = ["a;b:c/d", "node 1", "x", "(paren)", "tail HCA-2", "under_score", "#hash", "a=b,c"]
     switches = [f"sw{i} {draw.choice(odd)}" for i in range(n_switches)]
     hosts = [f"h{i} {draw.choice(odd)}" for i in range(n_hosts)]
     for name in hosts:
