@@ -2,6 +2,7 @@
 
 mod candidates;
 mod common;
+mod counters;
 mod documents;
 mod dragonfly;
 mod export;
@@ -9,10 +10,12 @@ mod forwarding;
 mod fuzz_readers;
 mod generate;
 mod ibnetdiscover;
+mod lanes;
 mod levels;
 mod node_graph;
 mod node_set;
 mod opensm;
+mod opensm_log;
 mod paths;
 mod routing;
 mod same_net;

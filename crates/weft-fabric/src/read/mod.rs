@@ -10,11 +10,16 @@ mod fdbs;
 mod guid2lid;
 mod iblinkinfo;
 mod ibnetdiscover;
+mod ibqueryerrors;
 mod lines;
 mod link_row;
 mod node_list;
+mod osm_log;
 mod peer;
+mod perfquery;
 mod port_list;
+mod readings;
+mod sl2vl;
 mod stand_ins;
 mod subnet_lst;
 mod table;
@@ -52,6 +57,10 @@ pub const FORMATS: &[Format] = &[
     dump_fts::LFTS_DUMP,
     dump_fts::DUMP_FTS,
     fdbs::FORMAT,
+    sl2vl::FORMAT,
+    osm_log::FORMAT,
+    perfquery::FORMAT,
+    ibqueryerrors::FORMAT,
     fabric_document::FORMAT,
     guid2lid::FORMAT,
     ibnetdiscover::FORMAT,

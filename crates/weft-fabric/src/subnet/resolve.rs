@@ -241,11 +241,7 @@ impl Build {
     fn readings(&mut self, gathered: &Gathered) {
         for record in &gathered.readings {
             let Some(node) = self.find(record.who, record.place, "counters") else { continue };
-            let n_ports = self.subnet.nodes[node as usize].ports.len();
-            if usize::from(record.port) > n_ports.max(1) {
-                let node = self.subnet.nodes[node as usize].description.clone();
-                let (place, port) = (record.place, record.port);
-                self.subnet.misfits.push(Misfit::NoSuchPort { place, node, port });
+            if record.port > 0 && self.socket(node, record.port, record.place).is_none() {
                 continue;
             }
             self.subnet.readings.push(Reading {
