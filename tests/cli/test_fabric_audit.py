@@ -59,7 +59,10 @@ def test_a_healthy_fabric_is_good(capsys: pytest.CaptureFixture[str], write: Any
     lines = out.splitlines()
     assert code == 0
     assert lines[0].startswith("GOOD  no fault found; ")
-    assert any(line.startswith("judged   missing-up-links (4 switches), slow") for line in lines)
+    assert any(
+        line.startswith("judged   isolated (22 nodes), missing-up-links (4 switches), slow")
+        for line in lines
+    )
     assert any("no counters: perfquery" in line for line in lines)
     assert lines[-1] == f"next     dump_fts > more.out; weft fabric audit {path} more.out"
 

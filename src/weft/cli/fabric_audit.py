@@ -149,8 +149,11 @@ def _next_command(audit: "Audit", files: Sequence[str]) -> str:
     command = next(own, None)
     if command is not None:
         return command.replace("FILES", names)
+    if audit.is_bad and len(files) > MOST_FILES:
+        return "after the repair: weft fabric audit NEW-FILES --before EACH-OLD-FILE"
     if audit.is_bad:
-        return f"after the repair: weft fabric audit NEW-FILES --before {names}"
+        before = shlex.join(word for name in files for word in ("--before", name))
+        return f"after the repair: weft fabric audit NEW-FILES {before}"
     unjudged = {rule.name for rule, ruling in audit.rulings if not ruling.judged}
     for rule, tool in TOOLS.items():
         if rule in unjudged:
@@ -171,7 +174,9 @@ def _rows(finding: "Finding") -> list[dict[str, Any]]:
     cables = [(cable.get("a", {}), cable.get("b", {})) for cable in facts.get("cables", [])]
     ports = [(port, port.get("peer", {})) for port in facts.get("ports", [])]
     switches: list[tuple[dict[str, Any], dict[str, Any]]] = [
-        (switch, {}) for switch in facts.get("switches", [])
+        (switch, {})
+        for switch in [*facts.get("switches", []), *facts.get("nodes", [])]
+        if isinstance(switch, dict)
     ]
     return [
         {

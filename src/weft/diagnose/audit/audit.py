@@ -39,6 +39,8 @@ class Audit:
         by = f"{n_ran} of {len(self.rulings)} rules could judge"
         if n[Severity.BAD]:
             return f"{', '.join([count(n[Severity.BAD], 'fault'), *beside])}; {by}"
+        if n_ran * 4 < len(self.rulings):
+            by = f"only {by}"
         return f"no fault found{', ' if beside else ''}{', '.join(beside)}; {by}"
 
     def to_record(self) -> dict[str, Any]:

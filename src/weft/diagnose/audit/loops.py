@@ -53,6 +53,12 @@ def _finding(case: Case, loops: Mapping[int, Mapping[str, Any]], has_lanes: bool
         evidence.append(
             f"{named} each path its own service level: this holds for traffic that puts all on one"
         )
+    elif engine is None:
+        names = ", ".join(case.thresholds.service_level_engines.names)
+        evidence.append(
+            f"if the tables are of {names}, which give each path its service level: give "
+            "opensm.log and opensm-sl2vl.dump too"
+        )
     if parted and not has_lanes:
         evidence.append("no lanes were read: give opensm-sl2vl.dump too")
     return finding(
@@ -63,7 +69,7 @@ def _finding(case: Case, loops: Mapping[int, Mapping[str, Any]], has_lanes: bool
         fix=(
             "let applications ask the subnet manager for the service level of each path"
             if not certain
-            else "route with an engine without loops: opensm -R updn or ftree on a tree, "
+            else "route with an engine without loops: opensm -R updn on a tree, "
             "torus-2QoS -Q on a torus, dfsssp -Q or nue -Q on anything"
         ),
         service_levels=list(loops),

@@ -10,6 +10,7 @@ from weft.diagnose.audit.counter_rates import counter_rates
 from weft.diagnose.audit.counters import counter_totals
 from weft.diagnose.audit.engine import engine_fell_back
 from weft.diagnose.audit.identity import duplicate_guids, duplicate_lids
+from weft.diagnose.audit.isolated import isolated_nodes
 from weft.diagnose.audit.lateral import missing_sideways
 from weft.diagnose.audit.loops import credit_loops
 from weft.diagnose.audit.rails import wrong_rails
@@ -38,6 +39,7 @@ RULES: tuple[Rule, ...] = (
         "nodes and cables that were there before (--before) and are not now; slower cables",
         gone_since_before,
     ),
+    Rule("isolated", "switches and adapters that files name and no cable joins", isolated_nodes),
     Rule("left", "nodes that the subnet manager's log says it removed", left_the_subnet),
     Rule(
         "missing-up-links",

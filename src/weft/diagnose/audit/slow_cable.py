@@ -24,11 +24,12 @@ def slow_cables(case: Case) -> Ruling:
     cables = [cable for cable in case.subnet.cables if _gbps(cable)]
     if not cables:
         return not_judged("no cable's rate: ibnetdiscover, iblinkinfo, opensm-subnet.lst, db_csv")
-    roles = _by_role(case, cables)
     found: list[Finding] = []
-    for role, group in sorted(roles.items()):
-        found += _below_siblings(case, role, group)
-        found += _below_supported(case, role, group)
+    for role, group in sorted(_by_role(case, cables).items()):
+        slow, rate = _below_siblings(case, group)
+        found += [_finding(case, role, some, group, rate) for some in _by_switch(slow)]
+        rest = [cable for cable in group if cable not in slow]
+        found += _below_supported(case, role, rest)
     return Ruling(judged=count(len(cables), "cable"), findings=tuple(found))
 
 
@@ -61,26 +62,27 @@ def _what(case: Case, end: CableEnd) -> str:
     return f"adapters{make}"
 
 
-def _below_siblings(case: Case, role: Role, group: Sequence[Cable]) -> list[Finding]:
+def _below_siblings(case: Case, group: Sequence[Cable]) -> tuple[list[Cable], str]:
+    """Cables below the usual rate that could have it, and that rate."""
     usual = most_common((_gbps(cable), _rate(cable)) for cable in group)
-    if usual is None:
-        return []
-    (gbps, rate), _ = usual
+    if usual is None or usual[1] < case.thresholds.usual_rate_share.value:
+        return [], ""
+    (gbps, rate), share = usual
     slow = [cable for cable in group if _gbps(cable) < gbps]
-    n_usual = sum(_gbps(cable) == gbps for cable in group)
     few = len(slow) <= max(1, case.thresholds.slow_share.value * len(group))
+    n_usual = round(share * len(group))
     if not slow or not few or n_usual < case.thresholds.smallest_group.value - 1:
-        return []
+        return [], rate
     able = [cable for cable in slow if all(_is_able(case, end, gbps) for end in cable.ends)]
-    if not able or _is_regular(case, slow, group):
-        return []
-    return [_finding(case, role, cables, group, rate) for cables in _by_switch(able)]
+    return ([] if _is_regular(case, slow, group) else able), rate
 
 
 def _is_able(case: Case, end: CableEnd, gbps: float) -> bool:
     """Whether the end's device says or shows that it can: on another port, or an adapter by its
     make, which the role is about."""
-    if (end.supported_gbps or 0.0) >= gbps or not case.subnet.nodes[end.node].is_switch:
+    if end.supported_gbps:
+        return end.supported_gbps >= gbps
+    if not case.subnet.nodes[end.node].is_switch:
         return True
     ways = [*case.wiring.between.get(end.node, ()), *case.wiring.hosts.get(end.node, ())]
     return any((way.here.gbps or 0.0) >= gbps for way in ways if way.here.port != end.port)
@@ -166,16 +168,14 @@ def _proof(case: Case, cable: Cable, rate: str) -> str:
 
 
 def _below_supported(case: Case, role: Role, group: Sequence[Cable]) -> list[Finding]:
-    """Cables that say themselves that they could do more, though no sibling does less or more.
+    """Cables that say themselves that they could do more, whatever their siblings do.
 
     Where most of a role say so, the tool says it of all: no fault of one cable.
     """
-    usual = most_common((_gbps(cable), _rate(cable)) for cable in group)
-    slower = [c for c in group if usual is not None and _gbps(c) < usual[0][0]]
-    could = [c for c in group if _could(c) > _gbps(c) and c not in slower]
+    could = [cable for cable in group if _could(cable) > _gbps(cable)]
     if not could:
         return []
-    supported = _supported(could[0])
+    supported = " or ".join(sorted({_supported(cable) for cable in could}))
     cables = [case.labels.cable_facts(*cable.ends) for cable in could]
     if len(could) > max(1, case.thresholds.slow_share.value * len(group)):
         return [

@@ -35,15 +35,15 @@ def unreachable(case: Case) -> Ruling:
     if lack:
         return Ruling(missing=lack, findings=tuple(_incomplete(case)))
     survey = case.survey
-    by_end: dict[tuple[str, int, int], list[Any]] = defaultdict(list)
+    ends: dict[str, dict[tuple[int, int], list[Any]]] = defaultdict(lambda: defaultdict(list))
     for missing in survey["unreachable"]:
         kind = "circle" if missing["circle"] else "stale" if missing["port"] else "no entry"
-        port = missing["port"] if kind == "stale" else 0
-        by_end[kind, missing["at"], port].append(missing)
-    found = [_finding(case, *key, group) for key, group in by_end.items()]
-    told = sum(len(group) for group in by_end.values())
-    if survey["n_unreachable_lids"] > told:
-        found.append(_more(survey["n_unreachable_lids"] - told))
+        ends[kind][missing["at"], missing["port"]].append(missing)
+    found = [_in_a_circle(case, group) for group in ends["circle"].values()]
+    found += [_finding(case, kind, ends[kind]) for kind in ("stale", "no entry") if ends[kind]]
+    more = survey["n_unreachable_lids"] - len(survey["unreachable"])
+    if more > 0:
+        found.append(_more(more))
     if survey["n_without_lid"]:
         found.append(_without_lid(survey["n_without_lid"]))
     return Ruling(judged=count(survey["n_pairs"], "path"), findings=tuple(found))
@@ -65,24 +65,17 @@ def _incomplete(case: Case) -> list[Finding]:
     ]
 
 
-def _finding(case: Case, kind: str, at: int, port: int, group: list[Any]) -> Finding:
+def _finding(case: Case, kind: str, ends: dict[tuple[int, int], list[Any]]) -> Finding:
+    """Ways that end: at an entry for a port without a cable, or without an entry."""
     labels = case.labels
-    n_sources = max(missing["n_sources"] for missing in group)
-    who = [labels.name(missing["dst"]["node"]) for missing in group]
-    lids = [missing["lid"] for missing in group]
-    targets = f"{count(len(group), 'LID')} ({listing(who)})"
-    evidence = [f"LIDs {listing([str(lid) for lid in lids], most=12)}; up to {n_sources} senders"]
-    if kind == "circle":
-        circle = " -> ".join(labels.name(node) for node in group[0]["circle"])
-        sentence = f"routes to {targets} run in a circle: {circle}"
-    elif kind == "stale":
-        sentence = (
-            f"the table of {labels.name(at)} sends {targets} out of port {port}, where no cable is"
-        )
-        evidence.append(f"{labels.whole(at, port)}: tables are older than the cables, or newer")
-    else:
-        sentence = f"{targets} not reached: the table of {labels.name(at)} has no entry"
-        evidence.append(f"{labels.name(at)} ({labels.guid(at)}) ends the way")
+    where = listing(sorted({labels.name(at) for at, _ in ends}))
+    lids = sorted({missing["lid"] for group in ends.values() for missing in group})
+    targets = sorted({labels.name(m["dst"]["node"]) for group in ends.values() for m in group})
+    why = "tables lead over missing cables at" if kind == "stale" else "no entry in the table of"
+    sentence = f"{count(len(lids), 'LID')} not reached ({listing(targets)}): {why} {where}"
+    evidence = [_line(case, at, port, group) for (at, port), group in ends.items()]
+    if kind == "stale":
+        evidence.append("tables and cables are of two times, or the manager has not routed anew")
     return finding(
         FindingKind.CONTRADICTION if kind == "stale" else FindingKind.FAILURE,
         Severity.BAD,
@@ -90,7 +83,37 @@ def _finding(case: Case, kind: str, at: int, port: int, group: list[Any]) -> Fin
         evidence=tuple(evidence),
         fix=FIX,
         lids=lids,
-        switches=[labels.end_facts(at, port)],
+        switches=[labels.end_facts(at, port) for at, port in ends],
+    )
+
+
+def _line(case: Case, at: int, port: int, group: list[Any]) -> str:
+    lids = listing([str(missing["lid"]) for missing in group], most=12)
+    n_sources = max(missing["n_sources"] for missing in group)
+    where = (
+        case.labels.whole(at, port)
+        if port
+        else (f"{case.labels.name(at)} ({case.labels.guid(at)})")
+    )
+    return f"{where}: LID {lids}, from up to {count(n_sources, 'sender')}"
+
+
+def _in_a_circle(case: Case, group: list[Any]) -> Finding:
+    labels = case.labels
+    circle = group[0]["circle"]
+    who = listing([labels.name(missing["dst"]["node"]) for missing in group])
+    return finding(
+        FindingKind.FAILURE,
+        Severity.BAD,
+        f"routes to {count(len(group), 'LID')} ({who}) run in a circle: "
+        + " -> ".join(labels.name(node) for node in circle),
+        evidence=(
+            *(f"{labels.name(node)} ({labels.guid(node)})" for node in circle),
+            f"LID {listing([str(missing['lid']) for missing in group], most=12)}",
+        ),
+        fix=FIX,
+        lids=[missing["lid"] for missing in group],
+        switches=[labels.end_facts(node, 0) for node in circle],
     )
 
 

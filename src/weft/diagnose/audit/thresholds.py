@@ -77,6 +77,7 @@ class Thresholds(Document):
     lateral_share: Figure
     smallest_group: Figure
     slow_share: Figure
+    usual_rate_share: Figure
     taper_slack: Figure
     rail_share: Figure
     ber_bad: Figure

@@ -126,3 +126,19 @@ def test_two_hosts_are_no_majority() -> None:
     subnet = Planted({**TREE, "nodes": 2, "nodes_per_leaf": 1})
     subnet.set_rate("n001 hca0", 1, "1xHDR", 50.0)
     assert ruling("slow-cables", subnet).findings == ()
+
+
+def test_an_end_that_says_it_can_do_no_more_is_believed() -> None:
+    subnet = Planted()
+    subnet.set_rate("leaf-03", 5, "4xEDR", 100.0)
+    for end in subnet.cable("leaf-03", 5):
+        end["supported"], end["supported_gbps"] = "4xEDR", 100.0
+    assert ruling("slow-cables", subnet).findings == ()
+
+
+def test_a_motley_net_has_no_usual_rate() -> None:
+    subnet = Planted({**TREE, "nodes": 8})
+    rates = (("1xSDR", 2.0), ("4xQDR", 32.0), ("4xFDR", 54.5), ("4xEDR", 100.0))
+    for number in range(1, 9):
+        subnet.set_rate(f"n{number:03d} hca0", 1, *rates[number % 4])
+    assert ruling("slow-cables", subnet).findings == ()

@@ -160,3 +160,11 @@ def test_lines_that_were_not_understood_warn() -> None:
     assert lines.severity is strangers.severity is Severity.WARNING
     assert lines.evidence == ("net.txt:12: ibwarn: x (expected: a port)",)
     assert strangers.evidence == ("net.txt:12: counters of LID 77, which no file describes",)
+
+
+def test_a_node_without_cables_is_named() -> None:
+    subnet = Planted()
+    subnet.cut("n005 hca0", 1)
+    (host,) = ruling("isolated", subnet).findings
+    assert host.severity is Severity.WARNING
+    assert host.sentence == "1 adapter without any cable: n005 hca0"

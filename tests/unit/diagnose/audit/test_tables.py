@@ -64,8 +64,10 @@ def test_an_entry_over_a_missing_cable_is_told_as_stale() -> None:
     (found,) = ruling("unreachable", subnet).findings
     assert found.severity is Severity.BAD
     assert found.sentence == (
-        "the table of spine-01 sends 2 LIDs (n001 hca0, n002 hca0) out of port 1, where no cable is"
+        "2 LIDs not reached (n001 hca0, n002 hca0): tables lead over missing cables at spine-01"
     )
+    assert found.evidence[0].startswith("spine-01 port 1 (GUID")
+    assert found.evidence[0].endswith("LID 1, 2, from up to 20 senders")
     assert found.facts["lids"] == [1, 2]
 
 
@@ -73,7 +75,7 @@ def test_a_table_without_an_entry_names_its_switch() -> None:
     subnet = with_tables()
     subnet.answers["survey"] = survey_of(missing(subnet, "n001 hca0", "leaf-06", 0))
     (found,) = ruling("unreachable", subnet).findings
-    assert found.sentence == "1 LID (n001 hca0) not reached: the table of leaf-06 has no entry"
+    assert found.sentence == ("1 LID not reached (n001 hca0): no entry in the table of leaf-06")
 
 
 def test_a_circle_names_its_switches() -> None:
