@@ -55,5 +55,8 @@ def read_subnet(paths: list[str]) -> Subnet:
 def build_subnet(spec_json: str) -> Subnet:
     """The subnet of a fabric document or a generator, with GUIDs and LIDs of its own."""
 
+def route_subnet(subnet: Subnet, engine: str, roots: list[int] = ...) -> Subnet:
+    """The same subnet with the tables of OpenSM's `engine`; `roots` are node GUIDs, if given."""
+
 def ask_subnet(subnet: Subnet, question_json: str) -> str:
     """The answer to a question such as `{"ask": "describe"}`: docs/reference/fabric.md."""

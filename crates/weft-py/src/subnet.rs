@@ -7,9 +7,14 @@ use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
+use weft_fabric::export;
+use weft_fabric::opensm::{self, Engine, Options};
 use weft_fabric::paths::{self, Choice, Net};
+use weft_fabric::subnet::Unsaid;
 use weft_fabric::subnet::{End, Gathered, Lfts, SubnetNode};
-use weft_fabric::{Fabric, FabricError, document, json as documents, read};
+use weft_fabric::{
+    BitsPerSecond, Fabric, FabricError, Picoseconds, document, json as documents, read,
+};
 
 /// A subnet with forwarding tables: its own, or a routing engine's.
 #[pyclass(frozen, module = "weft._engine")]
@@ -50,6 +55,26 @@ fn whole(mut subnet: weft_fabric::subnet::Subnet) -> Subnet {
     Subnet { subnet: Arc::new(subnet), lfts }
 }
 
+/// The same subnet with the tables that an engine of OpenSM computes; `roots` are node GUIDs, none
+/// where the engine should find them.
+#[pyfunction]
+#[pyo3(signature = (subnet, engine, roots=Vec::new()))]
+pub(crate) fn route_subnet(
+    py: Python<'_>,
+    subnet: &Subnet,
+    engine: &str,
+    roots: Vec<u64>,
+) -> PyResult<Subnet> {
+    let engine = Engine::from_word(engine).ok_or_else(|| {
+        let expected = "minhop, updn or ftree";
+        let what = format!("unknown engine '{engine}'");
+        refuse(FabricError::document("engine", what, expected))
+    })?;
+    let routed = py.detach(|| opensm::route(&subnet.subnet, engine, &Options { roots }));
+    let lfts = Arc::new(routed.map_err(refuse)?.lfts);
+    Ok(Subnet { subnet: Arc::clone(&subnet.subnet), lfts })
+}
+
 /// The answer to a question, both JSON: docs/reference/fabric.md lists them.
 #[pyfunction]
 pub(crate) fn ask_subnet(py: Python<'_>, subnet: &Subnet, question_json: &str) -> PyResult<String> {
@@ -80,6 +105,22 @@ enum Question {
     CreditLoop { service_level: u8 },
     /// The path from a port to a LID, or all that adaptive routing may take.
     Trace { node: u32, port: u8, lid: u16, adaptive: bool },
+    /// The subnet as another program's text, and what that says differently.
+    Export { to: Target },
+}
+
+/// Whom to export for.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Target {
+    /// The simulator's net file.
+    Ibsim,
+    /// `topology.conf`.
+    Slurm,
+    /// GraphML.
+    Graphml,
+    /// weft's own document; what no tool says of cables is taken from here.
+    Json { name: String, bits_per_s: u64, delay_ps: u64 },
 }
 
 fn answer(
@@ -108,7 +149,28 @@ fn answer(
             }
             json!(trace(subnet, lfts, src, lid, adaptive))
         }
+        Question::Export { to } => exported(subnet, lfts, to)?,
     })
+}
+
+fn exported(
+    subnet: &weft_fabric::subnet::Subnet,
+    lfts: &Lfts,
+    to: Target,
+) -> Result<Value, FabricError> {
+    let export = match to {
+        Target::Ibsim => export::ibsim(subnet),
+        Target::Slurm => export::slurm(subnet),
+        Target::Graphml => export::graphml(subnet),
+        Target::Json { name, bits_per_s, delay_ps } => {
+            let unsaid = Unsaid { rate: BitsPerSecond(bits_per_s), delay: Picoseconds(delay_ps) };
+            let mut routed = subnet.clone();
+            routed.lfts = lfts.clone();
+            let drawn = routed.to_fabric(&name, unsaid)?;
+            return Ok(json!({"document": drawn.document, "changed": drawn.changed}));
+        }
+    };
+    Ok(json!({"text": export.text, "changed": export.changed}))
 }
 
 fn known(net: &Net<'_>, pairs: Vec<(u32, u32)>) -> Result<Vec<(u32, u32)>, FabricError> {

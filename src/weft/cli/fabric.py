@@ -9,6 +9,7 @@ VERBS = {
     "trace": "The cables that packets cross from A to B, and back.",
     "audit": "What is wrong with it: cables, routes, counters, logs; where, and what to do.",
     "route": "Routing engines compared: path lengths, loads, bisection, credit loops.",
+    "export": "The fabric for ibsim (and so OpenSM), Slurm, graph tools, or the twin.",
 }
 """Verb -> one line. Each lives in weft.cli.fabric_VERB, as `command`."""
 

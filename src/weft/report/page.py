@@ -1,13 +1,13 @@
 """`weft report`: finished run directories in, one HTML file out."""
 
-import os
 import tomllib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from weft.bench.imported_scale import is_imported
-from weft.core.errors import InputError, MissingError
+from weft.core.errors import InputError
+from weft.core.files import write_whole
 from weft.report.cells import also_measured_of
 from weft.report.html import render
 from weft.report.model import RunPage, Section
@@ -67,23 +67,7 @@ def write_page(
 ) -> None:
     """Render and write, whole or not at all. Raises MissingError on a disk that refuses."""
     title = pages[0].title if len(pages) == 1 else f"{len(pages)} runs"
-    write_text(out, render(f"weft {verb}: {title}", pages, beside))
-
-
-def write_text(out: Path, text: str) -> None:
-    """Write a page, whole or not at all. Raises MissingError on a disk that refuses."""
-    partial = out.with_name(f".{out.name}.{os.getpid()}")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(out)
-    except OSError as error:
-        raise MissingError(
-            f"the report cannot be written ({error.strerror})",
-            where=str(out),
-            expected="a file in a directory that you may write to",
-            hint="name another with -o FILE",
-        ) from error
+    write_whole(out, render(f"weft {verb}: {title}", pages, beside), what="report")
 
 
 def _sections(run: Run, judged: Judgement, name: str) -> tuple[Section, ...]:

@@ -153,10 +153,13 @@ class Subnet:
         """The cable at a port, by node and port number."""
         return {end.key: cable for cable in self.cables for end in cable.ends}
 
-    def route(self, engine: str) -> "Subnet":
-        """The same subnet with the tables that OpenSM's engine computes. Raises InputError."""
+    def route(self, engine: str, roots: Sequence[int] = ()) -> "Subnet":
+        """The same subnet with the tables that OpenSM's engine computes.
+
+        `roots` are GUIDs of root switches; without them the engine finds them. Raises InputError.
+        """
         try:
-            return Subnet(engine_module().route_subnet(self._handle, engine))
+            return Subnet(engine_module().route_subnet(self._handle, engine, list(roots)))
         except ValueError as error:
             raise as_input_error(error) from error
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from weft.core.files import write_whole
 from weft.report.fabric import histogram_svg, link_svg, matrix_svg
 from weft.report.fabric.legend import LegendKey, load_legend, state_legend
 from weft.report.fabric.matrix_layout import Layout, layout_of
 from weft.report.fabric.values import Values, page_values
 from weft.report.html import render_fabric
 from weft.report.model import Column, Table, cut_table
-from weft.report.page import write_text
 from weft.topology.load import Load
 from weft.topology.matrix import Matrix, State, matrices_of
 from weft.topology.odd import Oddity, kind_of, oddities, title_of
@@ -64,7 +64,7 @@ def write_fabric_page(
 ) -> None:
     """Write the page. `headline`: one sentence about the whole. Raises MissingError."""
     page = fabric_page(subnet, name=name, headline=headline, problems=problems, load=load)
-    write_text(out, render_fabric(page))
+    write_whole(out, render_fabric(page), what="report")
 
 
 def fabric_page(
