@@ -48,7 +48,7 @@ def picture(subnet: "Subnet", width: int | None) -> list[str]:
         ]
     lines: list[str] = []
     for matrix in matrices_of(tiers):
-        if matrix.odd or not matrix.by_board:
+        if matrix.says_more:
             lines += ["", *_matrix_lines(subnet, tiers, matrix, width or 100)]
     return lines[1:]
 

@@ -120,13 +120,16 @@ def show_text(
 
 
 def _load_lines(subnet: "Subnet", load: "Load") -> list[str]:
+    from weft.topology.labels import labels_of
+
+    labels = labels_of(subnet)
     rows = [
         [
             tier.words,
             str(len(tier.shares)),
             f"{min(tier.shares):.2f}",
             f"{tier.most:.2f}",
-            subnet.name(*tier.fullest),
+            f"{labels[tier.fullest[0]].name}[{tier.fullest[1]}]",
         ]
         for tier in load.tiers
     ]

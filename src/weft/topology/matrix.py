@@ -79,6 +79,11 @@ class Matrix:
         return any(cell.n_expected is not None for cell in self.cells)
 
     @property
+    def says_more(self) -> bool:
+        """Whether what is odd here is not told by the matrix by director already."""
+        return self.has_pattern or not self.by_board
+
+    @property
     def odd(self) -> tuple[Cell, ...]:
         """Cells that are not as expected, worst first."""
         order = list(State)

@@ -52,6 +52,8 @@ def n_should_be(matrix: Matrix) -> int:
 def title_of(matrix: Matrix) -> str:
     """The finding in a sentence: what is odd and where, or that nothing is."""
     kind, n_all = kind_of(matrix), n_should_be(matrix)
+    if not matrix.says_more:
+        return f"Which boards of the directors the {n_all:,} {kind} go to"
     parts = []
     lacking = [cell for cell in matrix.cells if cell.n_missing]
     if n_missing := sum(cell.n_missing for cell in lacking):
@@ -71,8 +73,6 @@ def title_of(matrix: Matrix) -> str:
         parts.append(f"no {kind} at all: {_named([line.name for line in lonely])}")
     if parts:
         return "; ".join(parts)
-    if matrix.by_board and not matrix.has_pattern:
-        return f"Which boards of the directors the {n_all:,} {kind} go to"
     if not matrix.has_pattern:
         return f"{n_all:,} {kind}, in no pattern that would tell which are missing"
     return f"All {n_all:,} {kind} are as those of their siblings"

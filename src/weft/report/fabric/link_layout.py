@@ -10,10 +10,15 @@ from weft.topology.tiers import Tiers
 
 WIDTH = 1140
 LAYER_HEIGHT = 150
-MARGIN = 70
+MARGIN = 50
+NAMES_HEIGHT = 110
+"""Of a switch's name and those of its few hosts."""
 RADIUS_OF_ONE = 26
 """What each switch of a circle adds to its circumference, over 2 pi, in pixels."""
 MOST_IN_A_LAYER = 34
+LEAST_GROUP = 3
+GAP = 1.0
+"""Between groups of a circle, in switches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ def _layers(tiers: Tiers) -> LinkLayout:
         for number, node in enumerate(nodes):
             places[node] = (MARGIN + (number + 0.5) * step, MARGIN + at * LAYER_HEIGHT)
     lost = tiers.switches.get(0, ())
-    bottom = MARGIN + len(levels) * LAYER_HEIGHT
+    bottom = MARGIN + (len(levels) - 1) * LAYER_HEIGHT + NAMES_HEIGHT
     for number, node in enumerate(lost):
         places[node] = (MARGIN + (number + 0.5) * (WIDTH - 2 * MARGIN) / len(lost), bottom + 60)
     top = levels[0] if levels else 0
@@ -52,39 +57,39 @@ def _layers(tiers: Tiers) -> LinkLayout:
         node: (0.0, -1.0) if tiers.level[node] == top and len(levels) > 1 else (0.0, 1.0)
         for node in places
     }
-    height = bottom + (130 if lost else 30)
+    height = bottom + (130 if lost else 0)
     return LinkLayout(WIDTH, height, places, outward, layered=True)
 
 
 def _circle(tiers: Tiers) -> LinkLayout:
-    order = _around(tiers)
-    radius = max(120.0, len(order) * RADIUS_OF_ONE / pi)
-    centre_x, centre_y = radius + 190, radius + 120
-    places, outward = {}, {}
-    for at, node in enumerate(order):
-        angle = 2 * pi * at / len(order) - pi / 2
-        outward[node] = (cos(angle), sin(angle))
-        places[node] = (centre_x + radius * cos(angle), centre_y + radius * sin(angle))
+    groups = _groups(tiers)
+    n_places = len(tiers.labels) + (GAP * len(groups) if len(groups) > 1 else 0)
+    radius = max(120.0, n_places * RADIUS_OF_ONE / pi)
+    centre_x, centre_y = radius + 190, radius + 60
+    places, outward, at = {}, {}, 0.0
+    for group in groups:
+        for node in group:
+            angle = 2 * pi * at / n_places - pi / 2
+            outward[node] = (cos(angle), sin(angle))
+            places[node] = (centre_x + radius * cos(angle), centre_y + radius * sin(angle))
+            at += 1
+        at += GAP if len(groups) > 1 else 0
     return LinkLayout(2 * centre_x, 2 * centre_y, places, outward, layered=False)
 
 
-def _around(tiers: Tiers) -> Sequence[int]:
-    """By name, but what is joined by the most cables together: the groups of a dragonfly."""
-    nodes = sorted(tiers.labels, key=lambda node: natural_key(tiers.labels[node].name))
+def _groups(tiers: Tiers) -> Sequence[Sequence[int]]:
+    """By name; neighbours that are all joined to one another, as in a group of a dragonfly, stand
+    together, where all switches are in such groups."""
     joined: dict[int, set[int]] = defaultdict(set)
     cables = [*tiers.sideways, *(cable for found in tiers.between.values() for cable in found)]
     for cable in cables:
         joined[cable.a.node].add(cable.b.node)
         joined[cable.b.node].add(cable.a.node)
-    order: list[int] = []
-    left = dict.fromkeys(nodes)
-    while left:
-        node = next(iter(left))
-        if order:
-            last = joined[order[-1]]
-            near = [n for n in left if n in last]
-            if near:
-                node = max(near, key=lambda n: len((joined[n] | {n}) & (last | {order[-1]})))
-        order.append(node)
-        del left[node]
-    return order
+    groups: list[list[int]] = []
+    in_order = sorted(tiers.labels, key=lambda node: natural_key(tiers.labels[node].name))
+    for node in in_order:
+        if groups and joined[node].issuperset(groups[-1]):
+            groups[-1].append(node)
+        else:
+            groups.append([node])
+    return groups if all(len(group) >= LEAST_GROUP for group in groups) else [in_order]

@@ -1,8 +1,9 @@
 """Switches as circles, cables as lines: a drawing of a small fabric that prints."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import hypot
 
 from markupsafe import Markup
 
@@ -28,6 +29,8 @@ HOW_TO_READ_LOAD = HOW_TO_READ + (
 )
 FEW_HOSTS = 4
 """So many hosts of a switch are named in the drawing; of more, only the number."""
+MANY_LINES = 80
+"""From here on lines are thin."""
 INK = {
     State.AS_EXPECTED: "#8195a8",
     State.FEWER: "#b35c00",
@@ -53,12 +56,14 @@ def draw(
 ) -> Markup:
     """The whole drawing."""
     layout = link_layout(tiers)
-    canvas = _Canvas(subnet, tiers, layout, load)
     cells = _cells(matrices)
     by_pair = _by_pair(tiers)
+    canvas = _Canvas(subnet, tiers, layout, load, len(by_pair))
     fastest = max((_gbps(cables) for cables in by_pair.values()), default=0.0)
     parts = []
-    for pair in {**by_pair, **dict.fromkeys(cells)}:
+    for pair in sorted(
+        {**by_pair, **dict.fromkeys(cells)}, key=lambda pair: _fullest(by_pair, pair, load)
+    ):
         cables, cell = by_pair.get(pair, []), cells.get(pair)
         state = cell.state if cell else _state(cables)
         share = _gbps(cables) / fastest if fastest else 0.0
@@ -114,6 +119,12 @@ def _by_pair(tiers: Tiers) -> dict[Pair, list[Cable]]:
     return dict(by_pair)
 
 
+def _fullest(by_pair: Mapping[Pair, Sequence[Cable]], pair: Pair, load: Load | None) -> float:
+    """What is fullest is drawn last, above the others."""
+    cables = by_pair.get(pair, ())
+    return max((load.of(cable.ends) for cable in cables), default=0.0) if load else 0.0
+
+
 def _state(cables: Sequence[Cable]) -> State:
     return State.DOWN if any(is_down(cable) for cable in cables) else State.AS_EXPECTED
 
@@ -143,6 +154,15 @@ class _Canvas:
     tiers: Tiers
     layout: LinkLayout
     load: Load | None
+    n_lines: int
+
+    @property
+    def thinnest(self) -> float:
+        return 1.2 if self.n_lines <= MANY_LINES else 0.8
+
+    @property
+    def thickness(self) -> float:
+        return 4.8 if self.n_lines <= MANY_LINES else 2.2
 
 
 def _line(canvas: _Canvas, pair: Pair, cables: Sequence[Cable], state: State, share: float) -> str:
@@ -159,7 +179,7 @@ def _line(canvas: _Canvas, pair: Pair, cables: Sequence[Cable], state: State, sh
         texts = [f"{names}: no cable, where the siblings have some"]
     bend = _bend(layout, (x1, y1), (x2, y2))
     way = f"M{number(x1)} {number(y1)}{bend}{number(x2)} {number(y2)}"
-    path = _stroke(way, state, 1.2 + 4.8 * share, colour, "\n".join(texts))
+    path = _stroke(way, state, canvas.thinnest + canvas.thickness * share, colour, "\n".join(texts))
     if len(cables) < 2 and state not in (State.FEWER, State.MISSING):
         return path
     at = 0.3 if layout.layered else 0.5
@@ -175,7 +195,9 @@ def _bend(layout: LinkLayout, a: tuple[float, float], b: tuple[float, float]) ->
         return "L"
     cx, cy = layout.width / 2, layout.height / 2
     x, y = (a[0] + b[0]) / 2, (a[1] + b[1]) / 2
-    return f"Q{number(x + 0.35 * (cx - x))} {number(y + 0.35 * (cy - y))} "
+    # The longer a chord, the more it bends: neighbours stay beside each other.
+    bend = 0.4 * hypot(a[0] - b[0], a[1] - b[1]) / layout.height
+    return f"Q{number(x + bend * (cx - x))} {number(y + bend * (cy - y))} "
 
 
 def _switch(canvas: _Canvas, node: int) -> str:

@@ -52,7 +52,7 @@ def draw(matrix: Matrix, layout: Layout, load: Load | None, *, title: str, id_: 
         element("path", d=_grid(matrix, layout), stroke="#fff", stroke_width=0.5, fill="none"),
         element("path", d=_block_lines(matrix, layout), stroke="#888", fill="none"),
         element("g", *_numbers(matrix, layout, load), class_="numbers"),
-        element("g", *_marks(odd, layout, loaded=load is not None), class_="odd"),
+        element("g", *_marks(odd, layout, load), class_="odd"),
         element("g", class_="found"),
         element("g", *_row_names(matrix, layout, odd), class_="rows"),
         element("g", *_column_names(matrix, layout, odd), class_="columns"),
@@ -133,29 +133,33 @@ def _numbers(matrix: Matrix, layout: Layout, load: Load | None) -> list[str]:
     for cell in matrix.cells:
         x, y = layout.at(cell.row, cell.column)
         at = 0.5 if cell.state is State.AS_EXPECTED else 0.28
-        dark = cell.state is State.DOWN and load is None
-        if load is not None and cell.cables:
-            dark = max(load.of(cable.ends) for cable in cell.cables) >= LIGHT_BELOW
         parts.append(
             element(
                 "text",
                 text=str(len(cell.cables)),
                 x=x + at * w,
                 y=y + h / 2 + 4,
-                class_="light" if dark else None,
+                class_="light" if _is_dark(cell, load) else None,
             )
         )
     return parts
 
 
-def _marks(odd: Sequence[Cell], layout: Layout, *, loaded: bool) -> list[str]:
+def _is_dark(cell: Cell, load: Load | None) -> bool:
+    """Whether what stands on the cell's colour must be white."""
+    if load is None or not cell.cables:
+        return cell.state is State.DOWN
+    return max(load.of(cable.ends) for cable in cell.cables) >= LIGHT_BELOW
+
+
+def _marks(odd: Sequence[Cell], layout: Layout, load: Load | None) -> list[str]:
     parts = []
     w, h = layout.cell_width, layout.cell_height
     ring = min(w, h) < SMALL and len(odd) <= MOST_RINGS
     for cell in odd:
         x, y = layout.at(cell.row, cell.column)
-        ink = "#fff" if cell.state is State.DOWN and not loaded else "#000"
-        if cell.state in (State.MISSING, State.FEWER) or loaded:
+        ink = "#fff" if _is_dark(cell, load) else "#000"
+        if cell.state in (State.MISSING, State.FEWER) or load is not None:
             parts.append(element("rect", x=x, y=y, width=w, height=h, class_="edge"))
         at = mark(cell.state, x + 0.45 * w, y, 0.55 * w, h) if w >= 16 else ""
         at = at or mark(cell.state, x, y, w, h)

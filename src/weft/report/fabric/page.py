@@ -102,6 +102,8 @@ def fabric_page(
 
 def _severity(matrices: Sequence[Matrix]) -> str:
     states = {cell.state for matrix in matrices for cell in matrix.cells}
+    if not states:
+        return "note"
     if states & {State.MISSING, State.DOWN, State.FEWER}:
         return "bad"
     return "warning" if states & {State.SLOWER, State.MORE} else "good"
@@ -109,7 +111,7 @@ def _severity(matrices: Sequence[Matrix]) -> str:
 
 def _sentences(tiers: Tiers, matrices: Sequence[Matrix], load: Load | None) -> tuple[str, ...]:
     """What is odd first; of a matrix by director and one by board, the one that knows a pattern."""
-    told = [matrix for matrix in matrices if matrix.odd or not matrix.by_board]
+    told = [matrix for matrix in matrices if matrix.says_more]
     sentences = [f"{title_of(m)}." for m in sorted(told, key=lambda m: not m.odd)]
     if not matrices:
         n = len(tiers.sideways) + tiers.n_between
@@ -140,9 +142,9 @@ def _matrix_drawing(
         title=title,
         how_to_read=_how_to_read(matrix, load),
         svg=matrix_svg.draw(matrix, layout, load, title=title, id_=f"{id_}-svg"),
-        legend=(*state_legend(matrix, loaded=load is not None), *(load_legend() if load else ())),
+        legend=(*(load_legend() if load else ()), *state_legend(matrix, loaded=load is not None)),
         legend_title="" if load is None else "load as a multiple of the fair share:",
-        table=_odd_table(matrix, odd) if odd else None,
+        table=_odd_table(matrix, odd) if odd and matrix.says_more else None,
         zooms=True,
     )
 
@@ -176,7 +178,7 @@ def _odd_table(matrix: Matrix, odd: Sequence[Oddity]) -> Table:
 def _link_drawing(
     subnet: Subnet, tiers: Tiers, matrices: Sequence[Matrix], load: Load | None
 ) -> Drawing:
-    odd = [m for m in matrices if m.odd]
+    odd = [m for m in matrices if m.odd and m.says_more]
     title = title_of(odd[0]) if odd else f"{tiers.n_switches} switches and the cables between them"
     return Drawing(
         id="links",
@@ -195,7 +197,11 @@ def _load_drawing(tiers: Tiers, load: Load) -> Drawing:
     return Drawing(
         id="load",
         title=title,
-        how_to_read="How many directions of cables carry how much of their fair share (1).",
+        how_to_read=(
+            "How many directions of cables carry how much. 1 is the fair share: what each would "
+            "carry if those of its level and direction shared evenly, by their rates. Above it a "
+            "cable need not be full, but it fills first."
+        ),
         svg=histogram_svg.draw(tiers, load, title=title),
         legend=(),
         legend_title="",
