@@ -7,8 +7,10 @@ from weft.core.errors import MissingError
 
 
 def write_whole(out: Path, text: str, *, what: str) -> None:
-    """Write a file, whole or not at all; `what` is what it holds. Raises MissingError on a disk that
-    refuses."""
+    """Write a file, whole or not at all; `what` is what it holds.
+
+    Raises MissingError on a disk that refuses.
+    """
     partial = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
