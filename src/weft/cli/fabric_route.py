@@ -77,7 +77,7 @@ def route_text(subnet: "Subnet", reports: "list[RoutingReport]") -> str:
     headers = ["engine", "no path", *(f"{n} cables" for n in lengths), "valleys", "credit loop"]
     headers += ["worst shift", "bisection (95 %)"]
     table = table_text(headers, [_row(report, lengths) for report in reports])
-    lines = [_verdict(reports), "", table, "", *_tier_lines(subnet, reports)]
+    lines = [_verdict(reports), *_same_loads(reports), "", table, "", *_tier_lines(subnet, reports)]
     for report in reports:
         if report.credit_loop is not None:
             names = [subnet.name(*end) for end, _ in report.credit_loop.channels]
@@ -108,6 +108,19 @@ def _verdict(reports: "list[RoutingReport]") -> str:
     return sentence + "."
 
 
+def _same_loads(reports: "list[RoutingReport]") -> list[str]:
+    """Which engine the tables that were read seem to be of."""
+    read = [report for report in reports if report.engine == AS_READ]
+    same = [
+        report.engine
+        for report in reports
+        if read and report.engine != AS_READ and report.loads == read[0].loads
+    ]
+    if not same:
+        return []
+    return [f"The tables that were read load every cable as those of {' and '.join(same)} do."]
+
+
 def _row(report: "RoutingReport", lengths: list[int]) -> list[str]:
     shares = report.bisection
     return [
@@ -126,20 +139,20 @@ def _tier_lines(subnet: "Subnet", reports: "list[RoutingReport]") -> list[str]:
         [
             report.engine,
             f"level {tier.from_level} to {tier.to_level}",
+            subnet.name(*tier.fullest),
             str(tier.n_ports),
             str(tier.least),
             f"{tier.mean:.1f}",
             str(tier.most),
             f"{tier.imbalance:.2f}",
-            subnet.name(*tier.fullest),
         ]
         for report in reports
         for tier in report.tiers
     ]
     if not rows:
         return ["No cables between switches."]
-    headers = ["all to all", "ports", "number", "least", "mean", "most", "most/mean", "fullest"]
-    return [table_text(headers, rows, left=2)]
+    headers = ["all to all", "ports", "fullest", "number", "least", "mean", "most", "most/mean"]
+    return [table_text(headers, rows, left=3)]
 
 
 def _load_rows(subnet: "Subnet", report: "RoutingReport") -> list[dict[str, Any]]:
