@@ -128,3 +128,77 @@ def test_help_lists_the_verbs() -> None:
     result = CliRunner().invoke(group, ["fabric", "--help"])
     assert "trace" in result.output
     assert "route" in result.output
+
+
+def test_route_compares_what_was_read_with_the_engines(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = weft(capsys, "route", TREE, "--format", "json")
+    assert (code, err) == (0, "")
+    engines = {report["engine"]: report for report in json.loads(out)["engines"]}
+    assert list(engines) == ["as read", "minhop", "updn", "ftree"]
+    for report in engines.values():
+        # Two hosts a leaf: 6 ordered pairs on one leaf, 24 over a spine.
+        assert report["hops"] == {"2": 6, "4": 24}
+        assert (report["n_unreachable"], report["credit_loop"]) == (0, None)
+        up, down = report["tiers"]
+        # Up from a leaf 2 x 4 paths over two cables, and as many down.
+        assert (up["n_ports"], up["mean_paths"], down["mean_paths"]) == (6, 4, 4)
+    # A cable up is twice as fast as a host's: two hosts never fill it.
+    assert engines["ftree"]["bisection"]["share"] == 1.0
+
+
+def test_route_as_text_names_the_best_and_as_csv_every_cable(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, out, _ = weft(capsys, "route", TREE, "--engine", "updn")
+    assert out.startswith("Best effective bisection bandwidth: ")
+    assert "ftree" not in out
+    _, out, _ = weft(capsys, "route", TREE, "--engine", "updn", "--format", "csv")
+    lines = out.splitlines()
+    assert lines[0] == "engine,switch,port,paths"
+    assert len(lines) == 1 + 2 * 12
+
+
+def test_route_says_what_it_lacks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    lids = str(SAMPLES / "opensm" / "guid2lid")
+    code, out, err = weft(capsys, "route", lids)
+    assert (code, out) == (2, "")
+    assert "no adapter in these files has a LID and a cable" in err
+
+
+def test_an_exported_document_is_read_back_as_the_same_fabric(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    again = tmp_path / "again.json"
+    assert weft(capsys, "export", TREE, "--to", "json", "-o", str(again))[0] == 0
+    first = json.loads(weft(capsys, "show", TREE, "--format", "json")[1])
+    second = json.loads(weft(capsys, "show", str(again), "--format", "json")[1])
+    for key in ("n_adapters", "n_switches", "rates", "levels", "n_tables", "problems"):
+        assert first[key] == second[key], key
+    traced = [weft(capsys, "trace", "1", "6", path)[1] for path in (TREE, str(again))]
+    assert traced[0] == traced[1]
+
+
+@pytest.mark.parametrize(
+    ("to", "words"),
+    [
+        ("slurm", ["SwitchName=leaf-01 Nodes=n[001-002]"]),
+        ("ibsim", ['Switch\t4 "S-0200000010000000"', '# "n001 hca0"']),
+        ("graphml", ["<graphml", 'edgedefault="undirected"']),
+    ],
+)
+def test_exports_for_other_programs(
+    capsys: pytest.CaptureFixture[str], to: str, words: list[str]
+) -> None:
+    code, out, _ = weft(capsys, "export", TREE, "--to", to)
+    assert code == 0
+    for word in words:
+        assert word in out
+
+
+def test_a_folder_that_refuses_is_exit_3(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    code, _, err = weft(capsys, "export", TREE, "--to", "slurm", "-o", str(tmp_path / "file" / "x"))
+    assert code == 3
+    assert "the export cannot be written" in err
