@@ -172,3 +172,36 @@ def test_the_time_between_readings_is_that_of_their_files(tmp_path: Path) -> Non
     assert interval_of(Read(*reversed(names)), None, None) is None
     assert interval_of(Read(names[0]), None, None) is None
     assert interval_of(Read("-", names[0]), None, None) is None
+
+
+FABRIC = Path(__file__).resolve().parent.parent / "fixtures" / "fabric"
+
+
+def test_counters_alone_are_no_fabric(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = audit(capsys, str(FABRIC / "counters" / "perfquery.out"))
+    assert (code, out) == (2, "")
+    assert "nothing here that an audit can judge" in err
+    assert "name ports that no file here describes" in err
+
+
+def test_earlier_counters_find_their_ports_by_the_cables_of_now(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    # perfquery names ports by LID only.
+    text = (FABRIC / "counters" / "perfquery.out").read_text()
+    now = tmp_path / "perfquery.out"
+    now.write_text(text.replace("SymbolErrorCounter:..............42", f"SymbolErrorCounter:{99}"))
+    assert "SymbolErrorCounter:99" in now.read_text()
+    code, out, _ = audit(
+        capsys,
+        str(FABRIC / "small" / "ibnetdiscover.out"),
+        str(now),
+        "--before",
+        str(FABRIC / "counters" / "perfquery.out"),
+        "--seconds",
+        "1800",
+    )
+    assert code == 1
+    # 57 in half an hour.
+    assert "leaf000 port 5: SymbolErrorCounter grew by 57 in 30 min, 114 an hour" in out
+    assert "not      gone: no earlier cables" in out

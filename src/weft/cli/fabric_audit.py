@@ -64,9 +64,10 @@ def command(
 
     machine = platform_named(platform) if platform else None
     subnet = open_subnet(files)
-    earlier = open_subnet(before) if before else None
+    earlier, has_cables = open_earlier(subnet, before)
     interval = interval_of(subnet, earlier, seconds)
-    found = audit(Case(subnet, before=earlier, interval=interval, platform=machine))
+    case = Case(subnet, earlier, has_cables, interval, machine)
+    found = audit(case)
     emit(
         format_,
         text=lambda: audit_text(found, files, show_all=show_all),
@@ -74,6 +75,22 @@ def command(
         rows=[row for finding in found.findings for row in _rows(finding)],
     )
     return int(ExitCode.VERDICT_BAD if found.is_bad else ExitCode.GOOD)
+
+
+def open_earlier(subnet: "Subnet", before: Sequence[str]) -> "tuple[Subnet | None, bool]":
+    """What was read earlier, and whether it has cables of its own.
+
+    Counters alone are read with the files of now that have none: they may name ports by LIDs.
+    """
+    if not before:
+        return None, False
+    earlier = open_subnet(before)
+    now = [source["name"] for source in subnet.description["sources"]]
+    counted = _reading_files(subnet)
+    others = [name for name in now if name not in counted]
+    if earlier.cables or not others or "-" in now:
+        return earlier, bool(earlier.cables)
+    return open_subnet([*others, *before]), False
 
 
 def interval_of(

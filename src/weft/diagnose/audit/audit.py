@@ -86,4 +86,7 @@ def require_something(subnet: Subnet) -> None:
         f"{names}: nothing here that an audit can judge",
         expected="ibnetdiscover, iblinkinfo, opensm-subnet.lst or ibdiagnet2.db_csv, with "
         "opensm-lfts.dump, opensm.log and counters beside it",
+        hint="counters and tables name ports that no file here describes"
+        if described["misfits"]
+        else None,
     )

@@ -32,10 +32,15 @@ class Interval:
 
 @dataclass(frozen=True)
 class Case:
-    """A subnet, what was read of it before, the platform, and the thresholds."""
+    """A subnet, what was read of it before, the platform, and the thresholds.
+
+    `before` has today's cables where the earlier files have none, so that their counters find
+    their ports; then it `has_earlier_cables` not.
+    """
 
     subnet: Subnet
     before: Subnet | None = None
+    has_earlier_cables: bool = True
     interval: Interval | None = None
     platform: Platform | None = None
     thresholds: Thresholds = field(default_factory=thresholds)
@@ -58,34 +63,17 @@ class Case:
 
     @cached_property
     def readings(self) -> Mapping[PortKey, list[Mapping[str, Any]]]:
-        """Readings of each port in the order of the files: those from before come first.
-
-        Readings of one port in one file are one: counters are split over lines there.
-        """
+        """Readings of each port in the order of the files: those from before come first."""
         found: dict[PortKey, list[Mapping[str, Any]]] = defaultdict(list)
         if self.before is not None:
             here = {node.guid: node.index for node in self.subnet.nodes}
-            for reading in _merged(self.before):
+            for reading in self.before.description["readings"]:
                 guid = self.before.nodes[reading["end"]["node"]].guid
                 if guid in here:
                     found[here[guid], reading["end"]["port"]].append(reading)
-        for reading in _merged(self.subnet):
+        for reading in self.subnet.description["readings"]:
             found[reading["end"]["node"], reading["end"]["port"]].append(reading)
         return found
-
-
-def _merged(subnet: Subnet) -> list[dict[str, Any]]:
-    merged: dict[tuple[int, int, int], dict[str, Any]] = {}
-    for reading in subnet.description["readings"]:
-        key = (reading["source"], reading["end"]["node"], reading["end"]["port"])
-        first = merged.get(key)
-        if first is None:
-            merged[key] = reading
-        else:
-            counters = {**first["counters"], **reading["counters"]}
-            ratios = {**first["ratios"], **reading["ratios"]}
-            merged[key] = {**first, "counters": counters, "ratios": ratios}
-    return list(merged.values())
 
 
 @dataclass(frozen=True, slots=True)

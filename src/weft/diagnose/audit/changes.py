@@ -14,7 +14,7 @@ Ends = frozenset[tuple[int, int]]
 def gone_since_before(case: Case) -> Ruling:
     """Cables and nodes that only the earlier files have, and cables that got slower."""
     before = case.before
-    if before is None or not before.cables:
+    if before is None or not before.cables or not case.has_earlier_cables:
         return not_judged("no earlier cables: --before with an earlier ibnetdiscover or db_csv")
     if not case.subnet.cables:
         return not_judged("no cables now: ibnetdiscover, iblinkinfo, opensm-subnet.lst, db_csv")

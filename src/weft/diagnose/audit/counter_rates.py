@@ -38,11 +38,11 @@ def counter_rates(case: Case) -> Ruling:
         )
     growths = dict(_growths(case))
     rules = case.thresholds.counters
-    cleared = [at for at, growth in growths.items() if growth.more < 0]
+    cleared = [at for at, growth in growths.items() if growth.more < 0 and at[1] in {*rules, WAIT}]
     full = [
         (key, name)
         for (key, name), growth in growths.items()
-        if name in rules and growth.first == growth.last >= rules[name].highest
+        if name in rules and growth.first == growth.last == rules[name].highest
     ]
     grown = {at: growth for at, growth in growths.items() if growth.more > 0}
     found = [
@@ -106,7 +106,7 @@ def _rate_finding(case: Case, rule: CounterRule, ports: Mapping[PortKey, Growth]
 
 
 def _full(rule: CounterRule, growth: Growth) -> str:
-    return " (full: there were more)" if growth.last >= rule.highest else ""
+    return " (full: there were more)" if growth.last == rule.highest else ""
 
 
 def _per_hour(more: int, interval: Interval | None) -> str:

@@ -64,8 +64,8 @@ def _finding(case: Case, rule: CounterRule, high: Mapping[PortKey, int]) -> Find
 
 
 def value_text(rule: CounterRule, value: int) -> str:
-    """A counter's value, and whether it is full."""
-    full = f" (the counter is full: it stops at {rule.highest:,})" if value >= rule.highest else ""
+    """A counter's value, and whether it is full. Extended counters go further."""
+    full = f" (the counter is full: it stops at {rule.highest:,})" if value == rule.highest else ""
     return f"{value:,}{full}"
 
 

@@ -1,5 +1,6 @@
 """The routing engine: which one was asked for, and which one made the tables."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -66,14 +67,31 @@ def _of_log(case: Case, log: Mapping[str, Any]) -> list[Finding]:
 
 def _gave_up(case: Case, log: Mapping[str, Any]) -> dict[str, list[str]]:
     """Engines whose errors the log has, with them."""
-    engines = {"AB": case.thresholds.engine_of_error.AB}
     found: dict[str, list[str]] = {}
     for error in log["errors"]:
-        engine = next((name for code, name in engines.items() if _code(error, code)), None)
+        engine = engine_of(case, error)
         if engine is not None:
-            found.setdefault(engine, []).append(error)
+            found.setdefault(engine, []).append(with_names(case, error))
     return found
 
 
-def _code(error: str, letters: str) -> bool:
-    return error.removeprefix("ERR ").startswith(letters)
+def engine_of(case: Case, error: str) -> str | None:
+    """The engine that an error is of: by its code, or where the manager names it.
+
+    SOURCE: logs of OpenSM 3.3.23: 'AB0D: ...', 'ucast_mgr_route: ftree: cannot build ...'.
+    """
+    if error.startswith("AB"):
+        return case.thresholds.engine_of_error.AB
+    named = re.match(r"ucast_mgr_route: ([\w-]+): ", error)
+    return named[1] if named else None
+
+
+def with_names(case: Case, text: str) -> str:
+    """A line of a log with the names of the nodes whose GUIDs it has."""
+    names = {node.guid: case.labels.name(node.index) for node in case.subnet.nodes}
+
+    def named(match: "re.Match[str]") -> str:
+        name = names.get(int(match[0], 16))
+        return match[0] if name is None else f"{match[0]} ({name})"
+
+    return re.sub(r"0x[0-9a-fA-F]{16}", named, text)

@@ -4,7 +4,8 @@ import re
 
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.diagnose.audit.case import Case, Ruling, finding, not_judged
-from weft.diagnose.audit.label import count, listing
+from weft.diagnose.audit.engine import engine_of, with_names
+from weft.diagnose.audit.label import count, label_of, listing
 
 MOST_ERRORS = 6
 
@@ -20,9 +21,9 @@ def left_the_subnet(case: Case) -> Ruling:
     back = [line for line in removed if line not in gone]
     found: list[Finding] = []
     if gone:
-        found.append(_gone(gone, known=bool(guids)))
+        found.append(_gone(case, gone, known=bool(guids)))
     if back:
-        found.append(_back(back))
+        found.append(_back(case, back))
     return Ruling(judged=count(len(logs), "log"), findings=tuple(found))
 
 
@@ -32,23 +33,28 @@ def _guids(line: str) -> list[int]:
     return [guid - less for guid in guids for less in (0, 1)]
 
 
-def _gone(lines: list[str], *, known: bool) -> Finding:
+def _who(case: Case, lines: list[str]) -> str:
+    """The nodes' names, which the log writes last."""
+    names = [line.split("of node:")[-1] for line in lines]
+    return listing(list(dict.fromkeys(label_of(n, case.thresholds.names).name for n in names)))
+
+
+def _gone(case: Case, lines: list[str], *, known: bool) -> Finding:
     return finding(
         FindingKind.SUSPECT_NODE,
         Severity.BAD if known else Severity.WARNING,
-        f"{count(len(lines), 'port')} left the subnet"
-        + (" and did not come back" if known else ""),
+        f"{_who(case, lines)} left the subnet" + (" and did not come back" if known else ""),
         evidence=tuple(lines),
         fix="look whether the node has power, and at its cables; if it was taken away, nothing",
         removed=lines,
     )
 
 
-def _back(lines: list[str]) -> Finding:
+def _back(case: Case, lines: list[str]) -> Finding:
     return finding(
         FindingKind.ANOMALY,
         Severity.WARNING,
-        f"{count(len(lines), 'port')} left the subnet and came back",
+        f"{_who(case, lines)} left the subnet and came back",
         evidence=tuple(lines),
         fix="if nobody rebooted them, look at their cables and their power",
         removed=lines,
@@ -60,9 +66,8 @@ def manager_errors(case: Case) -> Ruling:
     logs = case.subnet.description["sm_logs"]
     if not logs:
         return not_judged("no subnet manager's log: opensm.log")
-    routing = tuple(vars(case.thresholds.engine_of_error))
     errors = list(dict.fromkeys(error for log in logs for error in log["errors"]))
-    errors = [error for error in errors if not error.removeprefix("ERR ").startswith(routing)]
+    errors = [with_names(case, error) for error in errors if engine_of(case, error) is None]
     if not errors:
         return Ruling(judged=count(len(logs), "log"))
     codes = [error.split(":")[0] for error in errors]

@@ -102,3 +102,39 @@ def test_odd_descriptions_and_mixed_rates_accuse_nobody() -> None:
 
 def is_mild(finding: Finding) -> bool:
     return finding.severity is not Severity.BAD
+
+
+def test_the_log_of_a_manager_that_fell_back() -> None:
+    # opensm -R ftree on an irregular tree: errors AB0A and AB0D, then minhop, and exit code 0.
+    found = audited("small/ibnetdiscover.out", "opensm_logs/ftree_falls_back.log")
+    (fell,) = found.findings
+    assert fell.severity is Severity.BAD
+    assert fell.sentence == (
+        "the subnet manager routes with minhop, not with ftree; only its log says so"
+    )
+    assert any(line.startswith("AB0D: ") for line in fell.evidence)
+
+
+def test_the_log_of_the_dead_spine() -> None:
+    found = audited("fault/nd_after_clear.out", "opensm_logs/minhop.log")
+    (left,) = of_rule(found, "left")
+    assert left.severity is Severity.BAD
+    assert left.sentence == "spine01 left the subnet and did not come back"
+    assert of_rule(found, "engine-fell-back") == []
+
+
+def test_counters_that_the_console_of_ibsim_set() -> None:
+    # SymbolErrorCounter 42 and LinkDownedCounter 3 at port 5, PortXmitDiscards 7 at port 6.
+    for name in ("ibqueryerrors.out", "perfquery.out"):
+        found = audited("small/ibnetdiscover.out", f"counters/{name}")
+        (symbols,) = found.findings
+        assert symbols.severity is Severity.WARNING
+        assert symbols.sentence == "leaf000 port 5 has counted 42 SymbolErrorCounter"
+        assert "spine00 port 1" in symbols.evidence[0]
+
+
+def test_lanes_that_an_engine_parts() -> None:
+    found = audited("small/ibnetdiscover.out", TABLES, "opensm_dfsssp/opensm-sl2vl.dump")
+    assert found.findings == ()
+    judged = {rule.name: ruling.judged for rule, ruling in found.rulings}
+    assert judged["credit-loops"] == "service levels 0 to 7, all to all"

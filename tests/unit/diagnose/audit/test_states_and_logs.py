@@ -113,10 +113,16 @@ def test_asked_and_used(asked: list[str], used: list[str], severity: Severity | 
 def test_a_node_that_left_and_one_that_came_back() -> None:
     subnet = Planted()
     here = subnet.record["nodes"][subnet.node("spine-01")]["guid"]
-    subnet.log(removed=["0x506b4b0300000160 MF0;spine01:MQM8700/U1", f"{here:#018x} spine-01"])
+    lines = [
+        f"{guid:#018x} LID range [12, 12] of node:{name}"
+        for guid, name in ((0x506B4B0300000160, "MF0;spine01:MQM8700/U1"), (here, "spine-01"))
+    ]
+    subnet.log(removed=lines)
     gone, back = ruling("left", subnet).findings
     assert (gone.severity, back.severity) == (Severity.BAD, Severity.WARNING)
-    assert gone.evidence == ("0x506b4b0300000160 MF0;spine01:MQM8700/U1",)
+    assert gone.sentence == "spine01 left the subnet and did not come back"
+    assert gone.evidence == (lines[0],)
+    assert back.sentence == "spine-01 left the subnet and came back"
 
 
 def test_other_errors_of_the_manager_are_a_note() -> None:
