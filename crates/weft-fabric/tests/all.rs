@@ -9,6 +9,7 @@ mod export;
 mod forwarding;
 mod fuzz_readers;
 mod generate;
+mod ibdiagnet;
 mod ibnetdiscover;
 mod lanes;
 mod levels;

@@ -4,8 +4,12 @@
 //! cannot understand it reports with line number and what was expected, and goes on where it can.
 
 mod cursor;
+mod db_csv;
+mod db_row;
+mod db_section;
 mod dump_fts;
 mod fabric_document;
+mod far;
 mod fdbs;
 mod guid2lid;
 mod iblinkinfo;
@@ -13,6 +17,8 @@ mod ibnetdiscover;
 mod ibqueryerrors;
 mod lines;
 mod link_row;
+mod net_dump;
+mod net_dump_ext;
 mod node_list;
 mod osm_log;
 mod peer;
@@ -68,6 +74,10 @@ pub const FORMATS: &[Format] = &[
     node_list::FORMAT,
     iblinkinfo::FORMAT,
     subnet_lst::FORMAT,
+    db_csv::FORMAT,
+    net_dump::FORMAT,
+    net_dump_ext::FORMAT,
+    far::FORMAT,
 ];
 
 /// Read one file into `gathered`, by its content; `name` is what messages call it.
