@@ -172,6 +172,9 @@ def test_the_time_between_readings_is_that_of_their_files(tmp_path: Path) -> Non
     assert interval_of(Read(*reversed(names)), None, None) is None
     assert interval_of(Read(names[0]), None, None) is None
     assert interval_of(Read("-", names[0]), None, None) is None
+    # Copied in one go, both are as old.
+    os.utime(names[1], (1000.5, 1000.5))
+    assert interval_of(Read(*names), None, None) is None
 
 
 FABRIC = Path(__file__).resolve().parent.parent / "fixtures" / "fabric"

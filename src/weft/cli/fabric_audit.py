@@ -101,6 +101,7 @@ def interval_of(
     None where there is one reading only, or where the times of the files tell nothing.
     """
     from weft.diagnose.audit.case import Interval
+    from weft.diagnose.audit.thresholds import thresholds
 
     if seconds is not None:
         return Interval(seconds, "--seconds")
@@ -109,7 +110,8 @@ def interval_of(
         times = [os.stat(name).st_mtime for name in names]
     except OSError:
         return None
-    if len(times) < 2 or times[-1] <= times[0]:
+    least = thresholds().shortest_interval.value
+    if len(times) < 2 or times[-1] - times[0] < least:
         return None
     return Interval(times[-1] - times[0], "by when the files were written; --seconds knows better")
 

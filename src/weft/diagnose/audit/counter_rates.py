@@ -80,7 +80,7 @@ def _rate_finding(case: Case, rule: CounterRule, ports: Mapping[PortKey, Growth]
     is_bad = (
         interval is not None
         and rule.bad_an_hour > 0
-        and top >= 1
+        and top >= case.thresholds.least_growth.value
         and top / interval.hours >= rule.bad_an_hour
     )
     name = port_name(case, worst[0])

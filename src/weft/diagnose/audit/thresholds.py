@@ -82,6 +82,8 @@ class Thresholds(Document):
     rail_share: Figure
     ber_bad: Figure
     ber_warning: Figure
+    least_growth: Figure
+    shortest_interval: Figure
     wait_share: Figure
     symbol_errors: CounterRule
     link_error_recovery: CounterRule

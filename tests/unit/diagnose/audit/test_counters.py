@@ -148,3 +148,11 @@ def test_bit_error_rates_after_correction(
     assert [finding.severity for finding in found] == ([severity] if severity else [])
     if severity:
         assert "spine-01 port 5" in found[0].evidence[0]
+
+
+def test_two_errors_in_a_minute_are_no_rate() -> None:
+    subnet = Planted()
+    subnet.read_counters("leaf-03", 5, source=0, SymbolErrorCounter=0)
+    subnet.read_counters("leaf-03", 5, source=1, SymbolErrorCounter=2)
+    (found,) = ruling("error-rates", subnet, interval=Interval(60, "--seconds")).findings
+    assert found.severity is Severity.WARNING
