@@ -3,15 +3,12 @@
 import csv
 import io
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from weft.cli import run
-from weft.cli.fabric_audit import interval_of
-from weft.topology.subnet import Subnet
 
 
 def tree(*, without: tuple[tuple[int, int], ...] = (), slow: tuple[int, int] | None = None) -> Any:
@@ -138,43 +135,6 @@ def test_an_unknown_platform_is_exit_2(capsys: pytest.CaptureFixture[str], write
     code, _, err = audit(capsys, write(tree()), "--platform", "azure-ndv44")
     assert code == 2
     assert "azure-ndv4" in err
-
-
-class Read(Subnet):
-    """A subnet of which only the files with counters matter."""
-
-    def __init__(self, *names: str) -> None:
-        super().__init__(None)
-        self.__dict__["description"] = {
-            "sources": [{"name": name} for name in names],
-            "readings": [{"source": number} for number in range(len(names))],
-        }
-
-
-def test_the_time_between_readings_is_that_of_their_files(tmp_path: Path) -> None:
-    names = []
-    for number, time in enumerate((1000.0, 4600.0)):
-        path = tmp_path / f"counters-{number}"
-        path.touch()
-        os.utime(path, (time, time))
-        names.append(str(path))
-    found = interval_of(Read(*names), None, None)
-    assert found is not None
-    assert found.seconds == 3600
-    assert "files were written" in found.how
-    earlier = interval_of(Read(names[1]), Read(names[0]), None)
-    assert earlier is not None
-    assert earlier.seconds == 3600
-    told = interval_of(Read(*names), None, 60.0)
-    assert told is not None
-    assert (told.seconds, told.how) == (60, "--seconds")
-    # In the wrong order, or one file only: the files tell nothing.
-    assert interval_of(Read(*reversed(names)), None, None) is None
-    assert interval_of(Read(names[0]), None, None) is None
-    assert interval_of(Read("-", names[0]), None, None) is None
-    # Copied in one go, both are as old.
-    os.utime(names[1], (1000.5, 1000.5))
-    assert interval_of(Read(*names), None, None) is None
 
 
 FABRIC = Path(__file__).resolve().parent.parent / "fixtures" / "fabric"

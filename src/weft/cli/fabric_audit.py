@@ -1,6 +1,5 @@
 """`weft fabric audit FILE...`: what is wrong with this fabric, where, and what to do."""
 
-import os
 import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,6 @@ from weft.core.errors import ExitCode
 if TYPE_CHECKING:
     from weft.core.finding import Finding
     from weft.diagnose.audit.audit import Audit
-    from weft.diagnose.audit.case import Interval
     from weft.topology.subnet import Subnet
 
 MOST_EVIDENCE = 8
@@ -61,6 +59,7 @@ def command(
     from weft.catalog.load import platform as platform_named
     from weft.diagnose.audit.audit import audit
     from weft.diagnose.audit.case import Case
+    from weft.diagnose.audit.interval import interval_of
 
     machine = platform_named(platform) if platform else None
     subnet = open_subnet(files)
@@ -82,45 +81,17 @@ def open_earlier(subnet: "Subnet", before: Sequence[str]) -> "tuple[Subnet | Non
 
     Counters alone are read with the files of now that have none: they may name ports by LIDs.
     """
+    from weft.diagnose.audit.interval import files_with_counters
+
     if not before:
         return None, False
     earlier = open_subnet(before)
     now = [source["name"] for source in subnet.description["sources"]]
-    counted = _reading_files(subnet)
+    counted = files_with_counters(subnet)
     others = [name for name in now if name not in counted]
     if earlier.cables or not others or "-" in now:
         return earlier, bool(earlier.cables)
     return open_subnet([*others, *before]), False
-
-
-def interval_of(
-    subnet: "Subnet", before: "Subnet | None", seconds: float | None
-) -> "Interval | None":
-    """The time between the first and the last reading: as given, else by when files were written.
-
-    None where there is one reading only, or where the times of the files tell nothing.
-    """
-    from weft.diagnose.audit.case import Interval
-    from weft.diagnose.audit.thresholds import thresholds
-
-    if seconds is not None:
-        return Interval(seconds, "--seconds")
-    names = [*_reading_files(before), *_reading_files(subnet)] if before else _reading_files(subnet)
-    try:
-        times = [os.stat(name).st_mtime for name in names]
-    except OSError:
-        return None
-    least = thresholds().shortest_interval.value
-    if len(times) < 2 or times[-1] - times[0] < least:
-        return None
-    return Interval(times[-1] - times[0], "by when the files were written; --seconds knows better")
-
-
-def _reading_files(subnet: "Subnet") -> list[str]:
-    """Files with counters, in their order."""
-    sources = subnet.description["sources"]
-    numbers = dict.fromkeys(reading["source"] for reading in subnet.description["readings"])
-    return [sources[number]["name"] for number in numbers]
 
 
 def audit_text(audit: "Audit", files: Sequence[str], *, show_all: bool = False) -> str:

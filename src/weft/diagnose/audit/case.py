@@ -63,17 +63,31 @@ class Case:
 
     @cached_property
     def readings(self) -> Mapping[PortKey, list[Mapping[str, Any]]]:
-        """Readings of each port in the order of the files: those from before come first."""
+        """Readings of each port in the order of the files: those from before come first.
+
+        Parts of one file that name different counters of a port are one reading.
+        """
         found: dict[PortKey, list[Mapping[str, Any]]] = defaultdict(list)
         if self.before is not None:
             here = {node.guid: node.index for node in self.subnet.nodes}
             for reading in self.before.description["readings"]:
                 guid = self.before.nodes[reading["end"]["node"]].guid
                 if guid in here:
-                    found[here[guid], reading["end"]["port"]].append(reading)
+                    _add(found[here[guid], reading["end"]["port"]], reading)
         for reading in self.subnet.description["readings"]:
-            found[reading["end"]["node"], reading["end"]["port"]].append(reading)
+            _add(found[reading["end"]["node"], reading["end"]["port"]], reading)
         return found
+
+
+def _add(readings: list[Mapping[str, Any]], reading: Mapping[str, Any]) -> None:
+    last = readings[-1] if readings else None
+    parts = ("counters", "ratios")
+    if last is None or any(set(last[part]) & set(reading[part]) for part in parts):
+        readings.append(reading)
+    elif last["source"] == reading["source"]:
+        readings[-1] = {**last, **{part: {**last[part], **reading[part]} for part in parts}}
+    else:
+        readings.append(reading)
 
 
 @dataclass(frozen=True, slots=True)

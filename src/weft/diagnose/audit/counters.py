@@ -10,25 +10,20 @@ from weft.diagnose.audit.label import count
 from weft.diagnose.audit.thresholds import CounterRule
 
 NO_COUNTERS = "no counters: perfquery, ibqueryerrors, ibdiagnet's db_csv (PM_INFO)"
-SINGLE = 1
 
 
 def counter_totals(case: Case) -> Ruling:
     """Ports whose counters are beyond what the diagnostics' own thresholds allow.
 
-    Ports that were read twice are the business of the rates.
+    Counters that were read twice, over a time that is known, are the business of the rates.
     """
     readings = {key: found for key, found in case.readings.items() if _counted(found)}
     if not readings:
         return not_judged(NO_COUNTERS)
-    once = {key: found[-1] for key, found in readings.items() if len(found) == SINGLE}
     found: list[Finding] = []
     for rule in case.thresholds.counters.values():
-        high = {
-            key: reading["counters"][rule.counter]
-            for key, reading in once.items()
-            if reading["counters"].get(rule.counter, 0) >= rule.total
-        }
+        totals = {key: _total(case, rule, found) for key, found in readings.items()}
+        high = {key: total for key, total in totals.items() if total >= rule.total}
         if high:
             found.append(_finding(case, rule, high))
     return Ruling(judged=count(len(readings), "port"), findings=tuple(found))
@@ -36,6 +31,13 @@ def counter_totals(case: Case) -> Ruling:
 
 def _counted(readings: Sequence[Mapping[str, Any]]) -> bool:
     return any(reading["counters"] for reading in readings)
+
+
+def _total(case: Case, rule: CounterRule, readings: Sequence[Mapping[str, Any]]) -> int:
+    """A port's total, 0 where two readings tell more than it."""
+    values = [it["counters"][rule.counter] for it in readings if rule.counter in it["counters"]]
+    told = len(values) > 1 and (case.interval is not None or values[0] != values[-1])
+    return int(values[-1]) if values and not told else 0
 
 
 def _finding(case: Case, rule: CounterRule, high: Mapping[PortKey, int]) -> Finding:

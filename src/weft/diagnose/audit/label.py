@@ -60,9 +60,15 @@ class Labels:
 
     def whole(self, node: int, port: int, facts: Mapping[str, str] | None = None) -> str:
         """'core1 board L02 port 7 (CS8500, chip U1, GUID 0x506b4b0300000110)'."""
-        inside = self._labels[node].inside
-        printed = next((v for k, v in (facts or {}).items() if "label" in k.lower()), "")
-        parts = (f"labelled {printed}" if printed else "", inside, self.guid(node))
+        facts = facts or {}
+        printed = facts.get("Label", "")
+        serial = facts.get("SN", "").strip('" ')
+        parts = (
+            f"labelled {printed}" if printed not in ("", str(port)) else "",
+            self._labels[node].inside,
+            self.guid(node),
+            f"cable {serial}" if serial else "",
+        )
         return f"{self.port(node, port)} ({', '.join(part for part in parts if part)})"
 
     def guid(self, node: int) -> str:

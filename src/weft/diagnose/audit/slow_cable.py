@@ -117,6 +117,7 @@ def _finding(
     siblings = f"{n_usual:,} of {len(group):,} cables between {' and '.join(role)} run {rate}"
     shared = _shared_switch(cables)
     whole_leaf = shared is not None and _is_all_of(case, shared, cables)
+    maybe_split = _may_be_split(role, cables, group, rate)
     if len(cables) == 1:
         sentence = f"{labels.short(cables[0])} runs {rates[0]} instead of {rate}"
     else:
@@ -128,15 +129,24 @@ def _finding(
     ]
     if whole_leaf:
         evidence.append("all of this switch's cables of this kind are alike: meant so, perhaps")
+    if maybe_split:
+        evidence.append("half the lanes on several hosts: split cables look like this, too")
     return finding(
         FindingKind.SUSPECT_LINK,
-        Severity.WARNING if whole_leaf else Severity.BAD,
+        Severity.WARNING if whole_leaf or maybe_split else Severity.BAD,
         sentence,
         evidence=tuple(evidence),
         fix=FIX,
         cables=[labels.cable_facts(*c.ends) | {"rate": _rate(c)} for c in cables],
         expected=rate,
     )
+
+
+def _may_be_split(role: Role, cables: Sequence[Cable], group: Sequence[Cable], rate: str) -> bool:
+    """Hosts with two lanes of four, several of them: one cable may serve two hosts."""
+    halves = [cable for cable in group if _rate(cable).startswith("2x")]
+    is_half = rate.startswith("4x") and all(cable in halves for cable in cables)
+    return is_half and len(halves) > 1 and role[0].startswith("adapters")
 
 
 def _shared_switch(cables: Sequence[Cable]) -> int | None:

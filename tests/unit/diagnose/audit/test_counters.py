@@ -156,3 +156,20 @@ def test_two_errors_in_a_minute_are_no_rate() -> None:
     subnet.read_counters("leaf-03", 5, source=1, SymbolErrorCounter=2)
     (found,) = ruling("error-rates", subnet, interval=Interval(60, "--seconds")).findings
     assert found.severity is Severity.WARNING
+
+
+def test_two_parts_of_one_file_are_one_reading() -> None:
+    subnet = Planted()
+    subnet.read_counters("leaf-03", 5, source=0, SymbolErrorCounter=42)
+    subnet.read_counters("leaf-03", 5, source=0, PortXmitData=7)
+    assert ruling("error-rates", subnet).judged == ""
+    assert len(ruling("error-totals", subnet).findings) == 1
+
+
+def test_two_files_of_one_time_still_have_totals() -> None:
+    subnet = Planted()
+    for source in (0, 1):
+        subnet.read_counters("leaf-03", 5, source=source, SymbolErrorCounter=42)
+    (found,) = ruling("error-totals", subnet).findings
+    assert found.severity is Severity.WARNING
+    assert ruling("error-totals", subnet, interval=HOUR).findings == ()

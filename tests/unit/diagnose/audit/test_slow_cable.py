@@ -142,3 +142,23 @@ def test_a_motley_net_has_no_usual_rate() -> None:
     for number in range(1, 9):
         subnet.set_rate(f"n{number:03d} hca0", 1, *rates[number % 4])
     assert ruling("slow-cables", subnet).findings == ()
+
+
+def test_two_hosts_on_half_the_lanes_may_share_a_split_cable() -> None:
+    subnet = Planted({**TREE, "host_bits_per_s": 200_000_000_000})
+    subnet.set_rate("n005 hca0", 1, "2xHDR", 100.0)
+    (alone,) = ruling("slow-cables", subnet).findings
+    assert alone.severity is Severity.BAD
+    subnet.set_rate("n006 hca0", 1, "2xHDR", 100.0)
+    (pair,) = ruling("slow-cables", subnet).findings
+    assert pair.severity is Severity.WARNING
+    assert "split cables look like this" in pair.evidence[-1]
+
+
+def test_what_is_printed_beside_the_port_and_on_the_cable_is_told() -> None:
+    subnet = Planted()
+    subnet.set_rate("leaf-03", 5, "4xEDR", 100.0)
+    subnet.cable("leaf-03", 5)[0]["facts"] = {"Label": "1/3/1", "SN": '"MT2152VS00001"'}
+    (found,) = ruling("slow-cables", subnet).findings
+    assert "leaf-03 port 5 (labelled 1/3/1, GUID 0x" in found.evidence[0]
+    assert "cable MT2152VS00001)" in found.evidence[0]
