@@ -14,7 +14,7 @@ from statistics import mean, median
 import numpy as np
 
 from weft.bench.model import Launch, Sample, Trial
-from weft.bench.scenario import fabric_spec, scenario
+from weft.bench.scenario import scenario
 from weft.bench.twin import TwinBackend, build_fabric, simulate
 from weft.catalog.document import SourceClass
 from weft.catalog.load import platform, platform_names
@@ -23,6 +23,7 @@ from weft.core.units import format_size
 from weft.expect.fit import HALVES, Half, fit_platform
 from weft.expect.fit_tables import METRICS
 from weft.study.fit_tables import published_tables as published_tables_of
+from weft.topology.fabric_spec import fabric_spec
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "concepts" / "fidelity.md"
 ALL_PAIRS_NODES = 470

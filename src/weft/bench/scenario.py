@@ -1,54 +1,29 @@
 """From a platform and a trial to a scenario document (docs/reference/scenario.md)."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from weft.bench.fault import Fault
 from weft.bench.model import Trial
 from weft.catalog.benchmark import Benchmark
-from weft.catalog.platform import Cable, FatTree, Host, HostRegime, Links, Platform
+from weft.catalog.cabling import FatTree
+from weft.catalog.platform import Host, HostRegime, Platform
 from weft.core.errors import InputError
+from weft.topology.fabric_spec import Document, no_twin, picoseconds, twin_parts
 
 SCENARIO_SCHEMA = "weft.scenario/1"
 PAIR_BANDWIDTH_KINDS = ("bandwidth_ab", "bandwidth_ba")
 
-Document = dict[str, Any]
 Rounds = Sequence[Sequence[tuple[int, int]]]
-
-
-def fabric_spec(platform: Platform, n_nodes: int) -> Document:
-    """The generator's document for a fabric of `n_nodes`. Raises InputError."""
-    if n_nodes < 1:
-        raise InputError(f"{n_nodes} nodes", expected="at least one node")
-    tree, links, host = _twin_parts(platform)
-    spec = {
-        "schema": "weft.fabric/1",
-        "generate": "fat_tree",
-        "name": f"{platform.name}-{n_nodes}",
-        "nodes": n_nodes,
-        "hcas_per_node": platform.hcas_per_node,
-        **_rate_and_delay("host", links.host, host.adapter_latency.value),
-        **_rate_and_delay("switch", links.switch, 0.0),
-        "routing": {"engine": tree.routing},
-    }
-    if n_nodes > tree.two_level_nodes.whole:
-        if tree.shape == "fixed":
-            raise InputError(
-                f"platform '{platform.name}' has {tree.two_level_nodes.whole} nodes, not {n_nodes}",
-                expected=f"up to {tree.two_level_nodes.whole} nodes",
-            )
-        return {**spec, "levels": 3, **_three_levels(tree, platform.hcas_per_node)}
-    return {**spec, "levels": 2, **_two_levels(tree, n_nodes, platform.hcas_per_node)}
 
 
 def scenario(
     platform: Platform, fabric: Document, faults: Sequence[Fault], trial: Trial, seed: int
 ) -> Document:
     """What the engine runs without its `work`: fabric, hosts, placement, faults."""
-    tree, _, host = _twin_parts(platform)
+    tree, _, host = twin_parts(platform)
     if platform.packets is None or platform.switch is None:
-        raise _no_twin(platform)
+        raise no_twin(platform)
     switch = platform.switch
     return {
         "schema": SCENARIO_SCHEMA,
@@ -60,7 +35,7 @@ def scenario(
         "switch": {
             "model": switch.model,
             "forwarding": switch.forwarding,
-            "delay_ps": _ps(switch.delay.value),
+            "delay_ps": picoseconds(switch.delay.value),
             "buffer_bytes": switch.buffer.whole,
         },
         "host": _host(host),
@@ -186,43 +161,6 @@ def _pair_steps(trial: Trial, options: Mapping[str, Any], counts: Document) -> l
     return steps
 
 
-def _two_levels(tree: FatTree, n_nodes: int, hcas_per_node: int) -> Document:
-    if tree.nodes_per_leaf is not None and tree.spines is not None:
-        cables = tree.cables_per_spine.whole if tree.cables_per_spine is not None else 1
-        return {
-            "nodes_per_leaf": tree.nodes_per_leaf.whole,
-            "spines": tree.spines.whole,
-            "cables_per_spine": cables,
-        }
-    most = _usable_radix(tree, hcas_per_node) // 2 // hcas_per_node
-    per_leaf = max(1, min(math.ceil(math.sqrt(n_nodes)), most))
-    return {
-        "nodes_per_leaf": per_leaf,
-        "spines": per_leaf * hcas_per_node,
-        "cables_per_spine": 1,
-    }
-
-
-def _three_levels(tree: FatTree, hcas_per_node: int) -> Document:
-    """As many whole nodes a leaf as fit half its ports; what they leave free goes up too."""
-    per_leaf = max(1, tree.radix.whole // 2 // hcas_per_node)
-    radix = max(tree.radix.whole // 2 * 2, 2 * hcas_per_node)
-    return {"radix": radix, "nodes_per_leaf": per_leaf}
-
-
-def _usable_radix(tree: FatTree, hcas_per_node: int) -> int:
-    """Ports of a switch, as far as whole nodes fill the lower half of a leaf."""
-    half = tree.radix.whole // 2 // hcas_per_node * hcas_per_node
-    return 2 * max(half, hcas_per_node)
-
-
-def _rate_and_delay(end: str, cable: Cable, adapter_ns: float) -> Document:
-    return {
-        f"{end}_bits_per_s": round(cable.rate.value * 1e9),
-        f"{end}_delay_ps": _ps(cable.delay.value + adapter_ns),
-    }
-
-
 def _host(host: Host) -> Document:
     document: Document = {
         "regimes": [_regime(regime) for regime in host.regimes],
@@ -254,21 +192,3 @@ def _regime(regime: HostRegime) -> Document:
         "gap_ns": regime.gap_ns,
         "gap_ns_per_byte": regime.gap_ns_per_byte,
     }
-
-
-def _twin_parts(platform: Platform) -> tuple[FatTree, Links, Host]:
-    if platform.fabric is None or platform.links is None or platform.host is None:
-        raise _no_twin(platform)
-    return platform.fabric, platform.links, platform.host
-
-
-def _no_twin(platform: Platform) -> InputError:
-    return InputError(
-        f"platform '{platform.name}' has no fabric to simulate",
-        expected="a platform with a fabric, such as fat-tree",
-        hint="'weft platform list' says which have a twin",
-    )
-
-
-def _ps(nanoseconds: float) -> int:
-    return round(nanoseconds * 1000)

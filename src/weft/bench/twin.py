@@ -16,8 +16,6 @@ from weft.bench.fault import Fault, check_fault
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.scenario import (
     PAIR_BANDWIDTH_KINDS,
-    Document,
-    fabric_spec,
     rounds_of,
     routes_adaptively,
     scenario,
@@ -31,6 +29,7 @@ from weft.catalog.load import benchmark
 from weft.catalog.platform import Platform
 from weft.core.errors import BenchmarkError, InputError
 from weft.topology.engine import as_input_error, engine_module
+from weft.topology.fabric_spec import Document, fabric_spec
 
 PLATFORM_FILE = "platform.toml"
 

@@ -7,21 +7,18 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from weft.catalog.cabling import FatTree
 from weft.catalog.document import (
     Bytes,
-    Cables,
     Document,
     Figure,
     GBps,
     Gbps,
     Gpus,
     Nanoseconds,
-    Nodes,
-    Ports,
     Probability,
     Slug,
     SourceClass,
-    Switches,
     Text,
 )
 from weft.catalog.fitted import Fit
@@ -66,43 +63,6 @@ class SwitchModel(Document):
     forwarding: Literal["cut_through", "store_and_forward"] = "cut_through"
     delay: Nanoseconds
     buffer: Bytes
-
-
-class AdaptiveRouting(Document):
-    """How a switch compares the up ports it may choose from: by load, in steps of `grade`.
-
-    A trial asks for it with the option `adaptive_routing = "on"`.
-    """
-
-    grade: Bytes
-
-
-class FatTree(Document):
-    """A fat-tree as large as the nodes asked for.
-
-    `balanced`: leaves are filled so that there are about as many leaves as nodes on each, which
-    shows every hop class on a small twin; every node has its own path up. `fixed`: leaves are
-    filled with `nodes_per_leaf` nodes, and each leaf has `cables_per_spine` cables to each of
-    `spines` spines. Above `two_level_nodes` nodes the tree has three levels of `radix` ports.
-    """
-
-    shape: Literal["balanced", "fixed"]
-    radix: Ports
-    nodes_per_leaf: Nodes | None = None
-    spines: Switches | None = None
-    cables_per_spine: Cables | None = None
-    two_level_nodes: Nodes
-    routing: Literal["minhop", "dmodk", "updn"] = "dmodk"
-    adaptive: AdaptiveRouting | None = None
-
-    @model_validator(mode="after")
-    def _fixed_is_complete(self) -> "FatTree":
-        given = (self.nodes_per_leaf, self.spines, self.cables_per_spine)
-        if self.shape == "fixed" and None in given:
-            raise ValueError("a fixed fat-tree needs nodes_per_leaf, spines and cables_per_spine")
-        if self.shape == "balanced" and given != (None, None, None):
-            raise ValueError("a balanced fat-tree chooses nodes_per_leaf, spines and cables itself")
-        return self
 
 
 class HostRegime(Document):

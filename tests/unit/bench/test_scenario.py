@@ -7,7 +7,7 @@ import pytest
 
 from weft.bench.fault import parse_fault
 from weft.bench.model import Trial
-from weft.bench.scenario import fabric_spec, rounds_of, scenario, work
+from weft.bench.scenario import rounds_of, scenario, work
 from weft.catalog.load import benchmark, platform
 from weft.catalog.platform import HOST_COSTS
 from weft.core.errors import InputError
@@ -26,41 +26,6 @@ def trial_of(name: str, **changes: Any) -> Trial:
     return replace(TRIAL, benchmark=name, **changes)
 
 
-@pytest.mark.parametrize("n_nodes", [1, 2, 16, 100, 400, 800])
-def test_a_balanced_tree_is_non_blocking_and_fits_its_switches(n_nodes: int) -> None:
-    spec = fabric_spec(platform("fat-tree"), n_nodes)
-    assert spec["levels"] == 2
-    n_leaves = -(-n_nodes // spec["nodes_per_leaf"])
-    up = spec["spines"] * spec["cables_per_spine"]
-    assert up >= spec["nodes_per_leaf"]
-    assert spec["nodes_per_leaf"] + up <= 40
-    assert n_leaves * spec["cables_per_spine"] <= 40
-
-
-def test_a_large_tree_gets_a_third_level() -> None:
-    spec = fabric_spec(platform("fat-tree"), 801)
-    assert (spec["levels"], spec["radix"], spec["nodes_per_leaf"]) == (3, 40, 20)
-    assert "spines" not in spec
-
-
-def test_ports_that_whole_nodes_leave_free_go_up() -> None:
-    spec = fabric_spec(platform("azure-ndv4"), 470)
-    assert (spec["levels"], spec["radix"], spec["nodes_per_leaf"]) == (3, 40, 2)
-
-
-def test_ndv4_has_eight_rails_and_a_path_up_for_each() -> None:
-    spec = fabric_spec(platform("azure-ndv4"), 16)
-    assert spec["hcas_per_node"] == 8
-    assert spec["spines"] == 8 * spec["nodes_per_leaf"]
-
-
-def test_frontera_is_cabled_as_published() -> None:
-    spec = fabric_spec(platform("frontera"), 100)
-    assert (spec["nodes_per_leaf"], spec["spines"], spec["cables_per_spine"]) == (44, 6, 3)
-    assert spec["host_bits_per_s"] == 100 * 10**9
-    assert spec["switch_bits_per_s"] == 200 * 10**9
-
-
 def test_every_cost_of_a_host_regime_reaches_the_engine() -> None:
     fat_tree = platform("fat-tree")
     assert fat_tree.host is not None
@@ -70,21 +35,6 @@ def test_every_cost_of_a_host_regime_reaches_the_engine() -> None:
     document = scenario(fat_tree.model_copy(update={"host": host}), {}, (), TRIAL, 1)
     (told,) = document["host"]["regimes"]
     assert {key: told[key] for key in costs} == costs
-
-
-def test_more_nodes_than_a_machine_has_are_refused() -> None:
-    with pytest.raises(InputError, match="platform 'frontera' has 8008 nodes, not 9000"):
-        fabric_spec(platform("frontera"), 9000)
-
-
-def test_no_nodes_are_refused() -> None:
-    with pytest.raises(InputError, match="0 nodes"):
-        fabric_spec(platform("fat-tree"), 0)
-
-
-def test_a_platform_without_a_fabric_has_no_twin() -> None:
-    with pytest.raises(InputError, match="platform 'this-machine' has no fabric to simulate"):
-        fabric_spec(platform("this-machine"), 4)
 
 
 def test_the_scenario_carries_hosts_placement_faults_and_seed() -> None:

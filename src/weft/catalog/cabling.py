@@ -1,0 +1,84 @@
+"""How a platform's nodes are cabled: the part `[fabric]` of its document."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from weft.catalog.document import (
+    Bytes,
+    Cables,
+    Document,
+    Nanoseconds,
+    Nodes,
+    Ports,
+    Switches,
+    Text,
+)
+
+
+class AdaptiveRouting(Document):
+    """How a switch compares the up ports it may choose from: by load, in steps of `grade`.
+
+    A trial asks for it with the option `adaptive_routing = "on"`.
+    """
+
+    grade: Bytes
+
+
+class Directors(Document):
+    """What is inside the spines of a fixed fat-tree that are directors: line boards, every one
+    joined to every spine board. Cables from leaves fill one line board after the other.
+
+    The twin takes each director for one switch; `weft fabric generate` builds the boards.
+    """
+
+    board_ports: Ports
+    line_board_down: Ports
+    spine_boards: Switches
+    inside_delay: Nanoseconds
+
+
+class Rails(Document):
+    """Adapters cabled by rails: those of one number, of every node of a unit, share a leaf.
+
+    `basis` says in words why this is taken to be so; `hca_name` has `{rail}` where the number
+    stands. The twin cables all adapters of a node to its leaf; `weft fabric generate` builds rails.
+    """
+
+    basis: Text
+    hca_name: Annotated[str, Field(pattern=r"^[a-z0-9_]*\{rail\}$")]
+    nodes_per_unit: Nodes
+
+
+class FatTree(Document):
+    """A fat-tree as large as the nodes asked for.
+
+    `balanced`: leaves are filled so that there are about as many leaves as nodes on each, which
+    shows every hop class on a small twin; every node has its own path up. `fixed`: leaves are
+    filled with `nodes_per_leaf` nodes, and each leaf has `cables_per_spine` cables to each of
+    `spines` spines. Above `two_level_nodes` nodes the tree has three levels of `radix` ports.
+    """
+
+    shape: Literal["balanced", "fixed"]
+    radix: Ports
+    nodes_per_leaf: Nodes | None = None
+    spines: Switches | None = None
+    cables_per_spine: Cables | None = None
+    two_level_nodes: Nodes
+    routing: Literal["minhop", "dmodk", "updn"] = "dmodk"
+    adaptive: AdaptiveRouting | None = None
+    directors: Directors | None = None
+    rails: Rails | None = None
+
+    @model_validator(mode="after")
+    def _fixed_is_complete(self) -> "FatTree":
+        given = (self.nodes_per_leaf, self.spines, self.cables_per_spine)
+        if self.shape == "fixed" and None in given:
+            raise ValueError("a fixed fat-tree needs nodes_per_leaf, spines and cables_per_spine")
+        if self.shape == "balanced" and given != (None, None, None):
+            raise ValueError("a balanced fat-tree chooses nodes_per_leaf, spines and cables itself")
+        if self.directors is not None and (self.shape != "fixed" or self.rails is not None):
+            raise ValueError("directors are the spines of a fixed fat-tree without rails")
+        if self.rails is not None and self.rails.nodes_per_unit.value >= self.radix.value:
+            raise ValueError("a leaf of a rail needs ports that go up")
+        return self

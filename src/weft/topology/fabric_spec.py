@@ -1,0 +1,178 @@
+"""From a platform and a number of nodes to the generator's document (docs/reference/scenario.md).
+
+A platform has its fabric in two forms. The twin's leaves out what does not matter to what it is
+compared with: adapters of a node share a leaf, a director is one switch. The cabled form is the
+machine as far as anybody outside knows, with what is assumed in words.
+"""
+
+import math
+from typing import Any
+
+from weft.catalog.cabling import Directors, FatTree, Rails
+from weft.catalog.document import Figure, SourceClass
+from weft.catalog.platform import Cable, Host, Links, Platform, figures
+from weft.core.errors import InputError
+
+Document = dict[str, Any]
+
+
+def fabric_spec(platform: Platform, n_nodes: int, *, cabled: bool = False) -> Document:
+    """The generator's document for a fabric of `n_nodes`; the twin's, unless `cabled`.
+
+    Raises InputError.
+    """
+    if n_nodes < 1:
+        raise InputError(f"{n_nodes} nodes", expected="at least one node")
+    tree, links, host = twin_parts(platform)
+    spec = {
+        "schema": "weft.fabric/1",
+        "generate": "fat_tree",
+        "name": f"{platform.name}-{n_nodes}",
+        "nodes": n_nodes,
+        "hcas_per_node": platform.hcas_per_node,
+        **_rate_and_delay("host", links.host, host.adapter_latency.value),
+        **_rate_and_delay("switch", links.switch, 0.0),
+        "routing": {"engine": tree.routing},
+    }
+    if cabled:
+        spec["assumed"] = _assumed(tree)
+        if tree.directors is not None:
+            return {**spec, **_directors(platform, tree, tree.directors, n_nodes)}
+        if tree.rails is not None:
+            return {**spec, **_rails(platform, tree, tree.rails, n_nodes)}
+    if n_nodes > tree.two_level_nodes.whole:
+        if tree.shape == "fixed":
+            raise _too_many(platform, n_nodes, tree.two_level_nodes.whole)
+        return {**spec, "levels": 3, **_three_levels(tree, platform.hcas_per_node)}
+    return {**spec, "levels": 2, **_two_levels(tree, n_nodes, platform.hcas_per_node)}
+
+
+def twin_parts(platform: Platform) -> tuple[FatTree, Links, Host]:
+    """What a twin is made of. Raises InputError where the platform has none."""
+    if platform.fabric is None or platform.links is None or platform.host is None:
+        raise no_twin(platform)
+    return platform.fabric, platform.links, platform.host
+
+
+def no_twin(platform: Platform) -> InputError:
+    """The error of a platform without a fabric."""
+    return InputError(
+        f"platform '{platform.name}' has no fabric to simulate",
+        expected="a platform with a fabric, such as fat-tree",
+        hint="'weft platform list' says which have a twin",
+    )
+
+
+def picoseconds(nanoseconds: float) -> int:
+    """Nanoseconds as whole picoseconds."""
+    return round(nanoseconds * 1000)
+
+
+def _too_many(platform: Platform, n_nodes: int, most: int) -> InputError:
+    return InputError(
+        f"platform '{platform.name}' has {most} nodes, not {n_nodes}",
+        expected=f"up to {most} nodes",
+    )
+
+
+def _assumed(tree: FatTree) -> list[str]:
+    """What of the cabling is a guess, figure by figure.
+
+    Where adapters go by rails or directors have an inside, that is said by their own figures and
+    not by those that stand for it in the twin.
+    """
+    by_own = {
+        "two_level_nodes": tree.rails is not None,
+        "spines": tree.directors is not None,
+        "adaptive": True,
+    }
+    texts = [] if tree.rails is None else [tree.rails.basis]
+    for path, figure in figures(tree):
+        if figure.class_ is SourceClass.ASSUMED and not by_own.get(path.partition(".")[0], False):
+            texts.append(_guess(path, figure))
+    return texts
+
+
+def _guess(path: str, figure: Figure) -> str:
+    said = figure.source.removeprefix("assumed: ")
+    return f"{path} = {figure.value:g} {figure.unit}: {said}"
+
+
+def _directors(platform: Platform, tree: FatTree, directors: Directors, n_nodes: int) -> Document:
+    if n_nodes > tree.two_level_nodes.whole:
+        raise _too_many(platform, n_nodes, tree.two_level_nodes.whole)
+    shape = _two_levels(tree, n_nodes, platform.hcas_per_node)
+    return {
+        "generate": "directors",
+        "nodes_per_leaf": shape["nodes_per_leaf"],
+        "directors": shape["spines"],
+        "cables_per_director": shape["cables_per_spine"],
+        "inside": "boards",
+        "board_ports": directors.board_ports.whole,
+        "line_board_down": directors.line_board_down.whole,
+        "spine_boards": directors.spine_boards.whole,
+        "inside_delay_ps": picoseconds(directors.inside_delay.value),
+    }
+
+
+def _rails(platform: Platform, tree: FatTree, rails: Rails, n_nodes: int) -> Document:
+    """Non-blocking: as many cables up as down; a third level where a spine has no port left."""
+    n_rails, radix = platform.hcas_per_node, tree.radix.whole
+    per_unit = rails.nodes_per_unit.whole
+    up = radix - per_unit
+    n_units = math.ceil(n_nodes / per_unit)
+    shape = {
+        "generate": "rails",
+        "hca_names": [rails.hca_name.format(rail=rail) for rail in range(n_rails)],
+        "nodes_per_unit": per_unit,
+    }
+    if n_units * n_rails <= radix:
+        return {**shape, "levels": 2, "spines": up}
+    units_per_pod = radix // 2
+    most = radix // n_rails * units_per_pod * per_unit
+    if n_nodes > most:
+        raise _too_many(platform, n_nodes, most)
+    return {
+        **shape,
+        "levels": 3,
+        "units_per_pod": units_per_pod,
+        "spines_per_rail": up,
+        "cores_per_spine": radix - units_per_pod,
+    }
+
+
+def _two_levels(tree: FatTree, n_nodes: int, hcas_per_node: int) -> Document:
+    if tree.nodes_per_leaf is not None and tree.spines is not None:
+        cables = tree.cables_per_spine.whole if tree.cables_per_spine is not None else 1
+        return {
+            "nodes_per_leaf": tree.nodes_per_leaf.whole,
+            "spines": tree.spines.whole,
+            "cables_per_spine": cables,
+        }
+    most = _usable_radix(tree, hcas_per_node) // 2 // hcas_per_node
+    per_leaf = max(1, min(math.ceil(math.sqrt(n_nodes)), most))
+    return {
+        "nodes_per_leaf": per_leaf,
+        "spines": per_leaf * hcas_per_node,
+        "cables_per_spine": 1,
+    }
+
+
+def _three_levels(tree: FatTree, hcas_per_node: int) -> Document:
+    """As many whole nodes a leaf as fit half its ports; what they leave free goes up too."""
+    per_leaf = max(1, tree.radix.whole // 2 // hcas_per_node)
+    radix = max(tree.radix.whole // 2 * 2, 2 * hcas_per_node)
+    return {"radix": radix, "nodes_per_leaf": per_leaf}
+
+
+def _usable_radix(tree: FatTree, hcas_per_node: int) -> int:
+    """Ports of a switch, as far as whole nodes fill the lower half of a leaf."""
+    half = tree.radix.whole // 2 // hcas_per_node * hcas_per_node
+    return 2 * max(half, hcas_per_node)
+
+
+def _rate_and_delay(end: str, cable: Cable, adapter_ns: float) -> Document:
+    return {
+        f"{end}_bits_per_s": round(cable.rate.value * 1e9),
+        f"{end}_delay_ps": picoseconds(cable.delay.value + adapter_ns),
+    }
