@@ -18,6 +18,7 @@ from tests.oracle.ibsim import (
     traced_by_ibtracert,
 )
 
+from weft.core.errors import InputError
 from weft.topology.subnet import CableEnd, Subnet
 
 Cables = set[frozenset[tuple[int, int]]]
@@ -241,3 +242,76 @@ def test_after_a_cut_cable_what_is_read_is_what_opensm_rerouted() -> None:
         assert (survey["n_unreachable"], survey["hops"]) == (0, {"2": 48, "4": 192})
         for dst in range(4, 16):
             check_path(sim, after, 0, dst)
+
+
+def tables_of(subnet: Subnet) -> dict[str, list[int]]:
+    """Ports by switch and adapter, as a fabric document has them."""
+    to = {"json": {"name": "tables", "bits_per_s": 1, "delay_ps": 0}}
+    tables: dict[str, list[int]] = subnet.ask("export", to=to)["document"]["lfts"]
+    return tables
+
+
+TREES = {
+    "two levels": fat_tree(4, 4, 2, 2),
+    "spare ports": fat_tree(6, 5, 3, 1, leaf_ports=40),
+    "wide": fat_tree(12, 8, 4, 3),
+}
+ODD_NETS = {
+    "torus": torus([4, 4, 3]),
+    "frontera": frontera_like(12, total=528),
+    **{f"irregular {seed}": irregular(seed) for seed in range(10)},
+}
+
+
+@pytest.mark.parametrize("engine", ["minhop", "updn", "ftree"])
+@pytest.mark.parametrize("name", TREES)
+def test_tables_of_a_regular_tree_are_opensms(name: str, engine: str) -> None:
+    with Ibsim(TREES[name].text()) as sim:
+        theirs = dumped(sim.opensm(engine))
+        assert tables_of(theirs.route(engine)) == tables_of(theirs)
+
+
+@pytest.mark.parametrize("name", ODD_NETS)
+def test_minhop_is_opensms_on_any_net(name: str) -> None:
+    with Ibsim(ODD_NETS[name].text()) as sim:
+        theirs = dumped(sim.opensm("minhop"))
+        assert tables_of(theirs.route("minhop")) == tables_of(theirs)
+
+
+def test_updn_has_the_lengths_the_loads_and_the_verdict_of_opensms() -> None:
+    with Ibsim(ODD_NETS["frontera"].text()) as sim:
+        theirs = dumped(sim.opensm("updn"))
+        ours = theirs.route("updn")
+        for question in ("survey", "all_to_all"):
+            assert ours.ask(question) == theirs.ask(question)
+        loops = [net.ask("credit_loop", service_level=0) for net in (ours, theirs)]
+        assert loops == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("engine", "name"), [("ftree", "torus"), ("ftree", "frontera"), ("updn", "torus")]
+)
+def test_an_engine_refuses_what_opensm_routes_with_minhop_in_silence(
+    engine: str, name: str
+) -> None:
+    with Ibsim(ODD_NETS[name].text()) as sim:
+        theirs = dumped(sim.opensm(engine))
+        log = (sim.folder / f"osm-{engine}.log").read_text()
+        assert "minhop tables configured on all switches" in log
+        with pytest.raises(InputError, match=engine):
+            theirs.route(engine)
+        assert tables_of(theirs.route("minhop")) == tables_of(theirs)
+
+
+def test_an_exported_fabric_is_one_that_opensm_routes(tmp_path: Path) -> None:
+    spec = {"generate": "dragonfly", "groups": 4, "routers_per_group": 3, "nodes_per_router": 2}
+    rates = {f"{part}_bits_per_s": 400_000_000_000 for part in ("host", "local", "global")}
+    delays = {f"{part}_delay_ps": 0 for part in ("host", "local", "global")}
+    made = Subnet.of_fabric({**spec, "global_ports": 1, **rates, **delays})
+    exported = made.ask("export", to="ibsim")
+    # ibsim knows no NDR.
+    assert any("HDR" in sentence for sentence in exported["changed"])
+    with Ibsim(exported["text"]) as sim:
+        routed = dumped(sim.opensm("minhop"))
+        assert cables_of(routed) == cables_of(made)
+        assert routed.ask("survey")["n_unreachable"] == 0
