@@ -9,6 +9,7 @@ from weft.diagnose.audit.changes import gone_since_before
 from weft.diagnose.audit.counter_rates import counter_rates
 from weft.diagnose.audit.counters import counter_totals
 from weft.diagnose.audit.engine import engine_fell_back
+from weft.diagnose.audit.fec import odd_correction
 from weft.diagnose.audit.identity import duplicate_guids, duplicate_lids
 from weft.diagnose.audit.isolated import isolated_nodes
 from weft.diagnose.audit.lateral import missing_sideways
@@ -54,6 +55,7 @@ RULES: tuple[Rule, ...] = (
     Rule("slow-cables", "cables below what both ends can do, in width or speed", slow_cables),
     Rule("stuck-ports", "ports stuck in Init, Armed, Polling or in training", stuck_ports),
     Rule("bit-errors", "symbol and effective bit error rates", bit_error_rates),
+    Rule("odd-fec", "cables that correct errors otherwise than their siblings", odd_correction),
     Rule("error-rates", "error counters that grow between two readings", counter_rates),
     Rule("error-totals", "error counters of one reading", counter_totals),
     Rule("wrong-rail", "adapters cabled to a leaf of another rail", wrong_rails),

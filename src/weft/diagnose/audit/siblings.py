@@ -30,8 +30,7 @@ def up_patterns(case: Case) -> list[Pattern]:
         members = sorted(group, key=lambda it: natural(case.subnet.nodes[it].description))
         whole = [switch for switch in members if len(wiring.ups[switch]) == usual[0]]
         lacking = [switch for switch in members if len(wiring.ups[switch]) < usual[0]]
-        if len(whole) >= case.thresholds.smallest_group.value:
-            found.append(Pattern(usual[0], tuple(members), tuple(whole), tuple(lacking)))
+        found.append(Pattern(usual[0], tuple(members), tuple(whole), tuple(lacking)))
     return found
 
 

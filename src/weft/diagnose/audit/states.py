@@ -6,7 +6,7 @@ from typing import Any
 
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.diagnose.audit.case import Case, Ruling, finding, not_judged
-from weft.diagnose.audit.label import count
+from weft.diagnose.audit.label import count, listing
 from weft.topology.subnet import CableEnd
 
 MEANING = {
@@ -24,6 +24,9 @@ MEANING = {
     "polling": ("no other end answers", "reseat or replace the cable; look at the other end"),
     "phy-test": ("the port is in a test mode", "reset the port"),
 }
+IN_SERVICE = ("act", "up", "linkup")
+OUT_OF_SERVICE = ("down", "disabled", "polling")
+"""How tools on a host begin the word of a port's state: ibstat, rdma link, mlxlink, cxi_stat."""
 STUCK = ("training", "error-recovery", "phy-test")
 """Physical states that no port rests in. Polling is how a free port waits."""
 
@@ -33,7 +36,8 @@ def stuck_ports(case: Case) -> Ruling:
     ends = [end for cable in case.subnet.cables for end in cable.ends]
     known = [end for end in ends if end.logical or end.physical]
     uncabled = [(node, port) for node in case.subnet.nodes for port in node.uncabled]
-    if not known and not uncabled:
+    devices = [it for it in case.subnet.description["devices"] if it["state"]]
+    if not known and not uncabled and not devices:
         return not_judged("no states of ports: iblinkinfo, opensm-subnet.lst, db_csv, ibstat")
     stuck: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for end in known:
@@ -45,7 +49,9 @@ def stuck_ports(case: Case) -> Ruling:
             stuck[port["physical"]].append((node.index, port["port"]))
     found = [_finding(case, state, keys, len(known)) for state, keys in sorted(stuck.items())]
     found += _dead_adapters(case, uncabled)
-    return Ruling(judged=count(len(known) + len(uncabled), "port"), findings=tuple(found))
+    found += _hosts_own_view(devices)
+    n = len(known) + len(uncabled) + len(devices)
+    return Ruling(judged=count(n, "port"), findings=tuple(found))
 
 
 def _stuck(end: CableEnd) -> str:
@@ -98,3 +104,31 @@ def _dead_adapters(case: Case, uncabled: Sequence[tuple[Any, Any]]) -> list[Find
             ports=[case.labels.end_facts(*key) for key in dead],
         )
     ]
+
+
+def _hosts_own_view(devices: Sequence[Any]) -> list[Finding]:
+    """Devices as tools on their host see them. A port that is down may have no cable: a note."""
+    up = {id(it) for it in devices if it["state"].lower().startswith(IN_SERVICE)}
+    down = {id(it) for it in devices if it["state"].lower().startswith(OUT_OF_SERVICE)}
+    found = []
+    for severity, some, what in (
+        (Severity.BAD, [it for it in devices if id(it) not in up | down], "not in service"),
+        (Severity.NOTE, [it for it in devices if id(it) in down], "down"),
+    ):
+        if some:
+            names = [f"{it['device']} port {it['port']}" for it in some]
+            found.append(
+                finding(
+                    FindingKind.SUSPECT_NODE,
+                    severity,
+                    f"{listing(names)} {'is' if len(some) == 1 else 'are'} {what}",
+                    evidence=tuple(
+                        f"{name}: {it['state']}, {it['physical_state'] or 'no physical state'}"
+                        for name, it in zip(names, some, strict=True)
+                    ),
+                    fix="look at its cable and at the subnet manager's log for its GUID"
+                    if severity is Severity.BAD
+                    else "nothing, where it has no cable",
+                )
+            )
+    return found

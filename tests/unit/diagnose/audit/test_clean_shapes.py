@@ -153,6 +153,8 @@ def test_a_healthy_fabric_raises_no_alarm(shape: str) -> None:
     notes = [finding for finding in found.findings if finding.severity is Severity.NOTE]
     assert found.findings == tuple(notes)
     assert len(notes) == (shape == "leaves of two kinds")
+    judged = {rule.name for rule, ruling in found.rulings if ruling.judged}
+    assert ("wrong-rail" in judged) == shape.startswith("rails")
     assert found.verdict.startswith("no fault found")
 
 

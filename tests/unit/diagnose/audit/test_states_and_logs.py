@@ -174,3 +174,35 @@ def test_a_node_without_cables_is_named() -> None:
     (host,) = ruling("isolated", subnet).findings
     assert host.severity is Severity.WARNING
     assert host.sentence == "1 adapter without any cable: n005 hca0"
+
+
+def test_a_device_that_its_host_sees_uninitialised() -> None:
+    subnet = Planted()
+    subnet.record["devices"] = [
+        {"device": f"mlx5_{number}", "port": 1, "state": state, "physical_state": physical}
+        for number, (state, physical) in enumerate(
+            [("Active", "LinkUp"), ("Initializing", "LinkUp"), ("Down", "Polling")]
+        )
+    ]
+    bad, note = ruling("stuck-ports", subnet).findings
+    assert (bad.severity, note.severity) == (Severity.BAD, Severity.NOTE)
+    assert bad.sentence == "mlx5_1 port 1 is not in service"
+    assert note.sentence == "mlx5_2 port 1 is down"
+
+
+def test_one_cable_that_corrects_otherwise() -> None:
+    subnet = Planted()
+    for pair in subnet.record["cables"]:
+        for end in pair:
+            end["facts"] = {"FEC": "RS"}
+    assert ruling("odd-fec", subnet).findings == ()
+    for end in subnet.cable("leaf-03", 5):
+        end["facts"] = {"FEC": "NO-FEC"}
+    (found,) = ruling("odd-fec", subnet).findings
+    assert found.severity is Severity.WARNING
+    assert (
+        found.sentence == "leaf-03 port 5 -- spine-01 port 5 corrects errors by NO-FEC, not by RS"
+    )
+    # 24 cables of its rate.
+    assert found.evidence[-1] == "23 of 24 4xHDR cables use RS"
+    assert ruling("odd-fec", Planted()).judged == ""

@@ -161,3 +161,11 @@ def test_a_tool_that_names_only_cabled_ports_hides_no_missing_one() -> None:
     subnet.record["nodes"][subnet.node("leaf-03")]["n_ports"] = 7
     (found,) = ruling("missing-up-links", subnet).findings
     assert found.sentence == "leaf-03 lacks 1 of 4 up-links: port 8 to spine-02 port 6"
+
+
+def test_two_of_three_leaves_are_a_pattern_and_one_of_two_is_none() -> None:
+    three, two = Planted({**TREE, "nodes": 12}), Planted({**TREE, "nodes": 8})
+    for subnet in (three, two):
+        subnet.cut("leaf-02", 7)
+    assert len(ruling("missing-up-links", three).findings) == 1
+    assert ruling("missing-up-links", two).findings == ()
