@@ -16,6 +16,7 @@ mod levels;
 mod node_graph;
 mod node_set;
 mod opensm;
+mod opensm_dumps;
 mod opensm_log;
 mod paths;
 mod routing;
