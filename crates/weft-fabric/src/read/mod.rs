@@ -12,6 +12,7 @@ mod fabric_document;
 mod far;
 mod fdbs;
 mod guid2lid;
+mod hwloc;
 mod iblinkinfo;
 mod ibnetdiscover;
 mod ibqueryerrors;
@@ -26,9 +27,11 @@ mod perfquery;
 mod port_list;
 mod readings;
 mod sl2vl;
+mod slurm_topology;
 mod stand_ins;
 mod subnet_lst;
 mod table;
+mod xml;
 
 pub use lines::{Lines, MAX_LINE_BYTES};
 
@@ -69,6 +72,8 @@ pub const FORMATS: &[Format] = &[
     ibqueryerrors::FORMAT,
     fabric_document::FORMAT,
     guid2lid::FORMAT,
+    slurm_topology::FORMAT,
+    hwloc::FORMAT,
     ibnetdiscover::FORMAT,
     port_list::FORMAT,
     node_list::FORMAT,

@@ -222,6 +222,8 @@ pub struct TreeSwitch {
     pub switches: Vec<String>,
     /// Names of the nodes below, expanded.
     pub nodes: Vec<String>,
+    /// A number for the link's rate, in whatever unit the site likes: Slurm does not use it.
+    pub link_speed: Option<u32>,
 }
 
 /// What the subnet manager's log says.

@@ -1,0 +1,91 @@
+//! Slurm's `topology.conf` for the tree plugin.
+//!
+//! SOURCE: SchedMD, topology.conf(5): keys in any case of letters, comments from '#', a backslash
+//! at the end goes on with the next line.
+
+use super::{Format, Lines, MAX_TEXT_BYTES};
+use crate::node_set::{MAX_NAMES, expand};
+use crate::subnet::records::{Gathered, Place, TreeSwitch};
+use std::io;
+
+pub(super) const FORMAT: Format =
+    Format { name: "topology.conf", is_it, max_bytes: MAX_TEXT_BYTES, read };
+
+const EXPECTED: &str = "SwitchName=NAME with Nodes=SET or Switches=SET, such as Nodes=c[001-044]";
+/// A line with all that continue it.
+const MAX_STATEMENT_BYTES: usize = 1 << 22;
+
+fn is_it(head: &str) -> bool {
+    let lines = head.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    let first = lines.into_iter().find(|line| !line.is_empty()).unwrap_or_default();
+    first.get(..11).is_some_and(|key| key.eq_ignore_ascii_case("SwitchName="))
+}
+
+fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
+    let mut n_names = 0;
+    while let Some((line, statement)) = statement(lines)? {
+        let place = Place { source, line };
+        if statement.trim().is_empty() {
+            continue;
+        }
+        match switch(&statement) {
+            Ok(switch) => {
+                n_names += switch.nodes.len() + switch.switches.len();
+                if n_names > MAX_NAMES {
+                    let what = format!("more than {MAX_NAMES} names in a file");
+                    gathered.unread(place, &what, "a tree that a scheduler can hold");
+                    return Ok(());
+                }
+                gathered.tree.push(switch);
+            }
+            Err(expected) => gathered.unread(place, &statement, expected),
+        }
+    }
+    Ok(())
+}
+
+/// The next line with those that continue it, without comments, and the number of its first.
+fn statement(lines: &mut Lines<'_>) -> io::Result<Option<(u32, String)>> {
+    let mut whole = String::new();
+    let mut first = None;
+    while let Some(text) = lines.next_text()? {
+        let number = *first.get_or_insert(lines.number);
+        let plain = text.split('#').next().unwrap_or_default().trim_end();
+        let (plain, goes_on) = match plain.strip_suffix('\\') {
+            Some(before) => (before, true),
+            None => (plain, false),
+        };
+        whole.push_str(plain);
+        if !goes_on || whole.len() > MAX_STATEMENT_BYTES {
+            return Ok(Some((number, whole)));
+        }
+        whole.push(' ');
+    }
+    Ok(first.map(|number| (number, whole)))
+}
+
+/// The switch of a statement, or what was expected instead.
+fn switch(statement: &str) -> Result<TreeSwitch, String> {
+    let mut switch = TreeSwitch::default();
+    for word in statement.split_whitespace() {
+        let (key, value) = word.split_once('=').ok_or(EXPECTED)?;
+        let value = value.trim_matches('"');
+        let set = || expand(value).map_err(|what| format!("a set of names: {what}"));
+        match key.to_ascii_lowercase().as_str() {
+            "switchname" if switch.name.is_empty() => switch.name = value.to_owned(),
+            "nodes" if switch.nodes.is_empty() => switch.nodes = set()?,
+            "switches" if switch.switches.is_empty() => switch.switches = set()?,
+            "linkspeed" if switch.link_speed.is_none() => {
+                switch.link_speed = Some(value.parse().map_err(|_| "LinkSpeed as a number")?);
+            }
+            "switchname" | "nodes" | "switches" | "linkspeed" => {
+                return Err(format!("{key} once in a line"));
+            }
+            _ => return Err(EXPECTED.to_owned()),
+        }
+    }
+    if switch.name.is_empty() || (switch.nodes.is_empty() && switch.switches.is_empty()) {
+        return Err(EXPECTED.to_owned());
+    }
+    Ok(switch)
+}
