@@ -6,6 +6,7 @@ mod counters;
 mod documents;
 mod dragonfly;
 mod export;
+mod export_ibsim;
 mod forwarding;
 mod fuzz_readers;
 mod generate;

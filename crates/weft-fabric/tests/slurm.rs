@@ -49,10 +49,18 @@ fn comments_continued_lines_and_keys_in_any_case_are_read_and_an_include_is_told
 
 #[test]
 fn lines_that_are_no_switch_are_told_with_what_was_expected() {
-    let text = "SwitchName=a Nodes=n1\nSwitchName=b\nSwitchName=c Nodes=n[1-\nSwitchName=d Nodes=n1 \
-                Nodes=n2\nBlockName=e Nodes=n1\nSwitchName=f Nodes=n2 LinkSpeed=fast\n\
-                SwitchName=g Nodes=n[1-900000]\nSwitchName=h Nodes=n[1-900000]\nSwitchName=i Nodes=n";
-    let gathered = read(text);
+    let text = [
+        "SwitchName=a Nodes=n1",
+        "SwitchName=b",
+        "SwitchName=c Nodes=n[1-",
+        "SwitchName=d Nodes=n1 Nodes=n2",
+        "BlockName=e Nodes=n1",
+        "SwitchName=f Nodes=n2 LinkSpeed=fast",
+        "SwitchName=g Nodes=n[1-900000]",
+        "SwitchName=h Nodes=n[1-900000]",
+        "SwitchName=i Nodes=n",
+    ];
+    let gathered = read(&text.join("\n"));
     assert_eq!(gathered.tree.iter().map(|it| &it.name[..]).collect::<Vec<_>>(), ["a", "g"]);
     let told: Vec<(u32, bool)> =
         gathered.unread.iter().map(|it| (it.place.line, !it.expected.is_empty())).collect();
