@@ -278,6 +278,27 @@ def test_minhop_is_opensms_on_any_net(name: str) -> None:
         assert tables_of(theirs.route("minhop")) == tables_of(theirs)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_updn_of_given_roots_is_opensms_on_any_net(seed: int) -> None:
+    net = irregular(1000 + seed)
+    cabled = [name for name, node in net.nodes.items() if node[0] == "Switch" and net.cables[name]]
+    roots = random.Random(seed).sample(cabled, 1 + seed % min(2, len(cabled)))
+    guids = [net.nodes[name][2] for name in roots]
+    with Ibsim(net.text()) as sim:
+        named = sim.folder / "roots"
+        named.write_text("".join(f"0x{guid:016x}\n" for guid in guids))
+        theirs = dumped(sim.opensm("updn", "-a", str(named)))
+        log = (sim.folder / "osm-updn.log").read_text()
+        assert "updn tables configured on all switches" in log
+        assert tables_of(theirs.route("updn", guids)) == tables_of(theirs)
+
+
+@pytest.mark.slow
+def test_updn_tables_of_8008_hosts_are_opensms(frontera: tuple[Ibsim, Path]) -> None:
+    theirs = dumped(frontera[0].dumps)
+    assert tables_of(theirs.route("updn")) == tables_of(theirs)
+
+
 def test_updn_has_the_lengths_the_loads_and_the_verdict_of_opensms() -> None:
     with Ibsim(ODD_NETS["frontera"].text()) as sim:
         theirs = dumped(sim.opensm("updn"))
