@@ -65,7 +65,7 @@ class Case:
     def readings(self) -> Mapping[PortKey, list[Mapping[str, Any]]]:
         """Readings of each port in the order of the files: those from before come first.
 
-        Parts of one file that name different counters of a port are one reading.
+        Parts that name different counters of a port are one reading.
         """
         found: dict[PortKey, list[Mapping[str, Any]]] = defaultdict(list)
         if self.before is not None:
@@ -80,14 +80,13 @@ class Case:
 
 
 def _add(readings: list[Mapping[str, Any]], reading: Mapping[str, Any]) -> None:
-    last = readings[-1] if readings else None
+    """A counter that the last reading has already begins a new one."""
     parts = ("counters", "ratios")
-    if last is None or any(set(last[part]) & set(reading[part]) for part in parts):
-        readings.append(reading)
-    elif last["source"] == reading["source"]:
-        readings[-1] = {**last, **{part: {**last[part], **reading[part]} for part in parts}}
+    last = readings.pop() if readings else {part: {} for part in parts}
+    if any(set(last[part]) & set(reading[part]) for part in parts):
+        readings += [last, reading]
     else:
-        readings.append(reading)
+        readings.append({part: {**last[part], **reading[part]} for part in parts})
 
 
 @dataclass(frozen=True, slots=True)

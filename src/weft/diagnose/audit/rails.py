@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.core.finding import Finding, FindingKind, Severity
@@ -23,7 +23,7 @@ class Adapter:
 
 def wrong_rails(case: Case) -> Ruling:
     """The number of an adapter against the number that fills its leaf. Majority decides."""
-    adapters = _adapters(case)
+    adapters = adapters_of(case)
     per_node = Counter(adapter.node for adapter in adapters)
     several = [adapter for adapter in adapters if per_node[adapter.node] > 1]
     if not several:
@@ -47,7 +47,8 @@ def wrong_rails(case: Case) -> Ruling:
     return Ruling(judged=count(len(several), "adapter"), findings=tuple(found))
 
 
-def _adapters(case: Case) -> list[Adapter]:
+def adapters_of(case: Case) -> list[Adapter]:
+    """Adapters of hosts whose descriptions number them."""
     pattern = re.compile(_pattern(case))
     found = []
     for leaf, ways in case.wiring.hosts.items():
@@ -60,11 +61,12 @@ def _adapters(case: Case) -> list[Adapter]:
 
 def _pattern(case: Case) -> str:
     """The platform's own names of its devices come first."""
-    own = case.platform.signs.hcas if case.platform is not None else ()
-    numbered = [name.replace(r"\d+", r"(?P<number>\d+)", 1) for name in own if r"\d+" in name]
-    if len(numbered) == 1:
-        return rf"^(?P<node>.+?)[\s/_-]{numbered[0]}$"
-    return case.thresholds.names.adapter
+    rails = case.platform.fabric.rails if case.platform and case.platform.fabric else None
+    if rails is None:
+        return case.thresholds.names.adapter
+    before, _, after = rails.hca_name.partition("{rail}")
+    device = rf"{re.escape(before)}(?P<number>\d+){re.escape(after)}"
+    return rf"^(?P<node>.+?)[\s/_-]{device}$"
 
 
 def _rails(case: Case, adapters: Sequence[Adapter]) -> Mapping[int, int] | None:
@@ -112,12 +114,20 @@ def _finding(
         sentence,
         evidence=(
             *(labels.cable(it.way.cable) for it in pair),
+            *_basis(case),
             f"{numbers[rails[first.leaf]]} of {numbers.total()} adapters on "
             f"{labels.name(first.leaf)} have the number {rails[first.leaf]}",
         ),
         fix=fix,
         cables=[labels.cable_facts(*it.way.cable.ends) for it in pair],
     )
+
+
+def _basis(case: Case) -> Iterator[str]:
+    """What the platform says of its rails."""
+    rails = case.platform.fabric.rails if case.platform and case.platform.fabric else None
+    if rails is not None:
+        yield f"{case.platform.name}: {rails.basis}" if case.platform else ""
 
 
 def _home(case: Case, adapter: Adapter, rails: Mapping[int, int], all_: Sequence[Adapter]) -> str:

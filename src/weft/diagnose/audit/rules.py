@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from weft.diagnose.audit.adapters import missing_adapters
 from weft.diagnose.audit.bit_errors import bit_error_rates
 from weft.diagnose.audit.case import Case, Ruling
 from weft.diagnose.audit.changes import gone_since_before
@@ -14,6 +15,7 @@ from weft.diagnose.audit.identity import duplicate_guids, duplicate_lids
 from weft.diagnose.audit.isolated import isolated_nodes
 from weft.diagnose.audit.lateral import missing_sideways
 from weft.diagnose.audit.loops import credit_loops
+from weft.diagnose.audit.platform_rates import below_platform
 from weft.diagnose.audit.rails import wrong_rails
 from weft.diagnose.audit.reading import files_understood
 from weft.diagnose.audit.slow_cable import slow_cables
@@ -58,6 +60,12 @@ RULES: tuple[Rule, ...] = (
     Rule("odd-fec", "cables that correct errors otherwise than their siblings", odd_correction),
     Rule("error-rates", "error counters that grow between two readings", counter_rates),
     Rule("error-totals", "error counters of one reading", counter_totals),
+    Rule(
+        "missing-adapters",
+        "nodes with fewer adapters in the subnet than the others",
+        missing_adapters,
+    ),
+    Rule("platform-rates", "all cables slower than --platform says", below_platform),
     Rule("wrong-rail", "adapters cabled to a leaf of another rail", wrong_rails),
     Rule("duplicate-guids", "two nodes with one GUID", duplicate_guids),
     Rule("duplicate-lids", "two ports with one LID", duplicate_lids),

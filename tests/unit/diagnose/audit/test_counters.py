@@ -173,3 +173,12 @@ def test_two_files_of_one_time_still_have_totals() -> None:
     (found,) = ruling("error-totals", subnet).findings
     assert found.severity is Severity.WARNING
     assert ruling("error-totals", subnet, interval=HOUR).findings == ()
+
+
+def test_a_counter_cleared_between_three_readings_has_no_rate() -> None:
+    subnet = Planted()
+    for source, value in enumerate((100, 5, 200)):
+        subnet.read_counters("leaf-03", 5, source=source, SymbolErrorCounter=value)
+    (found,) = ruling("error-rates", subnet, interval=HOUR).findings
+    assert found.severity is Severity.NOTE
+    assert "cleared" in found.sentence

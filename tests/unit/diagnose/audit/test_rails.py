@@ -77,3 +77,54 @@ def test_the_platform_names_its_devices() -> None:
     swap(subnet, ("leaf-02", 4), ("leaf-03", 4))
     (found,) = ruling("wrong-rail", subnet, platform=platform("azure-ndv5")).findings
     assert found.sentence == "h03: adapters 2 and 1 are on each other's rail"
+    assert any(line.startswith("azure-ndv5: ") for line in found.evidence)
+
+
+def test_a_dead_adapter_is_missed_by_its_number() -> None:
+    subnet = railed()
+    assert ruling("missing-adapters", subnet).findings == ()
+    subnet.cut("leaf-03", 5)
+    (found,) = ruling("missing-adapters", subnet).findings
+    assert found.severity is Severity.BAD
+    assert found.sentence == "gpu04 has 3 of 4 adapters in the subnet: 2 not there"
+
+
+def test_login_nodes_with_fewer_adapters_are_no_fault() -> None:
+    subnet = railed()
+    for leaf in (2, 3, 4):
+        subnet.cut(f"leaf-{leaf:02d}", 8)
+    (found,) = ruling("missing-adapters", subnet).findings
+    assert found.severity is Severity.WARNING
+    assert found.sentence == "gpu07 has 1 of 4 adapters in the subnet: 1, 2, 3 not there"
+
+
+def test_nodes_of_two_kinds_have_no_number_of_adapters() -> None:
+    subnet = railed()
+    for node in range(4):
+        subnet.cut("leaf-03", node + 1)
+    assert ruling("missing-adapters", subnet).judged == ""
+
+
+def test_a_platform_has_more_adapters_and_faster_cables() -> None:
+    from weft.catalog.load import platform
+
+    ndv5 = platform("azure-ndv5")
+    subnet = railed(name="h{node:02d} mlx5_ib{rail}")
+    (few,) = ruling("missing-adapters", subnet, platform=ndv5).findings
+    assert few.severity is Severity.WARNING
+    assert few.sentence == "nodes have 4 adapters, azure-ndv5 has 8"
+    hosts, switches = ruling("platform-rates", subnet, platform=ndv5).findings
+    # NDR on both; the net has 100 and 200 Gb/s.
+    assert hosts.sentence == (
+        "cables of hosts to switches run 2xHDR (100 Gb/s); azure-ndv5 has 400"
+    )
+    assert switches.severity is Severity.BAD
+
+
+def test_without_a_platform_rates_are_those_of_the_siblings() -> None:
+    found = ruling("platform-rates", railed())
+    assert (found.judged, found.findings) == ("", ())
+    from weft.catalog.load import platform
+
+    frontera = platform("frontera")
+    assert ruling("platform-rates", Planted(), platform=frontera).findings == ()
