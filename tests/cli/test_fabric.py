@@ -202,3 +202,38 @@ def test_a_folder_that_refuses_is_exit_3(
     code, _, err = weft(capsys, "export", TREE, "--to", "slurm", "-o", str(tmp_path / "file" / "x"))
     assert code == 3
     assert "the export cannot be written" in err
+
+
+def test_a_generated_machine_is_marked_where_it_is_a_guess(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "frontera.json"
+    code, out, err = weft(capsys, "generate", "frontera", "--nodes", "100", "-o", str(path))
+    assert (code, out) == (0, "")
+    assert "assumed: directors.spine_boards = 20 switches" in err
+    _, out, _ = weft(capsys, "show", str(path))
+    # 44 nodes a leaf: three leaves with 18 up-links each, to six directors.
+    assert out.startswith("100 adapters on ")
+    assert "100 2xHDR, " in out
+    assert "54 4xHDR" in out
+    assert "assumed  directors.spine_boards = 20 switches" in out
+
+
+def test_a_generated_machine_written_out_whole_has_tables(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "ndv4.json"
+    weft(capsys, "generate", "azure-ndv4", "--nodes", "3", "--whole", "-o", str(path))
+    code, out, _ = weft(capsys, "trace", "n001", "n003", str(path))
+    assert code == 0
+    # Eight rails, each there and back, over the leaf of the rail.
+    assert out.count("2 cables, 200 Gb/s at the slowest.") == 16
+
+
+def test_generating_what_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = weft(capsys, "generate", "frontera", "--nodes", "9000")
+    assert code == 2
+    assert "has 8008 nodes, not 9000" in err
+    code, _, err = weft(capsys, "generate", "perlmutter", "--nodes", "9")
+    assert code == 2
+    assert "has no fabric to simulate" in err

@@ -219,6 +219,7 @@ fn describe(subnet: &weft_fabric::subnet::Subnet, lfts: &Lfts) -> Value {
     json!({
         "nodes": nodes,
         "cables": cables(subnet),
+        "assumed": subnet.assumed,
         "endports": endports,
         "port_guids": port_guids(subnet),
         "n_tables": tables,

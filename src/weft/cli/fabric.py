@@ -10,6 +10,7 @@ VERBS = {
     "audit": "What is wrong with it: cables, routes, counters, logs; where, and what to do.",
     "route": "Routing engines compared: path lengths, loads, bisection, credit loops.",
     "export": "The fabric for ibsim (and so OpenSM), Slurm, graph tools, or the twin.",
+    "generate": "The fabric of a platform of the catalogue at any number of nodes.",
 }
 """Verb -> one line. Each lives in weft.cli.fabric_VERB, as `command`."""
 

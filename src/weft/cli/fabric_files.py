@@ -30,9 +30,12 @@ def open_subnet(files: Sequence[str]) -> "Subnet":
 
 
 def say_problems(subnet: "Subnet") -> list[str]:
-    """Say on standard error what was not understood; the whole list is returned."""
+    """Say on standard error what is a guess and what was not understood; all of the latter is
+    returned."""
     from weft.topology.summary import reading_problems
 
+    for guess in subnet.description["assumed"]:
+        talk(f"weft: assumed: {guess}")
     problems = reading_problems(subnet.description)
     for problem in problems[:MOST_SAID]:
         talk(f"weft: {problem}")

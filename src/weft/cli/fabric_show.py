@@ -65,6 +65,7 @@ def command(
         record={
             **summary.to_record(),
             "sources": subnet.description["sources"],
+            "assumed": subnet.description["assumed"],
             "problems": problems,
         },
         rows=[_cable_row(subnet, index) for index in range(len(subnet.cables))],
@@ -111,6 +112,7 @@ def show_text(
     if load is not None:
         lines += [*_load_lines(subnet, load), ""]
     lines += [_source_line(source) for source in subnet.description["sources"]]
+    lines += [f"assumed  {guess}" for guess in subnet.description["assumed"]]
     if problems:
         lines += ["", f"Not understood or not fitting together: {len(problems)}"]
         lines += [f"  {problem}" for problem in problems[:MOST_PROBLEMS]]
