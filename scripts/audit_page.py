@@ -32,10 +32,34 @@ level and make, adapters of one make. Where siblings have no pattern, the rule s
 silent.
 """
 
+EXAMPLE = """\
+## What it says
+
+Lines are folded here.
+
+```console
+$ weft fabric audit docs/samples/unplugged-cable.out
+BAD  1 fault; 7 of ... rules could judge
+
+BAD  leaf000 lacks 1 of 4 up-links: port 5 to spine00 port 1
+  - leaf000 port 5 (MQM8700, chip U1, GUID 0x506b4b0300000110) --
+    spine00 port 1 (MQM8700, chip U1, GUID 0x506b4b0300000150):
+    no cable; both are free, and next in order
+  - 3 of 4 switches like it have 4 cables up, it has 3
+  - taper 0.67:1 instead of 0.50:1
+  fix: plug in or replace the cable; if both ends are plugged, look for a disabled port
+
+judged   isolated (22 nodes), missing-up-links (4 switches), slow-cables (31 cables), ...
+not      ...
+next     after the repair: weft fabric audit NEW-FILES
+         --before docs/samples/unplugged-cable.out
+```
+"""
+
 
 def page() -> str:
     """The whole page."""
-    return "\n".join([HEAD, *rule_lines(), *threshold_lines(thresholds())])
+    return "\n".join([HEAD, EXAMPLE, *rule_lines(), *threshold_lines(thresholds())])
 
 
 def rule_lines() -> list[str]:

@@ -11,7 +11,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/start.md", "docs/reference/scenario.md", "docs/reference/study.md")
+PAGES = (
+    "README.md",
+    "docs/start.md",
+    "docs/reference/fabric_audit.md",
+    "docs/reference/scenario.md",
+    "docs/reference/study.md",
+)
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 WEFT = [sys.executable, "-c", "from weft.cli import main; main()"]
 WEFT_SIM = "target/release/weft-sim"
