@@ -135,14 +135,13 @@ def _coverage_lines(audit: "Audit") -> list[str]:
 def _next_command(audit: "Audit", files: Sequence[str]) -> str:
     """A finding's own; after a repair, the same again; else what would let more rules judge."""
     names = shlex.join(files) if len(files) <= MOST_FILES else "FILES"
-    own = (finding.next_command for finding in audit.findings if finding.next_command)
-    command = next(own, None)
+    before = shlex.join(word for name in files for word in ("--before", name))
+    before = before if len(files) <= MOST_FILES else "--before EACH-OLD-FILE"
+    telling = audit.findings[:1] if audit.is_bad else audit.findings
+    command = next((finding.next_command for finding in telling if finding.next_command), None)
     if command is not None:
-        return command.replace("FILES", names)
-    if audit.is_bad and len(files) > MOST_FILES:
-        return "after the repair: weft fabric audit NEW-FILES --before EACH-OLD-FILE"
+        return command.replace("--before FILES", before).replace(" FILES", f" {names}")
     if audit.is_bad:
-        before = shlex.join(word for name in files for word in ("--before", name))
         return f"after the repair: weft fabric audit NEW-FILES {before}"
     unjudged = {rule.name for rule, ruling in audit.rulings if not ruling.judged}
     for rule, tool in TOOLS.items():

@@ -44,10 +44,10 @@ def _finding(case: Case, rule: CounterRule, high: Mapping[PortKey, int]) -> Find
     worst = sorted(high, key=lambda key: (-high[key], key))
     first = worst[0]
     sentence = (
-        f"{port_name(case, first)} has counted {high[first]:,} {rule.counter}"
+        f"{rule.counter} of {port_name(case, first)} is at {high[first]:,}"
         if len(high) == 1
-        else f"{len(high)} ports have counted {rule.counter}, most of all "
-        f"{port_name(case, first)}: {high[first]:,}"
+        else f"{rule.counter} of {len(high)} ports is at {high[first]:,} and less, the highest of "
+        f"{port_name(case, first)}"
     )
     return finding(
         FindingKind.SUSPECT_LINK,
@@ -58,8 +58,9 @@ def _finding(case: Case, rule: CounterRule, high: Mapping[PortKey, int]) -> Find
             f"{rule.means}; nobody knows since when: a total of {rule.total} is worth a second "
             f"reading ({rule.source})",
         ),
-        fix=f"read the counters again after an hour and give the first with --before; {rule.fix}",
-        next_command="weft fabric audit FILES --before EARLIER-COUNTERS",
+        fix=f"read the counters again after an hour, and give these with --before; if it grows: "
+        f"{rule.fix}",
+        next_command="an hour later: weft fabric audit NEW-FILES --before FILES",
         counter=rule.counter,
         ports=[{**_facts(case, key), "value": high[key]} for key in worst],
     )

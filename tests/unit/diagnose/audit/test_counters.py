@@ -21,7 +21,7 @@ def test_a_total_beyond_the_threshold_warns_with_both_ends() -> None:
     subnet.read_counters("leaf-03", 5, SymbolErrorCounter=42, PortRcvErrors=9)
     (found,) = ruling("error-totals", subnet).findings
     assert found.severity is Severity.WARNING
-    assert found.sentence == "leaf-03 port 5 has counted 42 SymbolErrorCounter"
+    assert found.sentence == "SymbolErrorCounter of leaf-03 port 5 is at 42"
     assert "leaf-03 port 5" in found.evidence[0]
     assert "spine-01 port 5" in found.evidence[0]
     assert found.facts["ports"][0]["peer"]["node"] == "spine-01"
@@ -34,7 +34,7 @@ def test_ports_with_one_counter_are_one_finding_the_worst_first() -> None:
     subnet.read_counters("leaf-05", 5, PortXmitDiscards=99)
     (found,) = ruling("error-totals", subnet).findings
     assert found.sentence == (
-        "2 ports have counted PortXmitDiscards, most of all leaf-04 port 5: 7,000"
+        "PortXmitDiscards of 2 ports is at 7,000 and less, the highest of leaf-04 port 5"
     )
 
 
@@ -182,3 +182,15 @@ def test_a_counter_cleared_between_three_readings_has_no_rate() -> None:
     (found,) = ruling("error-rates", subnet, interval=HOUR).findings
     assert found.severity is Severity.NOTE
     assert "cleared" in found.sentence
+
+
+def test_a_port_with_two_rates_is_one_finding_at_its_worst() -> None:
+    subnet = Planted()
+    ratios = {"Raw BER": 1e-6, "Effective BER": 3e-11, "Symbol BER": 4e-13}
+    subnet.read_ratios("leaf-03", 5, **ratios)
+    subnet.read_ratios("leaf-04", 5, **{**ratios, "Effective BER": 1e-254})
+    bad, warning = ruling("bit-errors", subnet).findings
+    assert (bad.severity, warning.severity) == (Severity.BAD, Severity.WARNING)
+    assert bad.sentence == "Effective BER of leaf-03 port 5 is 3.0e-11"
+    assert bad.evidence[0].endswith(": Effective BER 3.0e-11, Symbol BER 4.0e-13")
+    assert warning.sentence == "Symbol BER of leaf-04 port 5 is 4.0e-13"

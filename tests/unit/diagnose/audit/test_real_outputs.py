@@ -129,7 +129,7 @@ def test_counters_that_the_console_of_ibsim_set() -> None:
         found = audited("small/ibnetdiscover.out", f"counters/{name}")
         (symbols,) = found.findings
         assert symbols.severity is Severity.WARNING
-        assert symbols.sentence == "leaf000 port 5 has counted 42 SymbolErrorCounter"
+        assert symbols.sentence == "SymbolErrorCounter of leaf000 port 5 is at 42"
         assert "spine00 port 1" in symbols.evidence[0]
 
 
@@ -138,3 +138,25 @@ def test_lanes_that_an_engine_parts() -> None:
     assert found.findings == ()
     judged = {rule.name: ruling.judged for rule, ruling in found.rulings}
     assert judged["credit-loops"] == "service levels 0 to 7, all to all"
+
+
+DIAGNET = ("db_csv", "net_dump", "net_dump_ext", "far")
+
+
+def test_what_ibdiagnet_leaves_behind() -> None:
+    # The folder's README: errors at ports 5 and 6 of leaf000; not checked against the tool itself.
+    names = [f"ibdiagnet/ibdiagnet2.{ending}" for ending in DIAGNET]
+    found = audited(*names, TABLES)
+    (rates,) = of_rule(found, "bit-errors")
+    assert rates.sentence == "Effective BER of leaf000 port 6 is 3.0e-11"
+    # What is printed beside the port, and the cable's serial number.
+    assert "leaf000 port 6 (labelled 1/6, MQM8700, chip U1, GUID 0x" in rates.evidence[0]
+    totals = {finding.facts["counter"]: finding for finding in of_rule(found, "error-totals")}
+    assert totals["SymbolErrorCounter"].sentence.endswith("is at 70,000")
+    assert "full" not in totals["SymbolErrorCounter"].evidence[0]
+    assert "cable MT2152VS00001" in totals["LinkDownedCounter"].evidence[0]
+    # Two lanes of four on every host: said once, and no fault.
+    (split,) = of_rule(found, "slow-cables")
+    assert split.severity is Severity.NOTE
+    judged = {rule.name for rule, ruling in found.rulings if ruling.judged}
+    assert {"odd-fec", "stuck-ports", "unreachable", "credit-loops"} <= judged
