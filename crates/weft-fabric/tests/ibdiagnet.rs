@@ -329,6 +329,18 @@ fn odd_lines_about_adaptive_routing_are_told() {
 }
 
 #[test]
+fn forwarding_tables_of_ibdiagnet_are_opensms_the_first_of_a_switch() {
+    let subnet = samples::subnet(&["ibdiagnet/ibdiagnet2.fdbs", "small/ibnetdiscover.out"]);
+    assert_whole(&subnet);
+    let opensm = samples::subnet(&["opensm/opensm.fdbs", "small/ibnetdiscover.out"]);
+    assert_eq!(subnet.lfts, opensm.lfts);
+    let table = "osm_ucast_mgr_dump_ucast_routes: Switch 0x10\nLID    : Port : Hops : Optimal\n";
+    let gathered = read(format!("{table}PLFT_NUM: 0\n0x0001 : 003  : 00   : yes\nPLFT_NUM: 1\n"));
+    assert_eq!(gathered.tables[0].ports, [255, 3]);
+    assert_eq!(gathered.unread[0].expected, "one table a switch; the first one is used");
+}
+
+#[test]
 fn all_of_ibdiagnet_with_the_tools_of_infiniband_diags_is_one_net() {
     let mut names: Vec<String> = FILES.iter().map(|name| format!("ibdiagnet/{name}")).collect();
     names.extend(["small/iblinkinfo.out".to_owned(), "small/ibnetdiscover.out".to_owned()]);

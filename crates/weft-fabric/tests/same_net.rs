@@ -189,7 +189,9 @@ fn where_only_switches_have_lines_their_hosts_are_nodes_too() {
 fn peers_without_lid_and_settings_after_the_states() {
     let row = "           0    1[  ] ==( 4X        53.125 Gbps Active/  LinkUp) (HOQ:18 VL_Stall:7)\
                ==>       0    2[ 3] \"b\" ( )\n";
+    let row = row.replace("1[  ]", "1[12]");
     let gathered = read(format!("Switch: 0x00000000000000a1 a:\n{row}"));
+    assert_eq!(gathered.ports[0].facts, [("Label".to_owned(), "12".to_owned())]);
     assert_eq!(gathered.unread.len(), 1);
     assert_eq!(gathered.unread[0].what, "a peer without GUID and LID: 'b'");
     assert_eq!(gathered.ports[0].rate.map(|rate| rate.to_string()).as_deref(), Some("4xHDR"));

@@ -1,6 +1,7 @@
 //! OpenSM's `opensm.fdbs`: forwarding tables with hops, without names.
 //!
-//! SOURCE: what OpenSM 3.3.23 writes; `osm_dump.c` for the rare lines.
+//! SOURCE: what OpenSM 3.3.23 writes; `osm_dump.c` for the rare lines. `ibdiagnet2.fdbs` differs in
+//! the first line of a table, and numbers private tables (tests/fixtures/fabric/README.md).
 
 use super::table::{Room, Table, digits, end_of};
 use super::{Format, Lines, MAX_TABLE_BYTES};
@@ -8,6 +9,7 @@ use crate::subnet::records::{Gathered, Place};
 use std::io;
 
 const HEADER: &str = "dump_ucast_routes: Switch 0x";
+const PRIVATE: &str = "PLFT_NUM:";
 const COLUMNS: &str = "LID    : Port : Hops : Optimal";
 const TABLE: &str = "a table: 'dump_ucast_routes: Switch 0x...'";
 const ENTRY: &str = "'0x000A : 005  : 01   : yes' or '0x000A : UNREACHABLE'";
@@ -17,7 +19,7 @@ pub(super) const FORMAT: Format =
     Format { name: "opensm.fdbs", is_it, max_bytes: MAX_TABLE_BYTES, read };
 
 fn is_it(head: &str) -> bool {
-    head.lines().any(|line| line.starts_with(HEADER))
+    head.lines().any(|line| guid_of(line).is_some())
 }
 
 fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
@@ -37,6 +39,11 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
     Ok(())
 }
 
+/// The GUID in the first line of a table; ibdiagnet names a function before it.
+fn guid_of(line: &str) -> Option<&str> {
+    line.strip_prefix("osm_ucast_mgr_").unwrap_or(line).strip_prefix(HEADER)
+}
+
 /// A file of tables in the making.
 struct Dump {
     table: Option<Table>,
@@ -50,14 +57,17 @@ struct Dump {
 impl Dump {
     fn other(&mut self, line: &str, place: Place, gathered: &mut Gathered) {
         let text = line.trim();
-        if let Some(guid) = text.strip_prefix(HEADER) {
+        if let Some(guid) = guid_of(text) {
             self.close(place, gathered);
             self.next = 1;
             match u64::from_str_radix(guid, 16) {
                 Ok(guid) => self.table = Some(Table::new(place, guid, None, None)),
                 Err(_) => gathered.unread(place, line, TABLE),
             }
-        } else if !text.is_empty() && text != COLUMNS {
+        } else if text.strip_prefix(PRIVATE).is_some_and(|number| number.trim() != "0") {
+            self.close(place, gathered);
+            gathered.unread(place, line, "one table a switch; the first one is used");
+        } else if !text.is_empty() && text != COLUMNS && !text.starts_with(PRIVATE) {
             let expected = if self.table.is_some() { ENTRY } else { TABLE };
             gathered.unread(place, line, expected);
         }

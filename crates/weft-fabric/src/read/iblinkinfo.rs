@@ -122,6 +122,7 @@ impl<'g> Table<'g> {
         let mut port = PortRecord::of(place, who, row.port);
         (port.rate, port.logical) = (row.link.rate, row.link.logical);
         port.physical = row.link.physical;
+        port.facts.extend(row.label.map(|label| ("Label".to_owned(), label.to_owned())));
         if kind != Some(Kind::Switch) {
             port.guid = row.guid;
             // Without a heading nobody knows yet whether the LID is the port's or the switch's.

@@ -37,6 +37,9 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
             break;
         }
         net.line(place, &line);
+        if !lines.is_ended && !line.trim().is_empty() {
+            net.gathered.unread(place, &line, "the end of the line: was the file cut off?");
+        }
     }
     net.end();
     Ok(())
@@ -132,7 +135,8 @@ impl<'g> Net<'g> {
             self.node(place, &entry);
         } else if self.id(place, line).is_none() {
             self.here = None;
-            let grouping = ["Chassis ", "Hostname: "];
+            // What '-g' prints between the entries.
+            let grouping = ["Chassis ", "Non-Chassis Nodes", "Hostname: "];
             let is_known = first == Some(b'#')
                 || is_a_step(line)
                 || grouping.iter().any(|tag| line.starts_with(tag));

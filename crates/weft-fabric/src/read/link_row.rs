@@ -35,6 +35,8 @@ pub(super) struct Row<'a> {
     pub(super) description: Option<&'a str>,
     pub(super) lid: u16,
     pub(super) port: u8,
+    /// What is printed at the port of a chassis.
+    pub(super) label: Option<&'a str>,
     pub(super) link: Link,
     pub(super) peer: Option<Peer<'a>>,
 }
@@ -76,9 +78,9 @@ impl Row<'_> {
         } else {
             None
         };
-        let (lid, port) = socket(&mut cursor)?;
+        let (lid, port, label) = socket(&mut cursor)?;
         let (link, peer) = (Link::of(link), Peer::of(right)?);
-        cursor.is_done().then_some(Row { guid, description, lid, port, link, peer })
+        cursor.is_done().then_some(Row { guid, description, lid, port, label, link, peer })
     }
 }
 
@@ -91,7 +93,7 @@ impl Peer<'_> {
             return Some(None);
         }
         let guid = guid(&mut cursor)?;
-        let (lid, port) = socket(&mut cursor)?;
+        let (lid, port, _) = socket(&mut cursor)?;
         let description = cursor.blanks().tag("\"")?.until_last("\" (")?;
         let could_be = CouldBe::of(cursor.rest.trim_end().strip_suffix(')')?);
         Some(Some(Peer { guid, lid, port, description, could_be }))
@@ -162,10 +164,10 @@ fn guid(cursor: &mut Cursor<'_>) -> Option<Option<u64>> {
     if cursor.blanks().rest.starts_with("0x") { cursor.hex().map(Some) } else { Some(None) }
 }
 
-/// A LID and a port: `8    5[  ]`; in brackets the port's number outside of a chassis.
-fn socket(cursor: &mut Cursor<'_>) -> Option<(u16, u8)> {
+/// A LID and a port: `8    5[  ]`; in brackets what is printed at the port of a chassis.
+fn socket<'a>(cursor: &mut Cursor<'a>) -> Option<(u16, u8, Option<&'a str>)> {
     let lid = cursor.blanks().number()?;
     let port = cursor.blanks().number()?;
-    cursor.tag("[")?.until("]")?;
-    Some((lid, port))
+    let label = cursor.tag("[")?.until("]")?.trim();
+    Some((lid, port, Some(label).filter(|label| !label.is_empty())))
 }

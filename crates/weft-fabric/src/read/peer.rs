@@ -25,10 +25,12 @@ impl Line<'_> {
     /// Nothing, unless both ends of the cable are there.
     pub(super) fn of(text: &str) -> Option<Line<'_>> {
         let mut cursor = Cursor::new(text);
-        let mut line = Line { number: bracketed(&mut cursor)?, ..Line::default() };
+        let (number, outside) = bracketed(&mut cursor)?;
+        let mut line = Line { number, ..Line::default() };
+        line.facts.extend(outside.map(|label| ("Label".to_owned(), label.to_owned())));
         line.guid = parenthesised(&mut cursor)?;
         line.peer_id = cursor.blanks().tag("\"")?.until("\"")?;
-        line.peer_port = bracketed(cursor.blanks())?;
+        line.peer_port = bracketed(cursor.blanks())?.0;
         line.peer_port_guid = parenthesised(&mut cursor)?;
         if cursor.blanks().tag("#").is_some() {
             line.trouble = line.comment(cursor).err();
@@ -77,14 +79,12 @@ impl<'a> Line<'a> {
     }
 }
 
-/// `[12]`, perhaps with the number outside of a chassis: `[12][ext 3]`.
-fn bracketed(cursor: &mut Cursor<'_>) -> Option<u8> {
+/// `[12]`, perhaps with what is printed at the port of a chassis: `[12][ext 3]`.
+fn bracketed<'a>(cursor: &mut Cursor<'a>) -> Option<(u8, Option<&'a str>)> {
     let number = cursor.tag("[")?.number()?;
     cursor.tag("]")?;
-    if cursor.tag("[ext ").is_some() {
-        cursor.until("]")?;
-    }
-    Some(number)
+    let is_chassis = cursor.tag("[ext ").is_some();
+    Some((number, if is_chassis { Some(cursor.until("]")?) } else { None }))
 }
 
 /// `(98039b0300000011)` after a blank or none; it need not be there, but if so, it must end.
