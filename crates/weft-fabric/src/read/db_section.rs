@@ -65,6 +65,10 @@ fn node(
     Ok(())
 }
 
+/// What a port's row says beyond what every tool says: its name, and that of the column.
+const FACTS: [(&str, &str); 3] =
+    [("FECActv", "fecactv"), ("RetransActv", "retransactv"), ("NMTU", "nmtu")];
+
 fn port(
     row: &Row<'_>,
     place: Place,
@@ -90,8 +94,8 @@ fn port(
         record.rate = rate(row, ["linkwidthactv", "linkspeedactv"]);
     }
     record.supported = rate(row, ["linkwidthsup", "linkspeedsup"]);
-    for name in ["FECActv", "RetransActv", "NMTU"] {
-        let fact = row.text(&[&name.to_ascii_lowercase()]);
+    for (name, column) in FACTS {
+        let fact = row.text(&[column]);
         record.facts.extend(fact.map(|fact| (name.to_owned(), fact.to_owned())));
     }
     gathered.ports.push(record);
@@ -184,8 +188,7 @@ fn counters(
 }
 
 fn is_key(name: &str) -> bool {
-    let names = [NODE, PORT_GUID, PORT].concat();
-    names.iter().any(|key| key.eq_ignore_ascii_case(name))
+    [NODE, PORT_GUID, PORT].iter().any(|keys| keys.iter().any(|key| key.eq_ignore_ascii_case(name)))
 }
 
 /// What is written on a cable, and what it measures.
@@ -195,7 +198,7 @@ fn cable(
     gathered: &mut Gathered,
     _: &mut Known,
 ) -> Result<(), &'static str> {
-    const FACTS: [&str; 15] = [
+    const WRITTEN: [&str; 15] = [
         "Vendor",
         "PN",
         "SN",
@@ -215,7 +218,7 @@ fn cable(
     let (guid, number) = row.number(NODE).zip(row.number(PORT)).ok_or(WHOSE)?;
     let mut record = PortRecord::of(place, Who::Node(guid), number);
     for (name, value) in row.all() {
-        let known = FACTS.iter().find(|fact| fact.eq_ignore_ascii_case(name));
+        let known = WRITTEN.iter().find(|fact| fact.eq_ignore_ascii_case(name));
         record.facts.extend(known.map(|fact| ((*fact).to_owned(), value.to_owned())));
     }
     gathered.ports.push(record);
