@@ -65,3 +65,22 @@ fn one_host_at_a_spine_above_full_leaves_is_a_guest() {
     // A tenth of what a leaf has is no guest.
     assert_eq!(levels(tree(10, "a host")), [Some(1); 3]);
 }
+
+#[test]
+fn a_leaf_whose_hosts_are_all_down_is_a_leaf_and_a_core_is_none() {
+    let mut gathered = tree(2, "host");
+    gathered.cables.retain(|cable| cable.ends[1].0 != Who::Node(99));
+    // Leaf 2 without hosts, but with 40 ports; switch 3 stays above both.
+    let is_host_of_2 = |cable: &CableRecord| matches!(cable.ends[1].0, Who::Node(201 | 202));
+    gathered.cables.retain(|cable| !is_host_of_2(cable));
+    assert_eq!(levels(gathered), TREE);
+    // A switch above leaf 2's spine that is full is a core: switch 2 with 3 of its ports, all used.
+    let mut core = tree(2, "host");
+    core.cables.retain(|cable| !is_host_of_2(cable) && cable.ends[1].0 != Who::Node(99));
+    for cable in &mut core.cables {
+        if cable.ends[0] == (Who::Node(2), 40) {
+            cable.ends[0].1 = 1;
+        }
+    }
+    assert_eq!(levels(core), [Some(1), Some(3), Some(2)]);
+}

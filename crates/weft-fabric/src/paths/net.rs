@@ -128,60 +128,12 @@ impl<'a> Net<'a> {
     }
 
     fn add_levels(&mut self) {
-        let mut levels = vec![NONE; self.switches.len()];
-        let mut wave = leaves(self);
-        let mut level = 1;
-        while !wave.is_empty() {
-            let mut next = Vec::new();
-            for switch in wave {
-                if levels[switch as usize] != NONE {
-                    continue;
-                }
-                levels[switch as usize] = level;
-                let node = &self.subnet.nodes[self.switches[switch as usize] as usize];
-                let there = node.ports.iter().filter_map(|port| port.peer);
-                next.extend(there.filter_map(|peer| self.switch_number(peer.node)));
-            }
-            wave = next;
-            level += 1;
-        }
-        self.levels = levels;
+        let levels = self.subnet.levels();
+        self.levels = self.switches.iter().map(|at| levels[*at as usize].unwrap_or(NONE)).collect();
     }
 
     /// Hops from a switch to the nearest host, 1 for a leaf; none where there is no way.
     pub fn level(&self, switch: u32) -> Option<u32> {
         Some(self.levels[switch as usize]).filter(|level| *level != NONE)
     }
-}
-
-/// What the switches' own processors for reductions in the network call themselves: a channel
-/// adapter inside every switch, spines too, which makes none of them a leaf.
-const AGGREGATION_NODE: &str = "Aggregation Node";
-/// Fewer than one in so many of the fullest leaf's adapters are a guest at a spine (a host that
-/// manages the subnet), no leaf.
-const GUESTS: u32 = 10;
-
-/// The switches that hosts are cabled to. Adapters need no LID for this: a subnet manager may not
-/// have come by yet.
-fn leaves(net: &Net<'_>) -> Vec<u32> {
-    let mut n_hosts = vec![0u32; net.n_switches()];
-    for end in net.subnet.endports() {
-        let is_host = !net.subnet.nodes[end.node as usize].description.contains(AGGREGATION_NODE);
-        let switch = net.subnet.peer(end).and_then(|peer| net.switch_number(peer.node));
-        if let (true, Some(switch)) = (is_host, switch) {
-            n_hosts[switch as usize] += 1;
-        }
-    }
-    let fullest = n_hosts.iter().copied().max().unwrap_or(0);
-    let is_full = |switch: u32| n_hosts[switch as usize] * GUESTS >= fullest.max(1);
-    let meets_leaves_only = |switch: u32| {
-        let node = &net.subnet.nodes[net.switches[switch as usize] as usize];
-        let peers = node.ports.iter().filter_map(|port| port.peer);
-        let mut switches = peers.filter_map(|peer| net.switch_number(peer.node)).peekable();
-        switches.peek().is_some() && switches.all(is_full)
-    };
-    (0..net.n_switches() as u32)
-        .filter(|switch| n_hosts[*switch as usize] > 0)
-        .filter(|switch| is_full(*switch) || !meets_leaves_only(*switch))
-        .collect()
 }

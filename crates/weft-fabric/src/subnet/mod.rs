@@ -1,6 +1,7 @@
 //! A real InfiniBand subnet: what its own tools say, with everything that belongs together joined.
 
 pub mod host;
+mod leaves;
 mod levels;
 pub mod lfts;
 pub mod link;
