@@ -131,6 +131,7 @@ def _load_lines(subnet: "Subnet", load: "Load") -> list[str]:
             str(len(tier.shares)),
             f"{min(tier.shares):.2f}",
             f"{tier.most:.2f}",
+            load.shown(tier.fullest),
             f"{labels[tier.fullest[0]].name}[{tier.fullest[1]}]",
         ]
         for tier in load.tiers
@@ -138,7 +139,7 @@ def _load_lines(subnet: "Subnet", load: "Load") -> list[str]:
     title = f"Load of {load.title}, as a multiple of each port's fair share:"
     if not rows:
         return [f"{load.title}: no path crosses a cable between switches."]
-    headers = ["direction", "ports", "least", "most", "fullest port"]
+    headers = ["direction", "ports", "least", "most", "that is", "fullest port"]
     return [title, *table_text(headers, rows).splitlines()]
 
 

@@ -11,6 +11,7 @@ from weft.topology.summary import level_of
 from weft.topology.traffic import Traffic
 
 Port = tuple[int, int]
+MEGABYTE = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,8 @@ class TierLoad:
 @dataclass(frozen=True, slots=True)
 class Load:
     """By egress port between switches: what leaves it (paths or bytes), and as a multiple of the
-    fair share: what its tier carries in that direction, spread by the cables' rates."""
+    fair share: what its tier carries in that direction, spread by the cables' rates, and at least
+    what one pair sends, which no cable can share."""
 
     title: str
     unit: str
@@ -52,6 +54,13 @@ class Load:
     def fullest(self) -> TierLoad | None:
         """The tier with the greatest multiple; None where no cable carries anything."""
         return max(self.tiers, key=lambda tier: tier.most, default=None)
+
+    def shown(self, port: Port) -> str:
+        """'12 paths' or '3.5 MB': what leaves a port."""
+        n = self.amount.get(port, 0)
+        if self.unit == "B":
+            return f"{n:,} B" if n < MEGABYTE else f"{n / MEGABYTE:,.1f} MB"
+        return f"{n:,} path{'' if n == 1 else 's'}"
 
     def of(self, ends: tuple[CableEnd, CableEnd]) -> float:
         """The greater multiple of a cable's two directions."""
@@ -71,7 +80,7 @@ def load_of(subnet: Subnet, traffic: Traffic) -> Load:
         _add(amount, subnet.ask("all_to_all"), 1)
     for n_bytes, pairs in traffic.by_bytes.items():
         _add(amount, subnet.ask("pairs", pairs=pairs), n_bytes)
-    share, tiers = _shares(subnet, amount)
+    share, tiers = _shares(subnet, amount, traffic.most_of_a_pair)
     return Load(traffic.title, traffic.unit, dict(amount), share, tiers)
 
 
@@ -81,7 +90,7 @@ def _add(amount: dict[Port, int], loads: list[dict[str, Any]], times: int) -> No
 
 
 def _shares(
-    subnet: Subnet, amount: Mapping[Port, int]
+    subnet: Subnet, amount: Mapping[Port, int], most_of_a_pair: int
 ) -> tuple[dict[Port, float], tuple[TierLoad, ...]]:
     by_tier: dict[tuple[int, int], list[tuple[Port, float]]] = defaultdict(list)
     for port in amount:
@@ -96,7 +105,7 @@ def _shares(
         if not total:
             continue
         a_gbps = total / sum(gbps for _, gbps in ports)
-        own = {port: amount[port] / (a_gbps * gbps) for port, gbps in ports}
+        own = {port: amount[port] / max(a_gbps * gbps, most_of_a_pair) for port, gbps in ports}
         share |= own
         fullest = max(own, key=lambda port: own[port])
         tiers.append(TierLoad(*levels, tuple(own.values()), fullest))

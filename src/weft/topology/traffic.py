@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,17 @@ class Traffic:
     title: str
     unit: str
     by_bytes: Mapping[int, Pairs]
+
+    @property
+    def most_of_a_pair(self) -> int:
+        """What the busiest pair sends in all: no cable that is used carries less in one piece."""
+        if self.is_all_to_all:
+            return 1
+        sent: Counter[tuple[int, int]] = Counter()
+        for n_bytes, pairs in self.by_bytes.items():
+            for pair, times in Counter(pairs).items():
+                sent[pair] += n_bytes * times
+        return max(sent.values())
 
     @property
     def is_all_to_all(self) -> bool:

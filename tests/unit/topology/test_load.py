@@ -53,6 +53,19 @@ def test_bytes_count_as_often_as_they_are_sent() -> None:
     assert [question for question, _ in subnet.asked] == ["pairs", "pairs"]
 
 
+def test_one_path_alone_is_a_fair_share_since_nobody_can_share_it() -> None:
+    loads = {("leaf0", 2): 1, ("leaf0", 3): 0, ("leaf1", 2): 0, ("leaf1", 3): 0}
+    subnet = described(tree_switches(2), CABLES, loads=loads)
+    load = load_of(subnet, Traffic("a pair", "paths", {1: ((0, 1),)}))
+    assert load.tiers[0].most == 1.0
+    # Two pairs of 10 B, one of them twice: 20 B are one piece. 30 B over 4 cables are 7.5 B each.
+    loads[("leaf0", 2)] = 3
+    subnet = described(tree_switches(2), CABLES, loads=loads)
+    load = load_of(subnet, Traffic("pairs", "B", {10: ((0, 1), (0, 1), (1, 0))}))
+    assert load.tiers[0].most == 1.5
+    assert load.shown(load.tiers[0].fullest) == "30 B"
+
+
 def test_a_tier_that_carries_nothing_has_no_shares() -> None:
     subnet = described(tree_switches(2), CABLES, loads={("leaf0", 2): 0})
     load = load_of(subnet, Traffic("all to all", "paths", {}))

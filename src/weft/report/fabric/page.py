@@ -129,7 +129,7 @@ def load_title(tiers: Tiers, load: Load) -> str:
     node, port = fullest.fullest
     return (
         f"{load.title}: the fullest cable, out of {tiers.labels[node].name}[{port}], "
-        f"carries {fullest.most:.2f} times its fair share"
+        f"carries {load.shown(fullest.fullest)}, {fullest.most:.2f} times its fair share"
     )
 
 
@@ -159,8 +159,8 @@ def _how_to_read(matrix: Matrix, load: Load | None) -> str:
         return f"A row is a {rows}, a column a {columns}. {cells}; empty: none."
     return (
         f"A row is a {rows}, a column a {columns}. {cells}; its colour is the fuller direction of "
-        f"its fullest cable under {load.title}, where 1 is what each cable of this level and "
-        "direction would carry if they shared evenly."
+        f"its fullest cable under {load.title}: 1 is what each cable of this level and direction "
+        "would carry if they shared evenly (at least what one pair sends)."
     )
 
 
@@ -199,8 +199,8 @@ def _load_drawing(tiers: Tiers, load: Load) -> Drawing:
         title=title,
         how_to_read=(
             "How many directions of cables carry how much. 1 is the fair share: what each would "
-            "carry if those of its level and direction shared evenly, by their rates. Above it a "
-            "cable need not be full, but it fills first."
+            "carry if those of its level and direction shared evenly, by their rates (at least "
+            "what one pair sends). Above it a cable need not be full, but it fills first."
         ),
         svg=histogram_svg.draw(tiers, load, title=title),
         legend=(),

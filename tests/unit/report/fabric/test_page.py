@@ -112,7 +112,9 @@ def test_a_load_is_drawn_on_both_pictures_with_a_histogram_beside() -> None:
     load = load_of(subnet, Traffic("all to all", "paths", {}))
     page = fabric_page(subnet, name="net", headline="", load=load)
     # 36 paths over 16 cables are 2.25 each; 6 of them 2.67 times as much.
-    sentence = "all to all: the fullest cable, out of leaf1[2], carries 2.67 times its fair share"
+    sentence = (
+        "all to all: the fullest cable, out of leaf1[2], carries 6 paths, 2.67 times its fair share"
+    )
     assert page.sentences[-1] == f"{sentence}."
     assert [drawing.id for drawing in page.drawings] == ["matrix0", "links", "load"]
     darkest = "#08284d"
