@@ -5,12 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import cos, pi, sin
 
+from weft.report.fabric.matrix_layout import LETTER, LONGEST
 from weft.topology.labels import natural_key
 from weft.topology.tiers import Tiers
 
 WIDTH = 1140
 LAYER_HEIGHT = 150
 MARGIN = 50
+SLANT, SLANT_ROOM = 40, 4.0
+"""Degrees, and what a letter of a slanted name needs in height."""
 NAMES_HEIGHT = 110
 """Of a switch's name and those of its few hosts."""
 RADIUS_OF_ONE = 26
@@ -23,13 +26,15 @@ GAP = 1.0
 
 @dataclass(frozen=True, slots=True)
 class LinkLayout:
-    """Switches by node: x, y in pixels; `outward` is the direction in which names and hosts go."""
+    """Switches by node: x, y in pixels; `outward` is the direction in which names and hosts go;
+    `slanted`: names are, since beside each other there is no room."""
 
     width: float
     height: float
     places: Mapping[int, tuple[float, float]]
     outward: Mapping[int, tuple[float, float]]
     layered: bool
+    slanted: bool = False
 
 
 def link_layout(tiers: Tiers) -> LinkLayout:
@@ -42,14 +47,18 @@ def link_layout(tiers: Tiers) -> LinkLayout:
 
 def _layers(tiers: Tiers) -> LinkLayout:
     levels = [level for level in sorted(tiers.switches, reverse=True) if level]
+    longest = max(len(label.name) for label in tiers.labels.values())
+    widest = max(len(tiers.switches[level]) for level in levels)
+    slanted = min(longest, LONGEST) * LETTER > (WIDTH - 2 * MARGIN) / widest
+    margin_top = MARGIN + (SLANT_ROOM * min(longest, LONGEST) if slanted else 0)
     places: dict[int, tuple[float, float]] = {}
     for at, level in enumerate(levels):
         nodes = tiers.switches[level]
         step = (WIDTH - 2 * MARGIN) / len(nodes)
         for number, node in enumerate(nodes):
-            places[node] = (MARGIN + (number + 0.5) * step, MARGIN + at * LAYER_HEIGHT)
+            places[node] = (MARGIN + (number + 0.5) * step, margin_top + at * LAYER_HEIGHT)
     lost = tiers.switches.get(0, ())
-    bottom = MARGIN + (len(levels) - 1) * LAYER_HEIGHT + NAMES_HEIGHT
+    bottom = margin_top + (len(levels) - 1) * LAYER_HEIGHT + NAMES_HEIGHT
     for number, node in enumerate(lost):
         places[node] = (MARGIN + (number + 0.5) * (WIDTH - 2 * MARGIN) / len(lost), bottom + 60)
     top = levels[0] if levels else 0
@@ -58,7 +67,7 @@ def _layers(tiers: Tiers) -> LinkLayout:
         for node in places
     }
     height = bottom + (130 if lost else 0)
-    return LinkLayout(WIDTH, height, places, outward, layered=True)
+    return LinkLayout(WIDTH, height, places, outward, layered=True, slanted=slanted)
 
 
 def _circle(tiers: Tiers) -> LinkLayout:

@@ -8,7 +8,7 @@ from math import hypot
 from markupsafe import Markup
 
 from weft.report.fabric.legend import LegendKey
-from weft.report.fabric.link_layout import LinkLayout, link_layout
+from weft.report.fabric.link_layout import SLANT, LinkLayout, link_layout
 from weft.report.fabric.matrix_layout import LONGEST
 from weft.report.fabric.matrix_svg import load_colour
 from weft.report.fabric.svg import element, number, picture
@@ -217,16 +217,24 @@ def _switch(canvas: _Canvas, node: int) -> str:
     lines = [_cut(name)]
     if 0 < len(hosts) <= FEW_HOSTS and layout.layered and len(tiers.switches.get(1, ())) <= 12:
         lines += [_cut(host_of(shown(subnet.name(host)))) for _, host in hosts]
-    parts += _names(lines, (x, y), (dx, dy), layered=layout.layered)
+    parts += _names(lines, (x, y), (dx, dy), layout)
     at = list(tiers.labels).index(node)
     return element("g", *parts, class_="node", data_switch=at, tabindex=0)
 
 
 def _names(
-    lines: Sequence[str], at: tuple[float, float], outward: tuple[float, float], *, layered: bool
+    lines: Sequence[str],
+    at: tuple[float, float],
+    outward: tuple[float, float],
+    layout: LinkLayout,
 ) -> list[str]:
     (x, y), (dx, dy) = at, outward
-    if not layered:
+    if layout.slanted:
+        down = dy > 0
+        turn = f"translate({number(x)} {number(y + (22 if down else -17))})"
+        turn += f"rotate({SLANT if down else -SLANT})"
+        return [element("text", text=lines[0], transform=turn, text_anchor="start")]
+    if not layout.layered:
         anchor = "start" if dx > 0.2 else "end" if dx < -0.2 else "middle"
         return [
             element("text", text=lines[0], x=x + 18 * dx, y=y + 18 * dy + 4, text_anchor=anchor)

@@ -84,9 +84,9 @@ def layout_of(matrix: Matrix) -> Layout:
 
 
 def groups_of(lines: Sequence[Line]) -> tuple[tuple[str, int, int], ...]:
-    """Neighbours whose names begin with the same word ('core0 L01', 'core0 L02'): the word, the
+    """Neighbours whose names begin with the same word ('core0 L01', 'core0/L02'): the word, the
     first line and the one behind the last; nothing where most lines are by themselves."""
-    words = [line.name.rpartition(" ")[0] for line in lines]
+    words = [_split(line.name)[0] for line in lines]
     starts = [at for at, word in enumerate(words) if at == 0 or word != words[at - 1]]
     found = [
         (words[first], first, behind)
@@ -96,9 +96,15 @@ def groups_of(lines: Sequence[Line]) -> tuple[tuple[str, int, int], ...]:
     return tuple(found) if 2 * len(found) <= len(lines) and found else ()
 
 
+def _split(name: str) -> tuple[str, str]:
+    """'core0', 'L01' of 'core0 L01' and 'core0/L01'."""
+    at = max(name.rfind(" "), name.rfind("/"))
+    return name[: max(at, 0)], name[at + 1 :]
+
+
 def own_name(line: Line, *, in_group: bool) -> str:
     """A name as it is drawn: without the word of its group, without its middle where long."""
-    name = line.name.rpartition(" ")[2] if in_group else line.name
+    name = _split(line.name)[1] if in_group else line.name
     if len(name) <= LONGEST:
         return name
     half = LONGEST // 2 - 1

@@ -20,8 +20,8 @@ COLOURS: Mapping[State, str] = {
     State.AS_EXPECTED: "#c3d0dc",
 }
 LOAD_CLASSES: tuple[tuple[float, str, str], ...] = (
-    (0.5, "#f1f5fa", "below 0.5"),
-    (0.9, "#cfdfee", "0.5 to 0.9"),
+    (0.5, "#e6ecf3", "below 0.5"),
+    (0.9, "#c6d9ea", "0.5 to 0.9"),
     (1.1, "#9dbfdc", "0.9 to 1.1"),
     (1.5, "#5a92c0", "1.1 to 1.5"),
     (2.0, "#22609c", "1.5 to 2"),

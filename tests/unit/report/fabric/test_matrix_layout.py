@@ -49,3 +49,9 @@ def test_boards_stand_under_the_name_of_their_director() -> None:
 
 def test_of_a_long_name_the_middle_is_left_out() -> None:
     assert own_name(Line("x" * 20 + "y" * 20, (0,)), in_group=False) == "x" * 12 + "…" + "y" * 12
+
+
+def test_boards_named_with_a_slash_stand_together_too() -> None:
+    lines = [Line(f"director-0{d}/line-0{b}", (10 * d + b,)) for d in (1, 2) for b in (1, 2)]
+    assert groups_of(lines) == (("director-01", 0, 2), ("director-02", 2, 4))
+    assert own_name(lines[3], in_group=True) == "line-02"
