@@ -23,6 +23,9 @@ MOST_FILES = 4
 TOOLS = {"unreachable": "dump_fts", "error-totals": "ibqueryerrors"}
 """What an operator runs so that a rule can judge."""
 
+WITHOUT_NODES = ("opensm-lfts.dump", "opensm.fdbs", "opensm-sl2vl.dump", "opensm.log")
+"""Formats that are large and say no more of where a port is than others."""
+
 
 @click.command("audit")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
@@ -86,12 +89,16 @@ def open_earlier(subnet: "Subnet", before: Sequence[str]) -> "tuple[Subnet | Non
     if not before:
         return None, False
     earlier = open_subnet(before)
-    now = [source["name"] for source in subnet.description["sources"]]
-    counted = files_with_counters(subnet)
-    others = [name for name in now if name not in counted]
-    if earlier.cables or not others or "-" in now:
+    unknown = any(misfit["kind"] == "stranger" for misfit in earlier.description["misfits"])
+    if earlier.cables or not unknown:
         return earlier, bool(earlier.cables)
-    return open_subnet([*others, *before]), False
+    counted = files_with_counters(subnet)
+    others = [
+        source["name"]
+        for source in subnet.description["sources"]
+        if source["name"] not in counted and source["format"] not in WITHOUT_NODES
+    ]
+    return (earlier if "-" in others else open_subnet([*others, *before])), False
 
 
 def audit_text(audit: "Audit", files: Sequence[str], *, show_all: bool = False) -> str:

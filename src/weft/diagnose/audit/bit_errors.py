@@ -57,7 +57,7 @@ def _places(case: Case) -> list[Place]:
     found = [
         Place(port_name(case, key), cable_or_port(case, key), rates, by_port(case, key))
         for key, readings in case.readings.items()
-        if (rates := _after_correction(readings[-1]["ratios"]))
+        if readings[-1]["ratios"] and (rates := _after_correction(readings[-1]["ratios"]))
     ]
     for device in case.subnet.description["devices"]:
         rates = _after_correction(device["readings"])

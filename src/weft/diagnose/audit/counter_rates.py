@@ -38,7 +38,7 @@ def counter_rates(case: Case) -> Ruling:
         )
     growths = dict(_growths(case))
     rules = case.thresholds.counters
-    cleared = [at for at, growth in growths.items() if growth.more < 0 and at[1] in {*rules, WAIT}]
+    cleared = [at for at, growth in growths.items() if growth.more < 0]
     full = [
         (key, name)
         for (key, name), growth in growths.items()
@@ -56,10 +56,14 @@ def counter_rates(case: Case) -> Ruling:
 
 
 def _growths(case: Case) -> Iterator[tuple[tuple[PortKey, str], Growth]]:
-    """The first and the last reading of every counter of every port; cleared where it ever fell."""
+    """The first and the last reading of every counter that a rule is about; as falling where it
+    ever fell."""
+    names = [*case.thresholds.counters, WAIT]
     for key, readings in case.readings.items():
+        if len(readings) < 2:
+            continue
         counters = [reading["counters"] for reading in readings]
-        for name in dict.fromkeys(name for one in counters for name in one):
+        for name in names:
             values = [one[name] for one in counters if name in one]
             if len(values) > 1:
                 fell = any(b < a for a, b in pairwise(values))

@@ -20,12 +20,14 @@ def counter_totals(case: Case) -> Ruling:
     readings = {key: found for key, found in case.readings.items() if _counted(found)}
     if not readings:
         return not_judged(NO_COUNTERS)
-    found: list[Finding] = []
-    for rule in case.thresholds.counters.values():
-        totals = {key: _total(case, rule, found) for key, found in readings.items()}
-        high = {key: total for key, total in totals.items() if total >= rule.total}
-        if high:
-            found.append(_finding(case, rule, high))
+    rules = case.thresholds.counters
+    high: dict[str, dict[PortKey, int]] = {name: {} for name in rules}
+    for key, of_port in readings.items():
+        for name, value in of_port[-1]["counters"].items():
+            rule = rules.get(name)
+            if rule is not None and value >= rule.total and not _is_told(case, name, of_port):
+                high[name][key] = value
+    found = [_finding(case, rules[name], ports) for name, ports in high.items() if ports]
     return Ruling(judged=count(len(readings), "port"), findings=tuple(found))
 
 
@@ -33,11 +35,10 @@ def _counted(readings: Sequence[Mapping[str, Any]]) -> bool:
     return any(reading["counters"] for reading in readings)
 
 
-def _total(case: Case, rule: CounterRule, readings: Sequence[Mapping[str, Any]]) -> int:
-    """A port's total, 0 where two readings tell more than it."""
-    values = [it["counters"][rule.counter] for it in readings if rule.counter in it["counters"]]
-    told = len(values) > 1 and (case.interval is not None or values[0] != values[-1])
-    return int(values[-1]) if values and not told else 0
+def _is_told(case: Case, counter: str, readings: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether two readings tell more than the total."""
+    values = [it["counters"][counter] for it in readings if counter in it["counters"]]
+    return len(values) > 1 and (case.interval is not None or values[0] != values[-1])
 
 
 def _finding(case: Case, rule: CounterRule, high: Mapping[PortKey, int]) -> Finding:

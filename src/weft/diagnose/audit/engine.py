@@ -39,30 +39,46 @@ def _of_log(case: Case, log: Mapping[str, Any]) -> list[Finding]:
     if not used:
         return []
     last = used[-1]
-    asked = [engine for engine in log["engines_asked"] if engine != last]
+    asked = log["engines_asked"]
     gave_up = _gave_up(case, log)
-    # An engine further down a list that the operator wrote is the operator's own choice.
-    is_listed = last in log["engines_asked"]
-    wanted = next(iter([*asked, *(engine for engine in gave_up if engine != last)]), None)
-    if wanted is None and len(used) > 1 and used[0] != last:
-        wanted = used[0]
-    if wanted is None:
-        return []
-    errors = [error for engine in gave_up for error in gave_up[engine]]
-    return [
-        finding(
-            FindingKind.MIS_SETTING,
-            Severity.WARNING if is_listed else Severity.BAD,
-            f"the subnet manager routes with {last}, not with {wanted}; only its log says so",
-            evidence=(
-                f"tables configured by: {', then '.join(used)}",
-                *errors,
-            ),
-            fix=FIX,
-            asked=wanted,
-            used=last,
-        )
-    ]
+    wanted = [engine for engine in (*asked, *gave_up) if engine != last]
+    if wanted:
+        # An engine further down a list that the operator wrote is the operator's own choice; one
+        # that nobody falls back to was set after the errors.
+        certain = last not in asked and last == case.thresholds.fallback.name
+        return [_fell_back(wanted[0], used, gave_up, certain=certain)]
+    if len(used) > 1 and last not in asked:
+        return [_changed(used)]
+    return []
+
+
+def _fell_back(
+    wanted: str, used: Sequence[str], gave_up: Mapping[str, list[str]], *, certain: bool
+) -> Finding:
+    return finding(
+        FindingKind.MIS_SETTING,
+        Severity.BAD if certain else Severity.WARNING,
+        f"the subnet manager routes with {used[-1]}, not with {wanted}; only its log says so",
+        evidence=(
+            f"tables configured by: {', then '.join(used)}",
+            *(error for errors in gave_up.values() for error in errors),
+        ),
+        fix=FIX,
+        asked=wanted,
+        used=used[-1],
+    )
+
+
+def _changed(used: Sequence[str]) -> Finding:
+    return finding(
+        FindingKind.MIS_SETTING,
+        Severity.WARNING,
+        f"the routing engine changed from {used[-2]} to {used[-1]}",
+        evidence=(f"tables configured by: {', then '.join(used)}",),
+        fix="if nobody changed routing_engine, the first one gave up: look in the log why",
+        asked=used[-2],
+        used=used[-1],
+    )
 
 
 def _gave_up(case: Case, log: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -51,6 +51,14 @@ class Engines(Document):
     source: Text
 
 
+class Fallback(Document):
+    """The engine that takes over where another gives up."""
+
+    name: Text
+    class_: SourceClass = Field(alias="class")
+    source: Text
+
+
 class EngineOfError(Document):
     """Engines by the first letters of their error codes."""
 
@@ -98,6 +106,7 @@ class Thresholds(Document):
     buffer_overrun: CounterRule
     vl15_dropped: CounterRule
     service_level_engines: Engines
+    fallback: Fallback
     engine_of_error: EngineOfError
     names: Names
 

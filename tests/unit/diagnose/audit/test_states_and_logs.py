@@ -100,7 +100,10 @@ def test_an_engine_that_fell_back() -> None:
         (["ftree", "updn"], ["updn"], Severity.WARNING),
         (["updn"], ["updn"], None),
         ([], ["minhop"], None),
-        ([], ["ftree", "minhop"], Severity.BAD),
+        ([], ["ftree", "minhop"], Severity.WARNING),
+        (["ftree"], ["ftree", "minhop"], Severity.BAD),
+        (["ftree"], ["minhop", "updn"], Severity.WARNING),
+        (["ftree"], ["minhop", "ftree"], None),
     ],
 )
 def test_asked_and_used(asked: list[str], used: list[str], severity: Severity | None) -> None:
