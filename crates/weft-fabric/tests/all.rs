@@ -7,6 +7,7 @@ mod documents;
 mod dragonfly;
 mod export;
 mod export_ibsim;
+mod export_slurm;
 mod forwarding;
 mod fuzz_readers;
 mod generate;

@@ -33,6 +33,14 @@ fn the_tree_of_a_cluster_is_read() {
 }
 
 #[test]
+fn what_scontrol_prints_is_the_same_tree() {
+    let (written, said) =
+        (samples::subnet(&["slurm/four_nodes.conf"]), samples::subnet(&["slurm/scontrol.txt"]));
+    assert_eq!(lines(&said.tree), lines(&written.tree));
+    assert!(said.unread.is_empty());
+}
+
+#[test]
 fn comments_continued_lines_and_keys_in_any_case_are_read_and_an_include_is_told() {
     let subnet = samples::subnet(&["slurm/written_by_hand.conf"]);
     let wanted = [

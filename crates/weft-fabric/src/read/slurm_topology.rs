@@ -1,4 +1,4 @@
-//! Slurm's `topology.conf` for the tree plugin.
+//! Slurm's `topology.conf` for the tree plugin, and what `scontrol show topology` prints of it.
 //!
 //! SOURCE: SchedMD, topology.conf(5): keys in any case of letters, comments from '#', a backslash
 //! at the end goes on with the next line.
@@ -67,6 +67,7 @@ fn statement(lines: &mut Lines<'_>) -> io::Result<Option<(u32, String)>> {
 /// The switch of a statement, or what was expected instead.
 fn switch(statement: &str) -> Result<TreeSwitch, String> {
     let mut switch = TreeSwitch::default();
+    let mut level = 0u32;
     for word in statement.split_whitespace() {
         let (key, value) = word.split_once('=').ok_or(EXPECTED)?;
         let value = value.trim_matches('"');
@@ -78,11 +79,16 @@ fn switch(statement: &str) -> Result<TreeSwitch, String> {
             "linkspeed" if switch.link_speed.is_none() => {
                 switch.link_speed = Some(value.parse().map_err(|_| "LinkSpeed as a number")?);
             }
+            "level" => level = value.parse().map_err(|_| "Level as a number")?,
             "switchname" | "nodes" | "switches" | "linkspeed" => {
                 return Err(format!("{key} once in a line"));
             }
             _ => return Err(EXPECTED.to_owned()),
         }
+    }
+    if level > 0 && !switch.switches.is_empty() {
+        // scontrol lists all nodes below, not only those on the switch.
+        switch.nodes.clear();
     }
     if switch.name.is_empty() || (switch.nodes.is_empty() && switch.switches.is_empty()) {
         return Err(EXPECTED.to_owned());
