@@ -4,9 +4,10 @@ from collections import defaultdict
 
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.diagnose.audit.case import Case, Ruling, finding, not_judged
-from weft.diagnose.audit.label import count, listing, natural
+from weft.diagnose.audit.label import count, listing
 from weft.diagnose.audit.rails import Adapter, adapters_of
 from weft.diagnose.audit.wiring import most_common
+from weft.topology.labels import natural_key
 
 SAME_KIND = 3
 """So many nodes that lack the same are a kind."""
@@ -26,7 +27,7 @@ def missing_adapters(case: Case) -> Ruling:
         adapter.number for own in by_node.values() if len(own) == usual[0] for adapter in own
     }
     alike: dict[tuple[int, ...], list[str]] = defaultdict(list)
-    for name in sorted(by_node, key=natural):
+    for name in sorted(by_node, key=natural_key):
         if len(by_node[name]) < usual[0]:
             has = {adapter.number for adapter in by_node[name]}
             alike[tuple(sorted(numbers - has))].append(name)

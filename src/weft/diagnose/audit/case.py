@@ -117,4 +117,10 @@ def finding(
     """A finding of the audit: what to do about it stands in its facts, with both ends of cables."""
     if fix:
         facts["fix"] = fix
-    return Finding(kind, severity, sentence, evidence, next_command, facts)
+    lines = tuple(printable(line) for line in evidence)
+    return Finding(kind, severity, printable(sentence), lines, next_command, facts)
+
+
+def printable(text: str) -> str:
+    """Text of files without what would steer a terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)

@@ -1,11 +1,13 @@
 """What stands on the device: system, board, chip and port of a node description."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from weft.diagnose.audit.thresholds import Names
+from weft.topology.labels import shown
 from weft.topology.subnet import Cable, CableEnd, Subnet
 
 
@@ -32,9 +34,10 @@ class Label:
 
 def label_of(description: str, names: Names) -> Label:
     """The parts of a node description."""
-    match = re.match(names.switch, description)
+    text = shown(description)
+    match = re.match(names.switch, text)
     if match is None:
-        return Label(system=description)
+        return Label(system=text)
     parts = match.groupdict()
     return Label(parts["system"], parts["model"] or "", parts["board"] or "", parts["chip"] or "")
 
@@ -45,14 +48,19 @@ class Labels:
     def __init__(self, subnet: Subnet, names: Names) -> None:
         self._subnet = subnet
         self._labels = [label_of(node.description, names) for node in subnet.nodes]
+        often = Counter(label.name for label in self._labels)
+        self._names = [
+            label.name if often[label.name] == 1 else f"{label.name} ({node.guid:#x})"
+            for label, node in zip(self._labels, subnet.nodes, strict=True)
+        ]
 
     def of(self, node: int) -> Label:
         """The parts of a node's name."""
         return self._labels[node]
 
     def name(self, node: int) -> str:
-        """'core1 board L02'."""
-        return self._labels[node].name
+        """'core1 board L02'; with its GUID where others have the same name."""
+        return self._names[node]
 
     def port(self, node: int, port: int) -> str:
         """'core1 board L02 port 7'."""
@@ -102,12 +110,6 @@ class Labels:
     def uncertain_facts(self, node: int, port: int, far: str) -> dict[str, Any]:
         """An end that is known, and where its cable should lead."""
         return {"a": self.end_facts(node, port), "b": {"expected": far}}
-
-
-def natural(text: str) -> tuple[tuple[int, int, str], ...]:
-    """A key that sorts 'leaf2' before 'leaf10'."""
-    parts = re.findall(r"\d+|\D+", text)
-    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts)
 
 
 def listing(names: list[str], most: int = 4) -> str:

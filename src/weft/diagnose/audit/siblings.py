@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weft.diagnose.audit.case import Case
-from weft.diagnose.audit.label import natural
 from weft.diagnose.audit.wiring import Way, most_common
+from weft.topology.labels import SortKey, natural_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ def up_patterns(case: Case) -> list[Pattern]:
         usual = most_common(len(wiring.ups[switch]) for switch in group)
         if usual is None or usual[0] == 0 or usual[1] < case.thresholds.sibling_share.value:
             continue
-        members = sorted(group, key=lambda it: natural(case.subnet.nodes[it].description))
+        members = sorted(group, key=lambda it: natural_key(case.subnet.nodes[it].description))
         whole = [switch for switch in members if len(wiring.ups[switch]) == usual[0]]
         lacking = [switch for switch in members if len(wiring.ups[switch]) < usual[0]]
         found.append(Pattern(usual[0], tuple(members), tuple(whole), tuple(lacking)))
@@ -102,8 +102,8 @@ def _in_sequence(case: Case, ways: dict[int, Way], switch: int) -> tuple[int, in
     Cabling goes in order: the n-th switch is in a port that rises evenly with n.
     """
 
-    def name(it: int) -> tuple[tuple[int, int, str], ...]:
-        return natural(case.subnet.nodes[it].description)
+    def name(it: int) -> SortKey:
+        return natural_key(case.subnet.nodes[it].description)
 
     members = sorted({*ways, switch}, key=name)
     at = members.index(switch)

@@ -1,5 +1,7 @@
 """Valleys: routes that come down to a switch and go up again."""
 
+import shlex
+
 from weft.core.finding import FindingKind, Severity
 from weft.diagnose.audit.case import Case, Ruling, finding, not_judged
 from weft.diagnose.audit.label import count, listing
@@ -35,7 +37,7 @@ def valleys(case: Case) -> Ruling:
             "they take cables that hosts below need, and can close credit loops",
         ),
         fix="route with an engine that only goes up, then down: opensm -R updn (or ftree)",
-        next_command=f"weft fabric trace '{a}' '{b}' FILES",
+        next_command=f"weft fabric trace {shlex.quote(a)} {shlex.quote(b)} FILES",
         n_paths=survey["n_valley_paths"],
         switches=[case.labels.end_facts(valley["at"], 0) for valley in found],
     )

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from weft.diagnose.audit.label import Labels
 from weft.diagnose.audit.thresholds import Thresholds
+from weft.topology.labels import labels_of
 from weft.topology.subnet import Cable, CableEnd, Subnet
 
 Value = TypeVar("Value", bound=Hashable)
@@ -113,18 +114,12 @@ class Wiring:
     @cached_property
     def units(self) -> dict[int, str]:
         """By switch the name of what it is part of: a director, or itself."""
-        systems = Counter(self._system(switch) for switch in self.switches)
+        systems = {node: label.system for node, label in labels_of(self._subnet).items()}
+        often = Counter(systems.values())
         return {
-            switch: name if systems[name := self._system(switch)] > 1 else self._labels.name(switch)
-            for switch in self.switches
+            switch: system if system and often[system] > 1 else self._labels.name(switch)
+            for switch, system in systems.items()
         }
-
-    def _system(self, switch: int) -> str:
-        label = self._labels.of(switch)
-        if label.board:
-            return label.system
-        system = self._subnet.nodes[switch].system_guid
-        return label.system if system is None else f"system {system:#018x}"
 
     def unit(self, here: int, there: int) -> str:
         """What `there` is part of, seen from outside; inside one director, its board."""

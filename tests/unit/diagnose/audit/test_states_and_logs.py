@@ -130,8 +130,9 @@ def test_a_node_that_left_and_one_that_came_back() -> None:
 
 def test_other_errors_of_the_manager_are_a_note() -> None:
     subnet = Planted()
-    subnet.log(errors=["3113: MAD completed in error (IB_TIMEOUT)"])
+    subnet.log(errors=["3113: MAD completed in error (IB_TIMEOUT) \x1b[31m"])
     (found,) = ruling("manager-errors", subnet).findings
+    assert found.evidence == ("3113: MAD completed in error (IB_TIMEOUT) ?[31m",)
     assert found.severity is Severity.NOTE
     assert "3113" in found.sentence
 

@@ -169,3 +169,14 @@ def test_two_of_three_leaves_are_a_pattern_and_one_of_two_is_none() -> None:
         subnet.cut("leaf-02", 7)
     assert len(ruling("missing-up-links", three).findings) == 1
     assert ruling("missing-up-links", two).findings == ()
+
+
+def test_switches_of_one_name_are_told_apart_and_no_name_steers_a_terminal() -> None:
+    subnet = Planted()
+    for number in range(1, 7):
+        subnet.rename(f"leaf-{number:02d}", f"SwitchIB \x1b[2J {number // 4}")
+    subnet.cut("spine-01", 6)
+    (found,) = ruling("missing-up-links", subnet).findings
+    guid = subnet.record["nodes"][subnet.cable("spine-01", 5)[1]["node"]]["guid"]
+    assert found.sentence.startswith(f"SwitchIB ?[2J 0 ({guid:#x}) lacks 1 of 4 up-links: port 7")
+    assert "\x1b" not in "".join(found.evidence)
