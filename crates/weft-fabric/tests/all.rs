@@ -11,6 +11,7 @@ mod export_slurm;
 mod forwarding;
 mod fuzz_readers;
 mod generate;
+mod hosts;
 mod hwloc;
 mod ibdiagnet;
 mod ibnetdiscover;

@@ -4,6 +4,7 @@
 //! cannot understand it reports with line number and what was expected, and goes on where it can.
 
 mod cursor;
+mod cxi_stat;
 mod db_csv;
 mod db_row;
 mod db_section;
@@ -16,8 +17,10 @@ mod hwloc;
 mod iblinkinfo;
 mod ibnetdiscover;
 mod ibqueryerrors;
+mod ibstat;
 mod lines;
 mod link_row;
+mod mlxlink;
 mod net_dump;
 mod net_dump_ext;
 mod node_list;
@@ -25,6 +28,7 @@ mod osm_log;
 mod peer;
 mod perfquery;
 mod port_list;
+mod rdma_link;
 mod readings;
 mod sl2vl;
 mod slurm_topology;
@@ -55,6 +59,8 @@ pub struct Format {
 
 /// Far above a description of 100,000 hosts.
 pub const MAX_TEXT_BYTES: u64 = 512 << 20;
+/// Far above what the tools of one host print.
+pub const MAX_HOST_BYTES: u64 = 64 << 20;
 /// Forwarding tables of a large fabric are hundreds of megabytes.
 pub const MAX_TABLE_BYTES: u64 = 16 << 30;
 
@@ -70,6 +76,12 @@ pub const FORMATS: &[Format] = &[
     osm_log::FORMAT,
     perfquery::FORMAT,
     ibqueryerrors::FORMAT,
+    ibstat::FORMAT,
+    rdma_link::TEXT,
+    rdma_link::JSON,
+    mlxlink::JSON,
+    mlxlink::TEXT,
+    cxi_stat::FORMAT,
     fabric_document::FORMAT,
     guid2lid::FORMAT,
     slurm_topology::FORMAT,
@@ -89,7 +101,9 @@ pub const FORMATS: &[Format] = &[
 pub fn read(name: &str, input: &mut dyn Read, gathered: &mut Gathered) -> io::Result<()> {
     let mut head = Vec::new();
     (&mut *input).take(HEAD_BYTES as u64).read_to_end(&mut head)?;
-    let text = String::from_utf8_lossy(&head).into_owned();
+    let text = String::from_utf8_lossy(&head);
+    let is_content = |line: &&str| !lines::is_noise(line.as_bytes());
+    let text: String = text.split_inclusive('\n').filter(is_content).collect();
     let format = FORMATS.iter().find(|format| (format.is_it)(&text));
     let source = gathered.sources.len() as u32;
     gathered.sources.push(Source {

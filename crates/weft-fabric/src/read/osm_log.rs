@@ -1,6 +1,6 @@
 //! OpenSM's log: which routing engine really made the tables, errors, ports that left.
 //!
-//! SOURCE: logs of OpenSM 3.3.23; `osm_ucast_mgr.c` and `osm_opensm.c` for what they say of engines.
+//! SOURCE: logs of OpenSM 3.3.23; `osm_ucast_mgr.c` and `osm_opensm.c`, where it speaks of engines.
 
 use super::{Format, Lines, MAX_TABLE_BYTES};
 use crate::subnet::records::{Gathered, Place, SmLog};

@@ -191,7 +191,7 @@ pub struct DeviceRecord {
     pub line: u32,
     /// 'mlx5_0', 'cxi0'.
     pub device: String,
-    /// Port number, 1 where there is only one.
+    /// Port number, 1 where there is only one; 0 for a device whose ports were not printed.
     pub port: u8,
     /// GUIDs, where the tool says them.
     pub node_guid: Option<u64>,
