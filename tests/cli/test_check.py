@@ -11,6 +11,8 @@ from weft.bench.mock import MockBackend
 from weft.cli import run
 from weft.study.store import read_run
 
+REAL = Path(__file__).parent.parent / "fixtures" / "fabric"
+REAL_FILES = (str(REAL / "small" / "opensm-subnet.lst"), str(REAL / "opensm" / "opensm-lfts.dump"))
 NODES = tuple(f"n{i:03d}" for i in range(1, 9))
 Capture = pytest.CaptureFixture[str]
 
@@ -264,9 +266,31 @@ class TestTwin:
         assert check(tmp_path / "run", *other) == 2
         assert "no node 'n009' in this fabric" in capsys.readouterr().err
         broken = tmp_path / "broken.json"
-        for text, said in (("{", "not a JSON document"), ("[]", "not a JSON object")):
+        for text in ("{", "[]", "buy milk"):
             broken.write_text(text)
             assert check(tmp_path / "run", "--fabric", str(broken)) == 2
-            assert said in capsys.readouterr().err
+            assert f"no reader knows this: {text}" in capsys.readouterr().err
         assert run(["check", "--twin", "fat-tree", "--fabric", str(broken)]) == 2
-        assert "--fabric and --twin contradict each other" in capsys.readouterr().err
+        assert f"no reader knows this: {text}" in capsys.readouterr().err
+
+    def test_a_twin_of_a_real_fabric_names_its_cable(self, tmp_path: Path, capsys: Capture) -> None:
+        fabric = [word for file in REAL_FILES for word in ("--fabric", file)]
+        planted = "MF0;leaf002:MQM8700/U1[7] rate=0.2"
+        argv = ["check", "--twin", "azure-hbv3", *fabric, "--plant", planted]
+        assert run([*argv, "--dir", str(tmp_path / "run")]) == 1
+        captured = capsys.readouterr()
+        # Leaf 2's port 7 leads to spine 1's port 5, by the file.
+        assert "MF0;leaf002:MQM8700/U1[7] - MF0;spine01:MQM8700/U1[5] is slow" in captured.out
+        assert "named: yes" in captured.out
+        assert "120 of 120 pairs of 16 nodes" in captured.out
+        assert run([*argv, "--nodes", "17", "--dir", str(tmp_path / "more")]) == 2
+        assert "17 nodes of a fabric of 16" in capsys.readouterr().err
+
+    def test_real_hosts_have_the_cables_that_their_tools_print(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+    ) -> None:
+        hosts = tuple(f"c{101 + leaf}-{host:03d}" for leaf in range(4) for host in range(1, 5))
+        use_mock(monkeypatch, slow_nodes={"c102-003": 4.0}, nodes=hosts)
+        fabric = [word for file in REAL_FILES for word in ("--fabric", file)]
+        assert check(tmp_path / "run", *fabric) == 1
+        assert "MF0;leaf001:MQM8700/U1[3] - c102-003/HCA-1[1]" in capsys.readouterr().out

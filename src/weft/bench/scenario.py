@@ -30,7 +30,7 @@ def scenario(
         "seed": seed,
         "fidelity": "packet",
         "fabric": fabric,
-        "routing": _routing(platform, tree, trial),
+        "routing": _routing(platform, tree, trial, has_tables="lfts" in fabric),
         "packets": {"mtu_bytes": platform.packets.mtu.whole, "headers": platform.packets.headers},
         "switch": {
             "model": switch.model,
@@ -53,8 +53,10 @@ def routes_adaptively(trial: Trial) -> bool:
     return bool(asked == "on")
 
 
-def _routing(platform: Platform, tree: FatTree, trial: Trial) -> Document:
-    routing: Document = {"engine": trial.options.get("routing", tree.routing)}
+def _routing(platform: Platform, tree: FatTree, trial: Trial, *, has_tables: bool) -> Document:
+    # A real fabric's tables hold, unless a trial asks for an engine.
+    asked = trial.options.get("routing", None if has_tables else tree.routing)
+    routing: Document = {} if asked is None else {"engine": asked}
     if not routes_adaptively(trial):
         return routing
     if tree.adaptive is None:

@@ -35,7 +35,8 @@ PLATFORM_FILE = "platform.toml"
 
 
 class TwinBackend:
-    """Measures on a simulated fabric of `n_nodes` nodes of a platform.
+    """Measures on a simulated fabric of `n_nodes` nodes of a platform, or on a `fabric` document of
+    its own (then `n_nodes` counts nothing).
 
     Same seed, same samples: each launch derives its own seed from (seed, trial, repeat). Raises
     InputError where the platform has no fabric or a fault is nowhere in it, MissingError where the
@@ -45,12 +46,18 @@ class TwinBackend:
     name = "twin"
 
     def __init__(
-        self, platform: Platform, n_nodes: int, faults: Sequence[Fault] = (), seed: int = 1
+        self,
+        platform: Platform,
+        n_nodes: int,
+        faults: Sequence[Fault] = (),
+        seed: int = 1,
+        *,
+        fabric: Document | None = None,
     ) -> None:
         self.platform = platform
         self.faults = tuple(faults)
         self.seed = seed
-        self._fabric_spec = fabric_spec(platform, n_nodes)
+        self._fabric_spec = fabric if fabric is not None else fabric_spec(platform, n_nodes)
         self._run_dir: Path | None = None
         self.fabric_document: Document = build_fabric(self._fabric_spec)
         self.nodes: tuple[str, ...] = tuple(node["name"] for node in self.fabric_document["nodes"])
@@ -99,6 +106,8 @@ class TwinBackend:
             "platform": self.platform.name,
             "platform_digest": _digest(to_toml(self.platform)),
             "fidelity": "packet",
+            "fabric": self.fabric_document["name"],
+            "fabric_digest": _digest(json.dumps(self._fabric_spec, sort_keys=True)),
             "n_nodes": len(self.nodes),
             "n_switches": len(self.fabric_document["switches"]),
             "faults": [fault.describe() for fault in self.faults],

@@ -21,6 +21,7 @@ class BackendChoice:
 
     twin: str | None
     nodes: int | None
+    fabric: tuple[str, ...]
     hosts: str | None
     hostfile: Path | None
     mpi: str | None
@@ -35,6 +36,13 @@ _OPTIONS = (
         "--twin", metavar="PLATFORM", help="Measure a simulated fabric, not this machine."
     ),
     click.option("--nodes", type=click.IntRange(min=1), help="How many nodes the twin has."),
+    click.option(
+        "--fabric",
+        multiple=True,
+        metavar="FILE",
+        help="The real fabric, from what its own tools printed ('weft fabric'); once a file. A "
+        "twin is built of it; 'weft check' of real hosts names its cables.",
+    ),
     click.option("--hosts", metavar="NODESET", help="Hosts to measure, such as node[1-64,70]."),
     click.option(
         "--hostfile",
@@ -91,7 +99,11 @@ def is_one_host(choice: BackendChoice, nodes: tuple[str, ...]) -> bool:
 
 def _refuse_contradictions(choice: BackendChoice) -> None:
     if choice.twin is None:
-        for option, given in (("--plant", choice.plant), ("--nodes", choice.nodes)):
+        for option, given in (
+            ("--plant", choice.plant),
+            ("--nodes", choice.nodes),
+            ("--fabric", choice.fabric),
+        ):
             if given and not choice.mock:
                 raise InputError(
                     f"{option} needs a twin",
@@ -113,18 +125,22 @@ def _open_twin(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
     from weft.bench.fault import parse_fault, random_fault
     from weft.bench.twin import TwinBackend
     from weft.catalog.load import platform
+    from weft.cli.fabric_files import fabric_of_files
+    from weft.topology.own_fabric import first_nodes
 
     model = platform(str(choice.twin))
     n_nodes = choice.nodes or 16
-    whole = TwinBackend(model, n_nodes, seed=choice.seed)
+    fabric = fabric_of_files(choice.fabric, model) if choice.fabric else None
+    chosen = first_nodes(fabric, choice.nodes) if fabric is not None else ()
+    whole = TwinBackend(model, n_nodes, seed=choice.seed, fabric=fabric)
     if not choice.plant:
-        return whole, whole.nodes
+        return whole, chosen or whole.nodes
     faults = tuple(
         random_fault(whole.fabric_document, choice.seed) if text == "random" else parse_fault(text)
         for text in choice.plant
     )
-    faulty = TwinBackend(model, n_nodes, faults=faults, seed=choice.seed)
-    return faulty, faulty.nodes
+    faulty = TwinBackend(model, n_nodes, faults=faults, seed=choice.seed, fabric=fabric)
+    return faulty, chosen or faulty.nodes
 
 
 def _open_live(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":

@@ -1,7 +1,7 @@
 """`weft check`: all pairs of nodes, and the one component that explains the slow ones."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,12 +36,6 @@ class _Setup:
 
 @click.command(name="check")
 @backend_options
-@click.option(
-    "--fabric",
-    "fabric_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The fabric of the hosts (schema weft.fabric/1), so that cables can be named.",
-)
 @click.option("--small", default="8", show_default=True, help="Message size for latency.")
 @click.option("--large", default="1M", show_default=True, help="Message size for bandwidth.")
 @click.option(
@@ -57,7 +51,6 @@ class _Setup:
 def command(
     *,
     choice: BackendChoice,
-    fabric_file: Path | None,
     small: str,
     large: str,
     run_dir: Path | None,
@@ -77,7 +70,7 @@ def command(
         raise InputError(
             "--resume needs --dir", expected="the directory of the check to go on with"
         )
-    setup = _set_up(choice, (small, large), fabric_file)
+    setup = _set_up(choice, (small, large))
     if dry_run:
         _say_plan(setup, format_)
         return int(ExitCode.GOOD)
@@ -95,14 +88,16 @@ def command(
     return int(verdict.exit_code)
 
 
-def _set_up(choice: BackendChoice, size_texts: tuple[str, str], fabric_file: Path | None) -> _Setup:
+def _set_up(choice: BackendChoice, size_texts: tuple[str, str]) -> _Setup:
     from weft.catalog.load import benchmark
     from weft.cli.backend import is_one_host, open_backend
     from weft.diagnose.retest import check_launches, rounds_without_collisions
     from weft.diagnose.schedule import reflection_rounds
 
     sizes = _sizes(*size_texts)
-    backend, nodes = open_backend(choice)
+    # The fabric of real hosts is for naming cables; that of a twin is what the twin is made of.
+    of_hosts = choice.fabric if choice.twin is None else ()
+    backend, nodes = open_backend(replace(choice, fabric=()) if of_hosts else choice)
     one_host = is_one_host(choice, nodes)
     if len(nodes) < 2 and not (one_host and _cpus() > 1):
         raise InputError(
@@ -110,9 +105,7 @@ def _set_up(choice: BackendChoice, size_texts: tuple[str, str], fabric_file: Pat
             expected="two nodes or more; six or more to name one",
             hint="weft check --twin fat-tree --nodes 16 shows what a check does",
         )
-    fabric = (
-        _fabric_of(backend) if fabric_file is None else _read_fabric(fabric_file, choice, nodes)
-    )
+    fabric = _read_fabric(of_hosts, nodes) if of_hosts else _fabric_of(backend)
     if one_host:
         tasks_per_node, rounds = _cpus(), reflection_rounds(_cpus())
     else:
@@ -141,28 +134,17 @@ def _sizes(small: str, large: str) -> tuple[int, int]:
     return sizes
 
 
-def _read_fabric(path: Path, choice: BackendChoice, nodes: tuple[str, ...]) -> "Wiring":
-    """The fabric of a file; every node must be in it. Raises InputError."""
-    import json
-
+def _read_fabric(files: tuple[str, ...], nodes: tuple[str, ...]) -> "Wiring":
+    """The fabric of files; every node must be in it. Raises InputError."""
+    from weft.cli.fabric_files import fabric_of_files
     from weft.topology.fabric import Fabric
 
-    if choice.twin is not None:
-        raise InputError("--fabric and --twin contradict each other", expected="one of them")
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(
-            f"not a JSON document ({error})", where=str(path), expected="schema weft.fabric/1"
-        ) from error
-    if not isinstance(document, dict):
-        raise InputError("not a JSON object", where=str(path), expected="schema weft.fabric/1")
-    fabric = Fabric.from_document(document)
+    fabric = Fabric.from_document(fabric_of_files(files))
     missing = [node for node in nodes if node not in fabric.nodes]
     if missing:
         raise InputError(
             f"no node '{missing[0]}' in this fabric",
-            where=str(path),
+            where=files[0],
             expected=f"the hosts by the fabric's names, such as {fabric.nodes[0]}",
         )
     return fabric

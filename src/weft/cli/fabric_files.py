@@ -1,11 +1,15 @@
 """Opening the FILES of `weft fabric`: what cannot be read is an error, what is odd is said."""
 
+import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from weft.cli.output import talk
 
 if TYPE_CHECKING:
+    from weft.catalog.platform import Platform
+    from weft.topology.fabric_spec import Document
     from weft.topology.subnet import Subnet
 
 MOST_SAID = 5
@@ -42,3 +46,31 @@ def say_problems(subnet: "Subnet") -> list[str]:
     if len(problems) > MOST_SAID:
         talk(f"weft: ... and {len(problems) - MOST_SAID} more: weft fabric show --format json")
     return problems
+
+
+def fabric_of_files(files: Sequence[str], platform: "Platform | None" = None) -> "Document":
+    """The whole fabric document of files: one of weft's own, or what tools printed.
+
+    What the document says differently is said on standard error. Raises InputError.
+    """
+    from weft.topology.fabric import Fabric
+    from weft.topology.own_fabric import own_fabric
+
+    if len(files) == 1 and (document := _own_document(files[0])) is not None:
+        return dict(Fabric.from_document(document).document)
+    subnet = open_subnet(files)
+    say_problems(subnet)
+    document, changed = own_fabric(subnet, Path(files[0]).stem or "fabric", platform)
+    for sentence in changed:
+        talk(f"weft: {sentence}")
+    return document
+
+
+def _own_document(path: str) -> "dict[str, Any] | None":
+    """A JSON object of weft's own schema, which may hold what no InfiniBand tool could print."""
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    ours = isinstance(document, dict) and ("generate" in document or "schema" in document)
+    return document if ours else None
