@@ -1,15 +1,21 @@
 """The audit of nets that real OpenSM routed: loops, fallbacks and cuts that it made itself."""
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from tests.oracle.ibsim import Ibsim, fat_tree, frontera_like, require_tools, torus
+from tests.unit.diagnose.audit.test_clean_shapes import SHAPES, WITHOUT_ROOTS
 
+from weft.cli import weft
 from weft.core.finding import Finding, Severity
 from weft.diagnose.audit.audit import audit
 from weft.diagnose.audit.case import Case
 from weft.topology.subnet import Subnet
+
+DUMPS = ("opensm-subnet.lst", "opensm-lfts.dump")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -56,6 +62,28 @@ def test_updn_on_directors_is_clean_and_ftree_falls_back() -> None:
     assert fell.severity is Severity.BAD
     assert (fell.facts["asked"], fell.facts["used"]) == ("ftree", "minhop")
     assert any(line.startswith("AB0") for line in fell.evidence)
+
+
+def test_updn_that_finds_no_roots_leaves_hosts_unreached(tmp_path: Path) -> None:
+    # Seven whole pods and a half: OpenSM says "tables configured" and SUBNET UP all the same.
+    path = tmp_path / "tree.json"
+    path.write_text(json.dumps(SHAPES[WITHOUT_ROOTS]))
+    exported = CliRunner().invoke(weft, ["fabric", "export", str(path), "--to", "ibsim"])
+    arrivals: set[bool] = set()
+    with Ibsim(exported.stdout) as sim:
+        found = judged(*routed(sim, "updn"))
+        assert "SUBNET UP" in (sim.folder / "osm-updn.log").read_text()
+        subnet = Subnet.read([str(sim.dumps / name) for name in DUMPS])
+        lost = subnet.ask("survey")["unreachable"][0]["lid"]
+        for sender in subnet.endports[::7]:
+            place = {"node": sender.node, "port": sender.port}
+            ours = subnet.ask("trace", **place, lid=lost, adaptive=False)
+            theirs = sim.run("ibtracert", str(sender.lid), str(lost))
+            assert ("error" in ours) != ("To ca" in theirs)
+            arrivals.add("To ca" in theirs)
+    assert arrivals == {True, False}
+    assert found["unreachable"].severity is Severity.BAD
+    assert "root_guid_file" in found["unreachable"].facts["fix"]
 
 
 def test_a_cable_unlinked_under_a_running_manager() -> None:

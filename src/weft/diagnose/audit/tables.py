@@ -40,9 +40,11 @@ def unreachable(case: Case) -> Ruling:
         kind = "circle" if missing["circle"] else "stale" if missing["port"] else "no entry"
         ends[kind][missing["at"], missing["port"]].append(missing)
     found = [_in_a_circle(case, group) for group in ends["circle"].values()]
-    found += [_finding(case, kind, ends[kind]) for kind in ("stale", "no entry") if ends[kind]]
     more = survey["n_unreachable_lids"] - len(survey["unreachable"])
-    if more > 0:
+    kinds = [kind for kind in ("stale", "no entry") if ends[kind]]
+    alone = len(kinds) == 1 and not ends["circle"]
+    found += [_finding(case, kind, ends[kind], more if alone else 0) for kind in kinds]
+    if more > 0 and not alone:
         found.append(_more(more))
     if survey["n_without_lid"]:
         found.append(_without_lid(survey["n_without_lid"]))
@@ -65,14 +67,15 @@ def _incomplete(case: Case) -> list[Finding]:
     ]
 
 
-def _finding(case: Case, kind: str, ends: dict[tuple[int, int], list[Any]]) -> Finding:
-    """Ways that end: at an entry for a port without a cable, or without an entry."""
+def _finding(case: Case, kind: str, ends: dict[tuple[int, int], list[Any]], more: int) -> Finding:
+    """Ways that end: at an entry for a port without a cable, or without an entry. `more` LIDs are
+    known by their number only."""
     labels = case.labels
     where = listing(sorted({labels.name(at) for at, _ in ends}))
     lids = sorted({missing["lid"] for group in ends.values() for missing in group})
     targets = sorted({labels.name(m["dst"]["node"]) for group in ends.values() for m in group})
     why = "tables lead over missing cables at" if kind == "stale" else "no entry in the table of"
-    sentence = f"{count(len(lids), 'LID')} not reached ({listing(targets)}): {why} {where}"
+    sentence = f"{count(len(lids) + more, 'LID')} not reached ({listing(targets)}): {why} {where}"
     evidence = [_line(case, at, port, group) for (at, port), group in ends.items()]
     if kind == "stale":
         evidence.append("tables and cables are of two times, or the manager has not routed anew")
@@ -81,7 +84,9 @@ def _finding(case: Case, kind: str, ends: dict[tuple[int, int], list[Any]]) -> F
         Severity.BAD,
         sentence,
         evidence=tuple(evidence),
-        fix=FIX,
+        fix=FIX
+        if kind == "stale"
+        else f"{FIX}; updn that finds no roots itself needs them (root_guid_file)",
         lids=lids,
         switches=[labels.end_facts(at, port) for at, port in ends],
     )

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from tests.unit.diagnose.audit.planted import RATES, TREE
 
+from weft.catalog.load import platform, platform_names
 from weft.core.finding import Severity
 from weft.diagnose.audit.audit import audit
 from weft.diagnose.audit.case import Case
 from weft.topology.fabric import Fabric
+from weft.topology.fabric_spec import fabric_spec
 from weft.topology.subnet import Subnet
 
 THREE = {"generate": "fat_tree", "levels": 3, **RATES}
@@ -169,3 +171,30 @@ def test_a_healthy_fabric_with_tables_raises_no_alarm(
     assert found.findings == ()
     judged = {rule.name for rule, ruling in found.rulings if ruling.judged}
     assert {"unreachable", "valleys", "credit-loops"} <= judged
+
+
+WITHOUT_ROOTS = "three levels, tapered"
+"""A tree whose roots OpenSM's updn does not find by itself: a pod is left without routes."""
+TREES = [
+    shape
+    for shape in SHAPES
+    if any(word in shape for word in ("level", "leaves", "rails")) and shape != WITHOUT_ROOTS
+]
+
+
+@pytest.mark.parametrize("shape", TREES)
+def test_updn_on_a_healthy_tree_raises_no_alarm(shape: str) -> None:
+    found = audit(Case(Subnet.of_fabric(SHAPES[shape]).route("updn")))
+    assert [f.sentence for f in found.findings if f.severity is not Severity.NOTE] == []
+    assert any(rule.name == "credit-loops" and ruling.judged for rule, ruling in found.rulings)
+
+
+MACHINES = [name for name in platform_names() if platform(name).fabric is not None]
+
+
+@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("n_nodes", [4, 17, 100])
+def test_a_machine_of_the_catalogue_raises_no_alarm(name: str, n_nodes: int) -> None:
+    machine = platform(name)
+    subnet = Subnet.of_fabric(fabric_spec(machine, n_nodes, cabled=True))
+    assert audit(Case(subnet, platform=machine)).findings == ()

@@ -152,3 +152,13 @@ def test_an_engine_that_gives_paths_their_service_level_is_warned_about_only(eng
     (found,) = ruling("credit-loops", subnet).findings
     assert found.severity is Severity.WARNING
     assert any(engine in line for line in found.evidence)
+
+
+def test_lids_beyond_those_that_are_listed_are_counted() -> None:
+    subnet = with_tables()
+    subnet.answers["survey"] = {
+        **survey_of(missing(subnet, "n001 hca0", "leaf-06", 0)),
+        "n_unreachable_lids": 12,
+    }
+    (found,) = ruling("unreachable", subnet).findings
+    assert found.sentence.startswith("12 LIDs not reached (n001 hca0)")
