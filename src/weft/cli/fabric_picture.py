@@ -35,17 +35,16 @@ LEGEND = {
 
 def picture(subnet: "Subnet", width: int | None) -> list[str]:
     """Lines for every matrix: its finding, the matrix where it has few columns, what is odd."""
-    from weft.topology.matrix import matrices_of
+    from weft.topology.matrix import matrices_of, square_of
+    from weft.topology.odd import title_of
     from weft.topology.tiers import tiers_of
 
     tiers = tiers_of(subnet)
     if not tiers.is_layered:
         if tiers.n_switches < 2 or not (tiers.sideways or tiers.between):
             return []
-        return [
-            f"{tiers.n_switches} switches in no levels, as in a torus or a dragonfly: "
-            "--report PAGE.html draws them."
-        ]
+        square = square_of(tiers)
+        return [f"{title_of(square)}.", *_odd_lines(subnet, tiers, square)]
     lines: list[str] = []
     for matrix in matrices_of(tiers):
         if matrix.says_more:
@@ -54,11 +53,18 @@ def picture(subnet: "Subnet", width: int | None) -> list[str]:
 
 
 def _matrix_lines(subnet: "Subnet", tiers: "Tiers", matrix: "Matrix", width: int) -> list[str]:
-    from weft.topology.odd import oddities, title_of
+    from weft.topology.odd import title_of
 
     lines = [f"{title_of(matrix)}."]
     if len(matrix.columns) <= min(MOST_COLUMNS, width - 2 * LEAST_NAME):
         lines += _rows(matrix, width)
+    return [*lines, *_odd_lines(subnet, tiers, matrix)]
+
+
+def _odd_lines(subnet: "Subnet", tiers: "Tiers", matrix: "Matrix") -> list[str]:
+    from weft.topology.odd import oddities
+
+    lines = []
     odd = oddities(subnet, tiers, matrix)
     for one in odd[:MOST_ODD]:
         look_at = f"; {one.look_at}" if one.look_at else ""

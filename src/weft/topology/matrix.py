@@ -69,9 +69,16 @@ class Matrix:
     cells: tuple[Cell, ...]
 
     @property
+    def cells_once(self) -> tuple[Cell, ...]:
+        """The cells, those of two that mirror each other once."""
+        if self.level:
+            return self.cells
+        return tuple(cell for cell in self.cells if cell.row < cell.column)
+
+    @property
     def n_cables(self) -> int:
         """Cables that are there."""
-        return sum(len(cell.cables) for cell in self.cells)
+        return sum(len(cell.cables) for cell in self.cells_once)
 
     @property
     def has_pattern(self) -> bool:
@@ -87,7 +94,7 @@ class Matrix:
     def odd(self) -> tuple[Cell, ...]:
         """Cells that are not as expected, worst first."""
         order = list(State)
-        found = [cell for cell in self.cells if cell.state is not State.AS_EXPECTED]
+        found = [cell for cell in self.cells_once if cell.state is not State.AS_EXPECTED]
         return tuple(sorted(found, key=lambda c: (order.index(c.state), c.row, c.column)))
 
 
@@ -100,6 +107,21 @@ def matrices_of(tiers: Tiers) -> tuple[Matrix, ...]:
             found.append(_matrix(tiers, level, cables, directors))
         found.append(_matrix(tiers, level, cables, {}, by_board=bool(directors)))
     return tuple(found)
+
+
+def square_of(tiers: Tiers) -> Matrix:
+    """Every switch by every switch, for fabrics without levels. What is missing nobody can tell."""
+    names = {node: label.name for node, label in tiers.labels.items()}
+    met: dict[tuple[str, str], list[Cable]] = defaultdict(list)
+    cables = [*tiers.sideways, *(cable for found in tiers.between.values() for cable in found)]
+    for cable in cables:
+        for one in (cable, Cable(cable.b, cable.a)):
+            met[names[one.a.node], names[one.b.node]].append(one)
+    lines = _lines(names, {}, "row")
+    cells = tuple(_cells(lines, lines, met))
+    return Matrix(
+        level=0, by_director=False, by_board=False, rows=lines, columns=lines, cells=cells
+    )
 
 
 def _directors(tiers: Tiers, level: int) -> Mapping[int, str]:

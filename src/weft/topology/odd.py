@@ -40,12 +40,14 @@ class Oddity:
 
 def kind_of(matrix: Matrix) -> str:
     """What its cables are called."""
+    if matrix.level == 0:
+        return "cables between switches"
     return "up-links" if matrix.level == 1 else f"cables from level {matrix.level} up"
 
 
 def n_should_be(matrix: Matrix) -> int:
     """Cables where every cell is as its siblings."""
-    cells = matrix.cells
+    cells = matrix.cells_once
     return sum(len(cell.cables) if cell.n_expected is None else cell.n_expected for cell in cells)
 
 
@@ -55,24 +57,26 @@ def title_of(matrix: Matrix) -> str:
     if not matrix.says_more:
         return f"Which boards of the directors the {n_all:,} {kind} go to"
     parts = []
-    lacking = [cell for cell in matrix.cells if cell.n_missing]
+    lacking = [cell for cell in matrix.cells_once if cell.n_missing]
     if n_missing := sum(cell.n_missing for cell in lacking):
         word = "is" if n_missing == 1 else "are"
         parts.append(
             f"{n_missing:,} of {n_all:,} {kind} {word} missing: {_places(matrix, lacking)}"
         )
     for state, words in ((State.DOWN, "down"), (State.SLOWER, "slower than the others")):
-        if cells := [cell for cell in matrix.cells if _n_in(cell, state)]:
+        if cells := [cell for cell in matrix.cells_once if _n_in(cell, state)]:
             n = sum(_n_in(cell, state) for cell in cells)
             of_all = "" if parts else f" of {n_all:,} {kind}"
             verb = "is" if n == 1 else "are"
             parts.append(f"{n:,}{of_all} {verb} {words}: {_places(matrix, cells)}")
-    if cells := [cell for cell in matrix.cells if cell.state is State.MORE]:
+    if cells := [cell for cell in matrix.cells_once if cell.state is State.MORE]:
         parts.append(f"more than at the siblings: {_places(matrix, cells)}")
     if lonely := lonely_rows(matrix):
         parts.append(f"no {kind} at all: {_named([line.name for line in lonely])}")
     if parts:
         return "; ".join(parts)
+    if matrix.level == 0:
+        return f"{len(matrix.rows):,} switches with {n_all:,} cables between them, in no levels"
     if not matrix.has_pattern:
         return f"{n_all:,} {kind}, in no pattern that would tell which are missing"
     return f"All {n_all:,} {kind} are as those of their siblings"

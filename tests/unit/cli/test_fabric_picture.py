@@ -49,8 +49,14 @@ def test_nothing_is_wider_than_the_terminal() -> None:
 
 def test_a_ring_is_told_to_be_one() -> None:
     ring: list[Ends] = [(f"s{at}", 1, f"s{(at + 1) % 4}", 2) for at in range(4)]
-    (line,) = picture(described({f"s{at}": 1 for at in range(4)}, ring), 80)
-    assert line.startswith("4 switches in no levels")
+    slow = {ring[1]: 100.0}
+    assert picture(described({f"s{at}": 1 for at in range(4)}, ring, rates=slow), 80) == [
+        "1 of 4 cables between switches is slower than the others: s1 to s2.",
+        "  s1 to s2: a cable is slower; s1[1] - s2[2], 4xEDR, active, link-up",
+    ]
+    assert picture(described({f"s{at}": 1 for at in range(4)}, ring), 80) == [
+        "4 switches with 4 cables between them, in no levels."
+    ]
 
 
 def test_colour_only_on_a_terminal_that_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -288,7 +288,8 @@ function mark(switches, told) {
     node.classList.toggle("found", switches.has(Number(node.dataset.switch)));
   }
   if (told) {
-    const way = crossed.size ? `; framed: the ${crossed.size} cables its traffic may go up by` : "";
+    const by = fabric.layered ? "its traffic may go up by" : "of its switch to others";
+    const way = crossed.size ? `; framed: the ${crossed.size} cables ${by}` : "";
     answer.textContent = `${told}${way}.`;
   } else answer.textContent = "";
 }

@@ -38,7 +38,7 @@ def state_legend(matrix: Matrix, *, loaded: bool) -> tuple[LegendKey, ...]:
 
 def _words(matrix: Matrix, state: State) -> str:
     if state is State.AS_EXPECTED and not matrix.has_pattern:
-        return "cables (their number follows no pattern)"
+        return "cables" if matrix.level == 0 else "cables (their number follows no pattern)"
     return _STATE_WORDS[state]
 
 

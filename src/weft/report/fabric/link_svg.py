@@ -62,7 +62,7 @@ def draw(
     fastest = max((_gbps(cables) for cables in by_pair.values()), default=0.0)
     parts = []
     for pair in sorted(
-        {**by_pair, **dict.fromkeys(cells)}, key=lambda pair: _fullest(by_pair, pair, load)
+        {**by_pair, **_missing(cells)}, key=lambda pair: _fullest(by_pair, pair, load)
     ):
         cables, cell = by_pair.get(pair, []), cells.get(pair)
         state = cell.state if cell else _state(cables)
@@ -107,6 +107,10 @@ def _cells(matrices: Sequence[Matrix]) -> dict[Pair, Cell]:
             if len(row) == len(column) == 1:
                 found[row[0], column[0]] = cell
     return found
+
+
+def _missing(cells: Mapping[Pair, Cell]) -> dict[Pair, list[Cable]]:
+    return {pair: [] for pair, cell in cells.items() if not cell.cables}
 
 
 def _by_pair(tiers: Tiers) -> dict[Pair, list[Cable]]:

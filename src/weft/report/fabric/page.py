@@ -14,7 +14,7 @@ from weft.report.fabric.values import Values, page_values
 from weft.report.html import render_fabric
 from weft.report.model import Column, Table, cut_table
 from weft.topology.load import Load
-from weft.topology.matrix import Matrix, State, matrices_of
+from weft.topology.matrix import Matrix, State, matrices_of, square_of
 from weft.topology.odd import Oddity, kind_of, oddities, title_of
 from weft.topology.subnet import Subnet
 from weft.topology.tiers import Tiers, tiers_of
@@ -77,8 +77,8 @@ def fabric_page(
 ) -> FabricPage:
     """The page of a subnet, with the load of a traffic drawn on it where one is given."""
     tiers = tiers_of(subnet)
-    found = [m for m in matrices_of(tiers) if len(m.cells) <= MOST_CELLS]
-    matrices = found if tiers.is_layered else []
+    every = matrices_of(tiers) if tiers.is_layered else (square_of(tiers),)
+    matrices = [m for m in every if m.cells and len(m.cells) <= MOST_CELLS]
     drawn = {f"matrix{at}": (matrix, layout_of(matrix)) for at, matrix in enumerate(matrices)}
     drawings = [
         _matrix_drawing(id_, *drawn[id_], oddities(subnet, tiers, drawn[id_][0]), load)
@@ -95,14 +95,23 @@ def fabric_page(
         subtitle=headline,
         drawings=tuple(drawings),
         tables=(_level_table(tiers),),
-        problems=tuple(problems),
+        problems=(*problems, *_left_out(every)),
         values=page_values(subnet, tiers, drawn, load),
     )
 
 
+def _left_out(matrices: Sequence[Matrix]) -> list[str]:
+    return [
+        f"a matrix of {len(m.rows):,} x {len(m.columns):,} switches is not drawn: its "
+        f"{len(m.cells):,} cells would be more than {MOST_CELLS:,}"
+        for m in matrices
+        if len(m.cells) > MOST_CELLS
+    ]
+
+
 def _severity(matrices: Sequence[Matrix]) -> str:
     states = {cell.state for matrix in matrices for cell in matrix.cells}
-    if not states:
+    if not any(matrix.level for matrix in matrices) and states <= {State.AS_EXPECTED}:
         return "note"
     if states & {State.MISSING, State.DOWN, State.FEWER}:
         return "bad"
@@ -113,9 +122,8 @@ def _sentences(tiers: Tiers, matrices: Sequence[Matrix], load: Load | None) -> t
     """What is odd first; of a matrix by director and one by board, the one that knows a pattern."""
     told = [matrix for matrix in matrices if matrix.says_more]
     sentences = [f"{title_of(m)}." for m in sorted(told, key=lambda m: not m.odd)]
-    if not matrices:
-        n = len(tiers.sideways) + tiers.n_between
-        sentences.append(f"{tiers.n_switches} switches with {n} cables between them, in no levels.")
+    if not sentences:
+        sentences.append(f"{tiers.n_switches} switches, {tiers.n_between} cables between them.")
     if load is not None:
         sentences.append(f"{load_title(tiers, load)}.")
     return tuple(sentences)
@@ -150,17 +158,21 @@ def _matrix_drawing(
 
 
 def _how_to_read(matrix: Matrix, load: Load | None) -> str:
-    rows = "leaf switch" if matrix.level == 1 else f"switch of level {matrix.level}"
-    columns = f"switch of level {matrix.level + 1}"
-    if matrix.by_director or matrix.by_board:
-        columns = "director" if matrix.by_director else "board of a director"
-    cells = "Each cell holds the cables between them"
+    if matrix.level == 0:
+        lines = "Rows and columns are the same switches."
+    else:
+        row = "leaf switch" if matrix.level == 1 else f"switch of level {matrix.level}"
+        column = f"switch of level {matrix.level + 1}"
+        if matrix.by_director or matrix.by_board:
+            column = "director" if matrix.by_director else "board of a director"
+        lines = f"A row is a {row}, a column a {column}."
+    cells = "Each cell holds the cables between them, a figure their number"
     if load is None:
-        return f"A row is a {rows}, a column a {columns}. {cells}; empty: none."
+        return f"{lines} {cells}; empty: none."
     return (
-        f"A row is a {rows}, a column a {columns}. {cells}; its colour is the fuller direction of "
-        f"its fullest cable under {load.title}: 1 is what each cable of this level and direction "
-        "would carry if they shared evenly (at least what one pair sends)."
+        f"{lines} {cells}; its colour is the fuller direction of its fullest cable under "
+        f"{load.title}: 1 is what each cable of this level and direction would carry if they "
+        "shared evenly (at least what one pair sends)."
     )
 
 

@@ -52,7 +52,7 @@ def page_values(
             for port, node in hosts
         ],
         "states": [state.value for state in STATES],
-        "load": None if load is None else load.title,
+        "layered": tiers.is_layered,
         "words": words.all,
         "matrices": matrices,
     }

@@ -125,12 +125,25 @@ def test_a_load_is_drawn_on_both_pictures_with_a_histogram_beside() -> None:
     assert table.rows == (("up from level 1 to 2", "16", "0.89", "2.67", "6", "leaf1[2]"),)
 
 
-def test_a_ring_is_a_circle_without_a_matrix() -> None:
+def test_a_ring_is_a_circle_and_a_matrix_of_all_by_all() -> None:
     ring: list[Ends] = [(f"s{at}", 1, f"s{(at + 1) % 5}", 2) for at in range(5)]
     page = fabric_page(described({f"s{at}": 1 for at in range(5)}, ring), name="r", headline="")
-    assert [drawing.id for drawing in page.drawings] == ["links"]
+    assert page.severity == "note"
+    assert [drawing.id for drawing in page.drawings] == ["matrix0", "links"]
     assert page.sentences == ("5 switches with 5 cables between them, in no levels.",)
-    assert page.drawings[0].svg.count('class="link"') == 5
+    assert len(page.values["matrices"]["matrix0"]["cells"]) == 10
+    assert page.drawings[1].svg.count('class="link"') == 5
+
+
+def test_a_matrix_that_would_not_open_is_left_out_and_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("weft.report.fabric.page.MOST_CELLS", 7)
+    page = fabric_page(missing_one(), name="net", headline="")
+    assert [drawing.id for drawing in page.drawings] == ["links"]
+    assert page.problems == (
+        "a matrix of 4 x 2 switches is not drawn: its 8 cells would be more than 7",
+    )
 
 
 def test_a_file_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
