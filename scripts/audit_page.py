@@ -56,10 +56,21 @@ next     after the repair: weft fabric audit NEW-FILES
 ```
 """
 
+RECORD = """\
+## What programs read
+
+`--format json` prints one object (schema `weft.fabric_audit/1`): `verdict` and `is_bad`;
+`findings`, the gravest first, each with `kind`, `severity` (`bad`, `warning`, `note`),
+`sentence`, `evidence`, `next_command` and `facts`; `rules`, each with what it `judged`, or what
+is `missing` for it. Facts have the `rule`, the `fix`, and, by rule, `cables` (ends `a` and `b`),
+`ports` (with their `peer`), `switches` or `nodes`: description, GUID, port, and the parts of the
+label. `--format csv` prints a row for each cable, port, switch or node of a finding.
+"""
+
 
 def page() -> str:
     """The whole page."""
-    return "\n".join([HEAD, EXAMPLE, *rule_lines(), *threshold_lines(thresholds())])
+    return "\n".join([HEAD, EXAMPLE, RECORD, *rule_lines(), *threshold_lines(thresholds())])
 
 
 def rule_lines() -> list[str]:

@@ -179,10 +179,10 @@ def _rows(finding: "Finding") -> list[dict[str, Any]]:
             **head,
             "a": a.get("node", ""),
             "a_guid": a.get("guid", ""),
-            "a_port": a.get("port", ""),
+            "a_port": a.get("port") or "",
             "b": b.get("node", b.get("unit", "")),
             "b_guid": b.get("guid", ""),
-            "b_port": b.get("port", ""),
+            "b_port": b.get("port") or "",
         }
         for a, b in cables or ports or switches or [({}, {})]
     ]

@@ -92,12 +92,12 @@ class Labels:
         return " -- ".join(self.port(end.node, end.port) for end in cable.ends)
 
     def end_facts(self, node: int, port: int) -> dict[str, Any]:
-        """One end as plain values."""
+        """One end as plain values; port 0 is a node as a whole."""
         found, label = self._subnet.nodes[node], self._labels[node]
         return {
             "node": found.description,
             "guid": f"{found.guid:#018x}",
-            "port": port,
+            "port": port or None,
             "system": label.system,
             "board": label.board,
             "chip": label.chip,
