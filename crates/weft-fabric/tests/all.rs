@@ -22,6 +22,7 @@ mod node_set;
 mod opensm;
 mod opensm_dumps;
 mod opensm_log;
+mod opensm_motley;
 mod paths;
 mod routing;
 mod same_net;

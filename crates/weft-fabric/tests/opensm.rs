@@ -1,34 +1,15 @@
 //! OpenSM's engines: what every table must obey, on random subnets.
 
-use crate::common::subnets::{Plan, any_plan, fat_tree};
+use crate::common::subnets::{Plan, any_plan, fat_tree, path};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 use weft_fabric::opensm::{Engine, Options, RouteError, Routed, Rule, route};
-use weft_fabric::subnet::{End, Subnet};
+use weft_fabric::subnet::Subnet;
 
 const NO_OPTIONS: Options = Options { roots: Vec::new() };
 
 fn roots(plan: &Plan, switches: &[usize]) -> Options {
     Options { roots: switches.iter().map(|switch| plan.guid(*switch)).collect() }
-}
-
-/// The nodes from one to where a LID leads; none where the tables have no entry or go in circles.
-fn path(subnet: &Subnet, routed: &Routed, from: u32, lid: u16) -> Option<Vec<u32>> {
-    let target = subnet.end_of_lid(lid)?;
-    let mut path = vec![from];
-    while path[path.len() - 1] != target.node {
-        let node = path[path.len() - 1];
-        let port = if subnet.nodes[node as usize].is_switch() {
-            routed.lfts.port(node as usize, lid)?
-        } else {
-            1
-        };
-        path.push(subnet.peer(End { node, port })?.node);
-        if path.len() > subnet.nodes.len() {
-            return None;
-        }
-    }
-    Some(path)
 }
 
 /// Fewest cables from a node to every other, searched breadth first over all cables.
@@ -74,7 +55,7 @@ proptest! {
         for from in 0..subnet.nodes.len() as u32 {
             let fewest = distances(&subnet, from);
             for (lid, node) in lids(&subnet) {
-                let path = path(&subnet, &routed, from, lid).expect("a way");
+                let path = path(&subnet, &routed.lfts, from, lid).expect("a way");
                 prop_assert_eq!(path.len() - 1, fewest[&node]);
             }
         }
@@ -89,7 +70,7 @@ proptest! {
         prop_assert_eq!(&routed.roots, &[root]);
         for from in 0..subnet.nodes.len() as u32 {
             for (lid, _) in lids(&subnet) {
-                prop_assert!(path(&subnet, &routed, from, lid).is_some());
+                prop_assert!(path(&subnet, &routed.lfts, from, lid).is_some());
             }
         }
     }
@@ -110,7 +91,7 @@ proptest! {
                 let has_entry = routed.lfts.port(from as usize, lid).is_some();
                 prop_assert_eq!(has_entry, legal.contains_key(&node));
                 if has_entry {
-                    let path = path(&subnet, &routed, from, lid).expect("a way to its end");
+                    let path = path(&subnet, &routed.lfts, from, lid).expect("a way to its end");
                     prop_assert!(!has_valley(&subnet, &routed, &path), "{:?}", path);
                     prop_assert_eq!(path.len() - 1, legal[&node]);
                 }

@@ -9,6 +9,7 @@ use super::groups::Group;
 use super::switches::Switches;
 use crate::subnet::lfts::NO_PORT;
 
+/// No way yet; ways of so many hops are not followed either.
 const UNSET: u8 = u8::MAX;
 /// The LID that stands for an adapter that is missing.
 const NOBODY: u16 = 0;
@@ -139,11 +140,11 @@ impl Walk<'_> {
     /// roots. Only `main` ways count.
     fn go_up(&mut self, at: usize, from: Option<usize>, lid: u16, main: bool, hops: u8) -> bool {
         let mut found = self.go_down(at, from, lid, hops);
-        if self.tree.ranks[at] == 0 || self.tree.groups[at].up.is_empty() {
+        let next = hops.saturating_add(1);
+        if self.tree.ranks[at] == 0 || self.tree.groups[at].up.is_empty() || next == UNSET {
             return found;
         }
         self.tree.groups[at].up.sort_by_key(Self::by_routes_down(&self.tree.indices));
-        let next = hops.saturating_add(1);
         let main_to = self.tree.groups[at].up[0].to as usize;
         if main {
             let group = &mut self.tree.groups[at].up[0];

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use weft_fabric::subnet::records::{CableRecord, Gathered, NodeRecord, PortRecord, Who};
-use weft_fabric::subnet::{Kind, Place, Subnet};
+use weft_fabric::subnet::{End, Kind, Lfts, Place, Subnet};
 
 /// Cables between numbered switches, and how many adapters every switch has.
 #[derive(Clone, Debug)]
@@ -89,4 +89,23 @@ pub(crate) fn fat_tree(leaves: usize, spines: usize, adapters: usize, width: usi
     let mut of = vec![adapters; leaves];
     of.resize(leaves + spines, 0);
     Plan { cables, adapters: of, seed: 0, lmc: 0 }
+}
+
+/// The nodes from one to where a LID leads; none where the tables have no entry or go in circles.
+pub(crate) fn path(subnet: &Subnet, lfts: &Lfts, from: u32, lid: u16) -> Option<Vec<u32>> {
+    let target = subnet.end_of_lid(lid)?;
+    let mut path = vec![from];
+    while path[path.len() - 1] != target.node {
+        let node = path[path.len() - 1];
+        let port = if subnet.nodes[node as usize].is_switch() {
+            lfts.port(node as usize, lid)?
+        } else {
+            1
+        };
+        path.push(subnet.peer(End { node, port })?.node);
+        if path.len() > subnet.nodes.len() {
+            return None;
+        }
+    }
+    Some(path)
 }
