@@ -9,6 +9,8 @@ import click
 from weft.cli import VERBS, weft
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
+WIDTH = 98
+"""What click leaves of the program's 100 columns."""
 HEAD = """\
 # Command line
 
@@ -19,7 +21,7 @@ Exit codes: [exit_codes.md](exit_codes.md).
 
 def sections(command: click.Command, name: str, parent: click.Context | None) -> list[str]:
     """The help of a command and of the commands below it."""
-    ctx = click.Context(command, info_name=name, parent=parent, terminal_width=100)
+    ctx = click.Context(command, info_name=name, parent=parent, terminal_width=WIDTH)
     parts = [f"## {ctx.command_path}\n\n```text\n{command.get_help(ctx)}\n```\n"]
     if isinstance(command, click.Group):
         for below in command.list_commands(ctx):
@@ -31,7 +33,7 @@ def sections(command: click.Command, name: str, parent: click.Context | None) ->
 
 def page() -> str:
     """The whole page."""
-    ctx = click.Context(weft, info_name="weft", terminal_width=100)
+    ctx = click.Context(weft, info_name="weft", terminal_width=WIDTH)
     parts = [HEAD]
     for verb in VERBS:
         command = weft.get_command(ctx, verb)
