@@ -149,7 +149,7 @@ class _SiblingPorts:
             if is_down(cable) or is_slower(cable, cell.gbps_expected)
         ]
         if cell.n_missing:
-            texts += [*self._lacking(cell), *self._free(self._matrix.columns[cell.column])]
+            texts += [*self._lacking(cell), *self._free(cell)]
         if cell.state is State.MORE:
             own = set(self._usual.get(cell.column, ()))
             strange = [cable for cable in cell.cables if cable.a.port not in own]
@@ -176,9 +176,14 @@ class _SiblingPorts:
         said = {u["port"]: u["physical"] for u in self._subnet.nodes[switch].uncabled}
         return f"has no cable that is up{' (' + said[port] + ')' if port in said else ''}"
 
-    def _free(self, column: Line) -> list[str]:
+    def _free(self, cell: Cell) -> list[str]:
+        """Free ports at the other end: of the switch, of a director on the boards that the row's
+        other cables go to."""
         texts = []
-        for switch in column.switches if len(column.switches) == 1 else ():
+        switches = self._matrix.columns[cell.column].switches
+        if len(switches) > 1:
+            switches = tuple(dict.fromkeys(cable.b.node for cable in cell.cables))
+        for switch in switches:
             ports = range(1, self._subnet.nodes[switch].n_ports + 1)
             free = [str(port) for port in ports if port not in self._cabled[switch]]
             if 0 < len(free) <= FEW_PORTS:

@@ -81,3 +81,29 @@ def test_a_leaf_without_any_up_link_is_told() -> None:
     )
     assert title == "no up-links at all: leaf3"
     assert odd == [("leaf3", "the level above", "no cable at all", "no up-link")]
+
+
+def test_the_free_port_of_a_director_is_on_the_board_that_the_row_goes_to() -> None:
+    # 40 leaves, two directors of two boards: leaf n has two cables to board n // 20 of either, so
+    # that all 40 ports of a board are used.
+    switches: dict[str, int | None] = {f"leaf{n}": 1 for n in range(40)}
+    switches |= {f"MF0;core{core}:X/L{board}/U1": 2 for core in range(2) for board in range(2)}
+    cables: list[Ends] = [
+        (f"leaf{n}", 10 + 2 * core + lane, f"MF0;core{core}:X/L{n // 20}/U1", n % 20 * 2 + lane + 1)
+        for n in range(40)
+        for core in range(2)
+        for lane in range(2)
+    ]
+    subnet = described(
+        switches, [c for c in cables if c[:2] not in (("leaf27", 11), ("leaf3", 12))]
+    )
+    tiers = tiers_of(subnet)
+    odd = oddities(subnet, tiers, matrices_of(tiers)[0])
+    assert [(one.row, one.column, one.look_at) for one in odd] == [
+        ("leaf3", "core1", "leaf3[12] has no cable that is up; free at the other end: core1 L0[7]"),
+        (
+            "leaf27",
+            "core0",
+            "leaf27[11] has no cable that is up; free at the other end: core0 L1[16]",
+        ),
+    ]
