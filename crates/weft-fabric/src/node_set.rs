@@ -7,15 +7,24 @@ const MAX_DIGITS: usize = 18;
 
 /// All names of a set, in its order, or what is wrong with it. Any number of brackets is read.
 pub fn expand(set: &str) -> Result<Vec<String>, String> {
-    let mut names = Vec::new();
+    expand_at_most(set, MAX_NAMES)
+}
+
+/// As [`expand`]; a set of more names is refused before the first one is made.
+pub fn expand_at_most(set: &str, most: usize) -> Result<Vec<String>, String> {
+    let mut patterns = Vec::new();
     for part in top_level_parts(set)? {
         let part = part.trim();
         if part.is_empty() {
             return Err("a name is missing between two commas".to_owned());
         }
-        expand_part(part, &mut names)?;
+        patterns.push(Pattern::of(part)?);
     }
-    Ok(names)
+    let n_names = patterns.iter().fold(0u64, |sum, it| sum.saturating_add(it.n_names()));
+    if n_names > most as u64 {
+        return Err(format!("more than {most} names"));
+    }
+    Ok(patterns.iter().flat_map(Pattern::names).collect())
 }
 
 /// What stands between the commas that are outside of brackets.
@@ -40,48 +49,68 @@ fn top_level_parts(set: &str) -> Result<Vec<&str>, String> {
     Ok(parts)
 }
 
-fn expand_part(part: &str, names: &mut Vec<String>) -> Result<(), String> {
-    let mut found = vec![String::new()];
-    let mut rest = part;
-    while let Some((before, after)) = rest.split_once('[') {
-        let (ranges, after) = after.split_once(']').ok_or("']' is missing")?;
-        let numbers = numbers(ranges)?;
-        if found.len().saturating_mul(numbers.len()) > MAX_NAMES - names.len().min(MAX_NAMES) {
-            return Err(format!("more than {MAX_NAMES} names"));
-        }
-        let each = |begin: &String| {
-            numbers.iter().map(|number| format!("{begin}{before}{number}")).collect::<Vec<_>>()
-        };
-        found = found.iter().flat_map(each).collect();
-        rest = after;
-    }
-    if names.len().saturating_add(found.len()) > MAX_NAMES {
-        return Err(format!("more than {MAX_NAMES} names"));
-    }
-    names.extend(found.into_iter().map(|name| name + rest));
-    Ok(())
+/// 'c[101-104]-[001-044]x': texts with ranges of numbers after each but the last.
+struct Pattern<'a> {
+    brackets: Vec<(&'a str, Vec<Range>)>,
+    end: &'a str,
 }
 
-/// '001-044,050' as numbers of at least as many digits as their range begins with.
-fn numbers(ranges: &str) -> Result<Vec<String>, String> {
-    let mut numbers = Vec::new();
-    for range in ranges.split(',') {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let width = first.len();
-        let wrong = || format!("'{range}' is no range of numbers");
+/// '001-044': numbers of at least as many digits as the first.
+struct Range {
+    first: u64,
+    last: u64,
+    width: usize,
+}
+
+impl Pattern<'_> {
+    fn of(part: &str) -> Result<Pattern<'_>, String> {
+        let (mut brackets, mut rest) = (Vec::new(), part);
+        while let Some((before, after)) = rest.split_once('[') {
+            let (ranges, after) = after.split_once(']').ok_or("']' is missing")?;
+            let ranges: Result<Vec<Range>, String> = ranges.split(',').map(Range::of).collect();
+            brackets.push((before, ranges?));
+            rest = after;
+        }
+        Ok(Pattern { brackets, end: rest })
+    }
+
+    fn n_names(&self) -> u64 {
+        let of_bracket = |ranges: &[Range]| {
+            let counts = ranges.iter().map(|range| (range.last - range.first).saturating_add(1));
+            counts.fold(0u64, u64::saturating_add)
+        };
+        self.brackets.iter().fold(1, |n, (_, ranges)| n.saturating_mul(of_bracket(ranges)))
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names = vec![String::new()];
+        for (before, ranges) in &self.brackets {
+            let number = |range: &Range| {
+                let width = range.width;
+                (range.first..=range.last).map(move |number| format!("{number:0width$}"))
+            };
+            let numbers: Vec<String> = ranges.iter().flat_map(number).collect();
+            let each = |begin: &String| {
+                numbers.iter().map(|number| format!("{begin}{before}{number}")).collect::<Vec<_>>()
+            };
+            names = names.iter().flat_map(each).collect();
+        }
+        names.into_iter().map(|name| name + self.end).collect()
+    }
+}
+
+impl Range {
+    fn of(text: &str) -> Result<Range, String> {
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
         let value = |text: &str| {
             let plain = !text.is_empty() && text.len() <= MAX_DIGITS;
             let plain = plain && text.bytes().all(|byte| byte.is_ascii_digit());
             text.parse::<u64>().ok().filter(|_| plain)
         };
-        let (low, high) = (value(first).ok_or_else(wrong)?, value(last).ok_or_else(wrong)?);
-        let count = high.checked_sub(low).ok_or_else(wrong)?;
-        if count >= (MAX_NAMES - numbers.len()) as u64 {
-            return Err(format!("more than {MAX_NAMES} names"));
-        }
-        numbers.extend((low..=high).map(|number| format!("{number:0width$}")));
+        let numbers = value(first).zip(value(last)).filter(|(first, last)| first <= last);
+        let (low, high) = numbers.ok_or_else(|| format!("'{text}' is no range of numbers"))?;
+        Ok(Range { first: low, last: high, width: first.len() })
     }
-    Ok(numbers)
 }
 
 /// A name as its beginning and the number at its end.

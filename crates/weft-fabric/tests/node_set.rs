@@ -34,6 +34,17 @@ fn what_is_no_set_is_refused_with_what_is_wrong() {
     }
 }
 
+/// A file of a million such lines would never end otherwise.
+#[test]
+fn a_set_that_is_too_large_is_refused_before_it_is_made() {
+    let begun = std::time::Instant::now();
+    for _ in 0..10_000 {
+        assert!(expand("n[0-999999],n[0-999999]").is_err());
+        assert!(expand("n[0-999999],n[x]").is_err());
+    }
+    assert!(begun.elapsed() < std::time::Duration::from_secs(5));
+}
+
 #[test]
 fn names_are_folded_at_their_last_number() {
     assert_eq!(fold(["n010", "n009", "n011", "login", "n013"]), "login,n[009-011,013]");

@@ -69,10 +69,11 @@ fn lines_that_are_no_switch_are_told_with_what_was_expected() {
         "SwitchName=i Nodes=n",
     ];
     let gathered = read(&text.join("\n"));
-    assert_eq!(gathered.tree.iter().map(|it| &it.name[..]).collect::<Vec<_>>(), ["a", "g"]);
+    assert_eq!(gathered.tree.iter().map(|it| &it.name[..]).collect::<Vec<_>>(), ["a", "g", "i"]);
     let told: Vec<(u32, bool)> =
         gathered.unread.iter().map(|it| (it.place.line, !it.expected.is_empty())).collect();
-    // Line 8 is one name too many for a file; what follows is left alone.
+    // Line 8 is too much for a file: 3 names stand before the 900,000 of line 7.
+    assert_eq!(gathered.unread[5].expected, "a set of names: more than 148573 names");
     assert_eq!(told, [(2, true), (3, true), (4, true), (5, true), (6, true), (8, true)]);
     assert_eq!(gathered.unread[1].expected, "a set of names: ']' is missing");
     assert_eq!(gathered.unread[2].expected, "Nodes once in a line");

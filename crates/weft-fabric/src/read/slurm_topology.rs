@@ -4,7 +4,7 @@
 //! at the end goes on with the next line.
 
 use super::{Format, Lines, MAX_TEXT_BYTES};
-use crate::node_set::{MAX_NAMES, expand};
+use crate::node_set::{MAX_NAMES, expand_at_most};
 use crate::subnet::records::{Gathered, Place, TreeSwitch};
 use std::io;
 
@@ -22,22 +22,15 @@ fn is_it(head: &str) -> bool {
 }
 
 fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
-    let mut n_names = 0;
+    // A file of many lines may not name more than one line may.
+    let mut left = MAX_NAMES;
     while let Some((line, statement)) = statement(lines)? {
         let place = Place { source, line };
         if statement.trim().is_empty() {
             continue;
         }
-        match switch(&statement) {
-            Ok(switch) => {
-                n_names += switch.nodes.len() + switch.switches.len();
-                if n_names > MAX_NAMES {
-                    let what = format!("more than {MAX_NAMES} names in a file");
-                    gathered.unread(place, &what, "a tree that a scheduler can hold");
-                    return Ok(());
-                }
-                gathered.tree.push(switch);
-            }
+        match switch(&statement, &mut left) {
+            Ok(switch) => gathered.tree.push(switch),
             Err(expected) => gathered.unread(place, &statement, expected),
         }
     }
@@ -64,14 +57,19 @@ fn statement(lines: &mut Lines<'_>) -> io::Result<Option<(u32, String)>> {
     Ok(first.map(|number| (number, whole)))
 }
 
-/// The switch of a statement, or what was expected instead.
-fn switch(statement: &str) -> Result<TreeSwitch, String> {
+/// The switch of a statement, or what was expected instead; its sets may have so many names more.
+fn switch(statement: &str, left: &mut usize) -> Result<TreeSwitch, String> {
     let mut switch = TreeSwitch::default();
     let mut level = 0u32;
     for word in statement.split_whitespace() {
         let (key, value) = word.split_once('=').ok_or(EXPECTED)?;
         let value = value.trim_matches('"');
-        let set = || expand(value).map_err(|what| format!("a set of names: {what}"));
+        let mut set = || {
+            let names = expand_at_most(value, *left);
+            let names = names.map_err(|what| format!("a set of names: {what}"))?;
+            *left -= names.len();
+            Ok::<_, String>(names)
+        };
         match key.to_ascii_lowercase().as_str() {
             "switchname" if switch.name.is_empty() => switch.name = value.to_owned(),
             "nodes" if switch.nodes.is_empty() => switch.nodes = set()?,
