@@ -23,6 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.oracle.ibsim import Ibsim, frontera_like
 
+from weft.diagnose.audit.audit import audit
+from weft.diagnose.audit.case import Case
 from weft.topology.subnet import Subnet
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -48,6 +50,7 @@ STEPS = (
     Step("updn tables", (DISCOVERED,), lambda subnet: subnet.route("updn")),
     Step("hop histogram of all pairs, and valleys", DUMPED, lambda subnet: subnet.ask("survey")),
     Step("credit loops", DUMPED, lambda subnet: subnet.ask("credit_loop", service_level=0)),
+    Step("audit, every rule", DUMPED, lambda subnet: audit(Case(subnet))),
     Step("load of every cable, all to all", DUMPED, lambda subnet: subnet.ask("all_to_all")),
     Step(
         "effective bisection bandwidth, 100 matchings",
