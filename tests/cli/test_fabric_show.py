@@ -1,5 +1,7 @@
 """`weft fabric show`: the picture on the terminal and as a page, over files of real tools."""
 
+import csv
+import json
 import re
 from pathlib import Path
 
@@ -79,3 +81,43 @@ def test_nothing_wide_goes_into_a_pipe(capsys: pytest.CaptureFixture[str]) -> No
     picture = out[out.index("1 of 16") : out.index("read  ")]
     assert max(map(len, picture.splitlines())) <= 110
     assert "\x1b" not in out
+
+
+def test_as_json_and_csv_what_is_odd_and_the_load_are_values(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    record = json.loads(shown(capsys, UNLINKED, TABLES, "--load", "all-to-all", "--format", "json"))
+    (odd,) = record["odd"]
+    assert (odd["from"], odd["to"], odd["n_cables"], odd["n_expected"]) == (
+        "leaf000",
+        "spine00",
+        1,
+        2,
+    )
+    assert [way["n_ports"] for way in record["load"]["directions"]] == [15, 15]
+    rows = shown(capsys, UNLINKED, TABLES, "--load", "all-to-all", "--format", "csv")
+    cables = list(csv.DictReader(rows.splitlines()))
+    loads = [row[f"load_from_{side}_paths"] for row in cables for side in "ab"]
+    # 192 paths go up and come down; cables of hosts are not counted.
+    assert sum(int(load) for load in loads if load) == 2 * 192
+
+
+def test_guesses_of_a_generated_fabric_stand_on_its_page(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    document = {
+        "schema": "weft.fabric/1",
+        "generate": "fat_tree",
+        "levels": 2,
+        "nodes": 4,
+        "nodes_per_leaf": 2,
+        "spines": 1,
+        "host_bits_per_s": 100_000_000_000,
+        "switch_bits_per_s": 100_000_000_000,
+        "host_delay_ps": 0,
+        "switch_delay_ps": 0,
+        "assumed": ["the spine is a guess"],
+    }
+    file = tmp_path / "fabric.json"
+    file.write_text(json.dumps(document))
+    assert run(["fabric", "show", str(file), "--report", str(page)]) == 0
+    assert "<li>assumed: the spine is a guess</li>" in page.read_text()

@@ -66,9 +66,11 @@ def command(
             **summary.to_record(),
             "sources": subnet.description["sources"],
             "assumed": subnet.description["assumed"],
+            "odd": _odd_records(subnet),
+            "load": None if load is None else _load_record(subnet, load),
             "problems": problems,
         },
-        rows=[_cable_row(subnet, index) for index in range(len(subnet.cables))],
+        rows=[_cable_row(subnet, index, load) for index in range(len(subnet.cables))],
     )
     if report is not None:
         from weft.report.fabric.page import write_fabric_page
@@ -98,6 +100,33 @@ def _load(subnet: "Subnet", traffic: str | None, engine: str | None) -> "Load | 
 
     routed = subnet.route(engine) if engine else subnet
     return load_of(routed, traffic_of(routed, traffic))
+
+
+def _odd_records(subnet: "Subnet") -> list[dict[str, object]]:
+    """What the picture shows as odd, one record a cell of the matrix."""
+    from weft.topology.odd import all_oddities
+    from weft.topology.tiers import tiers_of
+
+    return [odd.to_record() for odd in all_oddities(subnet, tiers_of(subnet))]
+
+
+def _load_record(subnet: "Subnet", load: "Load") -> dict[str, object]:
+    return {
+        "traffic": load.title,
+        "unit": load.unit,
+        "directions": [
+            {
+                "from_level": tier.from_level,
+                "to_level": tier.to_level,
+                "n_ports": len(tier.shares),
+                "least_of_fair_share": min(tier.shares),
+                "most_of_fair_share": tier.most,
+                "most": load.amount[tier.fullest],
+                "fullest_port": subnet.name(*tier.fullest),
+            }
+            for tier in load.tiers
+        ],
+    }
 
 
 def show_text(
@@ -175,8 +204,14 @@ def _source_line(source: "dict[str, object]") -> str:
     return f"read  {source['name']}: {format_}, {source['n_lines']} lines"
 
 
-def _cable_row(subnet: "Subnet", index: int) -> dict[str, object]:
+def _cable_row(subnet: "Subnet", index: int, load: "Load | None") -> dict[str, object]:
     cable = subnet.cables[index]
+    loads: dict[str, object] = {}
+    if load is not None:
+        loads = {
+            f"load_from_{side}_{load.unit.lower()}": load.amount.get(end.key, "")
+            for side, end in (("a", cable.a), ("b", cable.b))
+        }
     return {
         "a": subnet.name(cable.a.node),
         "a_port": cable.a.port,
@@ -185,4 +220,5 @@ def _cable_row(subnet: "Subnet", index: int) -> dict[str, object]:
         "rate": cable.a.rate or cable.b.rate or "",
         "gbps": cable.a.gbps or cable.b.gbps or "",
         "state": cable.a.logical or "",
+        **loads,
     }

@@ -3,9 +3,19 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from weft.topology.labels import shown
-from weft.topology.matrix import Cell, Line, Matrix, State, is_down, is_slower
+from weft.topology.matrix import (
+    Cell,
+    Line,
+    Matrix,
+    State,
+    is_down,
+    is_slower,
+    matrices_of,
+    square_of,
+)
 from weft.topology.subnet import Cable, Subnet
 from weft.topology.tiers import Tiers
 
@@ -36,6 +46,23 @@ class Oddity:
         if self.state is State.MORE:
             return f"{self.n_cables} cables, its siblings have {self.n_expected}"
         return "a cable is down" if self.state is State.DOWN else "a cable is slower"
+
+    def to_record(self) -> dict[str, Any]:
+        """The oddity as plain JSON values."""
+        return {
+            "state": self.state.value,
+            "from": self.row,
+            "to": self.column,
+            "n_cables": self.n_cables,
+            "n_expected": self.n_expected,
+            "look_at": self.look_at,
+        }
+
+
+def all_oddities(subnet: Subnet, tiers: Tiers) -> tuple[Oddity, ...]:
+    """Those of every matrix that says more than another."""
+    matrices = matrices_of(tiers) if tiers.is_layered else (square_of(tiers),)
+    return tuple(odd for m in matrices if m.says_more for odd in oddities(subnet, tiers, m))
 
 
 def kind_of(matrix: Matrix) -> str:

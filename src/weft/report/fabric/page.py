@@ -50,6 +50,7 @@ class FabricPage:
     drawings: tuple[Drawing, ...]
     tables: tuple[Table, ...]
     problems: tuple[str, ...]
+    caveats: tuple[str, ...]
     values: Values
 
 
@@ -96,6 +97,7 @@ def fabric_page(
         drawings=tuple(drawings),
         tables=(_level_table(tiers),),
         problems=(*problems, *_left_out(every)),
+        caveats=tuple(f"assumed: {guess}" for guess in subnet.description.get("assumed", ())),
         values=page_values(subnet, tiers, drawn, load),
     )
 
