@@ -104,7 +104,7 @@ def test_a_host_is_found_and_its_row_and_its_ways_up_are_marked(page: Page) -> N
     page.key("Enter", "\r")
     said = page.value("document.querySelector('#search p').textContent")
     assert said == "h7-1 is on leaf7[1]; framed: the 59 cables its traffic may go up by."
-    assert page.value(f"{SVG}.querySelectorAll('.found rect:not(.path)').length") == 1
+    assert page.value(f"{SVG}.querySelectorAll('.found .line').length") == 1
     assert page.value(f"{SVG}.querySelectorAll('.found .path').length") == 59
     assert page.value("location.hash") == "#find=h7-1"
 

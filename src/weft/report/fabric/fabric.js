@@ -205,7 +205,11 @@ class View {
         const left = row === null ? this.corner(fold * this.values.panel[0], column)[0] : x;
         const width = column === null ? columns.length * cell[0] : cell[0];
         const height = row === null ? this.values.size[1] - this.values.origin[1] : cell[1];
-        marks.push(drawn("rect", { x: left, y, width, height }));
+        const [before, above] = this.values.origin;
+        const name = column === null ? { x: left - before, y, width: before, height }
+          : { x: left, y: 0, width, height: above };
+        marks.push(drawn("rect", { ...name, class: "name" }));
+        marks.push(drawn("rect", { x: left, y, width, height, class: "line" }));
       }
     }
     for (const [row, column] of this.onPaths || []) {
@@ -219,7 +223,7 @@ class View {
     }
     this.found.replaceChildren(...marks);
     for (const line of this.found.children) {
-      line.style.strokeWidth = `${(line.matches(".cursor") ? 2.2 : 1) * this.scale}px`;
+      line.style.strokeWidth = `${(line.matches(".path") ? 1 : 2.4) * this.scale}px`;
     }
   }
 
