@@ -3,7 +3,7 @@
 
 use crate::common::samples::{self, subnet};
 use crate::common::spoiled;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use weft_fabric::subnet::{End, Kind, Misfit, Subnet};
 
 /// All switches and all LIDs of the sample fabric: 6 switches, 16 hosts, LIDs 1 to 22.
@@ -269,4 +269,39 @@ fn a_line_of_64_kib_is_one_unread_line() {
         let subnet = read(&lines.join("\n"));
         assert_eq!((as_read(&subnet).len(), subnet.unread.len()), (n_entries, 1), "{name}");
     }
+}
+
+#[test]
+fn a_dump_and_a_walk_are_one_fabric_in_either_order() {
+    // A host's port has a GUID of its own: the dump knows that alone, the walk both.
+    let files = [
+        "small/ibnetdiscover.out",
+        "opensm/opensm-lfts.dump",
+        "opensm/opensm.fdbs",
+        "diags/dump_lfts.out",
+        "opensm_dfsssp/opensm-sl2vl.dump",
+    ];
+    let mut backwards = files;
+    backwards.reverse();
+    for files in [files, backwards] {
+        let subnet = subnet(&files);
+        assert_eq!((subnet.nodes.len(), &subnet.misfits[..]), (22, &[][..]), "{files:?}");
+        assert_eq!(as_read(&subnet), plainly(&text("opensm/opensm-lfts.dump")), "{files:?}");
+        let host = subnet.node_of_guid(0x9803_9b03_0000_0100).expect("c104-004 by its node GUID");
+        assert_eq!(subnet.end_of_lid(2), Some(End { node: host, port: 1 }), "{files:?}");
+        let leaf0 = subnet.node_of_guid(LEAF0).expect("leaf 0");
+        assert_eq!(subnet.end_of_lid(3), Some(End { node: leaf0, port: 0 }), "{files:?}");
+    }
+}
+
+#[test]
+fn a_dump_of_another_time_conflicts_with_the_walk_about_lids() {
+    let subnet = subnet(&["small/ibnetdiscover.out", "opensm_lmc1/opensm-lfts.dump"]);
+    let about = |misfit: &Misfit| match misfit {
+        Misfit::Conflict { about, .. } => about.strip_prefix("LID of ").map(str::to_owned),
+        _ => None,
+    };
+    // With LMC 1 all 16 adapters and 6 switches have other LIDs than without.
+    let told: BTreeSet<String> = subnet.misfits.iter().filter_map(about).collect();
+    assert_eq!(told.len(), 22, "{told:?}");
 }
