@@ -5,8 +5,9 @@
 
 use crate::common::samples;
 use std::collections::BTreeMap;
-use std::panic;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+use std::{panic, thread};
 use weft_fabric::read::FORMATS;
 use weft_fabric::subnet::Subnet;
 
@@ -52,29 +53,47 @@ fn every_format_has_a_sample_that_it_knows() {
 #[test]
 fn damaged_samples_are_read_to_an_end() {
     let tries = std::env::var("WEFT_FUZZ").map_or(ORDINARY, |n| n.parse().expect("a number"));
-    for (format, seeds) in samples_by_format() {
-        let mut random = Random(5);
-        let (mut slowest, mut n_known) = (Duration::ZERO, 0);
-        for number in 0..tries {
-            let damaged = damage(&mut random, &seeds);
-            let begun = Instant::now();
-            let known = panic::catch_unwind(|| {
-                let gathered = samples::gathered(&[(&format, &damaged)]);
-                let known = gathered.sources[0].format.is_some();
-                let _ = Subnet::of(gathered);
-                known
+    let waiting: Mutex<Vec<_>> = Mutex::new(samples_by_format().into_iter().rev().collect());
+    let next = || waiting.lock().expect("nobody panics while taking one").pop();
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some((format, seeds)) = next() {
+                    try_format(&format, &seeds, tries);
+                }
             });
-            let Ok(known) = known else {
-                let beginning = String::from_utf8_lossy(&damaged[..damaged.len().min(2000)]);
-                panic!("sample {number} of {format} makes its reader panic:\n{beginning}");
-            };
-            n_known += u64::from(known);
-            slowest = slowest.max(begun.elapsed());
         }
-        println!("{format}: {tries} damaged samples, {n_known} read, slowest {slowest:.1?}");
-        assert!(slowest < LONGEST, "{format}: {slowest:?}");
-        assert!(n_known > tries / 10, "{format}: only {n_known} of {tries} got past the door");
+    });
+}
+
+fn try_format(format: &str, seeds: &[Vec<u8>], tries: u64) {
+    let mut random = Random(5);
+    let (mut slowest, mut n_known) = (Duration::ZERO, 0);
+    for number in 0..tries {
+        let damaged = damage(&mut random, seeds);
+        let Ok((known, mut took)) = panic::catch_unwind(|| timed(format, &damaged)) else {
+            let beginning = String::from_utf8_lossy(&damaged[..damaged.len().min(2000)]);
+            panic!("sample {number} of {format} makes its reader panic:\n{beginning}");
+        };
+        if took > LONGEST {
+            // Unless somebody else had the processor.
+            took = took.min(timed(format, &damaged).1);
+        }
+        n_known += u64::from(known);
+        slowest = slowest.max(took);
     }
+    println!("{format}: {tries} damaged samples, {n_known} read, slowest {slowest:.1?}");
+    assert!(slowest < LONGEST, "{format}: {slowest:?}");
+    assert!(n_known > tries / 10, "{format}: only {n_known} of {tries} got past the door");
+}
+
+/// Whether a reader took the sample, and how long reading and joining took.
+fn timed(format: &str, damaged: &[u8]) -> (bool, Duration) {
+    let begun = Instant::now();
+    let gathered = samples::gathered(&[(format, damaged)]);
+    let known = gathered.sources[0].format.is_some();
+    let _ = Subnet::of(gathered);
+    (known, begun.elapsed())
 }
 
 fn sorted(mut names: Vec<&str>) -> Vec<&str> {
