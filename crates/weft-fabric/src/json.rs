@@ -81,15 +81,28 @@ impl FabricError {
     }
 }
 
-/// The text, or the beginning and the end of a very long one.
+/// The text, or the beginning and the end of a very long one. Control characters are written as
+/// escapes: a terminal would obey them.
 pub fn clipped(text: &str) -> String {
     let n_letters = text.chars().count();
     if n_letters <= 2 * MAX_SHOWN {
-        return text.to_owned();
+        return shown(text.chars());
     }
-    let beginning: String = text.chars().take(MAX_SHOWN).collect();
-    let end: String = text.chars().skip(n_letters - MAX_SHOWN).collect();
+    let beginning = shown(text.chars().take(MAX_SHOWN));
+    let end = shown(text.chars().skip(n_letters - MAX_SHOWN));
     format!("{beginning} ... {end}")
+}
+
+fn shown(letters: impl Iterator<Item = char>) -> String {
+    let mut shown = String::new();
+    for letter in letters {
+        match letter {
+            '\n' | '\t' => shown.push(letter),
+            letter if letter.is_control() => shown.extend(letter.escape_unicode()),
+            letter => shown.push(letter),
+        }
+    }
+    shown
 }
 
 /// The expected word that an unknown one was probably meant to be.

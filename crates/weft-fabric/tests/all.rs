@@ -27,4 +27,5 @@ mod paths;
 mod routing;
 mod same_net;
 mod slurm;
+mod strange_files;
 mod subnet;

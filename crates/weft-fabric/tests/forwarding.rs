@@ -215,8 +215,11 @@ fn hops_that_are_not_the_fewest_or_not_known_are_entries_too() {
 
 #[test]
 fn a_file_of_tables_for_high_lids_alone_takes_bounded_room() {
-    let one = "dump_ucast_routes: Switch 0x00000000000000ff\n0xBFFF : 001  : 01   : yes\n";
-    let gathered = samples::gathered(&[("it", one.repeat(5000).as_bytes())]);
+    let one = |guid: u32| {
+        format!("dump_ucast_routes: Switch 0x{guid:016x}\n0xBFFF : 001  : 01   : yes\n")
+    };
+    let text: String = (1..=5000).map(one).collect();
+    let gathered = samples::gathered(&[("it", text.as_bytes())]);
     let room: usize = gathered.tables.iter().map(|table| table.ports.len()).sum();
     assert!(room < 65 << 20, "{room}");
     assert!(gathered.sources[0].n_unread > 3000);

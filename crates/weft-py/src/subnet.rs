@@ -31,13 +31,19 @@ pub(crate) fn read_subnet(py: Python<'_>, paths: Vec<String>) -> PyResult<Subnet
         for path in &paths {
             let mut input: Box<dyn Read> = match path.as_str() {
                 "-" => Box::new(io::stdin().lock()),
-                _ => Box::new(File::open(path)?),
+                _ => Box::new(File::open(path).map_err(|error| with_path(path, &error))?),
             };
-            read::read(path, &mut *input, &mut gathered)?;
+            read::read(path, &mut *input, &mut gathered)
+                .map_err(|error| with_path(path, &error))?;
         }
         Ok(weft_fabric::subnet::Subnet::of(gathered))
     });
     Ok(whole(read?))
+}
+
+/// The error with the file that it is about.
+fn with_path(path: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("'{path}': {error}"))
 }
 
 /// The subnet of a fabric document or a generator, its tables filled if an engine is named there.

@@ -4,7 +4,7 @@
 //! SOURCE: what OpenSM 3.3.23 and infiniband-diags 44.0 print; `osm_dump.c` and `dump_fts.c` for
 //! the rare lines.
 
-use super::table::{Room, Table, digits, end_of};
+use super::table::{Room, SECOND_DUMP, Table, digits, end_of};
 use super::{Format, Lines, MAX_TABLE_BYTES};
 use crate::subnet::records::{Gathered, Kind, NodeRecord, Place, Who};
 use std::io;
@@ -40,6 +40,9 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
             }
             _ => dump.other(&String::from_utf8_lossy(line), place, gathered),
         }
+        if dump.is_over {
+            break;
+        }
     }
     dump.close(end_of(lines, source), gathered);
     Ok(())
@@ -47,6 +50,10 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
 
 /// A file of tables in the making.
 struct Dump {
+    /// The switch of the first table.
+    first: Option<u64>,
+    /// Whether that one came again.
+    is_over: bool,
     table: Option<Table>,
     /// Whether its last line counts the entries; OpenSM's says the highest LID.
     is_counted: bool,
@@ -60,7 +67,8 @@ impl Dump {
     fn new() -> Dump {
         let names = Names { last: Vec::new() };
         let room = Room::default();
-        Dump { table: None, is_counted: false, room, names, multicast: None }
+        let (first, is_over, multicast) = (None, false, None);
+        Dump { first, is_over, table: None, is_counted: false, room, names, multicast }
     }
 
     /// A line that is no entry of a unicast table.
@@ -69,9 +77,16 @@ impl Dump {
         if let Some(range) = text.strip_prefix(UNICAST) {
             self.close(place, gathered);
             self.is_counted = range.starts_with("0x");
-            self.table = header(text, place);
-            if self.table.is_none() {
-                gathered.unread(place, line, TABLE);
+            match header(text, place) {
+                Some(table) if self.first == Some(table.guid) => {
+                    self.is_over = true;
+                    gathered.unread(place, SECOND_DUMP.0, SECOND_DUMP.1);
+                }
+                Some(table) => {
+                    self.first.get_or_insert(table.guid);
+                    self.table = Some(table);
+                }
+                None => gathered.unread(place, line, TABLE),
             }
         } else if text.starts_with(MULTICAST) {
             self.close(place, gathered);

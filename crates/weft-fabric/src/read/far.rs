@@ -5,6 +5,7 @@
 //! checked against the tool itself.
 
 use super::db_row::number;
+use super::table::{Room, SECOND_DUMP};
 use super::{Format, Lines, MAX_TABLE_BYTES};
 use crate::subnet::lfts::NO_PORT;
 use crate::subnet::records::{AdaptiveRecord, Gathered, Place, TableRecord, Who};
@@ -26,14 +27,21 @@ fn is_it(head: &str) -> bool {
 }
 
 fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
-    let mut switch: Option<Switch> = None;
+    let (mut switch, mut first, mut room): (Option<Switch>, _, _) = (None, None, Room::default());
     while let Some(line) = lines.next_text()? {
         let place = Place { source, line: lines.number };
         let text = line.trim();
         if let Some(rest) = text.strip_prefix("Switch ") {
-            hand_over(switch.take(), gathered);
+            hand_over(switch.take(), &mut room, gathered);
             match rest.split_whitespace().next().and_then(number) {
-                Some(guid) => switch = Some(Switch::new(place, guid)),
+                Some(guid) if first == Some(guid) => {
+                    gathered.unread(place, SECOND_DUMP.0, SECOND_DUMP.1);
+                    break;
+                }
+                Some(guid) => {
+                    first.get_or_insert(guid);
+                    switch = Some(Switch::new(place, guid));
+                }
                 None => gathered.unread(place, &line, "the GUID of a switch: 'Switch 0x...'"),
             }
             continue;
@@ -49,7 +57,7 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
             gathered.unread(place, &line, expected);
         }
     }
-    hand_over(switch.take(), gathered);
+    hand_over(switch.take(), &mut room, gathered);
     Ok(())
 }
 
@@ -148,7 +156,7 @@ impl Switch {
     }
 }
 
-fn hand_over(switch: Option<Switch>, gathered: &mut Gathered) {
+fn hand_over(switch: Option<Switch>, room: &mut Room, gathered: &mut Gathered) {
     let Some(mut switch) = switch else { return };
     let (place, who) = (switch.place, Who::Node(switch.guid));
     let groups = &switch.record.groups;
@@ -163,7 +171,10 @@ fn hand_over(switch: Option<Switch>, gathered: &mut Gathered) {
     }
     let group_of_lid = known.into_iter().map(|(lid, group)| (*lid, *group)).collect();
     switch.record.group_of_lid = group_of_lid;
-    if switch.has_table {
+    let n_entries = switch.ports.iter().filter(|port| **port != NO_PORT).count() as u64;
+    if !room.has(switch.ports.len(), n_entries) {
+        gathered.unread(place, "few entries for high LIDs", "tables with entries for most LIDs");
+    } else if switch.has_table {
         let ports = switch.ports;
         gathered.tables.push(TableRecord { place, who, description: None, ports });
     } else {

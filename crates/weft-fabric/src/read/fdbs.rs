@@ -3,7 +3,7 @@
 //! SOURCE: what OpenSM 3.3.23 writes; `osm_dump.c` for the rare lines. `ibdiagnet2.fdbs` differs in
 //! the first line of a table, and numbers private tables (tests/fixtures/fabric/README.md).
 
-use super::table::{Room, Table, digits, end_of};
+use super::table::{Room, SECOND_DUMP, Table, digits, end_of};
 use super::{Format, Lines, MAX_TABLE_BYTES};
 use crate::subnet::records::{Gathered, Place};
 use std::io;
@@ -23,7 +23,7 @@ fn is_it(head: &str) -> bool {
 }
 
 fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
-    let mut dump = Dump { table: None, next: 1, longest: 0, room: Room::default() };
+    let mut dump = Dump::new();
     while let Some((number, line)) = lines.next_numbered()? {
         let place = Place { source, line: number };
         match &mut dump.table {
@@ -33,6 +33,9 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
                 }
             }
             _ => dump.other(&String::from_utf8_lossy(line), place, gathered),
+        }
+        if dump.is_over {
+            break;
         }
     }
     dump.close(end_of(lines, source), gathered);
@@ -46,6 +49,10 @@ fn guid_of(line: &str) -> Option<&str> {
 
 /// A file of tables in the making.
 struct Dump {
+    /// The switch of the first table.
+    first: Option<u64>,
+    /// Whether that one came again.
+    is_over: bool,
     table: Option<Table>,
     /// The LID of the entry that should come next: none is left out.
     next: u32,
@@ -55,13 +62,25 @@ struct Dump {
 }
 
 impl Dump {
+    fn new() -> Dump {
+        let room = Room::default();
+        Dump { first: None, is_over: false, table: None, next: 1, longest: 0, room }
+    }
+
     fn other(&mut self, line: &str, place: Place, gathered: &mut Gathered) {
         let text = line.trim();
         if let Some(guid) = guid_of(text) {
             self.close(place, gathered);
             self.next = 1;
             match u64::from_str_radix(guid, 16) {
-                Ok(guid) => self.table = Some(Table::new(place, guid, None, None)),
+                Ok(guid) if self.first == Some(guid) => {
+                    self.is_over = true;
+                    gathered.unread(place, SECOND_DUMP.0, SECOND_DUMP.1);
+                }
+                Ok(guid) => {
+                    self.first.get_or_insert(guid);
+                    self.table = Some(Table::new(place, guid, None, None));
+                }
                 Err(_) => gathered.unread(place, line, TABLE),
             }
         } else if text.strip_prefix(PRIVATE).is_some_and(|number| number.trim() != "0") {

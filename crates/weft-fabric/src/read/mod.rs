@@ -114,7 +114,7 @@ pub fn read(name: &str, input: &mut dyn Read, gathered: &mut Gathered) -> io::Re
         n_unread: 0,
     });
     let Some(format) = format else {
-        let what = if head.is_empty() { "the file is empty" } else { first_line(&text) };
+        let what = strange(&head, &text);
         let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
         gathered.unread(Place { source, line: 1 }, what, format!("one of {}", names.join(", ")));
         return Ok(());
@@ -127,8 +127,28 @@ pub fn read(name: &str, input: &mut dyn Read, gathered: &mut Gathered) -> io::Re
     Ok(())
 }
 
-fn first_line(text: &str) -> &str {
-    text.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing but white space")
+/// Beginnings of compressed files, and what unpacks them.
+const COMPRESSED: [(&[u8], &str); 4] = [
+    (b"\x1f\x8b", "a compressed file: unpack it first (zcat)"),
+    (b"\xfd7zXZ\0", "a compressed file: unpack it first (xzcat)"),
+    (b"BZh", "a compressed file: unpack it first (bzcat)"),
+    (b"\x28\xb5\x2f\xfd", "a compressed file: unpack it first (zstdcat)"),
+];
+
+/// What a file is that no reader knows: in words, or the first line of `text`, which is its head
+/// without warnings.
+fn strange<'a>(head: &[u8], text: &'a str) -> &'a str {
+    if head.is_empty() {
+        return "the file is empty";
+    }
+    if let Some((_, what)) = COMPRESSED.iter().find(|(mark, _)| head.starts_with(mark)) {
+        return what;
+    }
+    let nothing = match head.trim_ascii().is_empty() {
+        true => "nothing but white space",
+        false => "nothing but warnings of the tool: it printed no result",
+    };
+    text.lines().find(|line| !line.trim().is_empty()).unwrap_or(nothing)
 }
 
 /// What is said about a file as a whole once its reader is done.

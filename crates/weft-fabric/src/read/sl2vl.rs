@@ -2,6 +2,7 @@
 //!
 //! SOURCE: what OpenSM 3.3.23 writes with engines that use lanes.
 
+use super::table::SECOND_DUMP;
 use super::{Format, Lines, MAX_TABLE_BYTES};
 use crate::subnet::records::{Gathered, Kind, NodeRecord, Place, Sl2vlRecord, Who};
 use std::io;
@@ -18,7 +19,7 @@ fn is_it(head: &str) -> bool {
 }
 
 fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
-    let mut guid = None;
+    let (mut guid, mut first) = (None, None);
     while let Some((number, line)) = lines.next_numbered()? {
         let place = Place { source, line: number };
         let text = String::from_utf8_lossy(line);
@@ -27,6 +28,11 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
         }
         if let Some((node, lid)) = header(&text, place) {
             if let Who::Port(port) = node.who {
+                if first == Some(port) {
+                    gathered.unread(place, SECOND_DUMP.0, SECOND_DUMP.1);
+                    break;
+                }
+                first.get_or_insert(port);
                 guid = Some(port);
                 gathered.lids.push((place, port, lid, lid));
             }

@@ -10,6 +10,12 @@ use crate::subnet::records::{Gathered, Kind, NodeRecord, Place, TableRecord, Who
 const ROOM: u64 = 64 << 20;
 const ROOM_FOR_ENTRY: u64 = 64;
 
+/// What is said of a second dump in a file, where reading ends: a pipe may repeat one for ever.
+pub(super) const SECOND_DUMP: (&str, &str) = (
+    "a second dump begins here; it and all after it was left out",
+    "one dump a file: split it before this line",
+);
+
 /// A table that is being read.
 pub(super) struct Table {
     place: Place,
@@ -26,6 +32,15 @@ pub(super) struct Table {
 pub(super) struct Room {
     taken: u64,
     n_entries: u64,
+}
+
+impl Room {
+    /// Whether there is room for a table of so many ports, of which so many were written.
+    pub(super) fn has(&mut self, n_ports: usize, n_entries: u64) -> bool {
+        self.taken += n_ports as u64;
+        self.n_entries += n_entries;
+        self.taken <= ROOM + ROOM_FOR_ENTRY * self.n_entries
+    }
 }
 
 impl Table {
@@ -67,9 +82,7 @@ impl Table {
             ..NodeRecord::of(self.place, who)
         };
         gathered.nodes.push(switch);
-        room.taken += self.ports.len() as u64;
-        room.n_entries += self.n_lines;
-        if room.taken > ROOM + ROOM_FOR_ENTRY * room.n_entries {
+        if !room.has(self.ports.len(), self.n_lines) {
             let what = format!("the table of {:#018x}: few entries for high LIDs", self.guid);
             gathered.unread(self.place, &what, "tables with entries for most LIDs");
             return;

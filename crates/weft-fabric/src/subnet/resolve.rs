@@ -172,7 +172,7 @@ impl Build {
         }
         let (a, b) = (ends[0], ends[1]);
         for (here, there) in [(a, b), (b, a)] {
-            if self.subnet.peer(here).is_some_and(|peer| peer != there) {
+            if a == b || self.subnet.peer(here).is_some_and(|peer| peer != there) {
                 let port = (self.subnet.nodes[here.node as usize].description.clone(), here.port);
                 self.subnet.misfits.push(Misfit::PortUsedTwice { place: record.place, port });
                 return;

@@ -5,7 +5,7 @@ use super::{End, Kind, Subnet};
 use crate::document::{FABRIC_SCHEMA, FabricDocument, LinkDocument, NodeDocument, SwitchDocument};
 use crate::error::FabricError;
 use crate::units::{BitsPerSecond, Picoseconds};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 /// What no tool says about a cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +50,8 @@ struct Drawing<'a> {
     unsaid: Unsaid,
     document: FabricDocument,
     changed: Vec<String>,
-    /// Names of HCAs and switches so far.
-    taken: HashSet<String>,
+    /// Names of hosts, HCAs and switches so far, with the highest number behind each.
+    taken: HashMap<String, u32>,
     /// The vertex's port of an end: 'n001/hca0[1]'.
     ports: HashMap<End, String>,
     /// Ends that are HCAs, in the document's order.
@@ -77,7 +77,7 @@ impl<'a> Drawing<'a> {
             unsaid,
             document,
             changed: Vec::new(),
-            taken: HashSet::new(),
+            taken: HashMap::new(),
             ports: HashMap::new(),
             hcas: Vec::new(),
             switches: Vec::new(),
@@ -241,12 +241,14 @@ impl<'a> Drawing<'a> {
 
     /// A name that nobody has yet, the wanted one where it is free.
     fn free(&mut self, wanted: &str) -> String {
-        let numbered = (2..).map(|number: u32| format!("{wanted}#{number}"));
-        let names = std::iter::once(wanted.to_owned()).chain(numbered);
-        let mut free = names.filter(|name| !self.taken.contains(name));
-        let name = free.next().expect("numbers do not end");
-        drop(free);
-        self.taken.insert(name.clone());
+        let mut name = wanted.to_owned();
+        let mut number = self.taken.get(wanted).copied().unwrap_or(0);
+        while self.taken.contains_key(&name) {
+            number += 1;
+            name = format!("{wanted}#{number}");
+        }
+        self.taken.insert(wanted.to_owned(), number.max(1));
+        self.taken.entry(name.clone()).or_insert(1);
         name
     }
 }
