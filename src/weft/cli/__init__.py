@@ -92,7 +92,9 @@ def run(argv: list[str]) -> int:
         error.show()
         return int(ExitCode.INPUT)
     except WeftError as error:
-        click.echo(f"weft: {error.describe()}", err=True)
+        from weft.cli.output import printable
+
+        click.echo(printable(f"weft: {error.describe()}"), err=True)
         return int(error.exit_code)
     except KeyboardInterrupt:
         click.echo("weft: interrupted", err=True)

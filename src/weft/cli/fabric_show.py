@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from weft.topology.summary import LevelSummary, Summary
 
 MOST_PROBLEMS = 12
+BESIDE = ("sm_logs", "tree", "insides", "devices", "kept")
+"""What JSON says beside nodes and cables, as it was read."""
 
 
 @click.command("show")
@@ -64,6 +66,7 @@ def command(
         text=lambda: show_text(subnet, summary, problems, load),
         record={
             **summary.to_record(),
+            **{kind: subnet.description[kind] for kind in BESIDE},
             "sources": subnet.description["sources"],
             "assumed": subnet.description["assumed"],
             "odd": _odd_records(subnet),
@@ -133,6 +136,8 @@ def show_text(
     subnet: "Subnet", summary: "Summary", problems: list[str], load: "Load | None" = None
 ) -> str:
     """The summary first, then the levels, the picture, what was read, what was not understood."""
+    from weft.topology.beside import beside
+
     lines = [headline(summary), ""]
     if summary.levels:
         lines += [_level_table(summary.levels), ""]
@@ -140,6 +145,8 @@ def show_text(
         lines += [*drawn, ""]
     if load is not None:
         lines += [*_load_lines(subnet, load), ""]
+    if found := beside(subnet.description):
+        lines += [*found, ""]
     lines += [_source_line(source) for source in subnet.description["sources"]]
     lines += [f"assumed  {guess}" for guess in subnet.description["assumed"]]
     if problems:
@@ -176,6 +183,8 @@ def headline(summary: "Summary") -> str:
     """One sentence about the whole."""
     rates = ", ".join(f"{n} {rate}" for rate, n in summary.rates.most_common())
     tables = f"; forwarding tables of {summary.n_tables} switches" if summary.n_tables else ""
+    if not summary.n_adapters + summary.n_switches + summary.n_routers:
+        return "No nodes and no cables in these files."
     return (
         f"{summary.n_adapters} adapters on {summary.n_switches} switches, "
         f"{summary.n_cables} cables ({rates or 'none'}){tables}."

@@ -16,6 +16,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 FORMATS = ("text", "json", "csv")
 _COLUMN_GAP = re.compile(r"\S {2,}\S")
+_STEERING = re.compile(r"\x1b(?!\[[0-9;]*m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]")
 _LABEL_WIDTH = 9
 """Verdict lines begin with a word and two spaces or more; behind that, gaps are columns."""
 
@@ -46,7 +47,15 @@ def emit(
     elif format_ == "csv":
         click.echo(csv_text(rows), nl=False)
     else:
-        click.echo(fold_prose(text().rstrip("\n"), terminal_width()))
+        click.echo(fold_prose(printable(text()).rstrip("\n"), terminal_width()))
+
+
+def printable(text: str) -> str:
+    """The text with what would steer a terminal as escapes: names in files may hold anything.
+
+    Colours stay, and so do tabs and ends of lines.
+    """
+    return _STEERING.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
 
 
 def terminal_width() -> int | None:
@@ -106,4 +115,4 @@ def table_text(headers: Sequence[str], rows: Sequence[Sequence[str]], *, left: i
 
 def talk(message: str) -> None:
     """Say something beside the data: on standard error."""
-    click.echo(message, err=True)
+    click.echo(printable(message), err=True)

@@ -130,13 +130,11 @@ def reading_problems(description: Mapping[str, Any]) -> list[str]:
     for unread in description["unread"]:
         place = f"{sources[unread['place']['source']]}:{unread['place']['line']}"
         lines.append(f"{place}: {unread['what']} (expected: {unread['expected']})")
-    for source in description["sources"]:
-        kept = sum(
-            unread["place"]["source"] == sources.index(source["name"])
-            for unread in description["unread"]
-        )
-        if source["n_unread"] > kept:
-            lines.append(f"{source['name']}: {source['n_unread'] - kept} more lines like these")
+    kept = Counter(unread["place"]["source"] for unread in description["unread"])
+    for number, source in enumerate(description["sources"]):
+        if source["n_unread"] > kept[number]:
+            more = source["n_unread"] - kept[number]
+            lines.append(f"{source['name']}: {more} more lines like these")
     lines.extend(_misfit_line(misfit, sources) for misfit in description["misfits"])
     return lines
 
