@@ -166,6 +166,7 @@ def test_minhop_on_a_torus_has_a_credit_loop() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("engine", ["minhop", "updn"])
 def test_2024_hosts_of_frontera_are_what_ibdmchk_counts(engine: str) -> None:
     with Ibsim(frontera_like(46, total=2024).text()) as sim:
@@ -176,6 +177,7 @@ def test_2024_hosts_of_frontera_are_what_ibdmchk_counts(engine: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_a_thousand_pairs_of_8008_hosts_take_the_path_that_ibtracert_prints(
     frontera: tuple[Ibsim, Path],
 ) -> None:
@@ -188,6 +190,7 @@ def test_a_thousand_pairs_of_8008_hosts_take_the_path_that_ibtracert_prints(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_all_accounts_of_8008_hosts_are_one(frontera: tuple[Ibsim, Path]) -> None:
     sim, discovered = frontera
     subnets = [
@@ -294,6 +297,7 @@ def test_updn_of_given_roots_is_opensms_on_any_net(seed: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_updn_tables_of_8008_hosts_are_opensms(frontera: tuple[Ibsim, Path]) -> None:
     theirs = dumped(frontera[0].dumps)
     assert tables_of(theirs.route("updn")) == tables_of(theirs)
