@@ -1,6 +1,7 @@
 """`weft fabric`: what a person types, and what comes back."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -237,3 +238,14 @@ def test_generating_what_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = weft(capsys, "generate", "perlmutter", "--nodes", "9")
     assert code == 2
     assert "has no fabric to simulate" in err
+
+
+def test_a_name_that_many_nodes_have_is_no_place(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    net = (SAMPLES / "small" / "ibnetdiscover.out").read_text()
+    alike = tmp_path / "net.out"
+    alike.write_text(re.sub(r'"c10\d-0\d\d HCA-1"', '"localhost mlx5_0"', net))
+    code, out, err = weft(capsys, "trace", "localhost", "1", str(alike))
+    assert (code, out) == (2, "")
+    assert "'localhost' may be any of 16 nodes that are called 'localhost mlx5_0'" in err

@@ -58,6 +58,18 @@ fn ibsim_reads_the_cables_with_names_guids_and_rates() {
 }
 
 #[test]
+fn port_guids_that_ibsim_cannot_be_told_are_counted() {
+    let nodes = [(1, Kind::Switch, "leaf"), (16, Kind::Ca, "n1"), (32, Kind::Ca, "n2")];
+    let mut subnet = drawn(&nodes, &[(16, 1, 1, 1), (32, 1, 1, 2)]);
+    // As ConnectX adapters have them: the port's GUID is its node's.
+    for (node, guid) in [(1, 16), (2, 32)] {
+        subnet.nodes[node].ports[0].guid = Some(guid);
+    }
+    let why = "ibsim counts ports on from their node: n1[1] is 0x11";
+    assert_eq!(ibsim(&subnet).changed[1..], [format!("2 port GUIDs become others, {why}")]);
+}
+
+#[test]
 fn rates_names_and_routers_that_ibsim_does_not_know_are_told() {
     let nodes = [(1, Kind::Ca, "a \"b\""), (2, Kind::Switch, "s"), (3, Kind::Router, "r")];
     let export = ibsim(&drawn(&nodes, &[(1, 1, 2, 1), (2, 2, 3, 1)]));
@@ -148,6 +160,15 @@ fn names_of_real_switches_are_shortened_and_odd_hosts_told() {
     assert!(export.changed.iter().any(|it| it == "host 'odd,host' is written as 'odd-host'"));
     let alone = "1 adapters without a cable to a switch are left out";
     assert!(export.changed.iter().any(|it| it == alone), "{:?}", export.changed);
+}
+
+#[test]
+fn hosts_of_one_name_are_told() {
+    let nodes =
+        [(1, Kind::Switch, "leaf"), (16, Kind::Ca, "localhost"), (32, Kind::Ca, "localhost")];
+    let told = slurm(&drawn(&nodes, &[(16, 1, 1, 1), (32, 1, 1, 2)])).changed;
+    let what = "2 adapters are called 'localhost', which Slurm takes for one host: name them first";
+    assert_eq!(told, [what]);
 }
 
 #[test]

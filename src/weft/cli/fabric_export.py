@@ -12,6 +12,7 @@ from weft.cli.output import talk
 FORMATS = ("ibsim", "slurm", "graphml", "json")
 GBPS = 1e9
 PS_PER_NS = 1000
+MOST_CHANGES = 30
 
 
 @click.command("export")
@@ -77,8 +78,10 @@ def command(
         rate = round(rate_gbps * GBPS)
         to = {"json": {"name": name, "bits_per_s": rate, "delay_ps": round(delay_ns * PS_PER_NS)}}
     answer = routed.ask("export", to=to)
-    for sentence in answer["changed"]:
+    for sentence in answer["changed"][:MOST_CHANGES]:
         talk(f"weft: {sentence}")
+    if len(answer["changed"]) > MOST_CHANGES:
+        talk(f"weft: ... and {len(answer['changed']) - MOST_CHANGES:,} more changes like these")
     text = answer.get("text")
     if text is None:
         text = json.dumps(answer["document"], indent=1) + "\n"

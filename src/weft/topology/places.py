@@ -1,7 +1,7 @@
 """Names that people type for places in a subnet: hosts, adapters, switches, GUIDs, LIDs."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -49,6 +49,7 @@ class Places:
         Raises InputError for a name the subnet does not have, or has without a LID.
         """
         found = self._by_name.get(name) or self._numbered(name)
+        self._require_one_meaning(name, found)
         with_lid = tuple(place for place in found if place.lid)
         if with_lid:
             return with_lid
@@ -63,6 +64,22 @@ class Places:
             expected="a host, a node description, a GUID as 0x..., or a LID",
             hint=did_you_mean(name, list(self._by_name)),
         )
+
+    def _require_one_meaning(self, name: str, found: Iterable[Place]) -> None:
+        """A host has several adapters, but no two of one name."""
+        nodes = {place.node for place in found}
+        often = Counter(self._subnet.nodes[node].description for node in nodes)
+        for description, n in often.items():
+            if n > 1:
+                alike = [it for it in nodes if self._subnet.nodes[it].description == description]
+                guids = ", ".join(
+                    f"{self._subnet.nodes[it].guid:#018x}" for it in sorted(alike)[:3]
+                )
+                raise InputError(
+                    f"'{name}' may be any of {n} nodes that are called '{description}'",
+                    expected="a name that one node has, or a GUID, or a LID",
+                    hint=f"their GUIDs: {guids}{', ...' if n > 3 else ''}",
+                )
 
     def _numbered(self, name: str) -> Iterable[Place]:
         if re.fullmatch(r"0x[0-9a-fA-F]{1,16}", name):

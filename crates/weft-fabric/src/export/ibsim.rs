@@ -14,7 +14,13 @@ const MAX_DESCRIPTION: usize = 63;
 
 /// The subnet as ibsim reads it: channel adapters first, since tools attach to the first node.
 pub fn ibsim(subnet: &Subnet) -> Export {
-    let mut net = Net { subnet, text: String::new(), slower: BTreeMap::new(), others: Vec::new() };
+    let mut net = Net {
+        subnet,
+        text: String::new(),
+        slower: BTreeMap::new(),
+        renumbered: (0, String::new()),
+        others: Vec::new(),
+    };
     net.text.push_str("# for ibsim\n");
     for kind in [Kind::Ca, Kind::Switch] {
         for (index, node) in subnet.nodes.iter().enumerate().filter(|(_, node)| node.kind == kind) {
@@ -26,7 +32,12 @@ pub fn ibsim(subnet: &Subnet) -> Export {
     let slower = net.slower.iter().map(|((from, to), n_ends)| {
         format!("{from} is written as {to} on {} cables: ibsim reads no faster one", n_ends / 2)
     });
-    let changed = slower.chain(net.others).collect();
+    let (n_ports, example) = net.renumbered;
+    let renumbered = (n_ports > 0).then(|| {
+        let why = "ibsim counts ports on from their node";
+        format!("{n_ports} port GUIDs become others, {why}: {example}")
+    });
+    let changed = slower.chain(renumbered).chain(net.others).collect();
     Export { text: net.text, changed }
 }
 
@@ -36,6 +47,8 @@ struct Net<'a> {
     text: String,
     /// By rate and what is written for it: how many ends of cables.
     slower: BTreeMap<(String, String), u64>,
+    /// How many adapters' ports have GUIDs that ibsim cannot be told, and one of them.
+    renumbered: (u64, String),
     others: Vec<String>,
 }
 
@@ -76,9 +89,10 @@ impl Net<'_> {
             _ => {
                 let guid = node.guid.wrapping_add(u64::from(number));
                 if port.guid.is_some_and(|real| real != guid) {
-                    let of = format!("the port GUID of {}", self.subnet.name(here));
-                    let why = "ibsim counts on from the node's";
-                    self.others.push(format!("{of} becomes {guid:#018x}: {why}"));
+                    self.renumbered.0 += 1;
+                    if self.renumbered.0 == 1 {
+                        self.renumbered.1 = format!("{} is {guid:#x}", self.subnet.name(here));
+                    }
                 }
                 (format!("({guid:x})"), format!(" lid {} lmc {}", port.lid, port.lmc))
             }

@@ -90,11 +90,13 @@ impl Tree<'_> {
     fn hosts_of_leaves(&mut self, levels: &[Option<u32>]) -> HashMap<u32, BTreeSet<String>> {
         let mut hosts: HashMap<u32, BTreeSet<String>> = HashMap::new();
         let mut without = 0;
+        let mut alike: BTreeMap<&str, u32> = BTreeMap::new();
         for node in self.subnet.nodes.iter().filter(|node| node.kind == Kind::Ca) {
             if is_aggregation_node(&node.description) {
                 continue;
             }
             let (host, _) = host_and_device(&node.description);
+            *alike.entry(&node.description).or_default() += 1;
             let name = plain(host);
             if name != host {
                 self.changed.push(format!("host '{host}' is written as '{name}'"));
@@ -106,6 +108,10 @@ impl Tree<'_> {
             for leaf in leaves {
                 hosts.entry(leaf).or_default().insert(name.clone());
             }
+        }
+        for (name, n_adapters) in alike.into_iter().filter(|(_, n)| *n > 1) {
+            let what = format!("{n_adapters} adapters are called '{name}', which Slurm takes for");
+            self.changed.push(format!("{what} one host: name them first"));
         }
         if without > 0 {
             self.changed
