@@ -73,3 +73,12 @@ fn a_cable_from_a_port_to_itself_is_none() {
     let port = ("0x0000000000000001".to_owned(), 2);
     assert_eq!(subnet.misfits, [Misfit::PortUsedTwice { place, port }]);
 }
+
+#[test]
+fn keys_are_not_shown() {
+    let keys = b"0x506b4b0300000110 0x00000000c0ffee42\n\n0x506b4b0300000120 0x00000000c0ffee42\n";
+    let unread = &samples::gathered(&[("guid2mkey", keys)]).unread;
+    assert_eq!(unread.len(), 1);
+    assert!(unread[0].what.starts_with("a file of management keys"));
+    assert!(!format!("{unread:?}").contains("c0ffee42"));
+}

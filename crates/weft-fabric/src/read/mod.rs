@@ -148,7 +148,22 @@ fn strange<'a>(head: &[u8], text: &'a str) -> &'a str {
         true => "nothing but white space",
         false => "nothing but warnings of the tool: it printed no result",
     };
-    text.lines().find(|line| !line.trim().is_empty()).unwrap_or(nothing)
+    match text.lines().find(|line| !line.trim().is_empty()) {
+        Some(line) if is_key(line) => "a file of management keys: nothing of it is read or shown",
+        Some(line) => line,
+        None => nothing,
+    }
+}
+
+/// A line of OpenSM's `guid2mkey`: a port GUID and the key that opens the port to any manager.
+fn is_key(line: &str) -> bool {
+    let is_number = |word: &str| {
+        word.strip_prefix("0x").is_some_and(|digits| {
+            digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+        })
+    };
+    let words: Vec<&str> = line.split_whitespace().collect();
+    words.len() == 2 && words.into_iter().all(is_number)
 }
 
 /// What is said about a file as a whole once its reader is done.
