@@ -16,6 +16,8 @@ from weft.topology.subnet import Subnet
 
 ALL_TO_ALL = "all-to-all"
 SIZE_BYTES = 1 << 20
+MOST_CHARACTERS = 1 << 26
+"""A file of pairs is no larger: a million pairs of long names."""
 EXPECTED = "all-to-all, shift:K, pairs:FILE, or a collective as allreduce[:ALGORITHM[:SIZE]]"
 AGGREGATION_NODE = "Aggregation Node"
 """What the processors for reductions inside switches call themselves: no rank runs there."""
@@ -86,11 +88,16 @@ def _shift(subnet: Subnet, text: str) -> Traffic:
 
 def _pairs(subnet: Subnet, name: str) -> Traffic:
     try:
-        text = Path(name).read_text("utf-8", errors="replace")
+        with Path(name).open(encoding="utf-8", errors="replace") as file:
+            text = file.read(MOST_CHARACTERS + 1)
     except OSError as error:
         raise InputError(
             f"cannot be read ({error.strerror})", where=name, expected="lines of two names"
         ) from error
+    if len(text) > MOST_CHARACTERS:
+        raise InputError(
+            f"more than {MOST_CHARACTERS} characters", where=name, expected="lines of two names"
+        )
     places = Places(subnet)
     numbers = {(endport.node, endport.port): at for at, endport in enumerate(subnet.endports)}
     pairs = []

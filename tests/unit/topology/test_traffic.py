@@ -66,3 +66,8 @@ def test_what_is_no_traffic_is_refused_with_what_there_is() -> None:
         traffic_of(subnet(), "everything")
     with pytest.raises(InputError, match="--load barrier: nothing is sent"):
         traffic_of(subnet(), "barrier")
+
+
+def test_a_file_of_pairs_without_an_end_is_left() -> None:
+    with pytest.raises(InputError, match="more than 67108864 characters"):
+        traffic_of(subnet(), "pairs:/dev/zero")
