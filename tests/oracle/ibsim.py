@@ -102,7 +102,12 @@ class Ibsim:
         argv = ["ibsim-run", "opensm", "-e", "-D", "0x43", "-s", str(sweep_s), "-f", str(log)]
         argv += ["-F", str(options)]
         daemon = subprocess.Popen(
-            argv, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            argv,
+            env=self.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            # It leaves a folder of device files where it runs.
+            cwd=self.dumps,
         )
         self._started.append(daemon)
         self.wait_for(log, "SUBNET UP", 30)
