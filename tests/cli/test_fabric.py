@@ -249,3 +249,9 @@ def test_a_name_that_many_nodes_have_is_no_place(
     code, out, err = weft(capsys, "trace", "localhost", "1", str(alike))
     assert (code, out) == (2, "")
     assert "'localhost' may be any of 16 nodes that are called 'localhost mlx5_0'" in err
+
+
+def test_a_misspelt_verb_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = weft(capsys, "trcae")
+    assert (code, out) == (2, "")
+    assert "no verb 'trcae'; did you mean 'trace'?" in err

@@ -1,13 +1,12 @@
 """The command line: one file a verb, each imported only when it runs."""
 
-import importlib
-import keyword
 import sys
 
 import click
 
 from weft import __version__
-from weft.core.errors import ExitCode, WeftError, did_you_mean
+from weft.cli.lazy import LazyVerbs
+from weft.core.errors import ExitCode, WeftError
 
 VERBS: dict[str, str] = {
     "check": "Is this fabric healthy, and if not, which node, link or switch?",
@@ -21,45 +20,14 @@ VERBS: dict[str, str] = {
     "fabric": "Read, trace, route, audit, draw and export a cluster's own fabric files.",
     "platform": "List and show the platforms of the catalogue, with their sources.",
 }
-"""Verb -> one line. `module_of` says where it lives, as `command`."""
-
-
-def module_of(verb: str) -> str:
-    """weft.cli.VERB; where Python keeps the word for itself (`import`), with an underscore."""
-    return f"weft.cli.{verb}_" if keyword.iskeyword(verb) else f"weft.cli.{verb}"
-
-
-class LazyVerbs(click.Group):
-    """A group that imports a verb only when it is called, so that --help is fast."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Verbs in the order of the table, most important first."""
-        return list(VERBS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The verb's command. Raises UsageError where there is no such verb, or, while a shell
-        completes a line, is None."""
-        if cmd_name not in VERBS:
-            if ctx.resilient_parsing:
-                return None
-            hint = did_you_mean(cmd_name, list(VERBS)) or "'weft --help' lists them"
-            ctx.fail(f"no verb '{cmd_name}'; {hint}")
-        module = importlib.import_module(module_of(cmd_name))
-        command: click.Command = module.command
-        return command
-
-    def format_commands(
-        self,
-        ctx: click.Context,  # noqa: ARG002
-        formatter: click.HelpFormatter,
-    ) -> None:
-        """The verb table, without importing any verb."""
-        with formatter.section("Verbs"):
-            formatter.write_dl(list(VERBS.items()))
+"""Verb -> one line. `LazyVerbs.module_of` says where it lives, as `command`."""
 
 
 @click.group(
-    cls=LazyVerbs, invoke_without_command=True, context_settings={"max_content_width": 100}
+    cls=LazyVerbs,
+    verbs=VERBS,
+    invoke_without_command=True,
+    context_settings={"max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="weft")
 @click.pass_context

@@ -1,8 +1,8 @@
 """`weft fabric`: a cluster's own fabric files read, traced, routed, audited, drawn, exported."""
 
-import importlib
-
 import click
+
+from weft.cli.lazy import LazyVerbs
 
 VERBS = {
     "show": "What the files describe: nodes, switches, cables, rates, taper; a picture of it.",
@@ -15,33 +15,7 @@ VERBS = {
 """Verb -> one line. Each lives in weft.cli.fabric_VERB, as `command`."""
 
 
-class LazyVerbs(click.Group):
-    """A group that imports a verb only when it is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Verbs in the order of the table."""
-        return list(VERBS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The verb's command, None where there is no such verb."""
-        if cmd_name not in VERBS:
-            return None
-        ctx.ensure_object(dict)
-        module = importlib.import_module(f"weft.cli.fabric_{cmd_name}")
-        command: click.Command = module.command
-        return command
-
-    def format_commands(
-        self,
-        ctx: click.Context,  # noqa: ARG002
-        formatter: click.HelpFormatter,
-    ) -> None:
-        """The verb table, without importing any verb."""
-        with formatter.section("Verbs"):
-            formatter.write_dl(list(VERBS.items()))
-
-
-@click.group("fabric", cls=LazyVerbs)
+@click.group("fabric", cls=LazyVerbs, verbs=VERBS, prefix="fabric_")
 def command() -> None:
     """Read a cluster's own fabric files: what ibnetdiscover, OpenSM, ibdiagnet and others wrote.
 
