@@ -1,0 +1,21 @@
+"""Rust's tests cannot skip: those that want a tool pass without it. Here that is seen."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+CRATE = Path(__file__).resolve().parents[2] / "crates" / "weft-fabric" / "tests"
+ADMIN = "/usr/local/sbin:/usr/sbin:/sbin"
+
+
+@pytest.mark.parametrize("name", ["export_ibsim.rs", "export_slurm.rs"])
+def test_the_tools_of_a_rust_oracle_are_here(name: str) -> None:
+    listed = re.search(r"const TOOLS: [^=]*= (\[[^\]]*\])", (CRATE / name).read_text())
+    assert listed is not None
+    tools = re.findall(r'"([\w-]+)"', listed.group(1))
+    assert tools
+    absent = [t for t in tools if not (shutil.which(t) or shutil.which(t, path=ADMIN))]
+    if absent:
+        pytest.skip(f"the real tools are not asked in {name}: no {', '.join(absent)}")
