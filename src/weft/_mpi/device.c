@@ -34,6 +34,22 @@ static bool read_count(const char *path, uint64_t *out) {
 
 static void copy_name(char *to, const char *from) { snprintf(to, MAX_NAME, "%.63s", from); }
 
+/* The first line of folder/name, "" where it cannot be read. */
+static void read_in(const char *folder, const char *name, char *out) {
+    char path[MAX_PATH + 32];
+    snprintf(path, sizeof path, "%.1000s/%s", folder, name);
+    read_text(path, out, MAX_NAME);
+}
+
+/* What an interface says of itself: `operstate` "up", `speed` in Mb/s (-1: not known).
+ * SOURCE: the Linux kernel's Documentation/ABI/testing/sysfs-class-net. */
+static void interface_facts(struct counter *like, const char *path) {
+    char speed[MAX_NAME];
+    read_in(path, "operstate", like->state);
+    read_in(path, "speed", speed);
+    if (atof(speed) > 0) like->link_rate_gbps = atof(speed) / 1e3;
+}
+
 /* Read one counter: a new entry before, the matching entry after. */
 static void note(struct counters *out, bool before, const struct counter *like, const char *name,
                  const char *path) {
@@ -87,11 +103,16 @@ static void each_entry(const char *folder,
 
 /* .../infiniband/mlx5_0/ports/1 */
 static void visit_port(struct counters *out, bool before, const char *device, const char *path) {
-    struct counter like = {.port = atoi(strrchr(path, '/') + 1)};
-    char file[MAX_PATH + 16];
+    struct counter like = {.port = atoi(strrchr(path, '/') + 1),
+                           .numa_node = device_numa_node(device)};
+    char state[MAX_NAME], rate[MAX_NAME]; /* "4: ACTIVE", "200 Gb/sec (4X HDR)" */
     copy_name(like.device, device);
-    snprintf(file, sizeof file, "%s/link_layer", path);
-    read_text(file, like.link_layer, sizeof like.link_layer);
+    read_in(path, "link_layer", like.link_layer);
+    read_in(path, "state", state);
+    read_in(path, "rate", rate);
+    const char *word = strrchr(state, ' ');
+    copy_name(like.state, word == NULL ? state : word + 1);
+    like.link_rate_gbps = atof(rate);
     note_all(out, before, &like, path, infiniband_names);
 }
 
@@ -104,28 +125,46 @@ static void visit_hca(struct counters *out, bool before, const char *device, con
 /* .../net/eth0. A virtual interface (lo, a bridge, a container's) has no device behind it. */
 static void visit_interface(struct counters *out, bool before, const char *device,
                             const char *path) {
-    struct counter like = {.port = UNSET};
+    struct counter like = {.port = UNSET, .numa_node = device_numa_node(device)};
     char file[MAX_PATH + 16], type[MAX_NAME];
     copy_name(like.device, device);
+    interface_facts(&like, path);
     snprintf(file, sizeof file, "%s/device", path);
     DIR *behind = opendir(file);
     like.is_virtual = behind == NULL;
     if (behind != NULL) closedir(behind);
-    snprintf(file, sizeof file, "%s/type", path);
-    read_text(file, type, sizeof type); /* SOURCE: linux/if_arp.h: 772 loopback, 32 InfiniBand */
+    read_in(path, "type", type); /* SOURCE: linux/if_arp.h: 772 loopback, 32 InfiniBand */
     bool loopback = strcmp(type, "772") == 0, infiniband = strcmp(type, "32") == 0;
     copy_name(like.link_layer, loopback ? "Loopback" : infiniband ? "InfiniBand" : "Ethernet");
     note_all(out, before, &like, path, interface_names);
+}
+
+/* A Slingshot device says little; its interface (.../device/net/hsn0) tells state and rate. */
+static void cxi_facts(struct counter *like, const char *device) {
+    char folder[MAX_PATH / 2], path[MAX_PATH];
+    struct dirent **entries;
+    snprintf(folder, sizeof folder, "%.300s/class/cxi/%.63s/device/net", sysfs_root(), device);
+    int n = scandir(folder, &entries, not_hidden, by_name);
+    for (int i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s/%.255s", folder, entries[i]->d_name);
+        if (i == 0) interface_facts(like, path);
+        free(entries[i]);
+    }
+    if (n >= 0) free(entries);
 }
 
 /* .../cxi/cxi0/device/telemetry/<name>: Slingshot's counters, of which there are hundreds; those
  * that count bytes or pauses are kept. A file reads `value@time`. */
 static void visit_telemetry(struct counters *out, bool before, const char *device,
                             const char *path) {
-    struct counter like = {.port = UNSET, .link_layer = "Slingshot"};
+    struct counter like = {.port = UNSET, .link_layer = "Slingshot", .numa_node = UNSET};
     const char *name = strrchr(path, '/') + 1;
     if (strstr(name, "octets") == NULL && strstr(name, "pause") == NULL) return;
     copy_name(like.device, device);
+    if (before) {
+        like.numa_node = device_numa_node(device);
+        cxi_facts(&like, device);
+    }
     note(out, before, &like, name, path);
 }
 
@@ -143,6 +182,7 @@ void read_counters(const struct world *world, struct counters *out, bool before)
     } classes[] = {{"infiniband", visit_hca}, {"cxi", visit_cxi}, {"net", visit_interface}};
     if (world->local_rank != 0) return;
     if (before) *out = (struct counters){.of = claim(MAX_COUNTERS, sizeof *out->of)};
+    out->elapsed_ns = before ? now_ns() : now_ns() - out->elapsed_ns;
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         char folder[MAX_PATH / 2];
         snprintf(folder, sizeof folder, "%.400s/class/%s", sysfs_root(), classes[i].class);
@@ -150,35 +190,64 @@ void read_counters(const struct world *world, struct counters *out, bool before)
     }
 }
 
-static void write_host(const char *host, const struct counters *counters) {
+/* The keys that say which counter of which device a record is about. */
+static void write_place(const char *host, const struct counter *c) {
+    json_text("host", host);
+    json_text("device", c->device);
+    if (c->port == UNSET)
+        json_null("port");
+    else
+        json_int("port", c->port);
+    json_text("link_layer", c->link_layer);
+    json_bool("virtual", c->is_virtual);
+    json_text("state", c->state[0] == '\0' ? NULL : c->state);
+    if (c->link_rate_gbps > 0)
+        json_decimal("link_rate_gbps", c->link_rate_gbps);
+    else
+        json_null("link_rate_gbps");
+    if (c->numa_node == UNSET)
+        json_null("numa_node");
+    else
+        json_int("numa_node", c->numa_node);
+    json_text("counter", c->name);
+}
+
+/* The `device` records of one host: every counter, before and after. */
+void write_device_records(const char *host, const struct counters *counters) {
     for (const struct counter *c = counters->of; c < counters->of + counters->n; c++) {
         json_open("device");
-        json_text("host", host);
-        json_text("device", c->device);
-        if (c->port == UNSET)
-            json_null("port");
-        else
-            json_int("port", c->port);
-        json_text("link_layer", c->link_layer);
-        json_bool("virtual", c->is_virtual);
-        json_text("counter", c->name);
+        write_place(host, c);
         json_int("before", (int64_t)c->before);
         json_int("after", (int64_t)c->after);
         json_close();
     }
 }
 
-/* Collective. The records of every host, written by rank 0 in the order of its leaders' ranks. */
-void write_counters(const struct world *world, const struct counters *counters) {
+/* The `quiet` records of one host: counters that moved. One that went backwards was reset. */
+void write_quiet_records(const char *host, const struct counters *counters) {
+    for (const struct counter *c = counters->of; c < counters->of + counters->n; c++) {
+        if (c->after <= c->before) continue;
+        json_open("quiet");
+        write_place(host, c);
+        json_int("delta", (int64_t)(c->after - c->before));
+        json_int("elapsed_ns", counters->elapsed_ns);
+        json_close();
+    }
+}
+
+/* Collective. Rank 0 calls `write` for every host, in the order of its leaders' ranks. */
+void write_counters(const struct world *world, const struct counters *counters,
+                    void (*write)(const char *host, const struct counters *)) {
     int n_leaders, *leaders = host_leaders(world, &n_leaders);
     char host[MAX_NAME];
     if (world->rank != 0 && world->local_rank == 0) {
         int bytes = counters->n * (int)sizeof *counters->of;
         CHECK(MPI_Send(world->host, MAX_NAME, MPI_CHAR, 0, TAG_COUNTERS, MPI_COMM_WORLD));
         CHECK(MPI_Send(&counters->n, 1, MPI_INT, 0, TAG_COUNTERS, MPI_COMM_WORLD));
+        CHECK(MPI_Send(&counters->elapsed_ns, 1, MPI_INT64_T, 0, TAG_COUNTERS, MPI_COMM_WORLD));
         CHECK(MPI_Send(counters->of, bytes, MPI_BYTE, 0, TAG_COUNTERS, MPI_COMM_WORLD));
     }
-    if (world->rank == 0) write_host(world->host, counters);
+    if (world->rank == 0) write(world->host, counters);
     for (int i = 1; i < n_leaders; i++) {
         struct counters theirs = {.of = claim(MAX_COUNTERS, sizeof *theirs.of)};
         int bytes = MAX_COUNTERS * (int)sizeof *theirs.of;
@@ -186,9 +255,11 @@ void write_counters(const struct world *world, const struct counters *counters) 
                        MPI_STATUS_IGNORE));
         CHECK(MPI_Recv(&theirs.n, 1, MPI_INT, leaders[i], TAG_COUNTERS, MPI_COMM_WORLD,
                        MPI_STATUS_IGNORE));
+        CHECK(MPI_Recv(&theirs.elapsed_ns, 1, MPI_INT64_T, leaders[i], TAG_COUNTERS,
+                       MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         CHECK(MPI_Recv(theirs.of, bytes, MPI_BYTE, leaders[i], TAG_COUNTERS, MPI_COMM_WORLD,
                        MPI_STATUS_IGNORE));
-        write_host(host, &theirs);
+        write(host, &theirs);
         free(theirs.of);
     }
     free(leaders);

@@ -35,6 +35,8 @@ void write_header(const struct world *world, const struct options *options, int 
     json_int("clock_resolution_ns", clock_resolution_ns());
     json_int("clock_cost_ns", clock_cost_ns());
     json_bool("common_clock", world->common_clock);
+    json_int("n_machines", world->n_machines);
+    json_int("quiet_ns", (int64_t)(options->quiet_seconds * 1e9));
     json_text("memory", memories[options->memory]);
     json_close();
 }
@@ -49,6 +51,9 @@ static void write_rank(const struct rank_facts *facts) {
     json_text("cpus", facts->cpus);
     json_text("numa_nodes", facts->numa_nodes);
     json_int("cpu", facts->cpu);
+    json_int("n_cpus", facts->n_cpus);
+    json_int("n_sharing_cpus", facts->n_sharing_cpus);
+    json_text("cpu_numa_nodes", facts->cpu_numa_nodes[0] == '\0' ? NULL : facts->cpu_numa_nodes);
     json_text("rail", facts->rail[0] == '\0' ? NULL : facts->rail);
     json_begin("rail_settings", '{');
     for (int i = 0; i < N_RAIL_VARIABLES; i++)

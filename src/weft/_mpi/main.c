@@ -45,6 +45,7 @@ static int measure(const struct world *world, const struct options *options,
     if (world->rank == 0) write_header(world, options, argc, argv, started_unix_ns);
     rank_facts(world, rail, &facts);
     write_ranks(world, &facts);
+    if (options->quiet_seconds > 0) watch_quiet(world, options->quiet_seconds);
     read_counters(world, &counters, true);
     for (int i = 0; i < options->n_groups; i++) {
         const struct group *group = &options->groups[i];
@@ -55,7 +56,7 @@ static int measure(const struct world *world, const struct options *options,
         close_schedule(&schedules[i]);
     }
     read_counters(world, &counters, false);
-    write_counters(world, &counters);
+    write_counters(world, &counters, write_device_records);
     write_transports(world);
     if (world->rank == 0) write_end(now_ns() - start_ns);
     free(counters.of);

@@ -2,7 +2,7 @@
  * and main.c lets the ranks agree on a problem, so a wrong argument never leaves a rank waiting.
  *
  * Grammar: an option before the first --benchmark holds for every group, one after it for that
- * group. --rails, --memory and --help hold for the launch, wherever they stand. */
+ * group. --rails, --memory, --quiet and --help hold for the launch, wherever they stand. */
 #include "weft.h"
 
 #include <errno.h>
@@ -34,6 +34,8 @@ const char *usage(void) {
            "  --validate                check received data in an untimed pass\n"
            "  --rails DEV,DEV,...       network device by local rank, such as mlx5_0:1\n"
            "  --memory host|cuda|rocm   where message buffers live\n"
+           "  --quiet SECONDS           before anything is measured: which counters of network\n"
+           "                            devices move while no rank sends\n"
            "An option before the first --benchmark holds for every benchmark.\n";
 }
 
@@ -176,6 +178,8 @@ static bool parse_launch_option(struct options *out, const char *option, const c
         parse_rails(value, out, problem);
     else if (strcmp(option, "--memory") == 0)
         out->memory = (enum memory)parse_word(option, value, memories, 3, problem);
+    else if (strcmp(option, "--quiet") == 0)
+        out->quiet_seconds = parse_seconds(option, value, problem);
     else
         return false;
     return true;

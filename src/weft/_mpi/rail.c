@@ -76,7 +76,7 @@ static void export_rail(const char *rail, const char *device) {
 }
 
 /* The NUMA node a device hangs on; UNSET where the kernel does not say (or says -1). */
-static int numa_node_of(const char *device) {
+int device_numa_node(const char *device) {
     static const char *const classes[] = {"infiniband", "cxi", "net"};
     for (int i = 0; i < 3; i++) {
         char path[512], text[MAX_NAME];
@@ -85,18 +85,6 @@ static int numa_node_of(const char *device) {
         if (read_text(path, text, sizeof text)) return atoi(text) >= 0 ? atoi(text) : UNSET;
     }
     return UNSET;
-}
-
-/* CPUs of a list such as "0-3,8". */
-static void parse_cpus(const char *list, cpu_set_t *out) {
-    CPU_ZERO(out);
-    while (*list >= '0' && *list <= '9') {
-        char *end;
-        long first = strtol(list, &end, 10), last = first;
-        if (*end == '-') last = strtol(end + 1, &end, 10);
-        for (long cpu = first; cpu <= last && cpu < CPU_SETSIZE; cpu++) CPU_SET((int)cpu, out);
-        list = *end == ',' ? end + 1 : end;
-    }
 }
 
 /* Stay on the CPUs of that NUMA node, of those we may use. Nothing is bound where none is left or
@@ -130,7 +118,7 @@ struct problem choose_rail(const struct options *options, struct rail *out) {
     device_name(rail, device);
     snprintf(out->device, sizeof out->device, "%s", rail);
     export_rail(rail, device);
-    out->numa_node = numa_node_of(device);
+    out->numa_node = device_numa_node(device);
     if (out->numa_node != UNSET) bind_near(out->numa_node, first_number(local_size_names));
     return problem;
 }

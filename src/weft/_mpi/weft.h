@@ -7,6 +7,8 @@
  *   options.c     command line -> struct options
  *   rail.c        before MPI_Init: choose a device, bind to its NUMA node
  *   world.c       who am I, which ranks share my host, are there more ranks than CPUs
+ *   cpus.c        the CPUs of a rank, near which memory and shared with whom
+ *   quiet.c       counters that move while no rank sends
  *   measure.c     warm up, time, validate: one (benchmark, size)
  *   latency.c bandwidth.c barrier.c allreduce.c alltoall.c    what one iteration does
  *   pairs.c       all pairs of ranks, round by round, inside one launch; rounds.c the schedule
@@ -28,6 +30,7 @@
 
 #define _GNU_SOURCE
 #include <mpi.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -97,6 +100,7 @@ struct options {
     char rails[MAX_RAILS][MAX_NAME];
     int n_rails;
     enum memory memory;
+    double quiet_seconds; /* 0: the network is not watched before the first benchmark */
     bool help;
 };
 
@@ -114,6 +118,7 @@ struct rail {
 /* The variables that tell an MPI library its device, as it finds them; ends in NULL. */
 extern const char *const rail_variables[];
 
+int device_numa_node(const char *device);
 struct problem choose_rail(const struct options *options, struct rail *out);
 const char *sysfs_root(void);
 bool read_text(const char *path, char *out, size_t capacity);
@@ -127,16 +132,18 @@ struct world {
     char host[MAX_NAME];
     MPI_Comm node; /* the ranks of this host */
     bool oversubscribed;
+    int n_sharing_cpus; /* ranks of my machine that may use no CPU but mine, with me */
+    int n_machines;     /* running kernels; several containers are one */
     bool common_clock; /* every rank reads the same clock (all on one running kernel) */
 };
 
 /* What the `rank` record says. */
 struct rank_facts {
-    int rank, local_rank, tasks_per_node, cpu;
+    int rank, local_rank, tasks_per_node, cpu, n_cpus, n_sharing_cpus;
     long pid;
     bool oversubscribed;
     char host[MAX_NAME], rail[MAX_NAME];
-    char cpus[MAX_LIST], numa_nodes[MAX_LIST];
+    char cpus[MAX_LIST], numa_nodes[MAX_LIST], cpu_numa_nodes[MAX_LIST];
     char settings[N_RAIL_VARIABLES][MAX_NAME]; /* values of rail_variables, "" where not set */
 };
 
@@ -145,6 +152,13 @@ void rank_facts(const struct world *world, const struct rail *rail, struct rank_
 MPI_Comm ranks_like_me(uint64_t key);
 int *host_leaders(const struct world *world, int *n);
 void wait_quietly(MPI_Comm comm);
+
+/* ---- cpus.c: the CPUs of a rank ---------------------------------------------------------- */
+
+void parse_cpus(const char *list, cpu_set_t *out);
+void my_cpus(cpu_set_t *out);
+void cpu_numa_nodes(char *out, size_t capacity);
+int ranks_within_my_cpus(MPI_Comm machine);
 
 /* ---- clock.c: time ----------------------------------------------------------------------- */
 
@@ -306,25 +320,33 @@ void json_ints(const char *key, const int64_t *values, int n);
 void json_begin(const char *key, char bracket); /* '{' or '['; key NULL inside a list */
 void json_finish(char bracket);
 
-/* ---- device.c, transport.c: what carried the bytes --------------------------------------- */
+/* ---- device.c, quiet.c, transport.c: what carried the bytes ------------------------------ */
 
 enum { MAX_COUNTERS = 1024 };
 
 struct counter {
     char device[MAX_NAME], link_layer[MAX_NAME], name[MAX_NAME];
+    char state[MAX_NAME]; /* "ACTIVE", "up"; "" where not known */
     int port; /* UNSET for a network interface */
+    int numa_node; /* UNSET where not known */
+    double link_rate_gbps; /* 0 where not known */
     bool is_virtual;
     uint64_t before, after;
 };
 
-/* The counters of one host, read by its local rank 0. */
+/* The counters of one host, read by its local rank 0, and the time between the two readings. */
 struct counters {
     int n;
+    int64_t elapsed_ns;
     struct counter *of;
 };
 
 void read_counters(const struct world *world, struct counters *out, bool before);
-void write_counters(const struct world *world, const struct counters *counters);
+void write_counters(const struct world *world, const struct counters *counters,
+                    void (*write)(const char *host, const struct counters *));
+void write_device_records(const char *host, const struct counters *counters);
+void write_quiet_records(const char *host, const struct counters *counters);
+void watch_quiet(const struct world *world, double seconds);
 void write_transports(const struct world *world);
 
 #pragma GCC visibility pop

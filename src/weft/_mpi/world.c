@@ -30,21 +30,24 @@ MPI_Comm ranks_like_me(uint64_t key) {
     return comm;
 }
 
-/* Collective over the ranks of one running kernel (containers included): do more ranks live on it
- * than there are CPUs that any of them may use? */
-static bool more_ranks_than_cpus(const char *host) {
+/* Collective. Which ranks run on my machine (one running kernel, containers included), whether
+ * more of them live on it than there are CPUs that any of them may use, how many of them share
+ * mine, and how many machines there are. */
+static void look_at_machine(struct world *world) {
     char boot_id[MAX_NAME];
     cpu_set_t mine, any;
-    int n_ranks;
-    memset(&mine, 0, sizeof mine);
-    if (sched_getaffinity(0, sizeof mine, &mine) != 0) /* more CPUs than the set holds */
-        memset(&mine, 0xff, sizeof mine);
+    int n_ranks, place, first;
+    my_cpus(&mine);
     bool known = read_text("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id);
-    MPI_Comm machine = ranks_like_me(digest(known ? boot_id : host));
+    MPI_Comm machine = ranks_like_me(digest(known ? boot_id : world->host));
     CHECK(MPI_Allreduce(&mine, &any, sizeof mine, MPI_BYTE, MPI_BOR, machine));
     CHECK(MPI_Comm_size(machine, &n_ranks));
+    CHECK(MPI_Comm_rank(machine, &place));
+    first = place == 0;
+    CHECK(MPI_Allreduce(&first, &world->n_machines, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    world->n_sharing_cpus = ranks_within_my_cpus(machine);
     CHECK(MPI_Comm_free(&machine));
-    return n_ranks > CPU_COUNT(&any);
+    world->oversubscribed = n_ranks > CPU_COUNT(&any);
 }
 
 /* Collective, right after MPI_Init: from here on errors come back to us and name rank and host. */
@@ -57,7 +60,7 @@ void open_world(struct world *world) {
     world->node = ranks_like_me(digest(world->host));
     CHECK(MPI_Comm_rank(world->node, &world->local_rank));
     CHECK(MPI_Comm_size(world->node, &world->tasks_per_node));
-    world->oversubscribed = more_ranks_than_cpus(world->host);
+    look_at_machine(world);
     world->common_clock = same_clock_everywhere(MPI_COMM_WORLD);
 }
 
@@ -78,18 +81,23 @@ static void process_status(const char *key, char *out, size_t capacity) {
 
 /* What this rank's record says; local. */
 void rank_facts(const struct world *world, const struct rail *rail, struct rank_facts *out) {
+    cpu_set_t mine;
     memset(out, 0, sizeof *out);
     out->rank = world->rank;
     out->local_rank = world->local_rank;
     out->tasks_per_node = world->tasks_per_node;
     out->oversubscribed = world->oversubscribed;
     out->cpu = sched_getcpu();
+    out->n_sharing_cpus = world->n_sharing_cpus;
     out->pid = (long)getpid();
     memcpy(out->host, world->host, sizeof out->host);
     memcpy(out->rail, rail->device, sizeof out->rail);
     for (int i = 0; i < N_RAIL_VARIABLES; i++)
         snprintf(out->settings[i], MAX_NAME, "%.63s", environment(rail_variables[i]));
     process_status("Cpus_allowed_list", out->cpus, sizeof out->cpus);
+    my_cpus(&mine);
+    out->n_cpus = CPU_COUNT(&mine);
+    cpu_numa_nodes(out->cpu_numa_nodes, sizeof out->cpu_numa_nodes);
     process_status("Mems_allowed_list", out->numa_nodes, sizeof out->numa_nodes);
 }
 

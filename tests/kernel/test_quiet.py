@@ -1,0 +1,156 @@
+"""`--quiet`: counters that move while no rank sends, in a made-up /sys that a thread writes."""
+
+import os
+import shutil
+import subprocess
+import threading
+from contextlib import contextmanager
+
+import pytest
+from tests.kernel.conftest import records_of
+
+BARRIER = ("--benchmark", "barrier", "--iterations", "2", "--warmup", "0")
+SECONDS = 0.2
+
+
+def port_of(sysfs, device="mlx5_0"):
+    port = sysfs / "class" / "infiniband" / device / "ports" / "1"
+    (port / "counters").mkdir(parents=True)
+    (port / "link_layer").write_text("InfiniBand\n")
+    (port / "state").write_text("4: ACTIVE\n")
+    (port / "rate").write_text("200 Gb/sec (4X HDR)\n")
+    return port
+
+
+def put(path, value):
+    """A reader sees the old value or the new one, never an empty file."""
+    fresh = path.with_suffix(".new")
+    fresh.write_text(f"{value}\n")
+    os.replace(fresh, path)
+
+
+@contextmanager
+def changing(path, step):
+    """Somebody else's traffic: the counter grows by `step` every few milliseconds."""
+    over = threading.Event()
+
+    def work():
+        value = 10**9
+        while not over.wait(0.005):
+            value += step
+            put(path, value)
+
+    put(path, 10**9)
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@pytest.fixture
+def sysfs(tmp_path):
+    busy = port_of(tmp_path)
+    for name in ("port_xmit_data", "port_rcv_data"):
+        put(busy / "counters" / name, 5)
+    return tmp_path
+
+
+def busy_counter(sysfs):
+    return sysfs / "class/infiniband/mlx5_0/ports/1/counters/port_rcv_data"
+
+
+def test_a_counter_that_somebody_moves_is_told_with_its_place(any_kernel, sysfs):
+    with changing(busy_counter(sysfs), 1000):
+        outcome = any_kernel.run(
+            2, *BARRIER, "--quiet", str(SECONDS), WEFT_SYSFS=str(sysfs), UCX_LOG_LEVEL="error"
+        )
+    record = outcome.only("quiet")
+    assert record["delta"] % 1000 == 0
+    assert record["delta"] > 0
+    assert record["elapsed_ns"] >= SECONDS * 1e9
+    place = [record[key] for key in ("host", "device", "port", "link_layer", "counter")]
+    assert place == [os.uname().nodename, "mlx5_0", 1, "InfiniBand", "port_rcv_data"]
+    assert (record["state"], record["link_rate_gbps"]) == ("ACTIVE", 200.0)
+    assert outcome.only("header")["quiet_ns"] == int(SECONDS * 1e9)
+
+
+def test_counters_that_rest_leave_no_record_but_the_header_says_that_they_were_watched(
+    kernel, sysfs
+):
+    outcome = kernel.run(2, *BARRIER, "--quiet", str(SECONDS), WEFT_SYSFS=str(sysfs))
+    assert outcome.of("quiet") == []
+    assert outcome.only("header")["quiet_ns"] == int(SECONDS * 1e9)
+    assert outcome.only("end")["elapsed_ns"] >= SECONDS * 1e9
+
+
+def test_a_counter_that_goes_backwards_was_reset_and_is_no_traffic(kernel, sysfs):
+    with changing(busy_counter(sysfs), -1000):
+        outcome = kernel.run(2, *BARRIER, "--quiet", str(SECONDS), WEFT_SYSFS=str(sysfs))
+    assert outcome.of("quiet") == []
+
+
+def test_without_the_option_nobody_watches(kernel, sysfs):
+    with changing(busy_counter(sysfs), 1000):
+        outcome = kernel.run(2, *BARRIER, WEFT_SYSFS=str(sysfs))
+    assert outcome.of("quiet") == []
+    assert outcome.only("header")["quiet_ns"] == 0
+
+
+def test_every_host_watches_its_own_devices(kernel, sysfs):
+    elsewhere = ("unshare", "--uts", "sh", "-c")
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run(
+            [*elsewhere, "hostname elsewhere"], capture_output=True, check=False
+        ).returncode
+    ):
+        pytest.skip("a host name of one's own needs root and unshare")
+    here = ["-n", "1", str(kernel.binary), *BARRIER, "--quiet", str(SECONDS)]
+    there = ["-n", "1", *elsewhere, 'hostname elsewhere; exec "$0" "$@"', *here[2:]]
+    with changing(busy_counter(sysfs), 1000):
+        done = subprocess.run(
+            [*kernel.launcher, *here, ":", *there],
+            env={**os.environ, "WEFT_SYSFS": str(sysfs)},
+            capture_output=True, text=True, timeout=60, check=True,
+        )  # fmt: skip
+    records = list(records_of(done.stdout))
+    hosts = [record["host"] for record in records if record["record"] == "quiet"]
+    assert hosts == [os.uname().nodename, "elsewhere"]
+    assert records[0]["n_machines"] == 1
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "soon", "1x", ""])
+def test_a_time_that_is_none_is_refused(kernel, text):
+    outcome = kernel.run(2, *BARRIER, "--quiet", text)
+    assert outcome.exit_code == 2
+    assert "--quiet" in outcome.stderr + outcome.stdout
+
+
+def test_rates_and_states_of_interfaces_are_told(kernel, tmp_path):
+    interface = tmp_path / "class" / "net" / "eth0"
+    (interface / "statistics").mkdir(parents=True)
+    (interface / "device").mkdir()
+    for name, text in {
+        "type": "1", "operstate": "up", "speed": "25000",
+        "statistics/tx_bytes": "5", "device/numa_node": "1",
+    }.items():  # fmt: skip
+        (interface / name).write_text(text + "\n")
+    device = kernel.run(1, *BARRIER, WEFT_SYSFS=str(tmp_path)).only("device")
+    told = [device[key] for key in ("device", "state", "link_rate_gbps", "numa_node")]
+    assert told == ["eth0", "up", 25.0, 1]
+
+
+def test_a_slingshot_device_has_the_state_and_rate_of_its_interface(kernel, tmp_path):
+    device = tmp_path / "class" / "cxi" / "cxi0" / "device"
+    (device / "telemetry").mkdir(parents=True)
+    (device / "net" / "hsn0").mkdir(parents=True)
+    (device / "telemetry" / "hni_sts_tx_ok_octets").write_text("77@1700000000.5\n")
+    (device / "net" / "hsn0" / "operstate").write_text("up\n")
+    (device / "net" / "hsn0" / "speed").write_text("200000\n")
+    (device / "numa_node").write_text("3\n")
+    record = kernel.run(1, *BARRIER, WEFT_SYSFS=str(tmp_path)).only("device")
+    told = [record[key] for key in ("device", "state", "link_rate_gbps", "numa_node", "before")]
+    assert told == ["cxi0", "up", 200.0, 3, 77]
