@@ -51,7 +51,9 @@ class Tree:
         return (port, self._peer[port])
 
     def paths(self, pairs: list[tuple[str, str]]) -> list[tuple[str, ...]]:
-        return [self._path(self.nodes.index(a), self.nodes.index(b)) for a, b in pairs]
+        number = {node: i for i, node in enumerate(self.nodes)}
+        number |= {f"{node}/hca0": i for node, i in number.items()}
+        return [self._path(number[a], number[b]) for a, b in pairs]
 
     def _path(self, a: int, b: int) -> tuple[str, ...]:
         leaf_a, leaf_b = a // self.per_leaf + 1, b // self.per_leaf + 1

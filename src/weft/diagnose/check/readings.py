@@ -1,0 +1,142 @@
+"""From samples of the benchmark `pairs` to columns: one row for one value of one pair."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.bench.model import Sample, State
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class Metric(StrEnum):
+    """What a reading measures. A bandwidth has a direction; a latency is a round trip halved, and
+    `bidirectional` counts both directions, so these two have none."""
+
+    LATENCY = "latency_us"
+    BANDWIDTH = "bandwidth_mb_s"
+    BIDIRECTIONAL = "bidirectional_mb_s"
+
+    @property
+    def unit(self) -> str:
+        """As printed."""
+        return "us" if self is Metric.LATENCY else "MB/s"
+
+    @property
+    def word(self) -> str:
+        """As said in a sentence."""
+        words = {Metric.LATENCY: "latency", Metric.BANDWIDTH: "bandwidth"}
+        return words.get(self, "bidirectional bandwidth")
+
+    @property
+    def both_ways(self) -> bool:
+        """Whether a reading crosses the way back, too."""
+        return self is not Metric.BANDWIDTH
+
+    @property
+    def code(self) -> int:
+        """Its number in a column."""
+        return METRICS.index(self)
+
+
+METRICS = tuple(Metric)
+
+_DIRECTED = (("bandwidth_ab_mb_s", False), ("bandwidth_ba_mb_s", True))
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Columns of equal length, one row a reading.
+
+    `endpoints` names what `a` and `b` index: a node, or 'node:rank' where a host holds several
+    ranks. A directed reading goes from `a` to `b`; others have a < b by name. Rows of equal
+    `trial`, `round`, `metric` and `backwards` were measured at the same time. `trial` numbers the
+    launches in the order of the samples.
+    """
+
+    endpoints: tuple[str, ...]
+    metric: Ints
+    a: Ints
+    b: Ints
+    value: Floats
+    size_bytes: Ints
+    trial: Ints
+    round: Ints
+    n_concurrent: Ints
+    backwards: Bools
+
+    def __len__(self) -> int:
+        return int(self.value.size)
+
+    def name(self, row: int) -> tuple[str, str]:
+        """Both endpoints of a row."""
+        return (self.endpoints[self.a[row]], self.endpoints[self.b[row]])
+
+    @property
+    def moment(self) -> Ints:
+        """A number that rows measured at the same time share."""
+        stacked = np.stack([self.trial, self.round, self.metric, self.backwards.astype(np.int64)])
+        return np.unique(stacked, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def readings_of(samples: Iterable[Sample]) -> Readings:
+    """Every reading of the samples that may support a verdict, in the samples' order."""
+    endpoints: dict[str, int] = {}
+    trials: dict[tuple[str, int], int] = {}
+    rows: list[tuple[int, int, int, float, int, int, int, int, bool]] = []
+    for sample in samples:
+        pair = sample.pair
+        if pair is None or sample.state is not State.OK:
+            continue
+        a = endpoints.setdefault(pair.a, len(endpoints))
+        b = endpoints.setdefault(pair.b, len(endpoints))
+        trial = trials.setdefault((sample.trial, sample.repeat), len(trials))
+        rest = (sample.size_bytes, trial, pair.round, pair.n_concurrent)
+        ahead = (a, b) if pair.a < pair.b else (b, a)
+        directed = False
+        for name, backwards in _DIRECTED:
+            value = sample.metrics.get(name)
+            if value is not None:
+                directed = True
+                ends = (b, a) if backwards else (a, b)
+                rows.append((Metric.BANDWIDTH.code, *ends, value, *rest, backwards))
+        for metric in METRICS:
+            # Tools whose files are imported give a pair one figure, which is no sum of ours.
+            value = None if metric is Metric.BANDWIDTH and directed else sample.metrics.get(metric)
+            if value is not None:
+                ends = (a, b) if metric is Metric.BANDWIDTH else ahead
+                rows.append((metric.code, *ends, value, *rest, False))
+    columns = list(zip(*rows, strict=True)) if rows else [()] * 9
+    metric_, a_, b_, value_, size_, trial_, round_, n_, back_ = columns
+    return Readings(
+        tuple(endpoints),
+        np.array(metric_, np.int64),
+        np.array(a_, np.int64),
+        np.array(b_, np.int64),
+        np.array(value_, np.float64),
+        np.array(size_, np.int64),
+        np.array(trial_, np.int64),
+        np.array(round_, np.int64),
+        np.array(n_, np.int64),
+        np.array(back_, np.bool_),
+    )
+
+
+def host_of(endpoint: str) -> str:
+    """'n001' of 'n001' and of 'n001:3' (rank 3, on that host)."""
+    return endpoint.partition(":")[0]
+
+
+def is_rank(endpoint: str) -> bool:
+    """Whether an endpoint is one of several ranks of its host."""
+    return ":" in endpoint
+
+
+def rank_in(endpoint: str) -> int:
+    """3 of 'n001:3'."""
+    return int(endpoint.partition(":")[2])

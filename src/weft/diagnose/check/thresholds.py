@@ -1,0 +1,75 @@
+"""The figures a verdict rests on, read from thresholds.toml beside this file."""
+
+import functools
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from weft.diagnose.check.readings import Metric
+
+_WHOLE = ("smallest_class", "smallest_fabric")
+
+
+class _Figure(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    value: float = Field(gt=0)
+    unit: str
+    source: str
+
+
+class _ThresholdsFile(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="allow")
+    schema_: Literal["weft.thresholds/2"] = Field(alias="schema")
+    __pydantic_extra__: dict[str, _Figure]
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """When a component is slow; what each means stands in thresholds.toml."""
+
+    bandwidth_least: float
+    latency_least: float
+    latency_least_without_fabric: float
+    bandwidth_guard: float
+    latency_guard: float
+    scale_floor: float
+    smallest_class: int
+    smallest_fabric: int
+    largest_slow_share: float
+    disturbed_share: float
+    disturbed_slow_share: float
+    disturbance: float
+    surprise: float
+    suspect_evidence: float
+    confirmed_evidence: float
+    named_evidence: float
+    near_evidence: float
+    evidence_a_metric: float
+
+    def least_effect(self, metric: Metric) -> float:
+        """The least slowness (natural logarithm) that is worth a finding."""
+        return self.latency_least if metric is Metric.LATENCY else self.bandwidth_least
+
+    def guard(self, metric: Metric, *, with_fabric: bool) -> float:
+        """How far two populations of a class lie apart that are two."""
+        if metric is not Metric.LATENCY:
+            return self.bandwidth_guard
+        return self.latency_guard if with_fabric else self.latency_least_without_fabric
+
+
+@functools.cache
+def thresholds() -> Thresholds:
+    """The shipped figures."""
+    text = (
+        resources.files("weft.diagnose.check")
+        .joinpath("thresholds.toml")
+        .read_text(encoding="utf-8")
+    )
+    file = _ThresholdsFile.model_validate(tomllib.loads(text))
+    values: dict[str, Any] = {name: fig.value for name, fig in file.__pydantic_extra__.items()}
+    for name in _WHOLE:
+        values[name] = int(values[name])
+    return Thresholds(**values)
