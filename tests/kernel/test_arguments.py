@@ -29,6 +29,12 @@ WRONG = [
     (["--benchmark", "alltoall", "--batch", "8"], "--batch", "only latency has batches"),
     (["--benchmark", "latency", "--batch", "0"], "--batch", "'0' is not a whole number from 1"),
     (["--benchmark", "latency", "--buffers", "three"], "--buffers", "not one of two, one, untou"),
+    (["--benchmark", "reduce", "--sizes", "6"], "--sizes", "6 is not a multiple of 4"),
+    (["--benchmark", "alltoallv", "--skew", "1.5"], "--skew", "'1.5' is not a share from 0 to 1"),
+    (["--benchmark", "alltoall", "--skew", "0.5"], "--skew", "only blocks of alltoallv differ"),
+    (["--benchmark", "random_ring_latency", "--rings", "0"], "--rings", "whole number from 1"),
+    (["--benchmark", "random_ring_latency", "--seed", "-1"], "--seed", "whole number from 0"),
+    (["--benchmark", "random_ring_latency", "--sync", "window"], "--sync", "window is for coll"),
     (["--benchmark", "pairs", "--rounds-file", "/absent"], "--rounds-file", "cannot be read"),
 ]
 
@@ -52,15 +58,38 @@ def test_on_every_mpi_with_more_ranks(any_kernel):
     assert outcome.only("error")["where"] == "--sizes"
 
 
-def test_a_pair_needs_two_ranks(kernel):
-    outcome = kernel.run(1, "--benchmark", "bandwidth")
+@pytest.mark.parametrize(
+    "benchmark", ["bandwidth", "message_rate", "fan_in", "random_ring_latency"]
+)
+def test_a_pair_needs_two_ranks(kernel, benchmark):
+    outcome = kernel.run(1, "--benchmark", benchmark)
     assert outcome.exit_code == 2
-    assert "bandwidth needs two ranks or more" in outcome.only("error")["message"]
+    assert f"{benchmark} needs two ranks or more" in outcome.only("error")["message"]
 
 
-def test_a_collective_runs_on_one_rank(kernel):
-    outcome = kernel.run(1, "--benchmark", "allreduce", "--sizes", "8", "--iterations", "3")
+COLLECTIVES = ["allreduce", "reduce", "reduce_scatter", "broadcast", "allgather", "alltoallv"]
+
+
+def test_collectives_run_on_one_rank(kernel):
+    names = [word for name in COLLECTIVES for word in ("--benchmark", name)]
+    outcome = kernel.run(1, "--sizes", "8", "--iterations", "3", "--validate", *names)
     assert outcome.exit_code == 0
+    assert [row["n_errors"] for row in outcome.of("row")] == [0] * len(COLLECTIVES)
+
+
+def test_buffers_that_do_not_fit_into_the_host_are_refused_before_they_are_claimed(kernel):
+    outcome = kernel.run(24, "--benchmark", "alltoall", "--sizes", str(2**30))
+    assert outcome.exit_code == 2
+    error = outcome.only("error")
+    assert error["where"] == "--sizes"
+    # 24 ranks with two buffers of 24 blocks of 1 GiB each, and a few requests.
+    assert error["message"].startswith(f"alltoall needs {24 * 2 * 24 * 1024} MiB on ")
+
+
+def test_blocks_that_an_int_cannot_address_are_refused(kernel):
+    outcome = kernel.run(3, "--benchmark", "alltoallv", "--sizes", str(2**30))
+    assert outcome.exit_code == 2
+    assert "all blocks of alltoallv on 3 ranks pass 2 GiB" in outcome.only("error")["message"]
 
 
 def test_options_before_the_first_benchmark_hold_for_all(kernel):

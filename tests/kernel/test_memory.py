@@ -22,6 +22,8 @@ ARGUMENTS = (
     *("--benchmark", "latency", "--sizes", "1,4096", "--benchmark", "allreduce", "--sizes", "64"),
     *("--benchmark", "alltoall", "--sizes", "100", "--benchmark", "pairs"),
 )
+MORE = ("reduce", "reduce_scatter", "broadcast", "allgather", "alltoallv", "fan_in", "fan_out")
+MORE += ("random_ring_latency", "natural_ring_bandwidth")
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +42,14 @@ def test_messages_go_through_gpu_buffers_and_arrive(kernel, runtime):
     assert outcome.only("header")["memory"] == "cuda"
     rows = outcome.of("row") + outcome.of("pair_row")
     assert [row["n_errors"] for row in rows] == [0] * 7
+
+
+def test_every_benchmark_checks_what_arrived_in_gpu_memory(kernel, runtime):
+    names = [word for name in MORE for word in ("--benchmark", name)]
+    arguments = ("--memory", "cuda", "--iterations", "2", "--validate", "--sizes", "64", *names)
+    for environment, n_errors in (({}, 0), ({"WEFT_TEST_CORRUPT": "1"}, 1)):
+        outcome = kernel.run(2, *arguments, **environment, **runtime)
+        assert [row["n_errors"] for row in outcome.of("row")] == [n_errors] * len(MORE)
 
 
 def test_a_flipped_byte_in_gpu_memory_is_found(kernel, runtime):

@@ -15,14 +15,30 @@ SUITE = (
     *("--benchmark", "barrier"),
     *("--benchmark", "allreduce", "--sizes", "4,4096", "--sync", "window"),
     *("--benchmark", "alltoall", "--sizes", "0,64"),
+    *("--benchmark", "alltoallv", "--sizes", "64", "--benchmark", "allgather", "--sizes", "0,64"),
+    *("--benchmark", "broadcast", "--sizes", "0,64", "--benchmark", "reduce", "--sizes", "0,64"),
+    *("--benchmark", "reduce_scatter", "--sizes", "0,64"),
+    *("--benchmark", "fan_in", "--sizes", "64", "--benchmark", "fan_out", "--sizes", "64"),
+    *("--benchmark", "random_ring_latency", "--sizes", "0,8"),
+    *("--benchmark", "random_ring_bandwidth", "--sizes", "64"),
+    *("--benchmark", "natural_ring_bandwidth", "--sizes", "64"),
     *("--benchmark", "pairs", "--pair-sizes", "8,4096"),
 )
 ROWS = [
     *(("latency", 0), ("latency", 8), ("latency", 65536)),
     *(("bandwidth", 1), ("bandwidth", 65536), ("bidirectional", 64), ("message_rate", 8)),
     *(("barrier", 0), ("allreduce", 4), ("allreduce", 4096), ("alltoall", 0), ("alltoall", 64)),
+    *(("alltoallv", 64), ("allgather", 0), ("allgather", 64), ("broadcast", 0), ("broadcast", 64)),
+    *(("reduce", 0), ("reduce", 64), ("reduce_scatter", 0), ("reduce_scatter", 64)),
+    *(("fan_in", 64), ("fan_out", 64), ("random_ring_latency", 0), ("random_ring_latency", 8)),
+    *(("random_ring_bandwidth", 64), ("natural_ring_bandwidth", 64)),
 ]
-COLLECTIVES = ("barrier", "allreduce", "alltoall")
+COLLECTIVES = ("barrier", "allreduce", "alltoall", "alltoallv", "allgather", "broadcast", "reduce")
+COLLECTIVES += ("reduce_scatter",)
+RINGS = ("random_ring_latency", "random_ring_bandwidth", "natural_ring_bandwidth")
+FANS = ("fan_in", "fan_out")
+WINDOWS = {"bandwidth": 8, "bidirectional": 64, "message_rate": 64, "fan_in": 64, "fan_out": 64}
+WINDOWS |= dict(zip(RINGS, (1, 8, 8), strict=True))
 
 
 def nearest_rank(values, share):
@@ -70,7 +86,7 @@ def test_series_are_whole_and_positive(outcome):
 
 def test_the_row_is_the_maximum_over_the_ranks_that_timed(outcome):
     for row in outcome.of("row"):
-        n_clocks = 2 if row["benchmark"] in COLLECTIVES else 1
+        n_clocks = 2 if row["benchmark"] in (*COLLECTIVES, *RINGS) else 1
         ranks = row["ranks_ns"]
         assert len(ranks) == n_clocks
         assert max(row["times_ns"]) == max(rank["max"] for rank in ranks)
@@ -79,7 +95,7 @@ def test_the_row_is_the_maximum_over_the_ranks_that_timed(outcome):
 
 def test_quantiles_of_a_single_clock_are_those_of_the_series(outcome):
     for row in outcome.of("row"):
-        if row["benchmark"] in COLLECTIVES:
+        if row["benchmark"] in (*COLLECTIVES, *RINGS):
             continue
         (rank,) = row["ranks_ns"]
         times = row["times_ns"]
@@ -98,10 +114,8 @@ def test_p99_needs_500_iterations(outcome, any_kernel):
 
 def test_windows_and_start_points_are_told_where_there_are_any(outcome):
     for row in outcome.of("row"):
-        has_window = row["benchmark"] in ("bandwidth", "bidirectional", "message_rate")
-        has_start = row["benchmark"] in (*COLLECTIVES, "message_rate")
-        asked = {"bandwidth": 8, "bidirectional": 64, "message_rate": 64}
-        assert row["window"] == (asked[row["benchmark"]] if has_window else None)
+        has_start = row["benchmark"] in (*COLLECTIVES, *RINGS, *FANS, "message_rate")
+        assert row["window"] == WINDOWS.get(row["benchmark"])
         assert (row["skew_ns"] is not None) == has_start
         sync = {"allreduce": "window"}.get(row["benchmark"], "barrier")
         assert row.get("sync") == (sync if has_start else None)

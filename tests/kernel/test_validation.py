@@ -2,13 +2,20 @@
 
 import pytest
 
-BENCHMARKS = ["latency", "bandwidth", "bidirectional", "message_rate", "allreduce", "alltoall"]
+PAIRWISE = ["latency", "bandwidth", "bidirectional", "message_rate"]
+OTHERS = [
+    *("fan_in", "fan_out"),
+    *("random_ring_latency", "random_ring_bandwidth", "natural_ring_bandwidth"),
+    *("allreduce", "reduce", "reduce_scatter", "broadcast", "allgather", "alltoall", "alltoallv"),
+]
 
 
-@pytest.mark.parametrize("benchmark", BENCHMARKS)
-def test_a_flipped_byte_is_counted_once(kernel, benchmark):
+@pytest.mark.parametrize(
+    ("benchmark", "n_ranks"), [(name, 2) for name in PAIRWISE + OTHERS] + [(n, 3) for n in OTHERS]
+)
+def test_a_flipped_byte_is_counted_once(kernel, benchmark, n_ranks):
     arguments = ("--benchmark", benchmark, "--sizes", "64", "--iterations", "4", "--validate")
-    outcome = kernel.run(2, *arguments, WEFT_TEST_CORRUPT="1")
+    outcome = kernel.run(n_ranks, *arguments, WEFT_TEST_CORRUPT="1")
     assert outcome.only("row")["n_errors"] == 1
     assert outcome.only("row")["n_validated"] == 4
 
@@ -35,11 +42,16 @@ def test_without_validation_nothing_is_checked(kernel):
     assert (row["validated"], row["n_validated"], row["n_errors"]) == (False, 0, 0)
 
 
+SMALL_AND_LARGE = ("--iterations", "4", "--warmup", "0", "--validate", "--sizes", "4,70000")
+
+
 @pytest.mark.parametrize("n_ranks", [3, 5])
-def test_sums_and_blocks_of_odd_numbers_of_ranks_are_right(kernel, n_ranks):
-    outcome = kernel.run(
-        *(n_ranks, "--iterations", "2", "--warmup", "0", "--validate"),
-        *("--benchmark", "allreduce", "--sizes", "4,20000"),
-        *("--benchmark", "alltoall", "--sizes", "1,3000"),
-    )
-    assert [row["n_errors"] for row in outcome.of("row")] == [0, 0, 0, 0]
+def test_what_odd_numbers_of_ranks_receive_is_right(any_kernel, n_ranks):
+    arguments = [word for name in OTHERS for word in ("--benchmark", name)]
+    skewed = ("--benchmark", "alltoallv", "--skew", "1")
+    outcome = any_kernel.run(n_ranks, *SMALL_AND_LARGE, "--window", "2", *arguments, *skewed)
+    assert outcome.exit_code == 0, outcome.stderr
+    rows = outcome.of("row")
+    assert [row["benchmark"] for row in rows[::2]] == [*OTHERS, "alltoallv"]
+    assert [row["n_errors"] for row in rows] == [0] * len(rows)
+    assert {len(row["times_ns"]) for row in rows} == {4}

@@ -48,9 +48,10 @@ static long one_way_n_wrong(const struct job *job, int iteration) {
 }
 
 /* The acknowledgement needs a byte even where messages are empty. */
-static size_t window_bytes(size_t bytes, int n_ranks) {
-    (void)n_ranks;
-    return bytes > ACK_BYTES ? bytes : ACK_BYTES;
+static struct extent window_extent(const struct job *job, size_t bytes) {
+    (void)job;
+    size_t room = bytes > ACK_BYTES ? bytes : ACK_BYTES;
+    return (struct extent){room, room};
 }
 
 const struct benchmark bandwidth = {
@@ -62,7 +63,7 @@ const struct benchmark bandwidth = {
     .small = {100, 10},
     .large = {20, 2},
     .default_window = 64,
-    .buffer_bytes = window_bytes,
+    .extent = window_extent,
     .once = bandwidth_once,
     .fill = message_fill,
     .n_wrong = one_way_n_wrong,
@@ -77,7 +78,7 @@ const struct benchmark bidirectional = {
     .small = {100, 10},
     .large = {20, 2},
     .default_window = 64,
-    .buffer_bytes = window_bytes,
+    .extent = window_extent,
     .once = bidirectional_once,
     .fill = message_fill,
     .n_wrong = message_n_wrong,
@@ -86,13 +87,14 @@ const struct benchmark bidirectional = {
 const struct benchmark message_rate = {
     .name = "message_rate",
     .loop = SYNCHRONISED,
+    .parties = HALVES,
     .has_sizes = true,
     .has_window = true,
     .element_bytes = 1,
     .small = {100, 10},
     .large = {20, 2},
     .default_window = 64,
-    .buffer_bytes = window_bytes,
+    .extent = window_extent,
     .once = bandwidth_once,
     .fill = message_fill,
     .n_wrong = one_way_n_wrong,

@@ -1,10 +1,10 @@
 /* barrier.c -- MPI_Barrier. Nothing is sent that could be validated. */
 #include "weft.h"
 
-static size_t nothing(size_t bytes, int n_ranks) {
+static struct extent nothing(const struct job *job, size_t bytes) {
+    (void)job;
     (void)bytes;
-    (void)n_ranks;
-    return 0;
+    return (struct extent){0, 0};
 }
 
 static void once(const struct job *job) { CHECK(MPI_Barrier(job->comm)); }
@@ -23,11 +23,12 @@ static long n_wrong(const struct job *job, int iteration) {
 const struct benchmark barrier = {
     .name = "barrier",
     .loop = SYNCHRONISED,
+    .parties = EVERYONE,
     .has_sizes = false,
     .element_bytes = 1,
     .small = {1000, 100},
     .large = {1000, 100},
-    .buffer_bytes = nothing,
+    .extent = nothing,
     .once = once,
     .fill = fill,
     .n_wrong = n_wrong,

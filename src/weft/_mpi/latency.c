@@ -82,9 +82,9 @@ long message_n_wrong(const struct job *job, int iteration) {
     return wrong_bytes(job->receive.host, job->bytes, origin(job), iteration);
 }
 
-static size_t one_message(size_t bytes, int n_ranks) {
-    (void)n_ranks;
-    return bytes;
+struct extent message_extent(const struct job *job, size_t bytes) {
+    (void)job;
+    return (struct extent){bytes, bytes};
 }
 
 const struct benchmark latency = {
@@ -94,7 +94,7 @@ const struct benchmark latency = {
     .element_bytes = 1,
     .small = {10000, 100},
     .large = {1000, 10},
-    .buffer_bytes = one_message,
+    .extent = message_extent,
     .once = latency_once,
     .fill = message_fill,
     .n_wrong = message_n_wrong,

@@ -18,13 +18,12 @@ static struct problem open_schedules(const struct world *world, const struct opt
     return problem;
 }
 
-/* Point-to-point benchmarks and pairs need a partner. */
+/* All but collectives need a partner. */
 static struct problem check_ranks(const struct world *world, const struct options *options) {
     struct problem problem = {0};
     for (int i = 0; i < options->n_groups; i++) {
         const struct benchmark *benchmark = options->groups[i].benchmark;
-        bool collective = benchmark->loop == SYNCHRONISED && !benchmark->has_window;
-        if (world->n_ranks < 2 && !collective)
+        if (world->n_ranks < 2 && benchmark->parties != EVERYONE)
             set_problem(&problem, EXIT_INPUT, "--benchmark", "%s needs two ranks or more",
                         benchmark->name);
     }
@@ -38,6 +37,7 @@ static int measure(const struct world *world, const struct options *options,
     struct counters counters = {0};
     struct rank_facts facts;
     struct problem problem = open_schedules(world, options, schedules);
+    if (problem.exit_code == 0) problem = check_room(world, options);
     if (problem.exit_code == 0) problem = open_memory(options->memory, world->local_rank);
     int exit_code = agree(&problem);
     if (exit_code != 0) return exit_code;

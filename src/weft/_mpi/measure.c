@@ -14,13 +14,42 @@ int rank_in_world(void) {
     return rank;
 }
 
-/* Point to point: ranks 0 and n/2, so that with several ranks a node in blocks the two sit on
- * different nodes. Message rate: all but the last of an odd number. Collectives: everyone. */
+/* Two ranks: 0 and n/2, so that with several ranks a node in blocks the two sit on different
+ * nodes. Halves: all but the last of an odd number. */
 bool takes_part(const struct benchmark *benchmark, const struct world *world) {
-    if (benchmark->loop == BACK_TO_BACK)
+    if (benchmark->parties == TWO_RANKS)
         return world->rank == 0 || world->rank == world->n_ranks / 2;
-    if (benchmark->has_window) return world->rank < world->n_ranks / 2 * 2;
+    if (benchmark->parties == HALVES) return world->rank < world->n_ranks / 2 * 2;
     return true;
+}
+
+/* What follows from the rank's place in the job and from the group. */
+void set_place(struct job *job, const struct group *group) {
+    const struct benchmark *benchmark = group->benchmark;
+    int half = job->n_ranks / 2;
+    bool fan = benchmark->parties == FAN;
+    job->leads = fan ? job->rank == 0 : job->rank < half;
+    job->peer = fan ? 0 : job->rank < half ? job->rank + half : job->rank - half;
+    job->window = group->window == UNSET ? benchmark->default_window : group->window;
+    job->batch = group->batch;
+    job->skew = group->skew;
+    job->ring.most = group->n_rings;
+    job->ring.seed = group->seed;
+}
+
+/* Requests under way at a time: two a message of the window, unless the benchmark says. */
+size_t request_count(const struct job *job, const struct benchmark *benchmark) {
+    if (benchmark->n_requests != NULL) return benchmark->n_requests(job);
+    return 2 * (size_t)job->window;
+}
+
+/* What `prepare` writes: a number for each rank, five times. */
+static void open_tables(struct job *job) {
+    size_t n = (size_t)job->n_ranks;
+    int *table = claim(5 * n, sizeof *table);
+    job->sent = (struct blocks){table, table + n};
+    job->received = (struct blocks){table + 2 * n, table + 3 * n};
+    job->ring.order = table + 4 * n;
 }
 
 /* What this rank is in the group: its communicator, partner and buffers. Collective over the
@@ -29,29 +58,29 @@ static bool open_job(const struct world *world, const struct group *group, enum 
                      struct job *job) {
     const struct benchmark *benchmark = group->benchmark;
     bool active = takes_part(benchmark, world);
-    size_t bytes = 0;
-    *job = (struct job){.yields = world->oversubscribed, .batch = group->batch};
+    struct extent most = {0, 0};
+    *job = (struct job){.yields = world->oversubscribed};
     CHECK(MPI_Comm_split(MPI_COMM_WORLD, active ? 0 : MPI_UNDEFINED, world->rank, &job->comm));
     if (!active) return false;
     CHECK(MPI_Comm_rank(job->comm, &job->rank));
     CHECK(MPI_Comm_size(job->comm, &job->n_ranks));
-    int half = job->n_ranks / 2;
-    job->leads = job->rank < half;
-    job->peer = job->leads ? job->rank + half : job->rank - half;
-    job->window = group->window == UNSET ? benchmark->default_window : group->window;
+    set_place(job, group);
     for (int i = 0; i < group->n_sizes; i++) {
-        size_t needed = benchmark->buffer_bytes((size_t)group->sizes[i], job->n_ranks);
-        if (needed > bytes) bytes = needed;
+        struct extent needed = benchmark->extent(job, (size_t)group->sizes[i]);
+        if (needed.send > most.send) most.send = needed.send;
+        if (needed.receive > most.receive) most.receive = needed.receive;
     }
-    job->send = open_buffer(memory, bytes, group->buffers != BUFFERS_UNTOUCHED);
+    job->send = open_buffer(memory, most.send, group->buffers != BUFFERS_UNTOUCHED);
     job->bounces = group->buffers == BUFFERS_ONE;
-    job->receive = job->bounces ? job->send : open_buffer(memory, bytes, true);
-    job->requests = claim(2 * (size_t)job->window, sizeof *job->requests);
+    job->receive = job->bounces ? job->send : open_buffer(memory, most.receive, true);
+    job->requests = claim(request_count(job, benchmark), sizeof *job->requests);
+    open_tables(job);
     return true;
 }
 
 static void close_job(struct job *job) {
     free(job->requests);
+    free(job->sent.counts);
     close_buffer(&job->send);
     if (!job->bounces) close_buffer(&job->receive);
     CHECK(MPI_Comm_free(&job->comm));
@@ -114,12 +143,14 @@ void time_back_to_back(const struct job *job, void (*once)(const struct job *), 
 }
 
 /* n iterations, each from a barrier that is not timed. */
-static void time_from_barrier(const struct job *job, void (*once)(const struct job *),
+static void time_from_barrier(struct job *job, const struct benchmark *benchmark,
                               const struct series *series) {
-    for (int i = 0; i < series->counts.iterations; i++) {
+    int n = series->counts.iterations;
+    for (int i = 0; i < n; i++) {
+        if (benchmark->turn != NULL) benchmark->turn(job, i, n);
         CHECK(MPI_Barrier(job->comm));
         series->starts_ns[i] = now_ns();
-        once(job);
+        benchmark->once(job);
         series->times_ns[i] = now_ns() - series->starts_ns[i];
     }
 }
@@ -160,10 +191,12 @@ static void time_in_windows(const struct job *job, void (*once)(const struct job
 
 /* An untimed pass that checks every received byte. Its own pass, because preparing and checking
  * would warm caches and delay partners. Returns what this rank found wrong. */
-long validate(const struct job *job, const struct benchmark *benchmark, int n_iterations) {
-    bool corrupt = environment("WEFT_TEST_CORRUPT")[0] == '1' && job->rank == job->n_ranks - 1;
+long validate(struct job *job, const struct benchmark *benchmark, int n_iterations) {
+    int victim = benchmark->root_receives ? 0 : job->n_ranks - 1;
+    bool corrupt = environment("WEFT_TEST_CORRUPT")[0] == '1' && job->rank == victim;
     long n_wrong = 0;
     for (int i = 0; i < n_iterations; i++) {
+        if (benchmark->turn != NULL) benchmark->turn(job, i, n_iterations);
         benchmark->fill(job, i);
         benchmark->once(job);
         if (corrupt && i == 0 && job->bytes > 0) {
@@ -177,8 +210,8 @@ long validate(const struct job *job, const struct benchmark *benchmark, int n_it
 }
 
 /* The timed loop of one size, with the clocks compared before and after where starts matter. */
-static void time_series(const struct world *world, const struct job *job,
-                        const struct group *group, struct series *series) {
+static void time_series(const struct world *world, struct job *job, const struct group *group,
+                        struct series *series) {
     void (*once)(const struct job *) = group->benchmark->once;
     if (group->benchmark->loop == BACK_TO_BACK) {
         time_back_to_back(job, once, series->counts.iterations, series->times_ns);
@@ -188,7 +221,7 @@ static void time_series(const struct world *world, const struct job *job,
     if (series->late != NULL)
         time_in_windows(job, once, series);
     else
-        time_from_barrier(job, once, series);
+        time_from_barrier(job, group->benchmark, series);
     sync_clock(job->comm, world->common_clock, &series->clock, 1);
 }
 
@@ -198,6 +231,7 @@ static void measure_size(const struct world *world, struct job *job, const struc
     const struct benchmark *benchmark = group->benchmark;
     enum { MAX_VALIDATED = 100 };
     job->bytes = bytes;
+    if (benchmark->prepare != NULL) benchmark->prepare(job);
     CHECK(MPI_Barrier(job->comm));
     struct series series = {.counts = choose_counts(job, group)};
     size_t n = (size_t)series.counts.iterations;

@@ -18,18 +18,23 @@ const char *const buffers_names[] = {"two", "one", "untouched"};
 
 const char *usage(void) {
     return "usage: weft-kernel --benchmark NAME [options] [--benchmark NAME [options]]...\n"
-           "  --benchmark NAME          latency, bandwidth, bidirectional, message_rate, barrier,\n"
-           "                            allreduce, alltoall, pairs\n"
+           "  --benchmark NAME          latency, bandwidth, bidirectional, message_rate, fan_in,\n"
+           "                            fan_out, random_ring_latency, random_ring_bandwidth,\n"
+           "                            natural_ring_bandwidth, barrier, allreduce, reduce,\n"
+           "                            reduce_scatter, broadcast, allgather, alltoall,\n"
+           "                            alltoallv, pairs\n"
            "  --sizes N,N,...           message sizes in bytes (not for barrier, pairs)\n"
            "  --pair-sizes SMALL,LARGE  bytes: latency and bandwidth of pairs (8,1048576)\n"
            "  --rounds-file FILE        pairs: one round a line, '0-1 2-3'; default: all pairs\n"
            "  --iterations N --warmup N default: as OSU Micro-Benchmarks do\n"
-           "  --window N                messages in flight (64; pairs 16)\n"
+           "  --window N                messages in flight (64; pairs 16; rings 8, for latency 1)\n"
            "  --max-seconds-per-size S  fewer iterations where they would take longer\n"
            "  --buffers two|one|untouched  latency: two buffers as OSU; one, sent from where it\n"
            "                            arrived, as NetPIPE; a send buffer never written, as HPCC\n"
            "  --batch N                 latency: an iteration is the mean of N round trips, with\n"
            "                            one clock reading (1, as OSU; HPCC: 8)\n"
+           "  --skew S                  alltoallv: blocks differ by up to this share, 0 to 1 (0)\n"
+           "  --rings N --seed N        random rings: how many, drawn from which seed (30, 1)\n"
            "  --sync barrier|window     how iterations of collectives start\n"
            "  --validate                check received data in an untimed pass\n"
            "  --rails DEV,DEV,...       network device by local rank, such as mlx5_0:1\n"
@@ -59,6 +64,17 @@ static double parse_seconds(const char *option, const char *text, struct problem
         set_problem(problem, EXIT_INPUT, option, "'%.60s' is not a positive number of seconds",
                     text);
     return value;
+}
+
+/* A share from 0 to 1, in parts of WHOLE_SKEW. */
+static int parse_share(const char *option, const char *text, struct problem *problem) {
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value >= 0 && value <= 1)) {
+        set_problem(problem, EXIT_INPUT, option, "'%.60s' is not a share from 0 to 1", text);
+        return 0;
+    }
+    return (int)(value * WHOLE_SKEW + 0.5);
 }
 
 /* Cut the next piece off a list; commas bound pieces. False at the end. Longer pieces than fit
@@ -163,6 +179,12 @@ static bool parse_group_option(struct group *group, const char *option, const ch
         group->batch = (int)parse_number(option, value, 1, MAX_BATCH, problem);
     else if (strcmp(option, "--buffers") == 0)
         group->buffers = (enum buffers)parse_word(option, value, buffers_names, 3, problem);
+    else if (strcmp(option, "--skew") == 0)
+        group->skew = parse_share(option, value, problem);
+    else if (strcmp(option, "--rings") == 0)
+        group->n_rings = (int)parse_number(option, value, 1, MAX_ITERATIONS, problem);
+    else if (strcmp(option, "--seed") == 0)
+        group->seed = (uint64_t)parse_number(option, value, 0, LONG_MAX, problem);
     else if (strcmp(option, "--rounds-file") == 0)
         group->rounds_file = value;
     else
@@ -218,9 +240,12 @@ static void check_group(struct group *group, struct problem *problem) {
                     benchmark->name);
     if (group->buffers == BUFFERS_UNTOUCHED && group->validate)
         set_problem(problem, EXIT_INPUT, "--buffers", "validation writes the send buffer");
-    if (group->sync == SYNC_WINDOW && benchmark->loop != SYNCHRONISED)
+    if (group->sync == SYNC_WINDOW && (benchmark->loop != SYNCHRONISED || benchmark->turn != NULL))
         set_problem(problem, EXIT_INPUT, "--sync",
                     "%s does not start from a common point; window is for collectives",
+                    benchmark->name);
+    if (group->skew > 0 && benchmark != &alltoallv)
+        set_problem(problem, EXIT_INPUT, "--skew", "only blocks of alltoallv differ, not of %s",
                     benchmark->name);
     default_sizes(group);
 }
@@ -252,7 +277,8 @@ static void parse_one(int argc, char **argv, int *at, struct options *out, struc
 struct problem parse_options(int argc, char **argv, struct options *out) {
     struct problem problem = {0};
     struct group defaults = {.pair_sizes = {8, 1 << 20},
-                             .iterations = UNSET, .warmup = UNSET, .window = UNSET, .batch = 1};
+                             .iterations = UNSET, .warmup = UNSET, .window = UNSET, .batch = 1,
+                             .n_rings = 30, .seed = 1};
     struct group *group = &defaults;
     *out = (struct options){0};
     for (int at = 1; at < argc && problem.exit_code == 0;)

@@ -30,10 +30,9 @@ int64_t quantile(const int64_t *sorted, int n, double q) {
     return sorted[index - 1];
 }
 
-/* Collectives: every clock. Point to point: the leader's. */
+/* Collectives and rings: every clock. Otherwise the leader's. */
 static bool clock_counts(const struct job *job, const struct benchmark *benchmark) {
-    bool collective = benchmark->loop == SYNCHRONISED && !benchmark->has_window;
-    return collective || job->leads;
+    return benchmark->parties == RING || benchmark->parties == EVERYONE || job->leads;
 }
 
 static struct summary summarise(int rank, bool counts, const int64_t *times_ns, int n) {
@@ -71,11 +70,12 @@ static void write_summaries(const struct summary *summaries, int n_ranks, int n)
     json_finish(']');
 }
 
-/* How far apart the ranks whose clocks count started each iteration, at rank 0; NULL elsewhere.
+/* How far apart the ranks that send first started each iteration, at rank 0; NULL elsewhere.
  * Collective. */
-static int64_t *start_skew(const struct job *job, const struct series *series, bool counts) {
+static int64_t *start_skew(const struct job *job, const struct benchmark *benchmark,
+                           const struct series *series) {
     int n = series->counts.iterations;
-    bool root = job->rank == 0;
+    bool root = job->rank == 0, counts = benchmark->parties != HALVES || job->leads;
     int64_t *first = claim((size_t)n, sizeof *first), *last = claim((size_t)n, sizeof *last);
     for (int i = 0; i < n; i++) {
         int64_t start_ns = to_root_clock(&series->clock, series->starts_ns[i]);
@@ -141,10 +141,28 @@ static void write_what(const struct job *job, const struct benchmark *benchmark,
     json_text("buffers", buffers_names[group->buffers]);
     if (benchmark->loop == SYNCHRONISED)
         json_text("sync", group->sync == SYNC_WINDOW ? "window" : "barrier");
-    if (benchmark->loop == BACK_TO_BACK || benchmark->has_window)
+    if (benchmark->parties == TWO_RANKS || benchmark->parties == HALVES)
         json_int("n_pairs", job->n_ranks / 2);
+    else if (benchmark->parties == FAN)
+        json_int("n_pairs", job->n_ranks - 1);
     else
         json_null("n_pairs");
+}
+
+/* What only some benchmarks have, at rank 0: the most bytes a rank of an alltoallv sends or
+ * receives; how many random rings were drawn from which seed, and the order of the first. */
+static void write_variety(const struct job *job, const struct benchmark *benchmark,
+                          int64_t most_bytes, int iterations) {
+    if (benchmark == &alltoallv) json_int("most_bytes", most_bytes);
+    if (benchmark->turn == NULL) return;
+    int *order = claim((size_t)job->n_ranks, sizeof *order);
+    shuffle(order, job->n_ranks, job->ring.seed);
+    json_int("seed", (int64_t)job->ring.seed);
+    json_int("n_rings", job->ring.most < iterations ? job->ring.most : iterations);
+    json_begin("ring", '[');
+    for (int seat = 0; seat < job->n_ranks; seat++) json_int(NULL, order[seat]);
+    json_finish(']');
+    free(order);
 }
 
 /* Collective over the job: reduce the series to rank 0, which writes the row. */
@@ -156,11 +174,15 @@ void write_row(const struct job *job, const struct benchmark *benchmark, const s
     struct summary *all = claim((size_t)job->n_ranks, sizeof *all);
     int64_t *times_ns = claim((size_t)n, sizeof *times_ns);
     int64_t wrong = series->n_wrong, all_wrong = 0;
+    struct extent extent = benchmark->extent(job, job->bytes);
+    int64_t most_bytes = (int64_t)(extent.send > extent.receive ? extent.send : extent.receive);
     signed char *late = any_late(job, series);
-    int64_t *skew_ns = series->starts_ns == NULL ? NULL : start_skew(job, series, counts);
+    int64_t *skew_ns = series->starts_ns == NULL ? NULL : start_skew(job, benchmark, series);
     if (!counts) memset(series->times_ns, 0, (size_t)n * sizeof *series->times_ns);
     CHECK(MPI_Reduce(series->times_ns, times_ns, n, MPI_INT64_T, MPI_MAX, 0, job->comm));
     CHECK(MPI_Reduce(&wrong, &all_wrong, 1, MPI_INT64_T, MPI_SUM, 0, job->comm));
+    CHECK(MPI_Reduce(job->rank == 0 ? MPI_IN_PLACE : &most_bytes, &most_bytes, 1, MPI_INT64_T,
+                     MPI_MAX, 0, job->comm));
     CHECK(MPI_Gather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, 0, job->comm));
     if (job->rank == 0) {
         write_what(job, benchmark, group, series);
@@ -171,6 +193,7 @@ void write_row(const struct job *job, const struct benchmark *benchmark, const s
         json_bool("validated", group->validate);
         json_int("n_validated", series->n_validated);
         json_int("n_errors", all_wrong);
+        write_variety(job, benchmark, most_bytes, n);
         json_close();
     }
     free(late);

@@ -10,11 +10,13 @@
  *   cpus.c        the CPUs of a rank, near which memory and shared with whom
  *   quiet.c       counters that move while no rank sends
  *   measure.c     warm up, time, validate: one (benchmark, size)
- *   latency.c bandwidth.c barrier.c allreduce.c alltoall.c    what one iteration does
+ *   latency.c bandwidth.c fan.c ring.c    what one iteration does, point to point
+ *   barrier.c allreduce.c reduce.c broadcast.c allgather.c alltoall.c alltoallv.c    and together
  *   pairs.c       all pairs of ranks, round by round, inside one launch; rounds.c the schedule
  *   header.c row.c  records of the launch, of a measurement; json.c how a record is written
  *   clock.c       time, and clock offsets between hosts
- *   memory.c      host or GPU buffers; pattern.c what they hold and whether it arrived
+ *   memory.c      host or GPU buffers, room.c whether they fit; pattern.c what they hold and
+ *                 whether it arrived, sum.c the same for sums; random.c hashes and orders
  *   device.c      byte counters of network devices; transport.c what the MPI library chose
  *   fail.c        every way this program ends early
  *
@@ -43,7 +45,7 @@
 
 enum { EXIT_INPUT = 2, EXIT_MISSING = 3, EXIT_BENCHMARK = 4 };
 enum { MAX_GROUPS = 32, MAX_SIZES = 128, MAX_RAILS = 64, N_RAIL_VARIABLES = 3 };
-enum { MAX_NAME = 64, MAX_LIST = 256 };
+enum { MAX_NAME = 64, MAX_LIST = 384 };
 
 /* ---- fail.c: every way this program ends early ------------------------------------------- */
 
@@ -80,6 +82,7 @@ enum memory { MEMORY_HOST, MEMORY_CUDA, MEMORY_ROCM };
 
 /* One `--benchmark` and its options. Numbers are UNSET where the benchmark's own default holds. */
 enum { UNSET = -1 };
+enum { WHOLE_SKEW = 1 << 20 };
 struct group {
     const struct benchmark *benchmark;
     long sizes[MAX_SIZES];
@@ -89,6 +92,9 @@ struct group {
     int batch; /* latency: round trips a clock reading */
     double max_seconds; /* 0: no limit */
     bool validate;
+    int skew;       /* alltoallv: how unequal blocks are, in parts of WHOLE_SKEW */
+    int n_rings;    /* random rings: at most, in one series */
+    uint64_t seed;  /* random rings: ring k is drawn from seed + k */
     enum buffers buffers;
     enum sync sync;
     const char *rounds_file;
@@ -196,12 +202,40 @@ void fetch_buffer(const struct buffer *buffer, size_t bytes);
 void fill_pattern(unsigned char *at, size_t bytes, int source, int iteration);
 long wrong_bytes(const unsigned char *at, size_t bytes, int source, int iteration);
 
+/* ---- random.c: where deterministic variety comes from ------------------------------------ */
+
+uint64_t mixed(uint64_t key);
+void shuffle(int *order, int n, uint64_t seed);
+
 /* ---- benchmarks -------------------------------------------------------------------------- */
 
 /* How the timed loop runs. BACK_TO_BACK: rank 0 of two times iteration after iteration, no
  * barrier inside. SYNCHRONISED: every iteration starts from a barrier, which is not timed.
  * PAIRS: rounds of pairs, see pairs.c. */
 enum loop { BACK_TO_BACK, SYNCHRONISED, PAIRS };
+
+/* Who takes part, and whose clock counts. TWO_RANKS: ranks 0 and n/2; the one that leads. HALVES:
+ * the pairs (i, i + n/2); every one that leads. FAN: one rank against all others; that one. RING,
+ * EVERYONE: all ranks and all clocks; a ring needs two. */
+enum parties { TWO_RANKS, HALVES, FAN, RING, EVERYONE };
+
+/* Block sizes and where blocks begin, of each rank, in elements. */
+struct blocks {
+    int *counts, *starts;
+};
+
+/* The ring now in force: its number among those drawn, and who sits beside me. */
+struct ring {
+    int *order; /* of the ranks */
+    int left, right, number;
+    int most; /* rings in one series */
+    uint64_t seed;
+};
+
+/* Bytes of the two buffers. */
+struct extent {
+    size_t send, receive;
+};
 
 /* One benchmark at one size, as one rank sees it. */
 struct job {
@@ -214,8 +248,11 @@ struct job {
     size_t bytes;
     int window;
     int batch; /* back to back: calls a clock reading */
+    int skew;  /* alltoallv, in parts of WHOLE_SKEW */
     struct buffer send, receive;
-    MPI_Request *requests; /* 2 x window */
+    struct blocks sent, received; /* alltoallv, reduce_scatter */
+    struct ring ring;
+    MPI_Request *requests; /* 2 x window, or what the benchmark says */
 };
 
 struct counts {
@@ -226,13 +263,18 @@ struct counts {
 struct benchmark {
     const char *name;
     enum loop loop;
+    enum parties parties;
     bool has_sizes;
     bool has_window;
+    bool root_receives;   /* nobody but rank 0 gets what could be checked */
     size_t element_bytes; /* sizes are multiples of it */
     struct counts small;  /* up to SMALL_MESSAGE bytes */
     struct counts large;
     int default_window;
-    size_t (*buffer_bytes)(size_t bytes, int n_ranks); /* of send and of receive */
+    struct extent (*extent)(const struct job *job, size_t bytes);
+    size_t (*n_requests)(const struct job *job);     /* NULL: two a message of the window */
+    void (*prepare)(struct job *job);                /* NULL: nothing to do for a new size */
+    void (*turn)(struct job *job, int iteration, int n_iterations); /* untimed, before each one */
     void (*once)(const struct job *job);
     void (*fill)(const struct job *job, int iteration);
     long (*n_wrong)(const struct job *job, int iteration);
@@ -240,8 +282,10 @@ struct benchmark {
 
 enum { SMALL_MESSAGE = 8192 };
 
-extern const struct benchmark latency, bandwidth, bidirectional, message_rate;
-extern const struct benchmark barrier, allreduce, alltoall, pairs;
+extern const struct benchmark latency, bandwidth, bidirectional, message_rate, fan_in, fan_out;
+extern const struct benchmark random_ring_latency, random_ring_bandwidth, natural_ring_bandwidth;
+extern const struct benchmark barrier, allreduce, reduce, reduce_scatter, broadcast, allgather;
+extern const struct benchmark alltoall, alltoallv, pairs;
 const struct benchmark *find_benchmark(const char *name);
 const char *benchmark_names(void);
 struct counts default_counts(const struct benchmark *benchmark, size_t bytes);
@@ -254,6 +298,20 @@ long message_n_wrong(const struct job *job, int iteration);
 void send_bytes(const struct job *job, size_t bytes, int tag);
 void receive_bytes(const struct job *job, size_t bytes, int tag);
 void wait_all(const struct job *job, int n, MPI_Request *requests);
+
+/* latency.c: one message out, one in */
+struct extent message_extent(const struct job *job, size_t bytes);
+
+/* alltoall.c: a block is known by who sent it to whom */
+int source_of(const struct job *job, int from, int to);
+
+/* sum.c: vectors that can be added up exactly, in any order */
+void fill_terms(const struct job *job, int iteration);
+long wrong_sums(const struct job *job, size_t first, size_t n, int iteration);
+
+/* ---- room.c ------------------------------------------------------------------------------ */
+
+struct problem check_room(const struct world *world, const struct options *options);
 
 /* ---- rounds.c, pairs.c ------------------------------------------------------------------- */
 
@@ -289,12 +347,14 @@ struct series {
 
 int rank_in_world(void);
 bool takes_part(const struct benchmark *benchmark, const struct world *world);
+void set_place(struct job *job, const struct group *group);
+size_t request_count(const struct job *job, const struct benchmark *benchmark);
 void run_group(const struct world *world, const struct group *group, enum memory memory);
 int64_t typical_ns(const struct job *job, void (*once)(const struct job *));
 struct counts affordable(struct counts counts, double max_seconds, int64_t once_ns);
 void time_back_to_back(const struct job *job, void (*once)(const struct job *), int n,
                        int64_t *times_ns);
-long validate(const struct job *job, const struct benchmark *benchmark, int n_iterations);
+long validate(struct job *job, const struct benchmark *benchmark, int n_iterations);
 void test_hook(void);
 
 /* ---- row.c, json.c: records -------------------------------------------------------------- */
