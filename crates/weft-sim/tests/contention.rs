@@ -211,3 +211,19 @@ fn both_directions_of_a_cable_carry_at_once() {
     let times = durations(&bare(tree(2, 2, 1, RATE, DELAY), work, 65_536));
     assert_eq!(times, [2 * DELAY + ROUTE + ser(16 * 65_536, RATE)]);
 }
+
+#[test]
+fn pairs_that_send_both_ways_carry_twice_what_they_carry_one_way() {
+    let step = |kind: &str| {
+        json!({"benchmark": "pairs", "kind": kind, "rounds": [[[0, 1], [3, 2]]],
+               "size_bytes": 65_536, "window": 16})
+    };
+    let kinds = ["bandwidth_ab", "bandwidth_ba", "bidirectional"];
+    let work = json!(kinds.map(step));
+    let times = durations(&bare(tree(4, 4, 1, RATE, DELAY), work, 65_536));
+    // Twice the bytes in the same time, and no acknowledgement.
+    let path = 2 * DELAY + ROUTE;
+    let both = path + ser(16 * 65_536, RATE);
+    let one = both + path + ser(4, RATE);
+    assert_eq!(times, [one, one, one, one, both, both]);
+}

@@ -157,6 +157,7 @@ impl StepDocument {
             _ => {
                 let talk = match self.kind {
                     Some(PairsKind::Latency) => Talk::PingPong { size_bytes },
+                    Some(PairsKind::Bidirectional) => Talk::BothWays { size_bytes, window },
                     _ => Talk::Window { size_bytes, window },
                 };
                 let rounds = self.rounds.as_deref().unwrap_or_default();

@@ -127,6 +127,8 @@ pub enum PairsKind {
     BandwidthAb,
     /// Windows from the second to the first.
     BandwidthBa,
+    /// Windows both ways at once.
+    Bidirectional,
 }
 
 /// Who sends to whom in a permutation of p ranks.

@@ -52,6 +52,7 @@ const ALGORITHMS: [&str; 17] = [
     "chain",
     "magic",
 ];
+const KINDS: [&str; 5] = ["latency", "bandwidth_ab", "bandwidth_ba", "bidirectional", "magic"];
 
 /// Every row of messages is the row of one message, every other row that of some rank.
 fn rows_are_filled(phase: &Phase) {
@@ -121,7 +122,7 @@ fn any_key() -> impl Strategy<Value = (&'static str, Value)> {
         2 => permutation.prop_map(|kind| ("permutation", kind)),
         1 => messages.prop_map(|messages| ("messages", messages)),
         1 => rounds.prop_map(|rounds| ("rounds", json!(rounds))),
-        1 => Just(("kind", json!("latency"))),
+        1 => prop::sample::select(&KINDS[..]).prop_map(|kind| ("kind", json!(kind))),
         1 => Just(("text", json!("num_ranks 1"))),
         1 => Just(("unknown", json!(1))),
     ]

@@ -60,6 +60,21 @@ fn a_pair_measured_backwards_keeps_its_number_and_is_timed_by_its_sender() {
 }
 
 #[test]
+fn a_pair_that_sends_both_ways_is_timed_by_its_first_rank_and_has_no_acknowledgement() {
+    let text = r#"{"benchmark": "pairs", "kind": "bidirectional", "window": 3, "size_bytes": 9,
+                   "rounds": [[[3, 0]]]}"#;
+    let phase = phase(text, 4);
+    assert_eq!((phase.timed_row(3), phase.timed_row(0), phase.n_rows()), (Some(0), None, 1));
+    for (rank, peer) in [(0, 3), (3, 0)] {
+        let sent: Vec<(u32, u64)> =
+            sends(&phase, rank).map(|send| (send.peer, send.size_bytes)).collect();
+        assert_eq!(sent, [(peer, 9); 3]);
+    }
+    assert_eq!(sends(&phase, 1).count(), 0);
+    completes(&phase);
+}
+
+#[test]
 fn every_step_is_carried_out_by_any_number_of_ranks() {
     for text in [
         r#"{"benchmark": "message_rate", "size_bytes": 8}"#,

@@ -12,10 +12,10 @@ from weft.bench.metrics import (
     collective_metrics,
     latency_metrics,
     message_rate_metrics,
-    pair_bandwidth_metrics,
-    pair_latency_metrics,
+    one_pair_metrics,
 )
 from weft.bench.model import Launch, Pair, Sample, State, Trial
+from weft.bench.phase import BANDWIDTH
 
 SKEW_DOMINATES_FROM = 0.5
 """Start skew over this share of a collective's median: what was timed is the barrier's exit."""
@@ -94,16 +94,15 @@ def row_metrics(row: Row, n_ranks: int) -> Metrics:
 
 
 def pair_metrics(rows: list[PairRow]) -> Metrics:
-    """The metrics of all rows of one (round, pair, size): latency, or bandwidth each way."""
+    """The metrics of all rows of one (round, pair, size), whatever phases they are of."""
     by_kind = {row.kind: row for row in rows}
-    if "latency" in by_kind:
-        return pair_latency_metrics(by_kind["latency"].times_ns)
-    missing = {"bandwidth_ab", "bandwidth_ba"} - set(by_kind)
+    both_ways = set(BANDWIDTH.kinds)
+    missing = both_ways - set(by_kind) if both_ways & set(by_kind) else set()
     if missing:
-        raise ValueError(f"a pair without its '{sorted(missing)[0]}' row")
-    there, back = by_kind["bandwidth_ab"], by_kind["bandwidth_ba"]
-    window = there.window or MPI_DEFAULT_WINDOW
-    return pair_bandwidth_metrics(there.times_ns, back.times_ns, there.size_bytes, window)
+        raise ValueError(f"a pair without its '{min(missing)}' row")
+    window = max(row.window or 1 for row in rows)
+    series = {kind: row.times_ns for kind, row in by_kind.items()}
+    return one_pair_metrics(series, rows[0].size_bytes, window)
 
 
 def endpoint_names(output: KernelOutput, trial: Trial) -> dict[int, str]:

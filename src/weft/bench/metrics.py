@@ -5,7 +5,7 @@ them. GB = 1e9 bytes, MB = 1e6 bytes. Every function raises ValueError on an emp
 time that is not positive: a backend must not turn a failed iteration into a number.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,22 +92,58 @@ def collective_metrics(
     return metrics
 
 
-def pair_latency_metrics(times_ns: Sequence[float]) -> Metrics:
-    """Metrics of a pair's small size: `latency_us`, half the median round trip."""
-    return {"latency_us": float(np.median(_series(times_ns))) / 2e3}
+def pair_latencies_us(times_ns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Half the median round trip of each series, one a row."""
+    return np.asarray(np.median(_all_positive(times_ns), axis=1)) / 2e3
 
 
-def pair_bandwidth_metrics(
-    times_ab_ns: Sequence[float], times_ba_ns: Sequence[float], size: int, window: int
-) -> Metrics:
-    """Metrics of a pair's large size, each way; `bandwidth_mb_s` is the smaller of the two."""
-    a_to_b = bandwidth_metrics(times_ab_ns, size, window)["bandwidth_mb_s"]
-    b_to_a = bandwidth_metrics(times_ba_ns, size, window)["bandwidth_mb_s"]
-    return {
-        "bandwidth_ab_mb_s": a_to_b,
-        "bandwidth_ba_mb_s": b_to_a,
-        "bandwidth_mb_s": min(a_to_b, b_to_a),
-    }
+def pair_rates_mb_s(
+    times_ns: NDArray[np.float64], size: int, window: int, directions: int = 1
+) -> NDArray[np.float64]:
+    """The bandwidth of each series of windows, one a row; both directions are counted."""
+    times = _all_positive(times_ns)
+    n_bytes = directions * size * window * times.shape[1]
+    return np.asarray(n_bytes / times.sum(axis=1) * 1e3)
+
+
+def pair_metrics(
+    series_ns: Mapping[str, NDArray[np.float64]], size: int, window: int
+) -> dict[str, NDArray[np.float64]]:
+    """Metrics of many pairs at one size, a column each.
+
+    `series_ns` holds what was timed by kind (weft.bench.phase), one row a pair, one column an
+    iteration. `latency_us` is half the median round trip; `bandwidth_ab_mb_s` and
+    `bandwidth_ba_mb_s` are each way, `bandwidth_mb_s` the smaller of the two;
+    `bidirectional_mb_s` counts both directions at once.
+    """
+    columns: dict[str, NDArray[np.float64]] = {}
+    if "latency" in series_ns:
+        columns["latency_us"] = pair_latencies_us(series_ns["latency"])
+    if "bandwidth_ab" in series_ns:
+        there, back = (
+            pair_rates_mb_s(series_ns[kind], size, window)
+            for kind in ("bandwidth_ab", "bandwidth_ba")
+        )
+        columns |= {"bandwidth_ab_mb_s": there, "bandwidth_ba_mb_s": back}
+        columns["bandwidth_mb_s"] = np.minimum(there, back)
+    if "bidirectional" in series_ns:
+        both = pair_rates_mb_s(series_ns["bidirectional"], size, window, directions=2)
+        columns["bidirectional_mb_s"] = both
+    return columns
+
+
+def one_pair_metrics(series_ns: Mapping[str, Sequence[float]], size: int, window: int) -> Metrics:
+    """`pair_metrics` of a single pair."""
+    rows = {kind: _series(times)[np.newaxis, :] for kind, times in series_ns.items()}
+    return {name: float(column[0]) for name, column in pair_metrics(rows, size, window).items()}
+
+
+def _all_positive(times_ns: NDArray[np.float64]) -> NDArray[np.float64]:
+    if times_ns.ndim != 2 or times_ns.shape[1] == 0:
+        raise ValueError("an empty series of iteration times")
+    if not bool(np.all(times_ns > 0)):
+        raise ValueError("an iteration time that is not positive")
+    return times_ns
 
 
 def _series(times_ns: Sequence[float]) -> NDArray[np.float64]:

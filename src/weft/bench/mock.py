@@ -13,6 +13,7 @@ from typing import Any
 from weft.bench import metrics as measured
 from weft.bench.failure import HangError
 from weft.bench.model import Launch, Pair, Sample, Trial
+from weft.bench.phase import phases_of
 from weft.core.errors import BenchmarkError, unknown_name
 
 LATENCY_NS = 1_500.0
@@ -59,6 +60,8 @@ class MockBackend:
         """Nothing to get ready; refuses a benchmark it has no figures for."""
         for trial in trials:
             _samples_of(trial)
+            if trial.benchmark == "pairs":
+                phases_of(trial.options)
 
     def measure(self, launch: Launch) -> Iterator[Sample]:
         """The samples of one launch. Raises BenchmarkError where the script says so."""
@@ -198,20 +201,22 @@ def _collective(mock: MockBackend, launch: Launch) -> Iterator[Sample]:
 
 def _pairs(mock: MockBackend, launch: Launch) -> Iterator[Sample]:
     trial = launch.trial
-    small, large = min(trial.sizes_bytes), max(trial.sizes_bytes)
+    phases = phases_of(trial.options)
     for number, pairs in enumerate(trial.options.get("rounds") or _rounds(trial.n_ranks)):
         for rank_a, rank_b in pairs:
             pair = Pair(_endpoint(trial, rank_a), _endpoint(trial, rank_b), number, len(pairs))
-            slow = mock.slowness([_node(trial, rank_a), _node(trial, rank_b)])
-            base = (2 * _message_ns(small) * slow, _window_ns(large) * slow)
-            times = [
-                mock.times_ns(launch, f"{rank_a}-{rank_b}-{kind}", base[kind > 0])
-                for kind in range(3)
-            ]
-            metrics = measured.pair_latency_metrics(times[0])
-            yield mock.sample(launch, small, metrics, pair=pair)
-            metrics = measured.pair_bandwidth_metrics(times[1], times[2], large, WINDOW)
-            yield mock.sample(launch, large, metrics, pair=pair)
+            for size, is_small in ((min(trial.sizes_bytes), True), (max(trial.sizes_bytes), False)):
+                base_ns = 2 * _message_ns(size) if is_small else _window_ns(size)
+                base_ns *= mock.slowness([_node(trial, rank_a), _node(trial, rank_b)])
+                series = {
+                    kind: mock.times_ns(launch, f"{rank_a}-{rank_b}-{kind}", base_ns)
+                    for phase in phases
+                    for kind in phase.kinds
+                    if phase.is_small is is_small
+                }
+                if series:
+                    metrics = measured.one_pair_metrics(series, size, WINDOW)
+                    yield mock.sample(launch, size, metrics, pair=pair)
 
 
 def _node(trial: Trial, rank: int) -> str:

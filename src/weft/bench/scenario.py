@@ -5,6 +5,7 @@ from typing import Any
 
 from weft.bench.fault import Fault
 from weft.bench.model import Trial
+from weft.bench.phase import phases_of
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.cabling import FatTree
 from weft.catalog.platform import Host, HostRegime, Platform
@@ -12,7 +13,6 @@ from weft.core.errors import InputError
 from weft.topology.fabric_spec import Document, no_twin, picoseconds, twin_parts
 
 SCENARIO_SCHEMA = "weft.scenario/1"
-PAIR_BANDWIDTH_KINDS = ("bandwidth_ab", "bandwidth_ba")
 
 Rounds = Sequence[Sequence[tuple[int, int]]]
 
@@ -67,11 +67,15 @@ def _routing(platform: Platform, tree: FatTree, trial: Trial, *, has_tables: boo
     return {**routing, "adaptive": {"grade_bytes": tree.adaptive.grade.whole}}
 
 
-def work(platform: Platform, benchmark: Benchmark, trial: Trial) -> list[Document]:
-    """The steps of a trial, one a size; of `pairs`, three: latency, and bandwidth each way."""
+def work(
+    platform: Platform, benchmark: Benchmark, trial: Trial, faults: Sequence[Fault] = ()
+) -> list[Document]:
+    """The steps of a trial, one a size; of `pairs`, one for each kind of its phases."""
     options = {**benchmark.options, **trial.options}
     counts = _counts(benchmark, options)
     if benchmark.kind == "pairs":
+        if not _differs_by_iteration(platform, faults, trial):
+            counts = {"iterations": 1, "warmup": 0}
         return _pair_steps(trial, options, counts)
     steps = []
     for size in trial.sizes_bytes:
@@ -152,15 +156,30 @@ def _rounds(given: Any) -> list[list[tuple[int, int]]]:
         ) from error
 
 
+def _differs_by_iteration(platform: Platform, faults: Sequence[Fault], trial: Trial) -> bool:
+    """Whether anything is left to chance or to what came before: else one iteration of `pairs`
+    tells all, to the picosecond, and thousands of pairs cost a third."""
+    host = twin_parts(platform)[2]
+    by_host = host.start_jitter is not None or host.noise is not None
+    by_fault = any(fault.corrected or fault.lost or fault.noise for fault in faults)
+    return by_host or by_fault or routes_adaptively(trial)
+
+
 def _pair_steps(trial: Trial, options: Mapping[str, Any], counts: Document) -> list[Document]:
     rounds = [[list(pair) for pair in pairs] for pairs in rounds_of(trial)]
-    small, large = min(trial.sizes_bytes), max(trial.sizes_bytes)
     common = {"benchmark": "pairs", "rounds": rounds, **counts}
-    steps = [{**common, "kind": "latency", "size_bytes": small}]
-    for kind in PAIR_BANDWIDTH_KINDS:
-        window = _count(options, "window", least=1)
-        steps.append({**common, "kind": kind, "size_bytes": large, "window": window})
+    steps: list[Document] = []
+    for phase in phases_of(options):
+        step = {**common, "size_bytes": pair_size(trial, is_small=phase.is_small)}
+        if not phase.is_small:
+            step["window"] = _count(options, "window", least=1)
+        steps.extend({**step, "kind": kind} for kind in phase.kinds)
     return steps
+
+
+def pair_size(trial: Trial, *, is_small: bool) -> int:
+    """The size of a phase of `pairs`: the smallest of the trial's, or the largest."""
+    return min(trial.sizes_bytes) if is_small else max(trial.sizes_bytes)
 
 
 def _host(host: Host) -> Document:

@@ -14,8 +14,9 @@ from weft import __version__
 from weft.bench import metrics
 from weft.bench.fault import Fault, check_fault
 from weft.bench.model import Launch, Pair, Sample, Trial
+from weft.bench.phase import phases_of
 from weft.bench.scenario import (
-    PAIR_BANDWIDTH_KINDS,
+    pair_size,
     rounds_of,
     routes_adaptively,
     scenario,
@@ -77,7 +78,7 @@ class TwinBackend:
         document = self.scenario(launch)
         if self._run_dir is not None:
             recipe = self._run_dir / "recipes" / f"{launch.name}.json"
-            recipe.write_text(json.dumps(document, indent=1), "utf-8")
+            recipe.write_text(_recipe_text(document), "utf-8")
         rows = _rows_of(_complete(launch, simulate(document)))
         measured = benchmark(launch.trial.benchmark)
         if measured.kind == "pairs":
@@ -87,7 +88,7 @@ class TwinBackend:
 
     def recipe(self, launch: Launch) -> str:
         """The scenario of a launch, as JSON."""
-        return json.dumps(self.scenario(launch), indent=1)
+        return _recipe_text(self.scenario(launch))
 
     def scenario(self, launch: Launch) -> Document:
         """The scenario of a launch; its fabric is the generator's document. Raises InputError."""
@@ -95,7 +96,7 @@ class TwinBackend:
         self._check(trial)
         seed = launch_seed(self.seed, launch)
         document = scenario(self.platform, self._fabric_spec, self.faults, trial, seed)
-        document["work"] = work(self.platform, benchmark(trial.benchmark), trial)
+        document["work"] = work(self.platform, benchmark(trial.benchmark), trial, self.faults)
         return document
 
     def facts(self) -> Mapping[str, Any]:
@@ -119,6 +120,8 @@ class TwinBackend:
 
     def _check(self, trial: Trial) -> None:
         measured = benchmark(trial.benchmark)
+        if measured.kind == "pairs":
+            phases_of(trial.options)
         known = set(self.nodes)
         unknown = [node for node in trial.nodes if node not in known]
         if unknown:
@@ -184,26 +187,43 @@ def _complete(launch: Launch, outcome: Mapping[str, Any]) -> Mapping[str, Any]:
     return outcome
 
 
+def _recipe_text(document: Document) -> str:
+    """JSON to be read by people too: a line a key, but a line a step of rounds of thousands."""
+    if not any("rounds" in step for step in document["work"]):
+        return json.dumps(document, indent=1)
+    lines = json.dumps({**document, "work": []}, indent=1)
+    steps = ",\n".join(f"  {json.dumps(step)}" for step in document["work"])
+    return lines.replace(' "work": []', f' "work": [\n{steps}\n ]')
+
+
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    step: NDArray[np.uint32]
-    round: NDArray[np.uint32]
-    pair: NDArray[np.uint32]
+    """Durations by step, round and pair; within a pair in the order of iterations."""
+
+    phase: NDArray[np.uint64]
     duration_ns: NDArray[np.float64]
 
-    def times_ns(self, step: int, round_: int = 0, pair: int = 0) -> list[float]:
-        """The series of one step (and round and pair), in the order of iterations."""
-        chosen = (self.step == step) & (self.round == round_) & (self.pair == pair)
-        return [float(time) for time in self.duration_ns[chosen]]
+    def times_ns(self, step: int) -> list[float]:
+        """The series of a step without rounds."""
+        return [float(time) for time in self._of(step, 0)]
+
+    def by_pair(self, step: int, round_: int, n_pairs: int) -> NDArray[np.float64]:
+        """The series of a round: one row a pair, one column an iteration."""
+        return self._of(step, round_).reshape(n_pairs, -1)
+
+    def _of(self, step: int, round_: int) -> NDArray[np.float64]:
+        wanted = np.uint64(step << 32 | round_)
+        first, end = (np.searchsorted(self.phase, wanted, side) for side in ("left", "right"))
+        return self.duration_ns[first:end]
 
 
 def _rows_of(outcome: Mapping[str, Any]) -> _Rows:
-    return _Rows(
-        outcome["step"],
-        outcome["round"],
-        outcome["pair"],
-        np.asarray(outcome["duration_ps"], dtype=np.float64) / 1e3,
-    )
+    """The outcome's rows, sorted once: searching each pair's among all would be quadratic."""
+    columns = (np.asarray(outcome[name], dtype=np.uint64) for name in ("step", "round", "pair"))
+    step, round_, pair = columns
+    order = np.lexsort((pair, round_, step))
+    durations = np.asarray(outcome["duration_ps"], dtype=np.float64) / 1e3
+    return _Rows((step << np.uint64(32) | round_)[order], durations[order])
 
 
 def _samples(launch: Launch, measured: Benchmark, rows: _Rows, fit: Fit | None) -> Iterator[Sample]:
@@ -213,7 +233,8 @@ def _samples(launch: Launch, measured: Benchmark, rows: _Rows, fit: Fit | None) 
         values = _metrics(measured, trial, size, times_ns)
         outside = fit is not None and measured.sizes and not fit.covers(size)
         flags = ("outside_fit",) if outside else ()
-        yield _sample(launch, size, values, len(times_ns), times_ns=times_ns, flags=flags)
+        evidence = _evidence(trial)
+        yield _sample(launch, size, values, len(times_ns), evidence, times_ns=times_ns, flags=flags)
 
 
 def _metrics(
@@ -235,19 +256,42 @@ def _metrics(
 
 
 def _pair_samples(launch: Launch, measured: Benchmark, rows: _Rows) -> Iterator[Sample]:
+    """Of each pair a sample of its small size and one of its large, as its phases have them."""
     trial = launch.trial
-    small, large = min(trial.sizes_bytes), max(trial.sizes_bytes)
-    window = window_of(measured, trial)
+    names = [_endpoint(trial, rank) for rank in range(trial.n_ranks)]
+    evidence = _evidence(trial)
     for number, pairs in enumerate(rounds_of(trial)):
+        columns = _pair_columns(trial, measured, rows, number, len(pairs))
         for i, (rank_a, rank_b) in enumerate(pairs):
-            pair = Pair(_endpoint(trial, rank_a), _endpoint(trial, rank_b), number, len(pairs))
-            latency_ns, *both_ns = (
-                rows.times_ns(step, number, i) for step in range(1 + len(PAIR_BANDWIDTH_KINDS))
-            )
-            values = metrics.pair_latency_metrics(latency_ns)
-            yield _sample(launch, small, values, len(latency_ns), pair=pair)
-            values = metrics.pair_bandwidth_metrics(both_ns[0], both_ns[1], large, window)
-            yield _sample(launch, large, values, len(both_ns[0]), pair=pair)
+            pair = Pair(names[rank_a], names[rank_b], number, len(pairs))
+            for size, iterations, of_metric in columns:
+                values = {name: column[i] for name, column in of_metric.items()}
+                yield _sample(launch, size, values, iterations, evidence, pair=pair)
+
+
+_Column = tuple[int, int, Mapping[str, list[float]]]
+
+
+def _pair_columns(
+    trial: Trial, measured: Benchmark, rows: _Rows, round_: int, n_pairs: int
+) -> list[_Column]:
+    """For the phases of the small size, then of the large: size, iterations, metrics by pair."""
+    columns: list[_Column] = []
+    phases = phases_of(trial.options)
+    step = 0
+    for is_small in (True, False):
+        series: dict[str, NDArray[np.float64]] = {}
+        for phase in (phase for phase in phases if phase.is_small is is_small):
+            for kind in phase.kinds:
+                series[kind] = rows.by_pair(step, round_, n_pairs)
+                step += 1
+        if series:
+            size = pair_size(trial, is_small=is_small)
+            by_metric = metrics.pair_metrics(series, size, window_of(measured, trial))
+            n_iterations = next(iter(series.values())).shape[1]
+            lists = {name: column.tolist() for name, column in by_metric.items()}
+            columns.append((size, n_iterations, lists))
+    return columns
 
 
 def _endpoint(trial: Trial, rank: int) -> str:
@@ -260,6 +304,7 @@ def _sample(
     size: int,
     values: metrics.Metrics,
     iterations: int,
+    evidence: Mapping[str, str],
     *,
     times_ns: Sequence[float] | None = None,
     pair: Pair | None = None,
@@ -277,12 +322,13 @@ def _sample(
         flags=flags,
         pair=pair,
         times_ns=None if times_ns is None else tuple(max(1, round(time)) for time in times_ns),
-        evidence={"transport": "simulated", "adaptive_routing": _on(launch.trial)},
+        evidence=evidence,
     )
 
 
-def _on(trial: Trial) -> str:
-    return "on" if routes_adaptively(trial) else "off"
+def _evidence(trial: Trial) -> dict[str, str]:
+    routing = "on" if routes_adaptively(trial) else "off"
+    return {"transport": "simulated", "adaptive_routing": routing}
 
 
 def _digest(text: str) -> str:

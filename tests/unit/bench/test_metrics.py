@@ -1,8 +1,10 @@
 """The metrics every backend shares, against OSU's and nccl-tests' definitions."""
 
+import numpy as np
 import pytest
 
 from weft.bench import metrics
+from weft.bench.phase import PHASES
 
 
 def test_latency_is_total_time_over_twice_the_iterations() -> None:
@@ -60,17 +62,36 @@ def test_barrier_has_no_bandwidth_and_reports_skew_and_rank_mean() -> None:
 
 
 def test_a_pair_is_as_fast_as_its_slower_direction() -> None:
-    values = metrics.pair_bandwidth_metrics([1_000], [4_000], 1_000, 4)
+    series = {"bandwidth_ab": [1_000], "bandwidth_ba": [4_000], "bidirectional": [5_000]}
+    values = metrics.one_pair_metrics(series, 1_000, 4)
     assert values["bandwidth_ab_mb_s"] == pytest.approx(4_000)
     assert values["bandwidth_ba_mb_s"] == pytest.approx(1_000)
     assert values["bandwidth_mb_s"] == values["bandwidth_ba_mb_s"]
-    assert metrics.pair_latency_metrics([2_000, 4_000, 90_000]) == {"latency_us": 2.0}
+    # 4 messages of 1,000 B each way in 5 us.
+    assert values["bidirectional_mb_s"] == pytest.approx(8_000 / 5)
+    round_trips = {"latency": [2_000, 4_000, 90_000]}
+    assert metrics.one_pair_metrics(round_trips, 8, 4) == {"latency_us": 2.0}
+
+
+def test_many_pairs_have_the_metrics_that_each_has_alone() -> None:
+    rng = np.random.default_rng(1)
+    series = {
+        kind: rng.uniform(1e3, 1e6, (50, 7)) for phase in PHASES.values() for kind in phase.kinds
+    }
+    together = metrics.pair_metrics(series, 4096, 16)
+    for i in range(50):
+        alone = metrics.one_pair_metrics({kind: rows[i] for kind, rows in series.items()}, 4096, 16)
+        assert {name: column[i] for name, column in together.items()} == pytest.approx(alone)
+        there = metrics.bandwidth_metrics(series["bandwidth_ab"][i], 4096, 16)["bandwidth_mb_s"]
+        assert alone["bandwidth_ab_mb_s"] == pytest.approx(there)
 
 
 @pytest.mark.parametrize("times_ns", [[], [0], [5, -1]])
 def test_a_series_without_times_is_no_measurement(times_ns: list[int]) -> None:
     with pytest.raises(ValueError, match=r"series|not positive"):
         metrics.latency_metrics(times_ns)
+    with pytest.raises(ValueError, match=r"series|not positive"):
+        metrics.one_pair_metrics({"bidirectional": times_ns}, 8, 1)
 
 
 def test_message_rate_takes_the_mean_over_senders_as_osu_does() -> None:

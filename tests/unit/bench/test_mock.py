@@ -72,3 +72,10 @@ def test_failures_and_hangs_are_scripted(name: str) -> None:
 def test_a_benchmark_nobody_knows_is_refused_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no benchmark 'nap'"):
         MockBackend().prepare([Trial("t", "nap", (0,), NODES, 1)], tmp_path)
+
+
+def test_pairs_have_the_phases_they_are_asked_for() -> None:
+    samples = _samples(_launch("pairs", options={"phases": ["bidirectional"]}))
+    assert {name for s in samples for name in s.metrics} == {"bidirectional_mb_s"}
+    with pytest.raises(InputError, match="option 'phases' cannot be"):
+        MockBackend().prepare([_launch("pairs", options={"phases": []}).trial], Path())

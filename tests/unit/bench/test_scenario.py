@@ -124,6 +124,32 @@ def test_pairs_are_three_steps_over_the_same_rounds() -> None:
     assert all(step["rounds"] == rounds for step in steps)
 
 
+def test_a_trial_says_which_phases_its_pairs_have() -> None:
+    asked = trial_of("pairs", options={"phases": ["bidirectional"], "window": 4})
+    (step,) = work(platform("fat-tree"), benchmark("pairs"), asked)
+    assert (step["kind"], step["size_bytes"], step["window"]) == ("bidirectional", 65536, 4)
+
+
+@pytest.mark.parametrize(
+    ("options", "faults", "counts"),
+    [
+        ({}, (), (1, 0)),
+        ({}, ("n001 slow=2", "leaf-01[25] rate=0.5"), (1, 0)),
+        ({}, ("n001 noise=0.1,500",), (2, 1)),
+        ({}, ("leaf-01[25] lost=0.01",), (2, 1)),
+        ({}, ("leaf-01[25] corrected=0.01,300",), (2, 1)),
+        ({"adaptive_routing": "on"}, (), (2, 1)),
+    ],
+)
+def test_pairs_repeat_only_what_is_left_to_chance(
+    options: dict[str, Any], faults: tuple[str, ...], counts: tuple[int, int]
+) -> None:
+    planted = [parse_fault(fault) for fault in faults]
+    asked = trial_of("pairs", options=options)
+    for step in work(platform("azure-ndv4"), benchmark("pairs"), asked, planted):
+        assert (step["iterations"], step["warmup"]) == counts
+
+
 @pytest.mark.parametrize("n_nodes", [2, 3, 5, 8, 16])
 def test_without_rounds_every_pair_meets_once_and_no_rank_twice_a_round(n_nodes: int) -> None:
     nodes = tuple(f"n{i:03d}" for i in range(n_nodes))
