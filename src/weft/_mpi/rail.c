@@ -21,7 +21,9 @@ static const char *const local_size_names[] = {
     "OMPI_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
     "PMI_LOCAL_SIZE", "PALS_LOCAL_SIZE", NULL};
 
-const char *const rail_variables[] = {"UCX_NET_DEVICES", "FI_CXI_DEVICE_NAME", "MV2_IBA_HCA", NULL};
+const char *const rail_variables[] = {"UCX_NET_DEVICES", "FI_CXI_DEVICE_NAME", "MV2_IBA_HCA",
+                                      "UCX_TLS",         "FI_PROVIDER",        "OMPI_MCA_pml",
+                                      "OMPI_MCA_btl",    NULL};
 
 /* The value of an environment variable, "" where it is not set. */
 const char *environment(const char *name) {

@@ -44,7 +44,7 @@
 #define KERNEL_VERSION "0.1.0"
 
 enum { EXIT_INPUT = 2, EXIT_MISSING = 3, EXIT_BENCHMARK = 4 };
-enum { MAX_GROUPS = 32, MAX_SIZES = 128, MAX_RAILS = 64, N_RAIL_VARIABLES = 3 };
+enum { MAX_GROUPS = 32, MAX_SIZES = 128, MAX_RAILS = 64, N_RAIL_VARIABLES = 7 };
 enum { MAX_NAME = 64, MAX_LIST = 384 };
 
 /* ---- fail.c: every way this program ends early ------------------------------------------- */
@@ -121,7 +121,7 @@ struct rail {
     int numa_node;         /* of the device, UNSET where unknown */
 };
 
-/* The variables that tell an MPI library its device, as it finds them; ends in NULL. */
+/* The variables that tell an MPI library its device or transport, as it finds them; ends in NULL. */
 extern const char *const rail_variables[];
 
 int device_numa_node(const char *device);

@@ -170,4 +170,5 @@ _OPTIONS: Mapping[str, Callable[[Trial, str, Any], list[str]]] = {
     "memory": _one_of("host", "cuda", "rocm"),
     "pair_sizes": _two_sizes,
     "max_seconds_per_size": _seconds,
+    "quiet": _seconds,
 }

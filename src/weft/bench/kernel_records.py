@@ -43,6 +43,10 @@ class Header(_Record):
     started_unix_ns: int
     clock: str
     clock_resolution_ns: int
+    clock_cost_ns: int = 0
+    common_clock: bool = True
+    n_machines: int | None = None
+    quiet_ns: int = 0
 
 
 class Rank(_Record):
@@ -56,7 +60,11 @@ class Rank(_Record):
     cpus: str | None = None
     numa_nodes: str | None = None
     cpu: int | None = None
+    n_cpus: int | None = None
+    n_sharing_cpus: int | None = None
+    cpu_numa_nodes: str | None = None
     rail: str | None = None
+    rail_settings: dict[str, str] = {}
     oversubscribed: bool = False
 
 
@@ -124,17 +132,42 @@ class PairRow(_Record):
     n_errors: int = 0
 
 
-class Device(_Record):
-    """One counter of one network device of one host, before and after."""
+class _Counter(_Record):
+    """Which counter of which network device of which host."""
 
     host: str
     device: str
     port: int | None = None
     link_layer: str | None = None
     virtual: bool = False
+    state: str | None = None
+    link_rate_gbps: float | None = None
+    numa_node: int | None = None
     counter: str
+
+    @property
+    def name(self) -> str:
+        """The device as it is named to an MPI library: 'mlx5_0:1', 'cxi0', 'eth0'."""
+        return self.device if self.port is None else f"{self.device}:{self.port}"
+
+
+class Device(_Counter):
+    """One counter, before the first benchmark and after the last."""
+
     before: int
     after: int
+
+    @property
+    def delta(self) -> int:
+        """What it grew by; a counter that went backwards was reset, and says nothing."""
+        return max(0, self.after - self.before)
+
+
+class Quiet(_Counter):
+    """One counter that moved while no rank sent."""
+
+    delta: int = Field(gt=0)
+    elapsed_ns: int = Field(gt=0)
 
 
 class Transport(_Record):
@@ -142,6 +175,7 @@ class Transport(_Record):
 
     host: str
     mpi_selected: str | None = None
+    open_devices: tuple[str, ...] = ()
 
 
 class KernelFailure(_Record):
@@ -167,6 +201,7 @@ class KernelOutput:
     ranks: list[Rank] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     pair_rows: list[PairRow] = field(default_factory=list)
+    quiet: list[Quiet] = field(default_factory=list)
     devices: list[Device] = field(default_factory=list)
     transports: list[Transport] = field(default_factory=list)
     failures: list[KernelFailure] = field(default_factory=list)
@@ -196,6 +231,7 @@ _LISTS: dict[str, tuple[str, type[_Record]]] = {
     "rank": ("ranks", Rank),
     "row": ("rows", Row),
     "pair_row": ("pair_rows", PairRow),
+    "quiet": ("quiet", Quiet),
     "device": ("devices", Device),
     "transport": ("transports", Transport),
     "error": ("failures", KernelFailure),

@@ -56,10 +56,17 @@ def set_up(choice: BackendChoice, size_texts: tuple[str, str]) -> Setup:
         tasks_per_node=tasks_per_node,
         sizes_bytes=sizes,
         rounds=rounds,
-        options=benchmark("pairs").options,
+        options={**benchmark("pairs").options, **_quiet(backend)},
         timeout_s=TIMEOUT_S,
     )
     return Setup(backend, fabric, launches)
+
+
+def _quiet(backend: "Backend") -> dict[str, float]:
+    """Real hosts are watched before anything is sent: a twin has no neighbours."""
+    from weft.diagnose.validity.thresholds import thresholds
+
+    return {"quiet": thresholds().quiet_seconds} if backend.name == "live" else {}
 
 
 def _sizes(small: str, large: str) -> tuple[int, int]:

@@ -120,26 +120,6 @@ def not_enough(coverage: Coverage, limits: Thresholds) -> Finding:
     )
 
 
-def not_on_fabric() -> Finding:
-    """The bytes went elsewhere."""
-    return Finding(
-        FindingKind.MIS_SETTING,
-        Severity.WARNING,
-        "The messages did not travel over the fast network, so nothing is said about it.",
-        evidence=("a fast device exists and its counters did not move",),
-    )
-
-
-def oversubscribed() -> Finding:
-    """More ranks than cores: the scheduler was measured."""
-    return Finding(
-        FindingKind.NOT_ENOUGH_DATA,
-        Severity.NOTE,
-        "More ranks than cores shared a host, so the times support no verdict.",
-        evidence=("oversubscribed: the operating system's scheduler is part of every time",),
-    )
-
-
 def corrupted(samples: Iterable[Sample]) -> list[Finding]:
     """Pairs whose received bytes were not the bytes sent."""
     bad = sorted({(s.pair.a, s.pair.b) for s in samples if s.pair and "invalid_data" in s.flags})

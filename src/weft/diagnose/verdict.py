@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from weft.bench.model import Sample, State
+from weft.bench.model import Sample
 from weft.core.errors import ExitCode
 from weft.core.finding import Finding, Severity
 from weft.diagnose import sentences
@@ -15,6 +15,7 @@ from weft.diagnose.judged import Judged, judge_readings
 from weft.diagnose.slow import Mark, Norms
 from weft.diagnose.suspects import Explanation, explain
 from weft.diagnose.thresholds import Thresholds, thresholds
+from weft.diagnose.validity import validity
 
 _SEVERITIES = (Severity.BAD, Severity.WARNING, Severity.NOTE, Severity.GOOD)
 
@@ -60,15 +61,16 @@ def judge_pairs(
     """
     limits = limits or thresholds()
     coverage = coverage_of(samples, fabric)
-    refusal = _refusal(samples)
-    if refusal is not None:
-        return Verdict((refusal,), coverage, caveats=tuple(refusal.evidence))
+    valid = validity.findings((*samples, *isolated))
+    if valid.refusal is not None:
+        return Verdict((valid.refusal, *valid.findings), coverage, caveats=valid.caveats)
     judged, found_norms, crossings = judge_readings(samples, isolated, fabric, limits)
     if not found_norms:
         finding = sentences.not_enough(coverage, limits)
-        return Verdict((finding,), coverage, judged=judged)
+        return Verdict((finding, *valid.findings), coverage, valid.caveats, judged)
     findings = [
         *sentences.corrupted(samples),
+        *valid.findings,
         *sentences.findings(
             _explain(judged, crossings),
             find_detour(judged, crossings),
@@ -80,6 +82,7 @@ def judge_pairs(
     ]
     findings.sort(key=lambda finding: _SEVERITIES.index(finding.severity))
     caveats = sentences.caveats(coverage, judged, fabric is not None, limits)
+    caveats = (*valid.caveats, *caveats)
     return Verdict(tuple(findings), coverage, caveats, judged, found_norms)
 
 
@@ -89,7 +92,7 @@ def pairs_to_retest(
     """Pairs to measure again alone, slowest first: the slow ones, and where there are any the
     unclear ones, which could excuse a component. At most `retest_limit`."""
     limits = limits or thresholds()
-    if _refusal(samples) is not None:
+    if validity.findings(samples).refusal is not None:
         return ()
     judged, _, _ = judge_readings(samples, (), fabric, limits)
     worst: dict[tuple[str, str], float] = {}
@@ -108,12 +111,3 @@ def _explain(judged: Sequence[Judged], crossings: Crossings) -> Explanation:
     slow = [one.reading for one in judged if one.mark is Mark.SLOW]
     normal = [one.reading for one in judged if one.mark is Mark.NORMAL]
     return explain(slow, normal, crossings)
-
-
-def _refusal(samples: Sequence[Sample]) -> Finding | None:
-    """Why these samples support no verdict at all, or None."""
-    if any(sample.state is State.NOT_ON_FABRIC for sample in samples):
-        return sentences.not_on_fabric()
-    if any("oversubscribed" in sample.flags for sample in samples):
-        return sentences.oversubscribed()
-    return None

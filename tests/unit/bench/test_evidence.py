@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
-from weft.bench.evidence import device_bytes, evidence_of, not_on_fabric_note, state_of
-from weft.bench.kernel_records import Device, KernelOutput, Rank, Transport
+from weft.bench.carried import device_bytes
+from weft.bench.evidence import evidence_of, not_on_fabric_note, state_of
+from weft.bench.kernel_records import Device, Header, KernelOutput, Quiet, Rank, Transport
 from weft.bench.model import State
 
 MB = 10**6
@@ -110,4 +111,102 @@ def test_evidence_holds_what_the_library_said_and_the_errors_that_grew():
         "hosts": 2,
         "device_bytes": {"mlx5_0:1": 400},
         "device_errors": {"n1 mlx5_0:1 port_xmit_wait": 7},
+        "carried_bytes": {"fabric": 400, "elsewhere": 0},
+        "fast_devices": [
+            {"device": "mlx5_0:1", "link_layer": "InfiniBand", "hosts": 1, "states": [],
+             "bytes": 400},
+        ],
+    }  # fmt: skip
+
+
+def on(host: str, counter: Device, **changes: Any) -> Device:
+    return counter.model_copy(update={"host": host, **changes})
+
+
+def test_hosts_that_went_past_the_fabric_are_told_with_device_and_state():
+    devices = [
+        on("n1", infiniband(100 * MB), state="ACTIVE"), on("n1", ethernet(MB)),
+        on("n2", infiniband(400), state="DOWN"), on("n2", ethernet(30 * MB)),
+        on("n3", ethernet(3)),
+    ]  # fmt: skip
+    output = KernelOutput(ranks=ranks("n1", "n2", "n3"), devices=devices)
+    assert evidence_of(output)["off_fabric"] == {
+        "n_hosts": 2,
+        "hosts": [
+            {"host": "n2", "carried_by": "eth0", "fast": {"mlx5_0:1": "DOWN"}},
+            {"host": "n3", "carried_by": "eth0", "fast": {}},
+        ],
     }
+    assert state_of(output) is State.OK
+    # Where nobody has a fast device nobody missed it.
+    slow = KernelOutput(ranks=ranks("n1", "n2"), devices=[ethernet(MB), on("n2", ethernet(MB))])
+    assert "off_fabric" not in evidence_of(slow)
+
+
+def test_many_hosts_past_the_fabric_are_counted_and_the_first_named():
+    hosts = [f"n{i}" for i in range(20)]
+    devices = [on(host, counter) for host in hosts for counter in (infiniband(4), ethernet(9 * MB))]
+    off = evidence_of(KernelOutput(ranks=ranks(*hosts), devices=devices))["off_fabric"]
+    assert (off["n_hosts"], len(off["hosts"])) == (20, 8)
+
+
+def test_one_host_carried_nothing_anywhere():
+    output = KernelOutput(ranks=ranks("n1", "n1"), devices=[infiniband(400)])
+    assert not {"carried_bytes", "fast_devices", "off_fabric"} & set(evidence_of(output))
+
+
+def header(**changes: Any) -> Header:
+    fields = {
+        "schema": "weft.kernel/1", "kernel_version": "0", "mpi_library": "MPICH",
+        "mpi_standard": "4.1", "n_ranks": 2, "started_unix_ns": 1, "clock": "CLOCK_MONOTONIC",
+        "clock_resolution_ns": 1,
+    }  # fmt: skip
+    return Header(**(fields | changes))
+
+
+def quiet(delta: int, **changes: Any) -> Quiet:
+    fields = {
+        "host": "n1", "device": "mlx5_0", "port": 1, "link_layer": "InfiniBand",
+        "link_rate_gbps": 200.0, "counter": "port_rcv_data", "delta": delta,
+        "elapsed_ns": 500_000_000,
+    }  # fmt: skip
+    return Quiet(**(fields | changes))
+
+
+def test_what_moved_before_the_test_is_told_in_mb_a_second_and_as_a_share_of_the_link():
+    # 31.25e6 units of 4 bytes in half a second: 250 MB/s, 2 Gb/s of 200.
+    moved = [
+        quiet(31_250_000),
+        quiet(31_250_000, link_rate_gbps=None, device="eth0", port=None),
+        quiet(99, counter="port_rcv_packets"),
+        quiet(10**9, device="lo", port=None, link_layer="Loopback", counter="tx_bytes"),
+        quiet(62_500_000, host="n2"),
+    ]
+    output = KernelOutput(header=header(quiet_ns=500_000_000), quiet=moved)
+    told = evidence_of(output)["quiet"]
+    assert (told["seconds"], told["n_moved"]) == (0.5, 3)
+    assert told["moved"][0] == {
+        "host": "n2", "device": "mlx5_0:1", "counter": "port_rcv_data", "mb_s": 500.0,
+        "link_share": 0.02,
+    }  # fmt: skip
+    assert [entry["link_share"] for entry in told["moved"]] == [0.02, 0.01, None]
+
+
+def test_a_quiet_network_leaves_the_time_it_was_watched_and_an_unwatched_one_nothing():
+    watched = evidence_of(KernelOutput(header=header(quiet_ns=300_000_000)))
+    assert watched["quiet"] == {"seconds": 0.3, "n_moved": 0, "moved": []}
+    assert "quiet" not in evidence_of(KernelOutput(header=header()))
+
+
+def test_clock_machines_and_settings_are_evidence():
+    settings = [{"UCX_TLS": "tcp"}, {"UCX_TLS": "rc", "UCX_NET_DEVICES": "eth0"}]
+    both = [
+        rank.model_copy(update={"rail_settings": own})
+        for rank, own in zip(ranks("n1", "n2"), settings, strict=True)
+    ]
+    told = evidence_of(
+        KernelOutput(header=header(n_machines=1, clock_cost_ns=25, common_clock=False), ranks=both)
+    )
+    assert told["machines"] == 1
+    assert told["clock"] == {"resolution_ns": 1, "cost_ns": 25, "common": False}
+    assert told["rail_settings"] == {"UCX_NET_DEVICES": ["eth0"], "UCX_TLS": ["rc", "tcp"]}

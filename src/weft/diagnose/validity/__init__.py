@@ -1,0 +1,1 @@
+"""Does a run prove anything? Findings about the run itself, before any about the fabric."""

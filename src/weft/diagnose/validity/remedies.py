@@ -1,0 +1,87 @@
+"""What to do about a run that proves nothing: remedies.toml beside this file."""
+
+import functools
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class TransportRemedy(_Document):
+    """How one kind of MPI library is told its device on one kind of fabric."""
+
+    library: str
+    selected: str
+    link_layer: str
+    say: str
+    source: str
+
+
+class SettingRemedy(_Document):
+    """A variable whose value keeps messages off the fabric unless it has one of these words."""
+
+    variable: str
+    without: tuple[str, ...]
+    say: str
+    source: str
+
+
+class ErrorCounter(_Document):
+    """A counter of errors: what it counts, from how many on it is told, what to do."""
+
+    counter: str
+    least: int = Field(gt=0)
+    means: str
+    fix: str
+    source: str
+
+
+class Remedies(_Document):
+    """The whole file."""
+
+    schema_: Literal["weft.remedies/1"] = Field(alias="schema")
+    transport: tuple[TransportRemedy, ...]
+    setting: tuple[SettingRemedy, ...]
+    error: tuple[ErrorCounter, ...]
+
+
+@functools.cache
+def remedies() -> Remedies:
+    """The shipped ones."""
+    text = (
+        resources.files("weft.diagnose.validity")
+        .joinpath("remedies.toml")
+        .read_text(encoding="utf-8")
+    )
+    return Remedies.model_validate(tomllib.loads(text))
+
+
+def how_to_select(
+    library: str, selected: Sequence[str], link_layer: str, devices: Sequence[str]
+) -> str:
+    """The settings that put this MPI library's messages on these devices ('mlx5_0:1')."""
+    words = " ".join(selected).lower()
+    names = ",".join(dict.fromkeys(device.partition(":")[0] for device in devices))
+    for one in remedies().transport:
+        fits = one.library in library.lower() and one.selected in words
+        if fits and one.link_layer == link_layer:
+            return one.say.format(devices=",".join(devices), names=names)
+    return f"settings that name {','.join(devices)}"
+
+
+def settings_in_the_way(settings: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """What is wrong with settings found, a sentence each; none where they do no harm."""
+    said = []
+    for one in remedies().setting:
+        for value in settings.get(one.variable, ()):
+            words = value.lower().split(",")
+            # A list that begins with '^' names what is left out, and may leave the rest.
+            if not value.startswith("^") and not set(words) & set(one.without):
+                said.append(one.say.format(value=value))
+    return tuple(said)
