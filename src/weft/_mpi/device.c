@@ -10,7 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG_COUNTERS = 31, MAX_PATH = 1024 };
+enum { TAG_COUNTERS = 31, MAX_PATH = 1024, MAX_COUNTERS = 1024 };
+
+struct counter {
+    char device[MAX_NAME], link_layer[MAX_NAME], name[MAX_NAME];
+    char state[MAX_NAME]; /* "ACTIVE", "up"; "" where not known */
+    int port, numa_node; /* UNSET for a network interface; UNSET where not known */
+    double link_rate_gbps; /* 0 where not known */
+    bool is_virtual;
+    uint64_t before, after;
+};
 
 /* SOURCE: the Linux kernel's Documentation/ABI/stable/sysfs-class-infiniband. */
 static const char *const infiniband_names[] = {
@@ -213,7 +222,7 @@ static void write_place(const char *host, const struct counter *c) {
 }
 
 /* The `device` records of one host: every counter, before and after. */
-void write_device_records(const char *host, const struct counters *counters) {
+static void write_devices(const char *host, const struct counters *counters) {
     for (const struct counter *c = counters->of; c < counters->of + counters->n; c++) {
         json_open("device");
         write_place(host, c);
@@ -224,7 +233,7 @@ void write_device_records(const char *host, const struct counters *counters) {
 }
 
 /* The `quiet` records of one host: counters that moved. One that went backwards was reset. */
-void write_quiet_records(const char *host, const struct counters *counters) {
+static void write_quiet(const char *host, const struct counters *counters) {
     for (const struct counter *c = counters->of; c < counters->of + counters->n; c++) {
         if (c->after <= c->before) continue;
         json_open("quiet");
@@ -235,9 +244,10 @@ void write_quiet_records(const char *host, const struct counters *counters) {
     }
 }
 
-/* Collective. Rank 0 calls `write` for every host, in the order of its leaders' ranks. */
-void write_counters(const struct world *world, const struct counters *counters,
-                    void (*write)(const char *host, const struct counters *)) {
+/* Collective. The records of every host, written by rank 0 in the order of its leaders' ranks:
+ * `quiet` ones or `device` ones. */
+void write_counters(const struct world *world, const struct counters *counters, bool quiet) {
+    void (*write)(const char *, const struct counters *) = quiet ? write_quiet : write_devices;
     int n_leaders, *leaders = host_leaders(world, &n_leaders);
     char host[MAX_NAME];
     if (world->rank != 0 && world->local_rank == 0) {

@@ -56,7 +56,7 @@ static int measure(const struct world *world, const struct options *options,
         close_schedule(&schedules[i]);
     }
     read_counters(world, &counters, false);
-    write_counters(world, &counters, write_device_records);
+    write_counters(world, &counters, false);
     write_transports(world);
     if (world->rank == 0) write_end(now_ns() - start_ns);
     free(counters.of);

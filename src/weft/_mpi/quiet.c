@@ -26,6 +26,6 @@ void watch_quiet(const struct world *world, double seconds) {
     rest(seconds);
     read_counters(world, &counters, false);
     wait_quietly(MPI_COMM_WORLD);
-    write_counters(world, &counters, write_quiet_records);
+    write_counters(world, &counters, true);
     free(counters.of);
 }

@@ -8,7 +8,6 @@
  *   rail.c        before MPI_Init: choose a device, bind to its NUMA node
  *   world.c       who am I, which ranks share my host, are there more ranks than CPUs
  *   cpus.c        the CPUs of a rank, near which memory and shared with whom
- *   quiet.c       counters that move while no rank sends
  *   measure.c     warm up, time, validate: one (benchmark, size)
  *   latency.c bandwidth.c fan.c ring.c    what one iteration does, point to point
  *   barrier.c allreduce.c reduce.c broadcast.c allgather.c alltoall.c alltoallv.c    and together
@@ -17,7 +16,8 @@
  *   clock.c       time, and clock offsets between hosts
  *   memory.c      host or GPU buffers, room.c whether they fit; pattern.c what they hold and
  *                 whether it arrived, sum.c the same for sums; random.c hashes and orders
- *   device.c      byte counters of network devices; transport.c what the MPI library chose
+ *   device.c      counters of network devices, quiet.c whether they rest; transport.c what the
+ *                 MPI library chose
  *   fail.c        every way this program ends early
  *
  * Test hooks, for the tests of whoever reads this program's output; only by environment:
@@ -121,16 +121,15 @@ struct rail {
     int numa_node;         /* of the device, UNSET where unknown */
 };
 
-/* The variables that tell an MPI library its device or transport, as it finds them; ends in NULL. */
+/* The variables that tell an MPI library its device or transport; ends in NULL. */
 extern const char *const rail_variables[];
-
 int device_numa_node(const char *device);
 struct problem choose_rail(const struct options *options, struct rail *out);
 const char *sysfs_root(void);
 bool read_text(const char *path, char *out, size_t capacity);
 const char *environment(const char *name);
 
-/* ---- world.c: ranks and hosts ------------------------------------------------------------ */
+/* ---- world.c, cpus.c: ranks, hosts, CPUs ------------------------------------------------- */
 
 struct world {
     int rank, n_ranks;
@@ -148,8 +147,8 @@ struct rank_facts {
     int rank, local_rank, tasks_per_node, cpu, n_cpus, n_sharing_cpus;
     long pid;
     bool oversubscribed;
-    char host[MAX_NAME], rail[MAX_NAME];
-    char cpus[MAX_LIST], numa_nodes[MAX_LIST], cpu_numa_nodes[MAX_LIST];
+    char host[MAX_NAME], rail[MAX_NAME], cpus[MAX_LIST];
+    char numa_nodes[MAX_LIST], cpu_numa_nodes[MAX_LIST];
     char settings[N_RAIL_VARIABLES][MAX_NAME]; /* values of rail_variables, "" where not set */
 };
 
@@ -158,9 +157,6 @@ void rank_facts(const struct world *world, const struct rail *rail, struct rank_
 MPI_Comm ranks_like_me(uint64_t key);
 int *host_leaders(const struct world *world, int *n);
 void wait_quietly(MPI_Comm comm);
-
-/* ---- cpus.c: the CPUs of a rank ---------------------------------------------------------- */
-
 void parse_cpus(const char *list, cpu_set_t *out);
 void my_cpus(cpu_set_t *out);
 void cpu_numa_nodes(char *out, size_t capacity);
@@ -382,18 +378,6 @@ void json_finish(char bracket);
 
 /* ---- device.c, quiet.c, transport.c: what carried the bytes ------------------------------ */
 
-enum { MAX_COUNTERS = 1024 };
-
-struct counter {
-    char device[MAX_NAME], link_layer[MAX_NAME], name[MAX_NAME];
-    char state[MAX_NAME]; /* "ACTIVE", "up"; "" where not known */
-    int port; /* UNSET for a network interface */
-    int numa_node; /* UNSET where not known */
-    double link_rate_gbps; /* 0 where not known */
-    bool is_virtual;
-    uint64_t before, after;
-};
-
 /* The counters of one host, read by its local rank 0, and the time between the two readings. */
 struct counters {
     int n;
@@ -402,10 +386,7 @@ struct counters {
 };
 
 void read_counters(const struct world *world, struct counters *out, bool before);
-void write_counters(const struct world *world, const struct counters *counters,
-                    void (*write)(const char *host, const struct counters *));
-void write_device_records(const char *host, const struct counters *counters);
-void write_quiet_records(const char *host, const struct counters *counters);
+void write_counters(const struct world *world, const struct counters *counters, bool quiet);
 void watch_quiet(const struct world *world, double seconds);
 void write_transports(const struct world *world);
 
