@@ -55,11 +55,12 @@ class Readings:
 
     `endpoints` names what `a` and `b` index: a node, or 'node:rank' where a host holds several
     ranks. A directed reading goes from `a` to `b`; others have a < b by name. Rows of equal
-    `trial`, `round`, `metric` and `backwards` were measured at the same time. `trial` numbers the
-    launches in the order of the samples.
+    `trial`, `round`, `metric` and `backwards` were measured at the same time. `trial` indexes
+    `trials`, a trial's name and its repeat, in the order of the samples.
     """
 
     endpoints: tuple[str, ...]
+    trials: tuple[tuple[str, int], ...]
     metric: Ints
     a: Ints
     b: Ints
@@ -76,6 +77,11 @@ class Readings:
     def name(self, row: int) -> tuple[str, str]:
         """Both endpoints of a row."""
         return (self.endpoints[self.a[row]], self.endpoints[self.b[row]])
+
+    def of_trial(self, name: str) -> Ints:
+        """The rows of every repeat of a trial."""
+        numbers = [i for i, (trial, _) in enumerate(self.trials) if trial == name]
+        return np.flatnonzero(np.isin(self.trial, numbers))
 
     @property
     def moment(self) -> Ints:
@@ -115,6 +121,7 @@ def readings_of(samples: Iterable[Sample]) -> Readings:
     metric_, a_, b_, value_, size_, trial_, round_, n_, back_ = columns
     return Readings(
         tuple(endpoints),
+        tuple(trials),
         np.array(metric_, np.int64),
         np.array(a_, np.int64),
         np.array(b_, np.int64),

@@ -2,7 +2,7 @@
 
 import functools
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any, Literal
 
@@ -52,6 +52,11 @@ class Thresholds:
     def least_effect(self, metric: Metric) -> float:
         """The least slowness (natural logarithm) that is worth a finding."""
         return self.latency_least if metric is Metric.LATENCY else self.bandwidth_least
+
+    @property
+    def without_fabric(self) -> "Thresholds":
+        """The same where hops are not known: a latency must differ by more than they explain."""
+        return replace(self, latency_least=self.latency_least_without_fabric)
 
     def guard(self, metric: Metric, *, with_fabric: bool) -> float:
         """How far two populations of a class lie apart that are two."""

@@ -1,0 +1,239 @@
+"""From a suspect to an accusation: which components, how slow, how it stood the tests."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from weft.diagnose.check.components import PARTS, Component, Part
+from weft.diagnose.check.crossing import Member
+from weft.diagnose.check.explain import Suspect
+from weft.diagnose.check.norms import Norm
+from weft.diagnose.check.readings import Bools, Floats, Ints, Metric
+from weft.diagnose.check.survey import ALONE, SURVEY, TOGETHER, Survey
+from weft.diagnose.check.thresholds import Thresholds
+
+_WIDEST_FIRST = (
+    Part.RAIL,
+    Part.NODE,
+    Part.NODE_SENDING,
+    Part.NODE_RECEIVING,
+    Part.HCA,
+    Part.RANK,
+    Part.CABLE,
+    Part.DIRECTION,
+    Part.SWITCH,
+)
+
+ALIKE = 0.25
+"""Messages that met are slowed by about the same: logarithms closer than this."""
+
+
+class Standing(StrEnum):
+    """How an accusation stood being measured again.
+
+    CONFIRMED: slow with nothing beside it, or (where several ways share a load) slow again beside
+    others. OUT_OF_USE: a cable whose messages meet others elsewhere. MET: slow beside others only.
+    PASSING: slow in the survey only. UNTESTED: measured once.
+    """
+
+    CONFIRMED = "confirmed"
+    OUT_OF_USE = "out of use"
+    MET = "met other traffic"
+    PASSING = "passing"
+    UNTESTED = "untested"
+
+
+@dataclass(frozen=True)
+class Count:
+    """Of one metric, in the hop class where most readings cross the accused: how many there are
+    and are slow, what they deliver and what is normal; and how many others of the metric are slow.
+    """
+
+    metric: Metric
+    norm: Norm
+    measured: float
+    n: int
+    n_slow: int
+    n_others: int
+    n_others_slow: int
+
+
+@dataclass(frozen=True)
+class Accusation:
+    """`components`: what the readings do not tell apart, one for each thing."""
+
+    components: tuple[Component, ...]
+    standing: Standing
+    slower: dict[Metric, float]
+    evidence: float
+    evidence_alone: float | None
+    evidence_together: float | None
+    counts: tuple[Count, ...]
+    pairs: tuple[tuple[str, str], ...]
+    rows: Ints
+
+    @property
+    def tie(self) -> bool:
+        """Whether more than one thing is left."""
+        return len(self.components) > 1
+
+    @property
+    def worst(self) -> Count:
+        """The metric that is slowed most."""
+        return max(self.counts, key=lambda count: self.slower.get(count.metric, 0.0))
+
+
+def accusations_of(survey: Survey, limits: Thresholds) -> tuple[Accusation, ...]:
+    """An accusation for each suspect, the strongest first."""
+    suspects = survey.explanation.suspects
+    slow = slow_rows(survey)
+    made = [_accuse(survey, suspect, suspects, slow, limits) for suspect in suspects]
+    return tuple(_without_met_halves(survey, made, slow))
+
+
+def slow_rows(survey: Survey) -> Bools:
+    """By reading: whether it is slow by more than half of what its suspects say, or without one by
+    more than noise."""
+    predicted, slower = survey.explanation.predicted, survey.normed.slower
+    by_suspect = (predicted > 0) & (slower > predicted / 2)
+    slow: Bools = by_suspect | ((predicted == 0) & (slower > 6 * survey.normed.sigma))
+    return slow & (survey.normed.norm >= 0)
+
+
+def components_of(survey: Survey, candidates: Sequence[int]) -> tuple[Component, ...]:
+    """The components of candidates, one for each physical thing, the widest: a cable rather than
+    its direction. What all candidates have in common comes first, and alone if there is any."""
+    members: list[Member] = [m for c in candidates for m in survey.candidates.members[c]]
+    found = [survey.crossings.component(member) for member in members]
+    widest: dict[tuple[str, tuple[str, ...]], Component] = {}
+    for component in sorted(found, key=lambda c: (_WIDEST_FIRST.index(c.part), c.ends)):
+        widest.setdefault(component.thing, component)
+    return tuple(widest.values())
+
+
+def _accuse(
+    survey: Survey,
+    suspect: Suspect,
+    suspects: Sequence[Suspect],
+    slow: Bools,
+    limits: Thresholds,
+) -> Accusation:
+    rows = survey.candidates.rows(suspect.best)
+    tests: dict[str, float | None] = {}
+    for trial in (SURVEY, ALONE, TOGETHER):
+        of = np.intersect1d(survey.readings.of_trial(trial), rows)
+        tests[trial] = survey.explainer.evidence_of(suspect, suspects, of) if of.size else None
+    components = components_of(survey, suspect.candidates)
+    metrics = [metric.code for metric in suspect.slower]
+    accused = rows[slow[rows] & np.isin(survey.readings.metric[rows], metrics)]
+    names = [survey.readings.name(row) for row in accused.tolist()]
+    return Accusation(
+        components=components,
+        standing=_standing(survey, suspect, tests, limits),
+        slower=suspect.slower,
+        evidence=suspect.evidence,
+        evidence_alone=tests[ALONE],
+        evidence_together=tests[TOGETHER],
+        counts=tuple(_count(survey, rows, metric, slow) for metric in suspect.slower),
+        pairs=tuple(sorted({(min(pair), max(pair)) for pair in names})),
+        rows=accused,
+    )
+
+
+def _standing(
+    survey: Survey, suspect: Suspect, tests: dict[str, float | None], limits: Thresholds
+) -> Standing:
+    alone, together = tests[ALONE], tests[TOGETHER]
+    if alone is None and together is None:
+        return Standing.UNTESTED
+    enough = limits.confirmed_evidence
+    if alone is not None and alone >= enough:
+        return Standing.CONFIRMED
+    if together is not None and together >= enough:
+        # Of several ways at once a message takes a fast one while nothing else runs.
+        return Standing.CONFIRMED if _shares_load(survey, suspect) else Standing.MET
+    return Standing.PASSING
+
+
+def _shares_load(survey: Survey, suspect: Suspect) -> bool:
+    """Whether the accused are ways among which adaptive routing chooses."""
+    parts = {PARTS[part] for c in suspect.candidates for part, _ in survey.candidates.members[c]}
+    inner = parts <= {Part.CABLE, Part.DIRECTION, Part.SWITCH}
+    return survey.crossings.adaptive and inner
+
+
+def _count(survey: Survey, rows: Ints, metric: Metric, slow: Bools) -> Count:
+    readings, against = survey.readings, survey.normed
+    judged = (readings.metric == metric.code) & (against.norm >= 0)
+    mine = rows[judged[rows]]
+    numbers, sizes = np.unique(against.norm[mine], return_counts=True)
+    number = int(numbers[np.argmax(sizes)])
+    of = mine[against.norm[mine] == number]
+    values: Floats = readings.value[of]
+    slow_here = of[slow[of]]
+    shown = readings.value[slow_here] if slow_here.size else values
+    others = np.setdiff1d(np.flatnonzero(judged), mine)
+    unpredicted = survey.explanation.predicted[others] == 0
+    return Count(
+        metric=metric,
+        norm=against.norms[number],
+        measured=float(np.median(shown)),
+        n=int(mine.size),
+        n_slow=int(slow[mine].sum()),
+        n_others=int(others.size),
+        n_others_slow=int((slow[others] & unpredicted).sum()),
+    )
+
+
+def _without_met_halves(
+    survey: Survey, made: Sequence[Accusation], slow: Bools
+) -> list[Accusation]:
+    """Messages of a cable out of use meet those of other cables, which then look slow, too: such a
+    cable is out of use, and what met its messages is nobody's fault."""
+    crossings = survey.crossings
+    if crossings.network is None or crossings.adaptive:
+        return list(made)
+    moment = survey.readings.moment
+    kept: list[Accusation] = []
+    excused: set[int] = set()
+    # The one whose readings are slow whatever runs beside them is where messages should have gone.
+    order = sorted(
+        made, key=lambda a: (a.standing is not Standing.MET, -_share_slow(a), -a.evidence)
+    )
+    for accusation in order:
+        if accusation.standing is not Standing.MET or not _is_cable(accusation):
+            kept.append(accusation)
+            continue
+        moments = set(moment[accusation.rows].tolist())
+        if moments <= excused:
+            continue
+        if _have_company(survey, accusation, slow, moment):
+            excused |= moments
+            kept.append(replace(accusation, standing=Standing.OUT_OF_USE))
+        else:
+            kept.append(accusation)
+    return sorted(kept, key=lambda a: -a.evidence)
+
+
+def _share_slow(accusation: Accusation) -> float:
+    return sum(c.n_slow for c in accusation.counts) / max(1, sum(c.n for c in accusation.counts))
+
+
+def _is_cable(accusation: Accusation) -> bool:
+    return all(component.thing[0] == "cable" for component in accusation.components)
+
+
+def _have_company(survey: Survey, accusation: Accusation, slow: Bools, moment: Ints) -> bool:
+    """Whether in most moments in which the accused is slow, something off it is about as slow."""
+    slower = survey.normed.slower
+    rows = accusation.rows
+    elsewhere = np.setdiff1d(np.flatnonzero(slow), rows)
+    moments = np.unique(moment[rows])
+    n_shared = 0
+    for number in moments:
+        mine = float(np.median(slower[rows[moment[rows] == number]]))
+        others = slower[elsewhere[moment[elsewhere] == number]]
+        n_shared += bool((np.abs(others - mine) < ALIKE).any())
+    return n_shared > moments.size / 2

@@ -1,0 +1,106 @@
+"""All that was measured, explained: readings, what they crossed, their norms, the suspects."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.bench.model import Sample
+from weft.diagnose.check.crossing import Candidates, Crossings
+from weft.diagnose.check.explain import Explainer, Explanation
+from weft.diagnose.check.network import Network, Wiring
+from weft.diagnose.check.norms import Normed, normed
+from weft.diagnose.check.readings import Floats, Ints, Readings, readings_of
+from weft.diagnose.check.thresholds import Thresholds
+
+SURVEY = "t001-survey"
+ALONE = "t002-suspects-alone"
+TOGETHER = "t003-suspects-together"
+"""Trials of a check: the schedule; then suspects with nothing beside them; then the rounds of the
+schedule in which they were slow, once more."""
+
+LONE_SIGMA = 6.0
+"""Standard deviations from which a reading that no suspect explains is measured again."""
+
+LEAST_CONTROLS = 4
+"""Fewer readings of untouched pairs alone level nothing."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Readings and what explains them. `alone`: the rows measured with nothing beside them."""
+
+    readings: Readings
+    crossings: Crossings
+    normed: Normed
+    explainer: Explainer
+    explanation: Explanation
+    alone: Ints
+
+    @property
+    def candidates(self) -> Candidates:
+        """What the readings crossed."""
+        return self.crossings.candidates
+
+    @property
+    def unexplained(self) -> Floats:
+        """By reading: standard deviations that it is slower than the suspects say."""
+        rest = self.normed.slower - self.explanation.predicted
+        scaled: Floats = np.where(self.normed.norm >= 0, rest / self.normed.sigma, 0.0)
+        return scaled
+
+    @property
+    def lone(self) -> Ints:
+        """Slow rows that no suspect explains, the slowest first."""
+        unexplained = self.unexplained
+        rows = np.flatnonzero(unexplained >= LONE_SIGMA)
+        slowest: Ints = rows[np.argsort(-self.normed.slower[rows], kind="stable")]
+        return slowest
+
+
+def survey_of(
+    samples: Sequence[Sample], wiring: Wiring | None, limits: Thresholds, *, adaptive: bool = False
+) -> Survey:
+    """Explain the samples of a check. Norms rest on readings that cross no suspect."""
+    readings = readings_of(samples)
+    network = None if wiring is None else Network(wiring)
+    limits = limits if network is not None else limits.without_fabric
+    crossings = Crossings(readings, network, adaptive=adaptive)
+    alone = readings.of_trial(ALONE)
+    first = _explained(crossings, limits, alone, touched=None)
+    touched = _touched(first)
+    second = _explained(crossings, limits, alone, touched=touched) if touched.size else first
+    # Without the touched readings a class may be too small for a norm.
+    return second if len(second.normed.norms) == len(first.normed.norms) else first
+
+
+def _explained(
+    crossings: Crossings, limits: Thresholds, alone: Ints, *, touched: Ints | None
+) -> Survey:
+    but = alone if touched is None else np.union1d(alone, touched)
+    against = normed(crossings, limits, but=but)
+    if touched is not None:
+        against = _levelled(against, alone, touched)
+    explainer = Explainer(crossings.readings, crossings.candidates, against, limits)
+    return Survey(crossings.readings, crossings, against, explainer, explainer.explain(), alone)
+
+
+def _touched(survey: Survey) -> Ints:
+    """Rows that cross a suspect, or a pair with a slow reading that none explains."""
+    readings = survey.readings
+    n = len(readings.endpoints)
+    pair = np.minimum(readings.a, readings.b) * n + np.maximum(readings.a, readings.b)
+    rows = [survey.candidates.rows(s.best) for s in survey.explanation.suspects]
+    return np.unique(np.concatenate([*rows, np.flatnonzero(np.isin(pair, pair[survey.lone]))]))
+
+
+def _levelled(against: Normed, alone: Ints, touched: Ints) -> Normed:
+    """Pairs alone may all differ a little from pairs beside others: what untouched pairs differ by
+    is taken off every reading measured alone, norm by norm."""
+    slower = against.slower.copy()
+    for norm in np.unique(against.norm[alone]):
+        rows = alone[against.norm[alone] == norm]
+        controls = np.setdiff1d(rows, touched)
+        if controls.size >= LEAST_CONTROLS:
+            slower[rows] -= float(np.median(slower[controls]))
+    return Normed(against.norms, against.norm, slower, against.sigma)

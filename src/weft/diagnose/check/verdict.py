@@ -1,0 +1,220 @@
+"""From the samples of a check to a verdict: findings worst first, coverage, caveats."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.bench.model import Sample, State
+from weft.core.errors import ExitCode
+from weft.core.finding import Finding, Severity
+from weft.diagnose.check import sentences
+from weft.diagnose.check.accusation import Accusation, Standing, accusations_of, slow_rows
+from weft.diagnose.check.covered import Covered, covered
+from weft.diagnose.check.explain import MOST_SUSPECTS
+from weft.diagnose.check.network import Wiring
+from weft.diagnose.check.norms import Norm
+from weft.diagnose.check.readings import METRICS, Metric
+from weft.diagnose.check.survey import Survey, survey_of
+from weft.diagnose.check.thresholds import Thresholds, thresholds
+from weft.diagnose.check.words import against, counted
+from weft.diagnose.sentences import not_on_fabric, oversubscribed
+
+_SEVERITIES = (Severity.BAD, Severity.WARNING, Severity.NOTE, Severity.GOOD)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`findings` worst first; `caveats` are sentences about what this run cannot say."""
+
+    findings: tuple[Finding, ...]
+    coverage: Covered
+    caveats: tuple[str, ...]
+    survey: Survey
+    accusations: tuple[Accusation, ...] = ()
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 when a finding is bad."""
+        bad = any(finding.severity is Severity.BAD for finding in self.findings)
+        return ExitCode.VERDICT_BAD if bad else ExitCode.GOOD
+
+    def to_record(self) -> dict[str, Any]:
+        """The verdict as plain JSON values."""
+        return {
+            "exit_code": int(self.exit_code),
+            "findings": [finding.to_record() for finding in self.findings],
+            "norms": [norm_record(norm) for norm in self.survey.normed.norms],
+            "coverage": self.coverage.to_record(),
+            "caveats": list(self.caveats),
+        }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a reading: what was measured, against what, and how it stands."""
+        return rows_of(self.survey)
+
+
+def judge(
+    samples: Sequence[Sample],
+    wiring: Wiring | None,
+    *,
+    adaptive: bool = False,
+    limits: Thresholds | None = None,
+) -> Verdict:
+    """Judge the samples of a check: of its survey, and of the suspects measured again.
+
+    Readings are compared with one another, so a fabric that is slow everywhere looks healthy here.
+    """
+    limits = limits or thresholds()
+    survey = survey_of(samples, wiring, limits, adaptive=adaptive)
+    coverage = covered(survey)
+    refusal = _refusal(samples)
+    if refusal is not None:
+        return Verdict((refusal,), coverage, tuple(refusal.evidence), survey)
+    if not survey.normed.norms:
+        few = sentences.not_enough(
+            coverage.n_pairs, coverage.n_nodes, coverage.endpoints, limits.smallest_class
+        )
+        return Verdict((few,), coverage, (), survey)
+    accusations = accusations_of(survey, limits)
+    findings = [
+        *sentences.corrupted(samples),
+        *_findings(survey, accusations, coverage, limits),
+    ]
+    if not any(finding.severity is Severity.BAD for finding in findings):
+        findings.append(sentences.healthy(survey, coverage.n_nodes, coverage.endpoints))
+    findings.sort(key=lambda finding: _SEVERITIES.index(finding.severity))
+    return Verdict(
+        tuple(findings), coverage, _caveats(survey, coverage, limits), survey, accusations
+    )
+
+
+def _findings(
+    survey: Survey, accusations: Sequence[Accusation], coverage: Covered, limits: Thresholds
+) -> list[Finding]:
+    if len(accusations) >= MOST_SUSPECTS:
+        return [sentences.too_many(survey)]
+    enough_nodes = coverage.n_nodes >= limits.smallest_fabric
+    found = [
+        sentences.accused(accusation, sure=enough_nodes and _sure(accusation, limits))
+        for accusation in accusations
+    ]
+    lone = _confirmed_lone(survey)
+    if lone:
+        found.append(_lone(survey, lone))
+    return found
+
+
+def _sure(accusation: Accusation, limits: Thresholds) -> bool:
+    """Whether an accusation may be called a fault: strong enough, and not seen only once."""
+    if accusation.standing is Standing.UNTESTED:
+        return accusation.evidence >= limits.named_evidence + limits.confirmed_evidence
+    return accusation.evidence >= limits.named_evidence
+
+
+def _confirmed_lone(survey: Survey) -> dict[tuple[str, str], int]:
+    """Pairs that no suspect explains, slow in the survey and every time they were alone, with a
+    slow row of each."""
+    slow = slow_rows(survey)
+    unexplained = slow & (survey.explanation.predicted == 0)
+    readings = survey.readings
+    confirmed: dict[tuple[str, str], int] = {}
+    for row in survey.lone.tolist():
+        if row in survey.alone:
+            continue
+        again = survey.alone[
+            (readings.metric[survey.alone] == readings.metric[row])
+            & (readings.a[survey.alone] == readings.a[row])
+            & (readings.b[survey.alone] == readings.b[row])
+        ]
+        if again.size >= 2 and unexplained[again].all():
+            a, b = readings.name(row)
+            confirmed.setdefault((min(a, b), max(a, b)), row)
+    return confirmed
+
+
+def _lone(survey: Survey, confirmed: dict[tuple[str, str], int]) -> Finding:
+    row = next(iter(confirmed.values()))
+    norm = survey.normed.norms[survey.normed.norm[row]]
+    from weft.diagnose.check.accusation import Count
+
+    count = Count(norm.hop_class.metric, norm, float(survey.readings.value[row]), 1, 1, 0, 0)
+    return sentences.lone_pairs(
+        sorted(confirmed), against(count), with_fabric=survey.crossings.network is not None
+    )
+
+
+def _caveats(survey: Survey, coverage: Covered, limits: Thresholds) -> tuple[str, ...]:
+    """What this run cannot say."""
+    said = []
+    if coverage.n_nodes < limits.smallest_fabric:
+        said.append(
+            f"with {coverage.n_nodes} {coverage.endpoints} no node or cable is named for sure:"
+            f" {limits.smallest_fabric} are needed to tell slow from normal"
+        )
+    if survey.crossings.network is None:
+        said.append("without a fabric (--fabric) only nodes can be named, no cable and no switch")
+    n_never = len(coverage.cables_never_crossed)
+    if n_never:
+        said.append(f"no pair crosses {n_never} of {coverage.n_cables} cables: they are not judged")
+    unjudged = int((survey.normed.norm < 0).sum())
+    if unjudged:
+        said.append(f"{counted(unjudged, 'reading')} in a hop class too small to judge")
+    return tuple(said)
+
+
+def _refusal(samples: Sequence[Sample]) -> Finding | None:
+    """Why these samples support no verdict at all, or None."""
+    if any(sample.state is State.NOT_ON_FABRIC for sample in samples):
+        return not_on_fabric()
+    if any("oversubscribed" in sample.flags for sample in samples):
+        return oversubscribed()
+    return None
+
+
+def norm_record(norm: Norm) -> dict[str, Any]:
+    """A norm as plain JSON values."""
+    return {
+        "metric": norm.hop_class.metric.value,
+        "hop_class": norm.hop_class.words,
+        "n": norm.n,
+        "expected": norm.expected,
+        "scatter": norm.sigma,
+    }
+
+
+def rows_of(survey: Survey) -> list[dict[str, Any]]:
+    """One row a reading."""
+    readings, against_ = survey.readings, survey.normed
+    marks = marks_of(survey)
+    rows = []
+    for row in range(len(readings)):
+        a, b = readings.name(row)
+        judged = against_.norm[row] >= 0
+        norm = against_.norms[against_.norm[row]] if judged else None
+        metric: Metric = METRICS[readings.metric[row]]
+        rows.append(
+            {
+                "from": a,
+                "to": b,
+                "metric": metric.value,
+                "size_bytes": int(readings.size_bytes[row]),
+                "value": float(readings.value[row]),
+                "expected": None if norm is None else norm.expected,
+                "share": float(np.exp(-against_.slower[row])) if judged else None,
+                "hop_class": None if norm is None else norm.hop_class.words,
+                "trial": readings.trials[readings.trial[row]][0],
+                "round": int(readings.round[row]),
+                "mark": marks[row],
+            }
+        )
+    return rows
+
+
+def marks_of(survey: Survey) -> list[str]:
+    """By reading: slow (a suspect explains it), disturbed (nothing does), normal or unjudged."""
+    slow = slow_rows(survey)
+    explained = survey.explanation.predicted > 0
+    marks = np.where(slow, np.where(explained, "slow", "disturbed"), "normal")
+    return [str(m) for m in np.where(survey.normed.norm < 0, "unjudged", marks)]
