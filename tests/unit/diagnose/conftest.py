@@ -5,11 +5,13 @@ Independent of the engine on purpose: the diagnosis is held against a model anyo
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from weft.bench.model import Pair, Sample
+from weft.diagnose.check.follow_up import Plan
+from weft.diagnose.check.survey import ALONE, SURVEY, TOGETHER
 from weft.diagnose.schedule import alone_rounds, reflection_rounds
 
 BANDWIDTH_MB_S = 24_000.0
@@ -106,10 +108,21 @@ class Fabric:
         index = self.tree.nodes.index
         return self.measure(alone_rounds([(index(a), index(b)) for a, b in pairs], 3))
 
-    def measure(self, rounds: Sequence[Sequence[tuple[int, int]]]) -> list[Sample]:
+    def follow_up(self, plan: Plan) -> list[Sample]:
+        """What a plan asks for, measured."""
+        index = self.tree.nodes.index
+        samples = []
+        for trial, rounds in ((ALONE, plan.alone), (TOGETHER, plan.together)):
+            numbered = [[(index(a), index(b)) for a, b in pairs] for pairs in rounds]
+            samples += self.measure(numbered, trial)
+        return samples
+
+    def measure(
+        self, rounds: Sequence[Sequence[tuple[int, int]]], trial: str = SURVEY
+    ) -> list[Sample]:
         names = self.tree.nodes
         return [
-            sample
+            replace(sample, trial=trial)
             for number, pairs in enumerate(rounds)
             for a, b in pairs
             for sample in self._pair(Pair(names[a], names[b], number, len(pairs)), pairs)

@@ -280,6 +280,8 @@ def _kinds_of_columns(matrix: csc_matrix) -> Ints:
 
 def _joined(families: Sequence[_Family]) -> Candidates:
     """One candidate for all components that the same readings cross."""
+    if not families:
+        return Candidates(csc_matrix((0, 0)), ())
     crossed = csc_matrix(hstack([matrix for matrix, _ in families], format="csc"))
     crossed.sum_duplicates()
     largest = np.asarray(crossed.max(axis=0).todense()).reshape(-1)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import norm
 
 from weft.diagnose.check.crossing import Candidates
 from weft.diagnose.check.norms import Normed
@@ -82,6 +83,7 @@ class Explainer:
         self._normed = normed
         self._likelihood = Likelihood(limits)
         self._judged = normed.norm >= 0
+        self._flow = readings.a * len(readings.endpoints) + readings.b
         self._of_metric = [
             np.flatnonzero(self._judged & (readings.metric == metric.code)) for metric in METRICS
         ]
@@ -162,29 +164,67 @@ class Explainer:
         return predicted
 
     def _gain(self, rows: Ints, predicted: Floats, grid: Floats) -> Floats:
-        """Rows x grid: the gain in log-likelihood if a way is at least this slow."""
+        """Rows x grid: the gain in log-likelihood if a way is at least this slow. What is slow
+        already gains by a component that is slower still by as much as matters."""
         slower, sigma = self._normed.slower[rows, None], self._normed.sigma[rows, None]
         before = predicted[rows, None]
-        with_it = np.maximum(before, grid[None, :])
+        matters = (grid[None, :] >= before + grid[0]) | (before == 0)
+        with_it = np.where(matters, np.maximum(before, grid[None, :]), before)
         log = self._likelihood.log
         gain: Floats = log(slower, sigma, with_it) - log(slower, sigma, before)
         return gain
 
     def _strongest(self, kept: Ints, predicted: Floats) -> Suspect | None:
+        """The candidate with most evidence whose readings agree, and those about as good."""
         scores, by_metric = self.scores(predicted, kept)
-        best = float(scores.max())
-        if best < self._limits.suspect_evidence:
-            return None
-        near = np.flatnonzero(scores >= best - self._limits.near_evidence)
-        order = near[np.argsort(-scores[near], kind="stable")]
-        first = int(order[0])
-        slower = {
-            metric: float(fitted[first])
-            for metric, (evidence, fitted) in by_metric.items()
-            if evidence[first] > self._limits.evidence_a_metric
-        }
-        alike = [int(kept[i]) for i in order if self._overlap(kept[first], kept[i])]
-        return Suspect(tuple(alike), slower, best)
+        for first in np.argsort(-scores, kind="stable").tolist():
+            if scores[first] < self._limits.suspect_evidence:
+                return None
+            candidate = int(kept[first])
+            slower: dict[Metric, float] = {}
+            best = 0.0
+            for metric, (evidence, fitted) in by_metric.items():
+                gain = float(evidence[first]) - self._limits.evidence_a_metric
+                if gain <= 0:
+                    continue
+                least = self._refined(candidate, metric, float(fitted[first]), predicted)
+                if self._agree(candidate, metric, least, predicted):
+                    slower[metric] = least
+                    best += gain
+            if best >= self._limits.suspect_evidence:
+                near = np.flatnonzero(scores >= best - self._limits.near_evidence)
+                order = near[np.argsort(-scores[near], kind="stable")]
+                alike = [int(kept[i]) for i in order if scores[i] <= scores[first]]
+                alike = [c for c in alike if self._overlap(candidate, c)]
+                return Suspect((candidate, *(c for c in alike if c != candidate)), slower, best)
+        return None
+
+    def _refined(self, candidate: int, metric: Metric, near: float, predicted: Floats) -> float:
+        """The slowness that fits best between the grid's neighbours of `near`."""
+        rows = np.intersect1d(self.candidates.rows(candidate), self._of_metric[metric.code])
+        grid = self._grids[metric.code]
+        ratio = grid[1] / grid[0]
+        fine = np.geomspace(max(grid[0], near / ratio), near * ratio, _STEPS)
+        slower, sigma = self._normed.slower[rows, None], self._normed.sigma[rows, None]
+        with_it = np.maximum(predicted[rows, None], fine[None, :])
+        return float(fine[np.argmax(self._likelihood.log(slower, sigma, with_it).sum(axis=0))])
+
+    def _agree(self, candidate: int, metric: Metric, least: float, predicted: Floats) -> bool:
+        """Whether so many flows across a candidate are slow as must be, were it at fault: a fault
+        slows whatever crosses it, a component that shares ways with a fault only a part."""
+        rows = np.intersect1d(self.candidates.rows(candidate), self._of_metric[metric.code])
+        rows = rows[predicted[rows] < least]
+        if not rows.size:
+            return True
+        _, flow = np.unique(self._flow[rows], return_inverse=True)
+        order = np.lexsort((self._normed.slower[rows], flow))
+        counts = np.bincount(flow)
+        middle = order[np.concatenate([[0], np.cumsum(counts)[:-1]]) + counts // 2]
+        slower, sigma = self._normed.slower[rows[middle]], self._normed.sigma[rows[middle]]
+        chance = norm.cdf(least / 2 / sigma * np.sqrt(counts))
+        scatter = np.sqrt((chance * (1 - chance)).sum())
+        missing = self._limits.contradicted_share * counts.size
+        return bool((slower > least / 2).sum() >= chance.sum() - 3 * scatter - missing)
 
     def _overlap(self, one: int, other: int) -> bool:
         """Whether two candidates share readings: else they explain different ones."""

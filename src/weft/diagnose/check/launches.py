@@ -12,6 +12,7 @@ from weft.diagnose.check.follow_up import Plan, Round, Size, follow_up
 from weft.diagnose.check.network import Wiring
 from weft.diagnose.check.survey import ALONE, SURVEY, TOGETHER, survey_of
 from weft.diagnose.check.thresholds import thresholds
+from weft.diagnose.check.verdict import refusal_of
 
 Rounds = Sequence[Sequence[tuple[int, int]]]
 
@@ -105,6 +106,8 @@ class FollowUpBackend:
         self._inner.close()
 
     def _planned(self) -> Plan:
+        if self._plan is None and refusal_of(self._survey) is not None:
+            self._plan = Plan((), ())
         if self._plan is None:
             survey = survey_of(self._survey, self._wiring, thresholds(), adaptive=self._adaptive)
             self._plan = follow_up(survey, self._size, self._seed)

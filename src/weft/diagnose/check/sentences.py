@@ -171,16 +171,19 @@ def component_record(component: Component) -> dict[str, Any]:
     }
 
 
-def lone_pairs(pairs: Sequence[tuple[str, str]], worst: str, *, with_fabric: bool) -> Finding:
-    """Pairs that stay slow alone and that no one component explains."""
+def lone_pairs(
+    pairs: Sequence[tuple[str, str]], worst: str, *, with_fabric: bool, confirmed: bool
+) -> Finding:
+    """Slow pairs that no one component explains; `confirmed`: they stay slow alone."""
     who_ = f"Pair {pairs[0][0]} - {pairs[0][1]}" if len(pairs) == 1 else f"{len(pairs)} pairs"
     verb = "is" if len(pairs) == 1 else "are"
     doubt = "no one component explains it" if with_fabric else "which cable is not known"
+    again = "measured again alone and still slow" if confirmed else "not measured again alone"
     return Finding(
         FindingKind.SUSPECT_PAIR,
-        Severity.BAD,
+        Severity.BAD if confirmed else Severity.WARNING,
         f"{who_} {verb} slow and {doubt}: {worst}.",
-        evidence=(list_pairs(pairs), "measured again alone and still slow"),
+        evidence=(list_pairs(pairs), again),
         facts={"pairs": [list(pair) for pair in pairs]},
     )
 

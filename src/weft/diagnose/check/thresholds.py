@@ -48,6 +48,7 @@ class Thresholds:
     named_evidence: float
     near_evidence: float
     evidence_a_metric: float
+    contradicted_share: float
 
     def least_effect(self, metric: Metric) -> float:
         """The least slowness (natural logarithm) that is worth a finding."""

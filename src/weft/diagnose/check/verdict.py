@@ -10,7 +10,7 @@ from weft.bench.model import Sample, State
 from weft.core.errors import ExitCode
 from weft.core.finding import Finding, Severity
 from weft.diagnose.check import sentences
-from weft.diagnose.check.accusation import Accusation, Standing, accusations_of, slow_rows
+from weft.diagnose.check.accusation import Accusation, Count, Standing, accusations_of, slow_rows
 from weft.diagnose.check.covered import Covered, covered
 from weft.diagnose.check.explain import MOST_SUSPECTS
 from weft.diagnose.check.network import Wiring
@@ -20,6 +20,9 @@ from weft.diagnose.check.survey import Survey, survey_of
 from weft.diagnose.check.thresholds import Thresholds, thresholds
 from weft.diagnose.check.words import against, counted
 from weft.diagnose.sentences import not_on_fabric, oversubscribed
+
+MOST_LONE = 16
+"""More slow pairs than this that nothing explains, each slow once, are disturbances."""
 
 _SEVERITIES = (Severity.BAD, Severity.WARNING, Severity.NOTE, Severity.GOOD)
 
@@ -69,7 +72,7 @@ def judge(
     limits = limits or thresholds()
     survey = survey_of(samples, wiring, limits, adaptive=adaptive)
     coverage = covered(survey)
-    refusal = _refusal(samples)
+    refusal = refusal_of(samples)
     if refusal is not None:
         return Verdict((refusal,), coverage, tuple(refusal.evidence), survey)
     if not survey.normed.norms:
@@ -102,7 +105,10 @@ def _findings(
     ]
     lone = _confirmed_lone(survey)
     if lone:
-        found.append(_lone(survey, lone))
+        found.append(_lone(survey, lone, confirmed=True))
+    elif not survey.alone.size and 0 < survey.lone.size <= MOST_LONE:
+        pairs = {pair: row for row in survey.lone.tolist()[::-1] for pair in [_pair(survey, row)]}
+        found.append(_lone(survey, pairs, confirmed=False))
     return found
 
 
@@ -129,19 +135,22 @@ def _confirmed_lone(survey: Survey) -> dict[tuple[str, str], int]:
             & (readings.b[survey.alone] == readings.b[row])
         ]
         if again.size >= 2 and unexplained[again].all():
-            a, b = readings.name(row)
-            confirmed.setdefault((min(a, b), max(a, b)), row)
+            confirmed.setdefault(_pair(survey, row), row)
     return confirmed
 
 
-def _lone(survey: Survey, confirmed: dict[tuple[str, str], int]) -> Finding:
-    row = next(iter(confirmed.values()))
-    norm = survey.normed.norms[survey.normed.norm[row]]
-    from weft.diagnose.check.accusation import Count
+def _pair(survey: Survey, row: int) -> tuple[str, str]:
+    a, b = survey.readings.name(row)
+    return (min(a, b), max(a, b))
 
+
+def _lone(survey: Survey, rows: dict[tuple[str, str], int], *, confirmed: bool) -> Finding:
+    row = max(rows.values(), key=lambda row: survey.normed.slower[row])
+    norm = survey.normed.norms[survey.normed.norm[row]]
     count = Count(norm.hop_class.metric, norm, float(survey.readings.value[row]), 1, 1, 0, 0)
+    with_fabric = survey.crossings.network is not None
     return sentences.lone_pairs(
-        sorted(confirmed), against(count), with_fabric=survey.crossings.network is not None
+        sorted(rows), against(count), with_fabric=with_fabric, confirmed=confirmed
     )
 
 
@@ -164,7 +173,7 @@ def _caveats(survey: Survey, coverage: Covered, limits: Thresholds) -> tuple[str
     return tuple(said)
 
 
-def _refusal(samples: Sequence[Sample]) -> Finding | None:
+def refusal_of(samples: Sequence[Sample]) -> Finding | None:
     """Why these samples support no verdict at all, or None."""
     if any(sample.state is State.NOT_ON_FABRIC for sample in samples):
         return not_on_fabric()
