@@ -116,7 +116,7 @@ def test_an_interrupted_check_is_resumed_to_the_same_verdict(
     use_mock(monkeypatch, slow_nodes={"n005": 4.0})
     assert check(where, "--resume") == 1
     captured = capsys.readouterr()
-    assert "1 of 2 launches were done before" in captured.err
+    assert "1 of 3 launches were done before" in captured.err
     assert captured.out.startswith("BAD  Node n005")
 
 
@@ -166,7 +166,7 @@ class TestTwin:
         code, answer = self.twin(tmp_path / "run", capsys)
         assert code == 0
         assert answer["findings"][0]["kind"] == "healthy"
-        assert answer["findings"][0]["facts"]["pairs_that_collided"] == 0
+        assert answer["findings"][0]["facts"]["disturbed"] == 0
 
     def test_a_slow_cable_is_named_with_both_ends(self, tmp_path: Path, capsys: Capture) -> None:
         code, answer = self.twin(tmp_path / "run", capsys, "leaf-02[6] rate=0.25")

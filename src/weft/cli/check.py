@@ -15,8 +15,7 @@ from weft.core.errors import BenchmarkError, ExitCode, InputError
 
 if TYPE_CHECKING:
     from weft.bench.model import Backend, Sample
-    from weft.diagnose.crossing import Wiring
-    from weft.diagnose.verdict import Verdict
+    from weft.diagnose.check.verdict import Verdict
     from weft.study.store import RunStore
 
 
@@ -30,6 +29,11 @@ if TYPE_CHECKING:
     type=click.Path(file_okay=False, path_type=Path),
     help="Where the run is kept. Default: runs/check-<time>.",
 )
+@click.option(
+    "--adaptive",
+    is_flag=True,
+    help="The fabric routes adaptively: a message may take any shortest way.",
+)
 @click.option("--resume", is_flag=True, help="Go on with the interrupted check in --dir.")
 @click.option("--matrix", is_flag=True, help="Show every pair's share of its hop class.")
 @click.option("--dry-run", is_flag=True, help="Say what would be measured, and measure nothing.")
@@ -42,28 +46,30 @@ def command(
     run_dir: Path | None,
     resume: bool,
     matrix: bool,
+    adaptive: bool,
     dry_run: bool,
     format_: str,
 ) -> int:
     """Is this fabric healthy, and if not, which node, link or switch?
 
-    Measures every pair of nodes, measures the slow ones again alone, and names the component that
-    all slow pairs cross and no normal one does. Exit 1 when something is slow.
+    Measures pairs of nodes, names the component that explains the slow ones, and measures it again
+    with other partners, alone and beside others, before it says so. Exit 1 when something is slow.
     """
     from weft.core.clock import system_clock
+    from weft.diagnose.check.verdict import judge_check
 
     if resume and run_dir is None:
         raise InputError(
             "--resume needs --dir", expected="the directory of the check to go on with"
         )
-    setup = set_up(choice, (small, large))
+    setup = set_up(choice, (small, large), adaptive=adaptive)
     if dry_run:
         say_plan(setup, format_)
         return int(ExitCode.GOOD)
     started = system_clock()
     directory = run_dir or fresh_run_dir("check")
     samples = _measure(setup, choice, directory, resume)
-    verdict = _judge(samples, setup.fabric)
+    verdict = judge_check(samples, setup.fabric, adaptive=setup.adaptive)
     result = _Result(
         verdict=verdict,
         directory=directory,
@@ -78,14 +84,17 @@ def _measure(
     setup: Setup, choice: BackendChoice, directory: Path, resume: bool
 ) -> "tuple[Sample, ...]":
     from weft.cli.progress import shown_check_progress
-    from weft.diagnose.retest import SURVEY, RetestBackend
+    from weft.diagnose.check.launches import FollowUpBackend
+    from weft.diagnose.check.survey import SURVEY
     from weft.study.run import execute
     from weft.study.store import RunStore, read_run
 
     known: tuple[Sample, ...] = ()
     if resume:
         known = tuple(s for s in read_run(directory).samples if s.trial == SURVEY)
-    backend = RetestBackend(setup.backend, setup.fabric, known)
+    backend = FollowUpBackend(
+        setup.backend, setup.fabric, known, adaptive=setup.adaptive, seed=choice.seed
+    )
     store = RunStore.open(directory) if resume else _new_store(setup, choice, directory)
     with store, shown_check_progress() as progress:
         try:
@@ -138,15 +147,6 @@ def _study_text(setup: Setup, seed: int) -> str:
     return tomli_w.dumps(study)
 
 
-def _judge(samples: "tuple[Sample, ...]", fabric: "Wiring | None") -> "Verdict":
-    from weft.diagnose.retest import RETEST, SURVEY
-    from weft.diagnose.verdict import judge_pairs
-
-    survey = [sample for sample in samples if sample.trial == SURVEY]
-    alone = [sample for sample in samples if sample.trial == RETEST]
-    return judge_pairs(survey, fabric, isolated=alone)
-
-
 def _planted(backend: "Backend", verdict: "Verdict") -> tuple[Mapping[str, str], ...]:
     """What was planted in a twin and whether the verdict, which was not told, names it."""
     return tuple(
@@ -178,7 +178,7 @@ class _Result:
 
 
 def _print(result: _Result, format_: str, *, matrix: bool) -> None:
-    from weft.cli.check_text import reading_rows, verdict_text
+    from weft.cli.check_text import verdict_text
 
     record: dict[str, Any] = {
         **result.verdict.to_record(),
@@ -187,7 +187,7 @@ def _print(result: _Result, format_: str, *, matrix: bool) -> None:
         "run": str(result.directory),
         "next_command": result.next_command,
     }
-    rows = reading_rows(result.verdict.judged) if format_ != "text" else []
+    rows = result.verdict.rows() if format_ != "text" else []
     emit(
         format_,
         text=lambda: verdict_text(

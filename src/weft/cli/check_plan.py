@@ -8,7 +8,7 @@ from weft.core.errors import InputError
 
 if TYPE_CHECKING:
     from weft.bench.model import Backend, Launch
-    from weft.diagnose.crossing import Wiring
+    from weft.diagnose.check.network import Wiring
 
 TIMEOUT_S = 3600.0
 
@@ -19,7 +19,8 @@ class Setup:
 
     backend: "Backend"
     fabric: "Wiring | None"
-    launches: "tuple[Launch, Launch]"
+    launches: "tuple[Launch, Launch, Launch]"
+    adaptive: bool
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -27,12 +28,13 @@ class Setup:
         return self.launches[0].trial.nodes
 
 
-def set_up(choice: BackendChoice, size_texts: tuple[str, str]) -> Setup:
+def set_up(choice: BackendChoice, size_texts: tuple[str, str], *, adaptive: bool = False) -> Setup:
     """Backend, fabric and launches of what the options say. Raises InputError, MissingError."""
     from weft.catalog.load import benchmark
     from weft.cli.backend import is_one_host, open_backend
-    from weft.diagnose.retest import check_launches, rounds_without_collisions
-    from weft.diagnose.schedule import reflection_rounds
+    from weft.diagnose.check.launches import check_launches
+    from weft.diagnose.check.network import Network
+    from weft.diagnose.schedule import reflection_rounds, rounds_without_collisions
 
     sizes = _sizes(*size_texts)
     # The fabric of real hosts is for naming cables; that of a twin is what the twin is made of.
@@ -50,16 +52,23 @@ def set_up(choice: BackendChoice, size_texts: tuple[str, str]) -> Setup:
         tasks_per_node, rounds = _cpus(), reflection_rounds(_cpus())
     else:
         tasks_per_node = _n_rails(choice, fabric)
-        rounds = rounds_without_collisions(nodes, tasks_per_node, fabric)
+        network = None if fabric is None else Network(fabric)
+        rounds = rounds_without_collisions(nodes, tasks_per_node, network)
     launches = check_launches(
         nodes,
         tasks_per_node=tasks_per_node,
         sizes_bytes=sizes,
         rounds=rounds,
-        options={**benchmark("pairs").options, **_quiet(backend)},
+        options={**benchmark("pairs").options, **_quiet(backend), **_routing(choice, adaptive)},
         timeout_s=TIMEOUT_S,
+        arm={"routing": "adaptive"} if adaptive else {},
     )
-    return Setup(backend, fabric, launches)
+    return Setup(backend, fabric, launches, adaptive)
+
+
+def _routing(choice: BackendChoice, adaptive: bool) -> dict[str, str]:
+    """A twin routes as it is told; how a real fabric routes is only told to the diagnosis."""
+    return {"adaptive_routing": "on"} if adaptive and choice.twin is not None else {}
 
 
 def _quiet(backend: "Backend") -> dict[str, float]:
@@ -125,7 +134,7 @@ def _cpus() -> int:
 def say_plan(setup: Setup, format_: str) -> None:
     """What `--dry-run` prints."""
     from weft.cli.dry_run import print_dry_run
-    from weft.diagnose.coverage import counted
+    from weft.core.words import counted
 
     survey = setup.launches[0]
     rounds = survey.trial.options["rounds"]

@@ -1,14 +1,13 @@
 """The verdict of a check as text: verdict first, evidence, coverage and cost, next command last."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from weft.core.units import format_duration
 
 if TYPE_CHECKING:
     from weft.core.finding import Finding
-    from weft.diagnose.judged import Judged
-    from weft.diagnose.verdict import Verdict
+    from weft.diagnose.check.verdict import Verdict
 
 MATRIX_MAX_NODES = 32
 
@@ -26,7 +25,7 @@ def verdict_text(
     for finding in verdict.findings:
         lines += [*_finding_lines(finding), ""]
     if matrix:
-        lines += [matrix_text(verdict.judged), ""]
+        lines += [matrix_text(verdict), ""]
     lines.append(f"covered  {verdict.coverage.text}")
     lines.append(f"cost     {format_duration(seconds)}")
     lines += [f"caveat   {caveat}" for caveat in verdict.caveats]
@@ -35,41 +34,25 @@ def verdict_text(
     return "\n".join(lines)
 
 
-def reading_rows(judged: "Sequence[Judged]") -> list[dict[str, Any]]:
-    """One row a reading: what was measured, against what, and how it stands."""
-    return [
-        {
-            "from": one.reading.a,
-            "to": one.reading.b,
-            "metric": one.reading.metric.value,
-            "size_bytes": one.reading.size_bytes,
-            "value": one.reading.value,
-            "alone": one.alone,
-            "expected": one.norm.expected if one.norm else None,
-            "hop_class": one.hop_class.words,
-            "mark": one.mark.value,
-        }
-        for one in judged
-    ]
+def matrix_text(verdict: "Verdict") -> str:
+    """Bandwidth from row to column as a share of what the hop class delivers (median)."""
+    from statistics import median
 
-
-def matrix_text(judged: "Sequence[Judged]") -> str:
-    """Bandwidth from row to column as a share of what the hop class delivers."""
     from weft.cli.output import table_text
-    from weft.diagnose.readings import Metric
+    from weft.diagnose.check.readings import Metric
 
-    shares = {
-        (one.reading.a, one.reading.b): one.reading.value / one.norm.expected
-        for one in judged
-        if one.reading.metric is Metric.BANDWIDTH and one.norm is not None
-    }
+    shares: dict[tuple[str, str], list[float]] = {}
+    for row in verdict.rows():
+        if row["metric"] == Metric.BANDWIDTH.value and row["share"] is not None:
+            shares.setdefault((row["from"], row["to"]), []).append(row["share"])
     nodes = sorted({node for pair in shares for node in pair})
     if len(nodes) > MATRIX_MAX_NODES:
         return (
             f"(the matrix of {len(nodes)} nodes does not fit a screen;"
             " --format csv has every reading)"
         )
-    rows = [[a, *(_cell(shares.get((a, b))) for b in nodes)] for a in nodes]
+    middle = {pair: median(values) for pair, values in shares.items()}
+    rows = [[a, *(_cell(middle.get((a, b))) for b in nodes)] for a in nodes]
     return "bandwidth, share of hop class\n" + table_text(["from \\ to", *nodes], rows)
 
 

@@ -66,7 +66,7 @@ def _text(
 
 
 def _scenario_words(row: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
-    from weft.diagnose.coverage import counted
+    from weft.core.words import counted
 
     nodes = scenario["placement"]["nodes"]
     where = row["nodes"] if len(nodes) <= 4 else counted(len(nodes), "node")

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from weft.bench.model import Launch, Sample
-from weft.diagnose.coverage import counted
-from weft.diagnose.retest import SURVEY
+from weft.core.words import counted
+from weft.diagnose.check.survey import ALONE, SURVEY
 from weft.study.run import Progress
 from weft.study.store import Failure
 
@@ -110,7 +110,10 @@ class CheckSteps:
     def launching(self, launch: Launch) -> None:
         """Say what is measured now."""
         survey = launch.trial.id == SURVEY
-        step = "measuring all pairs ..." if survey else "measuring the slow pairs again, alone ..."
+        step = {
+            SURVEY: "measuring pairs ...",
+            ALONE: "measuring suspects again, with nothing beside them ...",
+        }.get(launch.trial.id, "measuring suspects again, beside the others ...")
         if self._ticking is not None and self._task is not None:
             self._ticking.reset(self._task, description=step)
         elif survey:
@@ -118,11 +121,11 @@ class CheckSteps:
 
     def measured(self, launch: Launch, samples: Sequence[Sample]) -> None:
         """Say how many pairs were measured."""
-        n_pairs = len({(s.pair.a, s.pair.b) for s in samples if s.pair is not None})
+        pairs = counted(len({(s.pair.a, s.pair.b) for s in samples if s.pair is not None}), "pair")
         if launch.trial.id == SURVEY:
-            self._say(f"{counted(n_pairs, 'pair')} measured")
-        else:
-            self._say(f"{counted(n_pairs, 'suspect pair')} measured again, alone")
+            self._say(f"{pairs} measured")
+        elif launch.trial.id == ALONE and samples:
+            self._say(f"{pairs} measured again, to test what looks slow")
 
     def failed(self, launch: Launch, failure: Failure) -> None:
         """Name the launch; its error follows."""

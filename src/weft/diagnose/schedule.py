@@ -6,6 +6,8 @@ A round is a list of (a, b) with a < b, indices of nodes in the fabric's order.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from weft.diagnose.check.network import Network
+
 IndexPair = tuple[int, int]
 Rounds = list[list[IndexPair]]
 Path = tuple[str, ...]
@@ -44,6 +46,23 @@ def without_collisions(rounds: Rounds, paths: Mapping[IndexPair, Path]) -> Round
     for pairs in rounds:
         split.extend(_first_fit(pairs, paths))
     return split
+
+
+def rounds_without_collisions(
+    nodes: tuple[str, ...], n_rails: int, network: Network | None
+) -> Rounds:
+    """All pairs of nodes, each rail with its own kind, split by the fabric's paths if known."""
+    rounds = rail_rounds(len(nodes), n_rails)
+    if network is None:
+        return rounds
+    names = [
+        network.hcas_of[node][rail if n_rails > 1 else 0]
+        for node in nodes
+        for rail in range(n_rails)
+    ]
+    directed = [pair for pairs in rounds for a, b in pairs for pair in ((a, b), (b, a))]
+    paths = network.wiring.paths([(names[a], names[b]) for a, b in directed])
+    return without_collisions(rounds, dict(zip(directed, paths, strict=True)))
 
 
 def alone_rounds(pairs: Sequence[IndexPair], times: int = 1) -> Rounds:

@@ -8,9 +8,9 @@ from weft.bench.imported_scale import is_imported
 from weft.bench.model import State
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
-from weft.diagnose.crossing import Wiring
-from weft.diagnose.retest import RETEST
-from weft.diagnose.verdict import Verdict, judge_pairs
+from weft.diagnose.check.launches import routes_adaptively
+from weft.diagnose.check.network import Wiring
+from weft.diagnose.check.verdict import Verdict, judge_check
 from weft.report.cells import Measured, measured_of, study_cells_of
 from weft.report.middle import middle_of
 from weft.report.sections.method import n_unfinished
@@ -238,16 +238,11 @@ def _next_after(run: Run) -> str:
 
 
 def pair_verdict(run: Run) -> Verdict | None:
-    """The diagnosis of the pairs of a run; None where no pair was measured.
-
-    A check measures the slow pairs again alone; those samples settle its first impression.
-    """
+    """The diagnosis of the pairs of a run; None where no pair was measured."""
     with_pair = [sample for sample in run.samples if sample.pair is not None]
     if not with_pair:
         return None
-    survey = [sample for sample in with_pair if sample.trial != RETEST]
-    alone = [sample for sample in with_pair if sample.trial == RETEST]
-    return judge_pairs(survey, fabric_of(run), isolated=alone)
+    return judge_check(with_pair, fabric_of(run), adaptive=routes_adaptively(run.launches))
 
 
 def fabric_of(run: Run) -> Wiring | None:

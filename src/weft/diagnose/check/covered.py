@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from weft.core.words import counted
 from weft.diagnose.check.network import Cable
 from weft.diagnose.check.readings import Ints
 from weft.diagnose.check.survey import SURVEY, Survey
-from weft.diagnose.check.words import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ wild reading accuses nobody. Components are taken one after another, the stronge
 judged with those before it in force, and given up again when later ones explain its readings.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,20 +73,33 @@ class Likelihood:
 
 
 class Explainer:
-    """Readings, what they cross and how slow they are, ready for questions."""
+    """Readings, what they cross and how slow they are, ready for questions.
+
+    Rows `apart` were measured with nothing beside them: they decide between components that
+    explain the others about equally well, and take no part in finding these.
+    """
 
     def __init__(
-        self, readings: Readings, candidates: Candidates, normed: Normed, limits: Thresholds
+        self,
+        readings: Readings,
+        candidates: Candidates,
+        normed: Normed,
+        limits: Thresholds,
+        apart: Ints | None = None,
     ) -> None:
         self.candidates = candidates
         self._limits = limits
         self._normed = normed
         self._likelihood = Likelihood(limits)
-        self._judged = normed.norm >= 0
         self._flow = readings.a * len(readings.endpoints) + readings.b
-        self._of_metric = [
-            np.flatnonzero(self._judged & (readings.metric == metric.code)) for metric in METRICS
+        judged = normed.norm >= 0
+        together = judged.copy()
+        together[np.zeros(0, np.int64) if apart is None else apart] = False
+        self._all_of_metric = [
+            np.flatnonzero(judged & (readings.metric == metric.code)) for metric in METRICS
         ]
+        self._of_metric = [rows[together[rows]] for rows in self._all_of_metric]
+        self._apart = np.flatnonzero(judged & ~together)
         self._grids = [
             np.geomspace(limits.least_effect(metric), _SLOWEST, _STEPS) for metric in METRICS
         ]
@@ -128,30 +141,22 @@ class Explainer:
             total += np.maximum(0.0, evidence - self._limits.evidence_a_metric)
         return total, by_metric
 
-    def evidence_of(
-        self, suspect: Suspect, others: Sequence[Suspect], rows: Ints, candidate: int | None = None
-    ) -> float:
+    def evidence_of(self, suspect: Suspect, others: Sequence[Suspect], rows: Ints) -> float:
         """The evidence that `rows` alone give for a suspect, at the slowness fitted to all."""
         predicted = self.predicted([s for s in others if s is not suspect])
-        best = suspect.best if candidate is None else candidate
-        mine = np.intersect1d(self.candidates.rows(best), rows)
-        total = 0.0
-        for metric, slower in suspect.slower.items():
-            of = np.intersect1d(mine, self._of_metric[metric.code])
-            total += float(self._gain(of, predicted, np.array([slower])).sum())
-        return total
+        return self._evidence(suspect.best, suspect.slower, predicted, rows)
 
-    def fitted(self, candidate: int, rows: Ints, metric: Metric) -> tuple[float, float, int]:
-        """Over the rows of a candidate and metric: the slowness that fits best (0: none does), its
-        evidence, and how many rows there are."""
-        of = np.intersect1d(self.candidates.rows(candidate), rows)
-        of = np.intersect1d(of, self._of_metric[metric.code])
-        if not of.size:
-            return (0.0, 0.0, 0)
-        grid = self._grids[metric.code]
-        gain = self._gain(of, np.zeros(self._normed.slower.size), grid).sum(axis=0)
-        best = int(np.argmax(gain))
-        return (float(grid[best]) if gain[best] > 0 else 0.0, float(gain[best]), int(of.size))
+    def _evidence(
+        self, candidate: int, slower: Mapping[Metric, float], predicted: Floats, rows: Ints
+    ) -> float:
+        mine = np.intersect1d(self.candidates.rows(candidate), rows)
+        total = 0.0
+        for metric, least in slower.items():
+            of = np.intersect1d(mine, self._all_of_metric[metric.code])
+            if of.size:
+                grid = np.array([self._grids[metric.code][0], least])
+                total += float(self._gain(of, predicted, grid)[:, 1].sum())
+        return total
 
     def predicted(self, suspects: Sequence[Suspect]) -> Floats:
         """How slow each reading is by the suspects."""
@@ -159,7 +164,7 @@ class Explainer:
         for suspect in suspects:
             rows = self.candidates.rows(suspect.best)
             for metric, slower in suspect.slower.items():
-                of = np.intersect1d(rows, self._of_metric[metric.code], assume_unique=True)
+                of = np.intersect1d(rows, self._all_of_metric[metric.code], assume_unique=True)
                 predicted[of] = np.maximum(predicted[of], slower)
         return predicted
 
@@ -177,27 +182,55 @@ class Explainer:
     def _strongest(self, kept: Ints, predicted: Floats) -> Suspect | None:
         """The candidate with most evidence whose readings agree, and those about as good."""
         scores, by_metric = self.scores(predicted, kept)
-        for first in np.argsort(-scores, kind="stable").tolist():
-            if scores[first] < self._limits.suspect_evidence:
-                return None
-            candidate = int(kept[first])
-            slower: dict[Metric, float] = {}
-            best = 0.0
-            for metric, (evidence, fitted) in by_metric.items():
-                gain = float(evidence[first]) - self._limits.evidence_a_metric
-                if gain <= 0:
-                    continue
-                least = self._refined(candidate, metric, float(fitted[first]), predicted)
-                if self._agree(candidate, metric, least, predicted):
-                    slower[metric] = least
-                    best += gain
-            if best >= self._limits.suspect_evidence:
-                near = np.flatnonzero(scores >= best - self._limits.near_evidence)
-                order = near[np.argsort(-scores[near], kind="stable")]
-                alike = [int(kept[i]) for i in order if scores[i] <= scores[first]]
-                alike = [c for c in alike if self._overlap(candidate, c)]
-                return Suspect((candidate, *(c for c in alike if c != candidate)), slower, best)
-        return None
+        order = np.argsort(-scores, kind="stable").tolist()
+        found: list[tuple[float, int, dict[Metric, float]]] = []
+        for place in order:
+            if scores[place] < self._limits.suspect_evidence:
+                break
+            if found and scores[place] < found[0][0] - self._limits.near_evidence:
+                break
+            candidate = int(kept[place])
+            if found and not self._overlap(found[0][1], candidate):
+                continue
+            slower, evidence = self._fitted(candidate, place, by_metric, predicted)
+            if evidence >= self._limits.suspect_evidence:
+                found.append((evidence, candidate, slower))
+        return self._chosen(found, predicted) if found else None
+
+    def _fitted(
+        self,
+        candidate: int,
+        place: int,
+        by_metric: Mapping[Metric, tuple[Floats, Floats]],
+        predicted: Floats,
+    ) -> tuple[dict[Metric, float], float]:
+        """How slow a candidate is in each metric in which its readings agree, and the evidence."""
+        slower: dict[Metric, float] = {}
+        total = 0.0
+        for metric, (evidence, fitted) in by_metric.items():
+            gain = float(evidence[place]) - self._limits.evidence_a_metric
+            if gain <= 0:
+                continue
+            least = self._refined(candidate, metric, float(fitted[place]), predicted)
+            if self._agree(candidate, metric, least, predicted):
+                slower[metric] = least
+                total += gain
+        return slower, total
+
+    def _chosen(
+        self, found: Sequence[tuple[float, int, dict[Metric, float]]], predicted: Floats
+    ) -> Suspect:
+        """The best of candidates that explain about equally well; readings apart decide, where
+        they are slow at all."""
+        apart = [self._evidence(c, slower, predicted, self._apart) for _, c, slower in found]
+        extra = apart if max(apart) > 0 else [0.0] * len(found)
+        totals = [evidence + more for (evidence, _, _), more in zip(found, extra, strict=True)]
+        ranked = sorted(range(len(found)), key=lambda i: (-totals[i], i))
+        best = ranked[0]
+        alike = [
+            found[i][1] for i in ranked if totals[i] >= totals[best] - self._limits.near_evidence
+        ]
+        return Suspect(tuple(alike), found[best][2], totals[best])
 
     def _refined(self, candidate: int, metric: Metric, near: float, predicted: Floats) -> float:
         """The slowness that fits best between the grid's neighbours of `near`."""

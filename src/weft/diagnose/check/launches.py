@@ -12,7 +12,7 @@ from weft.diagnose.check.follow_up import Plan, Round, Size, follow_up
 from weft.diagnose.check.network import Wiring
 from weft.diagnose.check.survey import ALONE, SURVEY, TOGETHER, survey_of
 from weft.diagnose.check.thresholds import thresholds
-from weft.diagnose.check.verdict import refusal_of
+from weft.diagnose.validity import validity
 
 Rounds = Sequence[Sequence[tuple[int, int]]]
 
@@ -28,6 +28,7 @@ def check_launches(
     rounds: Rounds,
     options: Mapping[str, Any],
     timeout_s: float,
+    arm: Mapping[str, str] | None = None,
 ) -> tuple[Launch, Launch, Launch]:
     """The plan of a check."""
     survey = Trial(
@@ -36,6 +37,7 @@ def check_launches(
         sizes_bytes=sizes_bytes,
         nodes=nodes,
         tasks_per_node=tasks_per_node,
+        arm=arm or {},
         options={**options, "rounds": [[list(pair) for pair in pairs] for pairs in rounds]},
         timeout_s=timeout_s,
     )
@@ -46,6 +48,15 @@ def check_launches(
         Launch(survey, repeat=1, order=0),
         Launch(alone, repeat=1, order=1),
         Launch(together, repeat=1, order=2),
+    )
+
+
+def routes_adaptively(launches: Sequence[Launch]) -> bool:
+    """Whether a run's messages may have taken any shortest way, as its plan says."""
+    return any(
+        launch.trial.arm.get("routing") == "adaptive"
+        or launch.trial.options.get("adaptive_routing") == "on"
+        for launch in launches
     )
 
 
@@ -106,7 +117,7 @@ class FollowUpBackend:
         self._inner.close()
 
     def _planned(self) -> Plan:
-        if self._plan is None and refusal_of(self._survey) is not None:
+        if self._plan is None and validity.findings(self._survey).refusal is not None:
             self._plan = Plan((), ())
         if self._plan is None:
             survey = survey_of(self._survey, self._wiring, thresholds(), adaptive=self._adaptive)

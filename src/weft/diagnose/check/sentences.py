@@ -8,13 +8,13 @@ import numpy as np
 from weft.bench.model import Sample
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
+from weft.core.words import counted
 from weft.diagnose.check.accusation import Accusation, Count, Standing
 from weft.diagnose.check.components import Component, Part
 from weft.diagnose.check.readings import Metric
 from weft.diagnose.check.survey import Survey
 from weft.diagnose.check.words import (
     against,
-    counted,
     list_pairs,
     over_it,
     own_node,

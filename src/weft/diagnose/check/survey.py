@@ -81,7 +81,7 @@ def _explained(
     against = normed(crossings, limits, but=but)
     if touched is not None:
         against = _levelled(against, alone, touched)
-    explainer = Explainer(crossings.readings, crossings.candidates, against, limits)
+    explainer = Explainer(crossings.readings, crossings.candidates, against, limits, alone)
     return Survey(crossings.readings, crossings, against, explainer, explainer.explain(), alone)
 
 

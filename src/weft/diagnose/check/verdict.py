@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from weft.bench.model import Sample, State
+from weft.bench.model import Sample
 from weft.core.errors import ExitCode
 from weft.core.finding import Finding, Severity
+from weft.core.words import counted
 from weft.diagnose.check import sentences
 from weft.diagnose.check.accusation import Accusation, Count, Standing, accusations_of, slow_rows
 from weft.diagnose.check.covered import Covered, covered
@@ -18,8 +19,8 @@ from weft.diagnose.check.norms import Norm
 from weft.diagnose.check.readings import METRICS, Metric
 from weft.diagnose.check.survey import Survey, survey_of
 from weft.diagnose.check.thresholds import Thresholds, thresholds
-from weft.diagnose.check.words import against, counted
-from weft.diagnose.sentences import not_on_fabric, oversubscribed
+from weft.diagnose.check.words import against
+from weft.diagnose.validity import validity
 
 MOST_LONE = 16
 """More slow pairs than this that nothing explains, each slow once, are disturbances."""
@@ -58,7 +59,7 @@ class Verdict:
         return rows_of(self.survey)
 
 
-def judge(
+def judge_check(
     samples: Sequence[Sample],
     wiring: Wiring | None,
     *,
@@ -72,25 +73,25 @@ def judge(
     limits = limits or thresholds()
     survey = survey_of(samples, wiring, limits, adaptive=adaptive)
     coverage = covered(survey)
-    refusal = refusal_of(samples)
-    if refusal is not None:
-        return Verdict((refusal,), coverage, tuple(refusal.evidence), survey)
+    valid = validity.findings(samples)
+    if valid.refusal is not None:
+        return Verdict((valid.refusal, *valid.findings), coverage, valid.caveats, survey)
     if not survey.normed.norms:
         few = sentences.not_enough(
             coverage.n_pairs, coverage.n_nodes, coverage.endpoints, limits.smallest_class
         )
-        return Verdict((few,), coverage, (), survey)
+        return Verdict((few, *valid.findings), coverage, valid.caveats, survey)
     accusations = accusations_of(survey, limits)
     findings = [
         *sentences.corrupted(samples),
+        *valid.findings,
         *_findings(survey, accusations, coverage, limits),
     ]
     if not any(finding.severity is Severity.BAD for finding in findings):
         findings.append(sentences.healthy(survey, coverage.n_nodes, coverage.endpoints))
     findings.sort(key=lambda finding: _SEVERITIES.index(finding.severity))
-    return Verdict(
-        tuple(findings), coverage, _caveats(survey, coverage, limits), survey, accusations
-    )
+    caveats = (*valid.caveats, *_caveats(survey, coverage, limits))
+    return Verdict(tuple(findings), coverage, caveats, survey, accusations)
 
 
 def _findings(
@@ -171,15 +172,6 @@ def _caveats(survey: Survey, coverage: Covered, limits: Thresholds) -> tuple[str
     if unjudged:
         said.append(f"{counted(unjudged, 'reading')} in a hop class too small to judge")
     return tuple(said)
-
-
-def refusal_of(samples: Sequence[Sample]) -> Finding | None:
-    """Why these samples support no verdict at all, or None."""
-    if any(sample.state is State.NOT_ON_FABRIC for sample in samples):
-        return not_on_fabric()
-    if any("oversubscribed" in sample.flags for sample in samples):
-        return oversubscribed()
-    return None
 
 
 def norm_record(norm: Norm) -> dict[str, Any]:

@@ -104,8 +104,3 @@ def list_pairs(pairs: Sequence[tuple[str, str]], most: int = 6) -> str:
 def capital(text: str) -> str:
     """The text with its first letter upper case, the rest untouched."""
     return text[:1].upper() + text[1:]
-
-
-def counted(n: int, noun: str) -> str:
-    """'1 pair', '3 pairs'."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from weft.core.finding import Finding, FindingKind, Severity
-from weft.diagnose.coverage import counted
+from weft.core.words import counted
 from weft.diagnose.validity.proof import Proof
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from weft.core.finding import Finding, FindingKind, Severity
-from weft.diagnose.coverage import counted
+from weft.core.words import counted
 from weft.diagnose.validity.proof import Moved, NeighbourJob, Proof
 from weft.diagnose.validity.remedies import remedies
 from weft.diagnose.validity.thresholds import Thresholds

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from weft.core.finding import Finding, FindingKind, Severity
-from weft.diagnose.coverage import counted
+from weft.core.words import counted
 from weft.diagnose.validity.proof import FastDevice, OffHost, Proof
 from weft.diagnose.validity.remedies import how_to_select, settings_in_the_way
 from weft.diagnose.validity.thresholds import Thresholds

@@ -10,7 +10,7 @@ from weft.core.finding import FindingKind, Severity
 from weft.diagnose.check.follow_up import Size, follow_up
 from weft.diagnose.check.survey import survey_of
 from weft.diagnose.check.thresholds import thresholds
-from weft.diagnose.check.verdict import judge
+from weft.diagnose.check.verdict import judge_check
 
 
 def plan_of(samples, wiring):
@@ -21,7 +21,7 @@ def check(fabric, wiring="tree"):
     """All pairs, the suspects again, and the verdict, as `weft check` does it."""
     known = fabric.tree if wiring == "tree" else None
     samples = fabric.all_pairs()
-    return judge([*samples, *fabric.follow_up(plan_of(samples, known))], known)
+    return judge_check([*samples, *fabric.follow_up(plan_of(samples, known))], known)
 
 
 def things(finding):
@@ -245,31 +245,31 @@ class TestRefusals:
 
     def test_too_few_pairs_are_not_judged(self):
         sample = Sample("t", 1, "pairs", 8, {"latency_us": 1.0}, 10, 0.0, pair=Pair("a", "b", 0, 1))
-        verdict = judge([sample], None)
+        verdict = judge_check([sample], None)
         assert verdict.findings[0].kind is FindingKind.NOT_ENOUGH_DATA
         assert verdict.exit_code is ExitCode.GOOD
 
     def test_no_samples_at_all_are_not_healthy(self):
-        assert judge([], None).findings[0].kind is FindingKind.NOT_ENOUGH_DATA
+        assert judge_check([], None).findings[0].kind is FindingKind.NOT_ENOUGH_DATA
 
     def test_oversubscribed_ranks_support_no_verdict(self, make_tree, make_slow, make_fabric):
         tree = make_tree(4, 4, 4)
         samples = make_fabric(tree, [make_slow(0.3, node="n002")]).all_pairs()
         flagged = [replaced(s, flags=("oversubscribed",)) for s in samples]
-        verdict = judge(flagged, tree)
+        verdict = judge_check(flagged, tree)
         assert verdict.findings[0].kind is FindingKind.NOT_ENOUGH_DATA
 
     def test_bytes_that_went_elsewhere_support_no_verdict(self, make_tree, make_fabric):
         tree = make_tree(4, 4, 4)
         samples = [replaced(s, state=State.NOT_ON_FABRIC) for s in make_fabric(tree).all_pairs()]
-        verdict = judge(samples, tree)
+        verdict = judge_check(samples, tree)
         assert verdict.findings[0].kind is FindingKind.MIS_SETTING
 
     def test_corrupted_data_is_bad_even_when_it_is_fast(self, make_tree, make_fabric):
         tree = make_tree(4, 4, 4)
         samples = make_fabric(tree).all_pairs()
         samples[5] = replaced(samples[5], flags=("invalid_data",))
-        verdict = judge(samples, tree)
+        verdict = judge_check(samples, tree)
         assert verdict.exit_code is ExitCode.VERDICT_BAD
         pair = samples[5].pair
         assert f"{pair.a} - {pair.b}" in verdict.findings[0].evidence[0]
@@ -289,7 +289,7 @@ class TestWithoutRetest:
         samples[place] = replaced(
             samples[place], metrics={**samples[place].metrics, "bandwidth_ab_mb_s": 5000.0}
         )
-        verdict = judge(samples, tree)
+        verdict = judge_check(samples, tree)
         assert verdict.exit_code is ExitCode.GOOD
         assert verdict.findings[0].kind is FindingKind.SUSPECT_PAIR
         assert verdict.findings[0].severity is Severity.WARNING
@@ -311,6 +311,6 @@ def test_the_record_is_plain_json(make_tree, make_slow, make_fabric):
 def test_cables_no_pair_crosses_are_listed(make_tree, make_fabric):
     tree = make_tree(4, 4, 4)
     samples = [s for s in make_fabric(tree).all_pairs() if "n016" not in (s.pair.a, s.pair.b)]
-    verdict = judge(samples, tree)
+    verdict = judge_check(samples, tree)
     assert ("n016/hca0[1]", "leaf-04[4]") in verdict.coverage.cables_never_crossed
     assert "never crossed: n016/hca0[1] - leaf-04[4]" in verdict.coverage.text
