@@ -13,6 +13,7 @@ from weft.bench.kernel_records import KernelOutput, read_kernel_output
 from weft.bench.kernel_samples import to_samples
 from weft.bench.model import Launch, Sample, State, Trial
 from weft.bench.process import Child, Ending, Limits, run_child
+from weft.cluster.neighbours import asking
 from weft.core.errors import BenchmarkError, InputError
 from weft.core.host import Host, rail_exists, this_host
 from weft.launch.kernel import build_kernel
@@ -70,8 +71,16 @@ class LiveBackend:
 
         Raises BenchmarkError (HangError for a hang) naming host and rank where they are known, and
         MissingError when the launcher does not start. Nothing the launch started is left running.
+        A trial between hosts that wants a quiet network also asks the scheduler who else is there.
         """
-        yield from _samples(self._run(launch), launch)
+        here = all(is_this_machine(node, self._host.name) for node in launch.trial.nodes)
+        if here or "quiet" not in launch.trial.options:
+            yield from _samples(self._run(launch), launch)
+            return
+        with asking(launch.trial.nodes) as scheduler:
+            output = self._run(launch)
+            neighbours = scheduler.answer()
+        yield from _samples(output, launch, {"neighbours": neighbours.to_record()})
 
     def recipe(self, launch: Launch) -> str:
         """The command line of a launch, as shell lines; nothing runs."""
@@ -216,9 +225,11 @@ def is_this_machine(node: str, hostname: str) -> bool:
     return node in ("localhost", "127.0.0.1", "::1", hostname) or node.partition(".")[0] == short
 
 
-def _samples(output: KernelOutput, launch: Launch) -> Iterator[Sample]:
+def _samples(
+    output: KernelOutput, launch: Launch, beside: Mapping[str, Any] | None = None
+) -> Iterator[Sample]:
     state = state_of(output)
-    evidence = evidence_of(output)
+    evidence = evidence_of(output) | dict(beside or {})
     note = not_on_fabric_note(output) if state is State.NOT_ON_FABRIC else None
     try:
         for sample in to_samples(output, launch, state, evidence):

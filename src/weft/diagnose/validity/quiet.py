@@ -101,10 +101,10 @@ def neighbours_on_switches(proofs: Sequence[Proof]) -> Finding | None:
 
 
 def neighbours_not_known(proofs: Sequence[Proof]) -> Finding | None:
-    """The scheduler was asked and did not answer."""
+    """The scheduler was asked about several hosts and did not answer."""
     for proof in proofs:
         asked = proof.evidence.neighbours
-        if asked is not None and asked.not_known is not None:
+        if proof.evidence.hosts > 1 and asked is not None and asked.not_known is not None:
             return Finding(
                 FindingKind.NOT_JUDGED,
                 Severity.NOTE,

@@ -1,0 +1,190 @@
+"""Neighbours as a real Slurm tells them: a controller and three nodes on loopback, two jobs."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from weft.cluster.neighbours import asking
+
+TOOLS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol")
+LIMIT_S = 60.0
+TREE = """\
+SwitchName=leaf1 Nodes=n[1-2]
+SwitchName=leaf2 Nodes=n3
+SwitchName=spine Switches=leaf[1-2]
+"""
+CONF = """\
+ClusterName=weft
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=socket={folder}/socket
+CredType=cred/munge
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+JobAcctGatherType=jobacct_gather/none
+SlurmctldPort={ports[0]}
+AccountingStorageType=accounting_storage/none
+StateSaveLocation={folder}/state
+SlurmctldPidFile={folder}/ctld.pid
+SlurmctldLogFile={folder}/ctld.log
+SlurmdSpoolDir={folder}/spool-%n
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmdLogFile={folder}/slurmd-%n.log
+TopologyPlugin=topology/tree
+PartitionName=main Nodes=ALL Default=YES
+"""
+NODE = "NodeName=n{i} NodeAddr=127.0.0.1 NodeHostname={host} Port={port} CPUs=1\n"
+
+
+def _where(tool: str) -> str | None:
+    return shutil.which(tool, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+
+
+def _free_ports(n: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(n)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+
+
+class Slurm:
+    """A cluster of three nodes on this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.daemons: list[subprocess.Popen[bytes]] = []
+        self.env = {**os.environ, "SLURM_CONF": str(folder / "slurm.conf")}
+
+    def start(self) -> None:
+        ports = _free_ports(4)
+        host = os.uname().nodename
+        user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout
+        conf = CONF.format(host=host, user=user.strip(), folder=self.folder, ports=ports)
+        conf += "".join(NODE.format(i=i, host=host, port=ports[i]) for i in (1, 2, 3))
+        (self.folder / "slurm.conf").write_text(conf)
+        (self.folder / "topology.conf").write_text(TREE)
+        (self.folder / "state").mkdir()
+        key = self.folder / "key"
+        key.write_bytes(os.urandom(128))
+        key.chmod(0o600)
+        names = {"key-file": "key", "socket": "socket", "pid-file": "pid", "log-file": "munge.log",
+                 "seed-file": "seed"}  # fmt: skip
+        files = [f"--{option}={self.folder / name}" for option, name in names.items()]
+        self._daemon("munged", "--foreground", "--force", "--num-threads=1", *files)
+        self._wait("munge", (self.folder / "socket").exists)
+        self._daemon("slurmctld", "-D")
+        for i in (1, 2, 3):
+            self._daemon("slurmd", "-D", "-N", f"n{i}")
+        idle = ["sinfo", "--noheader", "--states=idle", "--Node", "--format=%N"]
+        self._wait("three idle nodes", lambda: self.say(idle).split() == ["n1", "n2", "n3"])
+
+    def submit(self, node: str) -> str:
+        """A sleeping job on that node, once it runs; its number."""
+        argv = ["sbatch", "--parsable", "-w", node, "--output=/dev/null", "--wrap", "sleep 300"]
+        number = self.say(argv).strip()
+        running = ["squeue", "--noheader", "--states=RUNNING", "--format=%A"]
+        self._wait(f"job {number}", lambda: number in self.say(running).split())
+        return number
+
+    def say(self, argv: list[str]) -> str:
+        done = subprocess.run(argv, env=self.env, capture_output=True, text=True, timeout=30,
+                              check=False)  # fmt: skip
+        return done.stdout
+
+    def stop(self) -> None:
+        self.say(["scancel", "--user", str(os.getuid())])
+        for daemon in reversed(self.daemons):
+            daemon.terminate()
+            try:
+                daemon.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
+
+    def _daemon(self, tool: str, *arguments: str) -> None:
+        self.daemons.append(
+            subprocess.Popen(
+                [str(_where(tool)), *arguments],
+                env=self.env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        )
+
+    def _wait(self, what, there) -> None:
+        until = time.monotonic() + LIMIT_S
+        while not there():
+            if time.monotonic() > until:
+                logs = [path.read_text()[-800:] for path in self.folder.glob("*.log")]
+                raise AssertionError(f"no {what} in {LIMIT_S:g} s\n" + "\n".join(logs))
+            time.sleep(0.1)
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory):
+    missing = [tool for tool in TOOLS if _where(tool) is None]
+    if missing:
+        pytest.skip(f"no {', '.join(missing)} on this machine")
+    if os.geteuid() != 0:
+        pytest.skip("munged and slurmd of one's own need root")
+    folder = tmp_path_factory.mktemp("slurm")
+    if len(str(folder / "socket")) > 100:
+        pytest.skip("the temporary folder's name is too long for a socket")
+    cluster = Slurm(folder)
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+@pytest.fixture(scope="module")
+def jobs(slurm):
+    """A job on n1 (our node) and one on n3 (behind another switch)."""
+    return slurm.submit("n1"), slurm.submit("n3")
+
+
+def neighbours(slurm, monkeypatch, *nodes):
+    monkeypatch.setenv("SLURM_CONF", slurm.env["SLURM_CONF"])
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    with asking(nodes) as asked:
+        return asked.answer()
+
+
+def told(found):
+    return [(one.job.number, one.nodes, one.switches) for one in found.jobs]
+
+
+def test_a_job_on_a_node_under_test_is_found_with_its_user(slurm, jobs, monkeypatch):
+    found = neighbours(slurm, monkeypatch, "n1", "n2")
+    assert found.not_known is None
+    assert told(found) == [(jobs[0], ("n1",), ("leaf1",))]
+    assert found.jobs[0].job.user == slurm.say(["id", "-un"]).strip()
+
+
+def test_a_job_behind_the_same_leaf_is_found_and_one_elsewhere_is_not(slurm, jobs, monkeypatch):
+    assert told(neighbours(slurm, monkeypatch, "n2")) == [(jobs[0], (), ("leaf1",))]
+
+
+def test_our_own_job_is_no_neighbour(slurm, jobs, monkeypatch):
+    monkeypatch.setenv("SLURM_CONF", slurm.env["SLURM_CONF"])
+    monkeypatch.setenv("SLURM_JOB_ID", jobs[1])
+    with asking(("n3",)) as asked:
+        assert told(asked.answer()) == []
+
+
+def test_a_node_that_slurm_does_not_know_is_said(slurm, monkeypatch):
+    assert neighbours(slurm, monkeypatch, "z9").not_known == "Slurm knows no node by the name z9"
