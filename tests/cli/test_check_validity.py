@@ -1,0 +1,110 @@
+"""`weft check` on real processes under two host names, with counters that a thread moves."""
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weft.cli import run
+
+Capture = pytest.CaptureFixture[str]
+
+
+def put(path: Path, value: object) -> None:
+    """A reader sees the old value or the new one, never an empty file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(path.name + ".new")
+    fresh.write_text(f"{value}\n")
+    os.replace(fresh, path)
+
+
+@pytest.fixture
+def sysfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An adapter that is up and counts nothing, and an interface."""
+    root = tmp_path / "sys"
+    port = root / "class/infiniband/mlx5_0/ports/1"
+    for name, text in {
+        "link_layer": "InfiniBand", "state": "4: ACTIVE", "rate": "200 Gb/sec (4X HDR)",
+        "counters/port_xmit_data": 0, "counters/port_rcv_data": 0,
+    }.items():  # fmt: skip
+        put(port / name, text)
+    for name, text in {"type": 1, "operstate": "up", "speed": 10000}.items():
+        put(root / "class/net/eth0" / name, text)
+    put(root / "class/net/eth0/statistics/tx_bytes", 0)
+    monkeypatch.setenv("WEFT_SYSFS", str(root))
+    return root
+
+
+@contextmanager
+def growing(path: Path, step: int) -> Iterator[None]:
+    """The counter grows by `step` every few milliseconds."""
+    over = threading.Event()
+
+    def work() -> None:
+        value = 0
+        while not over.wait(0.005):
+            value += step
+            put(path, value)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def check(hosts: tuple[str, str], where: Path, capsys: Capture) -> dict[str, Any]:
+    argv = ["check", "--hosts", ",".join(hosts), "--dir", str(where), "--format", "json"]
+    argv += ["--small", "8", "--large", "64K"]
+    code = run(argv)
+    answer: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert code == answer["exit_code"]
+    return answer
+
+
+def named(answer: dict[str, Any], name: str) -> dict[str, Any] | None:
+    found = [one for one in answer["findings"] if one["facts"].get("validity") == name]
+    return found[0] if found else None
+
+
+def test_bytes_past_the_adapter_refuse_a_verdict_and_name_both_devices(
+    two_hosts: tuple[str, str], sysfs: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    with growing(sysfs / "class/net/eth0/statistics/tx_bytes", 2**20):
+        answer = check(two_hosts, tmp_path / "run", capsys)
+    assert answer["findings"][0]["facts"]["validity"] == "not-on-fabric"
+    said = answer["findings"][0]["evidence"]
+    assert said[0].startswith("eth0 carried ")
+    assert "mlx5_0:1 (InfiniBand, ACTIVE) 0 B" in said[0]
+    assert said[-1].startswith("to mend: --rails mlx5_0:1 ")
+
+
+def test_traffic_before_the_test_is_told_beside_the_verdict(
+    two_hosts: tuple[str, str], sysfs: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    # A single step of 4 x 10^9 bytes in 0.3 s is over a twentieth of what the link can carry.
+    counter = sysfs / "class/infiniband/mlx5_0/ports/1/counters/port_rcv_data"
+    with growing(counter, 10**9):
+        answer = check(two_hosts, tmp_path / "run", capsys)
+    finding = named(answer, "not-quiet")
+    assert finding is not None
+    assert sorted(finding["facts"]["hosts"]) == list(two_hosts)
+    assert "mlx5_0:1 of " in finding["sentence"]
+    assert "received" in finding["sentence"]
+    assert named(answer, "not-on-fabric") is None
+
+
+def test_counters_that_rest_before_and_after_leave_only_what_two_names_of_one_machine_prove(
+    two_hosts: tuple[str, str], sysfs: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    answer = check(two_hosts, tmp_path / "run", capsys)
+    assert not [one for one in answer["findings"] if "validity" in one["facts"]]
+    assert answer["caveats"][0].startswith("the 2 hosts are one machine (containers)")
+    assert sysfs.exists()
