@@ -79,6 +79,7 @@ def test_bytes_past_the_adapter_refuse_a_verdict_and_name_both_devices(
 ) -> None:
     with growing(sysfs / "class/net/eth0/statistics/tx_bytes", 2**20):
         answer = check(two_hosts, tmp_path / "run", capsys)
+    assert answer["exit_code"] == 4
     assert answer["findings"][0]["facts"]["validity"] == "not-on-fabric"
     said = answer["findings"][0]["evidence"]
     assert said[0].startswith("eth0 carried ")
@@ -99,6 +100,7 @@ def test_traffic_before_the_test_is_told_beside_the_verdict(
     assert "mlx5_0:1 of " in finding["sentence"]
     assert "received" in finding["sentence"]
     assert named(answer, "not-on-fabric") is None
+    assert answer["exit_code"] == 0
 
 
 def test_counters_that_rest_before_and_after_leave_only_what_two_names_of_one_machine_prove(

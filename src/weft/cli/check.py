@@ -53,7 +53,8 @@ def command(
     """Is this fabric healthy, and if not, which node, link or switch?
 
     Measures pairs of nodes, names the component that explains the slow ones, and measures it again
-    with other partners, alone and beside others, before it says so. Exit 1 when something is slow.
+    with other partners, alone and beside others, before it says so. Exit 1 when something is slow,
+    4 when the run proves nothing: its messages missed the fast network, or ranks shared CPUs.
     """
     from weft.core.clock import system_clock
     from weft.diagnose.check.verdict import judge_check

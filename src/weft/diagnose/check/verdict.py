@@ -30,17 +30,21 @@ _SEVERITIES = (Severity.BAD, Severity.WARNING, Severity.NOTE, Severity.GOOD)
 
 @dataclass(frozen=True)
 class Verdict:
-    """`findings` worst first; `caveats` are sentences about what this run cannot say."""
+    """`findings` worst first; `caveats` are sentences about what this run cannot say. A run that
+    is `refused` proves nothing: its first finding says why, and how to mend it."""
 
     findings: tuple[Finding, ...]
     coverage: Covered
     caveats: tuple[str, ...]
     survey: Survey
     accusations: tuple[Accusation, ...] = ()
+    refused: bool = False
 
     @property
     def exit_code(self) -> ExitCode:
-        """1 when a finding is bad."""
+        """1 when a finding is bad; 4 where a run proves nothing: that must not pass for good."""
+        if self.refused:
+            return ExitCode.BENCHMARK
         bad = any(finding.severity is Severity.BAD for finding in self.findings)
         return ExitCode.VERDICT_BAD if bad else ExitCode.GOOD
 
@@ -75,7 +79,8 @@ def judge_check(
     coverage = covered(survey)
     valid = validity.findings(samples)
     if valid.refusal is not None:
-        return Verdict((valid.refusal, *valid.findings), coverage, valid.caveats, survey)
+        first = (valid.refusal, *valid.findings)
+        return Verdict(first, coverage, valid.caveats, survey, refused=True)
     if not survey.normed.norms:
         few = sentences.not_enough(
             coverage.n_pairs, coverage.n_nodes, coverage.endpoints, limits.smallest_class

@@ -258,6 +258,7 @@ class TestRefusals:
         flagged = [replaced(s, flags=("oversubscribed",)) for s in samples]
         verdict = judge_check(flagged, tree)
         assert verdict.findings[0].kind is FindingKind.NOT_ENOUGH_DATA
+        assert verdict.exit_code is ExitCode.BENCHMARK
 
     def test_bytes_that_went_elsewhere_support_no_verdict(self, make_tree, make_fabric):
         tree = make_tree(4, 4, 4)
