@@ -92,8 +92,11 @@ def covered(survey: Survey) -> Covered:
 
 
 def _crossings_of_cables(survey: Survey, rows: Ints) -> Ints:
+    """By cable: readings that cross it, once a direction."""
     crossings = survey.crossings
-    crossed = crossings.by_stage[rows] @ (crossings.by_port > 0)
-    by_port = np.asarray((crossed > 0).sum(axis=0)).reshape(-1)
+    of_stage = np.asarray((crossings.by_stage[rows] > 0).sum(axis=0)).reshape(-1)
+    shares = crossings.by_port
+    counts = np.repeat(of_stage, np.diff(shares.indptr))
+    by_port = np.bincount(shares.indices, weights=counts, minlength=shares.shape[1])
     summed: Ints = by_port.reshape(-1, 2).sum(axis=1).astype(np.int64)
     return summed

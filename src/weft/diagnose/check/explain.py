@@ -130,7 +130,9 @@ class Explainer:
         total = np.zeros(columns.shape[1])
         by_metric: dict[Metric, tuple[Floats, Floats]] = {}
         by_row = columns.tocsr()
-        for metric, rows, grid in zip(METRICS, self._of_metric, self._grids, strict=True):
+        crossed = np.diff(by_row.indptr) > 0
+        for metric, of_metric, grid in zip(METRICS, self._of_metric, self._grids, strict=True):
+            rows = of_metric[crossed[of_metric]]
             if not rows.size:
                 continue
             gain = self._gain(rows, predicted, grid)

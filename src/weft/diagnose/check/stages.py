@@ -13,6 +13,8 @@ from weft.diagnose.check.readings import Ints
 Stage = tuple[int, ...]
 """Ports, of which one message takes one (or, packet by packet, all)."""
 
+_NO_WAY = 1 << 20
+
 
 class Stages:
     """Stages between HCAs: every shortest way, as the twin's switches choose among the ports that
@@ -26,8 +28,11 @@ class Stages:
         n = network.n_switches
         ones = np.ones(self._inner.size)
         graph = coo_matrix((ones, (self._from, self._to)), shape=(n, n)).tocsr()
-        self._hops = shortest_path(graph, unweighted=True) if n else np.zeros((0, 0))
+        hops = shortest_path(graph, unweighted=True) if n else np.zeros((0, 0))
+        self._hops = np.where(np.isfinite(hops), hops, _NO_WAY).astype(np.int32)
         self._known: dict[tuple[int, int], tuple[Stage, ...]] = {}
+        self._away: dict[int, tuple[Ints, Ints, Ints]] = {}
+        self._stages: dict[bytes, Stage] = {}
 
     def between(self, flows: Sequence[tuple[str, str]]) -> list[tuple[Stage, ...]]:
         """The stages of each flow between two HCAs. Raises InputError where there is no way."""
@@ -52,13 +57,29 @@ class Stages:
         return known
 
     def _find(self, a: int, b: int) -> tuple[Stage, ...]:
-        length = self._hops[a, b]
-        if not np.isfinite(length):
+        length = int(self._hops[a, b])
+        if length == _NO_WAY:
             names = self._network.switches
             raise InputError(f"no way from {names[a]} to {names[b]}", expected="a connected fabric")
-        before = self._hops[a, self._from]
-        on_way = before + 1 + self._hops[self._to, b] == length
-        ports, depth = self._inner[on_way], before[on_way]
-        return tuple(
-            tuple(int(port) for port in ports[depth == stage]) for stage in range(int(length))
-        )
+        ports, to, depth = self._leading_away(a)
+        on_way = depth + 1 + self._hops[to, b] == length
+        ports, depth = ports[on_way], depth[on_way]
+        return tuple(self._stage(ports[depth == stage]) for stage in range(length))
+
+    def _leading_away(self, a: int) -> tuple[Ints, Ints, Ints]:
+        """Ports that lead away from a switch: number, where to, and hops before it."""
+        known = self._away.get(a)
+        if known is None:
+            before = self._hops[a, self._from]
+            away = np.flatnonzero(self._hops[a, self._to] == before + 1)
+            known = (self._inner[away], self._to[away], before[away].astype(np.int64))
+            self._away[a] = known
+        return known
+
+    def _stage(self, ports: Ints) -> Stage:
+        """Most stages are those of many ways: each is made once."""
+        key = ports.tobytes()
+        known = self._stages.get(key)
+        if known is None:
+            known = self._stages[key] = tuple(ports.tolist())
+        return known
