@@ -294,3 +294,26 @@ class TestTwin:
         fabric = [word for file in REAL_FILES for word in ("--fabric", file)]
         assert check(tmp_path / "run", *fabric) == 1
         assert "MF0;leaf001:MQM8700/U1[3] - c102-003/HCA-1[1]" in capsys.readouterr().out
+
+
+def test_more_ranks_than_cpus_meet_in_rounds_that_have_a_cpu_for_each(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setattr("weft.cli.check_plan._cpus", lambda: 2)
+    assert run(["check", "--tasks-per-node", "8", "--dry-run"]) == 0
+    assert capsys.readouterr().out.startswith("28 pairs of 8 ranks in 28 rounds")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--tasks-per-node", "1"], "one node makes no pair"),
+        (["--tasks-per-node", "8", "--twin", "fat-tree"], "contradict each other"),
+        (["--tasks-per-node", "4", "--rails", "mlx5_0,mlx5_1"], "beside 2 --rails"),
+    ],
+)
+def test_tasks_that_make_no_sense_are_refused(
+    more: list[str], message: str, capsys: Capture
+) -> None:
+    assert run(["check", "--dry-run", *more]) == 2
+    assert message in capsys.readouterr().err

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 @click.option("--small", default="8", show_default=True, help="Message size for latency.")
 @click.option("--large", default="1M", show_default=True, help="Message size for bandwidth.")
 @click.option(
+    "--tasks-per-node",
+    type=click.IntRange(1),
+    help="Ranks a node, more than its CPUs if need be. Default: one a rail; on one host its CPUs.",
+)
+@click.option(
     "--dir",
     "run_dir",
     type=click.Path(file_okay=False, path_type=Path),
@@ -43,6 +48,7 @@ def command(
     choice: BackendChoice,
     small: str,
     large: str,
+    tasks_per_node: int | None,
     run_dir: Path | None,
     resume: bool,
     matrix: bool,
@@ -63,7 +69,7 @@ def command(
         raise InputError(
             "--resume needs --dir", expected="the directory of the check to go on with"
         )
-    setup = set_up(choice, (small, large), adaptive=adaptive)
+    setup = set_up(choice, (small, large), adaptive=adaptive, tasks_per_node=tasks_per_node)
     if dry_run:
         say_plan(setup, format_)
         return int(ExitCode.GOOD)

@@ -28,20 +28,28 @@ class Setup:
         return self.launches[0].trial.nodes
 
 
-def set_up(choice: BackendChoice, size_texts: tuple[str, str], *, adaptive: bool = False) -> Setup:
+def set_up(
+    choice: BackendChoice,
+    size_texts: tuple[str, str],
+    *,
+    adaptive: bool = False,
+    tasks_per_node: int | None = None,
+) -> Setup:
     """Backend, fabric and launches of what the options say. Raises InputError, MissingError."""
     from weft.catalog.load import benchmark
     from weft.cli.backend import is_one_host, open_backend
     from weft.diagnose.check.launches import check_launches
     from weft.diagnose.check.network import Network
+    from weft.diagnose.check.seats import within_cpus
     from weft.diagnose.schedule import reflection_rounds, rounds_without_collisions
 
     sizes = _sizes(*size_texts)
+    _refuse_tasks(choice, tasks_per_node)
     # The fabric of real hosts is for naming cables; that of a twin is what the twin is made of.
     of_hosts = choice.fabric if choice.twin is None else ()
     backend, nodes = open_backend(replace(choice, fabric=()) if of_hosts else choice)
     one_host = is_one_host(choice, nodes)
-    if len(nodes) < 2 and not (one_host and _cpus() > 1):
+    if len(nodes) < 2 and not (one_host and _cpus() > 1 and tasks_per_node != 1):
         raise InputError(
             "one node makes no pair",
             expected="two nodes or more; six or more to name one",
@@ -49,21 +57,39 @@ def set_up(choice: BackendChoice, size_texts: tuple[str, str], *, adaptive: bool
         )
     fabric = _read_fabric(of_hosts, nodes) if of_hosts else _fabric_of(backend)
     if one_host:
-        tasks_per_node, rounds = _cpus(), reflection_rounds(_cpus())
+        tasks = tasks_per_node or _cpus()
+        rounds = reflection_rounds(tasks)
     else:
-        tasks_per_node = _n_rails(choice, fabric)
+        tasks = tasks_per_node or _n_rails(choice, fabric)
         network = None if fabric is None else Network(fabric)
-        rounds = rounds_without_collisions(nodes, tasks_per_node, network)
+        rounds = rounds_without_collisions(nodes, tasks, network)
     launches = check_launches(
         nodes,
-        tasks_per_node=tasks_per_node,
+        tasks_per_node=tasks,
         sizes_bytes=sizes,
-        rounds=rounds,
+        # This machine stands for the others: nobody has asked them yet how many CPUs they have.
+        rounds=rounds if choice.twin is not None else within_cpus(rounds, tasks, _cpus()),
         options={**benchmark("pairs").options, **_quiet(backend), **_routing(choice, adaptive)},
         timeout_s=TIMEOUT_S,
         arm={"routing": "adaptive"} if adaptive else {},
     )
     return Setup(backend, fabric, launches, adaptive)
+
+
+def _refuse_tasks(choice: BackendChoice, tasks_per_node: int | None) -> None:
+    if tasks_per_node is None:
+        return
+    if choice.twin is not None:
+        raise InputError(
+            "--tasks-per-node and --twin contradict each other",
+            expected="one of them: a twin has one rank for each HCA of a node",
+        )
+    n_rails = len(choice.rails.split(",")) if choice.rails else tasks_per_node
+    if n_rails != tasks_per_node:
+        raise InputError(
+            f"--tasks-per-node {tasks_per_node} beside {n_rails} --rails",
+            expected="one rank for each rail: leave one of them out",
+        )
 
 
 def _routing(choice: BackendChoice, adaptive: bool) -> dict[str, str]:
