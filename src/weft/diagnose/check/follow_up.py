@@ -239,9 +239,7 @@ def _lone_pairs(survey: Survey, most: int) -> list[EndpointPair]:
     for row in survey.lone.tolist():
         a, b = survey.readings.name(row)
         pairs[min(a, b), max(a, b)] = None
-        if len(pairs) == most:
-            break
-    return list(pairs)
+    return list(pairs)[:most]
 
 
 def _rounds_again(survey: Survey, suspects: Sequence[Suspect]) -> tuple[Round, ...]:
