@@ -60,9 +60,9 @@ def growing(path: Path, step: int) -> Iterator[None]:
         thread.join()
 
 
-def check(hosts: tuple[str, str], where: Path, capsys: Capture) -> dict[str, Any]:
+def check(hosts: tuple[str, str], where: Path, capsys: Capture, *more: str) -> dict[str, Any]:
     argv = ["check", "--hosts", ",".join(hosts), "--dir", str(where), "--format", "json"]
-    argv += ["--small", "8", "--large", "64K"]
+    argv += ["--small", "8", "--large", "64K", *more]
     code = run(argv)
     answer: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert code == answer["exit_code"]
@@ -110,3 +110,47 @@ def test_counters_that_rest_before_and_after_leave_only_what_two_names_of_one_ma
     assert not [one for one in answer["findings"] if "validity" in one["facts"]]
     assert answer["caveats"][0].startswith("the 2 hosts are one machine (containers)")
     assert sysfs.exists()
+
+
+def test_errors_that_an_adapter_counts_during_the_run_are_told_with_what_to_do(
+    two_hosts: tuple[str, str], sysfs: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    with growing(sysfs / "class/infiniband/mlx5_0/ports/1/counters/link_downed", 1):
+        answer = check(two_hosts, tmp_path / "run", capsys)
+    finding = named(answer, "errors")
+    assert finding is not None
+    assert "mlx5_0:1 of " in finding["sentence"]
+    assert finding["evidence"][-1].endswith("reseat or replace the cable of this port")
+
+
+def test_two_hosts_that_are_given_one_cpu_support_no_verdict(
+    two_hosts: tuple[str, str], tmp_path: Path, capsys: Capture
+) -> None:
+    ours = os.sched_getaffinity(0)
+    if len(ours) < 2:
+        pytest.skip("a CPU that is left over needs two")
+    os.sched_setaffinity(0, {min(ours)})
+    try:
+        answer = check(two_hosts, tmp_path / "run", capsys)
+    finally:
+        os.sched_setaffinity(0, ours)
+    assert answer["exit_code"] == 4
+    (first,) = answer["findings"]
+    assert first["facts"]["validity"] == "crowded-cpus"
+    assert f"2 ranks may use no CPU but {min(ours)}, of {os.cpu_count()}" in first["evidence"][0]
+
+
+def test_a_rank_far_from_the_device_it_was_given_is_told(
+    two_hosts: tuple[str, str], sysfs: Path, tmp_path: Path, capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("UCX_LOG_LEVEL", "error")
+    monkeypatch.setenv("UCX_NET_DEVICES", "all")  # the adapter is made up
+    put(sysfs / "class/infiniband/mlx5_0/device/numa_node", 1)
+    put(sysfs / "devices/system/node/node0/cpulist", "0-1023")
+    put(sysfs / "devices/system/node/node1/cpulist", "")
+    answer = check(two_hosts, tmp_path / "run", capsys, "--rails", "mlx5_0:1")
+    finding = named(answer, "far-ranks")
+    assert finding is not None
+    assert finding["sentence"].startswith("2 ranks on 2 hosts ran on another NUMA node")
+    assert "mlx5_0:1 on node 1" in finding["evidence"][0]

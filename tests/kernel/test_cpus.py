@@ -22,6 +22,7 @@ def test_ranks_bound_to_one_cpu_are_counted_there(any_kernel, cpus):
         pytest.skip("Open MPI binds ranks itself")
     ranks = any_kernel.run(3, *BARRIER, cpus={cpus[0]}).of("rank")
     assert [(rank["n_cpus"], rank["n_sharing_cpus"]) for rank in ranks] == [(1, 3)] * 3
+    assert {rank["n_machine_cpus"] for rank in ranks} == {os.cpu_count()}
 
 
 def test_a_rank_with_more_cpus_counts_those_that_have_no_other(kernel, cpus):

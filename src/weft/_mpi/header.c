@@ -53,6 +53,7 @@ static void write_rank(const struct rank_facts *facts) {
     json_int("cpu", facts->cpu);
     json_int("n_cpus", facts->n_cpus);
     json_int("n_sharing_cpus", facts->n_sharing_cpus);
+    json_int("n_machine_cpus", facts->n_machine_cpus);
     json_text("cpu_numa_nodes", facts->cpu_numa_nodes[0] == '\0' ? NULL : facts->cpu_numa_nodes);
     json_text("rail", facts->rail[0] == '\0' ? NULL : facts->rail);
     json_begin("rail_settings", '{');

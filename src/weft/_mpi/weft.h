@@ -144,7 +144,7 @@ struct world {
 
 /* What the `rank` record says. */
 struct rank_facts {
-    int rank, local_rank, tasks_per_node, cpu, n_cpus, n_sharing_cpus;
+    int rank, local_rank, tasks_per_node, cpu, n_cpus, n_sharing_cpus, n_machine_cpus;
     long pid;
     bool oversubscribed;
     char host[MAX_NAME], rail[MAX_NAME], cpus[MAX_LIST];

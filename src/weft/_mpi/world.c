@@ -89,6 +89,7 @@ void rank_facts(const struct world *world, const struct rail *rail, struct rank_
     out->oversubscribed = world->oversubscribed;
     out->cpu = sched_getcpu();
     out->n_sharing_cpus = world->n_sharing_cpus;
+    out->n_machine_cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
     out->pid = (long)getpid();
     memcpy(out->host, world->host, sizeof out->host);
     memcpy(out->rail, rail->device, sizeof out->rail);

@@ -22,6 +22,7 @@ def affinity_evidence(ranks: Sequence[Rank], devices: Sequence[Device]) -> dict[
             "cpus": crowded[0].cpus,
             "n_cpus": crowded[0].n_cpus,
             "n_sharing_cpus": crowded[0].n_sharing_cpus,
+            "n_machine_cpus": crowded[0].n_machine_cpus,
         }
         if crowded
         else {},
@@ -38,10 +39,10 @@ def affinity_evidence(ranks: Sequence[Rank], devices: Sequence[Device]) -> dict[
 
 
 def is_crowded(rank: Rank) -> bool:
-    """Whether more ranks than a rank has CPUs may use no others, on a machine with CPUs enough."""
-    if rank.n_cpus is None or rank.n_sharing_cpus is None or rank.oversubscribed:
+    """Whether more ranks than a rank has CPUs may use no others, though the machine has others."""
+    if rank.n_cpus is None or rank.n_sharing_cpus is None or rank.n_machine_cpus is None:
         return False
-    return rank.n_sharing_cpus > rank.n_cpus
+    return rank.n_sharing_cpus > rank.n_cpus and rank.n_machine_cpus > rank.n_cpus
 
 
 def numa_nodes(rank: Rank) -> frozenset[int]:

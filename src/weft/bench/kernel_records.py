@@ -62,6 +62,7 @@ class Rank(_Record):
     cpu: int | None = None
     n_cpus: int | None = None
     n_sharing_cpus: int | None = None
+    n_machine_cpus: int | None = None
     cpu_numa_nodes: str | None = None
     rail: str | None = None
     rail_settings: dict[str, str] = {}

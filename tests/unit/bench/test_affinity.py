@@ -13,7 +13,8 @@ MB = 10**6
 def rank(number: int, **changes: Any) -> Rank:
     fields: dict[str, Any] = {
         "rank": number, "host": f"n{number}", "local_rank": 0, "tasks_per_node": 1, "pid": 1,
-        "cpus": "0-3", "n_cpus": 4, "n_sharing_cpus": 1, "cpu_numa_nodes": "0",
+        "cpus": "0-3", "n_cpus": 4, "n_sharing_cpus": 1, "n_machine_cpus": 8,
+        "cpu_numa_nodes": "0",
     }  # fmt: skip
     return Rank(**(fields | changes))
 
@@ -42,6 +43,7 @@ def test_ranks_that_outnumber_their_cpus_are_counted_by_host():
     ranks = [rank(1, **crowded), rank(2, host="n1", **crowded), rank(3)]
     assert affinity_evidence(ranks, [])["crowded_cpus"] == {
         "n_ranks": 2, "n_hosts": 1, "host": "n1", "cpus": "0", "n_cpus": 1, "n_sharing_cpus": 2,
+        "n_machine_cpus": 8,
     }  # fmt: skip
 
 
@@ -49,7 +51,7 @@ def test_ranks_that_outnumber_their_cpus_are_counted_by_host():
     "changes",
     [
         pytest.param({"n_sharing_cpus": 4}, id="as many ranks as CPUs"),
-        pytest.param({"n_sharing_cpus": 8, "oversubscribed": True}, id="said by its own flag"),
+        pytest.param({"n_sharing_cpus": 9, "n_machine_cpus": 4}, id="the machine has no more"),
         pytest.param({"n_sharing_cpus": None}, id="an older kernel does not say"),
     ],
 )

@@ -23,7 +23,7 @@ def oversubscribed() -> Finding:
 
 
 def crowded_cpus(proofs: Sequence[Proof]) -> Finding | None:
-    """Ranks bound to the same CPU while others stand idle."""
+    """Ranks bound to the same CPUs, though their machine has others."""
     found = [p.evidence.crowded_cpus for p in proofs if p.evidence.crowded_cpus is not None]
     worst = max(found, key=lambda one: one.n_ranks, default=None)
     if worst is None:
@@ -31,13 +31,15 @@ def crowded_cpus(proofs: Sequence[Proof]) -> Finding | None:
     return Finding(
         FindingKind.MIS_SETTING,
         Severity.WARNING,
-        f"{counted(worst.n_ranks, 'rank')} on {counted(worst.n_hosts, 'host')} took turns on a CPU"
-        " while others stood idle, so the times support no verdict.",
+        f"{counted(worst.n_ranks, 'rank')} on {counted(worst.n_hosts, 'host')} took turns on too"
+        " few CPUs, so the times support no verdict.",
         evidence=(
-            f"{worst.host}: {worst.n_sharing_cpus} ranks may use no CPU but {worst.cpus}",
+            f"{worst.host}: {worst.n_sharing_cpus} ranks may use no CPU but {worst.cpus},"
+            f" of {worst.n_machine_cpus} that the machine has",
             "a rank that waits for its turn takes milliseconds where a message takes microseconds",
             "to mend: unbind (Open MPI: --bind-to none; MPICH: -bind-to none; Slurm:"
-            " --cpu-bind=none), or bind each rank to a CPU of its own",
+            " --cpu-bind=none), or give the job more CPUs (Slurm: --exclusive; else taskset and"
+            " cgroups)",
         ),
         facts={"validity": "crowded-cpus", "n_ranks": worst.n_ranks},
     )

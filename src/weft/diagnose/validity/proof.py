@@ -56,6 +56,7 @@ class Crowded(_Record):
     cpus: str | None = None
     n_cpus: int
     n_sharing_cpus: int
+    n_machine_cpus: int
 
 
 class Far(_Record):

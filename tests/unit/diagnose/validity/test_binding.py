@@ -9,6 +9,7 @@ from .conftest import launch, of
 
 CROWDED = {
     "n_ranks": 8, "n_hosts": 2, "host": "n1", "cpus": "0", "n_cpus": 1, "n_sharing_cpus": 4,
+    "n_machine_cpus": 64,
 }  # fmt: skip
 FAR = {
     "n_ranks": 2, "n_hosts": 2, "host": "n1", "rail": None, "cpus": "0-15",
@@ -18,8 +19,8 @@ FAR = {
 
 def test_ranks_that_take_turns_on_a_cpu_support_no_verdict(judged):
     refusal = judged(crowded_cpus=CROWDED).refusal
-    assert refusal.sentence.startswith("8 ranks on 2 hosts took turns on a CPU")
-    assert refusal.evidence[0] == "n1: 4 ranks may use no CPU but 0"
+    assert refusal.sentence.startswith("8 ranks on 2 hosts took turns on too few CPUs")
+    assert refusal.evidence[0] == "n1: 4 ranks may use no CPU but 0, of 64 that the machine has"
     assert refusal.evidence[-1].startswith("to mend: unbind")
 
 
