@@ -132,6 +132,40 @@ def test_all_pairs_are_measured_once_inside_one_launch(case: Case) -> None:
         assert sample.metrics["bandwidth_mb_s"] == pytest.approx(min(both))
 
 
+@pytest.mark.parametrize(
+    ("phases", "names"),
+    [
+        (["latency"], [{"latency_us"}]),
+        (["bidirectional"], [{"bidirectional_mb_s"}]),
+        (
+            ["bidirectional", "latency", "bandwidth"],
+            [
+                {"latency_us"},
+                {
+                    "bandwidth_ab_mb_s",
+                    "bandwidth_ba_mb_s",
+                    "bandwidth_mb_s",
+                    "bidirectional_mb_s",
+                },
+            ],
+        ),
+    ],
+)
+def test_pairs_have_the_phases_a_trial_asks_for(
+    case: Case, phases: list[str], names: list[set[str]]
+) -> None:
+    trial = case.trial("pairs", n_ranks=3, rounds=[[[0, 1]], [[1, 2]]], phases=phases)
+    samples = measure(case, trial)
+    assert [set(sample.metrics) for sample in samples] == names * 2
+    assert [s.pair.round for s in samples if s.pair] == sorted([0, 1] * len(names))
+    assert all(value > 0 for sample in samples for value in sample.metrics.values())
+
+
+def test_phases_that_are_none_are_refused_before_anything_runs(case: Case, tmp_path: Path) -> None:
+    with pytest.raises(WeftError, match="option 'phases' cannot be"):
+        case.backend.prepare([case.trial("pairs", phases=["bandwith"])], tmp_path)
+
+
 def test_a_sample_survives_its_record(case: Case) -> None:
     for sample in measure(case, case.trial("bandwidth")):
         assert Sample.from_record(sample.to_record()) == sample

@@ -26,6 +26,7 @@ const char *usage(void) {
            "  --sizes N,N,...           message sizes in bytes (not for barrier, pairs)\n"
            "  --pair-sizes SMALL,LARGE  bytes: latency and bandwidth of pairs (8,1048576)\n"
            "  --rounds-file FILE        pairs: one round a line, '0-1 2-3'; default: all pairs\n"
+           "  --phases NAME,NAME,...    pairs: latency, bandwidth, bidirectional (the first two)\n"
            "  --iterations N --warmup N default: as OSU Micro-Benchmarks do\n"
            "  --window N                messages in flight (64; pairs 16; rings 8, for latency 1)\n"
            "  --max-seconds-per-size S  fewer iterations where they would take longer\n"
@@ -141,6 +142,21 @@ static int parse_word(const char *option, const char *text, const char *const *w
     return 0;
 }
 
+/* The phases of pairs; they run in the order of their table, however they are listed. */
+static unsigned parse_phases(const char *option, const char *text, struct problem *problem) {
+    char piece[MAX_NAME];
+    unsigned phases = 0;
+    while (problem->exit_code == 0 && next_piece(&text, piece, option, problem)) {
+        unsigned bit = 1u << parse_word(option, piece, phase_names, N_PHASES, problem);
+        if (problem->exit_code == 0 && (phases & bit) != 0)
+            set_problem(problem, EXIT_INPUT, option, "'%s' is listed twice", piece);
+        phases |= bit;
+    }
+    if (phases == 0 && problem->exit_code == 0)
+        set_problem(problem, EXIT_INPUT, option, "no phase is given");
+    return phases;
+}
+
 /* Start a new group from the defaults given before the first one. */
 static struct group *open_group(struct options *out, const struct group *defaults,
                                 const char *name, struct problem *problem) {
@@ -187,6 +203,8 @@ static bool parse_group_option(struct group *group, const char *option, const ch
         group->seed = (uint64_t)parse_number(option, value, 0, LONG_MAX, problem);
     else if (strcmp(option, "--rounds-file") == 0)
         group->rounds_file = value;
+    else if (strcmp(option, "--phases") == 0)
+        group->phases = parse_phases(option, value, problem);
     else
         return false;
     return true;
@@ -229,6 +247,9 @@ static void check_group(struct group *group, struct problem *problem) {
         if (group->sizes[i] % (long)benchmark->element_bytes != 0)
             set_problem(problem, EXIT_INPUT, "--sizes", "%ld is not a multiple of %zu, as %s needs",
                         group->sizes[i], benchmark->element_bytes, benchmark->name);
+    if (group->phases != 0 && benchmark->loop != PAIRS)
+        set_problem(problem, EXIT_INPUT, "--phases", "only pairs has phases, not %s",
+                    benchmark->name);
     if (group->rounds_file != NULL && benchmark->loop != PAIRS)
         set_problem(problem, EXIT_INPUT, "--rounds-file", "only pairs has rounds, not %s",
                     benchmark->name);

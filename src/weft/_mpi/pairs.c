@@ -1,28 +1,53 @@
-/* pairs.c -- rounds of pairs inside one launch: latency, then bandwidth each way.
+/* pairs.c -- rounds of pairs inside one launch: latency, bandwidth each way, both ways at once.
  *
- * All pairs of a round run at once, and all ranks meet between the phases of a round, so that the
- * pairs load the fabric together. Each pair talks untimed first: first contact of two ranks costs
- * milliseconds. After a round the series go to rank 0, which writes them. */
+ * All pairs of a round run at once, and their ranks meet before each phase, so that the pairs load
+ * the fabric together. Each pair talks untimed first: first contact of two ranks costs
+ * milliseconds. Rank 0 starts each round by a message to those who take part, and gets from each
+ * pair what it measured; who has no partner in a round sleeps through it. */
 #include "weft.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-enum { N_PHASES = 3, TAG_SERIES = 21, TAG_SWAP = 22 };
+enum { N_KINDS = 4, MAX_TIMES = 33 };
+enum { TAG_SERIES = 21, TAG_SWAP = 22, TAG_MEET = 23, TAG_START = 24 };
+enum { LONGEST_NAP_NS = 1000000, RANKS_A_CPU = 4 };
 
-/* A phase: what is timed, at which of the two sizes, and whether b sends instead of a. */
-static const struct phase {
-    const char *kind;
+const char *const phase_names[N_PHASES] = {"latency", "bandwidth", "bidirectional"};
+enum { LATENCY, BANDWIDTH, BIDIRECTIONAL, DEFAULT_PHASES = 1 << LATENCY | 1 << BANDWIDTH };
+
+/* A kind of series: what is timed, for which phase, at which of the two sizes, and whether b sends
+ * instead of a. */
+static const struct kind {
+    const char *name;
     const struct benchmark *benchmark;
-    int size;
+    int phase, size;
     bool b_leads;
-} phases[N_PHASES] = {
-    {"latency", &latency, 0, false},
-    {"bandwidth_ab", &bandwidth, 1, false},
-    {"bandwidth_ba", &bandwidth, 1, true},
+} kinds[N_KINDS] = {
+    {"latency", &latency, LATENCY, 0, false},
+    {"bandwidth_ab", &bandwidth, BANDWIDTH, 1, false},
+    {"bandwidth_ba", &bandwidth, BANDWIDTH, 1, true},
+    {"bidirectional", &bidirectional, BIDIRECTIONAL, 1, false},
 };
 
-/* What a phase of one pair gave: counts, wrong bytes, times. One block, to be sent as it is. */
-enum { ITERATIONS, WARMUP, N_WRONG, TIMES };
+/* What a series of one pair gave; sent as it is. */
+struct series_kept {
+    int64_t iterations, warmup, n_wrong, total_ns, times_ns[MAX_TIMES];
+};
+
+/* One round, as one rank sees it. */
+struct round {
+    int number, n, n_ranks;
+    struct pair *pairs;
+    int *active, n_active; /* the ranks that take part */
+    int place;             /* mine among them, UNSET where I rest */
+    struct pair mine;
+    struct seat {
+        int machine, n_cpus;
+    } *seats;         /* of every rank */
+    int *n_active_on; /* by machine */
+    int64_t longest_nap_ns;
+};
 
 const struct benchmark pairs = {
     .name = "pairs",
@@ -35,37 +60,133 @@ const struct benchmark pairs = {
     .default_window = 16,
 };
 
-/* A barrier of everyone, which gives CPUs away where there are fewer than ranks. */
-static void meet(const struct job *job) {
-    if (job->yields)
-        wait_quietly(job->comm);
-    else
-        CHECK(MPI_Barrier(job->comm));
+/* How long a rank of this machine may sleep at a time: a millisecond; longer where so many may rest
+ * that looking for what they wait for would keep the CPUs busy. */
+static int64_t longest_nap_ns(const struct world *world) {
+    int crowd = world->n_ranks_here / (RANKS_A_CPU * world->n_cpus_here);
+    return (int64_t)LONGEST_NAP_NS * (crowd > 1 ? crowd : 1);
 }
 
-/* Point the job at its partner for one phase. */
-static void aim(struct job *job, const struct group *group, const struct phase *phase,
+/* Collective. Room for any round; where every rank sits. */
+static void open_round(const struct world *world, struct round *out) {
+    size_t n = (size_t)world->n_ranks;
+    int mine[2] = {world->machine, world->n_cpus_here};
+    *out = (struct round){.n_ranks = world->n_ranks, .longest_nap_ns = longest_nap_ns(world)};
+    out->pairs = claim(n, sizeof *out->pairs);
+    out->active = claim(n, sizeof *out->active);
+    out->seats = claim(n, sizeof *out->seats);
+    out->n_active_on = claim(n, sizeof *out->n_active_on);
+    CHECK(MPI_Allgather(mine, 2, MPI_INT, out->seats, 2, MPI_INT, MPI_COMM_WORLD));
+}
+
+/* The round of that number, as `rank` sees it. */
+static void next_round(struct round *round, const struct schedule *schedule, int number, int rank) {
+    round->number = number;
+    round->n = pairs_of_round(schedule, number, round->pairs);
+    round->n_active = 0;
+    round->place = UNSET;
+    memset(round->n_active_on, 0, (size_t)round->n_ranks * sizeof *round->n_active_on);
+    for (int i = 0; i < round->n; i++) {
+        int both[2] = {round->pairs[i].a, round->pairs[i].b};
+        for (int k = 0; k < 2; k++) {
+            if (both[k] == rank) {
+                round->place = round->n_active;
+                round->mine = round->pairs[i];
+            }
+            round->active[round->n_active++] = both[k];
+            round->n_active_on[round->seats[both[k]].machine]++;
+        }
+    }
+}
+
+/* Whether more ranks of the round sit on a rank's machine than that has CPUs for them. */
+static bool is_crowded(const struct round *round, int rank) {
+    return round->n_active_on[round->seats[rank].machine] > round->seats[rank].n_cpus;
+}
+
+static void close_round(struct round *round) {
+    free(round->pairs);
+    free(round->active);
+    free(round->seats);
+    free(round->n_active_on);
+    *round = (struct round){0};
+}
+
+/* What is kept of a series of n times: all of a short one in order, else MAX_TIMES quantiles,
+ * evenly from the least to the greatest. */
+static void keep_times(const int64_t *times_ns, int n, struct series_kept *out) {
+    out->total_ns = 0;
+    for (int i = 0; i < n; i++) out->total_ns += times_ns[i];
+    out->iterations = n;
+    if (n <= MAX_TIMES) {
+        memcpy(out->times_ns, times_ns, (size_t)n * sizeof *times_ns);
+        return;
+    }
+    int64_t *sorted = claim((size_t)n, sizeof *sorted);
+    memcpy(sorted, times_ns, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, by_value);
+    for (int i = 0; i < MAX_TIMES; i++)
+        out->times_ns[i] = quantile(sorted, n, (double)i / (MAX_TIMES - 1));
+    free(sorted);
+}
+
+/* Rank 0 only: one series of one pair. */
+static void write_pair_row(const struct group *group, const struct kind *kind,
+                           const struct round *round, struct pair pair,
+                           const struct series_kept *series) {
+    bool whole = series->iterations <= MAX_TIMES;
+    json_open("pair_row");
+    json_text("benchmark", pairs.name);
+    json_int("round", round->number);
+    json_int("n_concurrent", round->n);
+    json_int("rank_a", pair.a);
+    json_int("rank_b", pair.b);
+    json_int("size_bytes", group->pair_sizes[kind->size]);
+    json_text("kind", kind->name);
+    json_int("iterations", series->iterations);
+    json_int("warmup", series->warmup);
+    if (kind->benchmark->has_window)
+        json_int("window", group->window == UNSET ? pairs.default_window : group->window);
+    else
+        json_null("window");
+    json_ints("times_ns", series->times_ns, whole ? (int)series->iterations : MAX_TIMES);
+    json_text("times", whole ? "all" : "quantiles");
+    json_int("total_ns", series->total_ns);
+    json_bool("crowded", is_crowded(round, pair.a) || is_crowded(round, pair.b));
+    json_bool("validated", group->validate);
+    json_int("n_errors", series->n_wrong);
+    json_close();
+}
+
+static bool runs(const struct group *group, const struct kind *kind) {
+    unsigned asked = group->phases == 0 ? DEFAULT_PHASES : group->phases;
+    return (asked >> kind->phase & 1) != 0;
+}
+
+/* Point the job at its partner for one kind. */
+static void aim(struct job *job, const struct group *group, const struct kind *kind,
                 struct pair pair) {
-    int leader = phase->b_leads ? pair.b : pair.a;
+    int leader = kind->b_leads ? pair.b : pair.a;
     job->leads = job->rank == leader;
     job->peer = job->rank == pair.a ? pair.b : pair.a;
-    job->bytes = (size_t)group->pair_sizes[phase->size];
+    job->bytes = (size_t)group->pair_sizes[kind->size];
 }
 
-/* Iterations and warm-up of a phase; `pairs` keeps its own defaults whatever the sizes. */
-static struct counts counts_of(const struct group *group, const struct phase *phase) {
-    struct counts counts = phase->size == 0 ? pairs.small : pairs.large;
+/* Iterations and warm-up of a kind; `pairs` keeps its own defaults whatever the sizes. */
+static struct counts counts_of(const struct group *group, const struct kind *kind) {
+    struct counts counts = kind->size == 0 ? pairs.small : pairs.large;
     if (group->iterations != UNSET) counts.iterations = group->iterations;
     if (group->warmup != UNSET) counts.warmup = group->warmup;
     return counts;
 }
 
-/* First contact of a pair, and the warm-up of every phase; at least one message each way. */
+/* First contact of a pair, and the warm-up of every kind; at least one message each way. */
 static void warm_up(struct job *job, const struct group *group, struct pair pair) {
-    for (const struct phase *phase = phases; phase < phases + N_PHASES; phase++) {
-        aim(job, group, phase, pair);
-        int n = counts_of(group, phase).warmup;
-        for (int i = 0; i < (n > 0 ? n : 1); i++) phase->benchmark->once(job);
+    for (const struct kind *kind = kinds; kind < kinds + N_KINDS; kind++) {
+        if (!runs(group, kind)) continue;
+        aim(job, group, kind, pair);
+        int n = counts_of(group, kind).warmup;
+        for (int i = 0; i < (n > 0 ? n : 1); i++) kind->benchmark->once(job);
     }
 }
 
@@ -79,83 +200,104 @@ static int64_t swap(const struct job *job, int64_t mine) {
 
 /* Fewer iterations where the slower of the two partners would exceed the time limit. */
 static struct counts within_limit(const struct job *job, const struct group *group,
-                                  const struct phase *phase, struct counts counts) {
+                                  const struct kind *kind, struct counts counts) {
     if (group->max_seconds <= 0) return counts;
-    int64_t mine_ns = typical_ns(job, phase->benchmark->once), theirs_ns = swap(job, mine_ns);
+    int64_t mine_ns = typical_ns(job, kind->benchmark->once), theirs_ns = swap(job, mine_ns);
     return affordable(counts, group->max_seconds, mine_ns > theirs_ns ? mine_ns : theirs_ns);
 }
 
-/* Run one phase of my pair and leave its block in `out`. */
-static void run_phase(struct job *job, const struct group *group, const struct phase *phase,
-                      struct pair pair, int64_t *out) {
-    aim(job, group, phase, pair);
-    struct counts counts = within_limit(job, group, phase, counts_of(group, phase));
-    out[ITERATIONS] = counts.iterations;
-    out[WARMUP] = counts.warmup;
-    time_back_to_back(job, phase->benchmark->once, counts.iterations, out + TIMES);
+/* Time one kind in my pair; `times_ns` holds its longest series. */
+static void run_kind(struct job *job, const struct group *group, const struct kind *kind,
+                      struct pair pair, int64_t *times_ns, struct series_kept *out) {
+    aim(job, group, kind, pair);
+    struct counts counts = within_limit(job, group, kind, counts_of(group, kind));
+    time_back_to_back(job, kind->benchmark->once, counts.iterations, times_ns);
+    keep_times(times_ns, counts.iterations, out);
+    out->warmup = counts.warmup;
+    out->n_wrong = 0;
     if (!group->validate) return;
-    out[N_WRONG] = validate(job, phase->benchmark, counts.iterations);
-    out[N_WRONG] += swap(job, out[N_WRONG]);
+    out->n_wrong = validate(job, kind->benchmark, counts.iterations);
+    out->n_wrong += swap(job, out->n_wrong);
 }
 
-static void write_pair_row(const struct group *group, const struct phase *phase, int window,
-                           struct pair pair, int round, int n_concurrent, const int64_t *block) {
-    json_open("pair_row");
-    json_text("benchmark", pairs.name);
-    json_int("round", round);
-    json_int("n_concurrent", n_concurrent);
-    json_int("rank_a", pair.a);
-    json_int("rank_b", pair.b);
-    json_int("size_bytes", group->pair_sizes[phase->size]);
-    json_text("kind", phase->kind);
-    json_int("iterations", block[ITERATIONS]);
-    json_int("warmup", block[WARMUP]);
-    if (phase->benchmark->has_window)
-        json_int("window", window);
-    else
-        json_null("window");
-    json_ints("times_ns", block + TIMES, (int)block[ITERATIONS]);
-    json_bool("validated", group->validate);
-    json_int("n_errors", block[N_WRONG]);
-    json_close();
-}
-
-/* Bring the block of one phase of one pair to rank 0. `mine` is my own block of that phase,
- * `room` space for a partner's; n covers the longest series. Returns the block at rank 0, NULL
- * elsewhere. */
-static const int64_t *fetch_block(const struct job *job, int timer, int n, const int64_t *mine,
-                                  int64_t *room) {
-    if (job->rank == 0 && timer == 0) return mine;
-    if (job->rank == 0)
-        CHECK(MPI_Recv(room, n, MPI_INT64_T, timer, TAG_SERIES, job->comm, MPI_STATUS_IGNORE));
-    if (job->rank == timer)
-        CHECK(MPI_Send(mine, n, MPI_INT64_T, 0, TAG_SERIES, job->comm));
-    return job->rank == 0 ? room : NULL;
-}
-
-/* One round: every pair warms up, then the phases, then the records in the order of the pairs. */
-static void run_round(struct job *job, const struct group *group, int round,
-                      const struct pair *of_round, int n_concurrent, int64_t *blocks[]) {
-    const struct pair *mine = NULL;
-    for (int i = 0; i < n_concurrent; i++)
-        if (of_round[i].a == job->rank || of_round[i].b == job->rank) mine = &of_round[i];
-    if (mine != NULL) warm_up(job, group, *mine);
-    if (round == 0) test_hook();
-    for (int k = 0; k < N_PHASES; k++) {
-        meet(job);
-        if (mine != NULL) run_phase(job, group, &phases[k], *mine, blocks[k]);
+/* The ranks of a round meet, by dissemination: whom nobody measures is not asked. */
+static void meet(const struct job *job, const struct round *round) {
+    char nothing = 0, got;
+    for (int reach = 1; reach < round->n_active; reach *= 2) {
+        MPI_Request requests[2];
+        int to = round->active[(round->place + reach) % round->n_active];
+        int from = round->active[(round->place - reach + round->n_active) % round->n_active];
+        CHECK(MPI_Irecv(&got, 1, MPI_CHAR, from, TAG_MEET, job->comm, &requests[0]));
+        CHECK(MPI_Isend(&nothing, 1, MPI_CHAR, to, TAG_MEET, job->comm, &requests[1]));
+        wait_all(job, 2, requests);
     }
-    meet(job);
-    for (int i = 0; i < n_concurrent; i++) {
-        for (int k = 0; k < N_PHASES; k++) {
-            int timer = phases[k].b_leads ? of_round[i].b : of_round[i].a;
-            int n = TIMES + counts_of(group, &phases[k]).iterations;
-            const int64_t *block = fetch_block(job, timer, n, blocks[k], blocks[N_PHASES]);
-            if (block != NULL)
-                write_pair_row(group, &phases[k], job->window, of_round[i], round, n_concurrent,
-                               block);
+}
+
+/* Rank 0 tells the ranks of a round that it begins; the others sleep until then. */
+static void await_start(const struct job *job, const struct round *round) {
+    char nothing = 0;
+    MPI_Request request;
+    if (job->rank == 0) {
+        for (int i = 0; i < round->n_active; i++)
+            if (round->active[i] != 0)
+                CHECK(MPI_Send(&nothing, 1, MPI_CHAR, round->active[i], TAG_START, job->comm));
+    } else {
+        CHECK(MPI_Irecv(&nothing, 1, MPI_CHAR, 0, TAG_START, job->comm, &request));
+        rest_until(&request, round->longest_nap_ns);
+    }
+}
+
+/* What b's clock measured goes to a. */
+static void bring_together(const struct job *job, struct pair pair, struct series_kept *all) {
+    for (int k = 0; k < N_KINDS; k++) {
+        if (!kinds[k].b_leads) continue;
+        if (job->rank == pair.b)
+            CHECK(MPI_Send(&all[k], sizeof all[k], MPI_BYTE, pair.a, TAG_SERIES, job->comm));
+        else
+            CHECK(MPI_Recv(&all[k], sizeof all[k], MPI_BYTE, pair.b, TAG_SERIES, job->comm,
+                           MPI_STATUS_IGNORE));
+    }
+}
+
+/* Rank 0 gets what each pair measured from its first rank, and writes it in the order of pairs. */
+static void write_round(const struct job *job, const struct group *group,
+                        const struct round *round, const struct series_kept *mine) {
+    struct series_kept theirs[N_KINDS];
+    MPI_Request request;
+    for (int i = 0; i < round->n; i++) {
+        struct pair pair = round->pairs[i];
+        if (pair.a != 0) {
+            CHECK(MPI_Irecv(theirs, sizeof theirs, MPI_BYTE, pair.a, TAG_SERIES, job->comm,
+                            &request));
+            rest_until(&request, round->longest_nap_ns);
         }
+        for (int k = 0; k < N_KINDS; k++)
+            if (runs(group, &kinds[k]))
+                write_pair_row(group, &kinds[k], round, pair, pair.a == 0 ? &mine[k] : &theirs[k]);
     }
+}
+
+/* One round: every pair warms up, then the kinds one by one, then the records. */
+static void run_round(struct job *job, const struct group *group, const struct round *round,
+                      int64_t *times_ns) {
+    struct series_kept all[N_KINDS] = {{0}};
+    bool active = round->place != UNSET;
+    job->yields = active && is_crowded(round, job->rank);
+    if (active || job->rank == 0) await_start(job, round);
+    if (active) warm_up(job, group, round->mine);
+    if (round->number == 0) test_hook();
+    for (int k = 0; active && k < N_KINDS; k++) {
+        if (!runs(group, &kinds[k])) continue;
+        meet(job, round);
+        run_kind(job, group, &kinds[k], round->mine, times_ns, &all[k]);
+    }
+    if (active) {
+        meet(job, round);
+        bring_together(job, round->mine, all);
+        if (job->rank == round->mine.a && job->rank != 0)
+            CHECK(MPI_Send(all, sizeof all, MPI_BYTE, 0, TAG_SERIES, job->comm));
+    }
+    if (job->rank == 0) write_round(job, group, round, all);
 }
 
 /* The job of a rank: buffers for the larger size, partners to be chosen round by round. */
@@ -164,11 +306,10 @@ static void open_job(const struct world *world, const struct group *group, enum 
     long small = group->pair_sizes[0], large = group->pair_sizes[1];
     size_t bytes = (size_t)(small > large ? small : large) + 1; /* + 1: the acknowledgement */
     *job = (struct job){.rank = world->rank, .n_ranks = world->n_ranks, .batch = 1};
-    job->yields = world->oversubscribed;
     job->window = group->window == UNSET ? pairs.default_window : group->window;
     job->send = open_buffer(memory, bytes, true);
     job->receive = open_buffer(memory, bytes, true);
-    job->requests = claim((size_t)job->window, sizeof *job->requests);
+    job->requests = claim(2 * (size_t)job->window, sizeof *job->requests);
     CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &job->comm));
 }
 
@@ -176,22 +317,22 @@ static void open_job(const struct world *world, const struct group *group, enum 
 void run_pairs(const struct world *world, const struct group *group, enum memory memory,
                const struct schedule *schedule) {
     struct job job;
-    int64_t *blocks[N_PHASES + 1] = {NULL};
-    size_t longest = 0;
+    struct round round;
+    int longest = 0;
     open_job(world, group, memory, &job);
-    for (int k = 0; k < N_PHASES; k++) {
-        size_t n = (size_t)TIMES + (size_t)counts_of(group, &phases[k]).iterations;
-        blocks[k] = claim(n, sizeof(int64_t));
+    open_round(world, &round);
+    for (int k = 0; k < N_KINDS; k++) {
+        int n = counts_of(group, &kinds[k]).iterations;
         if (n > longest) longest = n;
     }
-    blocks[N_PHASES] = claim(longest, sizeof(int64_t));
-    struct pair *of_round = claim((size_t)world->n_ranks, sizeof *of_round);
-    for (int round = 0; round < schedule->n_rounds; round++) {
-        int n = pairs_of_round(schedule, round, of_round);
-        run_round(&job, group, round, of_round, n, blocks);
+    int64_t *times_ns = claim((size_t)longest, sizeof *times_ns);
+    for (int number = 0; number < schedule->n_rounds; number++) {
+        next_round(&round, schedule, number, job.rank);
+        run_round(&job, group, &round, times_ns);
     }
-    free(of_round);
-    for (int k = 0; k <= N_PHASES; k++) free(blocks[k]);
+    wait_quietly(job.comm);
+    free(times_ns);
+    close_round(&round);
     free(job.requests);
     close_buffer(&job.send);
     close_buffer(&job.receive);

@@ -12,6 +12,7 @@
  *   latency.c bandwidth.c fan.c ring.c    what one iteration does, point to point
  *   barrier.c allreduce.c reduce.c broadcast.c allgather.c alltoall.c alltoallv.c    and together
  *   pairs.c       all pairs of ranks, round by round, inside one launch; rounds.c the schedule
+ *   rest.c        waiting without taking a CPU
  *   header.c row.c  records of the launch, of a measurement; json.c how a record is written
  *   clock.c       time, and clock offsets between hosts
  *   memory.c      host or GPU buffers, room.c whether they fit; pattern.c what they hold and
@@ -98,6 +99,7 @@ struct group {
     enum buffers buffers;
     enum sync sync;
     const char *rounds_file;
+    unsigned phases; /* pairs: a bit for each of phase_names; 0: the default */
 };
 
 struct options {
@@ -139,6 +141,7 @@ struct world {
     bool oversubscribed;
     int n_sharing_cpus; /* ranks of my machine that may use no CPU but mine, with me */
     int n_machines;     /* running kernels; several containers are one */
+    int machine, n_ranks_here, n_cpus_here; /* mine, by its lowest rank; its ranks, their CPUs */
     bool common_clock; /* every rank reads the same clock (all on one running kernel) */
 };
 
@@ -156,6 +159,7 @@ void open_world(struct world *world);
 void rank_facts(const struct world *world, const struct rail *rail, struct rank_facts *out);
 MPI_Comm ranks_like_me(uint64_t key);
 int *host_leaders(const struct world *world, int *n);
+void rest_until(MPI_Request *request, int64_t longest_ns);
 void wait_quietly(MPI_Comm comm);
 void parse_cpus(const char *list, cpu_set_t *out);
 void my_cpus(cpu_set_t *out);
@@ -322,6 +326,8 @@ struct schedule {
     int *first;          /* listed: first[r] .. first[r + 1] are the pairs of round r */
 };
 
+enum { N_PHASES = 3 };
+extern const char *const phase_names[N_PHASES];
 struct problem open_schedule(const char *path, const struct world *world, struct schedule *out);
 void close_schedule(struct schedule *schedule);
 int pairs_of_round(const struct schedule *schedule, int round, struct pair *out);

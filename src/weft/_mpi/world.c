@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* 64-bit FNV-1a of a string: a key that ranks compare instead of sending the string around. */
@@ -36,18 +35,20 @@ MPI_Comm ranks_like_me(uint64_t key) {
 static void look_at_machine(struct world *world) {
     char boot_id[MAX_NAME];
     cpu_set_t mine, any;
-    int n_ranks, place, first;
+    int place, first;
     my_cpus(&mine);
     bool known = read_text("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id);
     MPI_Comm machine = ranks_like_me(digest(known ? boot_id : world->host));
     CHECK(MPI_Allreduce(&mine, &any, sizeof mine, MPI_BYTE, MPI_BOR, machine));
-    CHECK(MPI_Comm_size(machine, &n_ranks));
+    CHECK(MPI_Comm_size(machine, &world->n_ranks_here));
     CHECK(MPI_Comm_rank(machine, &place));
+    CHECK(MPI_Allreduce(&world->rank, &world->machine, 1, MPI_INT, MPI_MIN, machine));
     first = place == 0;
     CHECK(MPI_Allreduce(&first, &world->n_machines, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
     world->n_sharing_cpus = ranks_within_my_cpus(machine);
     CHECK(MPI_Comm_free(&machine));
-    world->oversubscribed = n_ranks > CPU_COUNT(&any);
+    world->n_cpus_here = CPU_COUNT(&any);
+    world->oversubscribed = world->n_ranks_here > world->n_cpus_here;
 }
 
 /* Collective, right after MPI_Init: from here on errors come back to us and name rank and host. */
@@ -112,17 +113,4 @@ int *host_leaders(const struct world *world, int *n) {
     for (int rank = 0; root && rank < world->n_ranks; rank++)
         if (locals[rank] == 0) locals[(*n)++] = rank;
     return locals;
-}
-
-/* Collective. A barrier whose waiting ranks sleep: for ranks that have nothing to measure, so
- * that they neither heat the CPU nor take it from those that have. */
-void wait_quietly(MPI_Comm comm) {
-    const struct timespec nap = {0, 50000};
-    MPI_Request request;
-    int done = 0;
-    CHECK(MPI_Ibarrier(comm, &request));
-    while (!done) {
-        CHECK(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
-        if (!done) nanosleep(&nap, NULL);
-    }
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from weft.bench.kernel_records import KernelOutput, Rank
 from weft.bench.model import Launch, Trial
+from weft.bench.phase import phases_of
 from weft.bench.process import Ended, Ending, ProcessState
 from weft.core.errors import BenchmarkError
 
@@ -156,12 +157,13 @@ def _unreadable(launch: Launch, output: KernelOutput, out: Path) -> BenchmarkErr
 
 
 def expected_rows(trial: Trial) -> int:
-    """Rows a whole output holds: one a size; for `pairs` three a pair and round."""
+    """Rows a whole output holds: one a size; for `pairs` one a kind, pair and round."""
     if trial.benchmark != "pairs":
         return len(trial.sizes_bytes)
     rounds = trial.options.get("rounds")
     all_pairs = trial.n_ranks * (trial.n_ranks - 1) // 2
-    return 3 * (all_pairs if rounds is None else sum(len(pairs) for pairs in rounds))
+    n_kinds = sum(len(phase.kinds) for phase in phases_of(trial.options))
+    return n_kinds * (all_pairs if rounds is None else sum(len(pairs) for pairs in rounds))
 
 
 def _other_world(launch: Launch, output: KernelOutput) -> BenchmarkError | None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from weft.bench.model import Trial
+from weft.bench.phase import phases_of
 from weft.core.errors import InputError, did_you_mean
 from weft.core.units import parse_size
 
@@ -53,14 +54,15 @@ def rounds_text(trial: Trial) -> str | None:
 
 
 def _check_round(trial: Trial, pairs: list[tuple[int, int]]) -> None:
-    busy = [rank for pair in pairs for rank in pair]
-    for rank in busy:
+    busy: set[int] = set()
+    for rank in (rank for pair in pairs for rank in pair):
         if not 0 <= rank < trial.n_ranks:
             expected = f"ranks from 0 to {trial.n_ranks - 1}"
             raise _bad_option(trial, "rounds", f"rank {rank}", expected)
-        if busy.count(rank) > 1:
+        if rank in busy:
             expected = "each rank at most once a round"
             raise _bad_option(trial, "rounds", f"rank {rank} twice in a round", expected)
+        busy.add(rank)
 
 
 def _sizes(trial: Trial) -> list[str]:
@@ -147,6 +149,12 @@ def _two_sizes(trial: Trial, name: str, value: Any) -> list[str]:
     return [_flag(name), f"{small},{large}"]
 
 
+def _phases(trial: Trial, name: str, value: Any) -> list[str]:
+    if trial.benchmark != "pairs":
+        raise _bad_option(trial, name, value, "no phases: only pairs has them")
+    return [_flag(name), ",".join(phase.name for phase in phases_of(trial.options))]
+
+
 def _flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
@@ -169,6 +177,7 @@ _OPTIONS: Mapping[str, Callable[[Trial, str, Any], list[str]]] = {
     "buffers": _one_of("two", "one", "untouched"),
     "memory": _one_of("host", "cuda", "rocm"),
     "pair_sizes": _two_sizes,
+    "phases": _phases,
     "max_seconds_per_size": _seconds,
     "quiet": _seconds,
 }

@@ -119,7 +119,12 @@ class Row(_Record):
 
 
 class PairRow(_Record):
-    """One (round, pair, size, kind) of the benchmark `pairs`."""
+    """One (round, pair, size, kind) of the benchmark `pairs`.
+
+    `times_ns` are all of a short series in order, or quantiles of a long one (`times`), evenly from
+    the least to the greatest. `crowded`: more ranks of its round than CPUs shared the host of
+    either end; None where the kernel did not say.
+    """
 
     round: int
     n_concurrent: int
@@ -130,7 +135,17 @@ class PairRow(_Record):
     iterations: int
     window: int | None = None
     times_ns: tuple[int, ...] = Field(min_length=1)
+    times: str = "all"
+    total_ns: int | None = None
+    crowded: bool | None = None
     n_errors: int = 0
+
+    @property
+    def judged_ns(self) -> tuple[float, ...]:
+        """A series with the middle of the whole one (latency), or with its mean (bandwidth)."""
+        if self.times == "all" or self.total_ns is None or self.kind == "latency":
+            return self.times_ns
+        return (self.total_ns / self.iterations,)
 
 
 class _Counter(_Record):

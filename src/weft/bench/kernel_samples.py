@@ -53,8 +53,8 @@ def to_samples(
             benchmark="pairs",
             size_bytes=rows[0].size_bytes,
             metrics=pair_metrics(rows),
-            iterations=min(len(row.times_ns) for row in rows),
-            flags=flags + (("invalid_data",) if any(row.n_errors for row in rows) else ()),
+            iterations=min(row.iterations for row in rows),
+            flags=_pair_flags(rows, launch_flags=flags),
             pair=Pair(
                 names[rows[0].rank_a], names[rows[0].rank_b], rows[0].round, rows[0].n_concurrent
             ),
@@ -101,7 +101,7 @@ def pair_metrics(rows: list[PairRow]) -> Metrics:
     if missing:
         raise ValueError(f"a pair without its '{min(missing)}' row")
     window = max(row.window or 1 for row in rows)
-    series = {kind: row.times_ns for kind, row in by_kind.items()}
+    series = {kind: row.judged_ns for kind, row in by_kind.items()}
     return one_pair_metrics(series, rows[0].size_bytes, window)
 
 
@@ -128,6 +128,14 @@ def _by_pair_and_size(rows: list[PairRow]) -> Iterator[list[PairRow]]:
         key = (row.round, row.rank_a, row.rank_b, row.size_bytes, is_latency)
         groups.setdefault(key, []).append(row)
     yield from groups.values()
+
+
+def _pair_flags(rows: list[PairRow], launch_flags: tuple[str, ...]) -> tuple[str, ...]:
+    """Ranks that rest in a round take no CPU: only a round that crowds a host is oversubscribed."""
+    flags = launch_flags
+    if all(row.crowded is not None for row in rows):
+        flags = ("oversubscribed",) if any(row.crowded for row in rows) else ()
+    return flags + (("invalid_data",) if any(row.n_errors for row in rows) else ())
 
 
 def _row_flags(row: Row) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ class Trial:
     `id` is stable for a given study and unique in its plan. `arm` names the setting of each factor;
     `env` and `options` are what that setting means to a backend (environment variables of a live
     launch; benchmark options such as `iterations`, `warmup`, `window`, `validate`, `sync`,
-    `rounds`). `sizes_bytes` is (0,) for a benchmark without sizes.
+    `rounds`, `phases`). `sizes_bytes` is (0,) for a benchmark without sizes.
     """
 
     id: str

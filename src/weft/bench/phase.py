@@ -36,12 +36,12 @@ def phases_of(options: Mapping[str, Any]) -> tuple[Phase, ...]:
     Raises InputError for what is no list of different phases.
     """
     given = options.get("phases", DEFAULT_PHASES)
-    names = list(given) if isinstance(given, list | tuple) else [given]
+    names = list(given) if isinstance(given, list | tuple) else []
     unknown = [name for name in names if not isinstance(name, str) or name not in PHASES]
     if not names or unknown or len(set(names)) < len(names):
         raise InputError(
             f"option 'phases' cannot be {given!r}",
-            expected="each at most once: " + ", ".join(PHASES),
+            expected="a list, each at most once, of " + ", ".join(PHASES),
             hint=did_you_mean(str(unknown[0]), list(PHASES)) if unknown else None,
         )
     return tuple(phase for phase in PHASES.values() if phase.name in names)

@@ -8,6 +8,7 @@ import pytest
 from weft.bench.failure import Blame, HangError, blame, exit_text, expected_rows, failure_of
 from weft.bench.kernel_records import End, Header, KernelFailure, KernelOutput, Rank, Row
 from weft.bench.model import Launch, Trial
+from weft.bench.phase import PHASES
 from weft.bench.process import Ended, Ending, ProcessState
 from weft.core.errors import BenchmarkError, ExitCode
 
@@ -242,6 +243,8 @@ def test_the_kernels_complaint_about_a_lone_rank_is_the_same_error(files: Files)
         (Trial("t", "barrier", (0,), ("a", "b"), 1), 1),
         (Trial("t", "pairs", (8, 64), ("a", "b", "c", "d"), 1), 18),
         (Trial("t", "pairs", (8, 64), ("a",), 4, options={"rounds": [[(0, 1), (2, 3)]]}), 6),
+        (Trial("t", "pairs", (8, 64), ("a",), 4, options={"phases": ["latency"]}), 6),
+        (Trial("t", "pairs", (8, 64), ("a",), 4, options={"phases": list(PHASES)}), 24),
     ],
 )
 def test_rows_of_a_whole_output(trial: Trial, rows: int):

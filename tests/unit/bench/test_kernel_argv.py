@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -34,6 +35,10 @@ TABLE = [
     (trial("pairs", (0,)), "--benchmark pairs"),
     (trial("pairs", (8, 64), pair_sizes="8,1M"), "--benchmark pairs --pair-sizes 8,1048576"),
     (trial("pairs", (0,), pair_sizes=[8, 4096]), "--benchmark pairs --pair-sizes 8,4096"),
+    (
+        trial("pairs", (0,), phases=["bidirectional", "latency"]),
+        "--benchmark pairs --phases latency,bidirectional",
+    ),
 ]
 
 
@@ -138,3 +143,20 @@ def test_rounds_that_cannot_run_are_refused(rounds: Any, expected: str):
     with pytest.raises(InputError, match="option 'rounds' of pairs cannot be") as caught:
         rounds_text(trial("pairs", (0,), rounds=rounds))
     assert caught.value.expected == expected
+
+
+def test_only_pairs_have_phases_and_only_those_there_are():
+    with pytest.raises(InputError, match="option 'phases' of latency cannot be"):
+        kernel_argv(trial("latency", (8,), phases=["latency"]), (), None)
+    with pytest.raises(InputError, match="option 'phases' cannot be"):
+        kernel_argv(trial("pairs", (0,), phases="latency"), (), None)
+
+
+def test_rounds_of_thousands_of_ranks_are_checked_at_once():
+    """Each rank is looked up, not searched for: 200,000 pairs a round would take hours."""
+    many = Trial("t", "pairs", (8, 64), tuple(f"n{i}" for i in range(50_000)), 8)
+    pairs = [(rank, rank + 1) for rank in range(0, 400_000, 2)]
+    text = rounds_text(replace(many, options={"rounds": [pairs]}))
+    assert text is not None
+    assert text.startswith("0-1 2-3 ")
+    assert text.endswith(" 399998-399999\n")

@@ -102,6 +102,7 @@ def pair_row(kind: str, size: int, times_ns: tuple[int, ...], **changes: Any) ->
     return PairRow(**(fields | changes))
 
 
+BOTH_WAYS = ("bandwidth_ab", "bandwidth_ba")
 PAIR = (
     pair_row("latency", 8, (2000, 2200, 9000)),
     pair_row("bandwidth_ab", 1_000_000, (1_000_000,)),
@@ -136,6 +137,41 @@ def test_latency_and_bandwidth_of_the_same_size_stay_apart():
 def test_what_carried_the_bytes_is_said_once_for_all_pairs():
     said = [bool(sample.evidence) for sample in samples(pairs=PAIR)]
     assert said == [True, False]
+
+
+def test_both_directions_at_once_stand_beside_bandwidth_each_way():
+    both = pair_row("bidirectional", 1_000_000, (4_000_000,))
+    metrics = samples(pairs=(*PAIR, both))[1].metrics
+    # 10 messages of 1 MB each way in 4 ms.
+    assert metrics["bidirectional_mb_s"] == pytest.approx(20 / 4e-3)
+    assert metrics["bandwidth_mb_s"] == pytest.approx(5_000)
+    assert samples(pairs=(both,))[0].metrics == {"bidirectional_mb_s": pytest.approx(5_000)}
+
+
+def test_of_a_series_kept_as_quantiles_the_mean_is_that_of_all_times():
+    # 100 windows of 10 MB in 50 ms together; of the 33 kept most are faster.
+    kept: dict[str, Any] = {"times": "quantiles", "iterations": 100, "total_ns": 50_000_000}
+    rows = [pair_row(kind, 1_000_000, (400_000,) * 32 + (9_000_000,), **kept) for kind in BOTH_WAYS]
+    (sample,) = samples(pairs=tuple(rows))
+    assert sample.metrics["bandwidth_mb_s"] == pytest.approx(1000e6 / 50e-3 / 1e6)
+    assert sample.iterations == 100
+    latency = pair_row("latency", 8, tuple(range(1000, 34_000, 1000)), **kept)
+    assert samples(pairs=(latency,))[0].metrics == {"latency_us": pytest.approx(8.5)}
+
+
+def test_only_rounds_that_crowd_a_host_are_oversubscribed():
+    ranks = (rank(0, "n1", oversubscribed=True), rank(1, "n1", oversubscribed=True))
+    quiet = tuple(r.model_copy(update={"crowded": False}) for r in PAIR)
+    full = tuple(r.model_copy(update={"crowded": True, "round": 3}) for r in PAIR)
+    found = samples(pairs=quiet + full, ranks=ranks)
+    assert [(s.pair.round, s.flags) for s in found if s.pair] == [
+        (2, ()),
+        (2, ()),
+        (3, ("oversubscribed",)),
+        (3, ("oversubscribed",)),
+    ]
+    # A kernel that does not say is taken by its ranks.
+    assert {s.flags for s in samples(pairs=PAIR, ranks=ranks)} == {("oversubscribed",)}
 
 
 def test_a_pair_measured_one_way_only_is_refused():

@@ -109,18 +109,6 @@ def test_a_machine_without_ssh_measures_itself(mpi: Mpi, tmp_path: Path, monkeyp
     assert len(list(backend.measure(Launch(trial(), 0, 0)))) == 1
 
 
-def test_pairs_run_the_rounds_they_are_given(mpich: Mpi, tmp_path: Path):
-    options = {"iterations": 4, "warmup": 1, "rounds": [[(0, 1)], [(1, 0)]]}
-    samples = measure(mpich, tmp_path, trial("pairs", (8, 65536), options=options))
-    assert [(s.size_bytes, s.pair.round if s.pair else None) for s in samples] == [
-        (8, 0),
-        (65536, 0),
-        (8, 1),
-        (65536, 1),
-    ]
-    assert {s.pair.a for s in samples if s.pair} == {f"{HOST}:0"}
-
-
 def test_a_variable_of_the_arm_reaches_the_ranks(mpi: Mpi, tmp_path: Path):
     """The kernel flips one received byte when told so by environment, and notices it."""
     options = {"iterations": 5, "warmup": 1, "validate": True}

@@ -21,7 +21,16 @@ def test_phases_run_in_one_order_however_they_are_listed() -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [[], ["latency", "latency"], ["bandwith"], "latency,bandwidth", None, [5], [["latency"]]],
+    [
+        [],
+        ["latency", "latency"],
+        ["bandwith"],
+        "latency,bandwidth",
+        "latency",
+        None,
+        [5],
+        [["latency"]],
+    ],
 )
 def test_what_is_no_list_of_phases_is_refused(given: Any) -> None:
     with pytest.raises(InputError, match="option 'phases' cannot be") as refused:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -215,21 +214,6 @@ def test_both_directions_carry_twice_one() -> None:
 
 
 @needs_engine
-def test_a_slow_cable_lowers_only_the_pairs_that_cross_it() -> None:
-    fault = parse_fault("n003/hca0[1] rate=0.25")
-    twin = TwinBackend(FAT_TREE, 8, faults=[fault])
-    samples = measure(twin, trial("pairs", twin.nodes, (8, 1 << 20), window=4))
-    bandwidths = {s.pair: s.metrics["bandwidth_mb_s"] for s in samples if s.size_bytes > 8}
-    best = max(bandwidths.values())
-    for pair, bandwidth in bandwidths.items():
-        assert pair is not None
-        if "n003" in (pair.a, pair.b):
-            assert bandwidth < 0.3 * best
-        else:
-            assert bandwidth > 0.9 * best
-
-
-@needs_engine
 def test_a_node_that_a_fault_cuts_off_is_a_failed_benchmark() -> None:
     twin = TwinBackend(FAT_TREE, 8, faults=[parse_fault("n003/hca0[1] down")])
     with pytest.raises(BenchmarkError, match=r"unreachable(.|\n)*a planted fault cuts it"):
@@ -245,84 +229,6 @@ def test_traffic_goes_round_a_cable_that_is_down() -> None:
         samples = measure(twin, trial("alltoall", twin.nodes, (4096,)))
         assert samples[0].state is State.OK
     assert "leaf-01[4]" in json.dumps(down.fabric_document)
-
-
-@needs_engine
-def test_all_pairs_of_sixteen_nodes_are_measured_once() -> None:
-    twin = TwinBackend(FAT_TREE, 16)
-    samples = measure(twin, trial("pairs", twin.nodes, (8, 65536), window=4))
-    for size in (8, 65536):
-        pairs = [
-            frozenset((s.pair.a, s.pair.b)) for s in samples if s.pair and s.size_bytes == size
-        ]
-        assert len(pairs) == len(set(pairs)) == 16 * 15 // 2
-
-
-@needs_engine
-def test_a_pair_that_sends_both_ways_carries_twice_what_it_carries_one_way() -> None:
-    twin = TwinBackend(FAT_TREE, 4)
-    asked = trial("pairs", twin.nodes, (8, 1 << 20), phases=["bandwidth", "bidirectional"])
-    samples = measure(twin, asked)
-    assert len(samples) == 4 * 3 // 2
-    for sample in samples:
-        ratio = sample.metrics["bidirectional_mb_s"] / sample.metrics["bandwidth_mb_s"]
-        assert ratio == pytest.approx(2, rel=0.02)
-
-
-@needs_engine
-def test_a_round_gives_each_of_its_pairs_its_own_times() -> None:
-    """Three rails a node: one pair of each round has a slow node, in another place each time."""
-    twin = TwinBackend(FAT_TREE, 8, faults=[parse_fault("n003 slow=5")])
-    rounds = [[[6, 9], [0, 3]], [[0, 3], [6, 9], [12, 15]], [[12, 15]]]
-    asked = replace(
-        trial("pairs", twin.nodes, (8, 65536), rounds=rounds, iterations=2), tasks_per_node=3
-    )
-    for size, metric in ((8, "latency_us"), (65536, "bandwidth_mb_s")):
-        found = [s for s in measure(twin, asked) if s.size_bytes == size]
-        rounds_found = [(s.pair.round, s.pair.a, s.pair.n_concurrent) for s in found if s.pair]
-        assert rounds_found == [
-            (0, "n003:6", 2),
-            (0, "n001:0", 2),
-            (1, "n001:0", 3),
-            (1, "n003:6", 3),
-            (1, "n005:12", 3),
-            (2, "n005:12", 1),
-        ]
-        slow = {s.metrics[metric] for s in found if s.pair and s.pair.a == "n003:6"}
-        fast = {s.metrics[metric] for s in found if s.pair and s.pair.a != "n003:6"}
-        assert len(slow) == len(fast) == 1
-        ratio = min(slow) / min(fast)
-        assert ratio > 1.2 if metric == "latency_us" else ratio < 0.9
-
-
-@needs_engine
-@pytest.mark.parametrize("platform_name", ["frontera", "azure-ndv4"])
-def test_what_is_not_left_to_chance_takes_the_same_time_in_every_iteration(
-    platform_name: str,
-) -> None:
-    """Why one iteration of pairs is enough there: all ranks in random pairs, colliding."""
-    assert engine is not None
-    twin = TwinBackend(platform(platform_name), 48, faults=[parse_fault("n005 slow=3")])
-    ranks = list(range(48))
-    Random(4).shuffle(ranks)
-    asked = trial("pairs", twin.nodes, (8, 65536), rounds=[np.reshape(ranks, (-1, 2)).tolist()])
-    document = twin.scenario(Launch(asked, 0, 0))
-    for step in document["work"]:
-        step.update(iterations=4, warmup=0)
-    rows = engine.simulate(json.dumps(document))
-    by_iteration = rows["duration_ps"].reshape(3, 4, 24)
-    assert (by_iteration == by_iteration[:, :1, :]).all()
-
-
-@needs_engine
-def test_the_recipe_of_thousands_of_pairs_has_a_line_a_step() -> None:
-    twin = TwinBackend(FAT_TREE, 16)
-    launch = Launch(trial("pairs", twin.nodes, (8, 4096)), 0, 0)
-    recipe = twin.recipe(launch)
-    assert json.loads(recipe) == twin.scenario(launch)
-    steps = [line for line in recipe.splitlines() if '"rounds"' in line]
-    assert len(steps) == 3
-    assert len(recipe.splitlines()) < 150
 
 
 @needs_engine
