@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.cluster.neighbours import asking
+from weft.cluster.neighbours import asking, hides_jobs
 
 TOOLS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol")
 LIMIT_S = 60.0
@@ -184,6 +184,16 @@ def test_our_own_job_is_no_neighbour(slurm, jobs, monkeypatch):
     monkeypatch.setenv("SLURM_JOB_ID", jobs[1])
     with asking(("n3",)) as asked:
         assert told(asked.answer()) == []
+
+
+def test_a_slurm_that_hides_jobs_says_so_in_its_configuration(slurm):
+    said = slurm.say(["scontrol", "show", "config"])
+    assert "PrivateData " in said
+    assert not hides_jobs(said)
+    conf = slurm.folder / "slurm.conf"
+    conf.write_text(conf.read_text() + "PrivateData=jobs,usage\n")
+    slurm.say(["scontrol", "reconfigure"])
+    slurm._wait("new configuration", lambda: hides_jobs(slurm.say(["scontrol", "show", "config"])))
 
 
 def test_a_node_that_slurm_does_not_know_is_said(slurm, monkeypatch):

@@ -19,6 +19,7 @@ SQUEUE = (
 )
 SINFO = ("sinfo", "--noheader", "--all", "--Node", "--format=%N")
 TOPOLOGY = ("scontrol", "show", "topology")
+CONFIG = ("scontrol", "show", "config")
 
 MOST_JOBS = 8
 MOST_NAMES = 8
@@ -83,6 +84,7 @@ class Asked:
     jobs: Question
     known: Question
     topology: Question
+    config: Question
 
     def answer(self, timeout_s: float = ANSWER_TIMEOUT_S) -> Neighbours:
         """What they said. Never an error: a check goes on without a scheduler."""
@@ -99,14 +101,21 @@ class Asked:
         own = os.environ.get("SLURM_JOB_ID")
         leaves, not_known = _leaves(self.topology.answer(timeout_s))
         found = beside(self.nodes, (job for job in running if job.number != own), leaves)
+        if not found and hides_jobs(self.config.answer(timeout_s).text) and os.geteuid() != 0:
+            return Neighbours(not_known="Slurm shows nobody else's jobs here (PrivateData=jobs)")
         return Neighbours(found, switches_not_known=not_known)
 
 
 @contextmanager
 def asking(nodes: Sequence[str]) -> Iterator[Asked]:
     """Ask the scheduler while something else goes on; its commands end with the block."""
-    with question(SQUEUE) as jobs, question(SINFO) as known, question(TOPOLOGY) as topology:
-        yield Asked(tuple(nodes), jobs, known, topology)
+    with (
+        question(SQUEUE) as jobs,
+        question(SINFO) as known,
+        question(TOPOLOGY) as topology,
+        question(CONFIG) as config,
+    ):
+        yield Asked(tuple(nodes), jobs, known, topology, config)
 
 
 def beside(
@@ -159,6 +168,18 @@ def parse_leaves(text: str) -> dict[str, frozenset[str]]:
         if fields.get("Level", "0") == "0" and fields.get("Nodes"):
             leaves[name] = _names(fields["Nodes"])
     return leaves
+
+
+def hides_jobs(config: str) -> bool:
+    """Whether `scontrol show config` says that users see no jobs but their own.
+
+    SOURCE: slurm.conf(5), PrivateData: a list of words, of which `jobs` is one.
+    """
+    for line in _lines(config):
+        key, _, value = line.partition("=")
+        if key.strip() == "PrivateData":
+            return "jobs" in value.strip().split(",")
+    return False
 
 
 def _leaves(answer: Answer) -> tuple[dict[str, frozenset[str]], str | None]:

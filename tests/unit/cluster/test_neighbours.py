@@ -34,10 +34,21 @@ def slurm(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
 
-    def make(jobs: str = "", nodes: str = NODES, topology: str = TOPOLOGY) -> Path:
+    def make(
+        jobs: str = "", nodes: str = NODES, topology: str = TOPOLOGY, private: str = "none"
+    ) -> Path:
+        config = f"PriorityType            = priority/basic\nPrivateData             = {private}\n"
         program(tmp_path, "squeue", says(jobs))
         program(tmp_path, "sinfo", says(nodes))
-        program(tmp_path, "scontrol", says(topology))
+        program(
+            tmp_path,
+            "scontrol",
+            'if [ "$2" = config ]; then',
+            says(config),
+            "else",
+            says(topology),
+            "fi",
+        )
         return tmp_path
 
     return make
@@ -97,6 +108,20 @@ def test_names_that_slurm_does_not_know_are_not_taken_for_idle_nodes(slurm):
     assert answer("10.0.0.7").to_record() == {
         "not_known": "Slurm knows no node by the name 10.0.0.7"
     }
+
+
+@pytest.mark.parametrize(("private", "user", "hidden"), [
+    ("jobs,nodes", 1000, True), ("jobs", 1000, True), ("usage", 1000, False), ("none", 1000, False),
+    ("jobs", 0, False),
+])  # fmt: skip
+def test_where_jobs_are_private_no_neighbour_is_no_answer(
+    slurm, monkeypatch, private, user, hidden
+):
+    slurm("", private=private)
+    monkeypatch.setattr("weft.cluster.neighbours.os.geteuid", lambda: user)
+    assert (answer().not_known is not None) is hidden
+    slurm("10|10|ada|n1\n", private=private)
+    assert [one.job.user for one in answer().jobs] == ["ada"]
 
 
 def test_without_slurm_it_is_said(tmp_path, monkeypatch):
