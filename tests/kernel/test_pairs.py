@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from dataclasses import replace
 from itertools import combinations, groupby
 from pathlib import Path
 
@@ -139,6 +140,21 @@ def test_only_rounds_with_more_ranks_than_cpus_are_crowded(kernel, tmp_path):
     assert crowded == {(0, False), (1, True), (2, False)}
     outcome = kernel.run(4, *arguments, cpus={cpus[0]})
     assert {row["crowded"] for row in outcome.of("pair_row")} == {True}
+
+
+def test_ranks_bound_to_one_cpu_crowd_it_while_others_are_free(kernel, tmp_path):
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        pytest.skip("needs two CPUs: one to share and one that is free")
+    listed = tmp_path / "rounds"
+    listed.write_text("0-1\n1-2\n")
+    binding = ("-bind-to", f"user:{cpus[0]},{cpus[0]},{cpus[1]}")
+    bound = replace(kernel, launcher=(*kernel.launcher, *binding))
+    outcome = bound.run(3, "--benchmark", "pairs", "--rounds-file", str(listed), *QUICK)
+    allowed = [rank["cpus"] for rank in outcome.of("rank")]
+    assert allowed == [str(cpus[0]), str(cpus[0]), str(cpus[1])]
+    crowded = {(row["round"], row["crowded"]) for row in outcome.of("pair_row")}
+    assert crowded == {(0, True), (1, False)}
 
 
 def cpu_ticks(pid):

@@ -32,7 +32,13 @@ static const struct kind {
 
 /* What a series of one pair gave; sent as it is. */
 struct series_kept {
-    int64_t iterations, warmup, n_wrong, total_ns, times_ns[MAX_TIMES];
+    int64_t iterations, warmup, n_wrong, crowded, total_ns, times_ns[MAX_TIMES];
+};
+
+/* A rank of my machine, and the CPUs it may use. */
+struct mate {
+    int rank;
+    cpu_set_t cpus;
 };
 
 /* One round, as one rank sees it. */
@@ -42,10 +48,10 @@ struct round {
     int *active, n_active; /* the ranks that take part */
     int place;             /* mine among them, UNSET where I rest */
     struct pair mine;
-    struct seat {
-        int machine, n_cpus;
-    } *seats;         /* of every rank */
-    int *n_active_on; /* by machine */
+    bool crowded; /* whether those who take part on my machine have to share CPUs */
+    bool *takes_part; /* by rank */
+    struct mate *mates; /* of my machine, myself among them */
+    int n_mates, n_cpus_here;
     int64_t longest_nap_ns;
 };
 
@@ -67,16 +73,38 @@ static int64_t longest_nap_ns(const struct world *world) {
     return (int64_t)LONGEST_NAP_NS * (crowd > 1 ? crowd : 1);
 }
 
-/* Collective. Room for any round; where every rank sits. */
+/* Collective. Room for any round, and who shares my machine. */
 static void open_round(const struct world *world, struct round *out) {
     size_t n = (size_t)world->n_ranks;
-    int mine[2] = {world->machine, world->n_cpus_here};
+    struct mate mine = {.rank = world->rank};
+    MPI_Comm machine;
+    my_cpus(&mine.cpus);
     *out = (struct round){.n_ranks = world->n_ranks, .longest_nap_ns = longest_nap_ns(world)};
+    out->n_mates = world->n_ranks_here;
+    out->n_cpus_here = world->n_cpus_here;
     out->pairs = claim(n, sizeof *out->pairs);
     out->active = claim(n, sizeof *out->active);
-    out->seats = claim(n, sizeof *out->seats);
-    out->n_active_on = claim(n, sizeof *out->n_active_on);
-    CHECK(MPI_Allgather(mine, 2, MPI_INT, out->seats, 2, MPI_INT, MPI_COMM_WORLD));
+    out->takes_part = claim(n, sizeof *out->takes_part);
+    out->mates = claim((size_t)out->n_mates, sizeof *out->mates);
+    CHECK(MPI_Comm_split(MPI_COMM_WORLD, world->machine, world->rank, &machine));
+    CHECK(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, out->mates, sizeof mine, MPI_BYTE, machine));
+    CHECK(MPI_Comm_free(&machine));
+}
+
+/* Whether more of my machine's ranks take part than it has CPUs, or more than I have among those
+ * that may use no others. */
+static bool is_crowded(const struct round *round, int rank) {
+    const struct mate *me = round->mates;
+    cpu_set_t both;
+    int n_here = 0, n_within_mine = 0;
+    while (me->rank != rank) me++;
+    for (const struct mate *mate = round->mates; mate < round->mates + round->n_mates; mate++) {
+        if (!round->takes_part[mate->rank]) continue;
+        CPU_AND(&both, &mate->cpus, &me->cpus);
+        n_here++;
+        n_within_mine += CPU_EQUAL(&both, &mate->cpus) ? 1 : 0;
+    }
+    return n_here > round->n_cpus_here || n_within_mine > CPU_COUNT(&me->cpus);
 }
 
 /* The round of that number, as `rank` sees it. */
@@ -85,7 +113,7 @@ static void next_round(struct round *round, const struct schedule *schedule, int
     round->n = pairs_of_round(schedule, number, round->pairs);
     round->n_active = 0;
     round->place = UNSET;
-    memset(round->n_active_on, 0, (size_t)round->n_ranks * sizeof *round->n_active_on);
+    memset(round->takes_part, 0, (size_t)round->n_ranks * sizeof *round->takes_part);
     for (int i = 0; i < round->n; i++) {
         int both[2] = {round->pairs[i].a, round->pairs[i].b};
         for (int k = 0; k < 2; k++) {
@@ -94,21 +122,17 @@ static void next_round(struct round *round, const struct schedule *schedule, int
                 round->mine = round->pairs[i];
             }
             round->active[round->n_active++] = both[k];
-            round->n_active_on[round->seats[both[k]].machine]++;
+            round->takes_part[both[k]] = true;
         }
     }
-}
-
-/* Whether more ranks of the round sit on a rank's machine than that has CPUs for them. */
-static bool is_crowded(const struct round *round, int rank) {
-    return round->n_active_on[round->seats[rank].machine] > round->seats[rank].n_cpus;
+    round->crowded = round->place != UNSET && is_crowded(round, rank);
 }
 
 static void close_round(struct round *round) {
     free(round->pairs);
     free(round->active);
-    free(round->seats);
-    free(round->n_active_on);
+    free(round->takes_part);
+    free(round->mates);
     *round = (struct round){0};
 }
 
@@ -152,7 +176,7 @@ static void write_pair_row(const struct group *group, const struct kind *kind,
     json_ints("times_ns", series->times_ns, whole ? (int)series->iterations : MAX_TIMES);
     json_text("times", whole ? "all" : "quantiles");
     json_int("total_ns", series->total_ns);
-    json_bool("crowded", is_crowded(round, pair.a) || is_crowded(round, pair.b));
+    json_bool("crowded", series->crowded != 0);
     json_bool("validated", group->validate);
     json_int("n_errors", series->n_wrong);
     json_close();
@@ -247,16 +271,22 @@ static void await_start(const struct job *job, const struct round *round) {
     }
 }
 
-/* What b's clock measured goes to a. */
-static void bring_together(const struct job *job, struct pair pair, struct series_kept *all) {
+/* What b's clock measured goes to a, and whether b had to share CPUs. */
+static void bring_together(const struct job *job, const struct round *round,
+                           struct series_kept *all) {
+    struct pair pair = round->mine;
+    bool crowded = round->crowded;
     for (int k = 0; k < N_KINDS; k++) {
+        all[k].crowded = round->crowded;
         if (!kinds[k].b_leads) continue;
         if (job->rank == pair.b)
             CHECK(MPI_Send(&all[k], sizeof all[k], MPI_BYTE, pair.a, TAG_SERIES, job->comm));
         else
             CHECK(MPI_Recv(&all[k], sizeof all[k], MPI_BYTE, pair.b, TAG_SERIES, job->comm,
                            MPI_STATUS_IGNORE));
+        crowded |= all[k].crowded != 0;
     }
+    for (int k = 0; k < N_KINDS; k++) all[k].crowded = crowded;
 }
 
 /* Rank 0 gets what each pair measured from its first rank, and writes it in the order of pairs. */
@@ -282,7 +312,7 @@ static void run_round(struct job *job, const struct group *group, const struct r
                       int64_t *times_ns) {
     struct series_kept all[N_KINDS] = {{0}};
     bool active = round->place != UNSET;
-    job->yields = active && is_crowded(round, job->rank);
+    job->yields = round->crowded;
     if (active || job->rank == 0) await_start(job, round);
     if (active) warm_up(job, group, round->mine);
     if (round->number == 0) test_hook();
@@ -293,7 +323,7 @@ static void run_round(struct job *job, const struct group *group, const struct r
     }
     if (active) {
         meet(job, round);
-        bring_together(job, round->mine, all);
+        bring_together(job, round, all);
         if (job->rank == round->mine.a && job->rank != 0)
             CHECK(MPI_Send(all, sizeof all, MPI_BYTE, 0, TAG_SERIES, job->comm));
     }
