@@ -181,7 +181,8 @@ class _Result:
 
     @property
     def next_command(self) -> str:
-        return f"weft report {self.directory}"
+        mend = self.verdict.findings[0].next_command if self.verdict.refused else None
+        return mend or f"weft report {self.directory}"
 
 
 def _print(result: _Result, format_: str, *, matrix: bool) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.nodeset import fold
 from weft.core.words import counted
 from weft.diagnose.validity.proof import FastDevice, OffHost, Proof
 from weft.diagnose.validity.remedies import how_to_select, settings_in_the_way
@@ -11,10 +12,11 @@ from weft.diagnose.validity.thresholds import Thresholds
 _UP = ("ACTIVE", "UP")
 
 
-def not_on_fabric(proofs: Sequence[Proof]) -> Finding:
+def not_on_fabric(proofs: Sequence[Proof], nodes: Sequence[str] = ()) -> Finding:
     """The bytes went elsewhere: which device carried them, which should have, how to mend it.
 
     `proofs` are those of the launches that missed the fabric; without any, nothing more is known.
+    `nodes` are what to check again.
     """
     proof = max(proofs, key=_elsewhere, default=None)
     evidence = ("a fast device exists and its counters did not move",)
@@ -23,6 +25,7 @@ def not_on_fabric(proofs: Sequence[Proof]) -> Finding:
         Severity.WARNING,
         "The messages did not travel over the fast network, so nothing is said about it.",
         evidence=evidence if proof is None else _why_elsewhere(proof),
+        next_command=None if proof is None else _again(proof, nodes),
         facts={"validity": "not-on-fabric"},
     )
 
@@ -140,7 +143,8 @@ def _why_elsewhere(proof: Proof) -> tuple[str, ...]:
     evidence = proof.evidence
     carried = evidence.device_bytes.get(_most(proof), 0)
     said = [f"{_most(proof)} carried {size_text(carried)}, {_should(evidence.fast_devices)}"]
-    chosen = ", ".join((evidence.mpi_library, *evidence.mpi_selected)).strip(", ")
+    library = " ".join(evidence.mpi_library.split())
+    chosen = ", ".join((library, *evidence.mpi_selected)).strip(", ")
     if chosen:
         said.append(f"the MPI library: {chosen}")
     said += settings_in_the_way(evidence.rail_settings)
@@ -155,9 +159,20 @@ def _should(devices: Sequence[FastDevice]) -> str:
     )
 
 
-def _to_mend(proof: Proof) -> str:
+def _up(proof: Proof) -> list[FastDevice]:
+    """Fast devices that are up, or whose state nobody knows."""
     devices = proof.evidence.fast_devices
-    up = [one for one in devices if not one.states or set(_UP) & {s.upper() for s in one.states}]
+    return [one for one in devices if not one.states or set(_UP) & {s.upper() for s in one.states}]
+
+
+def _again(proof: Proof, nodes: Sequence[str]) -> str | None:
+    """The same check over the fast devices."""
+    rails = ",".join(one.device for one in _up(proof))
+    return f"weft check --hosts {fold(nodes)} --rails {rails}" if nodes and rails else None
+
+
+def _to_mend(proof: Proof) -> str:
+    devices, up = proof.evidence.fast_devices, _up(proof)
     if devices and not up:
         return (
             f"to mend: bring the link up, {devices[0].device} is {devices[0].states[0]}"

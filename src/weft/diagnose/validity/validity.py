@@ -42,7 +42,7 @@ def findings(samples: Iterable[Sample], limits: Thresholds | None = None) -> Val
     missed = [proof for proof in proofs if proof.state is State.NOT_ON_FABRIC]
     refusal = None
     if any(sample.state is State.NOT_ON_FABRIC for sample in kept):
-        refusal = transport.not_on_fabric(missed)
+        refusal = transport.not_on_fabric(missed, _nodes(kept))
     else:
         refusal = binding.crowded_cpus(proofs)
         if refusal is None and any("oversubscribed" in sample.flags for sample in kept):
@@ -62,3 +62,9 @@ def findings(samples: Iterable[Sample], limits: Thresholds | None = None) -> Val
         clock.not_common(proofs),
     )
     return Validity(refusal, tuple(one for one in found if one is not None))
+
+
+def _nodes(samples: Iterable[Sample]) -> list[str]:
+    """Nodes of the pairs measured, each once, without the ranks on them."""
+    ends = (end for one in samples if one.pair for end in (one.pair.a, one.pair.b))
+    return list(dict.fromkeys(end.partition(":")[0] for end in ends))
