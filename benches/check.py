@@ -1,0 +1,147 @@
+"""Is `weft check` right? Faults planted in twins at random, measured with noise, and named or not.
+
+    check.py [--cases N] [--healthy N] [--seed S] [--twin T]... [--only KIND] [--keep FILE]
+
+Prints tables as Markdown, what was missed beneath them; progress goes to stderr. With `--keep` each
+result is a line of FILE, and the same command goes on where it was interrupted. Exit 1 where a gate
+does not hold.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import lru_cache
+from multiprocessing import get_context
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benches.check_answer import run_case
+from benches.check_case import KINDS, draw_case, figures, healthy_case
+from benches.check_ground import ROUTINGS, Ground
+from benches.check_record import Record, kept, record_of
+from benches.check_table import gates, tables
+from weft.core.errors import WeftError
+
+PROCESSES = 2
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Job:
+    """One case to run."""
+
+    twin: str
+    routing: str
+    healthy: bool
+    number: int
+    seed: int
+    only: str | None = None
+
+
+def jobs(
+    twins: Sequence[str],
+    routings: Sequence[str],
+    cases: int,
+    healthy: int,
+    seed: int,
+    only: str | None,
+) -> list[Job]:
+    """Cases in turn on every twin under every routing, one setting after the other."""
+    settings = [(twin, routing) for twin in twins for routing in routings]
+    found = [
+        Job(
+            *settings[number % len(settings)],
+            is_healthy,
+            number,
+            seed,
+            None if is_healthy else only,
+        )
+        for is_healthy, n in ((False, cases), (True, healthy))
+        for number in range(n)
+    ]
+    return sorted(found, key=lambda job: settings.index((job.twin, job.routing)))
+
+
+@lru_cache(maxsize=1)
+def _ground(twin: str, routing: str) -> Ground:
+    return Ground(twin, routing)
+
+
+def run_job(job: Job) -> Record:
+    """The result of one job; a case that cannot be measured or judged is one, too."""
+    ground = _ground(job.twin, job.routing)
+    where = {"number": job.number, "twin": job.twin, "routing": job.routing, "seed": job.seed}
+    if job.healthy:
+        case = healthy_case(**where)
+    else:
+        case = draw_case(ground.document, **where, only=job.only)
+    try:
+        return record_of(case, run_case(ground, case), seed=job.seed, only=job.only)
+    except WeftError as error:
+        return record_of(case, error.describe(), seed=job.seed, only=job.only)
+
+
+def run_jobs(todo: Sequence[Job], processes: int) -> Iterator[Record]:
+    """Records as they are done, so many at a time; what is left is dropped on an interrupt."""
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        waiting: list[Future[Record]] = [pool.submit(run_job, job) for job in todo]
+        try:
+            for future in as_completed(waiting):
+                yield future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _job_of(record: Record) -> Job:
+    where = (record.twin, record.routing, record.healthy, record.number, record.seed)
+    return Job(*where, record.only)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    twins = list(figures()["twins"])
+    parser.add_argument("--cases", type=int, default=500, metavar="N")
+    parser.add_argument("--healthy", type=int, default=500, metavar="N")
+    parser.add_argument("--seed", type=int, default=1, metavar="S")
+    parser.add_argument("--twin", action="append", choices=twins)
+    parser.add_argument("--routing", action="append", choices=ROUTINGS)
+    parser.add_argument("--only", choices=KINDS, help="plant this kind only")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="keep results; go on with them")
+    parser.add_argument("--processes", type=int, default=min(PROCESSES, os.cpu_count() or 1))
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Run what is not kept, print the tables; 1 where a gate does not hold, 130 if interrupted."""
+    chosen = _arguments()
+    wanted = jobs(
+        chosen.twin or [name for name in figures()["twins"] if not name.startswith("small")],
+        chosen.routing or ROUTINGS,
+        chosen.cases,
+        chosen.healthy,
+        chosen.seed,
+        chosen.only,
+    )
+    known = {_job_of(record): record for record in kept(chosen.keep)}
+    records = [known[job] for job in wanted if job in known]
+    todo = [job for job in wanted if job not in known]
+    interrupted = False
+    try:
+        for record in run_jobs(todo, chosen.processes):
+            records.append(record)
+            record.keep(chosen.keep)
+            print(f"{len(records)}/{len(wanted)}  {record.words}", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        interrupted = True
+    print(tables(records, of=len(wanted)))
+    if interrupted:
+        return 130
+    return 0 if all(gate.held for gate in gates(records)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

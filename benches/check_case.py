@@ -1,0 +1,162 @@
+"""What is wrong in a case of the scoreboard, drawn from a seed: one or two faults, and the noise."""
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from weft.bench.fault import Fault, parse_fault, vertex_of
+
+Document = Mapping[str, Any]
+Thing = tuple[str, tuple[str, ...]]
+"""A physical thing: ("cable", its two ports, sorted), ("hca", one), ("node", one)..."""
+
+KINDS = ("nic-slow", "nic-half", "uplink-slow", "uplink-down", "node-slow", "node-latency")
+
+
+@cache
+def figures() -> dict[str, Any]:
+    """The figures of check.toml."""
+    return tomllib.loads((Path(__file__).parent / "check.toml").read_text("utf-8"))
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """One fault of a case.
+
+    `things`: the component, by every name that is right for it. `node` is where it is, None for a
+    cable between switches. `delay_ns`, on each cable of the node, is planted in the fabric;
+    everything else is a fault of the scenario.
+    """
+
+    kind: str
+    text: str
+    things: frozenset[Thing]
+    node: str | None = None
+    fault: Fault | None = None
+    delay_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Lognormal noise of every measured value, and outliers: `sigma` is a natural logarithm."""
+
+    sigma: float
+    outliers: float
+    outlier_factor: float
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A measured fabric with `planted` faults; none in a healthy run."""
+
+    number: int
+    twin: str
+    routing: str
+    planted: tuple[Planted, ...]
+    noise: Noise
+    seed: str
+
+
+def draw_case(
+    fabric: Document, *, number: int, twin: str, routing: str, seed: int, only: str | None = None
+) -> Case:
+    """Case `number` of a seed with one or two faults in different places."""
+    name = f"check/{seed}/{twin}/{routing}/{number}"
+    draws = Random(name)  # noqa: S311
+    lanes = figures()["twins"][twin]["lanes"]
+    planted: list[Planted] = []
+    for _ in range(draws.choice((1, 2))):
+        kind = only or draws.choice(KINDS)
+        planted.append(_planted(kind, fabric, lanes, planted, draws))
+    return Case(number, twin, routing, tuple(planted), _noise(draws), name)
+
+
+def healthy_case(*, number: int, twin: str, routing: str, seed: int) -> Case:
+    """A run in which nothing is wrong."""
+    name = f"healthy/{seed}/{twin}/{routing}/{number}"
+    return Case(number, twin, routing, (), _noise(Random(name)), name)  # noqa: S311
+
+
+def _noise(draws: Random) -> Noise:
+    noise = figures()["noise"]
+    sigma = draws.uniform(*noise["sigma"])
+    return Noise(sigma, noise["outliers"], noise["outlier_factor"])
+
+
+def _planted(
+    kind: str, fabric: Document, lanes: str, before: list[Planted], draws: Random
+) -> Planted:
+    """A fault that shares no node and no cable with those before it."""
+    taken = {thing for planted in before for thing in planted.things}
+    nodes = {planted.node for planted in before} - {None}
+    while True:
+        node = draws.choice(fabric["nodes"])
+        links = fabric["links"]
+        if kind.startswith("uplink"):
+            link = draws.choice([one for one in links if _is_inner(one, fabric)])
+            planted = _of_cable(kind, (link["a"], link["b"]), figures()["kinds"][kind], draws)
+        elif kind.startswith("nic"):
+            hca = draws.choice(node["hcas"])
+            link = next(one for one in links if hca in (vertex_of(one["a"]), vertex_of(one["b"])))
+            planted = _of_nic(kind, node, hca, (link["a"], link["b"]), lanes, draws)
+        else:
+            planted = _of_node(kind, node, draws)
+        if not planted.things & taken and planted.node not in nodes:
+            return planted
+
+
+def _is_inner(link: Document, fabric: Document) -> bool:
+    return all(vertex_of(link[end]) in _switches(fabric) for end in ("a", "b"))
+
+
+_KNOWN: dict[int, frozenset[str]] = {}
+
+
+def _switches(fabric: Document) -> frozenset[str]:
+    names = _KNOWN.get(id(fabric))
+    if names is None:
+        names = _KNOWN[id(fabric)] = frozenset(one["name"] for one in fabric["switches"])
+    return names
+
+
+def _of_cable(kind: str, ends: tuple[str, str], figure: Document, draws: Random) -> Planted:
+    things = frozenset({cable(*ends)})
+    if kind == "uplink-down":
+        text = f"{ends[0]} down"
+    else:
+        text = f"{ends[0]} rate={1 - draws.uniform(*figure['loss']):.4f}"
+    return Planted(kind, text, things, fault=parse_fault(text))
+
+
+def _of_nic(
+    kind: str, node: Document, hca: str, ends: tuple[str, str], lanes: str, draws: Random
+) -> Planted:
+    things = {cable(*ends), ("hca", (hca,))}
+    if len(node["hcas"]) == 1:
+        things.add(("node", (node["name"],)))
+    if kind == "nic-half":
+        text = f"{hca}[1] lanes={lanes}"
+    else:
+        text = f"{hca}[1] rate={1 - draws.uniform(*figures()['kinds'][kind]['loss']):.4f}"
+    return Planted(kind, text, frozenset(things), node["name"], parse_fault(text))
+
+
+def _of_node(kind: str, node: Document, draws: Random) -> Planted:
+    name = node["name"]
+    things = frozenset({("node", (name,))})
+    if kind == "node-slow":
+        text = f"{name} slow={draws.uniform(*figures()['kinds'][kind]['slower']):.3f}"
+        return Planted(kind, text, things, name, parse_fault(text))
+    least, most = figures()["kinds"][kind]["delay_ns"]
+    delay_ns = round(math.exp(draws.uniform(math.log(least), math.log(most))))
+    return Planted(kind, f"{name} +{delay_ns} ns", things, name, delay_ns=delay_ns)
+
+
+def cable(a: str, b: str) -> Thing:
+    """A cable as a thing."""
+    return ("cable", (min(a, b), max(a, b)))

@@ -1,0 +1,250 @@
+"""A twin and a routing to be checked: its fabric, its schedule, and what a healthy survey gives."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from benches.check_case import Case, Noise, Planted, figures
+from weft.bench.fault import vertex_of
+from weft.bench.model import Launch, Sample, Trial
+from weft.bench.twin import TwinBackend
+from weft.catalog.load import platform
+from weft.catalog.platform import Platform
+from weft.core.units import parse_size
+from weft.diagnose.check.crossing import Crossings
+from weft.diagnose.check.network import Network
+from weft.diagnose.check.readings import readings_of
+from weft.diagnose.schedule import Rounds, without_collisions
+from weft.topology.fabric import Fabric
+
+ROUTINGS = ("static", "adaptive")
+SMALL_BYTES = 8
+NUDGE_PS = 1000
+"""One cable that much longer: nothing to measure, but adaptive routing chooses anew."""
+
+
+class Ground:
+    """One twin under one routing; what is asked of it first is kept."""
+
+    def __init__(self, twin: str, routing: str) -> None:
+        self.twin, self.routing = twin, routing
+        self._figures = figures()["twins"][twin]
+        self.platform = _with_packets(
+            platform(self._figures["platform"]), self._figures["packet_bytes"]
+        )
+        self._healthy = TwinBackend(self.platform, self._figures["nodes"])
+        self.wiring = Fabric(self._healthy.fabric_document)
+        self._kept: dict[str, Any] = {}
+        self.n_rails = min(len(node["hcas"]) for node in self.document["nodes"])
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """The fabric as it should be."""
+        return self._healthy.fabric_document
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the switches choose."""
+        return self.routing == "adaptive"
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Every node."""
+        return self._healthy.nodes
+
+    @property
+    def sizes_bytes(self) -> tuple[int, int]:
+        """The small and the large message."""
+        return (SMALL_BYTES, parse_size(self._figures["large"]))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of every trial. One iteration: the engine's are equal but for routing."""
+        options: dict[str, Any] = {"window": 1, "iterations": 1, "warmup": 0}
+        return {**options, "adaptive_routing": "on"} if self.adaptive else options
+
+    def twin_with(self, planted: Sequence[Planted], seed: int = 1) -> TwinBackend:
+        """The twin with faults; InputError where one is nowhere in it."""
+        faults = [one.fault for one in planted if one.fault is not None]
+        longer_ps = {one.node: 1000 * one.delay_ns for one in planted if one.delay_ns}
+        fabric = self._longer(longer_ps) if longer_ps else None
+        return TwinBackend(self.platform, self._figures["nodes"], faults, seed=seed, fabric=fabric)
+
+    def healthy(self, launch: Launch) -> "Recorded":
+        """The twin without faults; it simulates the survey `launch` once."""
+        return self.kept("healthy", lambda: Recorded(self._healthy, launch))
+
+    def kept(self, name: str, make: Callable[[], Any]) -> Any:
+        """What `make` made the first time."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]
+
+    def crossings(self, samples: Sequence[Sample]) -> Crossings:
+        """What the healthy survey crossed."""
+        return self.kept(
+            "crossings",
+            lambda: Crossings(readings_of(samples), Network(self.wiring), adaptive=self.adaptive),
+        )
+
+    def split(self, rounds: Rounds) -> list[list[list[int]]]:
+        """Rounds in which no two pairs share a port under the tables."""
+        names = [node for node in self.nodes]
+        if self.n_rails > 1:
+            names = [
+                f"{node}:{i * self.n_rails + rail}"
+                for i, node in enumerate(self.nodes)
+                for rail in range(self.n_rails)
+            ]
+        directed = [pair for pairs in rounds for a, b in pairs for pair in ((a, b), (b, a))]
+        network = Network(self.wiring)
+        flows = [
+            (str(network.hca_of(names[a])), str(network.hca_of(names[b]))) for a, b in directed
+        ]
+        paths = dict(zip(directed, self.wiring.paths(flows), strict=True))
+        return [[[a, b] for a, b in pairs] for pairs in without_collisions(rounds, paths)]
+
+    @cached_property
+    def nudged(self) -> TwinBackend:
+        """The healthy twin with one cable a little longer."""
+        return TwinBackend(
+            self.platform,
+            self._figures["nodes"],
+            fabric=self._longer({self.nodes[0]: NUDGE_PS}),
+        )
+
+    def _longer(self, longer_ps: Mapping[str | None, int]) -> dict[str, Any]:
+        """The fabric with longer cables of some nodes; the platform's engine routes it anew."""
+        node_of = {hca: node["name"] for node in self.document["nodes"] for hca in node["hcas"]}
+        links = []
+        for link in self.document["links"]:
+            node = node_of.get(vertex_of(link["a"])) or node_of.get(vertex_of(link["b"]))
+            links.append({**link, "delay_ps": link["delay_ps"] + longer_ps.get(node, 0)})
+        fabric = {key: value for key, value in self.document.items() if key != "lfts"}
+        return {**fabric, "links": links}
+
+
+class Recorded:
+    """A backend that simulates one launch once, and every other as it comes."""
+
+    name = "twin"
+
+    def __init__(self, inner: TwinBackend, launch: Launch) -> None:
+        self._inner = inner
+        self._key = launch.key
+        self.samples: tuple[Sample, ...] = tuple(inner.measure(launch))
+        self.fabric_document = inner.fabric_document
+
+    def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
+        """Nothing to get ready."""
+
+    def measure(self, launch: Launch) -> Iterator[Sample]:
+        """The samples kept, or new ones."""
+        return iter(self.samples) if launch.key == self._key else self._inner.measure(launch)
+
+    def recipe(self, launch: Launch) -> str:
+        """The twin's."""
+        return self._inner.recipe(launch)
+
+    def facts(self) -> Mapping[str, Any]:
+        """The twin's."""
+        return self._inner.facts()
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class NoisyBackend:
+    """A backend whose every measured value is disturbed; the series of times are left out."""
+
+    def __init__(self, inner: Any, noise: Noise, seed: str) -> None:
+        self._inner = inner
+        self._noise = noise
+        self._draws = np.random.default_rng(Random(seed).getrandbits(64))  # noqa: S311
+        self.name = inner.name
+        self.fabric_document = inner.fabric_document
+
+    def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
+        """The inner backend's."""
+        self._inner.prepare(trials, run_dir)
+
+    def measure(self, launch: Launch) -> Iterator[Sample]:
+        """The inner backend's samples, disturbed."""
+        return iter(self._disturbed(self._inner.measure(launch)))
+
+    def recipe(self, launch: Launch) -> str:
+        """The inner backend's."""
+        return str(self._inner.recipe(launch))
+
+    def facts(self) -> Mapping[str, Any]:
+        """The inner backend's."""
+        facts: Mapping[str, Any] = self._inner.facts()
+        return facts
+
+    def close(self) -> None:
+        """Close the inner backend."""
+        self._inner.close()
+
+    def _disturbed(self, samples: Iterable[Sample]) -> list[Sample]:
+        return disturbed(list(samples), self._noise, self._draws)
+
+
+def disturbed(samples: Sequence[Sample], noise: Noise, draws: np.random.Generator) -> list[Sample]:
+    """Samples whose every value is off by lognormal noise, and now and then several times slower.
+
+    Each measured value is drawn by itself; `bandwidth_mb_s` is the smaller of both directions.
+    """
+    n = sum(len(sample.metrics) for sample in samples)
+    factors = np.exp(noise.sigma * draws.standard_normal(n))
+    factors[draws.random(n) < noise.outliers] *= noise.outlier_factor
+    slower = iter(factors.tolist())
+    found = []
+    for sample in samples:
+        metrics = {
+            name: value * factor if name.endswith("_us") else value / factor
+            for (name, value), factor in zip(sample.metrics.items(), slower, strict=False)
+        }
+        both = [metrics[name] for name in _DIRECTED if name in metrics]
+        if both:
+            metrics["bandwidth_mb_s"] = min(both)
+        found.append(replace(sample, metrics=metrics, times_ns=None))
+    return found
+
+
+_DIRECTED = ("bandwidth_ab_mb_s", "bandwidth_ba_mb_s")
+
+
+def _with_packets(of: Platform, packet_bytes: int) -> Platform:
+    """The platform with packets of another size: fewer of them simulate faster."""
+    assert of.packets is not None
+    mtu = of.packets.mtu.model_copy(update={"value": packet_bytes})
+    packets = of.packets.model_copy(update={"mtu": mtu})
+    return of.model_copy(update={"packets": packets})
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A twin and a routing by name."""
+
+    twin: str
+    routing: str
+
+    @property
+    def text(self) -> str:
+        """'frontera, static'."""
+        return f"{self.twin}, {self.routing}"
+
+
+def settings(twins: Sequence[str]) -> tuple[Setting, ...]:
+    """Every twin under every routing."""
+    return tuple(Setting(twin, routing) for twin in twins for routing in ROUTINGS)
+
+
+def is_healthy(case: Case) -> bool:
+    """Whether nothing was planted."""
+    return not case.planted

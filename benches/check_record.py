@@ -1,0 +1,110 @@
+"""The result of a case as a line of JSON, for tables and for going on later."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benches.check_answer import Result
+from benches.check_case import Case
+from benches.check_score import words
+
+
+@dataclass(frozen=True, slots=True)
+class FaultRecord:
+    """What became of one planted fault. `errors`: its largest effect, in standard errors."""
+
+    kind: str
+    text: str
+    errors: float
+    n_beyond: int
+    n_crossing: int
+    identifiable: bool
+    named: bool
+    too_wide: bool
+    alike: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What became of one case. `failure`: why it has no result."""
+
+    twin: str
+    routing: str
+    healthy: bool
+    number: int
+    seed: int
+    only: str | None
+    sigma: float
+    faults: tuple[FaultRecord, ...]
+    wrong: tuple[str, ...]
+    notes: tuple[str, ...]
+    analysis_s: float
+    fabric_s: float
+    seconds: float
+    failure: str | None = None
+
+    @property
+    def setting(self) -> tuple[str, str]:
+        """Twin and routing."""
+        return (self.twin, self.routing)
+
+    @property
+    def missed(self) -> tuple[FaultRecord, ...]:
+        """Faults that show and were not named."""
+        return tuple(one for one in self.faults if one.identifiable and not one.named)
+
+    @property
+    def words(self) -> str:
+        """One line of progress."""
+        said = [self.twin, self.routing, "healthy" if self.healthy else "case", str(self.number)]
+        if self.failure is not None:
+            return " ".join([*said, "FAILED:", self.failure.splitlines()[0]])
+        said += [f"{len(self.faults)} planted"] if self.faults else []
+        said += [f"MISSED {one.text} ({one.errors:.1f} s.e.)" for one in self.missed]
+        said += [f"WRONG {accused}" for accused in self.wrong]
+        return " ".join([*said, f"{self.seconds:.1f} s"])
+
+    def keep(self, path: Path | None) -> None:
+        """Add the record to a file."""
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(self)) + "\n")
+
+
+def record_of(case: Case, result: Result | str, *, seed: int, only: str | None = None) -> Record:
+    """The record of a result, or of the reason why there is none."""
+    where = (case.twin, case.routing, not case.planted, case.number, seed, only, case.noise.sigma)
+    if isinstance(result, str):
+        return Record(*where, (), (), (), 0.0, 0.0, 0.0, failure=result)
+    faults = tuple(
+        FaultRecord(
+            one.kind,
+            one.text,
+            one.seen.errors,
+            one.seen.n_beyond,
+            one.seen.n_crossing,
+            one.seen.identifiable,
+            one.named,
+            one.too_wide,
+            words(one.seen.alike),
+        )
+        for one in result.score.outcomes
+    )
+    took = (result.analysis_s, result.fabric_s, result.seconds)
+    return Record(*where, faults, result.score.wrong, result.notes, *took)
+
+
+def kept(path: Path | None) -> Iterable[Record]:
+    """The records of a file; none of one that is not there, nor of a line cut short."""
+    if path is None or not path.exists():
+        return
+    for line in path.read_text("utf-8").splitlines():
+        try:
+            values = json.loads(line)
+        except ValueError:
+            continue
+        faults = tuple(FaultRecord(**one) for one in values.pop("faults"))
+        lists = {name: tuple(values.pop(name)) for name in ("wrong", "notes")}
+        yield Record(**values, faults=faults, **lists)
