@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-slow test-all fuzz bench dist dist-tools docs clean
+.PHONY: help setup demo check test test-slow test-all fuzz bench bench-check dist dist-tools docs clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -56,6 +56,9 @@ fuzz: setup ## a million damaged samples to every reader: result files, fabrics,
 
 bench: setup ## the figures of benchmarks.md
 	$(BIN)/python benches/run.py
+
+bench-check: setup ## is weft check right? 500 faulty and 500 healthy twins (hours; goes on where it stopped)
+	$(BIN)/python benches/check.py --keep target/bench-check.jsonl
 
 dist: setup dist-tools ## a portable wheel and an archive that installs without internet
 	$(BIN)/python scripts/make_dist.py dist

@@ -3,7 +3,8 @@
     check.py [--cases N] [--healthy N] [--seed S] [--twin T]... [--only KIND] [--keep FILE]
 
 Prints tables as Markdown, what was missed beneath them; progress goes to stderr. With `--keep` each
-result is a line of FILE, and the same command goes on where it was interrupted. Exit 1 where a gate
+result is a line of FILE, and the same command goes on where it was interrupted, unless the program
+has changed. Exit 1 where a gate
 does not hold.
 """
 
@@ -24,6 +25,7 @@ from benches.check_case import KINDS, draw_case, figures, healthy_case
 from benches.check_ground import ROUTINGS, Ground
 from benches.check_record import Record, kept, record_of
 from benches.check_table import gates, tables
+
 from weft.core.errors import WeftError
 
 PROCESSES = 2
@@ -42,22 +44,16 @@ class Job:
 
 
 def jobs(
-    twins: Sequence[str],
-    routings: Sequence[str],
-    cases: int,
-    healthy: int,
-    seed: int,
-    only: str | None,
+    settings: Sequence[tuple[str, str]], *, cases: int, healthy: int, seed: int, only: str | None
 ) -> list[Job]:
-    """Cases in turn on every twin under every routing, one setting after the other."""
-    settings = [(twin, routing) for twin in twins for routing in routings]
+    """Cases in turn in every setting (twin and routing), one setting after the other."""
     found = [
         Job(
             *settings[number % len(settings)],
-            is_healthy,
-            number,
-            seed,
-            None if is_healthy else only,
+            healthy=is_healthy,
+            number=number,
+            seed=seed,
+            only=None if is_healthy else only,
         )
         for is_healthy, n in ((False, cases), (True, healthy))
         for number in range(n)
@@ -118,13 +114,14 @@ def _arguments() -> argparse.Namespace:
 def main() -> int:
     """Run what is not kept, print the tables; 1 where a gate does not hold, 130 if interrupted."""
     chosen = _arguments()
+    twins = chosen.twin or [name for name in figures()["twins"] if not name.startswith("small")]
+    routings = chosen.routing or ROUTINGS
     wanted = jobs(
-        chosen.twin or [name for name in figures()["twins"] if not name.startswith("small")],
-        chosen.routing or ROUTINGS,
-        chosen.cases,
-        chosen.healthy,
-        chosen.seed,
-        chosen.only,
+        [(twin, routing) for twin in twins for routing in routings],
+        cases=chosen.cases,
+        healthy=chosen.healthy,
+        seed=chosen.seed,
+        only=chosen.only,
     )
     known = {_job_of(record): record for record in kept(chosen.keep)}
     records = [known[job] for job in wanted if job in known]

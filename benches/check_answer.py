@@ -5,19 +5,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-
 from benches.check_case import Case, Thing
-from benches.check_ground import Ground, NoisyBackend, disturbed
-from benches.check_score import Score, Seen, scatter, score, seen_of, slowness, things_of
-from weft.bench.model import Backend, Launch, Sample, Trial
-from weft.diagnose.check.crossing import Crossings
-from weft.diagnose.check.explain import Explainer
-from weft.diagnose.check.network import Network
-from weft.diagnose.check.norms import normed
-from weft.diagnose.check.readings import Floats, readings_of
-from weft.diagnose.check.thresholds import thresholds
-from weft.diagnose.schedule import estimate_s, rail_rounds
+from benches.check_ground import Ground, NoisyBackend, Recorded
+from benches.check_score import Score, Seen, scatter, score, seen_of, slowness
 
+from weft.bench.model import Backend, Launch, Sample
+from weft.core.finding import Finding, Severity
+from weft.diagnose.check.components import Component, Part
+from weft.diagnose.check.crossing import Crossings
+from weft.diagnose.check.launches import FollowUpBackend, check_launches
+from weft.diagnose.check.readings import Floats, readings_of
+from weft.diagnose.check.verdict import judge_check
+from weft.diagnose.schedule import Rounds, estimate_s, rail_rounds
+
+TIMEOUT_S = 3600.0
 N_ROUNDS = 12
 
 
@@ -47,19 +48,15 @@ class Result:
 def run_case(ground: Ground, case: Case) -> Result:
     """Measure, judge and score one case. Raises WeftError where the twin cannot be measured."""
     started = time.perf_counter()
-    launch = survey_launch(ground)
-    healthy = ground.healthy(launch)
-    inner: Backend = ground.twin_with(case.planted) if case.planted else healthy
+    launches = launches_of(ground)
+    healthy = ground.healthy(launches[0])
+    inner: Backend = healthy
     seen: list[Seen] = []
-    draws = np.random.default_rng([ord(letter) for letter in case.seed])
     if case.planted:
-        faulty = list(inner.measure(launch))
-        seen = effects(ground, case, healthy.samples, faulty)
-        survey = disturbed(faulty, case.noise, draws)
-    else:
-        survey = disturbed(healthy.samples, case.noise, draws)
-    noisy = NoisyBackend(inner, case.noise, f"{case.seed}/follow-up")
-    answer = answer_of(ground, launch, survey, noisy)
+        faulty = Recorded(ground.twin_with(case.planted), launches[0])
+        seen = effects(ground, case, healthy.samples, faulty.samples)
+        inner = faulty
+    answer = answer_of(ground, launches, NoisyBackend(inner, case.noise, case.seed))
     scored = score(case.planted, seen, answer.accused)
     took = time.perf_counter() - started
     return Result(case, scored, answer.analysis_s, answer.fabric_s, took, answer.notes)
@@ -87,42 +84,65 @@ def _scatter(ground: Ground, crossings: Crossings, before: Floats) -> Floats:
 
 
 def _slowness_of(ground: Ground) -> Floats:
-    readings = readings_of(ground.nudged.measure(survey_launch(ground)))
+    readings = readings_of(ground.nudged.measure(launches_of(ground)[0]))
     return slowness(readings.metric, readings.value)
 
 
-def survey_launch(ground: Ground) -> Launch:
-    """The survey of a check, by the product's schedule."""
+def launches_of(ground: Ground) -> tuple[Launch, Launch, Launch]:
+    """The plan of a check, by the product's schedule."""
+    launches: tuple[Launch, Launch, Launch] = ground.kept(
+        "launches",
+        lambda: check_launches(
+            ground.nodes,
+            tasks_per_node=ground.n_rails,
+            sizes_bytes=ground.sizes_bytes,
+            rounds=rounds_of(ground),
+            options=ground.options,
+            timeout_s=TIMEOUT_S,
+        ),
+    )
+    return launches
+
+
+def rounds_of(ground: Ground) -> Rounds:
+    """The rounds of the survey."""
     every = rail_rounds(len(ground.nodes), ground.n_rails)
     step = max(1, len(every) // N_ROUNDS)
-    rounds = ground.kept("rounds", lambda: ground.split(every[1::step][:N_ROUNDS]))
-    options = {**ground.options, "rounds": rounds}
-    trial = Trial(
-        "t001-survey", "pairs", ground.sizes_bytes, ground.nodes, ground.n_rails, options=options
-    )
-    return Launch(trial, repeat=1, order=0)
+    return ground.split(every[1::step][:N_ROUNDS])
 
 
 def answer_of(
-    ground: Ground, launch: Launch, survey: Sequence[Sample], noisy: NoisyBackend
+    ground: Ground, launches: tuple[Launch, Launch, Launch], noisy: NoisyBackend
 ) -> Answer:
-    """The product's answer."""
+    """What `weft check` says after its three launches; time to measure is not the analysis'."""
     started = time.process_time()
-    readings = readings_of(survey)
-    crossings = Crossings(readings, Network(ground.wiring), adaptive=ground.adaptive)
-    limits = thresholds()
-    explainer = Explainer(readings, crossings.candidates, normed(crossings, limits), limits)
-    found = explainer.explain()
-    analysis_s = time.process_time() - started
-    accused, notes = [], []
-    for suspect in found.suspects:
-        members = [m for c in suspect.candidates for m in crossings.candidates.members[c]]
-        components = [crossings.component(member) for member in members]
-        if suspect.evidence >= limits.named_evidence:
-            accused.append(things_of(components))
-        notes.append(f"{components[0].name} {suspect.evidence:.1f} {suspect.slower}")
-    rate = min(int(link["bits_per_s"]) for link in ground.document["links"])
-    fabric_s = estimate_s(
-        len(launch.trial.options["rounds"]), size_bytes=2**20, window=8, bits_per_s=rate
+    backend = FollowUpBackend(noisy, ground.wiring, adaptive=ground.adaptive)
+    samples = [sample for launch in launches for sample in backend.measure(launch)]
+    verdict = judge_check(samples, ground.wiring, adaptive=ground.adaptive)
+    analysis_s = time.process_time() - started - noisy.process_s
+    bad = [finding for finding in verdict.findings if finding.severity is Severity.BAD]
+    return Answer(
+        accused=tuple(accused_in(finding) for finding in bad),
+        analysis_s=analysis_s,
+        fabric_s=estimated_s(ground, launches[0]),
+        notes=tuple(f"{finding.severity}: {finding.sentence}" for finding in verdict.findings),
     )
-    return Answer(tuple(accused), analysis_s, fabric_s, tuple(notes))
+
+
+def accused_in(finding: Finding) -> frozenset[Thing]:
+    """The things that a finding accuses; its pairs where it names no component."""
+    suspects = [
+        Component(Part(suspect["part"]), tuple(suspect["ends"]))
+        for suspect in finding.facts.get("suspects", ())
+    ]
+    if suspects:
+        return frozenset(component.thing for component in suspects)
+    pairs = finding.facts.get("pairs", ())
+    return frozenset(("pair", tuple(pair)) for pair in pairs) or frozenset({("fabric", ())})
+
+
+def estimated_s(ground: Ground, survey: Launch) -> float:
+    """Seconds of fabric time of the survey."""
+    rate = min(int(link["bits_per_s"]) for link in ground.document["links"])
+    rounds = survey.trial.options["rounds"]
+    return estimate_s(len(rounds), size_bytes=2**20, window=8, bits_per_s=rate)

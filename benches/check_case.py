@@ -1,4 +1,4 @@
-"""What is wrong in a case of the scoreboard, drawn from a seed: one or two faults, and the noise."""
+"""What is wrong in a case of the scoreboard, drawn from a seed: one or two faults; the noise."""
 
 import math
 import tomllib
@@ -95,66 +95,58 @@ def _planted(
     taken = {thing for planted in before for thing in planted.things}
     nodes = {planted.node for planted in before} - {None}
     while True:
-        node = draws.choice(fabric["nodes"])
-        links = fabric["links"]
         if kind.startswith("uplink"):
-            link = draws.choice([one for one in links if _is_inner(one, fabric)])
-            planted = _of_cable(kind, (link["a"], link["b"]), figures()["kinds"][kind], draws)
+            planted = _of_uplink(kind, draws.choice(between_switches(fabric)), draws)
         elif kind.startswith("nic"):
-            hca = draws.choice(node["hcas"])
-            link = next(one for one in links if hca in (vertex_of(one["a"]), vertex_of(one["b"])))
-            planted = _of_nic(kind, node, hca, (link["a"], link["b"]), lanes, draws)
+            planted = _of_nic(kind, draws.choice(fabric["nodes"]), fabric, lanes, draws)
         else:
-            planted = _of_node(kind, node, draws)
+            planted = _of_node(kind, draws.choice(fabric["nodes"])["name"], draws)
         if not planted.things & taken and planted.node not in nodes:
             return planted
 
 
-def _is_inner(link: Document, fabric: Document) -> bool:
-    return all(vertex_of(link[end]) in _switches(fabric) for end in ("a", "b"))
+def between_switches(fabric: Document) -> list[tuple[str, str]]:
+    """Every cable that joins two switches."""
+    switches = {switch["name"] for switch in fabric["switches"]}
+    ends = [(link["a"], link["b"]) for link in fabric["links"]]
+    return [(a, b) for a, b in ends if {vertex_of(a), vertex_of(b)} <= switches]
 
 
-_KNOWN: dict[int, frozenset[str]] = {}
+def _of_uplink(kind: str, ends: tuple[str, str], draws: Random) -> Planted:
+    text = f"{ends[0]} down"
+    if kind == "uplink-slow":
+        text = f"{ends[0]} rate={1 - _drawn(kind, 'loss', draws):.4f}"
+    return Planted(kind, text, frozenset({cable(*ends)}), fault=parse_fault(text))
 
 
-def _switches(fabric: Document) -> frozenset[str]:
-    names = _KNOWN.get(id(fabric))
-    if names is None:
-        names = _KNOWN[id(fabric)] = frozenset(one["name"] for one in fabric["switches"])
-    return names
-
-
-def _of_cable(kind: str, ends: tuple[str, str], figure: Document, draws: Random) -> Planted:
-    things = frozenset({cable(*ends)})
-    if kind == "uplink-down":
-        text = f"{ends[0]} down"
-    else:
-        text = f"{ends[0]} rate={1 - draws.uniform(*figure['loss']):.4f}"
-    return Planted(kind, text, things, fault=parse_fault(text))
-
-
-def _of_nic(
-    kind: str, node: Document, hca: str, ends: tuple[str, str], lanes: str, draws: Random
-) -> Planted:
-    things = {cable(*ends), ("hca", (hca,))}
+def _of_nic(kind: str, node: Document, fabric: Document, lanes: str, draws: Random) -> Planted:
+    hca = draws.choice(node["hcas"])
+    ends = [(link["a"], link["b"]) for link in fabric["links"]]
+    a, b = next(pair for pair in ends if hca in map(vertex_of, pair))
+    things = {cable(a, b), ("hca", (hca,))}
     if len(node["hcas"]) == 1:
         things.add(("node", (node["name"],)))
-    if kind == "nic-half":
-        text = f"{hca}[1] lanes={lanes}"
-    else:
-        text = f"{hca}[1] rate={1 - draws.uniform(*figures()['kinds'][kind]['loss']):.4f}"
+    text = f"{a} lanes={lanes}"
+    if kind == "nic-slow":
+        text = f"{a} rate={1 - _drawn(kind, 'loss', draws):.4f}"
     return Planted(kind, text, frozenset(things), node["name"], parse_fault(text))
 
 
-def _of_node(kind: str, node: Document, draws: Random) -> Planted:
-    name = node["name"]
+def _of_node(kind: str, name: str, draws: Random) -> Planted:
     things = frozenset({("node", (name,))})
     if kind == "node-slow":
-        text = f"{name} slow={draws.uniform(*figures()['kinds'][kind]['slower']):.3f}"
+        text = f"{name} slow={_drawn(kind, 'slower', draws):.3f}"
         return Planted(kind, text, things, name, parse_fault(text))
-    least, most = figures()["kinds"][kind]["delay_ns"]
-    delay_ns = round(math.exp(draws.uniform(math.log(least), math.log(most))))
+    delay_ns = round(_drawn(kind, "delay_ns", draws))
     return Planted(kind, f"{name} +{delay_ns} ns", things, name, delay_ns=delay_ns)
+
+
+def _drawn(kind: str, key: str, draws: Random) -> float:
+    """A figure between its least and its most; times evenly by their order of magnitude."""
+    least, most = figures()["kinds"][kind][key]
+    if key.endswith("_ns"):
+        return math.exp(draws.uniform(math.log(least), math.log(most)))
+    return draws.uniform(least, most)
 
 
 def cable(a: str, b: str) -> Thing:

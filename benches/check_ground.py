@@ -1,15 +1,16 @@
-"""A twin and a routing to be checked: its fabric, its schedule, and what a healthy survey gives."""
+"""A twin and a routing to be checked: its fabric, its schedule, what a healthy survey gives."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
+from benches.check_case import Noise, Planted, figures
 
-from benches.check_case import Case, Noise, Planted, figures
 from weft.bench.fault import vertex_of
 from weft.bench.model import Launch, Sample, Trial
 from weft.bench.twin import TwinBackend
@@ -92,22 +93,18 @@ class Ground:
             lambda: Crossings(readings_of(samples), Network(self.wiring), adaptive=self.adaptive),
         )
 
-    def split(self, rounds: Rounds) -> list[list[list[int]]]:
+    def split(self, rounds: Rounds) -> list[list[tuple[int, int]]]:
         """Rounds in which no two pairs share a port under the tables."""
-        names = [node for node in self.nodes]
-        if self.n_rails > 1:
-            names = [
-                f"{node}:{i * self.n_rails + rail}"
-                for i, node in enumerate(self.nodes)
-                for rail in range(self.n_rails)
-            ]
-        directed = [pair for pairs in rounds for a, b in pairs for pair in ((a, b), (b, a))]
-        network = Network(self.wiring)
-        flows = [
-            (str(network.hca_of(names[a])), str(network.hca_of(names[b]))) for a, b in directed
+        ranks = [
+            node if self.n_rails == 1 else f"{node}:{i * self.n_rails + rail}"
+            for i, node in enumerate(self.nodes)
+            for rail in range(self.n_rails)
         ]
-        paths = dict(zip(directed, self.wiring.paths(flows), strict=True))
-        return [[[a, b] for a, b in pairs] for pairs in without_collisions(rounds, paths)]
+        network = Network(self.wiring)
+        hcas = [str(network.hca_of(rank)) for rank in ranks]
+        directed = [pair for pairs in rounds for a, b in pairs for pair in ((a, b), (b, a))]
+        paths = self.wiring.paths([(hcas[a], hcas[b]) for a, b in directed])
+        return without_collisions(rounds, dict(zip(directed, paths, strict=True)))
 
     @cached_property
     def nudged(self) -> TwinBackend:
@@ -160,12 +157,16 @@ class Recorded:
 
 
 class NoisyBackend:
-    """A backend whose every measured value is disturbed; the series of times are left out."""
+    """A backend whose every measured value is disturbed; the series of times are left out.
+
+    `process_s`: seconds of processor time that it took to measure.
+    """
 
     def __init__(self, inner: Any, noise: Noise, seed: str) -> None:
         self._inner = inner
         self._noise = noise
         self._draws = np.random.default_rng(Random(seed).getrandbits(64))  # noqa: S311
+        self.process_s = 0.0
         self.name = inner.name
         self.fabric_document = inner.fabric_document
 
@@ -175,7 +176,10 @@ class NoisyBackend:
 
     def measure(self, launch: Launch) -> Iterator[Sample]:
         """The inner backend's samples, disturbed."""
-        return iter(self._disturbed(self._inner.measure(launch)))
+        started = time.process_time()
+        samples = disturbed(list(self._inner.measure(launch)), self._noise, self._draws)
+        self.process_s += time.process_time() - started
+        return iter(samples)
 
     def recipe(self, launch: Launch) -> str:
         """The inner backend's."""
@@ -189,9 +193,6 @@ class NoisyBackend:
     def close(self) -> None:
         """Close the inner backend."""
         self._inner.close()
-
-    def _disturbed(self, samples: Iterable[Sample]) -> list[Sample]:
-        return disturbed(list(samples), self._noise, self._draws)
 
 
 def disturbed(samples: Sequence[Sample], noise: Noise, draws: np.random.Generator) -> list[Sample]:
@@ -225,26 +226,3 @@ def _with_packets(of: Platform, packet_bytes: int) -> Platform:
     mtu = of.packets.mtu.model_copy(update={"value": packet_bytes})
     packets = of.packets.model_copy(update={"mtu": mtu})
     return of.model_copy(update={"packets": packets})
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A twin and a routing by name."""
-
-    twin: str
-    routing: str
-
-    @property
-    def text(self) -> str:
-        """'frontera, static'."""
-        return f"{self.twin}, {self.routing}"
-
-
-def settings(twins: Sequence[str]) -> tuple[Setting, ...]:
-    """Every twin under every routing."""
-    return tuple(Setting(twin, routing) for twin in twins for routing in ROUTINGS)
-
-
-def is_healthy(case: Case) -> bool:
-    """Whether nothing was planted."""
-    return not case.planted

@@ -1,8 +1,10 @@
 """The result of a case as a line of JSON, for tables and for going on later."""
 
+import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 from benches.check_answer import Result
@@ -70,7 +72,7 @@ class Record:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(asdict(self)) + "\n")
+                file.write(json.dumps({**asdict(self), "code": code()}) + "\n")
 
 
 def record_of(case: Case, result: Result | str, *, seed: int, only: str | None = None) -> Record:
@@ -96,14 +98,29 @@ def record_of(case: Case, result: Result | str, *, seed: int, only: str | None =
     return Record(*where, faults, result.score.wrong, result.notes, *took)
 
 
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@cache
+def code() -> str:
+    """A digest of the program and of the scoreboard: results of other code are not kept."""
+    digest = hashlib.sha256()
+    sources = [*(ROOT / "src" / "weft").rglob("*"), *Path(__file__).parent.glob("check*")]
+    for path in sorted(path for path in sources if path.suffix in (".py", ".toml", ".so")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
 def kept(path: Path | None) -> Iterable[Record]:
-    """The records of a file; none of one that is not there, nor of a line cut short."""
+    """The records of a file that this code made; none of a line cut short."""
     if path is None or not path.exists():
         return
     for line in path.read_text("utf-8").splitlines():
         try:
             values = json.loads(line)
         except ValueError:
+            continue
+        if values.pop("code", None) != code():
             continue
         faults = tuple(FaultRecord(**one) for one in values.pop("faults"))
         lists = {name: tuple(values.pop(name)) for name in ("wrong", "notes")}

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-
 from benches.check_case import Planted, Thing
-from weft.diagnose.check.components import Component, Part
+
+from weft.diagnose.check.components import Part
 from weft.diagnose.check.crossing import Crossings
 from weft.diagnose.check.readings import METRICS, Floats, Ints, Metric
 
@@ -151,8 +151,3 @@ def alike_of(crossings: Crossings, planted: Planted, metrics: Ints) -> frozenset
             alike = (m for c in equal for m in crossings.candidates.members[c])
             found |= {crossings.component(member).thing for member in alike}
     return frozenset(found)
-
-
-def things_of(components: Sequence[Component]) -> frozenset[Thing]:
-    """The physical things of components."""
-    return frozenset(component.thing for component in components)
