@@ -46,8 +46,9 @@ def crowded_cpus(proofs: Sequence[Proof]) -> Finding | None:
 
 
 def far_ranks(proofs: Sequence[Proof]) -> Finding | None:
-    """Ranks whose CPUs are on another NUMA node than the device that carried their messages."""
-    found = [p for p in proofs if p.evidence.far_ranks is not None]
+    """Ranks whose CPUs are on another NUMA node than the device that carried their messages. On
+    one host no device did."""
+    found = [p for p in proofs if p.evidence.far_ranks is not None and p.evidence.hosts > 1]
     proof = max(found, key=_n_far, default=None)
     if proof is None or proof.evidence.far_ranks is None:
         return None

@@ -14,8 +14,9 @@ _SENDS = ("tx", "xmit")
 
 
 def not_quiet(proofs: Sequence[Proof], limits: Thresholds) -> Finding | None:
-    """Devices that carried somebody's bytes while no rank sent."""
-    watched = [p.evidence.quiet for p in proofs if p.evidence.quiet is not None]
+    """Devices that carried somebody's bytes while no rank sent. One host needs no network."""
+    between = [proof.evidence for proof in proofs if proof.evidence.hosts > 1]
+    watched = [evidence.quiet for evidence in between if evidence.quiet is not None]
     busy = [moved for quiet in watched for moved in quiet.moved if _is_busy(moved, limits)]
     if not busy:
         return None

@@ -40,6 +40,10 @@ def test_ranks_far_from_their_device_are_a_warning(judged):
     assert finding.evidence[-1] == ("to mend: --rails mlx5_0:1 binds each rank next to its device")
 
 
+def test_on_one_host_no_device_is_far(judged):
+    assert judged(hosts=1, machines=1, far_ranks=FAR).findings == ()
+
+
 def test_with_rails_it_is_the_cpus_that_are_missing(judged):
     finding = of(judged(far_ranks=FAR | {"rail": "mlx5_1:1"}), "far-ranks")
     assert "mlx5_1:1 on node 1" in finding.evidence[0]

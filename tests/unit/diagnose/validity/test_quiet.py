@@ -43,6 +43,10 @@ def test_a_quiet_network_is_no_finding(judged, entries):
     assert judged(quiet=quiet(*entries)).warnings == ()
 
 
+def test_one_host_needs_no_quiet_network(judged):
+    assert judged(hosts=1, machines=1, quiet=quiet(moved(0.9))).findings == ()
+
+
 def test_much_on_a_link_of_unknown_rate_is_traffic(judged):
     assert of(judged(quiet=quiet(moved(None, 100.0))), "not-quiet") is not None
 
