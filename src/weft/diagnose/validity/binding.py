@@ -23,7 +23,8 @@ def oversubscribed() -> Finding:
 
 
 def crowded_cpus(proofs: Sequence[Proof]) -> Finding | None:
-    """Ranks bound to the same CPUs, though their machine has others."""
+    """Why ranks had to share CPUs, where it is that they were bound to too few of their machine's.
+    Ranks that share CPUs and are measured in turns do no harm: the kernel tells the two apart."""
     found = [p.evidence.crowded_cpus for p in proofs if p.evidence.crowded_cpus is not None]
     worst = max(found, key=lambda one: one.n_ranks, default=None)
     if worst is None:

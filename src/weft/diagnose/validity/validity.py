@@ -43,10 +43,8 @@ def findings(samples: Iterable[Sample], limits: Thresholds | None = None) -> Val
     refusal = None
     if any(sample.state is State.NOT_ON_FABRIC for sample in kept):
         refusal = transport.not_on_fabric(missed, _nodes(kept))
-    else:
-        refusal = binding.crowded_cpus(proofs)
-        if refusal is None and any("oversubscribed" in sample.flags for sample in kept):
-            refusal = binding.oversubscribed()
+    elif any("oversubscribed" in sample.flags for sample in kept):
+        refusal = binding.crowded_cpus(proofs) or binding.oversubscribed()
     found = (
         None if missed else transport.off_fabric_hosts(proofs),
         transport.unproved(proofs, limits),

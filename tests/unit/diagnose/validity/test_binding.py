@@ -17,11 +17,17 @@ FAR = {
 }  # fmt: skip
 
 
-def test_ranks_that_take_turns_on_a_cpu_support_no_verdict(judged):
-    refusal = judged(crowded_cpus=CROWDED).refusal
+def test_ranks_that_take_turns_on_a_cpu_support_no_verdict():
+    flagged = [replace(one, flags=("oversubscribed",)) for one in launch(crowded_cpus=CROWDED)]
+    refusal = findings(flagged).refusal
     assert refusal.sentence.startswith("8 ranks on 2 hosts took turns on too few CPUs")
     assert refusal.evidence[0] == "n1: 4 ranks may use no CPU but 0, of 64 that the machine has"
     assert refusal.evidence[-1].startswith("to mend: unbind")
+
+
+def test_ranks_that_share_a_cpu_and_were_measured_in_turns_do_no_harm(judged):
+    validity = judged(crowded_cpus=CROWDED)
+    assert (validity.refusal, validity.warnings) == (None, ())
 
 
 def test_more_ranks_than_cpus_support_no_verdict():

@@ -39,17 +39,18 @@ def test_warnings_come_before_notes(judged):
     assert len(validity.findings) == len(validity.caveats) == 1
 
 
-def test_every_refusal_and_warning_says_how_to_mend_it(judged):
+def test_every_refusal_and_warning_says_how_to_mend_it():
     from .test_binding import CROWDED, FAR
     from .test_quiet import job, moved, quiet
     from .test_transport import OFF
 
-    validity = judged(
+    samples = launch(
         off_fabric=OFF, carried_bytes={"fabric": 0, "elsewhere": 0}, far_ranks=FAR,
         quiet=quiet(moved(0.5)), device_errors={"n1 mlx5_0:1 link_downed": 2},
         neighbours={"jobs": [job(nodes=["n1"])]}, clock={"resolution_ns": 4000, "cost_ns": 9},
         crowded_cpus=CROWDED,
     )  # fmt: skip
+    validity = findings([replace(one, flags=("oversubscribed",)) for one in samples])
     assert len(validity.findings) == 7
     for finding in (validity.refusal, *validity.findings):
         assert finding.evidence[-1].startswith("to mend: "), finding
