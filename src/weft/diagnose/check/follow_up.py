@@ -124,9 +124,14 @@ class _Finder:
             if len(flows) >= most:
                 break
             a, b = self._draws.choice(sources), self._draws.choice(targets)
-            if host_of(a) != host_of(b) and self._meet(a, b):
+            if self._are_apart(a, b) and self._meet(a, b):
                 flows[a, b] = None
         return list(flows)
+
+    def _are_apart(self, a: str, b: str) -> bool:
+        """Ranks of one host meet each other only where there is no other host."""
+        one_host = len(self._crossings.hosts) == 1
+        return a != b if one_host else host_of(a) != host_of(b)
 
     def _meet(self, a: str, b: str) -> bool:
         """Ranks of rails meet their own kind only."""
@@ -243,7 +248,8 @@ def _lone_pairs(survey: Survey, most: int) -> list[EndpointPair]:
 
 
 def _rounds_again(survey: Survey, suspects: Sequence[Suspect]) -> tuple[Round, ...]:
-    """Few rounds of the survey that hold a slow reading of every suspect."""
+    """Few rounds of the survey that hold a slow reading of every suspect. One in which a single
+    pair was measured had nothing beside it and is no such round."""
     readings = survey.readings
     survey_rows = readings.of_trial(SURVEY)
     missing: dict[int, set[int]] = {}
@@ -262,7 +268,8 @@ def _rounds_again(survey: Survey, suspects: Sequence[Suspect]) -> tuple[Round, .
         best = max(missing, key=lambda number: (len(missing[number] & left), -number))
         chosen.append(best)
         left -= missing[best]
-    return tuple(_round_of(survey, number) for number in chosen)
+    rounds = (_round_of(survey, number) for number in chosen)
+    return tuple(pairs for pairs in rounds if len(pairs) > 1)
 
 
 def _round_of(survey: Survey, number: int) -> Round:

@@ -1,6 +1,9 @@
 """What is measured again, and why."""
 # mypy: disable-error-code="no-untyped-def"
 
+from itertools import combinations
+
+from weft.bench.model import Pair, Sample
 from weft.diagnose.check.follow_up import Size, follow_up
 from weft.diagnose.check.survey import survey_of
 from weft.diagnose.check.thresholds import thresholds
@@ -91,3 +94,40 @@ def test_a_limit_on_rounds_is_kept(make_tree, make_fabric, make_slow):
     tree = make_tree(4, 4, 4)
     samples = make_fabric(tree, [make_slow(0.5, node="n003")]).all_pairs()
     assert len(plan(samples, tree, times=2, most_rounds=4).alone) == 4
+
+
+def ranks_of_one_host(n, slow, one_at_a_time):
+    """Bandwidths of all pairs of n ranks of one host, 5 % apart by turns; `slow` has half of it."""
+    pairs = list(combinations(range(n), 2))
+    return [
+        Sample(
+            trial="t001-survey",
+            repeat=1,
+            benchmark="pairs",
+            size_bytes=2**20,
+            metrics={"bandwidth_mb_s": 1000.0 * (1 + place % 2 / 20) / (1 + (slow in pair))},
+            iterations=20,
+            started_unix_s=0.0,
+            pair=Pair(
+                *(f"host:{rank}" for rank in pair),
+                round=place if one_at_a_time else pair[0] + pair[1],
+                n_concurrent=1,
+            ),
+        )
+        for place, pair in enumerate(pairs)
+    ]
+
+
+def test_a_rank_of_one_host_is_tested_with_other_ranks_of_it():
+    samples = ranks_of_one_host(8, slow=3, one_at_a_time=True)
+    asked = plan(samples, None, times=1, controls=2, most_lone=0)
+    assert [len(pairs) for pairs in asked.alone] == [1] * 6
+    tested = [set(pairs[0]) for pairs in asked.alone]
+    assert [("host:3" in pair) for pair in tested] == [True] * 4 + [False] * 2
+    assert len(set().union(*tested[:4])) == 5  # rank 3 and four partners
+    assert asked.together == ()
+
+
+def test_rounds_of_one_pair_are_no_tests_under_load():
+    assert plan(ranks_of_one_host(8, slow=3, one_at_a_time=True), None).together == ()
+    assert plan(ranks_of_one_host(8, slow=3, one_at_a_time=False), None).together != ()
