@@ -1,6 +1,7 @@
 """Where ranks were allowed to run: those that share a CPU, and those far from their device."""
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 from weft.bench.carried import QUIET_BYTES, bytes_of, is_fast, other_devices
@@ -10,9 +11,12 @@ from weft.bench.kernel_records import Device, Rank
 def affinity_evidence(ranks: Sequence[Rank], devices: Sequence[Device]) -> dict[str, Any]:
     """`crowded_cpus` and `far_ranks`: how many ranks, on which hosts, and the first of them."""
     crowded = [rank for rank in ranks if is_crowded(rank)]
+    of_host: dict[str, list[Device]] = defaultdict(list)
+    for device in devices:
+        of_host[device.host].append(device)
     far = []
     for rank in ranks:
-        near_device = device_numa_nodes(rank, devices)
+        near_device = device_numa_nodes(rank, of_host[rank.host])
         own = numa_nodes(rank)
         if near_device and own and not near_device & own:
             far.append((rank, near_device))
@@ -50,10 +54,10 @@ def numa_nodes(rank: Rank) -> frozenset[int]:
     return frozenset(int(node) for node in (rank.cpu_numa_nodes or "").split(",") if node.isdigit())
 
 
-def device_numa_nodes(rank: Rank, devices: Iterable[Device]) -> frozenset[int]:
+def device_numa_nodes(rank: Rank, here: Sequence[Device]) -> frozenset[int]:
     """NUMA nodes of the device a rank was given; without a rail, of all that carried the bytes of
-    its host (fast ones first). Empty where one of them is not known: then nothing can be said."""
-    here = [device for device in devices if device.host == rank.host]
+    its host (fast ones first). Empty where one of them is not known: then nothing can be said.
+    `here`: the devices of its host."""
     if rank.rail is not None:
         used = [d for d in here if rank.rail in (d.name, d.device)]
     else:
