@@ -9,11 +9,15 @@ from scipy.sparse import coo_matrix, csc_matrix, csr_matrix, hstack
 
 from weft.diagnose.check.components import PARTS, Component, Part
 from weft.diagnose.check.network import Network
-from weft.diagnose.check.readings import METRICS, Ints, Readings, host_of, is_rank
+from weft.diagnose.check.readings import METRICS, Ints, Metric, Readings, host_of, is_rank
 from weft.diagnose.check.stages import Stage, Stages
 
 LEAST_SHARE = 0.5
 """A reading counts for a component if it sends at least this share of what any reading does."""
+
+FILLED = 0.9
+"""A stage counts as filled from this share of the most that ever went through it, or of its rate.
+"""
 
 Member = tuple[int, int]
 """A component by number: its part, and which one."""
@@ -76,6 +80,38 @@ class Crossings:
         return csr_matrix(
             coo_matrix((ones, (self._flow_rows, self._flow_of)), shape=rows) @ of_flow
         )
+
+    @cached_property
+    def load(self) -> csr_matrix:
+        """Readings x stages, as `by_stage`, of readings that fill cables: what flows of the same
+        moment send through a stage, each at the lowest rate of its way, as a share of the rate of
+        all its ports. Latency loads nothing."""
+        network, readings = self.network, self.readings
+        assert network is not None
+        crossed = self.by_stage.tocoo()
+        sending = (readings.metric != Metric.LATENCY.code)[crossed.row]
+        row, stage = crossed.row[sending], crossed.col[sending]
+        rate = self.lowest_rate[row].astype(np.float64) * crossed.data[sending]
+        place = readings.moment[row] * len(self.stages) + stage
+        _, where = np.unique(place, return_inverse=True)
+        where = where.reshape(-1)
+        capacity = np.array([network.rate[list(of)].sum() for of in self.stages])
+        loads = np.bincount(where, weights=rate)[where] / capacity[stage]
+        return csr_matrix((loads, (row, stage)), shape=self.by_stage.shape)
+
+    @cached_property
+    def filled(self) -> csr_matrix:
+        """`by_stage`, less the readings beside which a stage was not filled as far as it ever was
+        (up to FILLED): a loss does not show where there is room."""
+        load = self.load.tocoo()
+        fullest = np.zeros(len(self.stages))
+        np.maximum.at(fullest, load.col, load.data)
+        empty = load.data < FILLED * np.minimum(1.0, fullest[load.col])
+        shape = self.by_stage.shape
+        room = csr_matrix((load.data[empty], (load.row[empty], load.col[empty])), shape=shape)
+        left = csr_matrix(self.by_stage - self.by_stage.multiply(room > 0))
+        left.eliminate_zeros()
+        return left
 
     @cached_property
     def by_port(self) -> csr_matrix:
@@ -231,27 +267,35 @@ class Crossings:
         for port in used:
             if network.vertex[port] < network.n_switches:
                 of_switches.setdefault(int(network.vertex[port]), []).append(int(kind[port]))
+        switches = {vertex: tuple(sorted(of)) for vertex, of in of_switches.items()}
+        by_part = ((Part.DIRECTION, directions), (Part.CABLE, of_cables), (Part.SWITCH, switches))
+        # A loss of one way among several, or of a cable faster than a host, shows where the stage
+        # is filled; a fault of all of them wherever it is crossed.
+        every = [self.by_stage] if self._always_filled else [self.by_stage, self.filled]
         return [
-            self._of_ports(Part.DIRECTION, directions, used, kind),
-            self._of_ports(Part.CABLE, of_cables, used, kind),
-            self._of_ports(
-                Part.SWITCH, {v: tuple(sorted(k)) for v, k in of_switches.items()}, used, kind
-            ),
+            self._of_ports(part, kinds, kind, crossed)
+            for crossed in every
+            for part, kinds in by_part
         ]
 
+    @cached_property
+    def _always_filled(self) -> bool:
+        return bool(self.filled.nnz == self.by_stage.nnz)
+
     def _of_ports(
-        self, part: Part, kinds: Mapping[int, tuple[int, ...]], used: Ints, kind: Ints
+        self, part: Part, kinds: Mapping[int, tuple[int, ...]], kind: Ints, crossed: csr_matrix
     ) -> "_Family":
         members: dict[tuple[int, ...], list[Member]] = {}
         for index, of in kinds.items():
             members.setdefault(of, []).append((PARTS.index(part), index))
+        used = np.flatnonzero(kind >= 0)
         first = {int(kind[port]): int(port) for port in used[::-1]}
         pairs = [(first[k], column) for column, of in enumerate(members) for k in of if k >= 0]
         ports, columns = np.array(pairs, np.int64).reshape(-1, 2).T
         shape = (self.by_port.shape[1], len(members))
         chosen = coo_matrix((np.ones(ports.size), (ports, columns)), shape=shape)
-        crossed = self.by_stage @ (self.by_port @ chosen.tocsr())
-        return (crossed.tocsc(), list(members.values()))
+        columns_ = crossed @ (self.by_port @ chosen.tocsr())
+        return (columns_.tocsc(), list(members.values()))
 
 
 _Family = tuple[csc_matrix, list[list[Member]]]
@@ -297,4 +341,4 @@ def _joined(families: Sequence[_Family]) -> Candidates:
         members.setdefault(int(kinds[column]), []).extend(every[column])
         first.setdefault(int(kinds[column]), column)
     chosen = csc_matrix(crossed[:, list(first.values())])
-    return Candidates(chosen, tuple(tuple(of) for of in members.values()))
+    return Candidates(chosen, tuple(tuple(dict.fromkeys(of)) for of in members.values()))

@@ -63,6 +63,8 @@ class Likelihood:
         """Log-likelihoods; arrays broadcast."""
         limits = self._limits
         z = slower - predicted
+        # What a fault costs differs a little from way to way.
+        sigma = np.hypot(sigma, limits.uneven_share * predicted)
         normal = -0.5 * (z / sigma) ** 2 - np.log(sigma * np.sqrt(2 * np.pi))
         late = np.log(limits.disturbed_slow_share / limits.disturbance) - z / limits.disturbance
         quick = np.log((1 - limits.disturbed_slow_share) / limits.surprise) + z / limits.surprise

@@ -11,6 +11,9 @@ from weft.diagnose.check.readings import METRICS, Floats, Ints, Metric
 from weft.diagnose.check.thresholds import Thresholds
 from weft.stats.spread import robust_sigma
 
+LOAD_STEP = 2 ** (1 / 16)
+"""Shares of a cable that differ by less (4 %) make no class of their own."""
+
 
 @dataclass(frozen=True, slots=True)
 class HopClass:
@@ -80,28 +83,15 @@ def hop_classes(crossings: Crossings) -> tuple[list[HopClass], Ints]:
 
 
 def load_percent(crossings: Crossings) -> Ints:
-    """By reading: flows of the same moment on the fullest port of its way, each at the lowest rate
-    of its own way, as percent of the port's rate, 100 where nothing is full.
-
-    Under adaptive routing nobody knows which ports are shared: 100. Latency loads nothing.
-    """
-    readings, network = crossings.readings, crossings.network
-    load = np.full(len(readings), 100, np.int64)
-    if network is None or crossings.adaptive or not len(readings):
-        return load
-    sending = readings.metric != Metric.LATENCY.code
-    stages = crossings.by_stage[sending].tocoo()
-    moment = readings.moment[sending]
-    rate = crossings.lowest_rate[sending].astype(np.float64)
-    port = np.array([stage[0] for stage in crossings.stages], np.int64)[stages.col]
-    place = moment[stages.row] * len(network.ports) + port
-    places, where = np.unique(place, return_inverse=True)
-    sent = np.bincount(where, weights=rate[stages.row], minlength=places.size)
-    share = sent[where] / network.rate[port]
-    fullest = np.zeros(int(sending.sum()))
-    np.maximum.at(fullest, stages.row, share)
-    load[sending] = np.maximum(100, np.rint(100 * fullest)).astype(np.int64)
-    return load
+    """By reading: the load of the fullest stage of its way in percent, 100 where none is more than
+    full. Loads are told apart in steps of LOAD_STEP."""
+    percent = np.full(len(crossings.readings), 100, np.int64)
+    if crossings.network is None or not len(crossings.readings):
+        return percent
+    fullest = np.asarray(crossings.load.max(axis=1).todense()).reshape(-1)
+    steps = np.rint(np.log(np.maximum(fullest, 1.0)) / np.log(LOAD_STEP))
+    percent[:] = np.rint(100 * LOAD_STEP**steps)
+    return percent
 
 
 def normed(crossings: Crossings, limits: Thresholds, *, but: Sequence[int] | Ints = ()) -> Normed:

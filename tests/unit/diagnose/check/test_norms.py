@@ -49,10 +49,12 @@ def test_flows_that_share_a_cable_are_a_class_of_their_own(make_tree, make_fabri
     assert set(load_percent(crossings(make_fabric(tree).measure([[(0, 2)]]), tree))) == {100}
 
 
-def test_under_adaptive_routing_nobody_knows_what_is_shared(make_tree, make_fabric):
-    tree = make_tree(2, 2, 1)
-    samples = make_fabric(tree).measure([[(0, 2), (1, 3)]])
-    assert set(load_percent(crossings(samples, tree, adaptive=True))) == {100}
+def test_under_adaptive_routing_the_ports_of_a_stage_share_its_load(make_tree, make_fabric):
+    """Two flows over one up-link are one too many, over two none."""
+    for spines, load in ((1, {100, 200}), (2, {100})):
+        tree = make_tree(2, 2, spines)
+        samples = make_fabric(tree).measure([[(0, 2), (1, 3)]])
+        assert set(load_percent(crossings(samples, tree, adaptive=True))) == load
 
 
 def test_a_class_too_small_is_not_judged(make_tree, make_fabric):
