@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -35,9 +36,8 @@ def test_a_healthy_set_of_nodes_is_good_and_the_next_command_comes_last(
     where = tmp_path / "run"
     assert check(where, "--nodes", "8") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("GOOD")
-    assert any(line.startswith("covered  28 of 28 pairs") for line in lines)
-    assert lines[-1] == f"next     weft report {where}"
+    assert lines[0].startswith("OK   8 of 8 nodes   pairs 28 of 28 measured, ")
+    assert lines[-1] == f"report: weft report {where}"
 
 
 def test_a_slow_node_is_named_and_the_exit_code_is_one(
@@ -46,9 +46,23 @@ def test_a_slow_node_is_named_and_the_exit_code_is_one(
     use_mock(monkeypatch, slow_nodes={"n005": 4.0})
     assert check(tmp_path / "run") == 1
     out = capsys.readouterr().out
-    assert out.startswith("BAD  Node n005 is slow: ")
-    assert "is normal" in out.splitlines()[0]
+    bad, *_, last = out.splitlines()
+    # Four times the latency of 1.5 us, within the mock's noise of one per cent.
+    columns = re.fullmatch(
+        r"BAD  1 node   n005   latency \+(\d+) % \((\S+) where (\S+) us is normal\)   "
+        r"(\d+) of (\d+) readings over it slow, 0 of (\d+) others",
+        bad,
+    )
+    assert columns is not None, bad
+    percent, measured, expected, n_slow, n_over, n_others = map(float, columns.groups())
+    assert abs(percent - 300) < 10
+    assert abs(measured / expected - 4) < 0.1
+    assert n_slow == n_over >= 7
+    assert n_others >= 21
     assert "still slow" in out
+    assert "\nOK   7 of 8 nodes   pairs 28 of 28 measured" in out
+    assert "\nnext: drain the node; " in out
+    assert last == f"report: weft report {tmp_path / 'run'}"
 
 
 def test_the_json_holds_findings_coverage_and_cost(
@@ -61,7 +75,8 @@ def test_the_json_holds_findings_coverage_and_cost(
     assert answer["coverage"]["pairs"] == 28
     assert answer["seconds"] >= 0
     assert answer["planted"] == []
-    assert answer["next_command"].startswith("weft report ")
+    assert answer["schema"] == "weft.check/1"
+    assert answer["next_command"] == "weft check"
     slow = [row for row in answer["readings"] if row["mark"] == "slow"]
     assert slow
     assert all("n005" in (row["from"], row["to"]) for row in slow)
@@ -117,7 +132,7 @@ def test_an_interrupted_check_is_resumed_to_the_same_verdict(
     assert check(where, "--resume") == 1
     captured = capsys.readouterr()
     assert "1 of 3 launches were done before" in captured.err
-    assert captured.out.startswith("BAD  Node n005")
+    assert captured.out.startswith("BAD  1 node   n005")
 
 
 def test_a_launch_that_fails_is_a_benchmark_error(
@@ -192,7 +207,10 @@ class TestTwin:
 
     @pytest.mark.parametrize(
         ("plant", "named"),
-        [("leaf-03[7] rate=0.25", "HCA n005/hca6 or its cable"), ("n005 slow=3", "Node n005 is")],
+        [
+            ("leaf-03[7] rate=0.25", "1 HCA   n005/hca6 or its cable n005/hca6[1] <-> leaf-03[7] "),
+            ("n005 slow=3", "1 node   n005 "),
+        ],
     )
     def test_rails_tell_a_node_from_its_cables(
         self, tmp_path: Path, capsys: Capture, plant: str, named: str
@@ -256,9 +274,7 @@ class TestTwin:
         use_mock(monkeypatch, slow_nodes={"n005": 4.0})
         where = tmp_path / "run"
         assert check(where, "--fabric", str(self.fabric_file(tmp_path))) == 1
-        assert (
-            "Node n005, its HCA or its cable n005/hca0[1] - leaf-02[1]" in capsys.readouterr().out
-        )
+        assert "n005, its HCA or its cable n005/hca0[1] <-> leaf-02[1] " in capsys.readouterr().out
         assert read_run(where).fabric_document is not None
 
     def test_a_wrong_fabric_file_is_refused(self, tmp_path: Path, capsys: Capture) -> None:
@@ -280,9 +296,9 @@ class TestTwin:
         assert run([*argv, "--dir", str(tmp_path / "run")]) == 1
         captured = capsys.readouterr()
         # Leaf 2's port 7 leads to spine 1's port 5, by the file.
-        assert "MF0;leaf002:MQM8700/U1[7] - MF0;spine01:MQM8700/U1[5] is slow" in captured.out
+        assert "MF0;leaf002:MQM8700/U1[7] <-> MF0;spine01:MQM8700/U1[5] " in captured.out
         assert "named: yes" in captured.out
-        assert "120 of 120 pairs of 16 nodes" in captured.out
+        assert "OK   16 of 16 nodes   pairs 120 of 120 measured" in captured.out
         assert run([*argv, "--nodes", "17", "--dir", str(tmp_path / "more")]) == 2
         assert "17 nodes of a fabric of 16" in capsys.readouterr().err
 
@@ -293,7 +309,7 @@ class TestTwin:
         use_mock(monkeypatch, slow_nodes={"c102-003": 4.0}, nodes=hosts)
         fabric = [word for file in REAL_FILES for word in ("--fabric", file)]
         assert check(tmp_path / "run", *fabric) == 1
-        assert "MF0;leaf001:MQM8700/U1[3] - c102-003/HCA-1[1]" in capsys.readouterr().out
+        assert "MF0;leaf001:MQM8700/U1[3] <-> c102-003/HCA-1[1]" in capsys.readouterr().out
 
 
 def test_more_ranks_than_cpus_meet_in_rounds_that_have_a_cpu_for_each(

@@ -1,21 +1,19 @@
 """`weft check`: all pairs of nodes, and the one component that explains the slow ones."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from weft.cli.backend import BackendChoice, backend_options
+from weft.cli.check_answer import Answer, command_again, planted_in, print_answer
 from weft.cli.check_plan import Setup, say_plan, set_up
-from weft.cli.output import emit, format_option, talk
+from weft.cli.output import format_option, talk
 from weft.cli.run_dir import fresh_run_dir
 from weft.core.errors import BenchmarkError, ExitCode, InputError
 
 if TYPE_CHECKING:
-    from weft.bench.model import Backend, Sample
-    from weft.diagnose.check.verdict import Verdict
+    from weft.bench.model import Sample
     from weft.study.store import RunStore
 
 
@@ -77,13 +75,14 @@ def command(
     directory = run_dir or fresh_run_dir("check")
     samples = _measure(setup, choice, directory, resume)
     verdict = judge_check(samples, setup.fabric, adaptive=setup.adaptive)
-    result = _Result(
+    answer = Answer(
         verdict=verdict,
         directory=directory,
         seconds=system_clock() - started,
-        planted=_planted(setup.backend, verdict),
+        planted=planted_in(setup.backend, verdict),
+        check_again=command_again(choice, adaptive=adaptive),
     )
-    _print(result, format_, matrix=matrix)
+    print_answer(answer, format_, matrix=matrix)
     return int(verdict.exit_code)
 
 
@@ -152,59 +151,3 @@ def _study_text(setup: Setup, seed: int) -> str:
         "benchmarks": [{"name": "pairs", "sizes": f"{small},{large}"}],
     }
     return tomli_w.dumps(study)
-
-
-def _planted(backend: "Backend", verdict: "Verdict") -> tuple[Mapping[str, str], ...]:
-    """What was planted in a twin and whether the verdict, which was not told, names it."""
-    return tuple(
-        {"fault": fault.describe(), "named": _is_named(fault.place, verdict)}
-        for fault in getattr(backend, "faults", ())
-    )
-
-
-def _is_named(place: str, verdict: "Verdict") -> str:
-    """'yes', 'tie', 'no', or 'no pair crosses it'."""
-    for finding in verdict.findings:
-        ends = {end for suspect in finding.facts.get("suspects", ()) for end in suspect["ends"]}
-        if place in ends:
-            return "tie" if finding.facts["tie"] else "yes"
-    out_of_reach = any(place in cable for cable in verdict.coverage.cables_never_crossed)
-    return "no pair crosses it" if out_of_reach else "no"
-
-
-@dataclass(frozen=True, slots=True)
-class _Result:
-    verdict: "Verdict"
-    directory: Path
-    seconds: float
-    planted: tuple[Mapping[str, str], ...]
-
-    @property
-    def next_command(self) -> str:
-        mend = self.verdict.findings[0].next_command if self.verdict.refused else None
-        return mend or f"weft report {self.directory}"
-
-
-def _print(result: _Result, format_: str, *, matrix: bool) -> None:
-    from weft.cli.check_text import verdict_text
-
-    record: dict[str, Any] = {
-        **result.verdict.to_record(),
-        "seconds": round(result.seconds, 3),
-        "planted": [dict(one) for one in result.planted],
-        "run": str(result.directory),
-        "next_command": result.next_command,
-    }
-    rows = result.verdict.rows() if format_ != "text" else []
-    emit(
-        format_,
-        text=lambda: verdict_text(
-            result.verdict,
-            seconds=result.seconds,
-            planted=result.planted,
-            next_command=result.next_command,
-            matrix=matrix,
-        ),
-        record={**record, "readings": rows},
-        rows=rows,
-    )

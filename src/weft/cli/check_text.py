@@ -1,37 +1,130 @@
 """The verdict of a check as text: verdict first, evidence, coverage and cost, next command last."""
 
-from collections.abc import Mapping, Sequence
+import os
+import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import click
+
+from weft.core.finding import Severity
 from weft.core.units import format_duration
+from weft.core.words import counted
 
 if TYPE_CHECKING:
+    from weft.cli.check_answer import Answer
     from weft.core.finding import Finding
+    from weft.diagnose.check.headline import Headline
     from weft.diagnose.check.verdict import Verdict
 
 MATRIX_MAX_NODES = 32
+GAP = "   "
+"""Between columns of a verdict."""
+OK = "OK"
+_COLOURS = {"BAD": "red", "WARNING": "yellow", OK: "green"}
 
 
-def verdict_text(
-    verdict: "Verdict",
-    *,
-    seconds: float,
-    planted: Sequence[Mapping[str, str]],
-    next_command: str,
-    matrix: bool,
-) -> str:
-    """The whole answer."""
-    lines: list[str] = []
-    for finding in verdict.findings:
-        lines += [*_finding_lines(finding), ""]
+def verdict_text(answer: "Answer", *, matrix: bool, width: int | None = None) -> str:
+    """The whole answer, for a terminal of `width` columns (None: lines may be of any length)."""
+    verdict = answer.verdict
+    labels = [one.severity.value.upper() for one in _told(verdict)]
+    label_width = max(len(label) for label in (*labels, "BAD")) + 2
+    lines = _finding_lines(verdict, label_width, width)
+    if verdict.survey.normed.norms and not verdict.refused:
+        lines += packed(_labelled(OK, label_width), ok_columns(answer), width)
+        lines += [f"  - {line}" for line in _healthy_evidence(verdict)]
+    else:
+        lines += packed(" " * label_width, ok_columns(answer)[1:], width)
     if matrix:
-        lines += [matrix_text(verdict), ""]
-    lines.append(f"covered  {verdict.coverage.text}")
-    lines.append(f"cost     {format_duration(seconds)}")
-    lines += [f"caveat   {caveat}" for caveat in verdict.caveats]
-    lines += [f"planted  {one['fault']}; named: {one['named']}" for one in planted]
-    lines.append(f"next     {next_command}")
+        lines += ["", matrix_text(verdict), ""]
+    lines += [f"caveat: {caveat}" for caveat in verdict.caveats]
+    lines += [f"planted: {one['fault']}; named: {one['named']}" for one in answer.planted]
+    if answer.next_step != answer.report:
+        lines.append(f"next: {answer.next_step}")
+    lines.append(f"report: {answer.report}")
     return "\n".join(lines)
+
+
+def ok_columns(answer: "Answer") -> tuple[str, str, str]:
+    """How many are not accused, what was measured of them, what that took."""
+    coverage = answer.verdict.coverage
+    n_good = coverage.n_nodes - len(bad_nodes(answer.verdict.findings))
+    good = f"{n_good:,} of {coverage.n_nodes:,} {coverage.endpoints}"
+    pairs = f"pairs {coverage.n_pairs:,} of {coverage.n_pairs_possible:,} measured, "
+    return good, pairs + _cables(answer.verdict), f"took {format_duration(answer.seconds)}"
+
+
+def bad_nodes(findings: "Sequence[Finding]") -> set[str]:
+    """Nodes that are accused, or hold an end of what is."""
+    bad = (one for one in findings if one.severity is Severity.BAD)
+    suspects = [suspect for one in bad for suspect in one.facts.get("suspects", ())]
+    return {suspect["node"] for suspect in suspects} - {None}
+
+
+def _cables(verdict: "Verdict") -> str:
+    coverage = verdict.coverage
+    if coverage.n_cables is None:
+        return "cables not known without --fabric"
+    least = counted(coverage.least_crossings, "time")
+    n_never = len(coverage.cables_never_crossed)
+    if n_never == 0:
+        return f"every cable >= {least}"
+    crossed = coverage.n_cables - n_never
+    return f"{crossed:,} of {coverage.n_cables:,} cables >= {least}, the others never"
+
+
+def packed(label: str, columns: Sequence[str], width: int | None) -> list[str]:
+    """Columns behind a label, as many in a line as fit the width, the others below them."""
+    lines, start = [label + columns[0]], " " * len(click.unstyle(label))
+    for column in columns[1:]:
+        longer = lines[-1] + GAP + column
+        if width is None or len(click.unstyle(longer)) <= width:
+            lines[-1] = longer
+        else:
+            lines[-1] = lines[-1].rstrip()
+            lines.append(start + column)
+    lines[-1] = lines[-1].rstrip()
+    return lines
+
+
+def _told(verdict: "Verdict") -> "list[Finding]":
+    """All but the sentence that all is well, which the line of what was measured says."""
+    return [one for one in verdict.findings if one.severity is not Severity.GOOD]
+
+
+def _labelled(label: str, width: int) -> str:
+    padded = label.ljust(width)
+    if os.environ.get("NO_COLOR") or not sys.stdout.isatty():
+        return padded
+    return click.style(label, fg=_COLOURS.get(label), bold=True) + padded[len(label) :]
+
+
+def _finding_lines(verdict: "Verdict", label_width: int, width: int | None) -> list[str]:
+    from weft.diagnose.check.headline import headline_of
+
+    told = [(finding, headline_of(finding)) for finding in _told(verdict)]
+    widths = _widths([headline for _, headline in told if headline is not None])
+    lines: list[str] = []
+    for finding, headline in told:
+        label = _labelled(finding.severity.value.upper(), label_width)
+        if headline is None:
+            lines.append(label + finding.sentence)
+        else:
+            padded = [c.ljust(w) for c, w in zip(headline.columns, widths, strict=True)]
+            lines += packed(label, padded, width)
+        lines += [f"  - {line}" for line in finding.evidence]
+        lines += [f"  next: {finding.next_command}"] if finding.next_command else []
+    return lines
+
+
+def _widths(headlines: "Sequence[Headline]") -> list[int]:
+    columns = zip(*(headline.columns for headline in headlines), strict=True)
+    return [max(len(text) for text in column) for column in columns]
+
+
+def _healthy_evidence(verdict: "Verdict") -> list[str]:
+    good = [one for one in verdict.findings if one.severity is Severity.GOOD]
+    return [line for one in good for line in one.evidence]
 
 
 def matrix_text(verdict: "Verdict") -> str:
@@ -54,11 +147,6 @@ def matrix_text(verdict: "Verdict") -> str:
     middle = {pair: median(values) for pair, values in shares.items()}
     rows = [[a, *(_cell(middle.get((a, b))) for b in nodes)] for a in nodes]
     return "bandwidth, share of hop class\n" + table_text(["from \\ to", *nodes], rows)
-
-
-def _finding_lines(finding: "Finding") -> list[str]:
-    head = f"{finding.severity.value.upper()}  {finding.sentence}"
-    return [head, *(f"  - {line}" for line in finding.evidence)]
 
 
 def _cell(share: float | None) -> str:

@@ -22,6 +22,9 @@ class Part(StrEnum):
 
 PARTS = tuple(Part)
 
+Thing = tuple[str, tuple[str, ...]]
+"""What can be held in hand: 'cable', 'node', 'hca', 'rank', 'rail' or 'switch', and its names."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Component:
@@ -53,7 +56,7 @@ class Component:
         return text
 
     @property
-    def thing(self) -> tuple[str, tuple[str, ...]]:
+    def thing(self) -> Thing:
         """The physical thing: a direction is its cable, a sending node is the node."""
         if self.part in (Part.CABLE, Part.DIRECTION):
             return ("cable", tuple(sorted(self.ends)))

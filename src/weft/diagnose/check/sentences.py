@@ -1,6 +1,6 @@
 """Findings of a check as sentences a person can act on: what, how much, how sure, what to do."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,8 @@ from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
 from weft.core.words import counted
 from weft.diagnose.check.accusation import Accusation, Count, Standing
-from weft.diagnose.check.components import Component, Part
-from weft.diagnose.check.readings import Metric
+from weft.diagnose.check.components import Component, Part, vertex_of
+from weft.diagnose.check.readings import Metric, host_of
 from weft.diagnose.check.survey import Survey
 from weft.diagnose.check.words import (
     against,
@@ -35,15 +35,16 @@ _KIND_OF_PART = {
 }
 
 
-def accused(accusation: Accusation, *, sure: bool) -> Finding:
-    """The finding of an accusation; `sure`: it may be named as the fault."""
+def accused(accusation: Accusation, *, sure: bool, owners: Mapping[str, str]) -> Finding:
+    """The finding of an accusation; `sure`: it may be named as the fault. `owners`: the node of
+    each HCA."""
     make = {
         Standing.MET: _met,
         Standing.PASSING: _passing,
         Standing.OUT_OF_USE: _out_of_use,
     }.get(accusation.standing)
     if make is not None:
-        return make(accusation)
+        return make(accusation, owners)
     worst = accusation.worst
     says = "is slow" if sure else "may be slow"
     return Finding(
@@ -51,11 +52,11 @@ def accused(accusation: Accusation, *, sure: bool) -> Finding:
         Severity.BAD if sure else Severity.WARNING,
         f"{subject(accusation)} {says}: {against(worst)}; {over_it(worst)}.",
         evidence=tuple(_evidence(accusation)),
-        facts=_facts(accusation),
+        facts=_facts(accusation, owners),
     )
 
 
-def _met(accusation: Accusation) -> Finding:
+def _met(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
     return Finding(
         FindingKind.ANOMALY,
         Severity.WARNING,
@@ -65,11 +66,11 @@ def _met(accusation: Accusation) -> Finding:
             over_it(accusation.worst),
             "another job's traffic, outdated tables or hashed routes do that; nothing is broken",
         ),
-        facts=_facts(accusation),
+        facts=_facts(accusation, owners),
     )
 
 
-def _passing(accusation: Accusation) -> Finding:
+def _passing(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
     return Finding(
         FindingKind.ANOMALY,
         Severity.NOTE,
@@ -78,11 +79,11 @@ def _passing(accusation: Accusation) -> Finding:
             against(accusation.worst),
             "a neighbour's traffic or a link that flaps comes and goes: check again later",
         ),
-        facts=_facts(accusation),
+        facts=_facts(accusation, owners),
     )
 
 
-def _out_of_use(accusation: Accusation) -> Finding:
+def _out_of_use(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
     return Finding(
         kind_of(accusation.components),
         Severity.BAD,
@@ -93,7 +94,7 @@ def _out_of_use(accusation: Accusation) -> Finding:
             "in the same moments messages of other cables were as slow: they share a way with them",
             "down, disabled or left out by the routing: look at the state of its ports",
         ),
-        facts=_facts(accusation),
+        facts=_facts(accusation, owners),
     )
 
 
@@ -131,10 +132,10 @@ def _how_to_tell(accusation: Accusation) -> str:
     return tie
 
 
-def _facts(accusation: Accusation) -> dict[str, Any]:
+def _facts(accusation: Accusation, owners: Mapping[str, str]) -> dict[str, Any]:
     worst = accusation.worst
     return {
-        "suspects": [component_record(c) for c in accusation.components],
+        "suspects": [component_record(c, owners) for c in accusation.components],
         "tie": accusation.tie,
         "standing": accusation.standing.value,
         "metrics": [metric.value for metric in accusation.slower],
@@ -162,13 +163,23 @@ def _count_record(count: Count) -> dict[str, Any]:
     }
 
 
-def component_record(component: Component) -> dict[str, Any]:
-    """A component as plain JSON values."""
+def component_record(component: Component, owners: Mapping[str, str]) -> dict[str, Any]:
+    """A component as plain JSON values. `node`: whose it is, None for what is nobody's."""
     return {
         "part": component.part.value,
         "ends": list(component.ends),
         "name": component.name,
+        "node": node_of(component, owners),
     }
+
+
+def node_of(component: Component, owners: Mapping[str, str]) -> str | None:
+    """The node that is the component or holds an end of it; `owners`: the node of each HCA."""
+    kind, names = component.thing
+    if kind in ("node", "rank"):
+        return host_of(names[0])
+    held = (owners.get(name if kind == "hca" else vertex_of(name)) for name in names)
+    return next((node for node in held if node is not None), None)
 
 
 def lone_pairs(

@@ -105,8 +105,12 @@ def _findings(
     if len(accusations) >= MOST_SUSPECTS:
         return [sentences.too_many(survey)]
     enough_nodes = coverage.n_nodes >= limits.smallest_fabric
+    network = survey.crossings.network
+    owners = {} if network is None else network.node_of_hca
     found = [
-        sentences.accused(accusation, sure=enough_nodes and _sure(accusation, limits))
+        sentences.accused(
+            accusation, sure=enough_nodes and _sure(accusation, limits), owners=owners
+        )
         for accusation in accusations
     ]
     lone = _confirmed_lone(survey)

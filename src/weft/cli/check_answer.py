@@ -1,0 +1,124 @@
+"""What a check answers: the verdict, what it cost, what to do next; in every format."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from weft.cli.backend import BackendChoice
+from weft.cli.output import emit, terminal_width
+
+if TYPE_CHECKING:
+    from weft.bench.model import Backend
+    from weft.diagnose.check.remedies import Remedy
+    from weft.diagnose.check.verdict import Verdict
+
+SCHEMA = "weft.check/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`seconds`: from the first launch to the verdict. `planted`: faults of a twin, and whether the
+    verdict, which was not told, names them. `check_again`: the command that measures the same."""
+
+    verdict: "Verdict"
+    directory: Path
+    seconds: float
+    planted: tuple[Mapping[str, str], ...]
+    check_again: str
+
+    @property
+    def report(self) -> str:
+        """The command that draws the run."""
+        return f"weft report {shlex.quote(str(self.directory))}"
+
+    @property
+    def next_command(self) -> str:
+        """What to type now, or after the repair: what mends a run that proves nothing; the check
+        again where something is accused; else the report."""
+        if self._first_remedy is not None:
+            return self.check_again
+        found = (one.next_command for one in self.verdict.findings)
+        return next((command for command in found if command is not None), self.report)
+
+    @property
+    def next_step(self) -> str:
+        """The next command, behind what is to be done before it."""
+        remedy = self._first_remedy
+        if remedy is None:
+            return self.next_command
+        return f"{remedy.do}; {remedy.fix}: {self.next_command}"
+
+    @property
+    def _first_remedy(self) -> "Remedy | None":
+        from weft.diagnose.check.remedies import remedy_of
+
+        found = (remedy_of(finding) for finding in self.verdict.findings)
+        return next((remedy for remedy in found if remedy is not None), None)
+
+    def to_record(self) -> dict[str, Any]:
+        """All but the readings as plain JSON values (docs/reference/check.md)."""
+        from weft.diagnose.check.remedies import remedy_of
+
+        record = self.verdict.to_record()
+        for finding, of in zip(self.verdict.findings, record["findings"], strict=True):
+            remedy = remedy_of(finding)
+            of["remedy"] = None if remedy is None else remedy.do
+        return {
+            "schema": SCHEMA,
+            **record,
+            "seconds": round(self.seconds, 3),
+            "planted": [dict(one) for one in self.planted],
+            "run": str(self.directory),
+            "next_command": self.next_command,
+        }
+
+
+def print_answer(answer: Answer, format_: str, *, matrix: bool) -> None:
+    """Print it."""
+    from weft.cli.check_text import verdict_text
+
+    rows = answer.verdict.rows() if format_ in ("json", "csv") else []
+    emit(
+        format_,
+        text=lambda: verdict_text(answer, matrix=matrix, width=terminal_width()),
+        record={**answer.to_record(), "readings": rows} if format_ == "json" else {},
+        rows=rows,
+    )
+
+
+def command_again(choice: BackendChoice, *, adaptive: bool) -> str:
+    """The command that measures the same nodes again."""
+    argv = ["weft", "check"]
+    for option, value in (
+        ("--twin", choice.twin),
+        ("--nodes", choice.nodes),
+        ("--hosts", choice.hosts),
+        ("--hostfile", choice.hostfile),
+        ("--mpi", choice.mpi),
+        ("--rails", choice.rails),
+    ):
+        argv += [] if value is None else [option, str(value)]
+    for file in choice.fabric:
+        argv += ["--fabric", file]
+    argv += ["--adaptive"] if adaptive else []
+    return shlex.join(argv)
+
+
+def planted_in(backend: "Backend", verdict: "Verdict") -> tuple[Mapping[str, str], ...]:
+    """What was planted in a twin and whether the verdict, which was not told, names it."""
+    return tuple(
+        {"fault": fault.describe(), "named": _is_named(fault.place, verdict)}
+        for fault in getattr(backend, "faults", ())
+    )
+
+
+def _is_named(place: str, verdict: "Verdict") -> str:
+    """'yes', 'tie', 'no', or 'no pair crosses it'."""
+    for finding in verdict.findings:
+        ends = {end for suspect in finding.facts.get("suspects", ()) for end in suspect["ends"]}
+        if place in ends:
+            return "tie" if finding.facts["tie"] else "yes"
+    out_of_reach = any(place in cable for cable in verdict.coverage.cables_never_crossed)
+    return "no pair crosses it" if out_of_reach else "no"
