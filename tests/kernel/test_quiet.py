@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 
@@ -154,3 +155,55 @@ def test_a_slingshot_device_has_the_state_and_rate_of_its_interface(kernel, tmp_
     record = kernel.run(1, *BARRIER, WEFT_SYSFS=str(tmp_path)).only("device")
     told = [record[key] for key in ("device", "state", "link_rate_gbps", "numa_node", "before")]
     assert told == ["cxi0", "up", 200.0, 3, 77]
+
+
+DATAGRAM = 1000
+FRAME = DATAGRAM + 8 + 20 + 14  # UDP, IPv4 and Ethernet headers, as the device counts them
+SENDER = f"""
+import socket, time
+out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for _ in range(20000):
+    out.sendto(bytes({DATAGRAM}), ("10.9.9.2", 9))
+    time.sleep(0.002)
+"""
+WIRE = """
+mount -t sysfs sysfs /sys
+ip link add va type veth peer name vb
+for end in va vb; do
+    plain=/proc/sys/net/ipv6/conf/$end/disable_ipv6
+    [ ! -e $plain ] || echo 1 > $plain
+done
+ip addr add 10.9.9.1/24 dev va
+ip link set va up
+ip link set vb up
+ip neigh add 10.9.9.2 lladdr 02:00:00:00:00:02 dev va
+"""
+
+
+def test_real_traffic_of_another_process_is_counted_to_the_byte(kernel):
+    """A sender in a network namespace of its own, over a cable that Linux makes up."""
+    apart = ("unshare", "--net", "--mount", "sh", "-ec")
+    if (
+        shutil.which("unshare") is None
+        or shutil.which("ip") is None
+        or subprocess.run([*apart, WIRE], capture_output=True, check=False).returncode
+    ):
+        pytest.skip("a network of one's own needs root, unshare and ip")
+    script = WIRE + '"$0" -c "$SENDER" & trap "kill $!" EXIT; "$@"'
+    argv = [*kernel.launcher, "-n", "1", str(kernel.binary), *BARRIER, "--quiet", "0.5"]
+    done = subprocess.run(
+        [*apart, script, sys.executable, *argv],
+        env={**os.environ, "SENDER": SENDER},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    moved = {
+        (record["device"], record["counter"]): record
+        for record in records_of(done.stdout)
+        if record["record"] == "quiet"
+    }
+    assert set(moved) == {("va", "tx_bytes"), ("vb", "rx_bytes")}, done.stderr
+    for record in moved.values():
+        assert record["virtual"]
+        assert record["delta"] % FRAME == 0
+        # One frame every 2 ms at most, and one more for each end.
+        assert 0 < record["delta"] // FRAME <= record["elapsed_ns"] / 2e6 + 2
