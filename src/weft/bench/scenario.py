@@ -74,7 +74,7 @@ def work(
     options = {**benchmark.options, **trial.options}
     counts = _counts(benchmark, options)
     if benchmark.kind == "pairs":
-        if not _differs_by_iteration(platform, faults, trial):
+        if not left_to_chance(platform, faults, trial):
             counts = {"iterations": 1, "warmup": 0}
         return _pair_steps(trial, options, counts)
     steps = []
@@ -156,9 +156,9 @@ def _rounds(given: Any) -> list[list[tuple[int, int]]]:
         ) from error
 
 
-def _differs_by_iteration(platform: Platform, faults: Sequence[Fault], trial: Trial) -> bool:
-    """Whether anything is left to chance or to what came before: else one iteration of `pairs`
-    tells all, to the picosecond, and thousands of pairs cost a third."""
+def left_to_chance(platform: Platform, faults: Sequence[Fault], trial: Trial) -> bool:
+    """Whether chance, or what came before, decides anything: else one iteration of `pairs` tells
+    all, to the picosecond, and thousands of pairs cost a third."""
     host = twin_parts(platform)[2]
     by_host = host.start_jitter is not None or host.noise is not None
     by_fault = any(fault.corrected or fault.lost or fault.noise for fault in faults)

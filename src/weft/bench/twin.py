@@ -15,7 +15,9 @@ from weft.bench import metrics
 from weft.bench.fault import Fault, check_fault
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.phase import phases_of
+from weft.bench.rounds_apart import apart, joined
 from weft.bench.scenario import (
+    left_to_chance,
     pair_size,
     rounds_of,
     routes_adaptively,
@@ -79,12 +81,24 @@ class TwinBackend:
         if self._run_dir is not None:
             recipe = self._run_dir / "recipes" / f"{launch.name}.json"
             recipe.write_text(_recipe_text(document), "utf-8")
-        rows = _rows_of(_complete(launch, simulate(document)))
         measured = benchmark(launch.trial.benchmark)
+        rows = _rows_of(self._outcome(launch, measured, document))
         if measured.kind == "pairs":
             yield from _pair_samples(launch, measured, rows)
         else:
             yield from _samples(launch, measured, rows, self.platform.fit)
+
+    def _outcome(
+        self, launch: Launch, measured: Benchmark, document: Document
+    ) -> Mapping[str, Any]:
+        trial = launch.trial
+        parts = [document]
+        if measured.kind == "pairs" and not left_to_chance(self.platform, self.faults, trial):
+            parts = apart(document)
+        if len(parts) == 1:
+            return _complete(launch, simulate(document))
+        outcomes = [_complete(launch, outcome) for outcome in simulate_parts(document, parts)]
+        return joined(parts, outcomes)
 
     def recipe(self, launch: Launch) -> str:
         """The scenario of a launch, as JSON."""
@@ -175,6 +189,16 @@ def simulate(document: Document) -> Mapping[str, Any]:
             ) from error
         raise refused from error
     return outcome
+
+
+def simulate_parts(whole: Document, parts: Sequence[Document]) -> list[Mapping[str, Any]]:
+    """The outcomes of the parts of a scenario, on all cores. Raises what `simulate` does."""
+    engine = engine_module()
+    try:
+        return list(engine.simulate_many([json.dumps(part) for part in parts], 0))
+    except ValueError:
+        # Told by its place in the whole.
+        return [simulate(whole)]
 
 
 def _complete(launch: Launch, outcome: Mapping[str, Any]) -> Mapping[str, Any]:

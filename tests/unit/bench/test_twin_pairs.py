@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from weft.bench import rounds_apart
+from weft.bench import twin as twin_module
 from weft.bench.fault import parse_fault
 from weft.bench.model import Launch, Sample, Trial
 from weft.bench.twin import TwinBackend
 from weft.catalog.load import platform
+from weft.core.errors import InputError
 
 try:
     from weft import _engine as engine
@@ -120,3 +123,78 @@ def test_the_recipe_of_thousands_of_pairs_has_a_line_a_step() -> None:
     steps = [line for line in recipe.splitlines() if '"rounds"' in line]
     assert len(steps) == 3
     assert len(recipe.splitlines()) < 150
+
+
+@needs_engine
+@pytest.mark.parametrize("platform_name", ["frontera", "azure-ndv4"])
+def test_rounds_apart_take_the_time_they_take_one_after_the_other(platform_name: str) -> None:
+    assert engine is not None
+    twin = TwinBackend(platform(platform_name), 64, faults=[parse_fault("n005 slow=3")])
+    ranks = list(range(64))
+    rounds = []
+    for seed in range(9):
+        Random(seed).shuffle(ranks)
+        rounds.append(np.reshape(ranks[: 64 - 2 * seed], (-1, 2)).tolist())
+    phases = ["latency", "bandwidth", "bidirectional"]
+    asked = pairs_of(twin.nodes, (8, 65536), rounds=rounds, phases=phases)
+    document = twin.scenario(Launch(asked, 0, 0))
+    parts = [rounds_apart._only(document, first, first + 3) for first in (0, 3, 6)]
+    together = rounds_apart.joined([document], [engine.simulate(json.dumps(document))])
+    one_by_one = [engine.simulate(json.dumps(part)) for part in parts]
+    found = [_by_place(together), _by_place(rounds_apart.joined(parts, one_by_one))]
+    assert len(found[0]) == 4 * sum(map(len, rounds))
+    assert found[0] == found[1]
+
+
+def _by_place(columns: dict[str, Any]) -> dict[tuple[int, int, int], int]:
+    place = zip(*(columns[name].tolist() for name in ("step", "round", "pair")), strict=True)
+    return dict(zip(place, columns["duration_ps"].tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("n_rounds", "n_pairs", "n_cores", "lengths"),
+    [
+        (8, 1880, 2, [2, 2, 2, 2]),
+        (8, 1880, 16, [1] * 8),
+        (7, 1880, 2, [1, 2, 2, 2]),
+        (8, 1880, 1, [8]),
+        (1, 1880, 8, [1]),
+        (8, 30, 8, [8]),
+        (100, 30, 8, [9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 10]),
+    ],
+)
+def test_rounds_are_dealt_to_cores_in_order(
+    n_rounds: int, n_pairs: int, n_cores: int, lengths: list[int]
+) -> None:
+    rounds = [[[2 * i, 2 * i + 1] for i in range(n_pairs)] for _ in range(n_rounds)]
+    for number, pairs in enumerate(rounds):
+        pairs[0] = [number, 10_000]
+    whole = {"seed": 1, "work": [{"kind": "latency", "rounds": rounds}]}
+    parts = rounds_apart.apart(whole, n_cores)
+    assert [len(part["work"][0]["rounds"]) for part in parts] == lengths
+    assert [pairs for part in parts for pairs in part["work"][0]["rounds"]] == rounds
+
+
+@needs_engine
+def test_many_rounds_are_measured_as_few_are_and_refused_by_their_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    twin = TwinBackend(FAT_TREE, 32)
+    whole = measure(twin, pairs_of(twin.nodes, (8, 4096)))
+    monkeypatch.setattr(rounds_apart, "FEWEST_PAIRS", 32)
+    monkeypatch.setattr(rounds_apart.os, "sched_getaffinity", lambda _: {0, 1})
+    calls: list[int] = []
+    simulate_parts = twin_module.simulate_parts
+
+    def counted(document: Any, parts: Any) -> Any:
+        calls.append(len(parts))
+        return simulate_parts(document, parts)
+
+    monkeypatch.setattr(twin_module, "simulate_parts", counted)
+    assert measure(twin, pairs_of(twin.nodes, (8, 4096))) == whole
+    assert calls == [4]
+    rounds = [[[i, i + 16] for i in range(16)] for _ in range(8)]
+    rounds[6] = [[0, 99]]
+    with pytest.raises(InputError, match=r"there is no rank 99") as refused:
+        measure(twin, pairs_of(twin.nodes, (8, 4096), rounds=rounds))
+    assert refused.value.where == "work[0].rounds[6]"
