@@ -145,7 +145,9 @@ def test_a_launch_that_fails_is_a_benchmark_error(
 
 def test_a_dry_run_measures_nothing(tmp_path: Path, capsys: Capture) -> None:
     assert check(tmp_path / "run", "--nodes", "8", "--dry-run") == 0
-    assert "28 pairs of 8 ranks in 8 rounds" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "all pairs: 28 of 28 pairs of 8 nodes in 8 rounds" in out
+    assert "which cables they cross is not known without a fabric" in out
     assert not (tmp_path / "run").exists()
 
 
@@ -157,6 +159,13 @@ def test_a_dry_run_measures_nothing(tmp_path: Path, capsys: Capture) -> None:
         (["--mock", "--small", "0"], "does not make a small and a large message"),
         (["--mock", "--large", "much"], "'much' is not a size"),
         (["--mock", "--resume"], "--resume needs --dir"),
+        (["--mock", "--schedule", "ful"], "did you mean 'full'?"),
+        (["--mock", "--schedule", "cover:0"], "'cover:0' has no number of times"),
+        (["--mock", "--schedule", "cover"], "--schedule cover without a fabric"),
+        (["--mock", "--schedule", "no/such.txt"], "no file 'no/such.txt'"),
+        (["--mock", "--budget", "soon"], "'soon' is not a time"),
+        (["--mock", "--only", "n077"], "no node or switch 'n077' in this check"),
+        (["--mock", "--schedule", "bisect:n001|n001"], "n001 is on both sides"),
     ],
 )
 def test_wrong_input_is_said_to_be_wrong(argv: list[str], said: str, capsys: Capture) -> None:
@@ -229,10 +238,25 @@ class TestTwin:
         assert "no pair crosses 18 of 26 cables: they are not judged" in out
 
     def test_a_dry_run_estimates_the_time(self, tmp_path: Path, capsys: Capture) -> None:
-        """16 rounds of 10,200 round trips and 2 x 22 windows of 8 x 1 MiB at 25 GB/s: 0.9 s."""
+        """16 rounds, each 44 windows of 8 x 1 MiB at 196 Gb/s and 4 us (15.24 ms), 220 round trips
+        of 4 us (0.88 ms), first contact (1 ms), four barriers of four steps (0.03 ms) and 7.5 pairs
+        on their way to rank 0 (0.12 ms): 276 ms."""
         argv = ["check", "--twin", "fat-tree", "--nodes", "16", "--dry-run"]
         assert run([*argv, "--dir", str(tmp_path / "run")]) == 0
-        assert "about 889 ms on a real fabric" in capsys.readouterr().out
+        out = capsys.readouterr().out
+        said = re.search(r"about (\d+) ms of fabric time", out)
+        assert said is not None
+        assert abs(int(said[1]) - 276) <= 3
+        assert "16 cables between switches: each filled 12 times or more" in out
+
+    def test_the_plan_is_said_before_the_run_and_kept_to(
+        self, tmp_path: Path, capsys: Capture
+    ) -> None:
+        argv = ["check", "--twin", "fat-tree", "--nodes", "16", "--schedule", "random:2"]
+        assert run([*argv, "--dir", str(tmp_path / "run"), "--format", "json"]) == 0
+        captured = capsys.readouterr()
+        assert captured.err.startswith("plan     2 random matchings: 16 of 120 pairs of 16 nodes")
+        assert json.loads(captured.out)["coverage"]["pairs"] == 16
 
     def test_a_dry_run_is_short_and_only_json_has_the_whole_scenario(
         self, tmp_path: Path, capsys: Capture
@@ -317,7 +341,9 @@ def test_more_ranks_than_cpus_meet_in_rounds_that_have_a_cpu_for_each(
 ) -> None:
     monkeypatch.setattr("weft.cli.check_plan._cpus", lambda: 2)
     assert run(["check", "--tasks-per-node", "8", "--dry-run"]) == 0
-    assert capsys.readouterr().out.startswith("28 pairs of 8 ranks in 28 rounds")
+    assert capsys.readouterr().out.startswith(
+        "plan     all pairs: 28 of 28 pairs of 8 ranks in 28 rounds"
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import click
 
 from weft.cli.backend import BackendChoice, backend_options
 from weft.cli.check_answer import Answer, command_again, planted_in, print_answer
-from weft.cli.check_plan import Setup, say_plan, set_up
+from weft.cli.check_plan import PlanChoice, Setup, plan_options, say_plan, set_up
 from weft.cli.output import format_option, talk
 from weft.cli.run_dir import fresh_run_dir
 from weft.core.errors import BenchmarkError, ExitCode, InputError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 @click.command(name="check")
 @backend_options
+@plan_options
 @click.option("--small", default="8", show_default=True, help="Message size for latency.")
 @click.option("--large", default="1M", show_default=True, help="Message size for bandwidth.")
 @click.option(
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 def command(
     *,
     choice: BackendChoice,
+    wanted: PlanChoice,
     small: str,
     large: str,
     tasks_per_node: int | None,
@@ -67,10 +69,11 @@ def command(
         raise InputError(
             "--resume needs --dir", expected="the directory of the check to go on with"
         )
-    setup = set_up(choice, (small, large), adaptive=adaptive, tasks_per_node=tasks_per_node)
+    setup = set_up(choice, (small, large), wanted, adaptive=adaptive, tasks_per_node=tasks_per_node)
     if dry_run:
         say_plan(setup, format_)
         return int(ExitCode.GOOD)
+    talk(setup.plan.text)
     started = system_clock()
     directory = run_dir or fresh_run_dir("check")
     samples = _measure(setup, choice, directory, resume)
@@ -90,6 +93,7 @@ def _measure(
     setup: Setup, choice: BackendChoice, directory: Path, resume: bool
 ) -> "tuple[Sample, ...]":
     from weft.cli.progress import shown_check_progress
+    from weft.diagnose.check.follow_up import Size
     from weft.diagnose.check.launches import FollowUpBackend
     from weft.diagnose.check.survey import SURVEY
     from weft.study.run import execute
@@ -99,10 +103,15 @@ def _measure(
     if resume:
         known = tuple(s for s in read_run(directory).samples if s.trial == SURVEY)
     backend = FollowUpBackend(
-        setup.backend, setup.fabric, known, adaptive=setup.adaptive, seed=choice.seed
+        setup.backend,
+        setup.fabric,
+        known,
+        adaptive=setup.adaptive,
+        size=Size(most_rounds=setup.plan.most_follow_up_rounds),
+        seed=choice.seed,
     )
     store = RunStore.open(directory) if resume else _new_store(setup, choice, directory)
-    with store, shown_check_progress() as progress:
+    with store, shown_check_progress(setup.said_time) as progress:
         try:
             outcome = execute(setup.launches, backend, store, progress=progress)
         except KeyboardInterrupt:

@@ -1,16 +1,69 @@
 """What a check is going to measure: backend, fabric, schedule; and what that will take."""
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from weft.cli.backend import BackendChoice
 from weft.core.errors import InputError
 
 if TYPE_CHECKING:
     from weft.bench.model import Backend, Launch
-    from weft.diagnose.check.network import Wiring
+    from weft.diagnose.check.cost import Effort
+    from weft.diagnose.check.network import Network, Wiring
+    from weft.diagnose.check.plan import CheckPlan
+    from weft.diagnose.check.ranks import Ranks
+    from weft.diagnose.check.schedule import Field
 
 TIMEOUT_S = 3600.0
+TIMEOUT_TIMES = 4.0
+"""A launch that takes this many times what was planned hangs; but not before `TIMEOUT_S`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChoice:
+    """What the options about the schedule said."""
+
+    schedule: str | None
+    budget: str | None
+    only: str | None
+
+
+_OPTIONS = (
+    click.option(
+        "--schedule",
+        metavar="SCHEME",
+        help="Which pairs: full, random:R, reflections:R, cover:M, leaf, rails, "
+        "bisect:SUSPECTS|GOOD or a file of rounds. Default: what fits a minute.",
+    ),
+    click.option(
+        "--budget",
+        metavar="TIME",
+        help="Fabric time of all tests together, such as 60s; picks the schedule.",
+    ),
+    click.option(
+        "--only",
+        metavar="NODESET",
+        help="Only pairs with an end in these nodes, or under (across) this switch.",
+    ),
+)
+
+
+def plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options about the schedule; the command gets them as one `wanted: PlanChoice`."""
+
+    @functools.wraps(command)
+    def with_choice(**kwargs: Any) -> Any:
+        fields = {name: kwargs.pop(name) for name in PlanChoice.__dataclass_fields__}
+        return command(wanted=PlanChoice(**fields), **kwargs)
+
+    wrapped: Callable[..., Any] = with_choice
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,27 +74,33 @@ class Setup:
     fabric: "Wiring | None"
     launches: "tuple[Launch, Launch, Launch]"
     adaptive: bool
+    plan: "CheckPlan"
 
     @property
     def nodes(self) -> tuple[str, ...]:
         """The nodes to measure."""
         return self.launches[0].trial.nodes
 
+    @property
+    def said_time(self) -> str | None:
+        """What the survey was said to take, where it takes real time."""
+        return self.plan.time_text if self.backend.name == "live" else None
+
 
 def set_up(
     choice: BackendChoice,
     size_texts: tuple[str, str],
+    wanted: PlanChoice,
     *,
     adaptive: bool = False,
     tasks_per_node: int | None = None,
 ) -> Setup:
-    """Backend, fabric and launches of what the options say. Raises InputError, MissingError."""
+    """Backend, fabric, plan and launches of what the options say. Raises InputError,
+    MissingError."""
     from weft.catalog.load import benchmark
     from weft.cli.backend import is_one_host, open_backend
+    from weft.diagnose.check.cost import effort_of
     from weft.diagnose.check.launches import check_launches
-    from weft.diagnose.check.network import Network
-    from weft.diagnose.check.seats import within_cpus
-    from weft.diagnose.schedule import reflection_rounds, rounds_without_collisions
 
     sizes = _sizes(*size_texts)
     _refuse_tasks(choice, tasks_per_node)
@@ -56,24 +115,80 @@ def set_up(
             hint="weft check --twin fat-tree --nodes 16 shows what a check does",
         )
     fabric = _read_fabric(of_hosts, nodes) if of_hosts else _fabric_of(backend)
-    if one_host:
-        tasks = tasks_per_node or _cpus()
-        rounds = reflection_rounds(tasks)
-    else:
-        tasks = tasks_per_node or _n_rails(choice, fabric)
-        network = None if fabric is None else Network(fabric)
-        rounds = rounds_without_collisions(nodes, tasks, network)
+    ranks = _ranks(choice, nodes, fabric, one_host=one_host, tasks_per_node=tasks_per_node)
+    options = {**benchmark("pairs").options, **_quiet(backend), **_routing(choice, adaptive)}
+    effort = effort_of({**options, **_limit(backend, fabric)}, sizes[1])
+    # This machine stands for the others: nobody has asked them yet how many CPUs they have.
+    n_cpus = None if choice.twin is not None else _cpus()
+    field = _field(ranks, wanted, n_cpus, seed=choice.seed, adaptive=adaptive)
+    plan = _plan(field, effort, wanted)
+    options |= plan.options
     launches = check_launches(
         nodes,
-        tasks_per_node=tasks,
+        tasks_per_node=len(ranks) // len(nodes),
         sizes_bytes=sizes,
-        # This machine stands for the others: nobody has asked them yet how many CPUs they have.
-        rounds=rounds if choice.twin is not None else within_cpus(rounds, tasks, _cpus()),
-        options={**benchmark("pairs").options, **_quiet(backend), **_routing(choice, adaptive)},
-        timeout_s=TIMEOUT_S,
+        rounds=options.pop("rounds"),
+        options=options,
+        timeout_s=max(TIMEOUT_S, TIMEOUT_TIMES * plan.seconds),
         arm={"routing": "adaptive"} if adaptive else {},
     )
-    return Setup(backend, fabric, launches, adaptive)
+    return Setup(backend, fabric, launches, adaptive, plan)
+
+
+def _field(
+    ranks: "Ranks", wanted: PlanChoice, n_cpus: int | None, *, seed: int, adaptive: bool
+) -> "Field":
+    """Where the schedule is made for. Raises InputError on an --only that means nothing."""
+    from weft.diagnose.check.group import group_of
+    from weft.diagnose.check.schedule import Field
+    from weft.diagnose.check.ways import Ways
+
+    network = ranks.network
+    ways = None if network is None else Ways(network, ranks.hca, adaptive=adaptive)
+    only = None if wanted.only is None else group_of(wanted.only, ranks, ways)
+    return Field(ranks, ways, only, seed, n_cpus)
+
+
+def _plan(field: "Field", effort: "Effort", wanted: PlanChoice) -> "CheckPlan":
+    """The plan of the options. Raises InputError."""
+    from weft.core.units import parse_duration
+    from weft.diagnose.check.cost import Cost
+    from weft.diagnose.check.plan import plan_check
+    from weft.diagnose.check.scheme import parse_scheme
+
+    return plan_check(
+        field,
+        Cost(field.ranks, field.ways, effort),
+        None if wanted.schedule is None else parse_scheme(wanted.schedule),
+        None if wanted.budget is None else parse_duration(wanted.budget),
+    )
+
+
+def _ranks(
+    choice: BackendChoice,
+    nodes: tuple[str, ...],
+    fabric: "Wiring | None",
+    *,
+    one_host: bool,
+    tasks_per_node: int | None,
+) -> "Ranks":
+    from weft.diagnose.check.network import Network
+    from weft.diagnose.check.ranks import ranks_of_host, ranks_of_nodes
+
+    if one_host:
+        return ranks_of_host(nodes[0], tasks_per_node or _cpus())
+    network = None if fabric is None else Network(fabric)
+    if tasks_per_node is not None:
+        return ranks_of_nodes(nodes, tasks_per_node, network, share_hcas=True)
+    return ranks_of_nodes(nodes, _n_rails(choice, nodes, network), network)
+
+
+def _limit(backend: "Backend", fabric: "Wiring | None") -> dict[str, float]:
+    """Where no rate is known, the kernel's time limit is all that bounds a round."""
+    from weft.diagnose.check.cost import figures
+
+    unknown = backend.name == "live" and fabric is None
+    return {"max_seconds_per_size": figures().max_seconds_per_size} if unknown else {}
 
 
 def _refuse_tasks(choice: BackendChoice, tasks_per_node: int | None) -> None:
@@ -141,13 +256,16 @@ def _fabric_of(backend: "Backend") -> "Wiring | None":
     return Fabric.from_document(dict(document))
 
 
-def _n_rails(choice: BackendChoice, fabric: "Wiring | None") -> int:
-    """Rails to measure: those named, else all that every node has."""
+def _n_rails(choice: BackendChoice, nodes: tuple[str, ...], network: "Network | None") -> int:
+    """Rails to measure: those named, else as many as the node with most HCAs has. Nodes with fewer
+    take part on those they have, if ranks still find their HCAs; else every node on its first."""
     if choice.rails:
         return len(choice.rails.split(","))
-    if fabric is None:
+    if network is None:
         return 1
-    return min(len(node["hcas"]) for node in fabric.document["nodes"])
+    counts = {len(network.hcas_of[node]) for node in nodes}
+    most = max(counts)
+    return most if all(n and most % n == 0 for n in counts) else 1
 
 
 def _cpus() -> int:
@@ -160,32 +278,12 @@ def _cpus() -> int:
 def say_plan(setup: Setup, format_: str) -> None:
     """What `--dry-run` prints."""
     from weft.cli.dry_run import print_dry_run
-    from weft.core.words import counted
 
     survey = setup.launches[0]
-    rounds = survey.trial.options["rounds"]
-    n_pairs = sum(len(pairs) for pairs in rounds)
-    plan = (
-        f"{counted(n_pairs, 'pair')} of {survey.trial.n_ranks} ranks"
-        f" in {counted(len(rounds), 'round')},"
-        f" sizes {survey.trial.sizes_bytes[0]} and {survey.trial.sizes_bytes[1]} bytes;"
-        f" then the slow pairs again, one at a time{_estimate(setup)}"
+    print_dry_run(
+        setup.backend,
+        [survey],
+        format_,
+        first_line=setup.plan.text,
+        more={"plan": setup.plan.to_record()},
     )
-    print_dry_run(setup.backend, [survey], format_, first_line=plan)
-
-
-def _estimate(setup: Setup) -> str:
-    """How long the first part takes; known where the fabric's rates are."""
-    from weft.core.units import format_duration
-    from weft.diagnose.schedule import estimate_s
-
-    if setup.fabric is None:
-        return ""
-    trial = setup.launches[0].trial
-    seconds = estimate_s(
-        len(trial.options["rounds"]),
-        size_bytes=trial.sizes_bytes[1],
-        window=int(trial.options.get("window", 64)),
-        bits_per_s=min(int(link["bits_per_s"]) for link in setup.fabric.document["links"]),
-    )
-    return f"; about {format_duration(seconds)} on a real fabric at this rate"

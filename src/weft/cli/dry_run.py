@@ -13,9 +13,15 @@ if TYPE_CHECKING:
 
 
 def print_dry_run(
-    backend: "Backend", launches: "Sequence[Launch]", format_: str, *, first_line: str = ""
+    backend: "Backend",
+    launches: "Sequence[Launch]",
+    format_: str,
+    *,
+    first_line: str = "",
+    more: Mapping[str, Any] | None = None,
 ) -> None:
-    """Print one launch a trial: repeats differ in nothing but their number."""
+    """Print one launch a trial: repeats differ in nothing but their number. `first_line` (or a few)
+    stands above them, `more` beside them in JSON."""
     by_trial: dict[str, list[Launch]] = {}
     for launch in launches:
         by_trial.setdefault(launch.trial.id, []).append(launch)
@@ -27,6 +33,7 @@ def print_dry_run(
         record={
             "dry_run": True,
             **({"summary": first_line} if first_line else {}),
+            **(more or {}),
             "trials": [{**row, **recipe} for row, recipe in zip(rows, recipes, strict=True)],
         },
         rows=rows,

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from weft.bench.model import Launch, Sample
+from weft.core.clock import system_clock
+from weft.core.units import format_duration
 from weft.core.words import counted
 from weft.diagnose.check.survey import ALONE, SURVEY
 from weft.study.run import Progress
@@ -98,8 +100,10 @@ def shown_progress() -> Iterator[Progress]:
 class CheckSteps:
     """What a check does, a line a step; on a terminal, how long the step has been going on."""
 
-    def __init__(self, ticking: "RichProgress | None" = None) -> None:
+    def __init__(self, ticking: "RichProgress | None" = None, planned: str | None = None) -> None:
         self._ticking = ticking
+        self._planned = planned
+        self._began = 0.0
         self._task = ticking.add_task("preparing", total=None) if ticking is not None else None
 
     def started(self, n_launches: int, n_before: int) -> None:
@@ -114,6 +118,7 @@ class CheckSteps:
             SURVEY: "measuring pairs ...",
             ALONE: "measuring suspects again, with nothing beside them ...",
         }.get(launch.trial.id, "measuring suspects again, beside the others ...")
+        self._began = system_clock()
         if self._ticking is not None and self._task is not None:
             self._ticking.reset(self._task, description=step)
         elif survey:
@@ -123,13 +128,21 @@ class CheckSteps:
         """Say how many pairs were measured."""
         pairs = counted(len({(s.pair.a, s.pair.b) for s in samples if s.pair is not None}), "pair")
         if launch.trial.id == SURVEY:
-            self._say(f"{pairs} measured")
+            self._say(f"{pairs} measured{self._took}")
         elif launch.trial.id == ALONE and samples:
             self._say(f"{pairs} measured again, to test what looks slow")
 
     def failed(self, launch: Launch, failure: Failure) -> None:
         """Name the launch; its error follows."""
         self._say(f"  {launch.name} {failure.state.value}")
+
+    @property
+    def _took(self) -> str:
+        """What the launch took beside what was planned, which leaves out starting processes."""
+        if self._planned is None:
+            return ""
+        took = format_duration(system_clock() - self._began)
+        return f" in {took}, with start-up (planned: {self._planned} of fabric time)"
 
     def _say(self, line: str) -> None:
         if self._ticking is not None:
@@ -139,10 +152,11 @@ class CheckSteps:
 
 
 @contextlib.contextmanager
-def shown_check_progress() -> Iterator[Progress]:
-    """The steps of a check, with a clock where standard error is a terminal."""
+def shown_check_progress(planned: str | None = None) -> Iterator[Progress]:
+    """The steps of a check, with a clock where standard error is a terminal. `planned` is what the
+    survey was said to take."""
     if not sys.stderr.isatty():
-        yield CheckSteps()
+        yield CheckSteps(planned=planned)
         return
     from rich.console import Console
     from rich.progress import Progress as RichProgress
@@ -150,4 +164,4 @@ def shown_check_progress() -> Iterator[Progress]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with RichProgress(*columns, console=Console(stderr=True), transient=True) as ticking:
-        yield CheckSteps(ticking)
+        yield CheckSteps(ticking, planned)

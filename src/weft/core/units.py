@@ -19,6 +19,8 @@ _SIZE_FACTORS = {
     "gb": 10**9,
 }
 
+_DURATION_FACTORS = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
 
 def parse_size(text: str) -> int:
     """Bytes of '8', '4K', '4KiB', '1MiB', '1MB'. Raises InputError on anything else."""
@@ -78,6 +80,18 @@ def format_significant(value: float, digits: int = 4) -> str:
 
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
     return f"{value:.{decimals}f}"
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of '90', '60s', '500ms', '5min', '1h'. Raises InputError on all else, and on 0."""
+    match = _SIZE.match(text)
+    factor = _DURATION_FACTORS.get(match.group(2).lower()) if match else None
+    seconds = float(match.group(1)) * factor if match and factor is not None else 0.0
+    if seconds <= 0:
+        raise InputError(
+            f"'{text}' is not a time", expected="a number above 0 with ms, s, min or h, such as 60s"
+        )
+    return seconds
 
 
 def format_duration(seconds: float) -> str:

@@ -11,8 +11,8 @@ import pytest
 
 from weft.bench.model import Pair, Sample
 from weft.diagnose.check.follow_up import Plan
+from weft.diagnose.check.matchings import reflections
 from weft.diagnose.check.survey import ALONE, SURVEY, TOGETHER
-from weft.diagnose.schedule import alone_rounds, reflection_rounds
 
 BANDWIDTH_MB_S = 24_000.0
 LATENCY_US = {2: 1.2, 4: 1.9}
@@ -102,11 +102,11 @@ class Fabric:
         self.draws = random.Random(self.seed)
 
     def all_pairs(self) -> list[Sample]:
-        return self.measure(reflection_rounds(len(self.tree.nodes)))
+        return self.measure([pairs.tolist() for pairs in reflections(len(self.tree.nodes))])
 
     def alone(self, pairs: Sequence[tuple[str, str]]) -> list[Sample]:
         index = self.tree.nodes.index
-        return self.measure(alone_rounds([(index(a), index(b)) for a, b in pairs], 3))
+        return self.measure([[(index(a), index(b))] for _ in range(3) for a, b in pairs])
 
     def follow_up(self, plan: Plan) -> list[Sample]:
         """What a plan asks for, measured."""

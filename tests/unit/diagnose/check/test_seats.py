@@ -4,8 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft.diagnose.check.matchings import reflections
+from weft.diagnose.check.ranks import ranks_of_nodes
+from weft.diagnose.check.schedule import on_all_rails
 from weft.diagnose.check.seats import within_cpus
-from weft.diagnose.schedule import rail_rounds, reflection_rounds
+
+
+def reflection_rounds(n: int) -> list[list[tuple[int, int]]]:
+    return [[(a, b) for a, b in pairs.tolist()] for pairs in reflections(n)]
+
+
+def rail_rounds(n_nodes: int, n_rails: int) -> list[list[tuple[int, int]]]:
+    ranks = ranks_of_nodes(tuple(map(str, range(n_nodes))), n_rails, None)
+    rounds = on_all_rails(reflections(n_nodes), ranks)
+    return [[(a, b) for a, b in pairs.tolist()] for pairs in rounds]
 
 
 def test_ranks_of_one_host_with_two_cpus_meet_one_pair_at_a_time() -> None:

@@ -1,0 +1,79 @@
+"""The word of `--schedule`: which rounds somebody wants."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from weft.core.errors import InputError, did_you_mean
+
+
+class Kind(StrEnum):
+    """Ways to choose rounds."""
+
+    FULL = "full"
+    REFLECTIONS = "reflections"
+    RANDOM = "random"
+    COVER = "cover"
+    LEAF = "leaf"
+    RAILS = "rails"
+    BISECT = "bisect"
+    FILE = "file"
+
+
+DEFAULT_TIMES = {Kind.REFLECTIONS: 6, Kind.RANDOM: 6, Kind.COVER: 3}
+"""Where `--schedule random` names no number. Six rounds: one bad node among 470 is then in six
+slow pairs, while a good one shares at most a few of them."""
+
+EXPECTED = (
+    "full, random:R, reflections:R, cover:M, leaf, rails, bisect:SUSPECTS|GOOD, or a file of rounds"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """What was asked for. `times`: rounds, or how often `cover` fills each cable. `suspects` and
+    `good` are node sets of `bisect`; an empty `good` means everybody else."""
+
+    kind: Kind
+    times: int = 0
+    suspects: str = ""
+    good: str = ""
+    file: Path = Path()
+
+    @property
+    def needs_fabric(self) -> bool:
+        """Whether only a fabric tells which pairs these are."""
+        return self.kind in (Kind.COVER, Kind.LEAF)
+
+
+def parse_scheme(text: str) -> Scheme:
+    """The scheme of 'cover:3', 'bisect:n[1-8]|n[9-16]', 'rounds.txt'. Raises InputError."""
+    word, colon, rest = text.partition(":")
+    if word == Kind.BISECT and rest:
+        suspects, _, good = rest.partition("|")
+        return Scheme(Kind.BISECT, suspects=suspects.strip(), good=good.strip())
+    if word in DEFAULT_TIMES:
+        kind = Kind(word)
+        return Scheme(kind, times=_times(text, rest) if colon else DEFAULT_TIMES[kind])
+    if text in (Kind.FULL, Kind.LEAF, Kind.RAILS):
+        return Scheme(Kind(text))
+    path = Path(text)
+    if path.is_file():
+        return Scheme(Kind.FILE, file=path)
+    looks_like_a_path = "/" in text or "." in text
+    raise InputError(
+        f"no file '{text}'" if looks_like_a_path else f"no schedule '{text}'",
+        where="--schedule",
+        expected=EXPECTED,
+        hint=did_you_mean(word, [kind.value for kind in Kind if kind is not Kind.FILE]),
+    )
+
+
+def _times(text: str, number: str) -> int:
+    if not (number.isascii() and number.isdigit() and 0 < int(number) <= 1_000_000):
+        raise InputError(
+            f"'{text}' has no number of times",
+            where="--schedule",
+            expected=f"a whole number from 1 up, such as {text.partition(':')[0]}:3",
+        )
+    return int(number)
