@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -69,12 +68,14 @@ class Ground:
         options: dict[str, Any] = {"window": 1, "iterations": 1, "warmup": 0}
         return {**options, "adaptive_routing": "on"} if self.adaptive else options
 
-    def twin_with(self, planted: Sequence[Planted], seed: int = 1) -> TwinBackend:
-        """The twin with faults; InputError where one is nowhere in it."""
+    def twin_with(self, planted: Sequence[Planted], *, nudged: bool = False) -> TwinBackend:
+        """The twin with faults, `nudged` with the cables of one node a little longer."""
         faults = [one.fault for one in planted if one.fault is not None]
         longer_ps = {one.node: 1000 * one.delay_ns for one in planted if one.delay_ns}
+        if nudged:
+            longer_ps[self.nodes[0]] = longer_ps.get(self.nodes[0], 0) + NUDGE_PS
         fabric = self._longer(longer_ps) if longer_ps else None
-        return TwinBackend(self.platform, self._figures["nodes"], faults, seed=seed, fabric=fabric)
+        return TwinBackend(self.platform, self._figures["nodes"], faults, fabric=fabric)
 
     def healthy(self, launch: Launch) -> "Recorded":
         """The twin without faults; it simulates the survey `launch` once."""
@@ -105,15 +106,6 @@ class Ground:
         directed = [pair for pairs in rounds for a, b in pairs for pair in ((a, b), (b, a))]
         paths = self.wiring.paths([(hcas[a], hcas[b]) for a, b in directed])
         return without_collisions(rounds, dict(zip(directed, paths, strict=True)))
-
-    @cached_property
-    def nudged(self) -> TwinBackend:
-        """The healthy twin with one cable a little longer."""
-        return TwinBackend(
-            self.platform,
-            self._figures["nodes"],
-            fabric=self._longer({self.nodes[0]: NUDGE_PS}),
-        )
 
     def _longer(self, longer_ps: Mapping[str | None, int]) -> dict[str, Any]:
         """The fabric with longer cables of some nodes; the platform's engine routes it anew."""

@@ -127,13 +127,31 @@ def seen_of(crossings: Crossings, planted: Sequence[Planted], errors: Floats) ->
     rows = [crossing_rows(crossings, one) for one in planted]
     found = []
     for i, (one, mine) in enumerate(zip(planted, rows, strict=True)):
-        others = [other for j, other in enumerate(rows) if j != i]
-        own = np.setdiff1d(mine, np.concatenate(others)) if others else mine
-        beyond = own[errors[own] > STANDARD_ERRORS]
+        others = np.concatenate([np.zeros(0, np.int64), *rows[:i], *rows[i + 1 :]])
+        own = np.setdiff1d(mine, others)
+        slow = np.setdiff1d(np.flatnonzero(errors > STANDARD_ERRORS), others)
+        beyond = np.intersect1d(own, slow)
         most = float(errors[own].max()) if own.size else 0.0
         alike = alike_of(crossings, one, np.unique(crossings.readings.metric[beyond]))
+        if one.fault is not None and one.fault.down:
+            alike |= met_by(crossings, beyond, np.setdiff1d(slow, beyond))
         found.append(Seen(most, int(beyond.size), int(mine.size), alike))
     return found
+
+
+def met_by(crossings: Crossings, slow: Ints, elsewhere: Ints) -> frozenset[Thing]:
+    """Cables that a dead one cannot be told from: its messages are `slow` only where they meet
+    those of another cable, which are then as slow `elsewhere`. Where each is slow at the very
+    moments at which the other is, either may be dead and have sent its messages over the other."""
+    moment = crossings.readings.moment
+    moments = set(moment[slow].tolist())
+    if not elsewhere.size or set(moment[elsewhere].tolist()) != moments:
+        return frozenset()
+    found: set[Thing] = set()
+    for number, members in enumerate(crossings.candidates.members):
+        if np.isin(elsewhere, crossings.candidates.rows(number)).all():
+            found |= {crossings.component(member).thing for member in members}
+    return frozenset(thing for thing in found if thing[0] == "cable")
 
 
 def alike_of(crossings: Crossings, planted: Planted, metrics: Ints) -> frozenset[Thing]:

@@ -8,7 +8,16 @@ import pytest
 from benches.check_case import KINDS, Noise, Planted, cable, draw_case, healthy_case
 from benches.check_ground import disturbed
 from benches.check_record import FaultRecord, Record, kept
-from benches.check_score import Seen, alike_of, crossing_rows, scatter, score, seen_of, slowness
+from benches.check_score import (
+    Seen,
+    alike_of,
+    crossing_rows,
+    met_by,
+    scatter,
+    score,
+    seen_of,
+    slowness,
+)
 from benches.check_table import gates, tables
 
 from weft.bench.model import Pair, Sample
@@ -58,19 +67,29 @@ class Wiring:
         return (first, f"{here}[{2 * self.hcas + spine}]", f"spine-{spine}[{there[-1]}]", last)
 
 
-def measured(pairs, latency_us=1.0, bandwidth_mb_s=1000.0):
-    """A sample of each size for each pair."""
+def measured(pairs, latency_us=1.0, bandwidth_mb_s=1000.0, together=False):
+    """A sample of each size for each pair, one after the other or in one round."""
     both = {"bandwidth_ab_mb_s": bandwidth_mb_s, "bandwidth_ba_mb_s": bandwidth_mb_s}
     large = {**both, "bandwidth_mb_s": bandwidth_mb_s}
     return [
-        Sample("t001-survey", 1, "pairs", size, metrics, 1, 0.0, pair=Pair(a, b, number, 1))
+        Sample(
+            "t001-survey",
+            1,
+            "pairs",
+            size,
+            metrics,
+            1,
+            0.0,
+            pair=Pair(a, b, 0 if together else number, 1),
+        )
         for number, (a, b) in enumerate(pairs)
         for size, metrics in ((8, {"latency_us": latency_us}), (1024, large))
     ]
 
 
-def crossed(pairs, hcas=1):
-    return Crossings(readings_of(measured(pairs)), Network(Wiring(hcas)), adaptive=False)
+def crossed(pairs, hcas=1, together=False):
+    samples = measured(pairs, together=together)
+    return Crossings(readings_of(samples), Network(Wiring(hcas)), adaptive=False)
 
 
 def test_the_right_component_is_named():
@@ -139,6 +158,28 @@ def test_a_node_and_its_only_cable_are_alike_and_another_node_is_not():
     alike = alike_of(crossings, NODE, np.array([0, 1]))
     assert {("node", ("n1",)), cable("n1/h0[1]", "leaf-1[1]")} <= alike
     assert ("node", ("n4",)) not in alike
+
+
+def rows_of(crossings, a, b, metric=1):
+    """The readings of a metric from a to b."""
+    readings = crossings.readings
+    return np.array(
+        [
+            row
+            for row in range(len(readings))
+            if readings.name(row) == (a, b) and readings.metric[row] == metric
+        ]
+    )
+
+
+def test_a_dead_cable_is_not_told_from_one_that_is_slow_at_the_same_moments():
+    crossings = crossed([("n1", "n4"), ("n2", "n3")], together=True)
+    there, meanwhile = rows_of(crossings, "n1", "n4"), rows_of(crossings, "n2", "n3")
+    assert OTHER in met_by(crossings, there, meanwhile)
+    # Slow by itself, too: then the other is not to blame.
+    alone = rows_of(crossings, "n4", "n1")
+    assert met_by(crossings, np.concatenate([there, alone]), meanwhile) == frozenset()
+    assert met_by(crossings, there, np.zeros(0, np.int64)) == frozenset()
 
 
 def test_without_more_pairs_two_nodes_that_met_only_each_other_are_alike():
