@@ -101,12 +101,13 @@ def _between_machines(proof: Proof) -> bool:
 
 
 def _is_counted(proof: Proof, limits: Thresholds) -> bool:
-    """Whether the counters account for what was sent. Where adapters are held open and count
-    nothing, the bytes of an interface are somebody else's."""
+    """Whether the counters account for what was sent. Where adapters are held open and no port of
+    an adapter counts, the bytes of an interface are somebody else's."""
     carried = proof.evidence.carried_bytes
     if carried is None:
         return False
-    held = not proof.evidence.fast_devices and _adapters(proof)
+    ports = [name for name in proof.evidence.device_bytes if ":" in name]
+    held = not proof.evidence.fast_devices and not ports and _adapters(proof)
     n_bytes = carried.fabric + (0 if held else carried.elsewhere)
     return n_bytes > 0 and n_bytes >= limits.counted_share * proof.n_sent_bytes
 

@@ -135,6 +135,17 @@ def test_an_adapter_held_open_whose_counters_cannot_be_read_is_said(judged):
     assert of(validity, "other-network") is None
 
 
+def test_ports_that_carry_rdma_over_ethernet_are_counted(judged):
+    validity = judged(
+        device_bytes={"eth0": 9 * MB, "mlx5_0:1": 300 * MB},
+        carried_bytes={"fabric": 0, "elsewhere": 309 * MB},
+        fast_devices=[],
+        open_devices=["/dev/infiniband/uverbs0"],
+    )
+    assert validity.findings == ()
+    assert validity.caveats[0].startswith("mlx5_0:1 was measured")
+
+
 def test_a_network_without_fast_devices_is_named_and_no_reproach(judged):
     validity = judged(
         device_bytes={"eth0": 300 * MB},
