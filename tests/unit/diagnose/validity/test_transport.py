@@ -125,6 +125,7 @@ def test_counters_that_count_less_than_was_sent_prove_nothing(judged):
 
 def test_an_adapter_held_open_whose_counters_cannot_be_read_is_said(judged):
     validity = judged(
+        device_bytes={"eth0": 300 * MB},
         carried_bytes={"fabric": 0, "elsewhere": 300 * MB},
         fast_devices=[],
         open_devices=["/dev/infiniband/uverbs0"],
