@@ -10,6 +10,9 @@ import pytest
 
 from weft.bench.mock import MockBackend
 from weft.cli import run
+from weft.core.finding import FindingKind
+from weft.diagnose.check import machine
+from weft.report.verdict import judge
 from weft.study.store import read_run
 
 REAL = Path(__file__).parent.parent / "fixtures" / "fabric"
@@ -191,6 +194,27 @@ class TestTwin:
         assert code == 0
         assert answer["findings"][0]["kind"] == "healthy"
         assert answer["findings"][0]["facts"]["disturbed"] == 0
+
+    def test_a_fabric_slower_than_its_platform_is_bad_and_the_run_remembers_which(
+        self, tmp_path: Path, capsys: Capture
+    ) -> None:
+        run_dir = tmp_path / "r"
+        argv = ["check", "--twin", "generic-edr", "--nodes", "8", "--dir", str(run_dir)]
+        assert run([*argv, "--platform", "generic-hdr"]) == 1
+        out = capsys.readouterr().out
+        assert out.startswith("BAD  All pairs deliver")
+        assert "platform generic-hdr: you said so" in out
+        assert machine.of_run(run_dir, ()) is not None
+        kept = judge(read_run(run_dir)).findings[0]
+        assert kept.kind is FindingKind.BELOW_EXPECTED
+
+    def test_an_unknown_platform_is_refused_before_anything_is_measured(
+        self, tmp_path: Path, capsys: Capture
+    ) -> None:
+        argv = ["check", "--twin", "fat-tree", "--platform", "fat-tre"]
+        assert run([*argv, "--dir", str(tmp_path / "r")]) == 2
+        assert "fat-tree" in capsys.readouterr().err
+        assert not (tmp_path / "r").exists()
 
     def test_a_slow_cable_is_named_with_both_ends(self, tmp_path: Path, capsys: Capture) -> None:
         code, answer = self.twin(tmp_path / "run", capsys, "leaf-02[6] rate=0.25")

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 @click.command(name="check")
 @backend_options
 @plan_options
+@click.option(
+    "--platform",
+    "platform_name",
+    metavar="NAME",
+    help="What the fabric should deliver: a platform ('weft platform list') or a .toml file. "
+    "Default: the twin's, or what the hosts' names tell.",
+)
 @click.option("--small", default="8", show_default=True, help="Message size for latency.")
 @click.option("--large", default="1M", show_default=True, help="Message size for bandwidth.")
 @click.option(
@@ -46,6 +53,7 @@ def command(
     *,
     choice: BackendChoice,
     wanted: PlanChoice,
+    platform_name: str | None,
     small: str,
     large: str,
     tasks_per_node: int | None,
@@ -63,8 +71,10 @@ def command(
     4 when the run proves nothing: its messages missed the fast network, or ranks shared CPUs.
     """
     from weft.core.clock import system_clock
+    from weft.diagnose.check import machine
     from weft.diagnose.check.verdict import judge_check
 
+    told = machine.named(platform_name) if platform_name else None
     if resume and run_dir is None:
         raise InputError(
             "--resume needs --dir", expected="the directory of the check to go on with"
@@ -77,7 +87,10 @@ def command(
     started = system_clock()
     directory = run_dir or fresh_run_dir("check")
     samples = _measure(setup, choice, directory, resume)
-    verdict = judge_check(samples, setup.fabric, adaptive=setup.adaptive)
+    if told is not None:
+        machine.keep(told, directory)
+    held_against = told or machine.of_run(directory, samples)
+    verdict = judge_check(samples, setup.fabric, adaptive=setup.adaptive, machine=held_against)
     answer = Answer(
         verdict=verdict,
         directory=directory,

@@ -220,13 +220,15 @@ def _host_latency(way: Channel, regime: HostRegime | None, size_bytes: int) -> l
 
 def _path_terms(way: Channel) -> list[Term]:
     """Switches and cables. Two nodes may share a leaf; more of them will not all."""
-    platform = way.platform
+    platform, known = way.platform, way.conditions.n_switches
     if platform.switch is None or platform.links is None:
         return []
-    n_switches = 1 if way.conditions.n_nodes <= 2 else 3
+    n_switches = known or (1 if way.conditions.n_nodes <= 2 else 3)
     delay, cable = platform.switch.delay, platform.links.host.delay
-    least = SPREAD[delay.class_][0]
-    spread = (least if n_switches == 1 else least / 3, 3.0 * SPREAD[delay.class_][1] / 2)
+    least, most = SPREAD[delay.class_]
+    spread = (least if n_switches == 1 else least / 3, 3.0 * most / 2)
+    if known is not None:
+        spread = (least, most)
     cables_ns = 2 * cable.value + (n_switches - 1) * platform.links.switch.delay.value
     return [
         Term("switch delay", n_switches * delay.value, delay.class_, spread, delay.source),
@@ -236,7 +238,7 @@ def _path_terms(way: Channel) -> list[Term]:
 
 def _wire_latency_ns(way: Channel, size_bytes: int) -> float:
     if way.platform.switch is not None and way.platform.packets is not None:
-        path = path_through(way.platform, 1)
+        path = path_through(way.platform, way.conditions.n_switches or 1)
         return zero_load_ns(path, size_bytes) - path.delay_ns
     return _wire_ns(way, size_bytes)
 

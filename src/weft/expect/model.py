@@ -63,7 +63,8 @@ class Conditions:
     node take part (None: as many as the library would use). `transport` is "" for what the library
     would take, "rdma" where nodes talk through HCAs though NVLink joins them, "network" where ranks
     of one node do too, "sockets" where TCP carries what RDMA should. `gpudirect`: the HCA reaches
-    GPU memory by itself.
+    GPU memory by itself. `n_switches` are on the way between two ranks, where that is known (None:
+    one between two nodes, or three).
     """
 
     benchmark: str
@@ -79,6 +80,7 @@ class Conditions:
     n_hcas: int | None = None
     transport: Transport = ""
     gpudirect: bool = True
+    n_switches: int | None = None
 
     @property
     def n_ranks(self) -> int:

@@ -83,3 +83,23 @@ def test_a_least_time_counts_every_adapter_a_library_may_use() -> None:
 def test_more_adapters_than_a_node_has_is_an_input_error() -> None:
     with pytest.raises(InputError, match="9 HCAs of a node of platform 'azure-ndv4'"):
         way("azure-ndv4", n_hcas=9)
+
+
+@pytest.mark.parametrize("n_switches", [1, 3, 5])
+def test_where_the_switches_on_the_way_are_known_they_count_once_each(n_switches: int) -> None:
+    of = platform("fat-tree")
+    assert of.links is not None
+    assert of.switch is not None
+    found = {t.name: t.time_ns for t in way("fat-tree", n_switches=n_switches).latency_terms(8)}
+    assert found["switch delay"] == pytest.approx(n_switches * of.switch.delay.value)
+    cables = 2 * of.links.host.delay.value + (n_switches - 1) * of.links.switch.delay.value
+    assert found["cable delay"] == pytest.approx(cables)
+
+
+def test_an_unknown_way_may_be_the_shortest_or_the_longest() -> None:
+    def width(**more: Any) -> float:
+        found = way("fat-tree", **more).latency_terms(8)
+        term = next(t for t in found if t.name == "switch delay")
+        return term.high_ns / term.low_ns
+
+    assert width(n_nodes=16, n_switches=3) < width(n_nodes=16)

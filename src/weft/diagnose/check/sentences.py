@@ -11,6 +11,7 @@ from weft.core.units import format_significant
 from weft.core.words import counted
 from weft.diagnose.check.accusation import Accusation, Count, Standing
 from weft.diagnose.check.components import Component, Part, vertex_of
+from weft.diagnose.check.expectation import Expectations
 from weft.diagnose.check.readings import Metric, host_of
 from weft.diagnose.check.survey import Survey
 from weft.diagnose.check.words import (
@@ -199,7 +200,9 @@ def lone_pairs(
     )
 
 
-def healthy(survey: Survey, n_endpoints: int, endpoints: str) -> Finding:
+def healthy(
+    survey: Survey, n_endpoints: int, endpoints: str, expectations: Expectations | None = None
+) -> Finding:
     """Nothing is slow."""
     norms = sorted(survey.normed.norms, key=lambda n: (n.hop_class.metric, n.hop_class.n_links))
     evidence = [
@@ -207,6 +210,8 @@ def healthy(survey: Survey, n_endpoints: int, endpoints: str) -> Finding:
         f" {n.hop_class.metric.unit} (scatter {100 * n.sigma:.1f} %, {counted(n.n, 'reading')})"
         for n in norms
     ]
+    if expectations is not None:
+        evidence += [line for norm in norms for line in expectations.beside(norm)]
     disturbed = int((survey.unexplained >= 6).sum())
     if disturbed:
         share = 100 * disturbed / max(1, int((survey.normed.norm >= 0).sum()))

@@ -13,12 +13,15 @@ from weft.core.words import counted
 from weft.diagnose.check import sentences
 from weft.diagnose.check.accusation import Accusation, Count, Standing, accusations_of, slow_rows
 from weft.diagnose.check.covered import Covered, covered
+from weft.diagnose.check.expectation import Expectations, expectations_of
 from weft.diagnose.check.explain import MOST_SUSPECTS
+from weft.diagnose.check.machine import Machine
 from weft.diagnose.check.network import Wiring
 from weft.diagnose.check.norms import Norm
 from weft.diagnose.check.readings import METRICS, Metric
 from weft.diagnose.check.survey import Survey, survey_of
 from weft.diagnose.check.thresholds import Thresholds, thresholds
+from weft.diagnose.check.whole_class import beyond_expectation, record_of
 from weft.diagnose.check.words import against
 from weft.diagnose.validity import validity
 
@@ -39,6 +42,7 @@ class Verdict:
     survey: Survey
     accusations: tuple[Accusation, ...] = ()
     refused: bool = False
+    expectations: Expectations | None = None
 
     @property
     def exit_code(self) -> ExitCode:
@@ -53,7 +57,8 @@ class Verdict:
         return {
             "exit_code": int(self.exit_code),
             "findings": [finding.to_record() for finding in self.findings],
-            "norms": [norm_record(norm) for norm in self.survey.normed.norms],
+            "platform": None if self.expectations is None else self.expectations.platform.name,
+            "norms": [norm_record(n, self.expectations) for n in self.survey.normed.norms],
             "coverage": self.coverage.to_record(),
             "caveats": list(self.caveats),
         }
@@ -69,10 +74,12 @@ def judge_check(
     *,
     adaptive: bool = False,
     limits: Thresholds | None = None,
+    machine: Machine | None = None,
 ) -> Verdict:
     """Judge the samples of a check: of its survey, and of the suspects measured again.
 
-    Readings are compared with one another, so a fabric that is slow everywhere looks healthy here.
+    Readings are compared with one another, and hop classes as a whole with what `machine` should
+    deliver. Without one, a fabric that is slow everywhere looks healthy.
     """
     limits = limits or thresholds()
     survey = survey_of(samples, wiring, limits, adaptive=adaptive)
@@ -87,20 +94,27 @@ def judge_check(
         )
         return Verdict((few, *valid.findings), coverage, valid.caveats, survey)
     accusations = accusations_of(survey, limits)
+    expectations = None if machine is None else expectations_of(survey, machine)
     findings = [
         *sentences.corrupted(samples),
         *valid.findings,
-        *_findings(survey, accusations, coverage, limits),
+        *_findings(survey, accusations, coverage, limits, expectations),
+        *([] if expectations is None else beyond_expectation(survey, expectations)),
     ]
     if not any(finding.severity is Severity.BAD for finding in findings):
-        findings.append(sentences.healthy(survey, coverage.n_nodes, coverage.endpoints))
+        healthy = sentences.healthy(survey, coverage.n_nodes, coverage.endpoints, expectations)
+        findings.append(healthy)
     findings.sort(key=lambda finding: _SEVERITIES.index(finding.severity))
-    caveats = (*valid.caveats, *_caveats(survey, coverage, limits))
-    return Verdict(tuple(findings), coverage, caveats, survey, accusations)
+    caveats = (*valid.caveats, *_caveats(survey, coverage, limits, expectations))
+    return Verdict(tuple(findings), coverage, caveats, survey, accusations, expectations)
 
 
 def _findings(
-    survey: Survey, accusations: Sequence[Accusation], coverage: Covered, limits: Thresholds
+    survey: Survey,
+    accusations: Sequence[Accusation],
+    coverage: Covered,
+    limits: Thresholds,
+    expectations: Expectations | None,
 ) -> list[Finding]:
     if len(accusations) >= MOST_SUSPECTS:
         return [sentences.too_many(survey)]
@@ -164,9 +178,18 @@ def _lone(survey: Survey, rows: dict[tuple[str, str], int], *, confirmed: bool) 
     )
 
 
-def _caveats(survey: Survey, coverage: Covered, limits: Thresholds) -> tuple[str, ...]:
+def _caveats(
+    survey: Survey, coverage: Covered, limits: Thresholds, expectations: Expectations | None
+) -> tuple[str, ...]:
     """What this run cannot say."""
     said = []
+    if expectations is None:
+        said.append(
+            "without a platform (--platform) pairs are only compared with one another: a fabric"
+            " that is slow everywhere looks healthy"
+        )
+    else:
+        said += [f"no expectation: {why}" for why in expectations.why_not]
     if coverage.n_nodes < limits.smallest_fabric:
         said.append(
             f"with {coverage.n_nodes} {coverage.endpoints} no node or cable is named for sure:"
@@ -183,14 +206,16 @@ def _caveats(survey: Survey, coverage: Covered, limits: Thresholds) -> tuple[str
     return tuple(said)
 
 
-def norm_record(norm: Norm) -> dict[str, Any]:
-    """A norm as plain JSON values."""
+def norm_record(norm: Norm, expectations: Expectations | None = None) -> dict[str, Any]:
+    """A norm as plain JSON values, with what the machine should deliver."""
+    expected = None if expectations is None else expectations.of.get(norm.hop_class)
     return {
         "metric": norm.hop_class.metric.value,
         "hop_class": norm.hop_class.words,
         "n": norm.n,
         "expected": norm.expected,
         "scatter": norm.sigma,
+        "expectation": None if expected is None else record_of(expected),
     }
 
 
