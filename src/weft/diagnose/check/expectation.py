@@ -60,6 +60,11 @@ class Expectations:
         """What the readings are held against."""
         return self.machine.platform
 
+    def after(self, norm: Norm) -> str:
+        """What follows a norm's own words; nothing where nothing is expected."""
+        one = self.of.get(norm.hop_class)
+        return "" if one is None else f"; {one.words} expected of {self.platform.name}"
+
     def beside(self, norm: Norm) -> tuple[str, ...]:
         """A line for what `weft expect` says of a norm; nothing where it says nothing."""
         one = self.of.get(norm.hop_class)

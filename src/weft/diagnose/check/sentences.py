@@ -211,7 +211,9 @@ def healthy(
         for n in norms
     ]
     if expectations is not None:
-        evidence += [line for norm in norms for line in expectations.beside(norm)]
+        evidence = [
+            line + expectations.after(norm) for line, norm in zip(evidence, norms, strict=True)
+        ]
     disturbed = int((survey.unexplained >= 6).sum())
     if disturbed:
         share = 100 * disturbed / max(1, int((survey.normed.norm >= 0).sum()))

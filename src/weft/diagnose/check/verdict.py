@@ -106,7 +106,9 @@ def judge_check(
         findings.append(healthy)
     findings.sort(key=lambda finding: _SEVERITIES.index(finding.severity))
     caveats = (*valid.caveats, *_caveats(survey, coverage, limits, expectations))
-    return Verdict(tuple(findings), coverage, caveats, survey, accusations, expectations)
+    return Verdict(
+        tuple(findings), coverage, caveats, survey, accusations, expectations=expectations
+    )
 
 
 def _findings(
