@@ -205,6 +205,13 @@ class TestTwin:
         assert out.startswith("BAD  All pairs deliver")
         assert "platform generic-hdr: you said so" in out
         assert machine.of_run(run_dir, ()) is not None
+        again = ["check", "--twin", "generic-edr", "--nodes", "8", "--platform", "generic-hdr"]
+        answer = self.twin(tmp_path / "named", capsys, "leaf-01[1] rate=0.25")[1]
+        assert "--platform" not in answer["next_command"]
+        argv = [*again, "--plant", "leaf-01[1] rate=0.25", "--dir", str(tmp_path / "again")]
+        assert run([*argv, "--format", "json"]) == 1
+        answer = json.loads(capsys.readouterr().out)
+        assert answer["next_command"].endswith("--platform generic-hdr")
         kept = judge(read_run(run_dir)).findings[0]
         assert kept.kind is FindingKind.BELOW_EXPECTED
 

@@ -96,7 +96,7 @@ def command(
         directory=directory,
         seconds=system_clock() - started,
         planted=planted_in(setup.backend, verdict),
-        check_again=command_again(choice, adaptive=adaptive),
+        check_again=command_again(choice, adaptive=adaptive, platform=platform_name),
     )
     print_answer(answer, format_, matrix=matrix)
     return int(verdict.exit_code)

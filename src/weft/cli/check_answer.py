@@ -88,7 +88,7 @@ def print_answer(answer: Answer, format_: str, *, matrix: bool) -> None:
     )
 
 
-def command_again(choice: BackendChoice, *, adaptive: bool) -> str:
+def command_again(choice: BackendChoice, *, adaptive: bool, platform: str | None = None) -> str:
     """The command that measures the same nodes again."""
     argv = ["weft", "check"]
     for option, value in (
@@ -98,6 +98,7 @@ def command_again(choice: BackendChoice, *, adaptive: bool) -> str:
         ("--hostfile", choice.hostfile),
         ("--mpi", choice.mpi),
         ("--rails", choice.rails),
+        ("--platform", platform),
     ):
         argv += [] if value is None else [option, str(value)]
     for file in choice.fabric:

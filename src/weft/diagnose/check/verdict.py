@@ -1,7 +1,7 @@
 """From the samples of a check to a verdict: findings worst first, coverage, caveats."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -123,12 +123,12 @@ def _findings(
     enough_nodes = coverage.n_nodes >= limits.smallest_fabric
     network = survey.crossings.network
     owners = {} if network is None else network.node_of_hca
-    found = [
-        sentences.accused(
-            accusation, sure=enough_nodes and _sure(accusation, limits), owners=owners
-        )
-        for accusation in accusations
-    ]
+    found = []
+    for accusation in accusations:
+        sure = enough_nodes and _sure(accusation, limits)
+        finding = sentences.accused(accusation, sure=sure, owners=owners)
+        beside = () if expectations is None else expectations.beside(accusation.worst.norm)
+        found.append(replace(finding, evidence=(*finding.evidence, *beside)))
     lone = _confirmed_lone(survey)
     if lone:
         found.append(_lone(survey, lone, confirmed=True))
