@@ -10,7 +10,7 @@ from weft.catalog.load import benchmark
 from weft.catalog.platform import Links, Platform
 from weft.core.units import format_significant
 from weft.diagnose.check.machine import Machine
-from weft.diagnose.check.norms import HopClass, Norm
+from weft.diagnose.check.norms import LOAD_STEP, HopClass, Norm
 from weft.diagnose.check.readings import Metric, is_rank
 from weft.diagnose.check.survey import Survey
 from weft.diagnose.judge.expected import predictor, with_room
@@ -148,30 +148,17 @@ def _with_shared_links(platform: Platform, of: HopClass) -> Platform:
 def _beside_others(
     found: Expectation, survey: Survey, of: HopClass, platform: Platform
 ) -> Expectation:
-    """Where nobody knows which links are shared, pairs at once may get less."""
+    """Where nobody knows which links are shared, pairs at once may get less; where it is known, by
+    how much is known to a step of the class's load."""
     crossings = survey.crossings
-    unknown = crossings.network is None or crossings.adaptive
-    if found.lower_is_better or of.same_host or not unknown:
+    if found.lower_is_better or of.same_host:
         return found
-    narrow = max(taper(platform, len(crossings.hosts)), _narrowest_leaf(survey))
-    return replace(found, low=found.low * rules().pairs_share / narrow)
-
-
-def _narrowest_leaf(survey: Survey) -> float:
-    """Rate of the cables to measured hosts over that of the cables up, of the leaf where it is
-    most; 1 without a fabric."""
-    network = survey.crossings.network
-    if network is None:
-        return 1.0
-    hcas = {hca for host in survey.crossings.hosts for hca in network.hcas_of.get(host, ())}
-    is_measured = np.array([False] * network.n_switches + [hca in hcas for hca in network.hcas])
-    there = network.vertex[np.arange(network.vertex.size) ^ 1]
-    below = np.where(is_measured[there], network.rate, 0.0)
-    above = np.where(there < network.n_switches, network.rate, 0.0)
-    n = network.vertex.size and int(network.vertex.max()) + 1
-    down, up = (np.bincount(network.vertex, rates, n) for rates in (below, above))
-    ratios = [d / u for d, u in zip(down.tolist(), up.tolist(), strict=True) if d > 0 and u > 0]
-    return max(1.0, *ratios) if ratios else 1.0
+    less = 1.0 if of.load <= 100 else LOAD_STEP**-0.5
+    if crossings.network is None:
+        less = rules().pairs_share / taper(platform, len(crossings.hosts))
+    elif crossings.adaptive:
+        less *= rules().pairs_share
+    return replace(found, low=found.low * less)
 
 
 def slow_first(expected: Sequence[Expected]) -> list[Expected]:

@@ -19,7 +19,9 @@ from weft.diagnose.check.survey import survey_of
 from weft.diagnose.check.thresholds import thresholds
 from weft.diagnose.check.verdict import judge_check
 from weft.diagnose.judge.model import RowState
-from weft.diagnose.schedule import rounds_without_collisions
+from weft.diagnose.schedule import reflection_rounds, rounds_without_collisions
+from weft.expect.model import Conditions
+from weft.expect.predict import predict
 from weft.topology.fabric import Fabric
 
 HDR = "fat-tree"
@@ -167,16 +169,31 @@ def test_messages_that_share_a_cable_are_expected_to_share_its_rate(make_tree, m
     assert {one.state for one in loads.values()} == {RowState.NORMAL}
 
 
-def test_under_adaptive_routing_a_taper_lowers_what_is_expected(make_tree, make_fabric):
-    # Nobody knows which cables are shared: four nodes of a leaf have two up-links.
-    tree, wide = make_tree(4, 4, 2), make_tree(4, 4, 4)
-    lows = []
-    for one in (tree, wide):
-        samples = make_fabric(one).all_pairs()
-        survey = survey_of(samples, one, thresholds(), adaptive=True)
-        of = expectations_of(survey, machine()).of
-        lows.append(min(x.found.low for c, x in of.items() if c.metric is Metric.BANDWIDTH))
-    assert lows[0] / lows[1] == pytest.approx(0.5, rel=0.01)
+def bandwidths(samples, wiring, name=HDR, **more):
+    """What is expected of bandwidth, by load."""
+    survey = survey_of(samples, wiring, thresholds(), **more)
+    of = expectations_of(survey, machine(name)).of
+    return {c.load: one for c, one in of.items() if c.metric is Metric.BANDWIDTH}
+
+
+def test_under_adaptive_routing_chance_may_take_a_share(make_tree, make_fabric):
+    tree = make_tree(4, 4, 4)
+    samples = make_fabric(tree).all_pairs()
+    static, adaptive = bandwidths(samples, tree), bandwidths(samples, tree, adaptive=True)
+    # NVIDIA HPC-X, ClusterKit: pairs at once are bad below 93 % of the best.
+    assert adaptive[100].found.low / static[100].found.low == pytest.approx(0.93)
+    assert adaptive[100].found.value == static[100].found.value
+
+
+def test_without_a_fabric_the_platform_s_taper_lowers_what_is_expected(make_tree, make_fabric):
+    tree = make_tree(30, 10, 10)
+    samples = make_fabric(tree).measure(reflection_rounds(300)[:3])
+    (found,) = bandwidths(samples, None, "frontera").values()
+    # 44 hosts of 100 Gb/s under 18 cables of 200; of 300 nodes 256 of 299 are on another leaf.
+    taper = 44 * 100 * 256 / 299 / (18 * 200)
+    whole = predict(platform("frontera"), Conditions("bandwidth", 2**20, n_nodes=300, window=8))
+    assert taper > 1
+    assert found.found.low == pytest.approx(whole.low * 0.93 / taper)
 
 
 def test_without_a_fabric_all_pairs_are_one_class(make_tree, make_fabric):
