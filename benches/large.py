@@ -14,9 +14,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benches import workloads
 from benches.engine import run_once
 from benches.workloads import Document
+
+from benches import workloads
 
 
 def full_tree(*, adaptive: bool) -> Document:

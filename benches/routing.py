@@ -20,9 +20,10 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
-from benches import workloads
 from benches.workloads import Document, Triples
 from scipy.stats import bootstrap
+
+from benches import workloads
 
 ROOT = Path(__file__).resolve().parent.parent
 WEFT_SIM = ROOT / "target" / "release" / "weft-sim"
