@@ -155,3 +155,22 @@ def test_a_rank_far_from_the_device_it_was_given_is_told(
     assert finding is not None
     assert finding["sentence"].startswith("2 ranks on 2 hosts ran on another NUMA node")
     assert "mlx5_0:1 on node 1" in finding["evidence"][0]
+
+
+def test_a_job_of_somebody_else_on_a_host_under_test_is_told(
+    two_hosts: tuple[str, str], tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, line in {
+        "squeue": "77|77|ada|alpha", "sinfo": "alpha\nbeta",
+        "scontrol": "SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=alpha,beta",
+    }.items():  # fmt: skip
+        program = tmp_path / "bin" / name
+        put(program, f"#!/bin/sh\ncat <<'END'\n{line}\nEND")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    answer = check(two_hosts, tmp_path / "run", capsys)
+    finding = named(answer, "neighbours")
+    assert finding is not None
+    assert "job 77 of ada on alpha" in finding["sentence"]
+    assert answer["exit_code"] == 0
