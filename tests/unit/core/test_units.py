@@ -7,6 +7,7 @@ from weft.core.units import (
     format_duration,
     format_significant,
     format_size,
+    parse_duration,
     parse_size,
     parse_size_range,
     powers_of_two,
@@ -65,3 +66,17 @@ def test_durations_read_like_durations() -> None:
     assert format_duration(0.041) == "41 ms"
     assert format_duration(245) == "4 min 05 s"
     assert format_duration(7800) == "2 h 10 min"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90), ("60s", 60), ("500 ms", 0.5), ("5min", 300), ("1.5h", 5400), ("2m", 120)],
+)
+def test_durations_are_read(text: str, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0", "0s", "-1s", "soon", "1 day", "1s2"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="is not a time"):
+        parse_duration(text)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.core.words import counted
+from weft.core.words import counted, times
 from weft.diagnose.check.matchings import Round
 from weft.diagnose.check.ranks import Ranks
 from weft.diagnose.check.reach import Reach
@@ -79,7 +79,7 @@ class PlannedCoverage:
         if not n:
             return f"no cable between switches can be crossed by these nodes{rest}"
         least = int(self.by_cable.min() + 1e-6)
-        how = f"each filled {_times(least)} or more each way that pairs can take"
+        how = f"each filled {times(least)} or more each way that pairs can take"
         if least == 0:
             never = int((self.by_cable < 1 - 1e-6).sum())
             how = f"{n - never:,} filled each way that pairs can take, {never:,} not"
@@ -120,7 +120,3 @@ def planned_coverage(
         reachable = reach.ports
     n_same = int((~cross_rail).sum())
     return PlannedCoverage(ranks, len(rounds), n_same, possible, filled, reachable)
-
-
-def _times(n: int) -> str:
-    return {1: "once", 2: "twice"}.get(n, f"{n} times")

@@ -8,6 +8,7 @@ import numpy as np
 
 from weft.core.errors import InputError
 from weft.core.nodeset import expand
+from weft.core.words import counted, times
 from weft.diagnose.check.cover import cover_rounds, leaf_rounds, leaves_of_rails
 from weft.diagnose.check.group import Group
 from weft.diagnose.check.matchings import (
@@ -126,12 +127,12 @@ def _reflections(scheme: Scheme, field: Field) -> _Recipe:
     n = len(field.ranks.units)
     rounds = [reflection(r, n) for r in spread_order(n)]
     rounds = [pairs for pairs in rounds if pairs.size][: scheme.times]
-    return (f"{len(rounds)} reflections", on_all_rails(rounds, field.ranks))
+    return (counted(len(rounds), "round") + " of reflections", on_all_rails(rounds, field.ranks))
 
 
 def _random(scheme: Scheme, field: Field) -> _Recipe:
     rounds = random_matchings(len(field.ranks.units), scheme.times, field.seed)
-    return (f"{scheme.times} random matchings", on_all_rails(rounds, field.ranks))
+    return (counted(scheme.times, "random matching"), on_all_rails(rounds, field.ranks))
 
 
 def _cover(scheme: Scheme, field: Field) -> _Recipe:
@@ -140,7 +141,7 @@ def _cover(scheme: Scheme, field: Field) -> _Recipe:
     ranks, ways = field.ranks, field.ways
     rounds = cover_rounds(ranks, ways, field.reach, scheme.times, seed=field.seed, only=field.only)
     local = leaf_rounds(ranks, ways, scheme.times)
-    return (f"every cable {scheme.times} times, and pairs under each leaf", [*local, *rounds])
+    return (f"every cable {times(scheme.times)}, and pairs under each leaf", [*local, *rounds])
 
 
 def _leaf(scheme: Scheme, field: Field) -> _Recipe:  # noqa: ARG001
@@ -187,15 +188,28 @@ def _bisect(scheme: Scheme, field: Field) -> _Recipe:
             where="--schedule bisect",
             expected="suspects | known-good nodes, none of them twice",
         )
-    rounds: list[Round] = []
+    rounds = []
+    known: set[tuple[int, int]] = set()
     for half in _halves(suspects):
         for first in range(0, len(half), len(good)):
-            some = half[first : first + len(good)]
-            shift = len(rounds)
-            met = [(a, good[(i + shift) % len(good)]) for i, a in enumerate(some)]
+            met = _with_others(half[first : first + len(good)], good, known)
+            known.update(met)
             rounds.append(in_order(np.array(met, np.int64)))
     words = f"{len(suspects)} suspects in halves, each with another of {len(good)} known-good nodes"
     return (words, on_all_rails(rounds, ranks))
+
+
+def _with_others(
+    suspects: Sequence[int], good: Sequence[int], known: set[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Each suspect with a good node that it has not met, while there is one to spare."""
+    free = list(good)
+    met = []
+    for suspect in suspects:
+        partner = next((one for one in free if (suspect, one) not in known), free[0])
+        free.remove(partner)
+        met.append((suspect, partner))
+    return met
 
 
 def _halves(suspects: Sequence[int]) -> list[list[int]]:
