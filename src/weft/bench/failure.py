@@ -2,7 +2,8 @@
 
 import re
 import signal
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,7 +87,7 @@ def _stopped_itself(launch: Launch, output: KernelOutput) -> BenchmarkError:
 
 
 def _hung(launch: Launch, ended: Ended, output: KernelOutput, stderr: str) -> HangError:
-    silent = _silent_ranks(output, ended.last_seen)
+    silent = _silent_ranks(output, ended.last_seen, _resting(launch.trial, output))
     hosts = ", ".join(launch.trial.nodes[:8])
     return HangError(
         f"{_title(launch)} hung: no end after {launch.trial.timeout_s:g} s; "
@@ -97,14 +98,35 @@ def _hung(launch: Launch, ended: Ended, output: KernelOutput, stderr: str) -> Ha
     )
 
 
-def _silent_ranks(output: KernelOutput, last_seen: Sequence[ProcessState]) -> list[Rank]:
+def _silent_ranks(
+    output: KernelOutput, last_seen: Sequence[ProcessState], resting: Container[int]
+) -> list[Rank]:
     """Ranks of this machine that were not even waiting: MPI waits by spinning, so a rank that
-    sleeps, is stopped or is gone while others spin is the one they wait for."""
+    sleeps, is stopped or is gone while others spin is the one they wait for. Not one that rests:
+    the kernel lets it sleep."""
     states = {process.pid: process.state for process in last_seen}
     here = {rank.host for rank in output.ranks if rank.pid in states}
-    local = [rank for rank in output.ranks if rank.host in here]
+    local = [rank for rank in output.ranks if rank.host in here and rank.rank not in resting]
     idle = [rank for rank in local if states.get(rank.pid, "gone") != "R"]
     return idle if len(idle) < len(local) else []
+
+
+def _resting(trial: Trial, output: KernelOutput) -> frozenset[int]:
+    """The ranks without a partner in the round of pairs that had not come to its end."""
+    if trial.benchmark != "pairs":
+        return frozenset()
+    n_kinds = sum(len(phase.kinds) for phase in phases_of(trial.options))
+    rows = Counter(row.round for row in output.pair_rows)
+    number = max(rows, default=0)
+    given = trial.options.get("rounds")
+    if given is None:
+        # The kernel's own rounds leave out one rank of an odd number, in round r rank r.
+        number += rows[number] == n_kinds * (trial.n_ranks // 2)
+        return frozenset({number}) if trial.n_ranks % 2 else frozenset()
+    rounds = [pairs for pairs in given if pairs]
+    number += rows[number] == n_kinds * len(rounds[number])
+    busy = {rank for pairs in rounds[number : number + 1] for pair in pairs for rank in pair}
+    return frozenset(range(trial.n_ranks)) - busy
 
 
 def _who_waits(silent: Sequence[Rank]) -> str | None:

@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 
 from weft.bench.failure import Blame, HangError, blame, exit_text, expected_rows, failure_of
-from weft.bench.kernel_records import End, Header, KernelFailure, KernelOutput, Rank, Row
+from weft.bench.kernel_records import (
+    End,
+    Header,
+    KernelFailure,
+    KernelOutput,
+    PairRow,
+    Rank,
+    Row,
+)
 from weft.bench.model import Launch, Trial
 from weft.bench.phase import PHASES
 from weft.bench.process import Ended, Ending, ProcessState
@@ -183,6 +191,59 @@ def test_a_hang_names_the_one_rank_that_did_not_run(files: Files):
     assert error.hung
     assert error.where == "host node1, rank 1"
     assert "no end after 9 s; last heard of: latency at 8 B" in error.what
+
+
+PAIR_ROW = PairRow(
+    round=0,
+    n_concurrent=1,
+    rank_a=0,
+    rank_b=1,
+    size_bytes=8,
+    kind="latency",
+    iterations=1,
+    times_ns=(5,),
+)
+
+
+@pytest.mark.parametrize(
+    ("n_ranks", "rounds", "n_rows", "states", "culprit"),
+    [
+        # Of five ranks two meet and one of them stopped; the others sleep as they should.
+        (5, [[(1, 3)]], 0, "SRSSS", 3),
+        (5, [[(1, 3)]], 0, "SSSRS", 1),
+        # Two rows of the first round are missing; with the third the second round is under way.
+        (4, [[(0, 1)], [(2, 3)]], 1, "RSSS", 1),
+        (4, [[(0, 1)], [(2, 3)]], 3, "SSSR", 2),
+        (4, [[(0, 1)], [], [(2, 3)]], 3, "SSSR", 2),
+        # All rounds are over: nobody has to run.
+        (4, [[(0, 1)]], 3, "RSSS", None),
+        # The kernel's own rounds of an odd number: rank 0 rests in the first.
+        (3, None, 0, "SRS", 2),
+        (3, None, 3, "RSS", 2),
+        (2, None, 0, "RS", 1),
+    ],
+)
+def test_a_hang_in_a_round_of_pairs_is_not_laid_to_who_rests(
+    files: Files,
+    n_ranks: int,
+    rounds: list[list[tuple[int, int]]] | None,
+    n_rows: int,
+    states: str,
+    culprit: int | None,
+):
+    options = {} if rounds is None else {"rounds": rounds}
+    trial = Trial("t", "pairs", (8, 64), ("node1",), n_ranks, options=options)
+    ranks = [
+        Rank(rank=number, host="node1", local_rank=number, tasks_per_node=n_ranks, pid=100 + number)
+        for number in range(n_ranks)
+    ]
+    seen = tuple(ProcessState(100 + n, "weft-kernel", state) for n, state in enumerate(states))
+    header = HEADER.model_copy(update={"n_ranks": n_ranks})
+    output = KernelOutput(header=header, ranks=ranks, pair_rows=[PAIR_ROW] * n_rows)
+    ended = Ended(Ending.TIMED_OUT, -15, 9.0, seen)
+    error = failure_of(Launch(trial, 0, 0), ended, output, files.out, files.err)
+    assert error is not None
+    assert error.where == ("node1" if culprit is None else f"host node1, rank {culprit}")
 
 
 def test_a_hang_of_everybody_names_the_hosts_and_blames_nobody(files: Files):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from weft.bench.failure import HangError
 from weft.bench.live import LiveBackend
 from weft.bench.model import Launch, Sample, Trial
 from weft.launch.mpi import Mpi, find_mpi
@@ -25,9 +26,15 @@ def mpi(request: pytest.FixtureRequest) -> Mpi:
 
 
 def measure(
-    mpi: Mpi, run_dir: Path, options: Mapping[str, Any], sizes: tuple[int, int], n_ranks: int = 2
+    mpi: Mpi,
+    run_dir: Path,
+    options: Mapping[str, Any],
+    sizes: tuple[int, int],
+    n_ranks: int = 2,
+    **changes: Any,
 ) -> list[Sample]:
-    given = Trial("t001", "pairs", sizes, (HOST,), n_ranks, options=options, timeout_s=60.0)
+    fields = {"options": options, "timeout_s": 60.0, **changes}
+    given = Trial("t001", "pairs", sizes, (HOST,), n_ranks, **fields)
     backend = LiveBackend(mpi, (HOST,))
     backend.prepare([given], run_dir)
     return list(backend.measure(Launch(given, repeat=1, order=0)))
@@ -55,3 +62,11 @@ def test_more_ranks_than_cpus_are_judged_where_no_round_crowds_them(mpi: Mpi, tm
     samples = measure(mpi, tmp_path, options, (8, 4096), n_ranks=n_cpus + 2)
     flags = {(s.pair.round, s.flags) for s in samples if s.pair}
     assert flags == {(0, ()), (1, ()), (2, ("oversubscribed",))}
+
+
+def test_a_rank_that_hangs_is_told_from_those_that_rest(mpi: Mpi, tmp_path: Path):
+    options = {"iterations": 2, "warmup": 1, "rounds": [[[1, 3]]]}
+    hang = {"WEFT_TEST_HANG_RANK": "3"}
+    with pytest.raises(HangError) as caught:
+        measure(mpi, tmp_path, options, (8, 64), n_ranks=5, env=hang, timeout_s=6.0)
+    assert caught.value.where == f"host {HOST}, rank 3"
