@@ -84,13 +84,14 @@ impl StepDocument {
             && is_any(&[O::Alltoall, O::Alltoallv]);
         let stream = is(&[B::Bandwidth, B::Bidirectional, B::MessageRate, B::Pairs]);
         let flows = fan || is(&[B::Permutation, B::Bisect]);
+        let ring = is(&[B::NaturalRing, B::RandomRing]);
         let segmented = matches!(chosen, Some(Algorithm::DoubleBinaryTree | Algorithm::Chain));
         let incast = is(&[B::Incast]);
         let collective = operation.is_some();
         let computes = collective || is(&[B::NaturalRing, B::RandomRing, B::Compute]);
         [
             ("ranks", self.ranks.is_some(), is(&[B::Latency, B::Bandwidth, B::Bidirectional])),
-            ("window", self.window.is_some(), stream || flows || direct),
+            ("window", self.window.is_some(), stream || flows || direct || ring),
             ("algorithm", self.algorithm.is_some(), collective),
             ("root", self.root.is_some(), rooted || fan),
             ("shuffle", self.shuffle.is_some(), collective || is(&[B::RandomRing])),

@@ -23,7 +23,7 @@ pub enum Rows {
 pub(crate) enum Pattern {
     Pairs { talk: Talk, roles: Vec<Option<Role>> },
     Collective(Collective),
-    Ring { size_bytes: u64 },
+    Ring { size_bytes: u64, window: u32 },
     Flows(Flows),
     Compute,
     Schedule(Program),
@@ -134,7 +134,9 @@ impl Phase {
     fn own(&self, rank: u32, index: u64) -> Option<Exchange> {
         match &self.pattern {
             Pattern::Collective(collective) => collective.exchange(rank, index),
-            Pattern::Ring { size_bytes } => neighbours(self.n_ranks, rank, *size_bytes, index),
+            Pattern::Ring { size_bytes, window } => {
+                neighbours(self.n_ranks, rank, *size_bytes, *window, index)
+            }
             Pattern::Pairs { talk, roles } => talk.exchange(roles[rank as usize]?, index),
             Pattern::Flows(flows) => flows.exchange(rank, index),
             Pattern::Compute => None,
@@ -143,13 +145,17 @@ impl Phase {
     }
 }
 
-/// To the right neighbour and from the left, to the left and from the right, all at once.
-fn neighbours(n: u32, rank: u32, size_bytes: u64, index: u64) -> Option<Exchange> {
+/// To the right neighbour and from the left, to the left and from the right, `window` times, all at
+/// once.
+fn neighbours(n: u32, rank: u32, size_bytes: u64, window: u32, index: u64) -> Option<Exchange> {
     let message = |peer| Transfer { peer, size_bytes, blocks: Blocks::None };
     let (right, left) = ((rank + 1) % n, (rank + n - 1) % n);
+    let last = 2 * u64::from(window) - 1;
+    let (to, from) = if index.is_multiple_of(2) { (right, left) } else { (left, right) };
+    let exchange = Exchange::both(message(to), message(from));
     match index {
-        0 => Some(Exchange::both(message(right), message(left)).without_wait()),
-        1 => Some(Exchange::both(message(left), message(right))),
+        _ if index < last => Some(exchange.without_wait()),
+        _ if index == last => Some(exchange),
         _ => None,
     }
 }

@@ -113,7 +113,8 @@ impl StepDocument {
         }
         match self.benchmark {
             BenchmarkName::NaturalRing | BenchmarkName::RandomRing => {
-                Ok(Pattern::Ring { size_bytes: self.size_bytes })
+                let window = self.window.unwrap_or(1);
+                Ok(Pattern::Ring { size_bytes: self.size_bytes, window })
             }
             BenchmarkName::Compute => Ok(Pattern::Compute),
             BenchmarkName::Schedule => self.schedule(place, n_ranks),

@@ -174,8 +174,8 @@ pub struct StepDocument {
     #[serde(default)]
     pub warmup: u32,
     /// Messages in flight of the bandwidth benchmarks, 64 without it; messages of each flow of a
-    /// permutation, bisect, incast or fan, 1 without it; partners at a time of a pairwise (1
-    /// without it) or linear (all) alltoall.
+    /// permutation, bisect, incast or fan, or to each neighbour of a ring, 1 without it; partners
+    /// at a time of a pairwise (1 without it) or linear (all) alltoall.
     #[serde(default)]
     pub window: Option<u32>,
     /// The two ranks of a point-to-point step, 0 and 1 without it.

@@ -120,6 +120,19 @@ fn a_ring_has_both_neighbours_and_a_random_one_other_neighbours() {
 }
 
 #[test]
+fn a_window_of_a_ring_is_so_many_messages_to_and_from_each_side_waited_for_at_the_end() {
+    let phase = phase(r#"{"benchmark": "natural_ring", "size_bytes": 10, "window": 3}"#, 8);
+    let peers: Vec<u32> = sends(&phase, 2).map(|send| send.peer).collect();
+    assert_eq!(peers, [3, 1, 3, 1, 3, 1]);
+    let moves: Vec<Exchange> = moves(&phase, 2).collect();
+    let from: Vec<u32> =
+        moves.iter().filter_map(|moved| moved.recv).map(|recv| recv.peer).collect();
+    assert_eq!(from, [1, 3, 1, 3, 1, 3]);
+    let waits: Vec<bool> = moves.iter().map(|moved| moved.wait == Wait::All).collect();
+    assert_eq!(waits, [false, false, false, false, false, true]);
+}
+
+#[test]
 fn permutations_give_everybody_one_sender_and_fixed_points_no_row() {
     for (text, rows) in [
         (r#"{"benchmark": "permutation", "permutation": {"shift": 64}}"#, 128),

@@ -9,15 +9,21 @@ from weft.core.errors import InputError, did_you_mean
 from weft.core.units import parse_size
 
 KERNEL_BENCHMARKS = (
-    *("latency", "bandwidth", "bidirectional", "message_rate"),
-    *("barrier", "allreduce", "alltoall", "pairs"),
+    *("latency", "bandwidth", "bidirectional", "message_rate", "fan_in", "fan_out"),
+    *("random_ring_latency", "random_ring_bandwidth", "natural_ring_bandwidth"),
+    *("barrier", "allreduce", "reduce", "reduce_scatter", "broadcast", "allgather"),
+    *("alltoall", "alltoallv", "pairs"),
 )
 
 TWIN_OPTIONS = ("adaptive_routing", "routing", "algorithm")
 """What a trial can ask of a simulated fabric alone (weft.bench.scenario)."""
 
 MAX_MESSAGE_BYTES = 2**30  # an MPI count is an int
-ELEMENT_BYTES = {"allreduce": 4}
+ELEMENT_BYTES = {"allreduce": 4, "reduce": 4, "reduce_scatter": 4}
+BANDWIDTHS = (
+    *("bandwidth", "bidirectional", "fan_in", "fan_out"),
+    *("random_ring_bandwidth", "natural_ring_bandwidth"),
+)
 
 
 def kernel_argv(trial: Trial, rails: tuple[str, ...], rounds_file: str | None) -> tuple[str, ...]:
@@ -85,7 +91,7 @@ def _check_size(trial: Trial, size: int) -> None:
     element = ELEMENT_BYTES.get(trial.benchmark, 1)
     if size > MAX_MESSAGE_BYTES:
         raise _bad_option(trial, "sizes", size, "at most 1 GiB")
-    if size == 0 and trial.benchmark in ("bandwidth", "bidirectional"):
+    if size == 0 and trial.benchmark in BANDWIDTHS:
         raise _bad_option(trial, "sizes", size, "from 1 B up: empty messages have no bandwidth")
     if size % element:
         raise _bad_option(trial, "sizes", size, f"multiples of {element}: it adds up floats")
@@ -140,6 +146,14 @@ def _seconds(trial: Trial, name: str, value: Any) -> list[str]:
     return [_flag(name), f"{value:g}"]
 
 
+def _skew(trial: Trial, name: str, value: Any) -> list[str]:
+    if trial.benchmark != "alltoallv":
+        raise _bad_option(trial, name, value, "alltoallv, whose blocks may differ")
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise _bad_option(trial, name, value, "a share from 0 to 1")
+    return [_flag(name), f"{value:g}"]
+
+
 def _two_sizes(trial: Trial, name: str, value: Any) -> list[str]:
     parts = value.split(",") if isinstance(value, str) else value
     try:
@@ -180,4 +194,7 @@ _OPTIONS: Mapping[str, Callable[[Trial, str, Any], list[str]]] = {
     "phases": _phases,
     "max_seconds_per_size": _seconds,
     "quiet": _seconds,
+    "skew": _skew,
+    "rings": _whole(1),
+    "seed": _whole(0),
 }

@@ -103,6 +103,7 @@ class Row(_Record):
     late: tuple[int, ...] | None = None
     validated: bool = False
     n_errors: int = 0
+    most_bytes: int | None = None
 
     @property
     def mostly_late(self) -> bool:

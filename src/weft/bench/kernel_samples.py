@@ -6,16 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from weft.bench.kernel_records import KernelOutput, PairRow, Row
-from weft.bench.metrics import (
-    Metrics,
-    bandwidth_metrics,
-    collective_metrics,
-    latency_metrics,
-    message_rate_metrics,
-    one_pair_metrics,
-)
+from weft.bench.metrics import Metrics, one_pair_metrics
 from weft.bench.model import Launch, Pair, Sample, State, Trial
 from weft.bench.phase import BANDWIDTH
+from weft.bench.series import Series, metrics_of
 
 SKEW_DOMINATES_FROM = 0.5
 """Start skew over this share of a collective's median: what was timed is the barrier's exit."""
@@ -64,33 +58,19 @@ def to_samples(
 
 def row_metrics(row: Row, n_ranks: int) -> Metrics:
     """The metrics of a row, by its benchmark. Raises ValueError on an unknown benchmark."""
-    window = row.window or MPI_DEFAULT_WINDOW
-    match row.benchmark:
-        case "latency":
-            return latency_metrics(row.times_ns)
-        case "bandwidth":
-            return bandwidth_metrics(row.times_ns, row.size_bytes, window)
-        case "bidirectional":
-            return bandwidth_metrics(row.times_ns, row.size_bytes, window, directions=2)
-        case "message_rate":
-            return message_rate_metrics(
-                row.times_ns,
-                row.size_bytes,
-                window,
-                row.n_pairs or 1,
-                ranks_mean_ns=[times.mean for times in row.ranks_ns],
-            )
-        case "barrier" | "allreduce" | "alltoall":
-            return collective_metrics(
-                row.judged_ns,
-                row.size_bytes,
-                n_ranks,
-                row.benchmark,
-                ranks_mean_ns=[times.mean for times in row.ranks_ns],
-                skew_p50_ns=row.skew_ns.p50 if row.skew_ns else None,
-            )
-        case other:
-            raise ValueError(f"no metrics for the kernel's benchmark '{other}'")
+    return metrics_of(
+        Series(
+            row.benchmark,
+            row.size_bytes,
+            n_ranks,
+            row.judged_ns,
+            window=row.window or MPI_DEFAULT_WINDOW,
+            n_pairs=row.n_pairs or 1,
+            ranks_mean_ns=[times.mean for times in row.ranks_ns],
+            skew_p50_ns=row.skew_ns.p50 if row.skew_ns else None,
+            most_bytes=row.most_bytes,
+        )
+    )
 
 
 def pair_metrics(rows: list[PairRow]) -> Metrics:

@@ -17,9 +17,19 @@ P99_FROM_ITERATIONS = 500
 
 BUS_FACTORS: dict[str, Callable[[int], float]] = {
     "allreduce": lambda n: 2 * (n - 1) / n,
+    "reduce": lambda n: 1.0,  # noqa: ARG005
+    "reduce_scatter": lambda n: (n - 1) / n,
+    "broadcast": lambda n: 1.0,  # noqa: ARG005
+    "allgather": lambda n: (n - 1) / n,
     "alltoall": lambda n: (n - 1) / n,
+    "alltoallv": lambda n: (n - 1) / n,
 }
-"""busbw / algbw for n ranks. SOURCE: NVIDIA nccl-tests, doc/PERFORMANCE.md."""
+"""busbw / algbw for n ranks. SOURCE: NVIDIA nccl-tests, doc/PERFORMANCE.md; src/alltoallv.cu."""
+
+OF_BLOCKS = ("allgather", "alltoall", "alltoallv")
+"""Collectives whose size is one rank's block: algbw counts n of them. SOURCE: nccl-tests, src."""
+
+COLLECTIVES = ("barrier", *BUS_FACTORS)
 
 
 def latency_metrics(times_ns: Sequence[float]) -> Metrics:
@@ -71,10 +81,13 @@ def collective_metrics(
     *,
     ranks_mean_ns: Sequence[float] | None = None,
     skew_p50_ns: float | None = None,
+    most_bytes: int | None = None,
 ) -> Metrics:
-    """Metrics of `barrier`, `allreduce` or `alltoall` from the maximum over ranks an iteration.
+    """Metrics of one of COLLECTIVES from the maximum over ranks an iteration.
 
-    `size` is OSU's: the vector of an allreduce, the block for each destination of an alltoall.
+    `size` is OSU's: the vector of an allreduce, reduce, reduce_scatter or broadcast, the block of
+    each rank of an allgather, the block for each destination of an alltoall. `most_bytes` is what
+    the busiest rank of an alltoallv sends or receives, where its blocks differ.
     `latency_us_avg_ranks` is the mean over ranks of per-rank means (OSU's "Avg"), present when
     `ranks_mean_ns` is given. Rates rest on the mean time, as those of nccl-tests do.
     """
@@ -85,11 +98,49 @@ def collective_metrics(
     if skew_p50_ns is not None:
         metrics["skew_us_p50"] = skew_p50_ns / 1e3
     if size > 0 and benchmark in BUS_FACTORS:
-        n_bytes = size * n_ranks if benchmark == "alltoall" else size
+        n_bytes = most_bytes or (size * n_ranks if benchmark in OF_BLOCKS else size)
         algbw_gb_s = n_bytes / float(times.mean())
         metrics["algbw_gb_s"] = algbw_gb_s
         metrics["busbw_gb_s"] = algbw_gb_s * BUS_FACTORS[benchmark](n_ranks)
     return metrics
+
+
+def fan_metrics(times_ns: Sequence[float], size: int, window: int, n_others: int) -> Metrics:
+    """Bandwidth of windows between one rank and `n_others`, all messages counted, as OSU's."""
+    return bandwidth_metrics(times_ns, size, window * n_others)
+
+
+def ring_latency_metrics(
+    times_ns: Sequence[float], *, ranks_mean_ns: Sequence[float] | None = None
+) -> Metrics:
+    """Latency in a ring: half of an exchange with both neighbours, of the slowest rank.
+
+    `latency_us_avg_ranks` is the same of the mean over ranks, as GPCNeT's average.
+    SOURCE: HPC Challenge 1.5, bench_lat_bw; GPCNeT 1.3, random_ring.
+    """
+    values = latency_metrics(times_ns)
+    if ranks_mean_ns is not None and len(ranks_mean_ns) > 0:
+        values["latency_us_avg_ranks"] = float(np.mean(ranks_mean_ns)) / 2e3
+    return values
+
+
+def ring_bandwidth_metrics(
+    times_ns: Sequence[float],
+    size: int,
+    window: int,
+    *,
+    ranks_mean_ns: Sequence[float] | None = None,
+) -> Metrics:
+    """What a rank of a ring sends to both neighbours a second, by the slowest rank's time.
+
+    `bandwidth_mb_s_avg_ranks` rests on the mean over ranks, as GPCNeT's average.
+    SOURCE: HPC Challenge 1.5, bench_lat_bw; GPCNeT 1.3, random_ring.
+    """
+    values = bandwidth_metrics(times_ns, size, window, directions=2)
+    if ranks_mean_ns is not None and len(ranks_mean_ns) > 0:
+        mean_ns = float(np.mean(ranks_mean_ns))
+        values["bandwidth_mb_s_avg_ranks"] = _mb_s(2 * window * size, mean_ns)
+    return values
 
 
 def pair_latencies_us(times_ns: NDArray[np.float64]) -> NDArray[np.float64]:

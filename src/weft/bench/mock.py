@@ -199,6 +199,26 @@ def _collective(mock: MockBackend, launch: Launch) -> Iterator[Sample]:
         yield mock.sample(launch, size, metrics, times_ns=times)
 
 
+def _fan(mock: MockBackend, launch: Launch) -> Iterator[Sample]:
+    n_others = max(1, launch.trial.n_ranks - 1)
+    for size, times in _by_size(mock, launch, lambda size: n_others * _window_ns(size)):
+        metrics = measured.fan_metrics(times, size, WINDOW, n_others)
+        yield mock.sample(launch, size, metrics, times_ns=times)
+
+
+def _ring_latency(mock: MockBackend, launch: Launch) -> Iterator[Sample]:
+    for size, times in _by_size(mock, launch, lambda size: 2 * _message_ns(size)):
+        metrics = measured.ring_latency_metrics(times, ranks_mean_ns=[sum(times) / len(times)])
+        yield mock.sample(launch, size, metrics, times_ns=times)
+
+
+def _ring_bandwidth(mock: MockBackend, launch: Launch) -> Iterator[Sample]:
+    for size, times in _by_size(mock, launch, lambda size: 2 * _window_ns(size)):
+        means = [sum(times) / len(times)]
+        metrics = measured.ring_bandwidth_metrics(times, size, WINDOW, ranks_mean_ns=means)
+        yield mock.sample(launch, size, metrics, times_ns=times)
+
+
 def _pairs(mock: MockBackend, launch: Launch) -> Iterator[Sample]:
     trial = launch.trial
     phases = phases_of(trial.options)
@@ -239,8 +259,11 @@ _SAMPLES_OF: dict[str, _Samples] = {
     "bandwidth": _bandwidth,
     "bidirectional": _bandwidth,
     "message_rate": _message_rate,
-    "barrier": _collective,
-    "allreduce": _collective,
-    "alltoall": _collective,
+    "fan_in": _fan,
+    "fan_out": _fan,
+    "random_ring_latency": _ring_latency,
+    "random_ring_bandwidth": _ring_bandwidth,
+    "natural_ring_bandwidth": _ring_bandwidth,
+    **dict.fromkeys(measured.COLLECTIVES, _collective),
     "pairs": _pairs,
 }

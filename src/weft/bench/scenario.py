@@ -14,6 +14,13 @@ from weft.topology.fabric_spec import Document, no_twin, picoseconds, twin_parts
 
 SCENARIO_SCHEMA = "weft.scenario/1"
 
+RINGS = {
+    "random_ring_latency": "random_ring",
+    "random_ring_bandwidth": "random_ring",
+    "natural_ring_bandwidth": "natural_ring",
+}
+"""What the engine calls the traffic of a ring, whatever is made of its times."""
+
 Rounds = Sequence[Sequence[tuple[int, int]]]
 
 
@@ -70,7 +77,8 @@ def _routing(platform: Platform, tree: FatTree, trial: Trial, *, has_tables: boo
 def work(
     platform: Platform, benchmark: Benchmark, trial: Trial, faults: Sequence[Fault] = ()
 ) -> list[Document]:
-    """The steps of a trial, one a size; of `pairs`, one for each kind of its phases."""
+    """The steps of a trial, one a size; of random rings, one a size and ring; of `pairs`,
+    one for each kind of its phases."""
     options = {**benchmark.options, **trial.options}
     counts = _counts(benchmark, options)
     if benchmark.kind == "pairs":
@@ -85,13 +93,25 @@ def work(
                 where=f"trial {trial.id}",
                 expected="sizes from 1 B up: empty messages have no bandwidth",
             )
-        step: Document = {"benchmark": benchmark.name, "size_bytes": size, **counts}
-        if benchmark.kind == "collective":
-            step |= _algorithm(platform, benchmark.name, options, size, trial.n_ranks)
-        elif "window" in options:
+        step: Document = {"benchmark": RINGS.get(benchmark.name, benchmark.name)}
+        step |= {"size_bytes": size, **counts}
+        if "window" in benchmark.options:
             step["window"] = _count(options, "window", least=1)
-        steps.append(step)
+        elif benchmark.kind == "collective":
+            step |= _algorithm(platform, benchmark.name, options, size, trial.n_ranks)
+        if "skew" in options:
+            step["skew"] = options["skew"]
+        steps += _on_rings(benchmark, options, step) if "rings" in benchmark.options else [step]
     return steps
+
+
+def _on_rings(benchmark: Benchmark, options: Mapping[str, Any], step: Document) -> list[Document]:
+    """A step for each ring, in the orders the live kernel draws: ring k is that of seed + k."""
+    most = benchmark.twin.get("rings", 1)
+    n_rings = min(_count(options, "rings", least=1), step["iterations"], most)
+    seed = _count(options, "seed", least=0)
+    share = step["iterations"] // n_rings
+    return [{**step, "iterations": share, "shuffle": seed + ring} for ring in range(n_rings)]
 
 
 def _algorithm(

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from weft import __version__
 from weft.bench import metrics
+from weft.bench.block_sizes import most_bytes
 from weft.bench.fault import Fault, check_fault
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.phase import phases_of
@@ -25,6 +27,7 @@ from weft.bench.scenario import (
     window_of,
     work,
 )
+from weft.bench.series import Series, metrics_of
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.document import to_toml
 from weft.catalog.fitted import Fit
@@ -35,6 +38,9 @@ from weft.topology.engine import as_input_error, engine_module
 from weft.topology.fabric_spec import Document, fabric_spec
 
 PLATFORM_FILE = "platform.toml"
+
+FANS = ("fan_in", "fan_out")
+"""Benchmarks whose rows are messages: an iteration is over with the slowest."""
 
 
 class TwinBackend:
@@ -86,7 +92,7 @@ class TwinBackend:
         if measured.kind == "pairs":
             yield from _pair_samples(launch, measured, rows)
         else:
-            yield from _samples(launch, measured, rows, self.platform.fit)
+            yield from _samples(launch, measured, document["work"], rows, self.platform.fit)
 
     def _outcome(
         self, launch: Launch, measured: Benchmark, document: Document
@@ -240,6 +246,11 @@ class _Rows:
         first, end = (np.searchsorted(self.phase, wanted, side) for side in ("left", "right"))
         return self.duration_ns[first:end]
 
+    def slowest_ns(self, step: int, n_iterations: int) -> list[float]:
+        """The slowest message of each iteration of a step whose messages have rows of their own."""
+        slowest = self._of(step, 0).reshape(-1, n_iterations).max(axis=0)
+        return [float(time) for time in slowest]
+
 
 def _rows_of(outcome: Mapping[str, Any]) -> _Rows:
     """The outcome's rows, sorted once: searching each pair's among all would be quadratic."""
@@ -250,10 +261,20 @@ def _rows_of(outcome: Mapping[str, Any]) -> _Rows:
     return _Rows((step << np.uint64(32) | round_)[order], durations[order])
 
 
-def _samples(launch: Launch, measured: Benchmark, rows: _Rows, fit: Fit | None) -> Iterator[Sample]:
+def _samples(
+    launch: Launch, measured: Benchmark, steps: list[Document], rows: _Rows, fit: Fit | None
+) -> Iterator[Sample]:
+    """A sample a size; the steps of a size (its random rings) follow one another."""
     trial = launch.trial
-    for step, size in enumerate(trial.sizes_bytes):
-        times_ns = rows.times_ns(step)
+    series = [
+        rows.slowest_ns(number, step["iterations"])
+        if measured.name in FANS
+        else rows.times_ns(number)
+        for number, step in enumerate(steps)
+    ]
+    share = len(steps) // len(trial.sizes_bytes)
+    for place, size in enumerate(trial.sizes_bytes):
+        times_ns = list(chain.from_iterable(series[place * share : (place + 1) * share]))
         values = _metrics(measured, trial, size, times_ns)
         outside = fit is not None and measured.sizes and not fit.covers(size)
         flags = ("outside_fit",) if outside else ()
@@ -264,19 +285,22 @@ def _samples(launch: Launch, measured: Benchmark, rows: _Rows, fit: Fit | None) 
 def _metrics(
     measured: Benchmark, trial: Trial, size: int, times_ns: Sequence[float]
 ) -> metrics.Metrics:
-    window = window_of(measured, trial)
-    match measured.name:
-        case "latency":
-            return metrics.latency_metrics(times_ns)
-        case "bandwidth":
-            return metrics.bandwidth_metrics(times_ns, size, window)
-        case "bidirectional":
-            return metrics.bandwidth_metrics(times_ns, size, window, directions=2)
-        case "message_rate":
-            return metrics.message_rate_metrics(times_ns, size, window, trial.n_ranks // 2)
-        case name:
-            # Every iteration starts after an ideal barrier: there is no skew.
-            return metrics.collective_metrics(times_ns, size, trial.n_ranks, name, skew_p50_ns=0.0)
+    n_ranks, name = trial.n_ranks, measured.name
+    most = None
+    if name == "alltoallv":
+        most = most_bytes(size, n_ranks, float(trial.options.get("skew", 0.0)))
+    return metrics_of(
+        Series(
+            name,
+            size,
+            n_ranks,
+            times_ns,
+            window=window_of(measured, trial),
+            n_pairs=n_ranks - 1 if name in FANS else n_ranks // 2,
+            skew_p50_ns=0.0,  # every iteration starts after an ideal barrier
+            most_bytes=most,
+        )
+    )
 
 
 def _pair_samples(launch: Launch, measured: Benchmark, rows: _Rows) -> Iterator[Sample]:

@@ -17,7 +17,10 @@ from weft.core.errors import InputError
 @click.option("--tasks-per-node", type=click.IntRange(1), help="Ranks a node. Default: 1.")
 @click.option("--repeats", type=click.IntRange(1, 10_000), default=3, show_default=True)
 @click.option("--iterations", type=click.IntRange(1), help="Instead of OSU's by size.")
-@click.option("--window", type=click.IntRange(1), help="Messages in flight. Default: 64.")
+@click.option(
+    "--window", type=click.IntRange(1), help="Messages in flight. Default: 64; rings 8, or 1."
+)
+@click.option("--skew", type=click.FloatRange(0, 1), help="alltoallv: how unequal its blocks are.")
 @click.option("--validate", is_flag=True, help="Check every received byte (live runs).")
 @click.option(
     "--sync",
@@ -49,14 +52,17 @@ def command(
 ) -> int:
     """How fast is this path or this collective?
 
-    BENCHMARK is latency, bandwidth, bidirectional, message_rate, barrier, allreduce or alltoall.
-    Point-to-point benchmarks use two nodes, collectives all of --hosts (or of the twin's --nodes);
-    on one host all ranks share it. Iterations, windows and figures are defined as OSU's.
+    BENCHMARK is point to point: latency, bandwidth, bidirectional, message_rate; a collective:
+    barrier, allreduce, reduce, reduce_scatter, broadcast, allgather, alltoall, alltoallv; or
+    between all: fan_in, fan_out, random_ring_latency, random_ring_bandwidth,
+    natural_ring_bandwidth. Point-to-point benchmarks use two nodes, the others all of --hosts (or
+    of the twin's --nodes); on one host all ranks share it. Iterations, windows and figures are
+    defined as OSU's, those of rings as HPCC's and GPCNeT's.
     """
     if not benchmarks:
         raise InputError(
             "no benchmark named",
-            expected="one or more of latency, bandwidth, allreduce ...",
+            expected="one or more of latency, bandwidth, allreduce ... (weft bench --help)",
             hint="weft bench latency bandwidth",
         )
     options = {name: value for name, value in given.items() if value not in (None, False)}

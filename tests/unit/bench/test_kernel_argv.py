@@ -31,6 +31,15 @@ TABLE = [
         trial("latency", (8,), buffers="one", memory="cuda"),
         "--benchmark latency --sizes 8 --buffers one --memory cuda",
     ),
+    (
+        trial("alltoallv", (8,), skew=0.5, sync="window"),
+        "--benchmark alltoallv --sizes 8 --skew 0.5 --sync window",
+    ),
+    (
+        trial("random_ring_bandwidth", (8,), window=8, rings=30, seed=7),
+        "--benchmark random_ring_bandwidth --sizes 8 --window 8 --rings 30 --seed 7",
+    ),
+    (trial("fan_in", (1,)), "--benchmark fan_in --sizes 1"),
     (trial("pairs", (8, 1048576)), "--benchmark pairs --pair-sizes 8,1048576"),
     (trial("pairs", (0,)), "--benchmark pairs"),
     (trial("pairs", (8, 64), pair_sizes="8,1M"), "--benchmark pairs --pair-sizes 8,1048576"),
@@ -77,6 +86,24 @@ def test_a_value_that_cannot_be_is_refused_with_what_can(name: str, value: Any, 
     assert caught.value.where == "trial t001"
 
 
+@pytest.mark.parametrize(
+    ("benchmark", "name", "value", "expected"),
+    [
+        ("alltoallv", "skew", 1.5, "a share from 0 to 1"),
+        ("alltoallv", "skew", "much", "a share from 0 to 1"),
+        ("alltoall", "skew", 0.5, "alltoallv, whose blocks may differ"),
+        ("random_ring_latency", "rings", 0, "a whole number from 1 up"),
+        ("random_ring_latency", "seed", -1, "a whole number from 0 up"),
+    ],
+)
+def test_variety_is_refused_where_it_cannot_be(
+    benchmark: str, name: str, value: Any, expected: str
+):
+    with pytest.raises(InputError, match=f"option '{name}' of {benchmark} cannot be") as caught:
+        kernel_argv(trial(benchmark, (8,), **{name: value}), (), None)
+    assert caught.value.expected == expected
+
+
 def test_an_unknown_option_is_refused_with_the_nearest_known_one():
     with pytest.raises(InputError, match="the live backend has no option 'iteration'") as caught:
         kernel_argv(trial("latency", (8,), iteration=3), (), None)
@@ -107,6 +134,9 @@ def test_pairs_take_exactly_two_sizes():
         ("allreduce", 6, "multiples of 4: it adds up floats"),
         ("latency", 2**30 + 1, "at most 1 GiB"),
         ("bandwidth", 0, "from 1 B up: empty messages have no bandwidth"),
+        ("fan_out", 0, "from 1 B up: empty messages have no bandwidth"),
+        ("natural_ring_bandwidth", 0, "from 1 B up: empty messages have no bandwidth"),
+        ("reduce_scatter", 6, "multiples of 4: it adds up floats"),
         ("pairs", 2**31, "at most 1 GiB"),
     ],
 )

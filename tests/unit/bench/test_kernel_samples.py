@@ -76,6 +76,27 @@ def test_bus_bandwidth_of_an_allreduce_over_four_ranks_is_one_and_a_half_times_t
     assert sample.metrics["busbw_gb_s"] == pytest.approx(3.0)
 
 
+def test_a_fan_counts_the_messages_of_all_others():
+    sample = only(row("fan_in", 1_000_000, (1_000_000,), window=2, n_pairs=3))
+    assert sample.metrics["bandwidth_mb_s"] == pytest.approx(6_000)
+
+
+def test_a_ring_counts_what_a_rank_sends_to_both_sides_and_halves_an_exchange():
+    means = tuple(RankTimes(rank=r, min=1, p50=1, mean=m, max=9) for r, m in enumerate((1e6, 3e6)))
+    sample = only(row("random_ring_bandwidth", 1_000_000, (4_000_000,), window=2, ranks_ns=means))
+    assert sample.metrics["bandwidth_mb_s"] == pytest.approx(1_000)
+    assert sample.metrics["bandwidth_mb_s_avg_ranks"] == pytest.approx(2_000)
+    sample = only(row("random_ring_latency", 8, (4_000_000,), window=1, ranks_ns=means))
+    assert sample.metrics["latency_us"] == pytest.approx(2_000)
+    assert sample.metrics["latency_us_avg_ranks"] == pytest.approx(1_000)
+
+
+def test_an_alltoallv_counts_the_bytes_of_its_busiest_rank():
+    sample = only(row("alltoallv", 1000, (1000,), most_bytes=3000))
+    assert sample.metrics["algbw_gb_s"] == pytest.approx(3.0)
+    assert sample.metrics["busbw_gb_s"] == pytest.approx(1.5)
+
+
 def test_osus_average_is_over_the_means_of_the_ranks():
     times = tuple(RankTimes(rank=r, min=1, p50=1, mean=m, max=9) for r, m in enumerate((1e3, 3e3)))
     sample = only(row("barrier", 0, (4000,), ranks_ns=times))
@@ -180,7 +201,7 @@ def test_a_pair_measured_one_way_only_is_refused():
 
 
 def test_an_unknown_benchmark_is_refused():
-    with pytest.raises(ValueError, match="no metrics for the kernel's benchmark 'gather'"):
+    with pytest.raises(ValueError, match="no metrics for the benchmark 'gather'"):
         samples(row("gather", 8, (1000,)))
 
 

@@ -51,6 +51,25 @@ def test_alltoall_size_is_one_block_for_each_destination() -> None:
     assert values["busbw_gb_s"] == pytest.approx(3.0)
 
 
+@pytest.mark.parametrize(
+    ("benchmark", "n_bytes", "moved"),
+    [
+        # Bytes by hand, of 4 ranks and 4 MB (4 blocks of 1 MB), that each rank must take in or
+        # give out whatever the algorithm: the vector, or its share of it, or the others' blocks.
+        ("broadcast", 4_000_000, 4_000_000),
+        ("reduce", 4_000_000, 4_000_000),
+        ("reduce_scatter", 4_000_000, 3_000_000),
+        ("allgather", 1_000_000, 3_000_000),
+        ("alltoallv", 1_000_000, 3_000_000),
+    ],
+)
+def test_bus_bandwidth_is_what_a_rank_s_link_must_carry(
+    benchmark: str, n_bytes: int, moved: int
+) -> None:
+    values = metrics.collective_metrics([1_000_000], n_bytes, 4, benchmark)
+    assert values["busbw_gb_s"] == pytest.approx(moved / 1e6)
+
+
 def test_barrier_has_no_bandwidth_and_reports_skew_and_rank_mean() -> None:
     values = metrics.collective_metrics(
         [5_000], 0, 4, "barrier", ranks_mean_ns=[2_000.0, 4_000.0], skew_p50_ns=500.0

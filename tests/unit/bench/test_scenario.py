@@ -67,6 +67,34 @@ def test_windows_are_the_benchmark_s_unless_the_trial_says_otherwise() -> None:
     assert work(platform("fat-tree"), benchmark("bandwidth"), asked)[0]["window"] == 4
 
 
+def test_random_rings_are_steps_of_the_orders_that_the_kernel_draws() -> None:
+    asked = trial_of(
+        "random_ring_bandwidth",
+        sizes_bytes=(8, 64),
+        options={"iterations": 100, "rings": 30, "seed": 7, "window": 2},
+    )
+    steps = work(platform("fat-tree"), benchmark("random_ring_bandwidth"), asked)
+    most = benchmark("random_ring_bandwidth").twin
+    assert {step["benchmark"] for step in steps} == {"random_ring"}
+    assert {step["window"] for step in steps} == {2}
+    for size in (8, 64):
+        rings = [step for step in steps if step["size_bytes"] == size]
+        assert [step["shuffle"] for step in rings] == list(range(7, 7 + most["rings"]))
+        assert sum(step["iterations"] for step in rings) == most["iterations"]
+
+
+def test_a_ring_in_rank_order_is_one_step_a_size() -> None:
+    asked = trial_of("natural_ring_bandwidth", options={})
+    steps = work(platform("fat-tree"), benchmark("natural_ring_bandwidth"), asked)
+    assert [step["benchmark"] for step in steps] == ["natural_ring"] * 2
+    assert {step["window"] for step in steps} == {8}
+
+
+def test_unequal_blocks_reach_the_engine() -> None:
+    asked = trial_of("alltoallv", options={"skew": 0.5})
+    assert work(platform("fat-tree"), benchmark("alltoallv"), asked)[0]["skew"] == 0.5
+
+
 def test_collectives_take_the_algorithm_of_their_size() -> None:
     asked = trial_of("allreduce", sizes_bytes=(8, 1 << 20))
     steps = work(platform("fat-tree"), benchmark("allreduce"), asked)

@@ -57,7 +57,8 @@ class StubEngine:
             raise ValueError(self.outcome["error"])
         n_steps = len(json.loads(scenario)["work"])
         zeros = np.zeros(n_steps, dtype=np.uint32)
-        rows = {"step": np.arange(n_steps), "round": zeros, "pair": zeros}
+        rows = {"step": np.arange(n_steps)}
+        rows |= dict.fromkeys(("round", "pair", "iteration"), zeros)
         return {
             "status": "complete",
             "message": "",

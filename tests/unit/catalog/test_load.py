@@ -17,6 +17,16 @@ HEADLINES = {
     "barrier": "latency_us_p50",
     "allreduce": "latency_us_p50",
     "alltoall": "latency_us_p50",
+    "alltoallv": "latency_us_p50",
+    "allgather": "latency_us_p50",
+    "broadcast": "latency_us_p50",
+    "reduce": "latency_us_p50",
+    "reduce_scatter": "latency_us_p50",
+    "fan_in": "bandwidth_mb_s",
+    "fan_out": "bandwidth_mb_s",
+    "random_ring_latency": "latency_us_p50",
+    "random_ring_bandwidth": "bandwidth_mb_s",
+    "natural_ring_bandwidth": "bandwidth_mb_s",
     "pairs": "bandwidth_mb_s",
 }
 
