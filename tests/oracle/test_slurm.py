@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from weft.cluster.neighbours import asking, hides_jobs
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.diagnose.check.drain import drain_text
 
 TOOLS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol")
 LIMIT_S = 60.0
@@ -198,3 +200,27 @@ def test_a_slurm_that_hides_jobs_says_so_in_its_configuration(slurm):
 
 def test_a_node_that_slurm_does_not_know_is_said(slurm, monkeypatch):
     assert neighbours(slurm, monkeypatch, "z9").not_known == "Slurm knows no node by the name z9"
+
+
+def test_a_drain_list_drains_the_bad_node_and_slurm_keeps_the_reason(slurm):
+    suspect = {"part": "node", "ends": ["n2"], "node": "n2"}
+    count = {"metric": "bandwidth_mb_s", "measured": 12_500.0, "expected": 25_000.0}
+    count |= {"n": 9, "n_slow": 9, "n_others": 99, "n_others_slow": 0}
+    facts = {"suspects": [suspect], "standing": "confirmed", "counts": [count]}
+    facts |= {"measured": 12_500.0, "expected": 25_000.0}
+    finding = Finding(FindingKind.SUSPECT_NODE, Severity.BAD, "Node n2 is slow.", facts=facts)
+    try:
+        subprocess.run(
+            ["sh", "-e"],
+            input=drain_text([finding]),
+            text=True,
+            env=slurm.env,
+            check=True,
+            timeout=30,
+        )
+        shown = slurm.say(["scontrol", "show", "node", "n2"])
+        assert "+DRAIN" in shown
+        assert "Reason=weft check: n2 50 % of expected (100 of 200 Gb/s)" in shown
+        assert "+DRAIN" not in slurm.say(["scontrol", "show", "node", "n1"])
+    finally:
+        slurm.say(["scontrol", "update", "NodeName=n2", "State=RESUME"])

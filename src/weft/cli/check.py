@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.cli.backend import BackendChoice, backend_options
-from weft.cli.check_answer import Answer, command_again, planted_in, print_answer
+from weft.cli.check_answer import Answer, command_again, planted_in, print_answer, write_drain
 from weft.cli.check_plan import PlanChoice, Setup, plan_options, say_plan, set_up
-from weft.cli.output import format_option, talk
+from weft.cli.output import FORMATS, format_option_of, talk
 from weft.cli.run_dir import fresh_run_dir
 from weft.core.errors import BenchmarkError, ExitCode, InputError
 
@@ -47,8 +47,14 @@ if TYPE_CHECKING:
 )
 @click.option("--resume", is_flag=True, help="Go on with the interrupted check in --dir.")
 @click.option("--matrix", is_flag=True, help="Show every pair's share of its hop class.")
+@click.option(
+    "--drain",
+    "drain_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write commands that drain the bad nodes in Slurm to this file.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be measured, and measure nothing.")
-@format_option
+@format_option_of((*FORMATS, "junit"))
 def command(
     *,
     choice: BackendChoice,
@@ -61,6 +67,7 @@ def command(
     resume: bool,
     matrix: bool,
     adaptive: bool,
+    drain_file: Path | None,
     dry_run: bool,
     format_: str,
 ) -> int:
@@ -99,6 +106,8 @@ def command(
         check_again=command_again(choice, adaptive=adaptive, platform=platform_name),
     )
     print_answer(answer, format_, matrix=matrix)
+    if drain_file is not None:
+        write_drain(answer, drain_file)
     return int(verdict.exit_code)
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from weft.cli.backend import BackendChoice
 from weft.cli.output import emit, terminal_width
 
@@ -77,8 +79,12 @@ class Answer:
 
 def print_answer(answer: Answer, format_: str, *, matrix: bool) -> None:
     """Print it."""
+    from weft.cli.check_junit import junit_text
     from weft.cli.check_text import verdict_text
 
+    if format_ == "junit":
+        click.echo(junit_text(answer), nl=False)
+        return
     rows = answer.verdict.rows() if format_ in ("json", "csv") else []
     emit(
         format_,
@@ -86,6 +92,15 @@ def print_answer(answer: Answer, format_: str, *, matrix: bool) -> None:
         record={**answer.to_record(), "readings": rows} if format_ == "json" else {},
         rows=rows,
     )
+
+
+def write_drain(answer: Answer, path: Path) -> None:
+    """Write the drain list, whole or not at all. A run that proves nothing drains nobody."""
+    from weft.core.files import write_whole
+    from weft.diagnose.check.drain import drain_text
+
+    findings = () if answer.verdict.refused else answer.verdict.findings
+    write_whole(path, drain_text(findings), what="drain list")
 
 
 def command_again(choice: BackendChoice, *, adaptive: bool, platform: str | None = None) -> str:

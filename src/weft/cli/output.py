@@ -23,15 +23,19 @@ _LABEL_WIDTH = 9
 
 def format_option(command: Command) -> Command:
     """Add `--format text|json|csv`, passed on as `format_`."""
-    option = click.option(
+    return format_option_of(FORMATS)(command)
+
+
+def format_option_of(formats: Sequence[str]) -> Callable[[Command], Command]:
+    """Add `--format` of these formats, of which the first is the default."""
+    return click.option(
         "--format",
         "format_",
-        type=click.Choice(FORMATS),
-        default="text",
+        type=click.Choice(formats),
+        default=formats[0],
         show_default=True,
         help="How to print the result on standard output.",
     )
-    return option(command)
 
 
 def emit(

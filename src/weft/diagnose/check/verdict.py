@@ -52,6 +52,12 @@ class Verdict:
         bad = any(finding.severity is Severity.BAD for finding in self.findings)
         return ExitCode.VERDICT_BAD if bad else ExitCode.GOOD
 
+    @property
+    def endpoints(self) -> tuple[str, ...]:
+        """The nodes that were measured; the ranks, where one host holds them all."""
+        crossings = self.survey.crossings
+        return self.survey.readings.endpoints if len(crossings.hosts) == 1 else crossings.hosts
+
     def to_record(self) -> dict[str, Any]:
         """The verdict as plain JSON values."""
         return {

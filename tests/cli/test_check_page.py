@@ -1,0 +1,68 @@
+"""docs/reference/check.md lists the keys of the JSON, all of them and no others."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weft.bench.mock import MockBackend
+from weft.cli import run
+from weft.core.finding import FindingKind
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "check.md"
+NODES = tuple(f"n{i:03d}" for i in range(1, 9))
+Capture = pytest.CaptureFixture[str]
+
+
+def leaves(paths: set[str]) -> set[str]:
+    """Paths that no other path goes on from."""
+    inner = {other[:at] for other in paths for at in range(len(other)) if other[at] in ".["}
+    return paths - inner
+
+
+def paths_of(value: Any, path: str = "") -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            below = f"{path}.{key}" if path else key
+            yield below
+            yield from paths_of(inner, below)
+    elif isinstance(value, list):
+        for inner in value:
+            if isinstance(inner, dict):
+                yield from paths_of(inner, f"{path}[]")
+
+
+def documented() -> set[str]:
+    section = PAGE.read_text().split("## JSON", 1)[1].split("\n## ", 1)[0]
+    rows = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+    return {path for row in rows for path in re.findall(r"`([^`]+)`", row)}
+
+
+def answer(argv: list[str], where: Path, capsys: Capture) -> dict[str, Any]:
+    run(["check", *argv, "--dir", str(where), "--format", "json"])
+    said: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return said
+
+
+def test_the_page_lists_the_keys_that_are_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    pytest.importorskip("weft._engine", reason="the engine is not built")
+    twin = ["--twin", "fat-tree", "--nodes", "16", "--plant", "leaf-02[6] rate=0.25"]
+    printed = set(paths_of(answer(twin, tmp_path / "twin", capsys)))
+    opened = lambda choice: (MockBackend(), NODES)  # noqa: E731
+    monkeypatch.setattr("weft.cli.backend.open_backend", opened)
+    healthy = answer(["--mock"], tmp_path / "mock", capsys)
+    printed |= set(paths_of(healthy))
+    assert leaves(printed) == documented()
+    assert healthy["schema"] == "weft.check/1"
+
+
+def test_the_kinds_that_the_page_names_are_kinds() -> None:
+    row = next(line for line in PAGE.read_text().splitlines() if "`findings[].kind`" in line)
+    named = re.findall(r"`([a-z-]+)`", row.split("|")[2])
+    assert len(named) > 5
+    assert set(named) <= {kind.value for kind in FindingKind}
