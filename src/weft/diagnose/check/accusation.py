@@ -1,7 +1,7 @@
 """From a suspect to an accusation: which components, how slow, how it stood the tests."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
@@ -25,9 +25,6 @@ _WIDEST_FIRST = (
     Part.DIRECTION,
     Part.SWITCH,
 )
-
-ALIKE = 0.25
-"""Messages that met are slowed by about the same: logarithms closer than this."""
 
 
 class Standing(StrEnum):
@@ -62,7 +59,8 @@ class Count:
 
 @dataclass(frozen=True)
 class Accusation:
-    """`components`: what the readings do not tell apart, one for each thing."""
+    """`components`: what the readings do not tell apart, one for each thing. `rows`: the slow
+    readings over `candidate`, the best of them."""
 
     components: tuple[Component, ...]
     standing: Standing
@@ -73,6 +71,7 @@ class Accusation:
     counts: tuple[Count, ...]
     pairs: tuple[tuple[str, str], ...]
     rows: Ints
+    candidate: int
 
     @property
     def tie(self) -> bool:
@@ -85,12 +84,11 @@ class Accusation:
         return max(self.counts, key=lambda count: self.slower.get(count.metric, 0.0))
 
 
-def accusations_of(survey: Survey, limits: Thresholds) -> tuple[Accusation, ...]:
+def accuse_all(survey: Survey, limits: Thresholds) -> tuple[Accusation, ...]:
     """An accusation for each suspect, the strongest first."""
     suspects = survey.explanation.suspects
     slow = slow_rows(survey)
-    made = [_accuse(survey, suspect, suspects, slow, limits) for suspect in suspects]
-    return tuple(_without_met_halves(survey, made, slow))
+    return tuple(_accuse(survey, suspect, suspects, slow, limits) for suspect in suspects)
 
 
 def slow_rows(survey: Survey) -> Bools:
@@ -139,6 +137,7 @@ def _accuse(
         counts=tuple(_count(survey, rows, metric, slow) for metric in suspect.slower),
         pairs=tuple(sorted({(min(pair), max(pair)) for pair in names})),
         rows=accused,
+        candidate=suspect.best,
     )
 
 
@@ -185,55 +184,3 @@ def _count(survey: Survey, rows: Ints, metric: Metric, slow: Bools) -> Count:
         n_others=int(others.size),
         n_others_slow=int((slow[others] & unpredicted).sum()),
     )
-
-
-def _without_met_halves(
-    survey: Survey, made: Sequence[Accusation], slow: Bools
-) -> list[Accusation]:
-    """Messages of a cable out of use meet those of other cables, which then look slow, too: such a
-    cable is out of use, and what met its messages is nobody's fault."""
-    crossings = survey.crossings
-    if crossings.network is None or crossings.adaptive:
-        return list(made)
-    moment = survey.readings.moment
-    kept: list[Accusation] = []
-    excused: set[int] = set()
-    # The one whose readings are slow whatever runs beside them is where messages should have gone.
-    order = sorted(
-        made, key=lambda a: (a.standing is not Standing.MET, -_share_slow(a), -a.evidence)
-    )
-    for accusation in order:
-        if accusation.standing is not Standing.MET or not _is_cable(accusation):
-            kept.append(accusation)
-            continue
-        moments = set(moment[accusation.rows].tolist())
-        if moments <= excused:
-            continue
-        if _have_company(survey, accusation, slow, moment):
-            excused |= moments
-            kept.append(replace(accusation, standing=Standing.OUT_OF_USE))
-        else:
-            kept.append(accusation)
-    return sorted(kept, key=lambda a: -a.evidence)
-
-
-def _share_slow(accusation: Accusation) -> float:
-    return sum(c.n_slow for c in accusation.counts) / max(1, sum(c.n for c in accusation.counts))
-
-
-def _is_cable(accusation: Accusation) -> bool:
-    return all(component.thing[0] == "cable" for component in accusation.components)
-
-
-def _have_company(survey: Survey, accusation: Accusation, slow: Bools, moment: Ints) -> bool:
-    """Whether in most moments in which the accused is slow, something off it is about as slow."""
-    slower = survey.normed.slower
-    rows = accusation.rows
-    elsewhere = np.setdiff1d(np.flatnonzero(slow), rows)
-    moments = np.unique(moment[rows])
-    n_shared = 0
-    for number in moments:
-        mine = float(np.median(slower[rows[moment[rows] == number]]))
-        others = slower[elsewhere[moment[elsewhere] == number]]
-        n_shared += bool((np.abs(others - mine) < ALIKE).any())
-    return n_shared > moments.size / 2

@@ -85,10 +85,11 @@ def _passing(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
 
 
 def _out_of_use(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
+    around = "its messages go over the other" if accusation.tie else "its messages go around"
     return Finding(
         kind_of(accusation.components),
         Severity.BAD,
-        f"{subject(accusation)} carries nothing: messages that should cross it go around.",
+        f"{subject(accusation)} carries nothing: {around}.",
         evidence=(
             f"beside others {against(accusation.worst)}; normal alone",
             over_it(accusation.worst),

@@ -11,8 +11,9 @@ from weft.core.errors import ExitCode
 from weft.core.finding import Finding, Severity
 from weft.core.words import counted
 from weft.diagnose.check import sentences
-from weft.diagnose.check.accusation import Accusation, Count, Standing, accusations_of, slow_rows
+from weft.diagnose.check.accusation import Accusation, Count, Standing, accuse_all, slow_rows
 from weft.diagnose.check.covered import Covered, covered
+from weft.diagnose.check.detour import without_detours
 from weft.diagnose.check.expectation import Expectations, expectations_of
 from weft.diagnose.check.explain import MOST_SUSPECTS
 from weft.diagnose.check.machine import Machine
@@ -99,8 +100,8 @@ def judge_check(
             coverage.n_pairs, coverage.n_nodes, coverage.endpoints, limits.smallest_class
         )
         return Verdict((few, *valid.findings), coverage, valid.caveats, survey)
-    accusations = accusations_of(survey, limits)
     expectations = None if machine is None else expectations_of(survey, machine)
+    accusations = without_detours(survey, accuse_all(survey, limits))
     findings = [
         *sentences.corrupted(samples),
         *valid.findings,
