@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benches.check_answer import run_case
+from benches.check_answer import Result, run_case
 from benches.check_case import KINDS, draw_case, figures, healthy_case
 from benches.check_ground import ROUTINGS, Ground
 from benches.check_record import Record, kept, record_of
@@ -41,10 +41,17 @@ class Job:
     number: int
     seed: int
     only: str | None = None
+    schedule: str | None = None
 
 
 def jobs(
-    settings: Sequence[tuple[str, str]], *, cases: int, healthy: int, seed: int, only: str | None
+    settings: Sequence[tuple[str, str]],
+    *,
+    cases: int,
+    healthy: int,
+    seed: int,
+    only: str | None = None,
+    schedule: str | None = None,
 ) -> list[Job]:
     """Cases in turn in every setting (twin and routing), one setting after the other."""
     found = [
@@ -54,6 +61,7 @@ def jobs(
             number=number,
             seed=seed,
             only=None if is_healthy else only,
+            schedule=schedule,
         )
         for is_healthy, n in ((False, cases), (True, healthy))
         for number in range(n)
@@ -62,22 +70,23 @@ def jobs(
 
 
 @lru_cache(maxsize=1)
-def _ground(twin: str, routing: str) -> Ground:
-    return Ground(twin, routing)
+def _ground(twin: str, routing: str, schedule: str | None) -> Ground:
+    return Ground(twin, routing, schedule)
 
 
 def run_job(job: Job) -> Record:
     """The result of one job; a case that cannot be measured or judged is one, too."""
-    ground = _ground(job.twin, job.routing)
+    ground = _ground(job.twin, job.routing, job.schedule)
     where = {"number": job.number, "twin": job.twin, "routing": job.routing, "seed": job.seed}
     if job.healthy:
         case = healthy_case(**where)
     else:
         case = draw_case(ground.document, **where, only=job.only)
     try:
-        return record_of(case, run_case(ground, case), seed=job.seed, only=job.only)
+        result: Result | str = run_case(ground, case)
     except WeftError as error:
-        return record_of(case, error.describe(), seed=job.seed, only=job.only)
+        result = error.describe()
+    return record_of(case, result, seed=job.seed, only=job.only, schedule=job.schedule)
 
 
 def run_jobs(todo: Sequence[Job], processes: int) -> Iterator[Record]:
@@ -94,7 +103,7 @@ def run_jobs(todo: Sequence[Job], processes: int) -> Iterator[Record]:
 
 def _job_of(record: Record) -> Job:
     where = (record.twin, record.routing, record.healthy, record.number, record.seed)
-    return Job(*where, record.only)
+    return Job(*where, record.only, record.schedule)
 
 
 def _arguments() -> argparse.Namespace:
@@ -106,6 +115,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--twin", action="append", choices=twins)
     parser.add_argument("--routing", action="append", choices=ROUTINGS)
     parser.add_argument("--only", choices=KINDS, help="plant this kind only")
+    parser.add_argument("--schedule", help="as of weft check; auto: what a minute bears")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="keep results; go on with them")
     parser.add_argument("--processes", type=int, default=min(PROCESSES, os.cpu_count() or 1))
     return parser.parse_args()
@@ -122,6 +132,7 @@ def main() -> int:
         healthy=chosen.healthy,
         seed=chosen.seed,
         only=chosen.only,
+        schedule=chosen.schedule,
     )
     known = {_job_of(record): record for record in kept(chosen.keep)}
     records = [known[job] for job in wanted if job in known]

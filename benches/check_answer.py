@@ -7,22 +7,20 @@ from dataclasses import dataclass
 import numpy as np
 from benches.check_case import Case, Thing
 from benches.check_ground import Ground, NoisyBackend, Recorded
+from benches.check_plan import Launches, fabric_s, launches_of, size_of
 from benches.check_score import Score, Seen, scatter, score, seen_of, slowness
 
-from weft.bench.model import Backend, Launch, Sample
+from weft.bench.model import Backend, Sample
 from weft.bench.twin import TwinBackend
 from weft.core.finding import Finding, Severity
 from weft.diagnose.check.components import Component, Part
 from weft.diagnose.check.crossing import Crossings
-from weft.diagnose.check.launches import FollowUpBackend, check_launches
+from weft.diagnose.check.launches import FollowUpBackend
 from weft.diagnose.check.readings import Floats, readings_of
 from weft.diagnose.check.verdict import judge_check
-from weft.diagnose.schedule import Rounds, estimate_s, rail_rounds
 
-TIMEOUT_S = 3600.0
 CLEAR_ERRORS = 10.0
 """Standard errors beyond which nothing else explains an effect on a fault's own readings."""
-N_ROUNDS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,35 +103,10 @@ def _slowness_of(ground: Ground, twin: TwinBackend) -> Floats:
     return slowness(readings.metric, readings.value)
 
 
-def launches_of(ground: Ground) -> tuple[Launch, Launch, Launch]:
-    """The plan of a check, by the product's schedule."""
-    launches: tuple[Launch, Launch, Launch] = ground.kept(
-        "launches",
-        lambda: check_launches(
-            ground.nodes,
-            tasks_per_node=ground.n_rails,
-            sizes_bytes=ground.sizes_bytes,
-            rounds=rounds_of(ground),
-            options=ground.options,
-            timeout_s=TIMEOUT_S,
-        ),
-    )
-    return launches
-
-
-def rounds_of(ground: Ground) -> Rounds:
-    """The rounds of the survey."""
-    every = rail_rounds(len(ground.nodes), ground.n_rails)
-    step = max(1, len(every) // N_ROUNDS)
-    return ground.split(every[1::step][:N_ROUNDS])
-
-
-def answer_of(
-    ground: Ground, launches: tuple[Launch, Launch, Launch], noisy: NoisyBackend
-) -> Answer:
+def answer_of(ground: Ground, launches: Launches, noisy: NoisyBackend) -> Answer:
     """What `weft check` says after its three launches; time to measure is not the analysis'."""
     started = time.process_time()
-    backend = FollowUpBackend(noisy, ground.wiring, adaptive=ground.adaptive)
+    backend = FollowUpBackend(noisy, ground.wiring, adaptive=ground.adaptive, size=size_of(ground))
     samples = [sample for launch in launches for sample in backend.measure(launch)]
     verdict = judge_check(samples, ground.wiring, adaptive=ground.adaptive)
     analysis_s = time.process_time() - started - noisy.process_s
@@ -141,7 +114,7 @@ def answer_of(
     return Answer(
         accused=tuple(accused_in(finding) for finding in bad),
         analysis_s=analysis_s,
-        fabric_s=estimated_s(ground, launches[0]),
+        fabric_s=fabric_s(ground, noisy.launches),
         notes=tuple(f"{finding.severity}: {finding.sentence}" for finding in verdict.findings),
     )
 
@@ -156,10 +129,3 @@ def accused_in(finding: Finding) -> frozenset[Thing]:
         return frozenset(component.thing for component in suspects)
     pairs = finding.facts.get("pairs", ())
     return frozenset(("pair", tuple(pair)) for pair in pairs) or frozenset({("fabric", ())})
-
-
-def estimated_s(ground: Ground, survey: Launch) -> float:
-    """Seconds of fabric time of the survey."""
-    rate = min(int(link["bits_per_s"]) for link in ground.document["links"])
-    rounds = survey.trial.options["rounds"]
-    return estimate_s(len(rounds), size_bytes=2**20, window=8, bits_per_s=rate)

@@ -19,7 +19,6 @@ from weft.core.units import parse_size
 from weft.diagnose.check.crossing import Crossings
 from weft.diagnose.check.network import Network
 from weft.diagnose.check.readings import readings_of
-from weft.diagnose.schedule import Rounds, without_collisions
 from weft.topology.fabric import Fabric
 
 ROUTINGS = ("static", "adaptive")
@@ -31,9 +30,10 @@ NUDGE_PS = 1000
 class Ground:
     """One twin under one routing; what is asked of it first is kept."""
 
-    def __init__(self, twin: str, routing: str) -> None:
+    def __init__(self, twin: str, routing: str, schedule: str | None = None) -> None:
         self.twin, self.routing = twin, routing
         self._figures = figures()["twins"][twin]
+        self.schedule: str = schedule or self._figures["schedule"]
         self.platform = _with_packets(
             platform(self._figures["platform"]), self._figures["packet_bytes"]
         )
@@ -94,19 +94,6 @@ class Ground:
             lambda: Crossings(readings_of(samples), Network(self.wiring), adaptive=self.adaptive),
         )
 
-    def split(self, rounds: Rounds) -> list[list[tuple[int, int]]]:
-        """Rounds in which no two pairs share a port under the tables."""
-        ranks = [
-            node if self.n_rails == 1 else f"{node}:{i * self.n_rails + rail}"
-            for i, node in enumerate(self.nodes)
-            for rail in range(self.n_rails)
-        ]
-        network = Network(self.wiring)
-        hcas = [str(network.hca_of(rank)) for rank in ranks]
-        directed = [pair for pairs in rounds for a, b in pairs for pair in ((a, b), (b, a))]
-        paths = self.wiring.paths([(hcas[a], hcas[b]) for a, b in directed])
-        return without_collisions(rounds, dict(zip(directed, paths, strict=True)))
-
     def _longer(self, longer_ps: Mapping[str | None, int]) -> dict[str, Any]:
         """The fabric with longer cables of some nodes; the platform's engine routes it anew."""
         node_of = {hca: node["name"] for node in self.document["nodes"] for hca in node["hcas"]}
@@ -151,7 +138,7 @@ class Recorded:
 class NoisyBackend:
     """A backend whose every measured value is disturbed; the series of times are left out.
 
-    `process_s`: seconds of processor time that it took to measure.
+    `process_s`: seconds of processor time that it took to measure `launches`.
     """
 
     def __init__(self, inner: Any, noise: Noise, seed: str) -> None:
@@ -159,6 +146,7 @@ class NoisyBackend:
         self._noise = noise
         self._draws = np.random.default_rng(Random(seed).getrandbits(64))  # noqa: S311
         self.process_s = 0.0
+        self.launches: list[Launch] = []
         self.name = inner.name
         self.fabric_document = inner.fabric_document
 
@@ -169,6 +157,7 @@ class NoisyBackend:
     def measure(self, launch: Launch) -> Iterator[Sample]:
         """The inner backend's samples, disturbed."""
         started = time.process_time()
+        self.launches.append(launch)
         samples = disturbed(list(self._inner.measure(launch)), self._noise, self._draws)
         self.process_s += time.process_time() - started
         return iter(samples)

@@ -37,6 +37,7 @@ class Record:
     number: int
     seed: int
     only: str | None
+    schedule: str | None
     sigma: float
     faults: tuple[FaultRecord, ...]
     wrong: tuple[str, ...]
@@ -75,9 +76,17 @@ class Record:
                 file.write(json.dumps({**asdict(self), "code": code()}) + "\n")
 
 
-def record_of(case: Case, result: Result | str, *, seed: int, only: str | None = None) -> Record:
+def record_of(
+    case: Case,
+    result: Result | str,
+    *,
+    seed: int,
+    only: str | None = None,
+    schedule: str | None = None,
+) -> Record:
     """The record of a result, or of the reason why there is none."""
-    where = (case.twin, case.routing, not case.planted, case.number, seed, only, case.noise.sigma)
+    where = (case.twin, case.routing, not case.planted, case.number, seed, only, schedule)
+    where = (*where, case.noise.sigma)
     if isinstance(result, str):
         return Record(*where, (), (), (), 0.0, 0.0, 0.0, failure=result)
     faults = tuple(
