@@ -49,6 +49,7 @@ class Thresholds:
     near_evidence: float
     evidence_a_metric: float
     contradicted_share: float
+    longest_episode: float
     uneven_share: float
 
     def least_effect(self, metric: Metric) -> float:

@@ -10,7 +10,7 @@ from weft.bench.model import Sample
 from weft.core.errors import ExitCode
 from weft.core.finding import Finding, Severity
 from weft.core.words import counted
-from weft.diagnose.check import sentences
+from weft.diagnose.check import over_time, sentences
 from weft.diagnose.check.accusation import Accusation, Count, Standing, accuse_all, slow_rows
 from weft.diagnose.check.covered import Covered, covered
 from weft.diagnose.check.detour import without_detours
@@ -90,6 +90,10 @@ def judge_check(
     """
     limits = limits or thresholds()
     survey = survey_of(samples, wiring, limits, adaptive=adaptive)
+    spoiled = over_time.episodes(survey, limits)
+    if spoiled:
+        kept = over_time.without(samples, spoiled)
+        survey = survey_of(kept, wiring, limits, adaptive=adaptive)
     coverage = covered(survey)
     valid = validity.findings(samples)
     if valid.refusal is not None:
@@ -107,6 +111,7 @@ def judge_check(
         *valid.findings,
         *_findings(survey, accusations, coverage, limits, expectations),
         *([] if expectations is None else beyond_expectation(survey, expectations)),
+        *over_time.findings(survey, spoiled),
     ]
     if not any(finding.severity is Severity.BAD for finding in findings):
         healthy = sentences.healthy(survey, coverage.n_nodes, coverage.endpoints, expectations)
@@ -136,7 +141,7 @@ def _findings(
         finding = sentences.accused(accusation, sure=sure, owners=owners)
         beside = () if expectations is None else expectations.beside(accusation.worst.norm)
         found.append(replace(finding, evidence=(*finding.evidence, *beside)))
-    lone = _confirmed_lone(survey)
+    lone = _confirmed_lone(survey, limits)
     if lone:
         found.append(_lone(survey, lone, confirmed=True))
     elif not survey.alone.size and 0 < survey.lone.size <= MOST_LONE:
@@ -152,15 +157,17 @@ def _sure(accusation: Accusation, limits: Thresholds) -> bool:
     return accusation.evidence >= limits.named_evidence
 
 
-def _confirmed_lone(survey: Survey) -> dict[tuple[str, str], int]:
-    """Pairs that no suspect explains, slow in the survey and every time they were alone, with a
-    slow row of each."""
-    slow = slow_rows(survey)
-    unexplained = slow & (survey.explanation.predicted == 0)
+def _confirmed_lone(survey: Survey, limits: Thresholds) -> dict[tuple[str, str], int]:
+    """Pairs that no suspect explains, slow in the survey and every time they were alone, by as much
+    as a component must be; with a slow row of each."""
     readings = survey.readings
+    known = limits if survey.crossings.network is not None else limits.without_fabric
+    least = np.array([known.least_effect(metric) for metric in METRICS])[readings.metric]
+    slow = slow_rows(survey) & (survey.normed.slower >= least)
+    unexplained = slow & (survey.explanation.predicted == 0)
     confirmed: dict[tuple[str, str], int] = {}
     for row in survey.lone.tolist():
-        if row in survey.alone:
+        if row in survey.alone or not unexplained[row]:
             continue
         again = survey.alone[
             (readings.metric[survey.alone] == readings.metric[row])
