@@ -2,11 +2,13 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from weft.bench.kernel_records import KernelOutput, PairRow, Row
-from weft.bench.metrics import Metrics, one_pair_metrics
+from weft.bench.metrics import Metrics, pair_metrics
 from weft.bench.model import Launch, Pair, Sample, State, Trial
 from weft.bench.phase import BANDWIDTH
 from weft.bench.series import Series, metrics_of
@@ -40,13 +42,14 @@ def to_samples(
             **common,
         )
     names = endpoint_names(output, launch.trial)
-    for rows in _by_pair_and_size(output.pair_rows):
+    groups = _by_pair_and_size(output.pair_rows)
+    for rows, metrics in zip(groups, metrics_of_pairs(groups), strict=True):
         # Pairs have tens of thousands of samples: what holds for all stands on the first.
         common["evidence"] = evidence if rows[0] is output.pair_rows[0] else {}
         yield Sample(
             benchmark="pairs",
             size_bytes=rows[0].size_bytes,
-            metrics=pair_metrics(rows),
+            metrics=metrics,
             iterations=min(row.iterations for row in rows),
             flags=_pair_flags(rows, launch_flags=flags),
             pair=Pair(
@@ -73,16 +76,36 @@ def row_metrics(row: Row, n_ranks: int) -> Metrics:
     )
 
 
-def pair_metrics(rows: list[PairRow]) -> Metrics:
-    """The metrics of all rows of one (round, pair, size), whatever phases they are of."""
-    by_kind = {row.kind: row for row in rows}
-    both_ways = set(BANDWIDTH.kinds)
-    missing = both_ways - set(by_kind) if both_ways & set(by_kind) else set()
-    if missing:
+def metrics_of_pairs(groups: Sequence[list[PairRow]]) -> list[Metrics]:
+    """The metrics of each group: all rows of one (round, pair, size), whatever phases they are of.
+
+    Groups of one form are worked out together, because there are thousands.
+    """
+    found: list[Metrics] = [{}] * len(groups)
+    forms: dict[tuple[Any, ...], list[int]] = {}
+    for place, rows in enumerate(groups):
+        kinds = tuple((row.kind, row.window, len(row.judged_ns)) for row in rows)
+        forms.setdefault((rows[0].size_bytes, kinds), []).append(place)
+    for places in forms.values():
+        first = groups[places[0]]
+        _require_both_ways(first)
+        series = {
+            row.kind: np.array([groups[place][k].judged_ns for place in places], dtype=np.float64)
+            for k, row in enumerate(first)
+        }
+        window = max(row.window or 1 for row in first)
+        columns = pair_metrics(series, first[0].size_bytes, window)
+        lists = {name: column.tolist() for name, column in columns.items()}
+        for i, place in enumerate(places):
+            found[place] = {name: values[i] for name, values in lists.items()}
+    return found
+
+
+def _require_both_ways(rows: Sequence[PairRow]) -> None:
+    kinds = {row.kind for row in rows}
+    missing = set(BANDWIDTH.kinds) - kinds
+    if missing and kinds & set(BANDWIDTH.kinds):
         raise ValueError(f"a pair without its '{min(missing)}' row")
-    window = max(row.window or 1 for row in rows)
-    series = {kind: row.judged_ns for kind, row in by_kind.items()}
-    return one_pair_metrics(series, rows[0].size_bytes, window)
 
 
 def endpoint_names(output: KernelOutput, trial: Trial) -> dict[int, str]:
@@ -101,13 +124,13 @@ def _short(host: str) -> str:
     return host.partition(".")[0]
 
 
-def _by_pair_and_size(rows: list[PairRow]) -> Iterator[list[PairRow]]:
+def _by_pair_and_size(rows: list[PairRow]) -> list[list[PairRow]]:
     groups: dict[tuple[int, int, int, int, bool], list[PairRow]] = {}
     for row in rows:
         is_latency = row.kind == "latency"
         key = (row.round, row.rank_a, row.rank_b, row.size_bytes, is_latency)
         groups.setdefault(key, []).append(row)
-    yield from groups.values()
+    return list(groups.values())
 
 
 def _pair_flags(rows: list[PairRow], launch_flags: tuple[str, ...]) -> tuple[str, ...]:

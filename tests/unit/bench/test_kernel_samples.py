@@ -180,6 +180,17 @@ def test_of_a_series_kept_as_quantiles_the_mean_is_that_of_all_times():
     assert samples(pairs=(latency,))[0].metrics == {"latency_us": pytest.approx(8.5)}
 
 
+def test_pairs_of_several_forms_each_have_their_own_times():
+    """A time limit leaves each pair its own number of iterations."""
+    rows = []
+    for number in range(40):
+        times = tuple(range(1000 * (number + 1), 1000 * (number + 1) + 1 + number % 5))
+        rows.append(pair_row("latency", 8, times, round=number))
+    found = [s.metrics["latency_us"] for s in samples(pairs=tuple(rows))]
+    expected = [(1000 * (n + 1) + n % 5 / 2) / 2e3 for n in range(40)]
+    assert found == pytest.approx(expected)
+
+
 def test_only_rounds_that_crowd_a_host_are_oversubscribed():
     ranks = (rank(0, "n1", oversubscribed=True), rank(1, "n1", oversubscribed=True))
     quiet = tuple(r.model_copy(update={"crowded": False}) for r in PAIR)
