@@ -268,27 +268,6 @@ class TestTwin:
         assert "named: no pair crosses it" in out
         assert "no pair crosses 18 of 26 cables: they are not judged" in out
 
-    def test_a_dry_run_estimates_the_time(self, tmp_path: Path, capsys: Capture) -> None:
-        """16 rounds, each 44 windows of 8 x 1 MiB at 196 Gb/s and 4 us (15.24 ms), 220 round trips
-        of 4 us (0.88 ms), first contact (1 ms), four barriers of four steps (0.03 ms) and 7.5 pairs
-        on their way to rank 0 (0.12 ms): 276 ms."""
-        argv = ["check", "--twin", "fat-tree", "--nodes", "16", "--dry-run"]
-        assert run([*argv, "--dir", str(tmp_path / "run")]) == 0
-        out = capsys.readouterr().out
-        said = re.search(r"about (\d+) ms of fabric time", out)
-        assert said is not None
-        assert abs(int(said[1]) - 276) <= 3
-        assert "16 cables between switches: each filled 12 times or more" in out
-
-    def test_the_plan_is_said_before_the_run_and_kept_to(
-        self, tmp_path: Path, capsys: Capture
-    ) -> None:
-        argv = ["check", "--twin", "fat-tree", "--nodes", "16", "--schedule", "random:2"]
-        assert run([*argv, "--dir", str(tmp_path / "run"), "--format", "json"]) == 0
-        captured = capsys.readouterr()
-        assert captured.err.startswith("plan     2 random matchings: 16 of 120 pairs of 16 nodes")
-        assert json.loads(captured.out)["coverage"]["pairs"] == 16
-
     def test_a_dry_run_is_short_and_only_json_has_the_whole_scenario(
         self, tmp_path: Path, capsys: Capture
     ) -> None:

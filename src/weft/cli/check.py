@@ -103,7 +103,9 @@ def command(
         directory=directory,
         seconds=system_clock() - started,
         planted=planted_in(setup.backend, verdict),
-        check_again=command_again(choice, adaptive=adaptive, platform=platform_name),
+        check_again=command_again(
+            choice, adaptive=adaptive, platform=platform_name, more=wanted.argv
+        ),
     )
     print_answer(answer, format_, matrix=matrix)
     if drain_file is not None:

@@ -1,7 +1,7 @@
 """What a check answers: the verdict, what it cost, what to do next; in every format."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,8 +103,14 @@ def write_drain(answer: Answer, path: Path) -> None:
     write_whole(path, drain_text(findings), what="drain list")
 
 
-def command_again(choice: BackendChoice, *, adaptive: bool, platform: str | None = None) -> str:
-    """The command that measures the same nodes again."""
+def command_again(
+    choice: BackendChoice,
+    *,
+    adaptive: bool,
+    platform: str | None = None,
+    more: Sequence[str] = (),
+) -> str:
+    """The command that measures the same nodes again; `more` are further options of it."""
     argv = ["weft", "check"]
     for option, value in (
         ("--twin", choice.twin),
@@ -119,7 +125,7 @@ def command_again(choice: BackendChoice, *, adaptive: bool, platform: str | None
     for file in choice.fabric:
         argv += ["--fabric", file]
     argv += ["--adaptive"] if adaptive else []
-    return shlex.join(argv)
+    return shlex.join([*argv, *more])
 
 
 def planted_in(backend: "Backend", verdict: "Verdict") -> tuple[Mapping[str, str], ...]:

@@ -31,6 +31,12 @@ class PlanChoice:
     budget: str | None
     only: str | None
 
+    @property
+    def argv(self) -> list[str]:
+        """The options again."""
+        given = (("--schedule", self.schedule), ("--budget", self.budget), ("--only", self.only))
+        return [word for option, text in given if text is not None for word in (option, text)]
+
 
 _OPTIONS = (
     click.option(

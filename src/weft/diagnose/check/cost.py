@@ -53,6 +53,7 @@ class Figures:
     series_us: float
     time_us: float
     max_seconds_per_size: float
+    least_seconds_per_size: float
     survey_s: float
     follow_up_share: float
     most_pairs: float
@@ -143,6 +144,18 @@ class Cost:
     def seconds(self, rounds: Sequence[Round]) -> float:
         """On the fabric: without starting processes, with warm-up and what happens around."""
         return math.fsum(self.sending_s(pairs) + self.around_s(pairs) for pairs in rounds)
+
+    def within(self, rounds: Sequence[Round], limit_s: float) -> "Cost":
+        """The same with a lower time limit of the kernel's, so that rounds without a known rate fit
+        `limit_s` if the least useful limit lets them; unchanged where they fit or a rate is
+        known."""
+        effort = self.effort
+        if not self.is_bound or effort.max_seconds is None or not rounds:
+            return self
+        around = math.fsum(self.around_s(pairs) for pairs in rounds)
+        share = (limit_s - around) / (self.seconds(rounds) - around) - 1e-9
+        lower = max(effort.max_seconds * min(1.0, share), figures().least_seconds_per_size)
+        return replace(self, effort=replace(effort, max_seconds=min(lower, effort.max_seconds)))
 
     def sending_s(self, pairs: Round) -> float:
         """What the slowest pair of a round sends, warm-up included."""

@@ -124,7 +124,9 @@ def _offers(field: Field, cost: Cost, limit_s: float) -> Iterator[CheckPlan]:
     n = len(ranks.units)
     light = replace(cost, effort=cost.effort.lighter())
     if n * (n - 1) // 2 * ranks.n_rails <= figures().most_pairs or field.only is not None:
-        yield CheckPlan(field, schedule_of(Scheme(Kind.FULL), field), cost)
+        full = schedule_of(Scheme(Kind.FULL), field)
+        yield CheckPlan(field, full, cost)
+        yield CheckPlan(field, full, cost.within(full.rounds, limit_s))
     if field.ways is None:
         for some in (cost, light):
             yield _random(field, some, limit_s)

@@ -6,8 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.diagnose.check.fields import field_of, generated, is_disjoint, worst_load
 
+from weft.bench.model import Pair, Sample
 from weft.diagnose.check.coverage import planned_coverage
+from weft.diagnose.check.crossing import Crossings
 from weft.diagnose.check.group import group_of
+from weft.diagnose.check.norms import load_percent
+from weft.diagnose.check.readings import readings_of
 from weft.diagnose.check.schedule import Field, schedule_of
 from weft.diagnose.check.scheme import Kind, Scheme
 
@@ -121,3 +125,21 @@ def test_every_schedule_is_disjoint_and_loads_nothing_above_its_rate(kind):
     rounds = schedule_of(Scheme(kind, 3), field).rounds
     assert all(is_disjoint(pairs) for pairs in rounds)
     assert max(worst_load(field, pairs) for pairs in rounds) <= 1.0
+
+
+@pytest.mark.parametrize("scheme", [Scheme(Kind.COVER, 2), Scheme(Kind.FULL), Scheme(Kind.LEAF)])
+def test_the_diagnosis_finds_no_cable_shared_beyond_its_rate(scheme):
+    """What was planned without overload is judged as measured without any."""
+    field = field_of(generated(nodes=16, per_leaf=8, spines=3, host=100, switch=200))
+    samples = []
+    for number, pairs in enumerate(schedule_of(scheme, field).rounds):
+        for a, b in pairs.tolist():
+            pair = Pair(field.ranks.endpoint(a), field.ranks.endpoint(b), number, len(pairs))
+            metrics = {
+                "bandwidth_ab_mb_s": 1.0,
+                "bandwidth_ba_mb_s": 1.0,
+                "bidirectional_mb_s": 2.0,
+            }
+            samples.append(Sample("t", 1, "pairs", 2**20, metrics, 1, 0.0, pair=pair))
+    crossings = Crossings(readings_of(samples), field.ranks.network, adaptive=False)
+    assert set(load_percent(crossings).tolist()) == {100}

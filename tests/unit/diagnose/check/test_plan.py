@@ -151,6 +151,19 @@ def test_without_a_fabric_random_matchings_fit_the_budget():
     assert plan.coverage.cables_text == "which cables they cross is not known without a fabric"
 
 
+def test_without_a_rate_a_short_budget_lowers_the_kernel_s_time_limit():
+    """16 rounds in 3.75 s, of which 16 x (1 ms, 4 barriers of 4 steps of 2 us, and 7.5 pairs x 15.7
+    us) are around: 0.232 s a round; a limit of L costs L x (2 x 2 + 1 + 23 / 200)."""
+    field = unknown(16)
+    plan = plan_check(field, cost_of(field, max_seconds_per_size=0.1), budget_s=5.0)
+    assert plan.schedule.words == "all pairs"
+    around_s = 16 * (1000 + 4 * 4 * 2) * 1e-6 + 120 * (3 * 4.3 + 73 * 0.038) * 1e-6
+    assert plan.options["max_seconds_per_size"] == pytest.approx(
+        (3.75 - around_s) / 16 / (5 + 23 / 200)
+    )
+    assert plan.seconds == pytest.approx(3.75)
+
+
 def test_470_nodes_of_eight_rails_take_less_than_a_minute_and_every_cable_three_times():
     pytest.importorskip("weft._engine", reason="the engine is not built")
     from weft.bench.twin import TwinBackend
