@@ -23,10 +23,12 @@ BUS_FACTORS: dict[str, Callable[[int], float]] = {
     "allgather": lambda n: (n - 1) / n,
     "alltoall": lambda n: (n - 1) / n,
     "alltoallv": lambda n: (n - 1) / n,
+    "gather": lambda n: (n - 1) / n,
+    "scatter": lambda n: (n - 1) / n,
 }
 """busbw / algbw for n ranks. SOURCE: NVIDIA nccl-tests, doc/PERFORMANCE.md; src/alltoallv.cu."""
 
-OF_BLOCKS = ("allgather", "alltoall", "alltoallv")
+OF_BLOCKS = ("allgather", "alltoall", "alltoallv", "gather", "scatter")
 """Collectives whose size is one rank's block: algbw counts n of them. SOURCE: nccl-tests, src."""
 
 COLLECTIVES = ("barrier", *BUS_FACTORS)
@@ -86,8 +88,9 @@ def collective_metrics(
     """Metrics of one of COLLECTIVES from the maximum over ranks an iteration.
 
     `size` is OSU's: the vector of an allreduce, reduce, reduce_scatter or broadcast, the block of
-    each rank of an allgather, the block for each destination of an alltoall. `most_bytes` is what
-    the busiest rank of an alltoallv sends or receives, where its blocks differ.
+    each rank of an allgather, gather or scatter, the block for each destination of an alltoall.
+    `most_bytes` is what the busiest rank of an alltoallv sends or receives, where its blocks
+    differ.
     `latency_us_avg_ranks` is the mean over ranks of per-rank means (OSU's "Avg"), present when
     `ranks_mean_ns` is given. Rates rest on the mean time, as those of nccl-tests do.
     """

@@ -212,8 +212,8 @@ def test_a_pair_measured_one_way_only_is_refused():
 
 
 def test_an_unknown_benchmark_is_refused():
-    with pytest.raises(ValueError, match="no metrics for the benchmark 'gather'"):
-        samples(row("gather", 8, (1000,)))
+    with pytest.raises(ValueError, match="no metrics for the benchmark 'startup'"):
+        samples(row("startup", 8, (1000,)))
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,8 @@ def test_alltoall_size_is_one_block_for_each_destination() -> None:
         ("reduce_scatter", 4_000_000, 3_000_000),
         ("allgather", 1_000_000, 3_000_000),
         ("alltoallv", 1_000_000, 3_000_000),
+        ("gather", 1_000_000, 3_000_000),
+        ("scatter", 1_000_000, 3_000_000),
     ],
 )
 def test_bus_bandwidth_is_what_a_rank_s_link_must_carry(

@@ -138,7 +138,7 @@ def test_each_launch_has_its_own_seed() -> None:
 
 
 @needs_engine
-@pytest.mark.parametrize("name", benchmark_names())
+@pytest.mark.parametrize("name", [*benchmark_names(), "gather", "scatter"])
 def test_every_benchmark_yields_its_headline(name: str) -> None:
     twin = TwinBackend(FAT_TREE, 4)
     sizes = (0,) if name == "barrier" else (8, 4096)
@@ -146,6 +146,43 @@ def test_every_benchmark_yields_its_headline(name: str) -> None:
     headline = benchmark(name).headline
     assert all(sample.state is State.OK for sample in samples)
     assert any(sample.metrics.get(headline, 0) > 0 for sample in samples)
+
+
+@needs_engine
+@pytest.mark.parametrize("name", ["sendrecv", "exchange", "startup", "congestion_impact"])
+def test_what_is_only_read_from_files_is_refused(name: str) -> None:
+    twin = TwinBackend(FAT_TREE, 4)
+    with pytest.raises(InputError):
+        measure(twin, trial(name, twin.nodes, (8,)))
+
+
+def fan(name: str, n_nodes: int, **options: int) -> Sample:
+    twin = TwinBackend(FAT_TREE, n_nodes)
+    (sample,) = measure(twin, trial(name, twin.nodes, (1 << 20,), **options))
+    return sample
+
+
+@needs_engine
+@pytest.mark.parametrize("name", ["fan_in", "fan_out"])
+def test_a_fan_is_bound_by_the_one_cable_whoever_is_many(name: str) -> None:
+    """All messages pass the root's link: its rate, headers off, is never passed and nearly had."""
+    found = [fan(name, n_nodes, window=8).metrics["bandwidth_mb_s"] for n_nodes in (2, 4, 8)]
+    line_mb_s = closed_forms.bandwidth(FAT_TREE, 1 << 20, window=1 << 20).value
+    for rate in found:
+        assert 0.9 * line_mb_s < rate < 1.001 * line_mb_s
+    assert found == sorted(found)
+
+
+@needs_engine
+def test_both_ways_of_a_ring_of_two_are_a_bidirectional_pair() -> None:
+    """Two ranks are each other's left and right: four windows, two each way over one cable."""
+    twin = TwinBackend(FAT_TREE, 2)
+    size = (1 << 20,)
+    (ring,) = measure(twin, trial("natural_ring_bandwidth", twin.nodes, size, window=16))
+    (pair,) = measure(twin, trial("bidirectional", twin.nodes, size, window=32))
+    # A rank of the ring counts what it sends, the pair what both send.
+    rates = ring.metrics["bandwidth_mb_s"], pair.metrics["bandwidth_mb_s"] / 2
+    assert rates[0] == pytest.approx(rates[1], rel=0.01)
 
 
 @needs_engine
