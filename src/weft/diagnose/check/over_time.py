@@ -89,7 +89,10 @@ def _episodes_of(survey: Survey, trial: int, metric: Metric, limits: Thresholds)
         inside = (place >= first) & (place <= last)
         without_one = evidence - _most_of_one(survey, rows[inside], gain[inside, step])
         too_long = last - first + 1 > limits.longest_episode * numbers.size
-        if too_long or without_one - chance < limits.suspect_evidence:
+        # Not everything: a component that many cross in these rounds.
+        n_normal = int((level[inside] < grid[step] / 2).sum())
+        normal = n_normal > max(1.0, limits.contradicted_share * int(inside.sum()))
+        if too_long or normal or without_one - chance < limits.suspect_evidence:
             break
         found.append(
             Episode(

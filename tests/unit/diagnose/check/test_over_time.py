@@ -131,6 +131,17 @@ def test_a_slow_node_measured_with_everyone_in_a_row_is_no_stretch(seed: int) ->
     assert episodes(survey, thresholds()) == ()
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_slows_only_a_part_of_each_round_is_no_stretch(seed: int) -> None:
+    """A switch that three pairs of four cross in some rounds, in a row, and none in others."""
+
+    def switch(when: float, pair: tuple[int, int]) -> float:
+        return 1.5 if 0.4 <= when <= 0.6 and pair[0] % 4 else 1.0
+
+    survey = survey_of(samples(reflection_rounds(16), switch, seed), None, thresholds())
+    assert episodes(survey, thresholds()) == ()
+
+
 def test_half_of_the_rounds_slow_is_no_stretch_but_two_states() -> None:
     rounds = one_pair_a_round(8)
     measured = samples(rounds, lambda when, _: 2.0 if when > 0.4 else 1.0, 1)
