@@ -266,12 +266,6 @@ def with_rails(pairs: Round, ranks: Ranks) -> Round:
     return np.asarray(pairs[ranks.has_rail[pairs].all(axis=1)], np.int64)
 
 
-def alone(pairs: Sequence[tuple[int, int]], times: int = 1) -> Schedule:
-    """Each pair in a round of its own, the whole list `times` times over."""
-    rounds = [in_order(np.array([pair], np.int64)) for _ in range(times) for pair in pairs]
-    return Schedule("one pair at a time", tuple(rounds))
-
-
 def first_rounds(schedule: Schedule, n: int) -> Schedule:
     """The first n rounds of a schedule."""
     return replace(schedule, rounds=schedule.rounds[:n])

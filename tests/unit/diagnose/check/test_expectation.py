@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+from tests.unit.diagnose.check.fields import field_of
 
 from weft.bench.model import Pair, Sample
 from weft.bench.twin import TwinBackend
@@ -13,13 +14,14 @@ from weft.diagnose.check import machine as machines
 from weft.diagnose.check.expectation import expectations_of
 from weft.diagnose.check.launches import check_launches
 from weft.diagnose.check.machine import Machine
-from weft.diagnose.check.network import Network
+from weft.diagnose.check.matchings import reflections
 from weft.diagnose.check.readings import Metric
+from weft.diagnose.check.schedule import schedule_of
+from weft.diagnose.check.scheme import Kind, Scheme
 from weft.diagnose.check.survey import survey_of
 from weft.diagnose.check.thresholds import thresholds
 from weft.diagnose.check.verdict import judge_check
 from weft.diagnose.judge.model import RowState
-from weft.diagnose.schedule import reflection_rounds, rounds_without_collisions
 from weft.expect.model import Conditions
 from weft.expect.predict import predict
 from weft.topology.fabric import Fabric
@@ -49,7 +51,7 @@ def test_a_healthy_twin_is_as_its_platform_lets_expect(name):
     of = platform(name)
     twin = TwinBackend(of, 12, seed=3)
     fabric = Fabric.from_document(dict(twin.fabric_document))
-    rounds = rounds_without_collisions(twin.nodes, of.hcas_per_node, Network(fabric))
+    rounds = schedule_of(Scheme(Kind.FULL), field_of(fabric, of.hcas_per_node)).option
     survey, *_ = check_launches(
         twin.nodes,
         tasks_per_node=of.hcas_per_node,
@@ -187,7 +189,7 @@ def test_under_adaptive_routing_chance_may_take_a_share(make_tree, make_fabric):
 
 def test_without_a_fabric_the_platform_s_taper_lowers_what_is_expected(make_tree, make_fabric):
     tree = make_tree(30, 10, 10)
-    samples = make_fabric(tree).measure(reflection_rounds(300)[:3])
+    samples = make_fabric(tree).measure([pairs.tolist() for pairs in reflections(300)[:3]])
     (found,) = bandwidths(samples, None, "frontera").values()
     # 44 hosts of 100 Gb/s under 18 cables of 200; of 300 nodes 256 of 299 are on another leaf.
     taper = 44 * 100 * 256 / 299 / (18 * 200)
@@ -217,7 +219,7 @@ def test_rails_are_held_against_one_adapter_each():
     of = platform("azure-ndv4")
     twin = TwinBackend(of, 4, seed=1)
     fabric = Fabric.from_document(dict(twin.fabric_document))
-    rounds = rounds_without_collisions(twin.nodes, 8, Network(fabric))
+    rounds = schedule_of(Scheme(Kind.FULL), field_of(fabric, 8)).option
     survey, *_ = check_launches(
         twin.nodes,
         tasks_per_node=8,

@@ -8,12 +8,12 @@ import pytest
 
 from weft.bench.model import Pair, Sample
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.diagnose.check.matchings import reflections
 from weft.diagnose.check.over_time import episodes
 from weft.diagnose.check.seats import within_cpus
 from weft.diagnose.check.survey import ALONE, SURVEY, survey_of
 from weft.diagnose.check.thresholds import thresholds
 from weft.diagnose.check.verdict import Verdict, judge_check
-from weft.diagnose.schedule import reflection_rounds
 
 Rounds = Sequence[Sequence[tuple[int, int]]]
 Effect = Callable[[float, tuple[int, int]], float]
@@ -23,7 +23,7 @@ SEEDS = range(20)
 
 
 def one_pair_a_round(n: int) -> Rounds:
-    return within_cpus(reflection_rounds(n), n, 2)
+    return within_cpus([pairs.tolist() for pairs in reflections(n)], n, 2)
 
 
 def samples(
@@ -60,7 +60,9 @@ def bad(verdict: Verdict) -> list[Finding]:
 
 
 SCHEDULES = pytest.mark.parametrize(
-    "rounds", [one_pair_a_round(8), reflection_rounds(16)], ids=["one-pair-a-round", "all-at-once"]
+    "rounds",
+    [one_pair_a_round(8), [pairs.tolist() for pairs in reflections(16)]],
+    ids=["one-pair-a-round", "all-at-once"],
 )
 
 
@@ -138,7 +140,9 @@ def test_what_slows_only_a_part_of_each_round_is_no_stretch(seed: int) -> None:
     def switch(when: float, pair: tuple[int, int]) -> float:
         return 1.5 if 0.4 <= when <= 0.6 and pair[0] % 4 else 1.0
 
-    survey = survey_of(samples(reflection_rounds(16), switch, seed), None, thresholds())
+    survey = survey_of(
+        samples([pairs.tolist() for pairs in reflections(16)], switch, seed), None, thresholds()
+    )
     assert episodes(survey, thresholds()) == ()
 
 
@@ -150,7 +154,7 @@ def test_half_of_the_rounds_slow_is_no_stretch_but_two_states() -> None:
 
 
 def test_few_rounds_have_no_stretches_and_no_drift() -> None:
-    rounds = reflection_rounds(7)
+    rounds = [pairs.tolist() for pairs in reflections(7)]
     measured = samples(rounds, lambda when, _: 1 + when, 1)
     verdict = judge_check(measured, None)
     assert not of_kind(verdict, FindingKind.DRIFT)

@@ -10,7 +10,7 @@ from weft.core.errors import InputError
 from weft.diagnose.check.group import group_of
 from weft.diagnose.check.network import Network
 from weft.diagnose.check.ranks import ranks_of_host, ranks_of_nodes
-from weft.diagnose.check.schedule import Field, alone, n_overloaded, schedule_of
+from weft.diagnose.check.schedule import Field, n_overloaded, schedule_of
 from weft.diagnose.check.scheme import Kind, Scheme, parse_scheme
 from weft.diagnose.check.ways import Ways
 
@@ -166,10 +166,6 @@ def test_ranks_of_one_host_find_a_cpu_each():
     schedule = schedule_of(Scheme(Kind.FULL), field)
     assert sorted(pairs_of(schedule)) == list(combinations(range(6), 2))
     assert {len(pairs) for pairs in schedule.rounds} == {1}
-
-
-def test_repeats_alone_are_spread_over_the_list():
-    assert pairs_of(alone([(0, 3), (1, 2)], 2)) == [(0, 3), (1, 2), (0, 3), (1, 2)]
 
 
 def test_rounds_of_a_file_are_left_as_they_are_and_counted_where_they_overload(tmp_path: Path):
