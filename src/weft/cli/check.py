@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.cli.backend import BackendChoice, backend_options
-from weft.cli.check_answer import Answer, command_again, planted_in, print_answer, write_drain
+from weft.cli.check_answer import (
+    Answer,
+    command_again,
+    earlier_verdict,
+    planted_in,
+    print_answer,
+    write_drain,
+)
 from weft.cli.check_plan import PlanChoice, Setup, plan_options, say_plan, set_up
 from weft.cli.output import FORMATS, format_option_of, talk
 from weft.cli.run_dir import fresh_run_dir
@@ -53,6 +60,11 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write commands that drain the bad nodes in Slurm to this file.",
 )
+@click.option(
+    "--against",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="An earlier check: what is new since then, what was known, what is mended.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be measured, and measure nothing.")
 @format_option_of((*FORMATS, "junit"))
 def command(
@@ -68,6 +80,7 @@ def command(
     matrix: bool,
     adaptive: bool,
     drain_file: Path | None,
+    against: Path | None,
     dry_run: bool,
     format_: str,
 ) -> int:
@@ -79,6 +92,7 @@ def command(
     """
     from weft.core.clock import system_clock
     from weft.diagnose.check import machine
+    from weft.diagnose.check.against import held_against as held_against_run
     from weft.diagnose.check.verdict import judge_check
 
     told = machine.named(platform_name) if platform_name else None
@@ -86,6 +100,7 @@ def command(
         raise InputError(
             "--resume needs --dir", expected="the directory of the check to go on with"
         )
+    before = None if against is None else earlier_verdict(against)
     setup = set_up(choice, (small, large), wanted, adaptive=adaptive, tasks_per_node=tasks_per_node)
     if dry_run:
         say_plan(setup, format_)
@@ -93,19 +108,23 @@ def command(
     talk(setup.plan.text)
     started = system_clock()
     directory = run_dir or fresh_run_dir("check")
-    samples = _measure(setup, choice, directory, resume)
+    samples = _measure(setup, choice, directory, resume, against)
     if told is not None:
         machine.keep(told, directory)
     held_against = told or machine.of_run(directory, samples)
     verdict = judge_check(samples, setup.fabric, adaptive=setup.adaptive, machine=held_against)
+    changed = None
+    if before is not None:
+        verdict, changed = held_against_run(verdict, before, str(against))
     answer = Answer(
         verdict=verdict,
         directory=directory,
         seconds=system_clock() - started,
         planted=planted_in(setup.backend, verdict),
         check_again=command_again(
-            choice, adaptive=adaptive, platform=platform_name, more=wanted.argv
+            choice, directory, adaptive=adaptive, platform=platform_name, more=wanted.argv
         ),
+        against=changed,
     )
     print_answer(answer, format_, matrix=matrix)
     if drain_file is not None:
@@ -114,7 +133,7 @@ def command(
 
 
 def _measure(
-    setup: Setup, choice: BackendChoice, directory: Path, resume: bool
+    setup: Setup, choice: BackendChoice, directory: Path, resume: bool, against: Path | None
 ) -> "tuple[Sample, ...]":
     from weft.cli.progress import shown_check_progress
     from weft.diagnose.check.follow_up import Size
@@ -134,7 +153,7 @@ def _measure(
         size=Size(most_rounds=setup.plan.most_follow_up_rounds),
         seed=choice.seed,
     )
-    store = RunStore.open(directory) if resume else _new_store(setup, choice, directory)
+    store = RunStore.open(directory) if resume else _new_store(setup, choice, directory, against)
     with store, shown_check_progress(setup.said_time) as progress:
         try:
             outcome = execute(setup.launches, backend, store, progress=progress)
@@ -151,7 +170,9 @@ def _measure(
     return read_run(directory).samples
 
 
-def _new_store(setup: Setup, choice: BackendChoice, directory: Path) -> "RunStore":
+def _new_store(
+    setup: Setup, choice: BackendChoice, directory: Path, against: Path | None
+) -> "RunStore":
     import sys
 
     from weft.study.meta import run_meta
@@ -164,7 +185,8 @@ def _new_store(setup: Setup, choice: BackendChoice, directory: Path) -> "RunStor
         nodes=setup.nodes,
         argv=sys.argv,
     )
-    return RunStore.create(directory, meta)
+    earlier = {} if against is None else {"against": str(against.resolve())}
+    return RunStore.create(directory, {**meta, **earlier})
 
 
 def _study_text(setup: Setup, seed: int) -> str:

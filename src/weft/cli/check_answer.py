@@ -10,25 +10,36 @@ import click
 
 from weft.cli.backend import BackendChoice
 from weft.cli.output import emit, terminal_width
+from weft.core.errors import InputError
 
 if TYPE_CHECKING:
     from weft.bench.model import Backend
+    from weft.diagnose.check.against import Against, Change
     from weft.diagnose.check.remedies import Remedy
     from weft.diagnose.check.verdict import Verdict
 
 SCHEMA = "weft.check/1"
+ONLY = "--only"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """`seconds`: from the first launch to the verdict. `planted`: faults of a twin, and whether the
-    verdict, which was not told, names them. `check_again`: the command that measures the same."""
+    verdict, which was not told, names them. `check_again`: the command that measures the same.
+    `against`: what became of what an earlier run accused, None without one."""
 
     verdict: "Verdict"
     directory: Path
     seconds: float
     planted: tuple[Mapping[str, str], ...]
-    check_again: str
+    check_again: tuple[str, ...]
+    against: "Against | None" = None
+
+    @property
+    def changes(self) -> "tuple[Change | None, ...]":
+        """By finding: whether the earlier run accused it, too; None where nothing is compared."""
+        nothing = (None,) * len(self.verdict.findings)
+        return nothing if self.against is None else self.against.changes
 
     @property
     def report(self) -> str:
@@ -40,7 +51,8 @@ class Answer:
         """What to type now, or after the repair: what mends a run that proves nothing; the check
         again where something is accused; else the report."""
         if self._first_remedy is not None:
-            return self.check_again
+            only = None if ONLY in self.check_again else only_of(self.verdict)
+            return shlex.join([*self.check_again, *([] if only is None else [ONLY, only])])
         found = (one.next_command for one in self.verdict.findings)
         return next((command for command in found if command is not None), self.report)
 
@@ -67,6 +79,8 @@ class Answer:
         for finding, of in zip(self.verdict.findings, record["findings"], strict=True):
             remedy = remedy_of(finding)
             of["remedy"] = None if remedy is None else remedy.do
+        for change, of in zip(self.changes, record["findings"], strict=True):
+            of["change"] = change
         return {
             "schema": SCHEMA,
             **record,
@@ -74,6 +88,7 @@ class Answer:
             "planted": [dict(one) for one in self.planted],
             "run": str(self.directory),
             "next_command": self.next_command,
+            "against": None if self.against is None else self.against.to_record(),
         }
 
 
@@ -94,6 +109,27 @@ def print_answer(answer: Answer, format_: str, *, matrix: bool) -> None:
     )
 
 
+def earlier_verdict(run_dir: Path) -> "Verdict":
+    """The verdict of an earlier check. Raises InputError where the directory holds none."""
+    from weft.report.verdict import pair_verdict
+    from weft.study.store import read_run
+
+    verdict = pair_verdict(read_run(run_dir))
+    if verdict is None:
+        raise InputError(
+            "this run is no check: it measured no pair",
+            where=str(run_dir),
+            expected="--against a directory that `weft check` wrote",
+        )
+    if verdict.refused or not verdict.survey.normed.norms:
+        raise InputError(
+            f"nothing can be held against this run: {verdict.findings[0].sentence}",
+            where=str(run_dir),
+            expected="--against a check that came to a verdict",
+        )
+    return verdict
+
+
 def write_drain(answer: Answer, path: Path) -> None:
     """Write the drain list, whole or not at all. A run that proves nothing drains nobody."""
     from weft.core.files import write_whole
@@ -105,12 +141,14 @@ def write_drain(answer: Answer, path: Path) -> None:
 
 def command_again(
     choice: BackendChoice,
+    against: Path,
     *,
     adaptive: bool,
     platform: str | None = None,
     more: Sequence[str] = (),
-) -> str:
-    """The command that measures the same nodes again; `more` are further options of it."""
+) -> tuple[str, ...]:
+    """The command that measures the same nodes again, and says what is mended since that run;
+    `more` are further options of it."""
     argv = ["weft", "check"]
     for option, value in (
         ("--twin", choice.twin),
@@ -125,7 +163,28 @@ def command_again(
     for file in choice.fabric:
         argv += ["--fabric", file]
     argv += ["--adaptive"] if adaptive else []
-    return shlex.join([*argv, *more])
+    argv += ["--against", str(against)]
+    return (*argv, *more)
+
+
+def only_of(verdict: "Verdict") -> str | None:
+    """What to check alone once the worst accusation is mended: a node, the lower switch of a cable,
+    a switch; None where that is no one group."""
+    from weft.diagnose.check.components import vertex_of
+    from weft.diagnose.check.drain import accused_node
+    from weft.diagnose.check.headline import is_accused, things_of
+
+    worst = next((one for one in verdict.findings if is_accused(one)), None)
+    network = verdict.survey.crossings.network
+    if worst is None or network is None:
+        return None
+    node, things = accused_node(worst), sorted(things_of(worst))
+    if node is not None or len(things) != 1 or things[0][0] not in ("cable", "switch"):
+        return node
+    level = {str(switch["name"]): switch["level"] for switch in network.wiring.document["switches"]}
+    kind, names = things[0]
+    ends = names if kind == "switch" else tuple(vertex_of(name) for name in names)
+    return min(ends, key=lambda end: (level.get(end, 0), end))
 
 
 def planted_in(backend: "Backend", verdict: "Verdict") -> tuple[Mapping[str, str], ...]:

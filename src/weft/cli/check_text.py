@@ -29,12 +29,13 @@ def verdict_text(answer: "Answer", *, matrix: bool, width: int | None = None) ->
     verdict = answer.verdict
     labels = [one.severity.value.upper() for one in _told(verdict)]
     label_width = max(len(label) for label in (*labels, "BAD")) + 2
-    lines = _finding_lines(verdict, label_width, width)
+    lines = _finding_lines(answer, label_width, width)
     if verdict.survey.normed.norms and not verdict.refused:
         lines += packed(_labelled(OK, label_width), ok_columns(answer), width)
         lines += [f"  - {line}" for line in _healthy_evidence(verdict)]
     else:
         lines += packed(" " * label_width, ok_columns(answer)[1:], width)
+    lines += _gone(answer)
     if matrix:
         lines += ["", matrix_text(verdict), ""]
     lines += [f"caveat: {caveat}" for caveat in verdict.caveats]
@@ -99,14 +100,21 @@ def _labelled(label: str, width: int) -> str:
     return click.style(label, fg=_COLOURS.get(label), bold=True) + padded[len(label) :]
 
 
-def _finding_lines(verdict: "Verdict", label_width: int, width: int | None) -> list[str]:
+def _finding_lines(answer: "Answer", label_width: int, width: int | None) -> list[str]:
     from weft.diagnose.check.headline import headline_of
 
-    told = [(finding, headline_of(finding)) for finding in _told(verdict)]
-    widths = _widths([headline for _, headline in told if headline is not None])
+    found = zip(answer.verdict.findings, answer.changes, strict=True)
+    told = [
+        (finding, headline_of(finding), change)
+        for finding, change in found
+        if finding.severity is not Severity.GOOD
+    ]
+    widths = _widths([headline for _, headline, _ in told if headline is not None])
+    change_width = max((len(change) + 2 for _, _, change in told if change), default=0)
     lines: list[str] = []
-    for finding, headline in told:
+    for finding, headline, change in told:
         label = _labelled(finding.severity.value.upper(), label_width)
+        label += (change or "").ljust(change_width)
         if headline is None:
             lines.append(label + finding.sentence)
         else:
@@ -115,6 +123,18 @@ def _finding_lines(verdict: "Verdict", label_width: int, width: int | None) -> l
         lines += [f"  - {line}" for line in finding.evidence]
         lines += [f"  next: {finding.next_command}"] if finding.next_command else []
     return lines
+
+
+def _gone(answer: "Answer") -> list[str]:
+    """What the earlier run accused and this one does not."""
+    from weft.diagnose.check.against import told
+
+    if answer.against is None:
+        return []
+    run = answer.against.run
+    if not answer.against.gone and not any(answer.changes):
+        return [f"against {run}: nothing is accused, then or now"]
+    return [f"{change}: {told(finding)} in {run}" for change, finding in answer.against.gone]
 
 
 def _widths(headlines: "Sequence[Headline]") -> list[int]:

@@ -12,7 +12,17 @@ from weft.report.cells import also_measured_of
 from weft.report.html import render
 from weft.report.model import RunPage, Section
 from weft.report.published import published_of
-from weft.report.sections import arms, beside, curves, environment, fit, imported, method, pairs
+from weft.report.sections import (
+    against,
+    arms,
+    beside,
+    curves,
+    environment,
+    fit,
+    imported,
+    method,
+    pairs,
+)
 from weft.report.verdict import SEVERITIES, Judgement, backend_facts, judge, measured_word
 from weft.study.headlines import Headlines
 from weft.study.store import Run, read_run
@@ -72,6 +82,7 @@ def write_page(
 
 def _sections(run: Run, judged: Judgement, name: str) -> tuple[Section, ...]:
     found = (
+        against.section(run, judged.pairs) if judged.pairs else None,
         pairs.section(judged.pairs, name) if judged.pairs else None,
         arms.section(judged.arms, name, Headlines([run])) if judged.arms else None,
         _curves(run, judged, name),

@@ -1,6 +1,6 @@
 """From the samples of a check to a verdict: findings worst first, coverage, caveats."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -116,11 +116,15 @@ def judge_check(
     if not any(finding.severity is Severity.BAD for finding in findings):
         healthy = sentences.healthy(survey, coverage.n_nodes, coverage.endpoints, expectations)
         findings.append(healthy)
-    findings.sort(key=lambda finding: _SEVERITIES.index(finding.severity))
     caveats = (*valid.caveats, *_caveats(survey, coverage, limits, expectations))
     return Verdict(
-        tuple(findings), coverage, caveats, survey, accusations, expectations=expectations
+        worst_first(findings), coverage, caveats, survey, accusations, expectations=expectations
     )
+
+
+def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings by severity, else in their order."""
+    return tuple(sorted(findings, key=lambda finding: _SEVERITIES.index(finding.severity)))
 
 
 def _findings(

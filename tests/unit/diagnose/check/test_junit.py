@@ -58,7 +58,7 @@ def answer(make_tree, make_slow, make_fabric):
         verdict = judge_check(make_fabric(tree, [make_slow(*s) for s in slow]).all_pairs(), tree)
         if findings is not None:
             verdict = replace(verdict, findings=findings, refused=refused)
-        return Answer(verdict, Path("runs/x"), 1.5, (), "weft check")
+        return Answer(verdict, Path("runs/x"), 1.5, (), ("weft", "check"))
 
     return made
 

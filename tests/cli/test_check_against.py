@@ -1,0 +1,91 @@
+"""`weft check --against RUN` on twins: planted, known, mended; and runs that are none."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weft.cli import run
+
+Capture = pytest.CaptureFixture[str]
+PLANT = ("--plant", "leaf-02[6] rate=0.25")
+OTHER = ("--plant", "leaf-03[7] rate=0.25")
+
+
+@pytest.fixture(autouse=True)
+def _engine() -> None:
+    pytest.importorskip("weft._engine", reason="the engine is not built")
+
+
+def twin(where: Path, *more: str) -> int:
+    return run(["check", "--twin", "fat-tree", "--nodes", "16", "--dir", str(where), *more])
+
+
+def answer(where: Path, capsys: Capture, *more: str) -> dict[str, Any]:
+    capsys.readouterr()
+    twin(where, "--format", "json", *more)
+    said: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return said
+
+
+def test_a_fault_is_known_then_mended_and_another_new(tmp_path: Path, capsys: Capture) -> None:
+    first = tmp_path / "first"
+    assert twin(first, *PLANT) == 1
+    text = capsys.readouterr().out
+    # The next command names the leaf of the cable and the run to compare with.
+    assert f"weft check --twin fat-tree --nodes 16 --against {first} --only leaf-02" in text
+    old = ("--against", str(first))
+    assert twin(tmp_path / "again", *PLANT, *old) == 1
+    assert capsys.readouterr().out.startswith("BAD  known  1 cable   leaf-02[6] <-> spine-02[2]")
+    assert twin(tmp_path / "mended", *OTHER, *old) == 1
+    text = capsys.readouterr().out
+    assert text.startswith("BAD  new  1 cable   leaf-03[7] <-> spine-03[3]")
+    assert "\nmended: 1 cable leaf-02[6] <-> spine-02[2], 25 % of expected (" in text
+    said = answer(tmp_path / "json", capsys, "--only", "leaf-02", *old)
+    assert said["exit_code"] == 0
+    assert said["against"]["run"] == str(first)
+    (gone,) = said["against"]["gone"]
+    assert gone["change"] == "mended"
+    assert gone["suspects"][0]["ends"][0] in ("leaf-02[6]", "spine-02[2]")
+
+
+def test_what_is_no_check_is_refused_before_anything_is_measured(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    for against, said in (
+        (tmp_path / "nowhere", "not a run directory"),
+        (tmp_path / "bench", "this run is no check: it measured no pair"),
+    ):
+        if against.name == "bench":
+            argv = ["bench", "latency", "--mock", "--nodes", "2", "--dir", str(against)]
+            assert run(argv) == 0
+        assert twin(tmp_path / "run", "--against", str(against)) == 2
+        assert said in capsys.readouterr().err
+        assert not (tmp_path / "run").exists()
+
+
+def test_a_check_too_small_to_judge_is_nothing_to_hold_against(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    small = tmp_path / "small"
+    assert run(["check", "--mock", "--nodes", "2", "--dir", str(small)]) == 0
+    assert twin(tmp_path / "run", "--against", str(small)) == 2
+    assert "nothing can be held against this run: 1 pair of 2 nodes" in capsys.readouterr().err
+
+
+def test_the_report_tells_the_same_and_says_when_the_earlier_run_is_gone(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    first, second, page = tmp_path / "first", tmp_path / "second", tmp_path / "page.html"
+    assert twin(first, *PLANT) == 1
+    assert twin(second, *OTHER, "--against", str(first)) == 1
+    assert run(["report", str(second), "-o", str(page)]) == 0
+    text = page.read_text()
+    assert "<h3>Against first</h3>" in text
+    cells = [line for line in text.splitlines() if "1 cable leaf-0" in line]
+    assert any("mended" in line and "leaf-02[6] &lt;-&gt; spine-02[2]" in line for line in cells)
+    assert any("new" in line and "leaf-03[7] &lt;-&gt; spine-03[3]" in line for line in cells)
+    first.rename(tmp_path / "elsewhere")
+    assert run(["report", str(second), "-o", str(page)]) == 0
+    assert "The earlier check cannot be read: not a run directory." in page.read_text()
