@@ -4,6 +4,7 @@ import pytest
 
 from weft.bench.model import Launch, Trial
 from weft.bench.twin import TwinBackend
+from weft.catalog.load import benchmark as benchmark_named
 from weft.catalog.load import platform
 from weft.expect.model import Conditions
 from weft.expect.predict import predict
@@ -23,6 +24,11 @@ METRICS = {
     "reduce": "latency_us_p50",
     "reduce_scatter": "latency_us_p50",
     "barrier": "latency_us_p50",
+    "fan_in": "bandwidth_mb_s",
+    "fan_out": "bandwidth_mb_s",
+    "random_ring_latency": "latency_us_p50",
+    "random_ring_bandwidth": "bandwidth_mb_s",
+    "natural_ring_bandwidth": "bandwidth_mb_s",
 }
 ENGINE_S_OWN = {"alltoallv": "pairwise"}
 """What a twin runs where a platform names no algorithm: docs/reference/scenario.md."""
@@ -37,9 +43,12 @@ def test_a_twin_lies_where_its_machine_is_expected(name: str, benchmark: str, si
     pairs = benchmark in ("latency", "bandwidth", "bidirectional", "message_rate")
     n_nodes = 2 if pairs else 8
     twin = TwinBackend(document, n_nodes)
-    asked = Trial(f"t-{benchmark}", benchmark, (size,), tuple(twin.nodes), 1, {"window": 64})
+    asked = Trial(f"t-{benchmark}", benchmark, (size,), tuple(twin.nodes), 1)
+    window = int(benchmark_named(benchmark).options.get("window", 64))
     sample = next(iter(twin.measure(Launch(trial=asked, repeat=0, order=0))))
     algorithm = "" if pairs else document.algorithm(benchmark, size)
     algorithm = ENGINE_S_OWN.get(benchmark, "") if algorithm is None else algorithm
-    found = predict(document, Conditions(benchmark, size, n_nodes, algorithm=algorithm))
+    found = predict(
+        document, Conditions(benchmark, size, n_nodes, algorithm=algorithm, window=window)
+    )
     assert found.low <= sample.metrics[METRICS[benchmark]] <= found.high * (1 + 1e-6)

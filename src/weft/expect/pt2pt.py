@@ -235,16 +235,35 @@ def _neighbours(way: Channel, conditions: Conditions, partners: int) -> Expectat
     )
 
 
+def _ring_latency(way: Channel, conditions: Conditions) -> Expectation:
+    """Half of an exchange with both neighbours of a ring.
+
+    SOURCE: HPC Challenge 1.5, bench_lat_bw; GPCNeT 1.3, random_ring.
+    """
+    size = conditions.size_bytes
+    terms = [*way.latency_terms(size), largest(way.stages(size, duplex=True))]
+    return times(
+        way,
+        [term.times(0.5) for term in terms],
+        size,
+        formula="(latency + slowest stage) / 2",
+        floor_ns=way.least_ns(2 * size) / 2,
+        floor_name="half of the bytes of both neighbours at the adapters' rate",
+    )
+
+
 SHARED_STAGES = (LINK, ADAPTER, SLOT)
 """Stages that only messages to and from other nodes pass."""
 
 
 def _fan(way: Channel, conditions: Conditions) -> Expectation:
-    """MB/s of one rank against all others; ranks of its own node do not pass its adapter."""
-    size, n = _a_byte(conditions), max(1, conditions.n_ranks - 1)
+    """MB/s of windows between one rank and all others; ranks of its own node do not pass its
+    adapter."""
+    size, others = _a_byte(conditions), max(1, conditions.n_ranks - 1)
+    n = others * conditions.window
     # On one node that talks through its adapters all the same, every message passes them.
     one = conditions.n_nodes == 1
-    away = 1.0 if one else (conditions.n_ranks - conditions.tasks_per_node) / n
+    away = 1.0 if one else (conditions.n_ranks - conditions.tasks_per_node) / others
     stages = [
         stage.times(away) if stage.name.startswith(SHARED_STAGES) else stage
         for stage in way.stages(size)
@@ -255,19 +274,19 @@ def _fan(way: Channel, conditions: Conditions) -> Expectation:
     return _rate(
         way,
         stages,
-        n,
+        n - 1,
         fill,
         n_bytes=n * size,
         limit=limit,
-        formula="(n - 1) x size / ((n - 1) x slowest stage + latency)",
-        terms=(largest(stages).times(n), *fill),
+        formula="messages x size / ((messages - 1) x slowest stage + latency)",
+        terms=(*([largest(stages).times(n - 1)] if n > 1 else []), *fill),
         bound="one rank against all: ",
     )
 
 
 def _ring_bandwidth(way: Channel, conditions: Conditions, *, random: bool) -> Expectation:
-    """MB/s of one rank of a ring in which all send to both sides at once."""
-    size = _a_byte(conditions)
+    """MB/s of one rank of a ring in which all send windows to both sides at once."""
+    size, n = _a_byte(conditions), 2 * conditions.window
     stages = way.stages(size, conditions.tasks_per_node if random else 1, duplex=True)
     fill = way.latency_terms(size)
     if random:
@@ -286,12 +305,12 @@ def _ring_bandwidth(way: Channel, conditions: Conditions, *, random: bool) -> Ex
     return _rate(
         way,
         stages,
-        2,
+        n - 1,
         fill,
-        n_bytes=2 * size,
+        n_bytes=n * size,
         limit=_stream_limit(way, 2),
-        formula="2 x size / (2 x slowest stage + latency)",
-        terms=(largest(stages).times(2), *fill),
+        formula="messages x size / ((messages - 1) x slowest stage + latency)",
+        terms=(largest(stages).times(n - 1), *fill),
     )
 
 
@@ -305,7 +324,7 @@ BENCHMARKS: dict[str, Callable[[Channel, Conditions], Expectation]] = {
     "fan_in": _fan,
     "fan_out": _fan,
     "pairs": _latency,
-    "random_ring_latency": lambda way, given: _neighbours(way, given, 2),
+    "random_ring_latency": _ring_latency,
     "random_ring_bandwidth": lambda way, given: _ring_bandwidth(way, given, random=True),
     "natural_ring_bandwidth": lambda way, given: _ring_bandwidth(way, given, random=False),
 }

@@ -160,6 +160,22 @@ def test_published_latencies_of_the_machine_itself_are_expected(name: str) -> No
         assert all(inside)
 
 
+def test_a_ring_s_latency_is_half_of_an_exchange_with_both_neighbours() -> None:
+    # HPCC and GPCNeT print half; between two nodes of one leaf the exchange is IMB's `exchange`.
+    for size in (8, 4096, MIB):
+        ring = expect("azure-hbv3", "random_ring_latency", size, n_nodes=2)
+        exchange = expect("azure-hbv3", "exchange", size, n_nodes=2)
+        assert ring.value == pytest.approx(exchange.value / 2)
+        assert ring.limit is not None and exchange.limit is not None
+        assert ring.limit == pytest.approx(exchange.limit / 2)
+
+
+@pytest.mark.parametrize("benchmark", ["fan_in", "random_ring_bandwidth"])
+def test_longer_windows_hide_the_latency_of_fans_and_rings(benchmark: str) -> None:
+    found = [expect("fat-tree", benchmark, 64, n_nodes=4, window=w).value for w in (1, 8, 64)]
+    assert found[0] < found[1] < found[2]
+
+
 def test_a_random_ring_over_a_tapered_fabric_is_bound_by_its_up_links() -> None:
     found = expect("frontera", "random_ring_bandwidth", 4 * MIB, n_nodes=4000)
     assert "taper" in found.bound

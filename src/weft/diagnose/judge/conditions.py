@@ -15,6 +15,10 @@ OSU_WINDOW = 64
 """SOURCE: OSU micro-benchmarks, osu_bw and osu_bibw: 64 messages a window by default."""
 
 
+RING_WINDOWS = {"hpcc": 1, "gpcnet": 8}
+"""Messages to each neighbour of a ring. SOURCE: HPC Challenge 1.5, bench_lat_bw; GPCNeT 1.3."""
+
+
 @dataclass(frozen=True, slots=True)
 class Given:
     """What the user says about a file, None or "" where they do not; and the NCCL variables that
@@ -172,7 +176,10 @@ def _transport(table: Table, given: Given) -> Transport:
 
 def _default_window(table: Table) -> int:
     depth = _whole(table.conditions.get("tx_depth"))
-    return depth if depth else OSU_WINDOW
+    if depth:
+        return depth
+    ring = table.benchmark.endswith("_ring_bandwidth")
+    return RING_WINDOWS.get(table.tool, OSU_WINDOW) if ring else OSU_WINDOW
 
 
 def _whole(text: str | None) -> int | None:

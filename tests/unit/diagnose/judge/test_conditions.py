@@ -114,3 +114,18 @@ def test_ranks_are_counted_from_nodes_and_tasks_where_the_file_does_not_say() ->
     assert n_ranks_of(table(n_ranks=8), Given()) == 8
     assert n_ranks_of(table(), Given(n_nodes=2, tasks_per_node=4)) == 8
     assert n_ranks_of(table(), Given()) is None
+
+
+@pytest.mark.parametrize(
+    ("tool", "benchmark", "window"),
+    [
+        # SOURCE: HPC Challenge 1.5 has one message to each neighbour under way, GPCNeT 1.3 eight.
+        ("hpcc", "random_ring_bandwidth", 1),
+        ("gpcnet", "natural_ring_bandwidth", 8),
+        ("osu", "bandwidth", 64),
+        ("hpcc", "bandwidth", 64),
+    ],
+)
+def test_windows_are_those_of_the_tool(tool: str, benchmark: str, window: int) -> None:
+    made = table(tool, benchmark, n_ranks=2, n_nodes=2)
+    assert setting(made).window == window
