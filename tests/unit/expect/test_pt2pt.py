@@ -166,7 +166,8 @@ def test_a_ring_s_latency_is_half_of_an_exchange_with_both_neighbours() -> None:
         ring = expect("azure-hbv3", "random_ring_latency", size, n_nodes=2)
         exchange = expect("azure-hbv3", "exchange", size, n_nodes=2)
         assert ring.value == pytest.approx(exchange.value / 2)
-        assert ring.limit is not None and exchange.limit is not None
+        assert ring.limit is not None
+        assert exchange.limit is not None
         assert ring.limit == pytest.approx(exchange.limit / 2)
 
 
