@@ -150,7 +150,9 @@ def _field(
     from weft.diagnose.check.ways import Ways
 
     network = ranks.network
-    ways = None if network is None else Ways(network, ranks.hca, adaptive=adaptive)
+    ways = None
+    if network is not None:
+        ways = Ways(network, ranks.hca[ranks.has_rail], adaptive=adaptive)
     only = None if wanted.only is None else group_of(wanted.only, ranks, ways)
     return Field(ranks, ways, only, seed, n_cpus)
 

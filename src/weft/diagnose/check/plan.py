@@ -159,11 +159,10 @@ def _with_reflections(plan: CheckPlan, limit_s: float) -> CheckPlan:
 
 
 def _random(field: Field, cost: Cost, limit_s: float) -> CheckPlan:
-    """As many random matchings as fit, at least one."""
-    one = schedule_of(Scheme(Kind.RANDOM, 1), field)
-    round_s = cost.seconds(one.rounds)
-    most = int(figures().most_pairs / one.n_pairs)
-    times = max(1, min(int(limit_s / round_s), most))
+    """As many random matchings as fit, at least two: of an odd number somebody rests in one."""
+    two = schedule_of(Scheme(Kind.RANDOM, 2), field)
+    most = int(figures().most_pairs * 2 / two.n_pairs)
+    times = max(2, min(int(limit_s * 2 / cost.seconds(two.rounds)), most))
     return CheckPlan(field, schedule_of(Scheme(Kind.RANDOM, times), field), cost)
 
 

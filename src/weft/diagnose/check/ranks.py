@@ -52,11 +52,14 @@ class Ranks:
 
     @cached_property
     def has_rail(self) -> Bools:
-        """By rank: whether its node has an HCA of its own for it. Others rest."""
-        if self.network is None or self.share_hcas:
+        """By rank: whether its node has a cabled HCA for it, of its own unless they are shared.
+        Others rest."""
+        network = self.network
+        if network is None:
             return np.ones(len(self), np.bool_)
-        n_hcas = np.array([len(self.network.hcas_of[node]) for node in self.units], np.int64)
-        return np.asarray(self.rail < n_hcas[self.unit], np.bool_)
+        n_hcas = np.array([len(network.hcas_of[node]) for node in self.units], np.int64)
+        own = (self.rail < n_hcas[self.unit]) | self.share_hcas
+        return np.asarray(own & (network.port_of_hca[self.hca] >= 0), np.bool_)
 
     @property
     def per_host(self) -> int:

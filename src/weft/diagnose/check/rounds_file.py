@@ -53,8 +53,9 @@ def _lines(path: Path) -> list[tuple[int, list[str]]]:
 
 def _names(ranks: Ranks) -> dict[str, Ends]:
     """What each word means."""
-    names: dict[str, Ends] = {str(rank): (rank,) for rank in range(len(ranks))}
-    names |= {ranks.endpoint(rank): (rank,) for rank in range(len(ranks))}
+    measured = np.flatnonzero(ranks.has_rail).tolist()
+    names: dict[str, Ends] = {str(rank): (rank,) for rank in measured}
+    names |= {ranks.endpoint(rank): (rank,) for rank in measured}
     for unit, name in enumerate(ranks.units):
         all_rails = tuple(int(rank) for rank in ranks.of_units([unit]))
         names[name] = tuple(rank for rank in all_rails if ranks.has_rail[rank])

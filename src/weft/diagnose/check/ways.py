@@ -7,7 +7,7 @@ import numpy as np
 
 from weft.core.errors import InputError
 from weft.diagnose.check.network import Network
-from weft.diagnose.check.readings import Floats, Ints
+from weft.diagnose.check.readings import Bools, Floats, Ints
 from weft.diagnose.check.stages import Stage, Stages
 
 _MOST_HOPS = 64
@@ -27,11 +27,10 @@ class Ways:
         self.adaptive = adaptive
         self.hcas: Ints = np.unique(hcas)
         self._own_port = network.port_of_hca
-        uncabled = self.hcas[self._own_port[self.hcas] < 0]
-        if uncabled.size:
-            raise InputError(
-                f"HCA '{network.hcas[int(uncabled[0])]}' has no cable", expected="a cabled HCA"
-            )
+        wrong = self.hcas[~self._at_a_switch(self.hcas)]
+        if wrong.size or not self.hcas.size:
+            name = network.hcas[int(wrong[0])] if wrong.size else "of these nodes"
+            raise InputError(f"HCA '{name}' has no cable to a switch", expected="a cabled HCA")
         own = self._own_port[self.hcas]
         self.leaves, leaf = np.unique(network.vertex[own ^ 1], return_inverse=True)
         self._leaf = np.full(len(network.hcas), -1, np.int64)
@@ -45,6 +44,11 @@ class Ways:
         self.room: Floats = np.array([*capacity, np.inf])
         slowest = [float(network.rate[list(stage)].min()) for stage in self.stages]
         self._slowest: Floats = np.array([*slowest, np.inf])
+
+    def _at_a_switch(self, hcas: Ints) -> Bools:
+        own = self._own_port[hcas]
+        far = self.network.vertex[np.maximum(own, 0) ^ 1]
+        return np.asarray((own >= 0) & (far < self.network.n_switches), np.bool_)
 
     def leaf_of(self, hcas: Ints) -> Ints:
         """The leaf (place in `leaves`) of HCAs."""

@@ -6,6 +6,7 @@ import pytest
 from tests.unit.diagnose.check.fields import field_of, generated
 
 from weft.diagnose.check.cost import Cost, Effort, effort_of, figures
+from weft.diagnose.check.group import group_of
 from weft.diagnose.check.plan import plan_check, survey_share
 from weft.diagnose.check.ranks import ranks_of_nodes
 from weft.diagnose.check.schedule import Field, schedule_of
@@ -149,6 +150,16 @@ def test_without_a_fabric_random_matchings_fit_the_budget():
     assert plan.schedule.words == "7 random matchings"
     assert plan.time_text.startswith("at most")
     assert plan.coverage.cables_text == "which cables they cross is not known without a fabric"
+
+
+def test_a_single_node_is_measured_even_where_it_would_rest():
+    field = unknown(5)
+    for seed in range(10):
+        only = group_of("n003", field.ranks, None)
+        one = replace(field, only=only, seed=seed)
+        plan = plan_check(one, cost_of(one, max_seconds_per_size=0.1), budget_s=0.01)
+        assert len(plan.schedule) == 1
+        assert 3 in plan.schedule.rounds[0]
 
 
 def test_without_a_rate_a_short_budget_lowers_the_kernel_s_time_limit():

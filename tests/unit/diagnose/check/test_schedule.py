@@ -161,6 +161,16 @@ def test_nodes_with_fewer_hcas_meet_on_the_rails_that_both_have(make_tree):
     assert ranks.network.hcas[ranks.hca[9]] == "n005/hca1"
 
 
+def test_an_hca_without_a_cable_rests(make_tree):
+    tree = make_tree(2, 2, 2)
+    tree.document["links"] = [link for link in tree.document["links"] if "n002/" not in link["a"]]
+    ranks = ranks_of_nodes(tree.nodes, 1, Network(tree))
+    field = Field(ranks, None, None, 1)
+    assert sorted(pairs_of(schedule_of(Scheme(Kind.FULL), field))) == [(0, 2), (0, 3), (2, 3)]
+    with pytest.raises(InputError, match="'n002/hca0' has no cable to a switch"):
+        Ways(ranks.network, ranks.hca)
+
+
 def test_ranks_of_one_host_find_a_cpu_each():
     field = Field(ranks_of_host("here", 6), None, None, 1, n_cpus=2)
     schedule = schedule_of(Scheme(Kind.FULL), field)
