@@ -14,6 +14,7 @@ from weft.cli.check_answer import (
     print_answer,
     write_drain,
 )
+from weft.cli.check_evidence import EvidenceChoice, evidence_options, gather
 from weft.cli.check_plan import PlanChoice, Setup, plan_options, say_plan, set_up
 from weft.cli.output import FORMATS, format_option_of, talk
 from weft.cli.run_dir import fresh_run_dir
@@ -27,13 +28,7 @@ if TYPE_CHECKING:
 @click.command(name="check")
 @backend_options
 @plan_options
-@click.option(
-    "--platform",
-    "platform_name",
-    metavar="NAME",
-    help="What the fabric should deliver: a platform ('weft platform list') or a .toml file. "
-    "Default: the twin's, or what the hosts' names tell.",
-)
+@evidence_options
 @click.option("--small", default="8", show_default=True, help="Message size for latency.")
 @click.option("--large", default="1M", show_default=True, help="Message size for bandwidth.")
 @click.option(
@@ -71,7 +66,7 @@ def command(
     *,
     choice: BackendChoice,
     wanted: PlanChoice,
-    platform_name: str | None,
+    given: EvidenceChoice,
     small: str,
     large: str,
     tasks_per_node: int | None,
@@ -91,17 +86,17 @@ def command(
     4 when the run proves nothing: its messages missed the fast network, or ranks shared CPUs.
     """
     from weft.core.clock import system_clock
-    from weft.diagnose.check import machine
     from weft.diagnose.check.against import held_against as held_against_run
     from weft.diagnose.check.verdict import judge_check
 
-    told = machine.named(platform_name) if platform_name else None
     if resume and run_dir is None:
         raise InputError(
             "--resume needs --dir", expected="the directory of the check to go on with"
         )
     before = None if against is None else earlier_verdict(against)
     setup = set_up(choice, (small, large), wanted, adaptive=adaptive, tasks_per_node=tasks_per_node)
+    evidence = gather(given, choice, setup)
+    setup = evidence.setup
     if dry_run:
         say_plan(setup, format_)
         return int(ExitCode.GOOD)
@@ -109,10 +104,14 @@ def command(
     started = system_clock()
     directory = run_dir or fresh_run_dir("check")
     samples = _measure(setup, choice, directory, resume, against)
-    if told is not None:
-        machine.keep(told, directory)
-    held_against = told or machine.of_run(directory, samples)
-    verdict = judge_check(samples, setup.fabric, adaptive=setup.adaptive, machine=held_against)
+    evidence.keep(directory)
+    verdict = judge_check(
+        samples,
+        setup.fabric,
+        adaptive=setup.adaptive,
+        machine=evidence.machine(directory, samples),
+        marks=evidence.marks,
+    )
     changed = None
     if before is not None:
         verdict, changed = held_against_run(verdict, before, str(against))
@@ -122,7 +121,7 @@ def command(
         seconds=system_clock() - started,
         planted=planted_in(setup.backend, verdict),
         check_again=command_again(
-            choice, directory, adaptive=adaptive, platform=platform_name, more=wanted.argv
+            choice, directory, adaptive=adaptive, platform=given.platform, more=wanted.argv
         ),
         against=changed,
     )

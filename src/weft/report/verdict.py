@@ -8,7 +8,7 @@ from weft.bench.imported_scale import is_imported
 from weft.bench.model import State
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
-from weft.diagnose.check import machine
+from weft.diagnose.check import machine, marks
 from weft.diagnose.check.launches import routes_adaptively
 from weft.diagnose.check.network import Wiring
 from weft.diagnose.check.verdict import Verdict, judge_check
@@ -244,8 +244,10 @@ def pair_verdict(run: Run) -> Verdict | None:
     if not with_pair:
         return None
     adaptive = routes_adaptively(run.launches)
-    held_against = machine.of_run(run.directory, with_pair)
-    return judge_check(with_pair, fabric_of(run), adaptive=adaptive, machine=held_against)
+    held_against, kept = machine.of_run(run.directory, with_pair), marks.of_run(run.directory)
+    return judge_check(
+        with_pair, fabric_of(run), adaptive=adaptive, machine=held_against, marks=kept
+    )
 
 
 def fabric_of(run: Run) -> Wiring | None:

@@ -22,7 +22,7 @@ from weft.study.launch_record import launch_from_record, launch_to_record
 
 RUN_SCHEMA = "weft.run/1"
 SAMPLES_SCHEMA = "weft.samples/1"
-_FILES = ("run.toml", "plan.jsonl", "platform.toml", "machine.toml", "fabric.json")
+_FILES = ("run.toml", "plan.jsonl", "platform.toml", "machine.toml", "marks.json", "fabric.json")
 _FOLDERS = ("samples", "recipes", "raw")
 Key = tuple[str, int]
 

@@ -85,7 +85,7 @@ def expectations_of(survey: Survey, machine: Machine, window: int | None = None)
     why_not: dict[str, None] = {}
     for norm in survey.normed.norms:
         conditions = _conditions(survey, norm.hop_class, machine.platform, window)
-        shared = _with_shared_links(machine.platform, norm.hop_class)
+        shared = _with_shared_links(machine, norm.hop_class)
         expectation = predictor(shared)(conditions)
         if isinstance(expectation, str):
             why_not[expectation] = None
@@ -129,16 +129,19 @@ def _conditions(survey: Survey, of: HopClass, platform: Platform, window: int) -
     )
 
 
-def _with_shared_links(platform: Platform, of: HopClass) -> Platform:
+def _with_shared_links(machine: Machine, of: HopClass) -> Platform:
     """The platform with hosts' links as fast as what the messages of a class get of the slowest
     link of their way."""
+    platform = machine.platform
     links = platform.links
     if links is None or of.same_host or of.metric is Metric.LATENCY:
         return platform
     host = links.host.rate.value
     slowest = min(host, links.switch.rate.value) if of.n_links > 2 else host
+    if machine.has_own_rates and of.bits_per_s > 0:
+        slowest = of.bits_per_s / 1e9
     share = slowest / host / max(1.0, of.load / 100)
-    if share >= 1:
+    if share == 1:
         return platform
     rate = links.host.rate.model_copy(update={"value": host * share})
     slower = links.host.model_copy(update={"rate": rate, "most": None})

@@ -20,10 +20,12 @@ MACHINE_FILE = "machine.toml"
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A platform, and why a run is held against it."""
+    """A platform, and why a run is held against it. `has_own_rates`: its cables are as fast as the
+    fabric says, whatever the platform's are (a twin of a real fabric borrows the rest only)."""
 
     platform: Platform
     because: str
+    has_own_rates: bool = False
 
 
 def named(name: str) -> Machine:
@@ -43,7 +45,7 @@ def of_run(run_dir: Path, samples: Sequence[Sample]) -> Machine | None:
         path = run_dir / name
         if path.is_file():
             try:
-                return Machine(platform(str(path)), because)
+                return Machine(platform(str(path)), because, name == PLATFORM_FILE)
             except InputError:
                 # A platform of another version says nothing here; the run stands without it.
                 return None

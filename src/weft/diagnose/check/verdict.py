@@ -16,7 +16,9 @@ from weft.diagnose.check.covered import Covered, covered
 from weft.diagnose.check.detour import without_detours
 from weft.diagnose.check.expectation import Expectations, expectations_of
 from weft.diagnose.check.explain import MOST_SUSPECTS
+from weft.diagnose.check.joined import Told, told, unshown
 from weft.diagnose.check.machine import Machine
+from weft.diagnose.check.marks import NO_MARKS, Marks
 from weft.diagnose.check.network import Wiring
 from weft.diagnose.check.norms import Norm
 from weft.diagnose.check.readings import METRICS, Metric
@@ -82,11 +84,13 @@ def judge_check(
     adaptive: bool = False,
     limits: Thresholds | None = None,
     machine: Machine | None = None,
+    marks: Marks = NO_MARKS,
 ) -> Verdict:
     """Judge the samples of a check: of its survey, and of the suspects measured again.
 
     Readings are compared with one another, and hop classes as a whole with what `machine` should
-    deliver. Without one, a fabric that is slow everywhere looks healthy.
+    deliver. Without one, a fabric that is slow everywhere looks healthy. `marks`: what the
+    fabric's own files say of its cables.
     """
     limits = limits or thresholds()
     survey = survey_of(samples, wiring, limits, adaptive=adaptive)
@@ -105,11 +109,16 @@ def judge_check(
         )
         return Verdict((few, *valid.findings), coverage, valid.caveats, survey)
     expectations = None if machine is None else expectations_of(survey, machine)
-    accusations = without_detours(survey, accuse_all(survey, limits))
+    network = survey.crossings.network
+    owners = {} if network is None else network.node_of_hca
+    accused = without_detours(survey, accuse_all(survey, limits))
+    joined = [told(accusation, marks, owners) for accusation in accused]
+    accusations = tuple(one.accusation for one in joined)
     findings = [
         *sentences.corrupted(samples),
         *valid.findings,
-        *_findings(survey, accusations, coverage, limits, expectations),
+        *_findings(survey, joined, coverage, limits, expectations),
+        *unshown(survey, accusations, marks, owners),
         *([] if expectations is None else beyond_expectation(survey, expectations)),
         *over_time.findings(survey, spoiled),
     ]
@@ -129,22 +138,23 @@ def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _findings(
     survey: Survey,
-    accusations: Sequence[Accusation],
+    joined: Sequence[Told],
     coverage: Covered,
     limits: Thresholds,
     expectations: Expectations | None,
 ) -> list[Finding]:
-    if len(accusations) >= MOST_SUSPECTS:
+    if len(joined) >= MOST_SUSPECTS:
         return [sentences.too_many(survey)]
     enough_nodes = coverage.n_nodes >= limits.smallest_fabric
     network = survey.crossings.network
     owners = {} if network is None else network.node_of_hca
     found = []
-    for accusation in accusations:
+    for one in joined:
+        accusation = one.accusation
         sure = enough_nodes and _sure(accusation, limits)
         finding = sentences.accused(accusation, sure=sure, owners=owners)
         beside = () if expectations is None else expectations.beside(accusation.worst.norm)
-        found.append(replace(finding, evidence=(*finding.evidence, *beside)))
+        found.append(replace(finding, evidence=(*finding.evidence, *one.lines, *beside)))
     lone = _confirmed_lone(survey, limits)
     if lone:
         found.append(_lone(survey, lone, confirmed=True))

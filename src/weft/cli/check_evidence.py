@@ -1,0 +1,156 @@
+"""What a check is told beside its measurements: the platform, and the files of the fabric."""
+
+import functools
+import json
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weft.cli.backend import BackendChoice
+from weft.cli.check_plan import Setup
+from weft.core.errors import InputError
+
+if TYPE_CHECKING:
+    from weft.bench.model import Sample
+    from weft.diagnose.check.machine import Machine
+    from weft.diagnose.check.marks import Marks
+    from weft.topology.subnet import Subnet
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceChoice:
+    """What the options said."""
+
+    platform: str | None
+    counters: tuple[str, ...]
+
+
+_OPTIONS = (
+    click.option(
+        "--platform",
+        metavar="NAME",
+        help="What the fabric should deliver: a platform ('weft platform list') or a .toml file. "
+        "Default: the twin's, or what the hosts' names tell.",
+    ),
+    click.option(
+        "--counters",
+        multiple=True,
+        metavar="FILE",
+        help="Counters and link states of the fabric (perfquery, ibqueryerrors, ibdiagnet, "
+        "iblinkinfo, mlxlink), beside what --fabric holds; once a file, an earlier one first.",
+    ),
+)
+
+
+def evidence_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add these options; the command receives them as one `given: EvidenceChoice`."""
+
+    @functools.wraps(command)
+    def with_choice(**kwargs: Any) -> Any:
+        fields = {name: kwargs.pop(name) for name in EvidenceChoice.__dataclass_fields__}
+        return command(given=EvidenceChoice(**fields), **kwargs)
+
+    wrapped: Callable[..., Any] = with_choice
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A check's setup with its fabric as it is meant to be, what the files say, and the platform
+    that somebody named."""
+
+    setup: Setup
+    marks: "Marks"
+    named: "Machine | None"
+
+    def keep(self, run_dir: Path) -> None:
+        """Write it into the run directory, so that the run is judged alike later."""
+        from weft.diagnose.check import machine, marks
+
+        if self.named is not None:
+            machine.keep(self.named, run_dir)
+        if self.marks.marks or self.marks.counted:
+            marks.keep(self.marks, run_dir)
+
+    def machine(self, run_dir: Path, samples: "tuple[Sample, ...]") -> "Machine | None":
+        """What the readings are held against."""
+        from weft.diagnose.check import machine
+
+        return self.named or machine.of_run(run_dir, samples)
+
+
+def gather(given: EvidenceChoice, choice: BackendChoice, setup: Setup) -> Evidence:
+    """Read all of it. Raises InputError."""
+    from weft.diagnose.check import machine
+    from weft.diagnose.check.marks import NO_MARKS
+
+    named = machine.named(given.platform) if given.platform else None
+    if given.counters and setup.fabric is None:
+        raise InputError(
+            "--counters needs --fabric",
+            expected="the files that say which cable is in which port (ibnetdiscover, iblinkinfo)",
+        )
+    if setup.fabric is None or not (choice.fabric or given.counters):
+        return Evidence(setup, NO_MARKS, named)
+    meant, marks = _read(given.counters, choice.fabric, setup)
+    return Evidence(meant, marks, named)
+
+
+def _read(
+    counters: tuple[str, ...], fabric: tuple[str, ...], setup: Setup
+) -> "tuple[Setup, Marks]":
+    from weft.diagnose.audit.case import Case
+    from weft.diagnose.audit.interval import interval_of
+    from weft.diagnose.check.marks import PortNames, as_meant, marks_of
+    from weft.topology.fabric import Fabric
+
+    assert setup.fabric is not None
+    subnet = _subnet(counters, fabric, setup.fabric.document)
+    case = Case(subnet, interval=interval_of(subnet, None, None))
+    names = PortNames(subnet, setup.fabric.document)
+    marks = marks_of(case, names)
+    document = as_meant(setup.fabric.document, case, names, marks)
+    if document["links"] == setup.fabric.document["links"]:
+        return setup, marks
+    return replace(setup, fabric=Fabric.from_document(document)), marks
+
+
+def _subnet(counters: tuple[str, ...], fabric: tuple[str, ...], document: Any) -> "Subnet":
+    """The subnet of the fabric's files, or of the twin, with the counters of others."""
+    from weft.cli.fabric_audit import WITHOUT_NODES
+    from weft.cli.fabric_files import open_subnet, say_problems
+
+    if not fabric:
+        with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+            json.dump(dict(document), file)
+            file.flush()
+            subnet = open_subnet((file.name, *counters))
+    else:
+        subnet = open_subnet(fabric)
+        if counters:
+            # What the fabric's files say that is odd was said when they were read for the twin.
+            sources = subnet.description["sources"]
+            names = [it["name"] for it in sources if it["format"] not in WITHOUT_NODES]
+            subnet = open_subnet((*names, *counters))
+    if counters:
+        _refuse_unknown(subnet, counters)
+        say_problems(subnet)
+    return subnet
+
+
+def _refuse_unknown(subnet: "Subnet", counters: tuple[str, ...]) -> None:
+    """A file that no reader knows says nothing of a fabric. Raises InputError."""
+    for source in subnet.description["sources"]:
+        if source["name"] in counters and not source["format"]:
+            raise InputError(
+                "no reader knows this file",
+                where=source["name"],
+                expected="counters or link states, as their tool prints them",
+                hint="'weft fabric --help' lists what is read",
+            )
