@@ -110,7 +110,7 @@ def command(
         setup.fabric,
         adaptive=setup.adaptive,
         machine=evidence.machine(directory, samples),
-        marks=evidence.marks,
+        marks=evidence.told(directory),
     )
     changed = None
     if before is not None:

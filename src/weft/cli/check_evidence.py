@@ -78,6 +78,12 @@ class Evidence:
         if self.marks.marks or self.marks.counted:
             marks.keep(self.marks, run_dir)
 
+    def told(self, run_dir: Path) -> "Marks":
+        """What the files say; of a check that goes on without them, what they said before."""
+        from weft.diagnose.check import marks
+
+        return self.marks if self.marks.marks else marks.of_run(run_dir)
+
     def machine(self, run_dir: Path, samples: "tuple[Sample, ...]") -> "Machine | None":
         """What the readings are held against."""
         from weft.diagnose.check import machine
