@@ -152,25 +152,32 @@ class Ways:
         return ways
 
     def _stages_of_leaves(self) -> Ints:
-        """Leaves x leaves x hops: the stages between them."""
-        names = [
-            self.network.hcas[int(self.hcas[self._leaf[self.hcas] == i][0])]
-            for i in range(self.leaves.size)
-        ]
-        flows = [(a, b) for a in names for b in names if a != b]
+        """Leaves x leaves x hops: the stages between them.
+
+        INVARIANT: a cable is crossed both ways, so that the way back has the same stages, their
+        ports' other ends, in the other order.
+        """
+        n = self.leaves.size
+        first = [int(self.hcas[self._leaf[self.hcas] == i][0]) for i in range(n)]
+        names = [self.network.hcas[hca] for hca in first]
+        places = [(a, b) for a in range(n) for b in range(a + 1, n)]
         number: dict[Stage, int] = {stage: i for i, stage in enumerate(self.stages)}
-        found = [
-            [number.setdefault(stage, len(number)) for stage in stages[1:-1]]
-            for stages in Stages(self.network).between(flows)
-        ]
+        back: dict[int, int] = {}
+        found = []
+        for of in Stages(self.network).between([(names[a], names[b]) for a, b in places]):
+            there = [number.setdefault(stage, len(number)) for stage in of[1:-1]]
+            for stage, place in zip(of[1:-1], there, strict=True):
+                if place not in back:
+                    other = tuple(sorted(port ^ 1 for port in stage))
+                    back[place] = number.setdefault(other, len(number))
+            found.append((there, [back[place] for place in reversed(there)]))
         self.stages = list(number)
         self.nowhere = len(number)
-        most = max((len(stages) for stages in found), default=1)
-        n = len(names)
+        most = max((len(there) for there, _ in found), default=1)
         ways = np.full((n, n, max(most, 1)), self.nowhere, np.int64)
-        places = [(a, b) for a in range(n) for b in range(n) if a != b]
-        for place, stages in zip(places, found, strict=True):
-            ways[place][: len(stages)] = stages
+        for (a, b), (there, again) in zip(places, found, strict=True):
+            ways[a, b, : len(there)] = there
+            ways[b, a, : len(again)] = again
         return ways
 
 

@@ -6,6 +6,7 @@ from tests.unit.diagnose.check.fields import field_of, generated
 
 from weft.core.errors import InputError
 from weft.diagnose.check.network import Network
+from weft.diagnose.check.stages import Stages
 from weft.diagnose.check.ways import Ways
 
 
@@ -55,3 +56,15 @@ def test_stages_hold_all_ports_of_a_leaf():
     names = [sorted(field.ranks.network.ports[port] for port in stage) for stage in stages]
     assert ["leaf-01[5]", "leaf-01[6]"] in names
     assert ["spine-01[2]", "spine-02[2]"] in names
+
+
+def test_stages_are_those_that_the_diagnosis_crosses():
+    """Both ways of every two leaves of a three-level tree."""
+    field = field_of(generated(nodes=16, per_leaf=0, spines=0, levels=3, radix=4), adaptive=True)
+    network, ways = field.ranks.network, field.ways
+    flows = [(a, b) for a in range(16) for b in range(16) if a != b]
+    told = Stages(network).between([(network.hcas[a], network.hcas[b]) for a, b in flows])
+    for (a, b), stages in zip(flows, told, strict=True):
+        crossed = ways.cross(np.array([a]), np.array([b]))[0]
+        mine = {ways.stages[place] for place in crossed if place != ways.nowhere}
+        assert mine == {tuple(sorted(stage)) for stage in stages}
