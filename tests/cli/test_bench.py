@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from weft.catalog.load import benchmark_names
 from weft.cli import run
 from weft.study.store import read_run
 
@@ -91,3 +92,42 @@ def test_wrong_input_is_said_and_nothing_is_left(
     assert run(["bench", *argv]) in (2, 3)
     assert said in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_the_help_names_every_benchmark_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["bench", "--help"]) == 0
+    words = set(
+        capsys.readouterr().out.replace(",", " ").replace(";", " ").replace(".", " ").split()
+    )
+    assert set(benchmark_names()) - {"pairs"} <= words
+
+
+@pytest.mark.parametrize("backend", [["--mock"], ["--twin", "fat-tree"]])
+def test_every_benchmark_runs_in_one_call(backend: list[str], tmp_path: Path) -> None:
+    names = [name for name in benchmark_names() if name != "pairs"]
+    where = tmp_path / "run"
+    argv = ["bench", *names, "--sizes", "64", "--repeats", "1", *backend, "--nodes", "5"]
+    assert run([*argv, "--dir", str(where)]) == 0
+    found = read_run(where)
+    assert not found.failures
+    assert {sample.benchmark for sample in found.samples} == set(names)
+
+
+def test_unequal_blocks_are_for_alltoallv_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = [
+        "--skew",
+        "0.5",
+        "--sizes",
+        "1K",
+        "--twin",
+        "fat-tree",
+        "--nodes",
+        "4",
+        "--repeats",
+        "1",
+    ]
+    assert run(["bench", "alltoallv", *argv, "--dir", str(tmp_path / "v")]) == 0
+    assert run(["bench", "alltoall", *argv, "--dir", str(tmp_path / "w")]) == 2
+    assert "'skew' has no meaning for alltoall" in capsys.readouterr().err

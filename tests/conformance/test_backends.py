@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from weft.bench.block_sizes import most_bytes
+from weft.bench.metrics import COLLECTIVES
 from weft.bench.mock import MockBackend
 from weft.bench.model import Backend, Launch, Sample, State, Trial
 from weft.bench.twin import TwinBackend
@@ -17,6 +19,7 @@ from weft.study.run import execute
 from weft.study.store import RunStore, read_run
 
 SMALL, LARGE = 8, 65536
+MEASURED = benchmark_names()
 FEW: dict[str, Any] = {"iterations": 20, "warmup": 2}
 
 
@@ -98,16 +101,45 @@ def best(case: Case, name: str, metric: str, choose: Callable[..., float]) -> li
     ]
 
 
-@pytest.mark.parametrize("name", ["latency", "allreduce", "alltoall"])
+SIZED = ("latency", "random_ring_latency", *(name for name in COLLECTIVES if name in MEASURED))
+
+
+@pytest.mark.parametrize("name", [name for name in SIZED if name != "barrier"])
 def test_a_large_message_takes_longer_than_a_small_one(case: Case, name: str) -> None:
     small, large = best(case, name, "latency_us_min", min)
     assert large > small
 
 
-@pytest.mark.parametrize("name", ["bandwidth", "bidirectional"])
+BANDWIDTHS = ("bandwidth", "bidirectional", "fan_in", "fan_out")
+RINGS = ("random_ring_bandwidth", "natural_ring_bandwidth")
+
+
+@pytest.mark.parametrize("name", [*BANDWIDTHS, *RINGS])
 def test_bandwidth_grows_from_small_to_large_messages(case: Case, name: str) -> None:
     small, large = best(case, name, "bandwidth_mb_s", max)
     assert large > small
+
+
+TOGETHER = [name for name in SIZED if name not in ("latency", "barrier")]
+
+
+@pytest.mark.parametrize("name", [*TOGETHER, *RINGS, "fan_in", "fan_out"])
+def test_three_ranks_do_what_two_do(case: Case, name: str) -> None:
+    trial = case.trial(name, n_ranks=3, validate=True)
+    for sample in measure(case, trial):
+        assert "invalid_data" not in sample.flags
+        assert sample.metrics[benchmark(name).headline] > 0
+
+
+def test_unequal_blocks_are_counted_alike(case: Case) -> None:
+    """Both backends move the bytes of one rule: rate times time is what the busiest rank does."""
+    if isinstance(case.backend, MockBackend):
+        pytest.skip("a mock moves nothing")
+    trial = case.trial("alltoallv", n_ranks=3, skew=0.9)
+    for sample in measure(case, trial):
+        metrics = sample.metrics
+        n_bytes = metrics["algbw_gb_s"] * metrics["latency_us"] * 1e3
+        assert n_bytes == pytest.approx(most_bytes(sample.size_bytes, 3, 0.9))
 
 
 def test_quantiles_are_ordered_and_the_tail_needs_500_iterations(case: Case) -> None:
