@@ -88,7 +88,11 @@ def accuse_all(survey: Survey, limits: Thresholds) -> tuple[Accusation, ...]:
     """An accusation for each suspect, the strongest first."""
     suspects = survey.explanation.suspects
     slow = slow_rows(survey)
-    return tuple(_accuse(survey, suspect, suspects, slow, limits) for suspect in suspects)
+    standings = [standing_of(survey, suspect, suspects, limits) for suspect in suspects]
+    return tuple(
+        accuse(survey, suspect, suspects, slow, standing)
+        for suspect, standing in zip(suspects, standings, strict=True)
+    )
 
 
 def slow_rows(survey: Survey) -> Bools:
@@ -111,25 +115,23 @@ def components_of(survey: Survey, candidates: Sequence[int]) -> tuple[Component,
     return tuple(widest.values())
 
 
-def _accuse(
+def accuse(
     survey: Survey,
     suspect: Suspect,
     suspects: Sequence[Suspect],
     slow: Bools,
-    limits: Thresholds,
+    standing: Standing,
 ) -> Accusation:
+    """The accusation of a suspect, among others."""
     rows = survey.candidates.rows(suspect.best)
-    tests: dict[str, float | None] = {}
-    for trial in (SURVEY, ALONE, TOGETHER):
-        of = np.intersect1d(survey.readings.of_trial(trial), rows)
-        tests[trial] = survey.explainer.evidence_of(suspect, suspects, of) if of.size else None
+    tests = _tests(survey, suspect, suspects)
     components = components_of(survey, suspect.candidates)
     metrics = [metric.code for metric in suspect.slower]
     accused = rows[slow[rows] & np.isin(survey.readings.metric[rows], metrics)]
     names = [survey.readings.name(row) for row in accused.tolist()]
     return Accusation(
         components=components,
-        standing=_standing(survey, suspect, tests, limits),
+        standing=standing,
         slower=suspect.slower,
         evidence=suspect.evidence,
         evidence_alone=tests[ALONE],
@@ -141,9 +143,23 @@ def _accuse(
     )
 
 
-def _standing(
-    survey: Survey, suspect: Suspect, tests: dict[str, float | None], limits: Thresholds
+def _tests(
+    survey: Survey, suspect: Suspect, suspects: Sequence[Suspect]
+) -> dict[str, float | None]:
+    """By trial: the evidence of its readings, None without any."""
+    rows = survey.candidates.rows(suspect.best)
+    tests: dict[str, float | None] = {}
+    for trial in (SURVEY, ALONE, TOGETHER):
+        of = np.intersect1d(survey.readings.of_trial(trial), rows)
+        tests[trial] = survey.explainer.evidence_of(suspect, suspects, of) if of.size else None
+    return tests
+
+
+def standing_of(
+    survey: Survey, suspect: Suspect, suspects: Sequence[Suspect], limits: Thresholds
 ) -> Standing:
+    """How a suspect stood being measured again."""
+    tests = _tests(survey, suspect, suspects)
     alone, together = tests[ALONE], tests[TOGETHER]
     if alone is None and together is None:
         return Standing.UNTESTED

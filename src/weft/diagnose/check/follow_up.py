@@ -45,7 +45,7 @@ class Size:
 
 def follow_up(survey: Survey, size: Size, seed: int) -> Plan:
     """The plan for the suspects of a survey; empty without any."""
-    suspects = survey.explanation.suspects
+    suspects = survey.suspects
     lone = _lone_pairs(survey, size.most_lone)
     if not suspects and not lone:
         return Plan((), ())
@@ -70,7 +70,7 @@ class _Finder:
         self._crossings: Crossings = crossings
         self._names = survey.readings.endpoints
         self._rank = {name: i for i, name in enumerate(self._names)}
-        self._suspects = survey.explanation.suspects
+        self._suspects = survey.suspects
         measured = zip(survey.readings.a.tolist(), survey.readings.b.tolist(), strict=True)
         self._measured = {frozenset(pair) for pair in measured}
 

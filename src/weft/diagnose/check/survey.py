@@ -1,16 +1,17 @@
 """All that was measured, explained: readings, what they crossed, their norms, the suspects."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from weft.bench.model import Sample
 from weft.diagnose.check.crossing import Candidates, Crossings
-from weft.diagnose.check.explain import Explainer, Explanation
+from weft.diagnose.check.explain import Explainer, Explanation, Suspect
+from weft.diagnose.check.meetings import LEAST_SIGMA, candidates_of, detours_of
 from weft.diagnose.check.network import Network, Wiring
 from weft.diagnose.check.norms import Normed, normed
-from weft.diagnose.check.readings import Floats, Ints, Readings, readings_of
+from weft.diagnose.check.readings import Floats, Ints, Metric, Readings, readings_of
 from weft.diagnose.check.thresholds import Thresholds
 
 SURVEY = "t001-survey"
@@ -36,6 +37,12 @@ class Survey:
     explainer: Explainer
     explanation: Explanation
     alone: Ints
+    detours: tuple[Suspect, ...] = ()
+
+    @property
+    def suspects(self) -> tuple[Suspect, ...]:
+        """All that is worth a test: what looks slow, and cables that may be out of use."""
+        return (*self.explanation.suspects, *self.detours)
 
     @property
     def candidates(self) -> Candidates:
@@ -71,7 +78,21 @@ def survey_of(
     touched = _touched(first)
     second = _explained(crossings, limits, alone, touched=touched) if touched.size else first
     # Without the touched readings a class may be too small for a norm.
-    return second if len(second.normed.norms) == len(first.normed.norms) else first
+    chosen = second if len(second.normed.norms) == len(first.normed.norms) else first
+    return replace(chosen, detours=_detours(chosen, limits))
+
+
+def _detours(survey: Survey, limits: Thresholds) -> tuple[Suspect, ...]:
+    slow = (survey.explanation.predicted == 0) & (survey.unexplained > LEAST_SIGMA)
+    pool = np.setdiff1d(np.flatnonzero(slow), survey.alone)
+    return tuple(
+        Suspect(
+            candidates_of(survey.crossings, detour.cables),
+            {Metric.BANDWIDTH: detour.slower},
+            detour.evidence,
+        )
+        for detour in detours_of(survey.crossings, survey.normed, pool, limits)
+    )
 
 
 def _explained(
