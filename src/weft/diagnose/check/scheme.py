@@ -24,6 +24,8 @@ DEFAULT_TIMES = {Kind.REFLECTIONS: 6, Kind.RANDOM: 6, Kind.COVER: 3}
 """Where `--schedule random` names no number. Six rounds: one bad node among 470 is then in six
 slow pairs, while a good one shares at most a few of them."""
 
+_MOST_TIMES = 10_000
+
 EXPECTED = (
     "full, random:R, reflections:R, cover:M, leaf, rails, bisect:SUSPECTS|GOOD, or a file of rounds"
 )
@@ -70,10 +72,11 @@ def parse_scheme(text: str) -> Scheme:
 
 
 def _times(text: str, number: str) -> int:
-    if not (number.isascii() and number.isdigit() and 0 < int(number) <= 1_000_000):
+    word = text.partition(":")[0]
+    if not (number.isascii() and number.isdigit() and 0 < int(number) <= _MOST_TIMES):
         raise InputError(
             f"'{text}' has no number of times",
             where="--schedule",
-            expected=f"a whole number from 1 up, such as {text.partition(':')[0]}:3",
+            expected=f"a whole number from 1 to {_MOST_TIMES:,}, such as {word}:3",
         )
     return int(number)

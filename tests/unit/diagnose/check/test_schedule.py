@@ -105,7 +105,18 @@ def test_words_of_schedules(text, scheme):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "ful", "random:", "random:-1", "random:1.5", "cover:0", "bisect", "full:3"]
+    "text",
+    [
+        "",
+        "ful",
+        "random:",
+        "random:-1",
+        "random:1.5",
+        "random:10001",
+        "cover:0",
+        "bisect",
+        "full:3",
+    ],
 )
 def test_words_that_name_no_schedule(text):
     with pytest.raises(InputError) as caught:
