@@ -26,6 +26,8 @@ _COLOURS = {"BAD": "red", "WARNING": "yellow", OK: "green"}
 
 def verdict_text(answer: "Answer", *, matrix: bool, width: int | None = None) -> str:
     """The whole answer, for a terminal of `width` columns (None: lines may be of any length)."""
+    from weft.diagnose.check.inputs import inputs
+
     verdict = answer.verdict
     labels = [one.severity.value.upper() for one in _told(verdict)]
     label_width = max(len(label) for label in (*labels, "BAD")) + 2
@@ -39,6 +41,7 @@ def verdict_text(answer: "Answer", *, matrix: bool, width: int | None = None) ->
     if matrix:
         lines += ["", matrix_text(verdict), ""]
     lines += [f"caveat: {caveat}" for caveat in verdict.caveats]
+    lines += [f"more with: {inputs()[name].text}" for name in verdict.inputs]
     lines += [f"planted: {one['fault']}; named: {one['named']}" for one in answer.planted]
     if answer.next_step != answer.report:
         lines.append(f"next: {answer.next_step}")

@@ -16,6 +16,8 @@ from weft.diagnose.check.covered import Covered, covered
 from weft.diagnose.check.detour import without_detours
 from weft.diagnose.check.expectation import Expectations, expectations_of
 from weft.diagnose.check.explain import MOST_SUSPECTS
+from weft.diagnose.check.inputs import inputs as all_inputs
+from weft.diagnose.check.inputs import inputs_of, with_findings
 from weft.diagnose.check.joined import Told, told, unshown
 from weft.diagnose.check.machine import Machine
 from weft.diagnose.check.marks import NO_MARKS, Marks
@@ -36,8 +38,9 @@ _SEVERITIES = (Severity.BAD, Severity.WARNING, Severity.NOTE, Severity.GOOD)
 
 @dataclass(frozen=True)
 class Verdict:
-    """`findings` worst first; `caveats` are sentences about what this run cannot say. A run that
-    is `refused` proves nothing: its first finding says why, and how to mend it."""
+    """`findings` worst first; `caveats` are sentences about what this run cannot say, `inputs`
+    names what would tell more. A run that is `refused` proves nothing: its first finding says why,
+    and how to mend it."""
 
     findings: tuple[Finding, ...]
     coverage: Covered
@@ -46,6 +49,7 @@ class Verdict:
     accusations: tuple[Accusation, ...] = ()
     refused: bool = False
     expectations: Expectations | None = None
+    inputs: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> ExitCode:
@@ -70,6 +74,7 @@ class Verdict:
             "norms": [norm_record(n, self.expectations) for n in self.survey.normed.norms],
             "coverage": self.coverage.to_record(),
             "caveats": list(self.caveats),
+            "inputs": [{"for": name, **all_inputs()[name].model_dump()} for name in self.inputs],
         }
 
     def rows(self) -> list[dict[str, Any]]:
@@ -107,7 +112,8 @@ def judge_check(
         few = sentences.not_enough(
             coverage.n_pairs, coverage.n_nodes, coverage.endpoints, limits.smallest_class
         )
-        return Verdict((few, *valid.findings), coverage, valid.caveats, survey)
+        lacking = inputs_of(survey, (), coverage, limits, marks=marks, machine=machine)
+        return Verdict((few, *valid.findings), coverage, valid.caveats, survey, inputs=lacking)
     expectations = None if machine is None else expectations_of(survey, machine)
     network = survey.crossings.network
     owners = {} if network is None else network.node_of_hca
@@ -126,8 +132,15 @@ def judge_check(
         healthy = sentences.healthy(survey, coverage.n_nodes, coverage.endpoints, expectations)
         findings.append(healthy)
     caveats = (*valid.caveats, *_caveats(survey, coverage, limits, expectations))
+    lacking = inputs_of(survey, accusations, coverage, limits, marks=marks, machine=machine)
     return Verdict(
-        worst_first(findings), coverage, caveats, survey, accusations, expectations=expectations
+        worst_first(findings),
+        coverage,
+        caveats,
+        survey,
+        accusations,
+        expectations=expectations,
+        inputs=with_findings(lacking, findings),
     )
 
 
