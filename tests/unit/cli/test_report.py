@@ -22,7 +22,7 @@ def test_the_page_goes_into_the_run_and_the_verdict_to_stdout(
     assert run(["report", str(a_run)]) == ExitCode.GOOD
     path, verdict = capsys.readouterr().out.splitlines()
     assert path == str(a_run / "report.html")
-    assert verdict == "No pair of 8 nodes is slower than its hop class."
+    assert verdict == "No component of 8 nodes is slower than its kind."
     assert verdict in (a_run / "report.html").read_text()
 
 
