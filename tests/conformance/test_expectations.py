@@ -23,6 +23,8 @@ METRICS = {
     "broadcast": "latency_us_p50",
     "reduce": "latency_us_p50",
     "reduce_scatter": "latency_us_p50",
+    "gather": "latency_us_p50",
+    "scatter": "latency_us_p50",
     "barrier": "latency_us_p50",
     "fan_in": "bandwidth_mb_s",
     "fan_out": "bandwidth_mb_s",

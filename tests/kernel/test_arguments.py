@@ -68,6 +68,7 @@ def test_a_pair_needs_two_ranks(kernel, benchmark):
 
 
 COLLECTIVES = ["allreduce", "reduce", "reduce_scatter", "broadcast", "allgather", "alltoallv"]
+COLLECTIVES += ["gather", "scatter"]
 
 
 def test_collectives_run_on_one_rank(kernel):

@@ -23,7 +23,7 @@ ARGUMENTS = (
     *("--benchmark", "alltoall", "--sizes", "100", "--benchmark", "pairs"),
 )
 MORE = ("reduce", "reduce_scatter", "broadcast", "allgather", "alltoallv", "fan_in", "fan_out")
-MORE += ("random_ring_latency", "natural_ring_bandwidth")
+MORE += ("random_ring_latency", "natural_ring_bandwidth", "gather", "scatter")
 
 
 @pytest.fixture(scope="module")

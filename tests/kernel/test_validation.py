@@ -7,6 +7,7 @@ OTHERS = [
     *("fan_in", "fan_out"),
     *("random_ring_latency", "random_ring_bandwidth", "natural_ring_bandwidth"),
     *("allreduce", "reduce", "reduce_scatter", "broadcast", "allgather", "alltoall", "alltoallv"),
+    *("gather", "scatter"),
 ]
 
 

@@ -8,7 +8,7 @@ static const struct benchmark *const table[] = {
     &latency, &bandwidth, &bidirectional, &message_rate, &fan_in, &fan_out,
     &random_ring_latency, &random_ring_bandwidth, &natural_ring_bandwidth,
     &barrier, &allreduce, &reduce, &reduce_scatter, &broadcast, &allgather, &alltoall, &alltoallv,
-    &pairs,
+    &gather, &scatter, &pairs,
 };
 
 /* The benchmark of that name, or NULL. */

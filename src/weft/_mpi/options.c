@@ -22,7 +22,7 @@ const char *usage(void) {
            "                            fan_out, random_ring_latency, random_ring_bandwidth,\n"
            "                            natural_ring_bandwidth, barrier, allreduce, reduce,\n"
            "                            reduce_scatter, broadcast, allgather, alltoall,\n"
-           "                            alltoallv, pairs\n"
+           "                            alltoallv, gather, scatter, pairs\n"
            "  --sizes N,N,...           message sizes in bytes (not for barrier, pairs)\n"
            "  --pair-sizes SMALL,LARGE  bytes: latency and bandwidth of pairs (8,1048576)\n"
            "  --rounds-file FILE        pairs: one round a line, '0-1 2-3'; default: all pairs\n"

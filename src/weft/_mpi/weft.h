@@ -10,7 +10,7 @@
  *   cpus.c        the CPUs of a rank, near which memory and shared with whom
  *   measure.c     warm up, time, validate: one (benchmark, size)
  *   latency.c bandwidth.c fan.c ring.c    what one iteration does, point to point
- *   barrier.c allreduce.c reduce.c broadcast.c allgather.c alltoall.c alltoallv.c    and together
+ *   barrier.c allreduce.c reduce.c broadcast.c allgather.c alltoall.c alltoallv.c gather.c    all
  *   pairs.c       all pairs of ranks, round by round, inside one launch; rounds.c the schedule
  *   rest.c        waiting without taking a CPU
  *   header.c row.c  records of the launch, of a measurement; json.c how a record is written
@@ -182,7 +182,7 @@ void sync_clock(MPI_Comm comm, bool common_clock, struct clock_map *map, int whi
 int64_t to_root_clock(const struct clock_map *map, int64_t local_ns);
 int64_t from_root_clock(const struct clock_map *map, int64_t root_ns);
 
-/* ---- memory.c, pattern.c: buffers, what they hold ---------------------------------------- */
+/* ---- memory.c, room.c, pattern.c: buffers, whether they fit, what they hold -------------- */
 
 /* Memory a message is sent from or received into. `host` is where this program may touch its
  * contents: the same place for host memory, a staging copy for GPU memory. */
@@ -194,6 +194,7 @@ struct buffer {
 };
 
 struct problem open_memory(enum memory memory, int local_rank);
+struct problem check_room(const struct world *world, const struct options *options);
 struct buffer open_buffer(enum memory memory, size_t bytes, bool touch);
 void close_buffer(struct buffer *buffer);
 void publish_buffer(const struct buffer *buffer, size_t bytes);
@@ -285,7 +286,7 @@ enum { SMALL_MESSAGE = 8192 };
 extern const struct benchmark latency, bandwidth, bidirectional, message_rate, fan_in, fan_out;
 extern const struct benchmark random_ring_latency, random_ring_bandwidth, natural_ring_bandwidth;
 extern const struct benchmark barrier, allreduce, reduce, reduce_scatter, broadcast, allgather;
-extern const struct benchmark alltoall, alltoallv, pairs;
+extern const struct benchmark alltoall, alltoallv, gather, scatter, pairs;
 const struct benchmark *find_benchmark(const char *name);
 const char *benchmark_names(void);
 struct counts default_counts(const struct benchmark *benchmark, size_t bytes);
@@ -299,19 +300,12 @@ void send_bytes(const struct job *job, size_t bytes, int tag);
 void receive_bytes(const struct job *job, size_t bytes, int tag);
 void wait_all(const struct job *job, int n, MPI_Request *requests);
 
-/* latency.c: one message out, one in */
 struct extent message_extent(const struct job *job, size_t bytes);
 
-/* alltoall.c: a block is known by who sent it to whom */
+/* alltoall.c: a block is known by who sent it to whom. sum.c: vectors with an exact sum. */
 int source_of(const struct job *job, int from, int to);
-
-/* sum.c: vectors that can be added up exactly, in any order */
 void fill_terms(const struct job *job, int iteration);
 long wrong_sums(const struct job *job, size_t first, size_t n, int iteration);
-
-/* ---- room.c ------------------------------------------------------------------------------ */
-
-struct problem check_room(const struct world *world, const struct options *options);
 
 /* ---- rounds.c, pairs.c ------------------------------------------------------------------- */
 

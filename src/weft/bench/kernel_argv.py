@@ -12,7 +12,7 @@ KERNEL_BENCHMARKS = (
     *("latency", "bandwidth", "bidirectional", "message_rate", "fan_in", "fan_out"),
     *("random_ring_latency", "random_ring_bandwidth", "natural_ring_bandwidth"),
     *("barrier", "allreduce", "reduce", "reduce_scatter", "broadcast", "allgather"),
-    *("alltoall", "alltoallv", "pairs"),
+    *("alltoall", "alltoallv", "gather", "scatter", "pairs"),
 )
 
 TWIN_OPTIONS = ("adaptive_routing", "routing", "algorithm")

@@ -53,8 +53,8 @@ def command(
     """How fast is this path or this collective?
 
     BENCHMARK is point to point: latency, bandwidth, bidirectional, message_rate; a collective:
-    barrier, allreduce, reduce, reduce_scatter, broadcast, allgather, alltoall, alltoallv; or
-    between all: fan_in, fan_out, random_ring_latency, random_ring_bandwidth,
+    barrier, allreduce, reduce, reduce_scatter, broadcast, allgather, alltoall, alltoallv, gather,
+    scatter; or between all: fan_in, fan_out, random_ring_latency, random_ring_bandwidth,
     natural_ring_bandwidth. Point-to-point benchmarks use two nodes, the others all of --hosts (or
     of the twin's --nodes); on one host all ranks share it. Iterations, windows and figures are
     defined as OSU's, those of rings as HPCC's and GPCNeT's.

@@ -138,7 +138,7 @@ def test_each_launch_has_its_own_seed() -> None:
 
 
 @needs_engine
-@pytest.mark.parametrize("name", [*benchmark_names(), "gather", "scatter"])
+@pytest.mark.parametrize("name", benchmark_names())
 def test_every_benchmark_yields_its_headline(name: str) -> None:
     twin = TwinBackend(FAT_TREE, 4)
     sizes = (0,) if name == "barrier" else (8, 4096)

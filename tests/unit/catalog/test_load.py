@@ -22,6 +22,8 @@ HEADLINES = {
     "broadcast": "latency_us_p50",
     "reduce": "latency_us_p50",
     "reduce_scatter": "latency_us_p50",
+    "gather": "latency_us_p50",
+    "scatter": "latency_us_p50",
     "fan_in": "bandwidth_mb_s",
     "fan_out": "bandwidth_mb_s",
     "random_ring_latency": "latency_us_p50",
