@@ -1,7 +1,6 @@
 """Vega-Lite charts. Shape and dash repeat what colour says, so grey and paper lose nothing."""
 
 from collections.abc import Sequence
-from math import ceil
 from typing import Any
 
 import altair as alt
@@ -25,8 +24,6 @@ PALETTE = ("#0072b2", "#d55e00", "#000000", "#009e73", "#cc79a7", "#e69f00")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3])
 MAX_SERIES = len(PALETTE)
-WIDE_FROM = 72
-"""From this many nodes on a heat map takes the whole width of the page."""
 
 FITTED, HELD_OUT, ANOMALY = (
     "measured, used for the fit",
@@ -170,59 +167,6 @@ def ratio(rows: Sequence[Row], *, y_title: str, description: str) -> dict[str, A
         tooltip=_tooltips(y_title),
     )
     return finished(layered(one, bars, points), description)
-
-
-def heat_map(
-    rows: Sequence[Row],
-    nodes: Sequence[str],
-    *,
-    legend: str,
-    value_title: str,
-    description: str,
-) -> dict[str, Any]:
-    """Node x node. `rows`: source, target, value, ratio (1 is as expected), slow (bool)."""
-    room = WIDTH - 40 if len(nodes) < WIDE_FROM else 2 * WIDTH
-    cell = max(5, min(34, room // max(1, len(nodes))))
-    side = cell * len(nodes)
-    # A name needs sixteen pixels; where a cell is smaller, every other one is named, or fewer.
-    named = list(nodes[:: max(1, ceil(16 / cell))])
-    base = alt.Chart(inline(rows)).encode(
-        x=alt.X("target:N", sort=list(nodes), axis=_node_axis("to node", named, -90)),
-        y=alt.Y("source:N", sort=list(nodes), axis=_node_axis("from node", named, 0)),
-    )
-    colour = alt.Color(
-        "ratio:Q",
-        scale=alt.Scale(domain=[0.5, 1.0], range=["#08306b", "#eaf1f8"], clamp=True),
-        legend=alt.Legend(title=legend, titleLimit=420, gradientLength=220, format=".0%"),
-    )
-    squares = base.mark_rect(stroke="white", strokeWidth=1 if cell > 8 else 0).encode(
-        color=colour,
-        tooltip=[
-            alt.Tooltip("source:N", title="from"),
-            alt.Tooltip("target:N", title="to"),
-            alt.Tooltip("value:Q", title=value_title, format=",.4~r"),
-            alt.Tooltip("ratio:Q", title="share of hop class", format=".1%"),
-        ],
-    )
-    crosses = (
-        base.transform_filter("datum.slow")
-        .mark_point(
-            shape="cross",
-            angle=45,
-            filled=True,
-            color="#ffb000",
-            stroke="black",
-            strokeWidth=1 if cell > 8 else 0.3,
-        )
-        .encode(size=alt.value(max(9, cell * cell // 4)))
-    )
-    return finished(layered(squares, crosses), description, width=side, height=side)
-
-
-def _node_axis(title: str, named: Sequence[str], angle: int) -> alt.Axis:
-    return alt.Axis(
-        title=title, values=list(named), ticks=False, labelAngle=angle, labelLimit=120, grid=False
-    )
 
 
 def _names(rows: Sequence[Row]) -> list[str]:

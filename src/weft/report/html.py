@@ -30,7 +30,9 @@ _OWN_FILES = resources.files("weft.report")
 def render(title: str, runs: Sequence[RunPage], beside: Section | None = None) -> str:
     """The whole page as text; `beside` stands before the runs, about all of them."""
     template = _environment().get_template("template.html.j2")
-    library, draw = chart_library(), _own_text("draw.js")
+    sections = [section for run in runs for section in run.sections] + ([beside] if beside else [])
+    has_charts = any(section.figures for section in sections)
+    library, draw = chart_library() if has_charts else "", _own_text("draw.js")
     return template.render(
         title=title,
         runs=runs,
@@ -38,7 +40,7 @@ def render(title: str, runs: Sequence[RunPage], beside: Section | None = None) -
         version=__version__,
         words=_SEVERITY_WORDS,
         max_findings=MAX_FINDINGS,
-        policy=content_policy([library, draw]),
+        policy=content_policy([library, draw] if library else [draw]),
         style=Markup(_own_text("style.css")),  # noqa: S704 - our own file
         library=Markup(library),  # noqa: S704 - pinned by its hash in the content policy
         draw=Markup(draw),  # noqa: S704 - our own file

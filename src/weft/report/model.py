@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from markupsafe import Markup
+
 from weft.core.finding import Finding
 
 Spec = Mapping[str, Any]
@@ -49,6 +51,19 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
+class Drawing:
+    """An SVG that needs no script. `title` states the finding; `how_to_read` says what is drawn;
+    `legend`: squares with what they mean; `narrow`: two of them stand side by side."""
+
+    title: str
+    how_to_read: str
+    svg: Markup
+    legend: tuple[tuple[Markup, str], ...] = ()
+    table: Table | None = None
+    narrow: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """Names and values, one a line, under a caption."""
 
@@ -58,8 +73,8 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and what stands under it, in this order: paragraphs, figures, tables, facts, and
-    `folded` tables, which are open on paper only."""
+    """A heading and what stands under it, in this order: paragraphs, drawings, figures, tables,
+    facts, and `folded` tables, which are open on paper only."""
 
     heading: str
     paragraphs: tuple[str, ...] = ()
@@ -68,6 +83,7 @@ class Section:
     facts: tuple[Facts, ...] = ()
     verbatim: tuple[tuple[str, str], ...] = ()
     folded: tuple[Table, ...] = ()
+    drawings: tuple[Drawing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

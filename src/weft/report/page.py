@@ -20,6 +20,7 @@ from weft.report.sections import (
     environment,
     fit,
     imported,
+    lit,
     method,
     pairs,
 )
@@ -83,6 +84,7 @@ def write_page(
 def _sections(run: Run, judged: Judgement, name: str) -> tuple[Section, ...]:
     found = (
         against.section(run, judged.pairs) if judged.pairs else None,
+        lit.section(judged.pairs, run.fabric_document, name) if judged.pairs else None,
         pairs.section(judged.pairs, name) if judged.pairs else None,
         arms.section(judged.arms, name, Headlines([run])) if judged.arms else None,
         _curves(run, judged, name),

@@ -32,11 +32,6 @@ def fit_chart() -> dict[str, Any]:
     return charts.fit(measured, predicted, y_title="latency (µs)", description="d")
 
 
-def map_chart() -> dict[str, Any]:
-    rows = [{"source": "n1", "target": "n2", "value": 9.0, "ratio": 0.4, "slow": True}]
-    return charts.heat_map(rows, ["n1", "n2"], legend="share", value_title="MB/s", description="d")
-
-
 def strip_chart() -> dict[str, Any]:
     rows = [{**ROWS[0], "label": "one", "values": [1.4, 1.5]}]
     return charts.strip(rows, x_title="latency (µs)", description="d", reference=1.0)
@@ -47,7 +42,6 @@ CHARTS = {
     "ratio": lambda: charts.ratio(ROWS, y_title="ratio", description="d"),
     "strip": strip_chart,
     "fit": fit_chart,
-    "heat map": map_chart,
 }
 
 
@@ -77,12 +71,6 @@ def test_the_legend_is_there_only_for_several_series() -> None:
     assert all(legend is not None for legend in legends(CHARTS["curve"]()))
     alone = charts.curve(ROWS[:3], y_title="latency (µs)", description="d")
     assert all(legend is None for legend in legends(alone))
-
-
-def test_a_slow_pair_is_marked_by_more_than_colour() -> None:
-    layers = map_chart()["layer"]
-    assert [layer["mark"]["type"] for layer in layers] == ["rect", "point"]
-    assert layers[1]["mark"]["shape"] == "cross"
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.9, 1.3), (1.0, 9.0), (0.3, 450.0), (1.5, 26_000.0)])

@@ -262,12 +262,12 @@ def norm_record(norm: Norm, expectations: Expectations | None = None) -> dict[st
     }
 
 
-def rows_of(survey: Survey) -> list[dict[str, Any]]:
-    """One row a reading."""
+def rows_of(survey: Survey, numbers: Iterable[int] | None = None) -> list[dict[str, Any]]:
+    """One row a reading; of these readings, or of all."""
     readings, against_ = survey.readings, survey.normed
     marks = marks_of(survey)
     rows = []
-    for row in range(len(readings)):
+    for row in range(len(readings)) if numbers is None else numbers:
         a, b = readings.name(row)
         judged = against_.norm[row] >= 0
         norm = against_.norms[against_.norm[row]] if judged else None

@@ -50,12 +50,12 @@ def draw(matrix: Matrix, layout: Layout, load: Load | None, *, title: str, id_: 
     parts = [
         element("g", *_fills(matrix, layout, load), class_="cells"),
         element("path", d=_grid(matrix, layout), stroke="#fff", stroke_width=0.5, fill="none"),
-        element("path", d=_block_lines(matrix, layout), stroke="#888", fill="none"),
+        element("path", d=block_lines(matrix, layout), stroke="#888", fill="none"),
         element("g", *_numbers(matrix, layout, load), class_="numbers"),
         element("g", *_marks(odd, layout, load), class_="odd"),
         element("g", class_="found"),
-        element("g", *_row_names(matrix, layout, odd), class_="rows"),
-        element("g", *_column_names(matrix, layout, odd), class_="columns"),
+        element("g", *row_names(matrix, layout, odd), class_="rows"),
+        element("g", *column_names(matrix, layout, odd), class_="columns"),
     ]
     return picture(
         parts, width=layout.width, height=layout.height, title=title, class_="matrix", id_=id_
@@ -97,7 +97,7 @@ def _grid(matrix: Matrix, layout: Layout) -> str:
     return "".join(parts)
 
 
-def _block_lines(matrix: Matrix, layout: Layout) -> str:
+def block_lines(matrix: Matrix, layout: Layout) -> str:
     """A frame around each block, broken where the block goes on in the next panel."""
     places = []
     for rows, columns in _panes(matrix, layout):
@@ -188,7 +188,7 @@ def mark(state: State, x: float, y: float, w: float, h: float) -> str:
     }[state]
 
 
-def _row_names(matrix: Matrix, layout: Layout, odd: Sequence[Cell]) -> list[str]:
+def row_names(matrix: Matrix, layout: Layout, odd: Sequence[Cell]) -> list[str]:
     """The name of every row there is room for, and of every odd row, in bold."""
     strange = {cell.row for cell in odd}
     parts = []
@@ -212,7 +212,8 @@ def _has_room(at: int, step: int, strange: set[int]) -> bool:
     return at % step == 0 and not any(other in strange for other in near if other != at)
 
 
-def _column_names(matrix: Matrix, layout: Layout, odd: Sequence[Cell]) -> list[str]:
+def column_names(matrix: Matrix, layout: Layout, odd: Sequence[Cell]) -> list[str]:
+    """The same above the columns of every panel, with the words of their groups."""
     strange = {cell.column for cell in odd}
     groups = groups_of(matrix.columns)
     in_group = {at for _, first, behind in groups for at in range(first, behind)}

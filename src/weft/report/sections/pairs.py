@@ -1,27 +1,35 @@
-"""All pairs: heat maps of what each pair reached of what its hop class delivers."""
+"""All pairs: what each reached of what its hop class delivers, nodes by leaf, and rail by rail."""
 
-from collections.abc import Sequence
-from statistics import median
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from markupsafe import Markup
 
 from weft.core.finding import Finding, Severity
 from weft.core.units import format_significant, format_size
 from weft.core.words import counted
+from weft.diagnose.check.accusation import slow_rows
+from weft.diagnose.check.headline import headline_of
 from weft.diagnose.check.norms import Norm
 from weft.diagnose.check.readings import METRICS, Metric
-from weft.diagnose.check.verdict import Verdict
-from weft.report import charts
-from weft.report.model import Column, Figure, Section, Table, cut_table
+from weft.diagnose.check.verdict import Verdict, rows_of
+from weft.report import heat_svg
+from weft.report.heat_svg import HeatMap
+from weft.report.model import MAX_TABLE_ROWS, Column, Drawing, Section, Table, cut_table
+from weft.report.sections.pair_shares import Endpoints, PairShares, endpoints_of, shares_of
 
-_Row = dict[str, Any]
-
-MAX_NODES = 128
-"""More nodes than this make cells nobody can see; the worst nodes are drawn then."""
+MAX_NODES = 512
+"""More nodes than this make cells below two pixels; the worst nodes are drawn then."""
+MAX_RAILS = 8
+"""So many rails are drawn one by one."""
+RAIL_ROOM = 560.0
+"""Pixels for the matrix of one rail, and for one in which nothing is slow."""
 
 _HOW = {
     Metric.BANDWIDTH: (
-        "Each square is one direction of one pair: its bandwidth as a share of what pairs as many "
-        "links apart deliver."
+        "Each square is one direction of one pair, from the row to the column: its bandwidth as a "
+        "share of what pairs as many links apart deliver."
     ),
     Metric.BIDIRECTIONAL: (
         "Each pair has two squares: its bandwidth, both directions together, as a share of what "
@@ -34,106 +42,116 @@ _HOW = {
 }
 
 
-_MARKS = (
-    "50 % and less look alike; a cross marks one that a suspect slows; an empty square was not "
-    "measured or not judged."
-)
-
-
 def section(verdict: Verdict, prefix: str) -> Section:
-    """A heat map a metric, the slowest readings behind it, and what each hop class delivers."""
-    figures = []
-    rows = verdict.rows()
-    for metric in METRICS:
-        judged = [row for row in rows if row["metric"] == metric.value]
-        if judged:
-            figures.append(_heat_map(metric, judged, verdict.findings, prefix))
-    norms = verdict.survey.normed.norms
+    """A matrix a metric, of bandwidth one a rail, too; the slowest readings behind each, and what
+    each hop class delivers."""
+    survey = verdict.survey
+    ends = endpoints_of(survey)
+    drawings = [
+        drawing
+        for metric in METRICS
+        if (survey.readings.metric == metric.code).any()
+        for drawing in _of_metric(verdict, metric, ends, prefix)
+    ]
+    norms = survey.normed.norms
     tables = (_norm_table(norms),) if norms else ()
     paragraphs = (f"{verdict.coverage.text}.",)
-    return Section("Pairs", paragraphs, figures=tuple(figures), tables=tables)
+    return Section("Pairs", paragraphs, tables=tables, drawings=tuple(drawings))
 
 
-def suspects_of(finding: Finding) -> tuple[str, ...]:
-    """Names of the components a finding suspects."""
-    return tuple(str(suspect["name"]) for suspect in finding.facts.get("suspects", ()))
-
-
-def _heat_map(
-    metric: Metric, judged: Sequence[_Row], findings: Sequence[Finding], prefix: str
-) -> Figure:
-    nodes = sorted({row[end] for row in judged for end in ("from", "to")})
-    drawn = _worst_nodes(judged, nodes)
-    shown = [row for row in judged if row["from"] in drawn and row["to"] in drawn]
-    notes = [_HOW[metric], _MARKS]
-    if len(drawn) < len(nodes):
-        notes.append(f"Drawn: the {len(drawn)} nodes of {len(nodes)} with the slowest pairs.")
-    title = _title(metric, judged, findings)
-    return Figure(
-        id=f"{prefix}-pairs-{metric.word.replace(' ', '-')}",
+def _of_metric(verdict: Verdict, metric: Metric, ends: Endpoints, prefix: str) -> Iterator[Drawing]:
+    bold = _accused(verdict.findings)
+    id_ = f"{prefix}-pairs-{metric.word.replace(' ', '-')}"
+    shares, notes = _worst_nodes(shares_of(verdict.survey, metric, ends, None))
+    how = [_HOW[metric], _order(shares)]
+    if ends.n_rails > 1:
+        how.append(f"Of the {ends.n_rails} rails of a pair, the worst is drawn.")
+    title = _title(verdict, metric)
+    room = heat_svg.ROOM if shares.slow.any() else RAIL_ROOM
+    yield Drawing(
         title=title,
-        how_to_read=" ".join(notes),
-        spec=charts.heat_map(
-            _cells(metric, shown),
-            [node for node in nodes if node in drawn],
-            legend=f"{metric.word}: share of hop class",
-            value_title=f"{metric.word} ({metric.unit})",
-            description=f"{title}. The table below lists the readings, slowest first.",
-        ),
-        table=_slowest(metric, judged),
-        wide=len(drawn) >= charts.WIDE_FROM,
+        how_to_read=" ".join([*how, *notes]),
+        svg=heat_svg.draw(_map(shares, bold), title=title, id_=id_, room=room),
+        legend=_legend(),
+        table=_slowest(verdict, metric),
     )
+    if metric is Metric.BANDWIDTH and ends.n_rails > 1:
+        for rail in range(min(ends.n_rails, MAX_RAILS)):
+            yield _of_rail(verdict, ends, rail, id_, bold)
 
 
-def _title(metric: Metric, judged: Sequence[_Row], findings: Sequence[Finding]) -> str:
-    n_slow = sum(row["mark"] == "slow" for row in judged)
+def _of_rail(
+    verdict: Verdict, ends: Endpoints, rail: int, id_: str, bold: frozenset[str]
+) -> Drawing:
+    shares, notes = _worst_nodes(shares_of(verdict.survey, Metric.BANDWIDTH, ends, rail))
+    n_slow = int(shares.slow.sum())
+    title = f"rail {rail}: {'no pair is slow' if not n_slow else counted(n_slow, 'direction')}"
+    title += " of pairs slow" if n_slow else ""
+    if rail == MAX_RAILS - 1 and ends.n_rails > MAX_RAILS:
+        notes = (*notes, f"The other {ends.n_rails - MAX_RAILS} rails are not drawn.")
+    drawn = heat_svg.draw(_map(shares, bold), title=title, id_=f"{id_}-{rail}", room=RAIL_ROOM)
+    how = f"Bandwidth of this rail alone. {_order(shares)}"
+    return Drawing(title, " ".join([how, *notes]), drawn, narrow=True)
+
+
+def _legend() -> tuple[tuple[Markup, str], ...]:
+    return tuple((key.square, key.words) for key in heat_svg.legend())
+
+
+def _map(shares: PairShares, bold: frozenset[str]) -> HeatMap:
+    return HeatMap(shares.names, shares.leaves, shares.share, shares.slow, bold)
+
+
+def _order(shares: PairShares) -> str:
+    if not any(shares.leaves):
+        return "Nodes stand by name."
+    return "Nodes stand by their leaf switch; lines part the leaves."
+
+
+def _worst_nodes(shares: PairShares) -> tuple[PairShares, tuple[str, ...]]:
+    """At most MAX_NODES of them, those with the slowest pairs, in their order."""
+    n = len(shares.names)
+    if n <= MAX_NODES:
+        return shares, ()
+    filled = np.where(np.isnan(shares.share), np.inf, shares.share)
+    worst = np.minimum(filled.min(axis=0), filled.min(axis=1))
+    kept = np.sort(np.argsort(worst, kind="stable")[:MAX_NODES])
+    cut = replace(
+        shares,
+        names=tuple(shares.names[i] for i in kept),
+        leaves=tuple(shares.leaves[i] for i in kept),
+        share=shares.share[np.ix_(kept, kept)],
+        slow=shares.slow[np.ix_(kept, kept)],
+    )
+    return cut, (f"Drawn: the {MAX_NODES} nodes of {n} with the slowest pairs.",)
+
+
+def _accused(findings: Sequence[Finding]) -> frozenset[str]:
+    """Nodes that stand out: those that bad findings name."""
+    bad = (one for one in findings if one.severity is Severity.BAD)
+    suspects = (suspect for one in bad for suspect in one.facts.get("suspects", ()))
+    names = [
+        suspect["ends"][0] if suspect["part"] == "rank" else suspect["node"] for suspect in suspects
+    ]
+    return frozenset(str(name) for name in names if name is not None)
+
+
+def _title(verdict: Verdict, metric: Metric) -> str:
+    survey = verdict.survey
+    of = survey.readings.metric == metric.code
+    slow = of & slow_rows(survey) & (survey.explanation.predicted > 0)
+    n, n_slow = counted(int(of.sum()), "reading"), int(slow.sum())
     if n_slow == 0:
-        return f"{metric.word}: none of {counted(len(judged), 'reading')} is slow"
-    told = f"{metric.word}: {n_slow} of {counted(len(judged), 'reading')} are slow"
-    for finding in findings:
-        names = suspects_of(finding)
-        if finding.severity is Severity.BAD and names:
-            return f"{told}; suspect: {' or '.join(names)}"
+        return f"{metric.word}: none of {n} is slow"
+    told = f"{metric.word}: {n_slow} of {n} are slow"
+    for finding in verdict.findings:
+        headline = headline_of(finding)
+        if finding.severity is Severity.BAD and headline is not None:
+            return f"{told}; suspect: {headline.name}"
     return told
 
 
-def _worst_nodes(judged: Sequence[_Row], nodes: Sequence[str]) -> set[str]:
-    if len(nodes) <= MAX_NODES:
-        return set(nodes)
-    worst = dict.fromkeys(nodes, float("inf"))
-    for row in judged:
-        if row["share"] is not None:
-            for node in (row["from"], row["to"]):
-                worst[node] = min(worst[node], row["share"])
-    return set(sorted(nodes, key=lambda node: (worst[node], node))[:MAX_NODES])
-
-
-def _cells(metric: Metric, shown: Sequence[_Row]) -> list[dict[str, Any]]:
-    """One square a direction of a pair: the median of its readings."""
-    of_pair: dict[tuple[str, str], list[_Row]] = {}
-    for row in shown:
-        if row["share"] is None:
-            continue
-        of_pair.setdefault((row["from"], row["to"]), []).append(row)
-        if metric.both_ways:
-            of_pair.setdefault((row["to"], row["from"]), []).append(row)
-    return [
-        {
-            "source": source,
-            "target": target,
-            "value": median(row["value"] for row in rows),
-            "ratio": median(row["share"] for row in rows),
-            "slow": 2 * sum(row["mark"] == "slow" for row in rows) > len(rows),
-        }
-        for (source, target), rows in of_pair.items()
-    ]
-
-
-def _slowest(metric: Metric, judged: Sequence[_Row]) -> Table:
-    def slowest_first(row: _Row) -> tuple[float, str, str]:
-        share = row["share"]
-        return (float("inf") if share is None else share, row["from"], row["to"])
-
+def _slowest(verdict: Verdict, metric: Metric) -> Table:
     columns = (
         Column("from", is_figure=False),
         Column("to", is_figure=False),
@@ -144,20 +162,25 @@ def _slowest(metric: Metric, judged: Sequence[_Row]) -> Table:
         Column("measured in", is_figure=False),
         Column("judged", is_figure=False),
     )
-    rows = [
+    survey = verdict.survey
+    numbers = np.flatnonzero(survey.readings.metric == metric.code)
+    by_share = np.where(survey.normed.norm >= 0, -survey.normed.slower, np.inf)[numbers]
+    chosen = numbers[np.argsort(by_share, kind="stable")][:MAX_TABLE_ROWS]
+    rows = tuple(
         (
-            row["from"],
-            row["to"],
+            str(row["from"]),
+            str(row["to"]),
             format_size(row["size_bytes"]),
             format_significant(row["value"]),
             "-" if row["share"] is None else f"{100 * row['share']:.1f}",
             row["hop_class"] or "-",
             f"{row['trial']}, round {row['round']}",
-            row["mark"],
+            str(row["mark"]),
         )
-        for row in sorted(judged, key=slowest_first)
-    ]
-    return cut_table(f"Readings of {metric.word}, slowest first", columns, rows)
+        for row in rows_of(survey, chosen.tolist())
+    )
+    caption = f"Readings of {metric.word}, slowest first"
+    return Table(caption, columns, rows, n_cut=len(numbers) - len(rows))
 
 
 def _norm_table(norms: Sequence[Norm]) -> Table:
