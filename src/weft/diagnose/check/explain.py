@@ -59,8 +59,14 @@ class Likelihood:
     def __init__(self, limits: Thresholds) -> None:
         self._limits = limits
 
-    def log(self, slower: Floats, sigma: Floats, predicted: Floats) -> Floats:
-        """Log-likelihoods; arrays broadcast."""
+    def log(
+        self,
+        slower: Floats,
+        sigma: Floats,
+        predicted: Floats,
+        disturbed: Floats | float | None = None,
+    ) -> Floats:
+        """Log-likelihoods; arrays broadcast. `disturbed`: the share of readings that are."""
         limits = self._limits
         z = slower - predicted
         # What a fault costs differs a little from way to way.
@@ -69,7 +75,7 @@ class Likelihood:
         late = np.log(limits.disturbed_slow_share / limits.disturbance) - z / limits.disturbance
         quick = np.log((1 - limits.disturbed_slow_share) / limits.surprise) + z / limits.surprise
         wild = np.where(z > 0, late, quick)
-        share = limits.disturbed_share
+        share = limits.disturbed_share if disturbed is None else disturbed
         result: Floats = np.logaddexp(np.log1p(-share) + normal, np.log(share) + wild)
         return result
 
@@ -78,7 +84,8 @@ class Explainer:
     """Readings, what they cross and how slow they are, ready for questions.
 
     Rows `apart` were measured with nothing beside them: they decide between components that
-    explain the others about equally well, and take no part in finding these.
+    explain the others about equally well, and take no part in finding these. `disturbed`: by
+    reading the share of such readings that something else disturbs (None: as always).
     """
 
     def __init__(
@@ -87,12 +94,16 @@ class Explainer:
         candidates: Candidates,
         normed: Normed,
         limits: Thresholds,
+        *,
         apart: Ints | None = None,
+        disturbed: Floats | None = None,
     ) -> None:
         self.candidates = candidates
         self._limits = limits
         self._normed = normed
         self._likelihood = Likelihood(limits)
+        usual = np.full(len(readings), limits.disturbed_share)
+        self._disturbed = usual if disturbed is None else disturbed
         self._flow = readings.a * len(readings.endpoints) + readings.b
         judged = normed.norm >= 0
         together = judged.copy()
@@ -179,8 +190,8 @@ class Explainer:
         before = predicted[rows, None]
         matters = (grid[None, :] >= before + grid[0]) | (before == 0)
         with_it = np.where(matters, np.maximum(before, grid[None, :]), before)
-        log = self._likelihood.log
-        gain: Floats = log(slower, sigma, with_it) - log(slower, sigma, before)
+        log, share = self._likelihood.log, self._disturbed[rows, None]
+        gain: Floats = log(slower, sigma, with_it, share) - log(slower, sigma, before, share)
         return gain
 
     def _strongest(self, kept: Ints, predicted: Floats) -> Suspect | None:
@@ -244,7 +255,8 @@ class Explainer:
         fine = np.geomspace(max(grid[0], near / ratio), near * ratio, _STEPS)
         slower, sigma = self._normed.slower[rows, None], self._normed.sigma[rows, None]
         with_it = np.maximum(predicted[rows, None], fine[None, :])
-        return float(fine[np.argmax(self._likelihood.log(slower, sigma, with_it).sum(axis=0))])
+        log = self._likelihood.log(slower, sigma, with_it, self._disturbed[rows, None])
+        return float(fine[np.argmax(log.sum(axis=0))])
 
     def _agree(self, candidate: int, metric: Metric, least: float, predicted: Floats) -> bool:
         """Whether so many flows across a candidate are slow as must be, were it at fault: a fault

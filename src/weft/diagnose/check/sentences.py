@@ -185,13 +185,14 @@ def node_of(component: Component, owners: Mapping[str, str]) -> str | None:
 
 
 def lone_pairs(
-    pairs: Sequence[tuple[str, str]], worst: str, *, with_fabric: bool, confirmed: bool
+    pairs: Sequence[tuple[str, str]], worst: str, again: str, *, with_fabric: bool, confirmed: bool
 ) -> Finding:
-    """Slow pairs that no one component explains; `confirmed`: they stay slow alone."""
+    """Slow pairs that no one component explains; `confirmed`: they stay slow alone; `again`: how
+    they stood being measured again."""
     who_ = f"Pair {pairs[0][0]} - {pairs[0][1]}" if len(pairs) == 1 else f"{len(pairs)} pairs"
     verb = "is" if len(pairs) == 1 else "are"
+    verb = verb if confirmed else "may be"
     doubt = "no one component explains it" if with_fabric else "which cable is not known"
-    again = "measured again alone and still slow" if confirmed else "not measured again alone"
     return Finding(
         FindingKind.SUSPECT_PAIR,
         Severity.BAD if confirmed else Severity.WARNING,

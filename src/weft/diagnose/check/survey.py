@@ -7,6 +7,7 @@ import numpy as np
 
 from weft.bench.model import Sample
 from weft.diagnose.check.crossing import Candidates, Crossings
+from weft.diagnose.check.disturbed import LONE_SIGMA, shares
 from weft.diagnose.check.explain import Explainer, Explanation, Suspect
 from weft.diagnose.check.meetings import LEAST_SIGMA, candidates_of, detours_of
 from weft.diagnose.check.network import Network, Wiring
@@ -19,9 +20,6 @@ ALONE = "t002-suspects-alone"
 TOGETHER = "t003-suspects-together"
 """Trials of a check: the schedule; then suspects with nothing beside them; then the rounds of the
 schedule in which they were slow, once more."""
-
-LONE_SIGMA = 6.0
-"""Standard deviations from which a reading that no suspect explains is measured again."""
 
 LEAST_CONTROLS = 4
 """Fewer readings of untouched pairs alone level nothing."""
@@ -74,9 +72,8 @@ def survey_of(
     limits = limits if network is not None else limits.without_fabric
     crossings = Crossings(readings, network, adaptive=adaptive)
     alone = readings.of_trial(ALONE)
-    first = _explained(crossings, limits, alone, touched=None)
-    touched = _touched(first)
-    second = _explained(crossings, limits, alone, touched=touched) if touched.size else first
+    first = _explained(crossings, limits, alone)
+    second = _explained(crossings, limits, alone, first) if _touched(first).size else first
     # Without the touched readings a class may be too small for a norm.
     chosen = second if len(second.normed.norms) == len(first.normed.norms) else first
     return replace(chosen, detours=_detours(chosen, limits))
@@ -96,14 +93,25 @@ def _detours(survey: Survey, limits: Thresholds) -> tuple[Suspect, ...]:
 
 
 def _explained(
-    crossings: Crossings, limits: Thresholds, alone: Ints, *, touched: Ints | None
+    crossings: Crossings, limits: Thresholds, alone: Ints, before: Survey | None = None
 ) -> Survey:
-    but = alone if touched is None else np.union1d(alone, touched)
-    against = normed(crossings, limits, but=but)
-    if touched is not None:
+    """Norms and suspects; `before`: the same for all readings, which says what to leave out of the
+    norms, and how often a reading is slow that crosses no suspect."""
+    readings = crossings.readings
+    if before is None:
+        against = normed(crossings, limits, but=alone)
+        disturbed = None
+    else:
+        touched = _touched(before)
+        against = normed(crossings, limits, but=np.union1d(alone, touched))
         against = _levelled(against, alone, touched)
-    explainer = Explainer(crossings.readings, crossings.candidates, against, limits, alone)
-    return Survey(crossings.readings, crossings, against, explainer, explainer.explain(), alone)
+        among = before.explanation.predicted == 0
+        among[alone] = False
+        disturbed = shares(readings, against, among, limits)[readings.metric]
+    explainer = Explainer(
+        readings, crossings.candidates, against, limits, apart=alone, disturbed=disturbed
+    )
+    return Survey(readings, crossings, against, explainer, explainer.explain(), alone)
 
 
 def _touched(survey: Survey) -> Ints:

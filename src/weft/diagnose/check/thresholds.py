@@ -50,6 +50,7 @@ class Thresholds:
     evidence_a_metric: float
     contradicted_share: float
     longest_episode: float
+    chance_of_a_lone_pair: float
     uneven_share: float
 
     def least_effect(self, metric: Metric) -> float:

@@ -11,7 +11,7 @@ from weft.core.errors import ExitCode
 from weft.core.finding import Finding, Severity
 from weft.core.words import counted
 from weft.diagnose.check import over_time, sentences
-from weft.diagnose.check.accusation import Accusation, Count, Standing, accuse_all, slow_rows
+from weft.diagnose.check.accusation import Accusation, Standing, accuse_all, slow_rows
 from weft.diagnose.check.covered import Covered, covered
 from weft.diagnose.check.detour import without_detours
 from weft.diagnose.check.expectation import Expectations, expectations_of
@@ -19,6 +19,7 @@ from weft.diagnose.check.explain import MOST_SUSPECTS
 from weft.diagnose.check.inputs import inputs as all_inputs
 from weft.diagnose.check.inputs import inputs_of, with_findings
 from weft.diagnose.check.joined import Told, told, unshown
+from weft.diagnose.check.lone import lone_findings
 from weft.diagnose.check.machine import Machine
 from weft.diagnose.check.marks import NO_MARKS, Marks
 from weft.diagnose.check.network import Wiring
@@ -27,11 +28,7 @@ from weft.diagnose.check.readings import METRICS, Metric
 from weft.diagnose.check.survey import Survey, survey_of
 from weft.diagnose.check.thresholds import Thresholds, thresholds
 from weft.diagnose.check.whole_class import beyond_expectation, record_of
-from weft.diagnose.check.words import against
 from weft.diagnose.validity import validity
-
-MOST_LONE = 16
-"""More slow pairs than this that nothing explains, each slow once, are disturbances."""
 
 _SEVERITIES = (Severity.BAD, Severity.WARNING, Severity.NOTE, Severity.GOOD)
 
@@ -168,12 +165,7 @@ def _findings(
         finding = sentences.accused(accusation, sure=sure, owners=owners)
         beside = () if expectations is None else expectations.beside(accusation.worst.norm)
         found.append(replace(finding, evidence=(*finding.evidence, *one.lines, *beside)))
-    lone = _confirmed_lone(survey, limits)
-    if lone:
-        found.append(_lone(survey, lone, confirmed=True))
-    elif not survey.alone.size and 0 < survey.lone.size <= MOST_LONE:
-        pairs = {pair: row for row in survey.lone.tolist()[::-1] for pair in [_pair(survey, row)]}
-        found.append(_lone(survey, pairs, confirmed=False))
+    found += lone_findings(survey, limits)
     return found
 
 
@@ -182,43 +174,6 @@ def _sure(accusation: Accusation, limits: Thresholds) -> bool:
     if accusation.standing is Standing.UNTESTED:
         return accusation.evidence >= limits.named_evidence + limits.confirmed_evidence
     return accusation.evidence >= limits.named_evidence
-
-
-def _confirmed_lone(survey: Survey, limits: Thresholds) -> dict[tuple[str, str], int]:
-    """Pairs that no suspect explains, slow in the survey and every time they were alone, by as much
-    as a component must be; with a slow row of each."""
-    readings = survey.readings
-    known = limits if survey.crossings.network is not None else limits.without_fabric
-    least = np.array([known.least_effect(metric) for metric in METRICS])[readings.metric]
-    slow = slow_rows(survey) & (survey.normed.slower >= least)
-    unexplained = slow & (survey.explanation.predicted == 0)
-    confirmed: dict[tuple[str, str], int] = {}
-    for row in survey.lone.tolist():
-        if row in survey.alone or not unexplained[row]:
-            continue
-        again = survey.alone[
-            (readings.metric[survey.alone] == readings.metric[row])
-            & (readings.a[survey.alone] == readings.a[row])
-            & (readings.b[survey.alone] == readings.b[row])
-        ]
-        if again.size >= 2 and unexplained[again].all():
-            confirmed.setdefault(_pair(survey, row), row)
-    return confirmed
-
-
-def _pair(survey: Survey, row: int) -> tuple[str, str]:
-    a, b = survey.readings.name(row)
-    return (min(a, b), max(a, b))
-
-
-def _lone(survey: Survey, rows: dict[tuple[str, str], int], *, confirmed: bool) -> Finding:
-    row = max(rows.values(), key=lambda row: survey.normed.slower[row])
-    norm = survey.normed.norms[survey.normed.norm[row]]
-    count = Count(norm.hop_class.metric, norm, float(survey.readings.value[row]), 1, 1, 0, 0)
-    with_fabric = survey.crossings.network is not None
-    return sentences.lone_pairs(
-        sorted(rows), against(count), with_fabric=with_fabric, confirmed=confirmed
-    )
 
 
 def _caveats(
