@@ -7,8 +7,8 @@ import numpy as np
 from weft.core.finding import Finding
 from weft.diagnose.check import sentences
 from weft.diagnose.check.accusation import Count, slow_rows
-from weft.diagnose.check.disturbed import shares
-from weft.diagnose.check.readings import METRICS, Bools, Ints
+from weft.diagnose.check.disturbed import LONE_SIGMA, shares
+from weft.diagnose.check.readings import METRICS, Bools, Floats, Ints
 from weft.diagnose.check.survey import Survey
 from weft.diagnose.check.thresholds import Thresholds
 from weft.diagnose.check.words import against
@@ -54,13 +54,7 @@ def lone_pairs(survey: Survey, limits: Thresholds) -> Lone:
     as a component must be."""
     rows = _always_slow(survey, limits)
     readings = survey.readings
-    pair = readings.a * len(readings.endpoints) + readings.b
-    back = readings.b * len(readings.endpoints) + readings.a
-    slow_pairs = np.unique(pair[list(rows)])
-    among = survey.explanation.predicted == 0
-    among &= ~(np.isin(pair, slow_pairs) | np.isin(back, slow_pairs))
-    among[survey.alone] = False
-    share = shares(readings, survey.normed, among, limits)
+    share = _chance(survey, rows, limits)
     n_tested = len({_pair(survey, row) for row in survey.lone.tolist()})
     sure: dict[NamedPair, int] = {}
     perhaps: dict[NamedPair, int] = {}
@@ -71,6 +65,24 @@ def lone_pairs(survey: Survey, limits: Thresholds) -> Lone:
         )
     worst = max((float(share[readings.metric[row]]) for row in rows), default=0.0)
     return Lone(sure, perhaps, worst)
+
+
+def _chance(survey: Survey, always_slow: dict[int, int], limits: Thresholds) -> Floats:
+    """By metric: how often a reading of other pairs is slow for no reason: in the survey, but for
+    slow pairs that were not measured again; or alone, whichever is more."""
+    readings = survey.readings
+    n = len(readings.endpoints)
+    pair = np.minimum(readings.a, readings.b) * n + np.maximum(readings.a, readings.b)
+    alone = np.isin(np.arange(len(readings)), survey.alone)
+    others = (survey.explanation.predicted == 0) & ~np.isin(pair, pair[list(always_slow)])
+    unknown = np.isin(pair, np.setdiff1d(pair[survey.lone], pair[alone]))
+    found = shares(readings, survey.normed, others & ~alone & ~unknown, limits)
+    slow = survey.normed.slower > LONE_SIGMA * survey.normed.sigma
+    for metric in METRICS:
+        again = others & alone & (readings.metric == metric.code)
+        if again.any():
+            found[metric.code] = max(found[metric.code], float(slow[again].mean()))
+    return found
 
 
 def _always_slow(survey: Survey, limits: Thresholds) -> dict[int, int]:

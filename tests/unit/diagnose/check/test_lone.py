@@ -8,10 +8,10 @@ import pytest
 from weft.bench.model import Pair, Sample
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.diagnose.check.follow_up import Size, follow_up
+from weft.diagnose.check.matchings import reflections
 from weft.diagnose.check.survey import ALONE, SURVEY, survey_of
 from weft.diagnose.check.thresholds import thresholds
 from weft.diagnose.check.verdict import Verdict, judge_check
-from weft.diagnose.schedule import reflection_rounds
 
 N = 8
 SEEDS = range(40)
@@ -47,7 +47,7 @@ def measured(
 def check(slower: Slower, seed: int, disturbed: float) -> Verdict:
     """All pairs of the ranks of a host one at a time, the suspects again, the verdict."""
     draws = Random(f"lone/{seed}")
-    rounds = [[(f"h:{a}", f"h:{b}")] for pairs in reflection_rounds(N) for a, b in pairs]
+    rounds = [[(f"h:{a}", f"h:{b}")] for pairs in reflections(N) for a, b in pairs.tolist()]
     survey = measured(rounds, SURVEY, slower, draws, disturbed)
     plan = follow_up(survey_of(survey, None, thresholds()), Size(), seed)
     return judge_check([*survey, *measured(plan.alone, ALONE, slower, draws, disturbed)], None)
