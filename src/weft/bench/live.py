@@ -23,6 +23,10 @@ from weft.launch.spec import LaunchSpec
 
 KERNEL_PLACEHOLDER = Path("weft-kernel")
 
+MEETING_S = 120.0
+"""Longest that hosts may take to meet before anything is measured; less where a trial may take
+less."""
+
 
 class LiveBackend:
     """Runs trials over MPI on `nodes`.
@@ -129,7 +133,10 @@ class LiveBackend:
         nodes = tuple(dict.fromkeys(node for trial in trials for node in trial.nodes))
         tasks = max((trial.tasks_per_node for trial in trials), default=1)
         options = {"iterations": 1, "warmup": 0}
-        meeting = Trial("meeting", "barrier", (0,), nodes, tasks, options=options, timeout_s=120.0)
+        limit_s = min(MEETING_S, max((trial.timeout_s for trial in trials), default=MEETING_S))
+        meeting = Trial(
+            "meeting", "barrier", (0,), nodes, tasks, options=options, timeout_s=limit_s
+        )
         if all(is_this_machine(node, self._host.name) for node in nodes) or meeting.n_ranks < 2:
             return
         for repeat in range(2):

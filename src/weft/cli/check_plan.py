@@ -30,12 +30,14 @@ class PlanChoice:
     schedule: str | None
     budget: str | None
     only: str | None
+    quick: bool = False
 
     @property
     def argv(self) -> list[str]:
         """The options again."""
         given = (("--schedule", self.schedule), ("--budget", self.budget), ("--only", self.only))
-        return [word for option, text in given if text is not None for word in (option, text)]
+        words = [word for option, text in given if text is not None for word in (option, text)]
+        return [*words, "--quick"] if self.quick else words
 
 
 _OPTIONS = (
@@ -54,6 +56,11 @@ _OPTIONS = (
         "--only",
         metavar="NODESET",
         help="Only pairs with an end in these nodes, or under (across) this switch.",
+    ),
+    click.option(
+        "--quick",
+        is_flag=True,
+        help="For a prolog: under 30 s for a handful of nodes, or exit 4.",
     ),
 )
 
@@ -138,7 +145,22 @@ def set_up(
         timeout_s=max(TIMEOUT_S, TIMEOUT_TIMES * plan.seconds),
         arm={"routing": "adaptive"} if adaptive else {},
     )
+    if wanted.quick:
+        launches = _in_a_hurry(launches)
     return Setup(backend, fabric, launches, adaptive, plan)
+
+
+def _in_a_hurry(launches: "tuple[Launch, Launch, Launch]") -> "tuple[Launch, Launch, Launch]":
+    """The launches with what each may take in a prolog; one that takes longer hangs."""
+    from weft.diagnose.check.cost import figures
+
+    known = figures()
+    limits = (known.quick_survey_s, known.quick_follow_up_s, known.quick_follow_up_s)
+    survey, alone, together = (
+        replace(launch, trial=replace(launch.trial, timeout_s=limit))
+        for launch, limit in zip(launches, limits, strict=True)
+    )
+    return survey, alone, together
 
 
 def _field(
@@ -160,15 +182,20 @@ def _field(
 def _plan(field: "Field", effort: "Effort", wanted: PlanChoice) -> "CheckPlan":
     """The plan of the options. Raises InputError."""
     from weft.core.units import parse_duration
-    from weft.diagnose.check.cost import Cost
+    from weft.diagnose.check.cost import Cost, figures
     from weft.diagnose.check.plan import plan_check
     from weft.diagnose.check.scheme import parse_scheme
 
+    if wanted.quick and wanted.budget is not None:
+        raise InputError("--quick and --budget contradict each other", expected="one of them")
+    budget_s = None if wanted.budget is None else parse_duration(wanted.budget)
+    if wanted.quick:
+        budget_s = figures().quick_s
     return plan_check(
         field,
         Cost(field.ranks, field.ways, effort),
         None if wanted.schedule is None else parse_scheme(wanted.schedule),
-        None if wanted.budget is None else parse_duration(wanted.budget),
+        budget_s,
     )
 
 

@@ -16,6 +16,10 @@ from weft.report.fabric.svg import element, number, picture
 SLOW_EDGE = "#d55e00"
 ROOM, LEAST_CELL, LARGEST_CELL = 960.0, 1.0, 22.0
 FONT, LETTER, LONGEST = 11, 6.3, 26
+LEAST_GROUP = 12.0
+"""Leaves narrower than so many pixels on average are not parted: lines would be all one sees."""
+SMALL_CELL, MOST_RINGS = 6.0, 200
+"""Below so many pixels a slow cell is ringed, unless that would be rings everywhere."""
 MOST_TIPS = 300
 """Slow cells that say their figures when pointed at; the table holds the others."""
 
@@ -100,7 +104,18 @@ def _edges(heat: HeatMap, cell: float) -> list[str]:
     rows, columns = np.nonzero(heat.slow)
     width = min(0.5, 1.8 / cell)
     d = "".join(f"M{c} {r}h1v1h-1z" for r, c in zip(rows.tolist(), columns.tolist(), strict=True))
-    return [element("path", d=d, fill="none", stroke=SLOW_EDGE, stroke_width=width)] if d else []
+    if not d:
+        return []
+    edges = [element("path", d=d, fill="none", stroke=SLOW_EDGE, stroke_width=width)]
+    if cell < SMALL_CELL and rows.size <= MOST_RINGS:
+        edges += [
+            element(
+                "circle", cx=c + 0.5, cy=r + 0.5, r=SMALL_CELL / cell, fill="none",
+                stroke=SLOW_EDGE, stroke_width=width,
+            )
+            for r, c in zip(rows.tolist(), columns.tolist(), strict=True)
+        ]  # fmt: skip
+    return edges
 
 
 def _tips(heat: HeatMap) -> list[str]:
@@ -118,7 +133,7 @@ def _borders(heat: HeatMap, left: float, top: float, cell: float) -> list[str]:
     """Lines between leaves, both ways."""
     starts = [at for at, (a, b) in enumerate(pairwise(heat.groups), start=1) if a != b]
     side = cell * len(heat.names)
-    if len(starts) + 1 >= len(heat.names):
+    if (len(starts) + 1) * LEAST_GROUP > side:
         return []
     d = "".join(
         f"M{number(left)} {number(top + at * cell)}h{number(side)}"

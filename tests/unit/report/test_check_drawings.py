@@ -102,13 +102,28 @@ def test_a_slow_cell_has_an_edge_and_says_its_figures() -> None:
 
 
 def test_lines_part_the_leaves_and_accused_names_are_bold() -> None:
-    heat = made([[1.0] * 4] * 4, groups=("leaf-1", "leaf-1", "leaf-2", "leaf-2"),
-                bold=frozenset({"n2"}))  # fmt: skip
+    heat = made(
+        [[1.0] * 4] * 4,
+        groups=("leaf-1", "leaf-1", "leaf-2", "leaf-2"),
+        bold=frozenset({"n2"}),
+    )
     picture = drawing(heat)
     texts = list(picture.iter(f"{SVG}text"))
     assert [t.text for t in texts if t.get("class") == "odd"] == ["n2", "n2"]
     lines = [p for p in picture.iter(f"{SVG}path") if p.get("stroke") == "#555"]
     assert len(re.findall("M", lines[0].get("d") or "")) == 2, "one border: across and down"
+
+
+def test_leaves_without_room_are_not_parted_and_small_slow_cells_are_ringed() -> None:
+    """235 leaves on 560 pixels: lines would hide everything."""
+    n = 470
+    groups = tuple(f"leaf-{i // 2:03d}" for i in range(n))
+    share = [[1.0] * n for _ in range(n)]
+    share[10][20] = 0.4
+    picture = drawing(made(share, groups=groups, slow=lambda values: values < 0.5), room=560.0)
+    assert not [p for p in picture.iter(f"{SVG}path") if p.get("stroke") == "#555"]
+    (ring,) = picture.iter(f"{SVG}circle")
+    assert (ring.get("cx"), ring.get("cy")) == ("20.5", "10.5")
 
 
 def test_of_many_nodes_some_names_and_always_the_accused_one() -> None:

@@ -57,6 +57,9 @@ class Figures:
     survey_s: float
     follow_up_share: float
     most_pairs: float
+    quick_s: float
+    quick_survey_s: float
+    quick_follow_up_s: float
 
 
 @functools.cache

@@ -105,7 +105,7 @@ def _map(shares: PairShares, bold: frozenset[str]) -> HeatMap:
 def _order(shares: PairShares) -> str:
     if not any(shares.leaves):
         return "Nodes stand by name."
-    return "Nodes stand by their leaf switch; lines part the leaves."
+    return "Nodes stand by their leaf switch; lines part the leaves where there is room."
 
 
 def _worst_nodes(shares: PairShares) -> tuple[PairShares, tuple[str, ...]]:
