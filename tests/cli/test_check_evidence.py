@@ -113,3 +113,21 @@ def test_a_wrong_file_is_refused_before_anything_is_measured(
     assert run([*argv, "--dir", str(tmp_path / "r")]) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "r").exists()
+
+
+def test_counters_that_a_twin_kept_decide_among_cables_of_adaptive_routing(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    twin = ["check", "--twin", "fat-tree", "--nodes", "16", "--adaptive"]
+    twin += ["--plant", "leaf-02[6] corrected=0.3,2000", "--format", "json"]
+    assert run([*twin, "--dir", str(tmp_path / "before")]) == 1
+    (bad, *_) = json.loads(capsys.readouterr().out)["findings"]
+    assert len(bad["facts"]["suspects"]) > 1
+    counters = tmp_path / "before" / "counters.out"
+    assert run([*twin, "--dir", str(tmp_path / "r"), "--counters", str(counters)]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    (bad, *_) = answer["findings"]
+    (suspect,) = bad["facts"]["suspects"]
+    assert "leaf-02[6]" in suspect["ends"]
+    assert any("the files fault this one alone" in line for line in bad["evidence"])
+    assert answer["planted"][0]["named"] == "yes"

@@ -17,6 +17,7 @@ from weft.bench.block_sizes import most_bytes
 from weft.bench.fault import Fault, check_fault
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.phase import phases_of
+from weft.bench.port_counters import COUNTERS_FILE, PortCounters
 from weft.bench.rounds_apart import apart, joined
 from weft.bench.scenario import (
     left_to_chance,
@@ -70,6 +71,8 @@ class TwinBackend:
         self._run_dir: Path | None = None
         self.fabric_document: Document = build_fabric(self._fabric_spec)
         self.nodes: tuple[str, ...] = tuple(node["name"] for node in self.fabric_document["nodes"])
+        # Of a real fabric the ports have LIDs of their own, which its document does not tell.
+        self._counters = None if fabric is not None else PortCounters(self.fabric_document)
         for fault in self.faults:
             check_fault(fault, self.fabric_document)
 
@@ -102,9 +105,18 @@ class TwinBackend:
         if measured.kind == "pairs" and not left_to_chance(self.platform, self.faults, trial):
             parts = apart(document)
         if len(parts) == 1:
-            return _complete(launch, simulate(document))
+            outcome = _complete(launch, simulate(document))
+            self._count(measured, [outcome])
+            return outcome
         outcomes = [_complete(launch, outcome) for outcome in simulate_parts(document, parts)]
+        self._count(measured, outcomes)
         return joined(parts, outcomes)
+
+    def _count(self, measured: Benchmark, outcomes: Sequence[Mapping[str, Any]]) -> None:
+        """Keep what ports counted while pairs were measured, where a run is kept."""
+        if self._counters is not None and self._run_dir is not None and measured.kind == "pairs":
+            for outcome in outcomes:
+                self._counters.add(outcome)
 
     def recipe(self, launch: Launch) -> str:
         """The scenario of a launch, as JSON."""
@@ -136,7 +148,10 @@ class TwinBackend:
         }
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Write what ports counted while pairs were measured, for whoever reads counters."""
+        text = "" if self._counters is None else self._counters.text
+        if text and self._run_dir is not None:
+            (self._run_dir / COUNTERS_FILE).write_text(text, "utf-8")
 
     def _check(self, trial: Trial) -> None:
         measured = benchmark(trial.benchmark)
