@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from tests.oracle.chromium import browser
 
 from weft.cli import run
 
@@ -149,7 +150,30 @@ def browse(page: Path, profile: Path, *more: str) -> subprocess.CompletedProcess
 
 
 def test_the_browser_says_nothing_and_draws_every_chart(page: Path, tmp_path: Path) -> None:
-    assert_quiet_and_drawn(page, tmp_path / "profile", at_least=5)
+    assert_quiet_and_drawn(page, tmp_path / "profile", at_least=3)
+
+
+def test_a_checks_drawings_need_no_script_and_say_nothing(tmp_path: Path) -> None:
+    """Pairs by leaf and the fabric with its suspect, of a twin with a slow cable."""
+    pytest.importorskip("weft._engine", reason="the engine is not built")
+    where, out = tmp_path / "run", tmp_path / "page.html"
+    argv = ["check", "--twin", "fat-tree", "--nodes", "16", "--dir", str(where)]
+    assert run([*argv, "--plant", "leaf-02[6] rate=0.5"]) == 1
+    assert run(["report", str(where), "-o", str(out)]) == 0
+    visit = browse(out, tmp_path / "profile", "--dump-dom")
+    assert [line for line in visit.stderr.splitlines() if "CONSOLE" in line] == []
+    assert visit.stdout.count('class="heat"') == 2
+    assert visit.stdout.count('class="lit-matrix"') == 1
+    with browser(tmp_path / "other") as tab:
+        tab.open(out)
+        ring = "document.querySelector('.lit-matrix .ring').getBoundingClientRect()"
+        assert tab.value(f"{ring}.width > 10 && {ring}.right < document.body.clientWidth")
+        inside = "[...document.querySelectorAll('.lit-matrix text.lit')].every((it) => {"
+        inside += " const svg = it.ownerSVGElement.getBoundingClientRect();"
+        inside += " const at = it.getBoundingClientRect();"
+        inside += " return at.left >= svg.left && at.right <= svg.right; })"
+        assert tab.value(inside), "the suspect's name is cut off"
+        assert tab.console == []
 
 
 def test_a_broken_chart_would_be_noticed(page: Path, tmp_path: Path) -> None:

@@ -124,6 +124,7 @@ def command(
             choice, directory, adaptive=adaptive, platform=given.platform, more=wanted.argv
         ),
         against=changed,
+        fabric_time=setup.plan.time_text,
     )
     print_answer(answer, format_, matrix=matrix)
     if drain_file is not None:

@@ -26,7 +26,8 @@ ONLY = "--only"
 class Answer:
     """`seconds`: from the first launch to the verdict. `planted`: faults of a twin, and whether the
     verdict, which was not told, names them. `check_again`: the command that measures the same.
-    `against`: what became of what an earlier run accused, None without one."""
+    `against`: what became of what an earlier run accused, None without one. `fabric_time`: of the
+    survey as planned, "" where nobody knows."""
 
     verdict: "Verdict"
     directory: Path
@@ -34,6 +35,7 @@ class Answer:
     planted: tuple[Mapping[str, str], ...]
     check_again: tuple[str, ...]
     against: "Against | None" = None
+    fabric_time: str = ""
 
     @property
     def changes(self) -> "tuple[Change | None, ...]":

@@ -55,7 +55,10 @@ def ok_columns(answer: "Answer") -> tuple[str, str, str]:
     n_good = coverage.n_nodes - len(bad_nodes(answer.verdict.findings))
     good = f"{n_good:,} of {coverage.n_nodes:,} {coverage.endpoints}"
     pairs = f"pairs {coverage.n_pairs:,} of {coverage.n_pairs_possible:,} measured, "
-    return good, pairs + _cables(answer.verdict), f"took {format_duration(answer.seconds)}"
+    took = f"took {format_duration(answer.seconds)}"
+    if answer.fabric_time:
+        took = f"fabric time {answer.fabric_time}, {took}"
+    return good, pairs + _cables(answer.verdict), took
 
 
 def bad_nodes(findings: "Sequence[Finding]") -> set[str]:

@@ -86,7 +86,7 @@ def test_every_cell_has_the_colour_of_its_class_and_what_is_unknown_none() -> No
     share = [[nan, 1.0, 0.98], [0.95, nan, 0.8], [0.6, 0.1, nan]]
     colours = strokes(drawing(made(share)))
     assert colours == {
-        "#e9f0f7": {(0, 1), (0, 2)},
+        "#d6e3f0": {(0, 1), (0, 2)},
         "#bcd3e8": {(1, 0)},
         "#7fadd3": {(1, 2)},
         "#2f74b0": {(2, 0)},

@@ -1,7 +1,7 @@
 """Shares of what is normal in classes: the darker, the less."""
 
 CLASSES: tuple[tuple[float, str, str], ...] = (
-    (0.97, "#e9f0f7", "97 % and more of what is normal"),
+    (0.97, "#d6e3f0", "97 % and more of what is normal"),
     (0.90, "#bcd3e8", "90 to 97 %"),
     (0.75, "#7fadd3", "75 to 90 %"),
     (0.50, "#2f74b0", "50 to 75 %"),
