@@ -25,6 +25,7 @@ from weft.diagnose.judge.model import RowState
 from weft.expect.model import Conditions
 from weft.expect.predict import predict
 from weft.topology.fabric import Fabric
+from weft.topology.fabric_spec import fabric_spec
 
 HDR = "fat-tree"
 """200 Gb/s, as the trees of conftest: healthy pairs deliver 24,000 MB/s there."""
@@ -66,6 +67,36 @@ def test_a_healthy_twin_is_as_its_platform_lets_expect(name):
     assert len(verdict.expectations.of) == len(verdict.survey.normed.norms) > 0
     assert states == {RowState.NORMAL}
     assert verdict.exit_code == ExitCode.GOOD
+
+
+def test_each_switch_on_the_way_counts_in_what_is_expected():
+    """Sixteen nodes under three levels of switches of four ports: one, three and five switches."""
+    of = platform("azure-hbv3")
+    own = fabric_spec(of, 16)
+    rates = {key: own[key] for key in own if key.endswith(("_bits_per_s", "_delay_ps"))}
+    tree = {"generate": "fat_tree", "levels": 3, "radix": 4, "nodes": 16, **rates}
+    twin = TwinBackend(of, 16, fabric={**tree, "routing": {"engine": "dmodk"}})
+    fabric = Fabric.from_document(dict(twin.fabric_document))
+    survey, *_ = check_launches(
+        twin.nodes,
+        tasks_per_node=1,
+        sizes_bytes=(8, 2**20),
+        rounds=[pairs.tolist() for pairs in reflections(16)],
+        options=benchmark("pairs").options,
+        timeout_s=60,
+    )
+    verdict = judge_check(list(twin.measure(survey)), fabric, machine=machine("azure-hbv3"))
+    latency = {
+        c.n_links: one for c, one in verdict.expectations.of.items() if c.metric is Metric.LATENCY
+    }
+    assert sorted(latency) == [2, 4, 6]
+    delays = of.switch.delay.value + of.links.switch.delay.value
+    for n_links, one in latency.items():
+        assert one.state is RowState.NORMAL
+        # Two implementations of one model: the engine's packets, and the closed form.
+        assert one.norm.expected == pytest.approx(one.found.value, rel=0.01)
+        more_us = (n_links - 2) * delays / 1e3
+        assert one.found.value == pytest.approx(latency[2].found.value + more_us, rel=0.01)
 
 
 def test_a_fabric_that_is_slow_everywhere_is_no_longer_healthy(make_tree, make_slow, make_fabric):
