@@ -1,7 +1,7 @@
 """The verdict of a run: what its findings are, and what weakens them, in plain words."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.bench.imported_scale import is_imported
@@ -11,6 +11,7 @@ from weft.core.units import format_significant
 from weft.diagnose.check import machine, marks
 from weft.diagnose.check.launches import routes_adaptively
 from weft.diagnose.check.network import Wiring
+from weft.diagnose.check.remedies import remedy_of
 from weft.diagnose.check.verdict import Verdict, judge_check
 from weft.report.cells import Measured, measured_of, study_cells_of
 from weft.report.middle import middle_of
@@ -71,7 +72,7 @@ def judge(run: Run) -> Judgement:
     # A comparison says which arm failed; without one the failures are told as they are.
     found = arms.findings if arms is not None else failure_findings(run)
     if pairs is not None:
-        found += pairs.findings
+        found += tuple(_with_remedy(finding) for finding in pairs.findings)
     elif arms is None:
         found += (measured_finding(run, measured),)
     notes = [finding.sentence for finding in found if _is_caveat(finding)]
@@ -84,6 +85,14 @@ def judge(run: Run) -> Judgement:
         arms=arms,
         excluded=cells.excluded,
     )
+
+
+def _with_remedy(finding: Finding) -> Finding:
+    """A page has no line of next steps: what to do stands with the evidence."""
+    remedy = remedy_of(finding)
+    if remedy is None:
+        return finding
+    return replace(finding, evidence=(*finding.evidence, f"what to do: {remedy.do}"))
 
 
 def _flags_of(run: Run) -> set[str]:

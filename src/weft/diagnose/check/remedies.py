@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from weft.core.finding import Finding
+from weft.core.finding import Finding, Severity
 from weft.diagnose.check.accusation import Standing
 from weft.diagnose.check.headline import components_of, is_accused
 from weft.diagnose.check.words import own_node
@@ -33,6 +33,7 @@ class _RemediesFile(BaseModel):
     switch: Remedy
     tie: Remedy
     out_of_use: Remedy
+    unsure: Remedy
 
 
 @functools.cache
@@ -46,6 +47,8 @@ def remedy_of(finding: Finding) -> Remedy | None:
     if not is_accused(finding):
         return None
     remedies = _remedies()
+    if finding.severity is not Severity.BAD:
+        return remedies.unsure
     if finding.facts["standing"] == Standing.OUT_OF_USE:
         return remedies.out_of_use
     components = components_of(finding)

@@ -1,5 +1,7 @@
 """An accusation in columns, and what to do about it, by kind."""
 
+from dataclasses import replace
+
 import pytest
 
 from weft.core.finding import Finding, FindingKind, Severity
@@ -78,6 +80,12 @@ def test_what_only_met_other_traffic_is_accused_of_nothing():
 )
 def test_the_remedy_fits_the_kind(suspects, standing, does):
     assert does in remedy_of(accusation(*suspects, standing=standing)).do
+
+
+def test_what_is_not_sure_drains_nobody():
+    unsure = replace(accusation(NODE), severity=Severity.WARNING)
+    assert "nothing is sure yet" in remedy_of(unsure).do
+    assert "drain" not in remedy_of(unsure).do
 
 
 def test_a_direction_and_its_cable_are_one_thing():
