@@ -1,4 +1,5 @@
 """What is slow in a part of the run only comes and goes: a warning, no accusation."""
+# mypy: disable-error-code="no-untyped-def"
 
 from collections.abc import Callable
 from random import Random
@@ -17,7 +18,7 @@ SEEDS = range(20)
 UP_LINK = ("leaf-02[6]", "spine-02[2]")
 
 
-def surveyed(tree, is_slow: Callable[[int, tuple[str, ...]], bool], seed: int):  # type: ignore[no-untyped-def]
+def surveyed(tree, is_slow: Callable[[int, tuple[str, ...]], bool], seed: int):
     """Bandwidths of all pairs of a tree, 2 % of noise, one in a hundred disturbed; a third as fast
     where `is_slow` of the round and the ports on the way."""
     draws = Random(f"intermittent/{seed}")
@@ -35,7 +36,7 @@ def surveyed(tree, is_slow: Callable[[int, tuple[str, ...]], bool], seed: int): 
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_cable_that_flaps_comes_and_goes(make_tree, seed):  # type: ignore[no-untyped-def]
+def test_a_cable_that_flaps_comes_and_goes(make_tree, seed):
     tree = make_tree(4, 4, 2)
     draws = Random(f"flaps/{seed}")
     flaps = lambda _, ways: bool(set(UP_LINK) & set(ways)) and draws.random() < 0.5  # noqa: E731
@@ -51,21 +52,21 @@ def test_a_cable_that_flaps_comes_and_goes(make_tree, seed):  # type: ignore[no-
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_disturbances_here_and_there_are_nobodys(make_tree, seed):  # type: ignore[no-untyped-def]
+def test_disturbances_here_and_there_are_nobodys(make_tree, seed):
     tree = make_tree(4, 4, 2)
     survey = survey_of(surveyed(tree, lambda *_: False, seed), tree, thresholds())
     assert intermittents(survey, thresholds()) == ()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_one_reading_in_three_slow_anywhere_is_nobodys(make_tree, seed):  # type: ignore[no-untyped-def]
+def test_one_reading_in_three_slow_anywhere_is_nobodys(make_tree, seed):
     tree = make_tree(4, 4, 2)
     draws = Random(seed)
     samples = surveyed(tree, lambda *_: draws.random() < 0.33, seed)
     assert intermittents(survey_of(samples, tree, thresholds()), thresholds()) == ()
 
 
-def test_a_cable_that_is_always_slow_is_a_fault_and_does_not_come_and_go(make_tree):  # type: ignore[no-untyped-def]
+def test_a_cable_that_is_always_slow_is_a_fault_and_does_not_come_and_go(make_tree):
     tree = make_tree(4, 4, 2)
     samples = surveyed(tree, lambda _, ways: bool(set(UP_LINK) & set(ways)), 1)
     verdict = judge_check(samples, tree)
