@@ -32,11 +32,14 @@ FREE_WAY = 0.3
 
 LEAST_MOMENTS = 2
 
+ONE_STORY = 0.8
+"""Two cables are not told apart when this much of what either slows may have met the other's."""
+
 
 @dataclass(frozen=True)
 class Detour:
     """`cables` (numbers; more than one where nothing tells them apart) carry nothing: `rows` should
-    have crossed the first, and met `met`, all slow by about `slower`."""
+    have crossed the first, and may have met `met`, all slow by about `slower`."""
 
     cables: tuple[int, ...]
     rows: Ints
@@ -52,13 +55,17 @@ def detours_of(
     if crossings.network is None or crossings.adaptive:
         return ()
     rows = _that_may_have_met(crossings, against, pool)
+    excused = np.zeros(0, np.int64)
     found: list[Detour] = []
     while rows.size:
-        best = _Search(crossings, against, rows, limits).strongest()
+        best = _Search(crossings, against, rows, limits).strongest(excused)
         if best is None:
             break
         found.append(best)
-        rows = np.setdiff1d(rows, np.union1d(best.rows, best.met))
+        # What met the messages of this cable may be a cable out of use itself, but that takes
+        # messages that did not.
+        excused = np.union1d(excused, best.met)
+        rows = np.setdiff1d(rows, best.rows)
     return tuple(found)
 
 
@@ -92,26 +99,36 @@ class _Search:
         self._rows = rows
         self._gain = self._gains()
         self._ports = [self._ports_of(row) for row in rows.tolist()]
-        self._partner = self._partners()
+        self._met = self._meetings()
+        self._partner = [max(met, key=lambda j: self._gain[j], default=-1) for met in self._met]
 
-    def strongest(self) -> Detour | None:
-        """The best cable and those as good, None below `suspect_evidence`."""
-        scored = sorted(
-            ((*self._score(cable), cable) for cable in self._cables()),
-            key=lambda one: (-one[0], one[3]),
-        )
-        if not scored or scored[0][0] < self._limits.suspect_evidence:
+    def strongest(self, excused: Ints) -> Detour | None:
+        """The best cable and those that met it in all of its moments, None below
+        `suspect_evidence`; that much must come of readings that are not excused."""
+        scored = [(*self._score(cable), cable) for cable in self._cables()]
+        fresh = ~np.isin(self._rows, excused)
+        enough = self._limits.suspect_evidence
+        scored = [
+            (score, mine, cable)
+            for score, mine, cable in scored
+            if score >= enough and self._gain[[i for i in mine if fresh[i]]].sum() >= enough
+        ]
+        if not scored:
             return None
-        score, mine, met, cable = scored[0]
-        whole = {*mine, *met}
-        alike = [cable]
-        for other_score, other_mine, other_met, other in scored[1:]:
-            theirs = {*other_mine, *other_met}
-            near = other_score >= score - self._limits.near_evidence
-            if near and len(whole & theirs) >= 0.8 * len(whole | theirs):
-                alike.append(other)
+        score, mine, cable = max(scored, key=lambda one: (one[0], -one[2]))
+        alike = [other for _, theirs, other in scored if self._tell_one_story(mine, theirs)]
         slower = float(np.median(self._against.slower[self._rows[mine]]))
-        return Detour(tuple(alike), self._rows[mine], self._rows[met], slower, score)
+        met = sorted({j for i in mine for j in self._met[i]} - set(mine))
+        cables = (cable, *(other for other in alike if other != cable))
+        return Detour(cables, self._rows[mine], self._rows[met], slower, score)
+
+    def _tell_one_story(self, mine: list[int], theirs: list[int]) -> bool:
+        """Whether nearly all rows of either may have met rows of the other."""
+        pairs = ((mine, set(theirs)), (theirs, set(mine)))
+        return all(
+            sum(not others.isdisjoint(self._met[i]) for i in rows) >= ONE_STORY * len(rows)
+            for rows, others in pairs
+        )
 
     def _gains(self) -> Floats:
         """By row: the gain in log-likelihood if it shared a cable, not if it was disturbed."""
@@ -144,45 +161,46 @@ class _Search:
         inner = self._network.between_switches
         return [port for port in self._ports_of(row) if inner[port]]
 
-    def _partners(self) -> list[int]:
-        """By row: the place of the row it most likely met, -1 for none: in the same moment about
-        as slow, and through a switch that both cross."""
+    def _meetings(self) -> list[list[int]]:
+        """By row: the places of the rows that it may have met: in the same moment about as slow,
+        and sent from a switch, or to a switch, that both cross: a way around leaves and comes in
+        where the way does."""
         moment = self._crossings.readings.moment[self._rows]
         slower = self._against.slower[self._rows]
-        switches = [{int(self._network.vertex[port]) for port in ports} for ports in self._ports]
-        n_switches = self._network.n_switches
-        switches = [{v for v in of if v < n_switches} for of in switches]
-        partner = [-1] * self._rows.size
+        inner = [self._inner_ports(row) for row in self._rows.tolist()]
+        vertex = self._network.vertex
+        starts = [{int(vertex[port]) for port in ports} for ports in inner]
+        ends = [{int(vertex[port ^ 1]) for port in ports} for ports in inner]
+        met: list[list[int]] = [[] for _ in inner]
         for number in np.unique(moment):
             places = np.flatnonzero(moment == number).tolist()
             for i in places:
-                met = [
+                met[i] = [
                     j
                     for j in places
-                    if j != i and abs(slower[j] - slower[i]) < ALIKE and switches[i] & switches[j]
+                    if j != i
+                    and abs(slower[j] - slower[i]) < ALIKE
+                    and (starts[i] & starts[j] or ends[i] & ends[j])
                 ]
-                if met:
-                    partner[i] = max(met, key=lambda j: self._gain[j])
-        return partner
+        return met
 
     def _cables(self) -> list[int]:
         inner = self._network.between_switches
         return sorted({port >> 1 for ports in self._ports for port in ports if inner[port]})
 
-    def _score(self, cable: int) -> tuple[float, list[int], list[int]]:
-        """The evidence for a cable being out of use; places of its rows, and of what they met."""
+    def _score(self, cable: int) -> tuple[float, list[int]]:
+        """The evidence for a cable being out of use, and the places of its slow rows."""
         mine = [
             place
             for place, ports in enumerate(self._ports)
-            if any(port >> 1 == cable for port in ports) and self._partner[place] >= 0
+            if any(port >> 1 == cable for port in ports) and self._met[place]
         ]
-        own = set(mine)
-        met = sorted({self._partner[place] for place in mine} - own)
+        met = {self._partner[place] for place in mine} - set(mine)
         moments = np.unique(self._crossings.readings.moment[self._rows[mine]])
         if moments.size < LEAST_MOMENTS or not met:
-            return (0.0, [], [])
-        gain = float(self._gain[mine].sum() + self._gain[met].sum())
-        return (gain - FREE_WAY * self._n_free(cable, self._rows[mine]), mine, met)
+            return (0.0, [])
+        gain = float(self._gain[mine].sum() + self._gain[sorted(met)].sum())
+        return (gain - FREE_WAY * self._n_free(cable, self._rows[mine]), mine)
 
     def _n_free(self, cable: int, mine: Ints) -> int:
         """Readings beside others that should cross a cable and are not among `mine`."""
