@@ -97,10 +97,11 @@ class _Search:
         self._against = against
         self._limits = limits
         self._rows = rows
+        self._moment = crossings.readings.moment[rows]
+        self._inner = [self._inner_ports(row) for row in rows.tolist()]
         self._gain = self._gains()
-        self._ports = [self._ports_of(row) for row in rows.tolist()]
-        self._met = self._meetings()
-        self._partner = [max(met, key=lambda j: self._gain[j], default=-1) for met in self._met]
+        self._groups = self._meetings()
+        self._met = [{j for group in groups for j in group} for groups in self._groups]
 
     def strongest(self, excused: Ints) -> Detour | None:
         """The best cable and those that met it in all of its moments, None below
@@ -116,7 +117,12 @@ class _Search:
         if not scored:
             return None
         score, mine, cable = max(scored, key=lambda one: (one[0], -one[2]))
-        alike = [other for _, theirs, other in scored if self._tell_one_story(mine, theirs)]
+        near = score - self._limits.near_evidence
+        alike = [
+            other
+            for other_score, theirs, other in scored
+            if other_score >= near and self._tell_one_story(mine, theirs)
+        ]
         slower = float(np.median(self._against.slower[self._rows[mine]]))
         met = sorted({j for i in mine for j in self._met[i]} - set(mine))
         cables = (cable, *(other for other in alike if other != cable))
@@ -126,7 +132,7 @@ class _Search:
         """Whether nearly all rows of either may have met rows of the other."""
         pairs = ((mine, set(theirs)), (theirs, set(mine)))
         return all(
-            sum(not others.isdisjoint(self._met[i]) for i in rows) >= ONE_STORY * len(rows)
+            sum(bool(others & self._met[i]) for i in rows) >= ONE_STORY * len(rows)
             for rows, others in pairs
         )
 
@@ -144,10 +150,9 @@ class _Search:
     def _room(self) -> Floats:
         """By row: flows like it that fit the narrowest cable between switches on its way."""
         rate = self._crossings.lowest_rate[self._rows].astype(np.float64)
-        inner = [self._inner_ports(row) for row in self._rows.tolist()]
         narrowest = [
             float(self._network.rate[list(ports)].min()) if ports else own
-            for ports, own in zip(inner, rate.tolist(), strict=True)
+            for ports, own in zip(self._inner, rate.tolist(), strict=True)
         ]
         room: Floats = np.maximum(1.0, np.floor(np.array(narrowest) / rate + 1e-9))
         return room
@@ -161,45 +166,72 @@ class _Search:
         inner = self._network.between_switches
         return [port for port in self._ports_of(row) if inner[port]]
 
-    def _meetings(self) -> list[list[int]]:
-        """By row: the places of the rows that it may have met: in the same moment about as slow,
-        and sent from a switch, or to a switch, that both cross: a way around leaves and comes in
-        where the way does."""
-        moment = self._crossings.readings.moment[self._rows]
-        slower = self._against.slower[self._rows]
-        inner = [self._inner_ports(row) for row in self._rows.tolist()]
-        vertex = self._network.vertex
-        starts = [{int(vertex[port]) for port in ports} for ports in inner]
-        ends = [{int(vertex[port ^ 1]) for port in ports} for ports in inner]
-        met: list[list[int]] = [[] for _ in inner]
-        for number in np.unique(moment):
-            places = np.flatnonzero(moment == number).tolist()
-            for i in places:
-                met[i] = [
-                    j
-                    for j in places
-                    if j != i
-                    and abs(slower[j] - slower[i]) < ALIKE
-                    and (starts[i] & starts[j] or ends[i] & ends[j])
+    def _meetings(self) -> list[list[list[int]]]:
+        """By row: for each port on which it may have met others the places of these.
+
+        A way around leaves from a switch that the way leaves from, or comes in where it comes in.
+        On a port that had no room left, all that crossed it in that moment are about as slow.
+        """
+        slower, vertex = self._against.slower[self._rows], self._network.vertex
+        crossed = self._n_flows()
+        on_port: dict[int, dict[int, list[int]]] = {}
+        for place, (moment, ports) in enumerate(
+            zip(self._moment.tolist(), self._inner, strict=True)
+        ):
+            for port in ports:
+                on_port.setdefault(moment, {}).setdefault(port, []).append(place)
+        groups: list[list[list[int]]] = []
+        for place, (moment, ports) in enumerate(
+            zip(self._moment.tolist(), self._inner, strict=True)
+        ):
+            starts = {int(vertex[port]) for port in ports}
+            ends = {int(vertex[port ^ 1]) for port in ports}
+            groups.append(
+                [
+                    others
+                    for port, others in on_port.get(moment, {}).items()
+                    if port not in ports
+                    and (int(vertex[port]) in starts or int(vertex[port ^ 1]) in ends)
+                    and len(others) == crossed[moment, port]
+                    and np.all(np.abs(slower[others] - slower[place]) < ALIKE)
                 ]
-        return met
+            )
+        return groups
+
+    def _n_flows(self) -> dict[tuple[int, int], int]:
+        """By moment and port: how many readings crossed it, slow or not."""
+        crossings = self._crossings
+        sending = crossings.readings.metric == Metric.BANDWIDTH.code
+        moments = crossings.readings.moment
+        rows = np.flatnonzero(sending & np.isin(moments, self._moment))
+        crossed = crossings.by_stage[rows].tocoo()
+        ports = np.array([stage[0] for stage in crossings.stages], np.int64)[crossed.col]
+        places = moments[rows][crossed.row] * len(self._network.ports) + ports
+        keys, counts = np.unique(places, return_counts=True)
+        n = len(self._network.ports)
+        return {
+            (key // n, key % n): count
+            for key, count in zip(keys.tolist(), counts.tolist(), strict=True)
+        }
 
     def _cables(self) -> list[int]:
-        inner = self._network.between_switches
-        return sorted({port >> 1 for ports in self._ports for port in ports if inner[port]})
+        return sorted({port >> 1 for ports in self._inner for port in ports})
 
     def _score(self, cable: int) -> tuple[float, list[int]]:
         """The evidence for a cable being out of use, and the places of its slow rows."""
         mine = [
             place
-            for place, ports in enumerate(self._ports)
-            if any(port >> 1 == cable for port in ports) and self._met[place]
+            for place, ports in enumerate(self._inner)
+            if self._groups[place] and any(port >> 1 == cable for port in ports)
         ]
-        met = {self._partner[place] for place in mine} - set(mine)
-        moments = np.unique(self._crossings.readings.moment[self._rows[mine]])
-        if moments.size < LEAST_MOMENTS or not met:
+        met = {
+            other
+            for place in mine
+            for other in max(self._groups[place], key=lambda group: self._gain[group].sum())
+        }
+        if np.unique(self._moment[mine]).size < LEAST_MOMENTS or not met - set(mine):
             return (0.0, [])
-        gain = float(self._gain[mine].sum() + self._gain[sorted(met)].sum())
+        gain = float(self._gain[sorted(met | set(mine))].sum())
         return (gain - FREE_WAY * self._n_free(cable, self._rows[mine]), mine)
 
     def _n_free(self, cable: int, mine: Ints) -> int:
