@@ -138,7 +138,7 @@ def _measure(
     from weft.cli.progress import shown_check_progress
     from weft.diagnose.check.follow_up import Size
     from weft.diagnose.check.launches import FollowUpBackend
-    from weft.diagnose.check.survey import SURVEY
+    from weft.diagnose.check.trials import SURVEY
     from weft.study.run import execute
     from weft.study.store import RunStore, read_run
 

@@ -9,7 +9,7 @@ from weft.bench.model import Launch, Sample
 from weft.core.clock import system_clock
 from weft.core.units import format_duration
 from weft.core.words import counted
-from weft.diagnose.check.survey import ALONE, SURVEY
+from weft.diagnose.check.trials import ALONE, SURVEY
 from weft.study.run import Progress
 from weft.study.store import Failure
 

@@ -12,7 +12,7 @@ import pytest
 from weft.bench.model import Pair, Sample
 from weft.diagnose.check.follow_up import Plan
 from weft.diagnose.check.matchings import reflections
-from weft.diagnose.check.survey import ALONE, SURVEY, TOGETHER
+from weft.diagnose.check.trials import ALONE, SURVEY, TOGETHER
 
 BANDWIDTH_MB_S = 24_000.0
 LATENCY_US = {2: 1.2, 4: 1.9}

@@ -11,8 +11,9 @@ from weft.diagnose.check.crossing import Member
 from weft.diagnose.check.explain import Suspect
 from weft.diagnose.check.norms import Norm
 from weft.diagnose.check.readings import Bools, Floats, Ints, Metric
-from weft.diagnose.check.survey import ALONE, SURVEY, TOGETHER, Survey
+from weft.diagnose.check.survey import Survey
 from weft.diagnose.check.thresholds import Thresholds
+from weft.diagnose.check.trials import ALONE, SURVEY, TOGETHER
 
 _WIDEST_FIRST = (
     Part.RAIL,

@@ -8,7 +8,8 @@ import numpy as np
 from weft.core.words import counted
 from weft.diagnose.check.network import Cable
 from weft.diagnose.check.readings import Ints
-from weft.diagnose.check.survey import SURVEY, Survey
+from weft.diagnose.check.survey import Survey
+from weft.diagnose.check.trials import SURVEY
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from weft.diagnose.check.accusation import Accusation, Standing, accuse, slow_ro
 from weft.diagnose.check.explain import Suspect
 from weft.diagnose.check.meetings import candidates_of, detours_of
 from weft.diagnose.check.readings import Metric
-from weft.diagnose.check.survey import TOGETHER, Survey
+from weft.diagnose.check.survey import Survey
 from weft.diagnose.check.thresholds import Thresholds
+from weft.diagnose.check.trials import TOGETHER
 
 
 def without_detours(

@@ -14,7 +14,8 @@ from weft.diagnose.check.explain import Suspect
 from weft.diagnose.check.network import Network
 from weft.diagnose.check.readings import Metric, host_of
 from weft.diagnose.check.stages import Stage
-from weft.diagnose.check.survey import SURVEY, Survey
+from weft.diagnose.check.survey import Survey
+from weft.diagnose.check.trials import SURVEY
 
 EndpointPair = tuple[str, str]
 Round = tuple[EndpointPair, ...]

@@ -16,9 +16,7 @@ from weft.diagnose.check.explain import Likelihood
 from weft.diagnose.check.norms import Normed
 from weft.diagnose.check.readings import Floats, Ints, Metric
 from weft.diagnose.check.thresholds import Thresholds
-
-ALIKE = 0.25
-"""Messages that met are slowed by about the same: logarithms closer than this."""
+from weft.diagnose.check.trials import TOGETHER
 
 LEAST_SIGMA = 4.0
 LEAST_SLOWER = 0.2
@@ -98,6 +96,8 @@ class _Search:
         self._limits = limits
         self._rows = rows
         self._moment = crossings.readings.moment[rows]
+        # A round that came again is the same meeting.
+        self._is_survey = ~np.isin(rows, crossings.readings.of_trial(TOGETHER))
         self._inner = [self._inner_ports(row) for row in rows.tolist()]
         self._gain = self._gains()
         self._groups = self._meetings()
@@ -124,9 +124,20 @@ class _Search:
             if other_score >= near and self._tell_one_story(mine, theirs)
         ]
         slower = float(np.median(self._against.slower[self._rows[mine]]))
-        met = sorted({j for i in mine for j in self._met[i]} - set(mine))
+        met = sorted(self._touched(mine) - set(mine))
         cables = (cable, *(other for other in alike if other != cable))
         return Detour(cables, self._rows[mine], self._rows[met], slower, score)
+
+    def _touched(self, mine: list[int]) -> set[int]:
+        """What rows may have met, and what waited behind it: messages of the same moment that
+        share a cable with those share its buffers."""
+        met = {*mine, *(j for i in mine for j in self._met[i])}
+        places = {(self._moment[i], port) for i in met for port in self._inner[i]}
+        return {
+            place
+            for place, ports in enumerate(self._inner)
+            if any((self._moment[place], port) in places for port in ports)
+        }
 
     def _tell_one_story(self, mine: list[int], theirs: list[int]) -> bool:
         """Whether nearly all rows of either may have met rows of the other."""
@@ -170,9 +181,10 @@ class _Search:
         """By row: for each port on which it may have met others the places of these.
 
         A way around leaves from a switch that the way leaves from, or comes in where it comes in.
-        On a port that had no room left, all that crossed it in that moment are about as slow.
+        On a port that had no room left, all that crossed it in that moment are slow by what that
+        costs.
         """
-        slower, vertex = self._against.slower[self._rows], self._network.vertex
+        vertex = self._network.vertex
         crossed = self._n_flows()
         on_port: dict[int, dict[int, list[int]]] = {}
         for place, (moment, ports) in enumerate(
@@ -181,9 +193,7 @@ class _Search:
             for port in ports:
                 on_port.setdefault(moment, {}).setdefault(port, []).append(place)
         groups: list[list[list[int]]] = []
-        for place, (moment, ports) in enumerate(
-            zip(self._moment.tolist(), self._inner, strict=True)
-        ):
+        for moment, ports in zip(self._moment.tolist(), self._inner, strict=True):
             starts = {int(vertex[port]) for port in ports}
             ends = {int(vertex[port ^ 1]) for port in ports}
             groups.append(
@@ -193,7 +203,7 @@ class _Search:
                     if port not in ports
                     and (int(vertex[port]) in starts or int(vertex[port ^ 1]) in ends)
                     and len(others) == crossed[moment, port]
-                    and np.all(np.abs(slower[others] - slower[place]) < ALIKE)
+                    and (self._gain[others] > 0).all()
                 ]
             )
         return groups
@@ -222,14 +232,17 @@ class _Search:
         mine = [
             place
             for place, ports in enumerate(self._inner)
-            if self._groups[place] and any(port >> 1 == cable for port in ports)
+            if self._groups[place]
+            and self._gain[place] > 0
+            and any(port >> 1 == cable for port in ports)
         ]
         met = {
             other
             for place in mine
             for other in max(self._groups[place], key=lambda group: self._gain[group].sum())
         }
-        if np.unique(self._moment[mine]).size < LEAST_MOMENTS or not met - set(mine):
+        first = [place for place in mine if self._is_survey[place]]
+        if np.unique(self._moment[first]).size < LEAST_MOMENTS or not met - set(mine):
             return (0.0, [])
         gain = float(self._gain[sorted(met | set(mine))].sum())
         return (gain - FREE_WAY * self._n_free(cable, self._rows[mine]), mine)

@@ -15,8 +15,9 @@ from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
 from weft.diagnose.check.explain import Likelihood
 from weft.diagnose.check.readings import METRICS, Bools, Floats, Ints, Metric
-from weft.diagnose.check.survey import SURVEY, Survey
+from weft.diagnose.check.survey import Survey
 from weft.diagnose.check.thresholds import Thresholds
+from weft.diagnose.check.trials import SURVEY
 from weft.stats.drift import SIGNIFICANT, Drift, trend
 
 FEWEST_ROUNDS = 8

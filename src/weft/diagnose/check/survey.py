@@ -14,12 +14,7 @@ from weft.diagnose.check.network import Network, Wiring
 from weft.diagnose.check.norms import Normed, normed
 from weft.diagnose.check.readings import Floats, Ints, Metric, Readings, readings_of
 from weft.diagnose.check.thresholds import Thresholds
-
-SURVEY = "t001-survey"
-ALONE = "t002-suspects-alone"
-TOGETHER = "t003-suspects-together"
-"""Trials of a check: the schedule; then suspects with nothing beside them; then the rounds of the
-schedule in which they were slow, once more."""
+from weft.diagnose.check.trials import ALONE
 
 LEAST_CONTROLS = 4
 """Fewer readings of untouched pairs alone level nothing."""

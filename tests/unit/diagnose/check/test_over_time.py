@@ -11,8 +11,9 @@ from weft.core.finding import Finding, FindingKind, Severity
 from weft.diagnose.check.matchings import reflections
 from weft.diagnose.check.over_time import episodes
 from weft.diagnose.check.seats import within_cpus
-from weft.diagnose.check.survey import ALONE, SURVEY, survey_of
+from weft.diagnose.check.survey import survey_of
 from weft.diagnose.check.thresholds import thresholds
+from weft.diagnose.check.trials import ALONE, SURVEY
 from weft.diagnose.check.verdict import Verdict, judge_check
 
 Rounds = Sequence[Sequence[tuple[int, int]]]
