@@ -30,6 +30,9 @@ FREE_WAY = 0.3
 
 LEAST_MOMENTS = 2
 
+CLEAR_GAIN = 2.0
+"""What met something is slow by what sharing costs: it gains this much by saying so, at least."""
+
 ONE_STORY = 0.8
 """Two cables are not told apart when this much of what either slows may have met the other's."""
 
@@ -110,9 +113,9 @@ class _Search:
         fresh = ~np.isin(self._rows, excused)
         enough = self._limits.suspect_evidence
         scored = [
-            (score, mine, cable)
-            for score, mine, cable in scored
-            if score >= enough and self._gain[[i for i in mine if fresh[i]]].sum() >= enough
+            one
+            for one in scored
+            if one[0] >= enough and self._is_told([i for i in one[1] if fresh[i]])
         ]
         if not scored:
             return None
@@ -124,9 +127,15 @@ class _Search:
             if other_score >= near and self._tell_one_story(mine, theirs)
         ]
         slower = float(np.median(self._against.slower[self._rows[mine]]))
-        met = sorted(self._touched(mine) - set(mine))
+        met = sorted((self._touched(mine) | self._beside(cable)) - set(mine))
         cables = (cable, *(other for other in alike if other != cable))
         return Detour(cables, self._rows[mine], self._rows[met], slower, score)
+
+    def _is_told(self, places: list[int]) -> bool:
+        """Whether rows by themselves make a suspect: by evidence, and more than once."""
+        enough = self._gain[places].sum() >= self._limits.suspect_evidence
+        first = [place for place in places if self._is_survey[place]]
+        return bool(enough and np.unique(self._moment[first]).size >= LEAST_MOMENTS)
 
     def _touched(self, mine: list[int]) -> set[int]:
         """What rows may have met, and what waited behind it: messages of the same moment that
@@ -137,6 +146,16 @@ class _Search:
             place
             for place, ports in enumerate(self._inner)
             if any((self._moment[place], port) in places for port in ports)
+        }
+
+    def _beside(self, cable: int) -> set[int]:
+        """What crosses any cable between the two switches of one: their tables are filled anew."""
+        vertex = self._network.vertex
+        ends = {int(vertex[2 * cable]), int(vertex[2 * cable + 1])}
+        return {
+            place
+            for place, ports in enumerate(self._inner)
+            if any({int(vertex[port]), int(vertex[port ^ 1])} == ends for port in ports)
         }
 
     def _tell_one_story(self, mine: list[int], theirs: list[int]) -> bool:
@@ -203,7 +222,7 @@ class _Search:
                     if port not in ports
                     and (int(vertex[port]) in starts or int(vertex[port ^ 1]) in ends)
                     and len(others) == crossed[moment, port]
-                    and (self._gain[others] > 0).all()
+                    and (self._gain[others] > CLEAR_GAIN).all()
                 ]
             )
         return groups
@@ -233,7 +252,7 @@ class _Search:
             place
             for place, ports in enumerate(self._inner)
             if self._groups[place]
-            and self._gain[place] > 0
+            and self._gain[place] > CLEAR_GAIN
             and any(port >> 1 == cable for port in ports)
         ]
         met = {
@@ -241,8 +260,7 @@ class _Search:
             for place in mine
             for other in max(self._groups[place], key=lambda group: self._gain[group].sum())
         }
-        first = [place for place in mine if self._is_survey[place]]
-        if np.unique(self._moment[first]).size < LEAST_MOMENTS or not met - set(mine):
+        if not met - set(mine) or not self._is_told(mine):
             return (0.0, [])
         gain = float(self._gain[sorted(met | set(mine))].sum())
         return (gain - FREE_WAY * self._n_free(cable, self._rows[mine]), mine)
