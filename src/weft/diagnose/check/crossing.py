@@ -324,7 +324,7 @@ def _kinds_of_columns(matrix: csc_matrix) -> Ints:
 
 def _joined(families: Sequence[_Family]) -> Candidates:
     """One candidate for all components that the same readings cross."""
-    if not families:
+    if not families or not families[0][0].shape[0]:
         return Candidates(csc_matrix((0, 0)), ())
     crossed = csc_matrix(hstack([matrix for matrix, _ in families], format="csc"))
     crossed.sum_duplicates()

@@ -9,8 +9,9 @@ from weft.bench.model import Pair, Sample
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.diagnose.check.follow_up import Size, follow_up
 from weft.diagnose.check.matchings import reflections
-from weft.diagnose.check.survey import ALONE, SURVEY, survey_of
+from weft.diagnose.check.survey import survey_of
 from weft.diagnose.check.thresholds import thresholds
+from weft.diagnose.check.trials import ALONE, SURVEY
 from weft.diagnose.check.verdict import Verdict, judge_check
 
 N = 8
