@@ -51,6 +51,7 @@ class Thresholds:
     contradicted_share: float
     longest_episode: float
     chance_of_a_lone_pair: float
+    least_told: float
     uneven_share: float
 
     def least_effect(self, metric: Metric) -> float:

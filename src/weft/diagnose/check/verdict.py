@@ -10,7 +10,7 @@ from weft.bench.model import Sample
 from weft.core.errors import ExitCode
 from weft.core.finding import Finding, Severity
 from weft.core.words import counted
-from weft.diagnose.check import intermittent, over_time, sentences
+from weft.diagnose.check import blind, intermittent, over_time, sentences
 from weft.diagnose.check.accusation import Accusation, Standing, accuse_all, slow_rows
 from weft.diagnose.check.covered import Covered, covered
 from weft.diagnose.check.detour import without_detours
@@ -129,7 +129,8 @@ def judge_check(
         findings += intermittent.findings(survey, limits)
         healthy = sentences.healthy(survey, coverage.n_nodes, coverage.endpoints, expectations)
         findings.append(healthy)
-    caveats = (*valid.caveats, *_caveats(survey, coverage, limits, expectations))
+    unseen = blind.caveats(survey, limits)
+    caveats = (*valid.caveats, *unseen, *_caveats(survey, coverage, limits, expectations))
     lacking = inputs_of(survey, accusations, coverage, limits, marks=marks, machine=machine)
     return Verdict(
         worst_first(findings),

@@ -10,8 +10,9 @@ from weft.bench.model import Pair, Sample
 from weft.core.finding import FindingKind, Severity
 from weft.diagnose.check.intermittent import findings, intermittents
 from weft.diagnose.check.matchings import reflections
-from weft.diagnose.check.survey import SURVEY, survey_of
+from weft.diagnose.check.survey import survey_of
 from weft.diagnose.check.thresholds import thresholds
+from weft.diagnose.check.trials import SURVEY
 from weft.diagnose.check.verdict import judge_check
 
 SEEDS = range(20)
