@@ -34,6 +34,18 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.members)
 
+    def of_part(self, part: Part) -> dict[int, int]:
+        """By number of a component of this part: its candidate."""
+        return self._by_part.get(PARTS.index(part), {})
+
+    @cached_property
+    def _by_part(self) -> dict[int, dict[int, int]]:
+        found: dict[int, dict[int, int]] = {}
+        for candidate, members in enumerate(self.members):
+            for part, index in members:
+                found.setdefault(part, {})[index] = candidate
+        return found
+
     def rows(self, candidate: int) -> Ints:
         """The readings that cross a candidate."""
         first, last = self.columns.indptr[candidate : candidate + 2]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weft.diagnose.check.components import PARTS, Part
+from weft.diagnose.check.components import Part
 from weft.diagnose.check.crossing import Crossings
 from weft.diagnose.check.explain import Likelihood
 from weft.diagnose.check.norms import Normed
@@ -72,10 +72,8 @@ def detours_of(
 
 def candidates_of(crossings: Crossings, cables: Sequence[int]) -> tuple[int, ...]:
     """The candidates that stand for cables."""
-    cable = PARTS.index(Part.CABLE)
-    wanted = {(cable, number) for number in cables}
-    members = crossings.candidates.members
-    return tuple(i for i, of in enumerate(members) if wanted & set(of))
+    of_cable = crossings.candidates.of_part(Part.CABLE)
+    return tuple(sorted({of_cable[cable] for cable in cables if cable in of_cable}))
 
 
 def _that_may_have_met(crossings: Crossings, against: Normed, pool: Ints) -> Ints:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +84,7 @@ class Readings:
         numbers = [i for i, (trial, _) in enumerate(self.trials) if trial == name]
         return np.flatnonzero(np.isin(self.trial, numbers))
 
-    @property
+    @cached_property
     def moment(self) -> Ints:
         """A number that rows measured at the same time share."""
         stacked = np.stack([self.trial, self.round, self.metric, self.backwards.astype(np.int64)])
