@@ -10,12 +10,13 @@ does not hold.
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import lru_cache
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -98,6 +99,8 @@ def run_jobs(todo: Sequence[Job], processes: int) -> Iterator[Record]:
                 yield future.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for worker in active_children():
+                worker.terminate()
             raise
 
 
@@ -138,6 +141,7 @@ def main() -> int:
     records = [known[job] for job in wanted if job in known]
     todo = [job for job in wanted if job not in known]
     interrupted = False
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         for record in run_jobs(todo, chosen.processes):
             records.append(record)
