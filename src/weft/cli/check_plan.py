@@ -134,7 +134,7 @@ def set_up(
     # This machine stands for the others: nobody has asked them yet how many CPUs they have.
     n_cpus = None if choice.twin is not None else _cpus()
     field = _field(ranks, wanted, n_cpus, seed=choice.seed, adaptive=adaptive)
-    plan = _plan(field, effort, wanted)
+    plan = _plan(field, effort, wanted, simulated=choice.twin is not None)
     options |= plan.options
     launches = check_launches(
         nodes,
@@ -179,7 +179,7 @@ def _field(
     return Field(ranks, ways, only, seed, n_cpus)
 
 
-def _plan(field: "Field", effort: "Effort", wanted: PlanChoice) -> "CheckPlan":
+def _plan(field: "Field", effort: "Effort", wanted: PlanChoice, *, simulated: bool) -> "CheckPlan":
     """The plan of the options. Raises InputError."""
     from weft.core.units import parse_duration
     from weft.diagnose.check.cost import Cost, figures
@@ -193,7 +193,7 @@ def _plan(field: "Field", effort: "Effort", wanted: PlanChoice) -> "CheckPlan":
         budget_s = figures().quick_s
     return plan_check(
         field,
-        Cost(field.ranks, field.ways, effort),
+        Cost(field.ranks, field.ways, effort, simulated),
         None if wanted.schedule is None else parse_scheme(wanted.schedule),
         budget_s,
     )

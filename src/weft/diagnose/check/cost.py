@@ -57,6 +57,7 @@ class Figures:
     survey_s: float
     follow_up_share: float
     most_pairs: float
+    most_simulated_pairs: float
     quick_s: float
     quick_survey_s: float
     quick_follow_up_s: float
@@ -133,11 +134,18 @@ def effort_of(options: Mapping[str, Any], large_bytes: int) -> Effort:
 @dataclass(frozen=True)
 class Cost:
     """Seconds of rounds of these ranks; without `ways` no rate is known, and the kernel's time
-    limit bounds what a round can take."""
+    limit bounds what a round can take. `simulated`: on a twin, where a pair costs computing."""
 
     ranks: Ranks
     ways: Ways | None
     effort: Effort
+    simulated: bool = False
+
+    @property
+    def most_pairs(self) -> float:
+        """Pairs of a plan that nobody asked for by name."""
+        known = figures()
+        return known.most_simulated_pairs if self.simulated else known.most_pairs
 
     @property
     def is_bound(self) -> bool:

@@ -13,6 +13,11 @@ from weft.diagnose.check.thresholds import Thresholds
 from weft.diagnose.check.trials import TOGETHER
 
 
+LEAST_AGAIN = 2
+"""So many of its messages must have been slow when the round came again: a link that is slow now
+and then looks like messages that met."""
+
+
 def without_detours(
     survey: Survey, made: Sequence[Accusation], limits: Thresholds
 ) -> tuple[Accusation, ...]:
@@ -31,7 +36,7 @@ def without_detours(
         explained = np.union1d(detour.rows, detour.met)
         if detour.evidence < limits.named_evidence:
             continue
-        if again.size and not np.isin(detour.rows, again).any():
+        if np.isin(detour.rows, again).sum() < LEAST_AGAIN:
             continue
         kept = [
             a

@@ -123,7 +123,7 @@ def _offers(field: Field, cost: Cost, limit_s: float) -> Iterator[CheckPlan]:
     ranks = field.ranks
     n = len(ranks.units)
     light = replace(cost, effort=cost.effort.lighter())
-    if n * (n - 1) // 2 * ranks.n_rails <= figures().most_pairs or field.only is not None:
+    if n * (n - 1) // 2 * ranks.n_rails <= cost.most_pairs or field.only is not None:
         full = schedule_of(Scheme(Kind.FULL), field)
         yield CheckPlan(field, full, cost)
         yield CheckPlan(field, full, cost.within(full.rounds, limit_s))
@@ -149,7 +149,7 @@ def _with_reflections(plan: CheckPlan, limit_s: float) -> CheckPlan:
     for rounds in more.rounds:
         seconds += plan.cost.seconds([rounds])
         pairs += len(rounds)
-        if seconds > limit_s or pairs > figures().most_pairs:
+        if seconds > limit_s or pairs > plan.cost.most_pairs:
             break
         n += 1
     if not n:
@@ -161,7 +161,7 @@ def _with_reflections(plan: CheckPlan, limit_s: float) -> CheckPlan:
 def _random(field: Field, cost: Cost, limit_s: float) -> CheckPlan:
     """As many random matchings as fit, at least two: of an odd number somebody rests in one."""
     two = schedule_of(Scheme(Kind.RANDOM, 2), field)
-    most = int(figures().most_pairs * 2 / two.n_pairs)
+    most = int(cost.most_pairs * 2 / two.n_pairs)
     times = max(2, min(int(limit_s * 2 / cost.seconds(two.rounds)), most))
     return CheckPlan(field, schedule_of(Scheme(Kind.RANDOM, times), field), cost)
 
