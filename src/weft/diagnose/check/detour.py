@@ -12,7 +12,6 @@ from weft.diagnose.check.survey import Survey
 from weft.diagnose.check.thresholds import Thresholds
 from weft.diagnose.check.trials import TOGETHER
 
-
 LEAST_AGAIN = 2
 """So many of its messages must have been slow when the round came again: a link that is slow now
 and then looks like messages that met."""
