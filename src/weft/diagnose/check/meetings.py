@@ -5,7 +5,7 @@ slow in that moment, by what sharing a cable costs, and neither is slow when the
 So no component is slow by a common amount, and this is looked for by itself: static routes only.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +29,9 @@ FREE_WAY = 0.3
 """What a normal reading of a cable out of use costs: its way around was free, by chance."""
 
 LEAST_MOMENTS = 2
+
+_TWO_HOPS = 2
+"""Cables between switches on a way that passes one spine."""
 
 CLEAR_GAIN = 2.0
 """What met something is slow by what sharing costs: it gains this much by saying so, at least."""
@@ -56,18 +59,27 @@ def detours_of(
     if crossings.network is None or crossings.adaptive:
         return ()
     rows = _that_may_have_met(crossings, against, pool)
-    excused = np.zeros(0, np.int64)
     found: list[Detour] = []
-    while rows.size:
-        best = _Search(crossings, against, rows, limits).strongest(excused)
-        if best is None:
-            break
+    while (best := _beside(crossings, against, rows, limits, found)) is not None:
         found.append(best)
-        # What met the messages of this cable may be a cable out of use itself, but that takes
-        # messages that did not.
-        excused = np.union1d(excused, best.met)
-        rows = np.setdiff1d(rows, best.rows)
+    for place in range(len(found)):
+        # The first may have been taken for rows that a later one explains.
+        others = [detour for i, detour in enumerate(found) if i != place]
+        found[place] = _beside(crossings, against, rows, limits, others) or found[place]
     return tuple(found)
+
+
+def _beside(
+    crossings: Crossings, against: Normed, rows: Ints, limits: Thresholds, known: Sequence[Detour]
+) -> Detour | None:
+    """The strongest detour beside those known: without their rows, and not by what met them alone,
+    though a message that met them may be one of a cable out of use itself."""
+    nothing = np.zeros(0, np.int64)
+    left = np.setdiff1d(rows, np.concatenate([nothing, *(detour.rows for detour in known)]))
+    if not left.size:
+        return None
+    excused = np.concatenate([nothing, *(detour.met for detour in known)])
+    return _Search(crossings, against, left, limits).strongest(excused)
 
 
 def candidates_of(crossings: Crossings, cables: Sequence[int]) -> tuple[int, ...]:
@@ -102,7 +114,8 @@ class _Search:
         self._inner = [self._inner_ports(row) for row in rows.tolist()]
         self._gain = self._gains()
         self._groups = self._meetings()
-        self._met = [{j for group in groups for j in group} for groups in self._groups]
+        self._met = [{j for group in groups.values() for j in group} for groups in self._groups]
+        self._best = [self._on_one_way(place) for place in range(rows.size)]
 
     def strongest(self, excused: Ints) -> Detour | None:
         """The best cable and those that met it in all of its moments, None below
@@ -125,7 +138,7 @@ class _Search:
             if other_score >= near and self._tell_one_story(mine, theirs)
         ]
         slower = float(np.median(self._against.slower[self._rows[mine]]))
-        met = sorted((self._touched(mine) | self._beside(cable)) - set(mine))
+        met = sorted((self._touched(mine) | self._parallel(cable)) - set(mine))
         cables = (cable, *(other for other in alike if other != cable))
         return Detour(cables, self._rows[mine], self._rows[met], slower, score)
 
@@ -146,7 +159,7 @@ class _Search:
             if any((self._moment[place], port) in places for port in ports)
         }
 
-    def _beside(self, cable: int) -> set[int]:
+    def _parallel(self, cable: int) -> set[int]:
         """What crosses any cable between the two switches of one: their tables are filled anew."""
         vertex = self._network.vertex
         ends = {int(vertex[2 * cable]), int(vertex[2 * cable + 1])}
@@ -194,7 +207,27 @@ class _Search:
         inner = self._network.between_switches
         return [port for port in self._ports_of(row) if inner[port]]
 
-    def _meetings(self) -> list[list[list[int]]]:
+    def _on_one_way(self, place: int) -> set[int]:
+        """What a row most likely met on one way around: it leaves for a switch and comes in from
+        one, the same where there is but one between."""
+        vertex, groups = self._network.vertex, self._groups[place]
+        starts = {int(vertex[port]) for port in self._inner[place]}
+        out: dict[int, set[int]] = {}
+        back: dict[int, set[int]] = {}
+        for port, others in groups.items():
+            start, end = int(vertex[port]), int(vertex[port ^ 1])
+            (out if start in starts else back).setdefault(end if start in starts else start, set())
+            (out[end] if start in starts else back[start]).update(others)
+        if len(self._inner[place]) > _TWO_HOPS:
+            ways = [self._heaviest(out.values()) | self._heaviest(back.values())]
+        else:
+            ways = [out.get(middle, set()) | back.get(middle, set()) for middle in {*out, *back}]
+        return self._heaviest(ways)
+
+    def _heaviest(self, ways: Iterable[set[int]]) -> set[int]:
+        return max(ways, key=lambda way: float(self._gain[sorted(way)].sum()), default=set())
+
+    def _meetings(self) -> list[dict[int, list[int]]]:
         """By row: for each port on which it may have met others the places of these.
 
         A way around leaves from a switch that the way leaves from, or comes in where it comes in.
@@ -209,19 +242,19 @@ class _Search:
         ):
             for port in ports:
                 on_port.setdefault(moment, {}).setdefault(port, []).append(place)
-        groups: list[list[list[int]]] = []
+        groups: list[dict[int, list[int]]] = []
         for moment, ports in zip(self._moment.tolist(), self._inner, strict=True):
             starts = {int(vertex[port]) for port in ports}
             ends = {int(vertex[port ^ 1]) for port in ports}
             groups.append(
-                [
-                    others
+                {
+                    port: others
                     for port, others in on_port.get(moment, {}).items()
                     if port not in ports
                     and (int(vertex[port]) in starts or int(vertex[port ^ 1]) in ends)
                     and len(others) == crossed[moment, port]
                     and (self._gain[others] > CLEAR_GAIN).all()
-                ]
+                }
             )
         return groups
 
@@ -253,11 +286,7 @@ class _Search:
             and self._gain[place] > CLEAR_GAIN
             and any(port >> 1 == cable for port in ports)
         ]
-        met = {
-            other
-            for place in mine
-            for other in max(self._groups[place], key=lambda group: self._gain[group].sum())
-        }
+        met = {other for place in mine for other in self._best[place]}
         if not met - set(mine) or not self._is_told(mine):
             return (0.0, [])
         gain = float(self._gain[sorted(met | set(mine))].sum())
