@@ -6,10 +6,11 @@ from enum import StrEnum
 
 import numpy as np
 
-from weft.diagnose.check.components import PARTS, Component, Part
+from weft.diagnose.check.components import Component, Part
 from weft.diagnose.check.crossing import Member
 from weft.diagnose.check.explain import Suspect
 from weft.diagnose.check.norms import Norm
+from weft.diagnose.check.peers import shares_load, stands_out
 from weft.diagnose.check.readings import Bools, Floats, Ints, Metric
 from weft.diagnose.check.survey import Survey
 from weft.diagnose.check.thresholds import Thresholds
@@ -33,12 +34,14 @@ class Standing(StrEnum):
 
     CONFIRMED: slow with nothing beside it, or (where several ways share a load) slow again beside
     others. OUT_OF_USE: a cable whose messages meet others elsewhere. MET: slow beside others only.
-    PASSING: slow in the survey only. UNTESTED: measured once.
+    UNEVEN: ways that share a load, no slower than others of their kind are. PASSING: slow in the
+    survey only. UNTESTED: measured once.
     """
 
     CONFIRMED = "confirmed"
     OUT_OF_USE = "out of use"
     MET = "met other traffic"
+    UNEVEN = "uneven"
     PASSING = "passing"
     UNTESTED = "untested"
 
@@ -168,16 +171,11 @@ def standing_of(
     if alone is not None and alone >= enough:
         return Standing.CONFIRMED
     if together is not None and together >= enough:
+        if not shares_load(survey, suspect):
+            return Standing.MET
         # Of several ways at once a message takes a fast one while nothing else runs.
-        return Standing.CONFIRMED if _shares_load(survey, suspect) else Standing.MET
+        return Standing.CONFIRMED if stands_out(survey, suspect, limits) else Standing.UNEVEN
     return Standing.PASSING
-
-
-def _shares_load(survey: Survey, suspect: Suspect) -> bool:
-    """Whether the accused are ways among which adaptive routing chooses."""
-    parts = {PARTS[part] for c in suspect.candidates for part, _ in survey.candidates.members[c]}
-    inner = parts <= {Part.CABLE, Part.DIRECTION, Part.SWITCH}
-    return survey.crossings.adaptive and inner
 
 
 def _count(survey: Survey, rows: Ints, metric: Metric, slow: Bools) -> Count:

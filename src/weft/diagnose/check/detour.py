@@ -7,6 +7,7 @@ import numpy as np
 from weft.diagnose.check.accusation import Accusation, Standing, accuse, slow_rows
 from weft.diagnose.check.explain import Suspect
 from weft.diagnose.check.meetings import candidates_of, detours_of
+from weft.diagnose.check.peers import waits_behind
 from weft.diagnose.check.readings import Metric
 from weft.diagnose.check.survey import Survey
 from weft.diagnose.check.thresholds import Thresholds
@@ -25,6 +26,7 @@ def without_detours(
     What is slow beside others only may have met messages that should have crossed another cable:
     that one is accused then. It must have shown again when the round came again.
     """
+    made = _without_waiting(survey, made, limits)
     met = [a for a in made if a.standing is Standing.MET]
     pool = [np.flatnonzero(slow_rows(survey) & (survey.explanation.predicted == 0))]
     pool += [accusation.rows for accusation in met]
@@ -50,3 +52,16 @@ def without_detours(
         )
         kept.append(accuse(survey, suspect, (), slow_rows(survey), Standing.OUT_OF_USE))
     return tuple(sorted(kept, key=lambda a: -a.evidence))
+
+
+def _without_waiting(
+    survey: Survey, made: Sequence[Accusation], limits: Thresholds
+) -> list[Accusation]:
+    """The accusations, less those of ways on which messages wait behind something slow."""
+    if not survey.crossings.adaptive:
+        return list(made)
+    enough = limits.confirmed_evidence
+    shown_alone = [a for a in made if (a.evidence_alone or 0.0) >= enough]
+    faulty = [survey.candidates.rows(a.candidate) for a in shown_alone]
+    rows = np.unique(np.concatenate([np.zeros(0, np.int64), *faulty]))
+    return [a for a in made if a in shown_alone or not waits_behind(survey, a.rows, rows)]

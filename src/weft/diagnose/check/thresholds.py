@@ -53,6 +53,7 @@ class Thresholds:
     chance_of_a_lone_pair: float
     least_told: float
     uneven_share: float
+    peer_sigma: float
 
     def least_effect(self, metric: Metric) -> float:
         """The least slowness (natural logarithm) that is worth a finding."""
