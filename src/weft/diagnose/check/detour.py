@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from weft.diagnose.check.accusation import Accusation, Standing, accuse, slow_rows
+from weft.diagnose.check.crowded import mean_of, waiting
 from weft.diagnose.check.explain import Suspect
 from weft.diagnose.check.meetings import candidates_of, detours_of
-from weft.diagnose.check.peers import waits_behind
-from weft.diagnose.check.readings import Metric
-from weft.diagnose.check.survey import Survey
+from weft.diagnose.check.readings import Ints, Metric
+from weft.diagnose.check.survey import Survey, crowded
 from weft.diagnose.check.thresholds import Thresholds
 from weft.diagnose.check.trials import TOGETHER
 
@@ -26,7 +26,8 @@ def without_detours(
     What is slow beside others only may have met messages that should have crossed another cable:
     that one is accused then. It must have shown again when the round came again.
     """
-    made = _without_waiting(survey, made, limits)
+    if survey.crossings.adaptive:
+        return _with_crowded(survey, _without_waiting(survey, made, limits), limits)
     met = [a for a in made if a.standing is Standing.MET]
     pool = [np.flatnonzero(slow_rows(survey) & (survey.explanation.predicted == 0))]
     pool += [accusation.rows for accusation in met]
@@ -58,10 +59,38 @@ def _without_waiting(
     survey: Survey, made: Sequence[Accusation], limits: Thresholds
 ) -> list[Accusation]:
     """The accusations, less those of ways on which messages wait behind something slow."""
-    if not survey.crossings.adaptive:
-        return list(made)
     enough = limits.confirmed_evidence
     shown_alone = [a for a in made if (a.evidence_alone or 0.0) >= enough]
     faulty = [survey.candidates.rows(a.candidate) for a in shown_alone]
-    rows = np.unique(np.concatenate([np.zeros(0, np.int64), *faulty]))
-    return [a for a in made if a in shown_alone or not waits_behind(survey, a.rows, rows)]
+    behind = waiting(survey.crossings, np.unique(np.concatenate([np.zeros(0, np.int64), *faulty])))
+    return [a for a in made if a in shown_alone or 2 * np.isin(a.rows, behind).sum() <= a.rows.size]
+
+
+def _with_crowded(
+    survey: Survey, made: Sequence[Accusation], limits: Thresholds
+) -> tuple[Accusation, ...]:
+    """The accusations, and ways that deliver less than others of their kind again and again, in
+    place of those that are merely uneven.
+
+    Not beside something whose slowness is sure: what it holds up reaches ways it never crosses.
+    """
+    if any(a.standing is Standing.CONFIRMED and Metric.BANDWIDTH in a.slower for a in made):
+        return tuple(made)
+    again = np.setdiff1d(survey.readings.of_trial(TOGETHER), survey.alone)
+    predicted = survey.explanation.predicted
+    kept = list(made)
+    for suspect in crowded(survey, limits):
+        mean = mean_of(survey.crossings, survey.normed, predicted, suspect.best, again)
+        shown_again = mean is not None and mean >= limits.bandwidth_least
+        if suspect.evidence < limits.named_evidence or not shown_again:
+            continue
+        rows = survey.candidates.rows(suspect.best)
+        kept = [a for a in kept if a.standing is Standing.CONFIRMED or not _share(a, rows)]
+        if not any(_share(a, rows) for a in kept):
+            kept.append(accuse(survey, suspect, (), slow_rows(survey), Standing.CONFIRMED))
+    return tuple(sorted(kept, key=lambda a: -a.evidence))
+
+
+def _share(accusation: Accusation, rows: Ints) -> bool:
+    """Whether most slow readings of an accusation are among rows."""
+    return bool(2 * np.isin(accusation.rows, rows).sum() > accusation.rows.size)

@@ -8,14 +8,12 @@ again, with nothing broken. Such an accusation stands only where it stands out o
 import numpy as np
 
 from weft.diagnose.check.components import PARTS, Part
+from weft.diagnose.check.crowded import LEAST_PEERS
 from weft.diagnose.check.explain import Suspect
-from weft.diagnose.check.readings import Bools, Floats, Ints, Metric
+from weft.diagnose.check.readings import Bools, Floats, Metric
 from weft.diagnose.check.survey import Survey
 from weft.diagnose.check.thresholds import Thresholds
 from weft.stats.spread import robust_sigma
-
-LEAST_PEERS = 6
-"""Fewer of a kind tell nothing about what is usual."""
 
 
 def shares_load(survey: Survey, suspect: Suspect) -> bool:
@@ -42,23 +40,6 @@ def stands_out(survey: Survey, suspect: Suspect, limits: Thresholds) -> bool:
         if metric is not Metric.LATENCY:
             return False
     return True
-
-
-def waits_behind(survey: Survey, slow: Ints, faulty: Ints) -> bool:
-    """Whether most of the rows `slow` shared a stage, in their moment, with one of `faulty`: what
-    waits behind a slow receiver is nobody's fault.
-
-    A slow receiver fills the buffers on the ways to it; under adaptive routing these are many.
-    """
-    moment = survey.readings.moment
-    by_stage = survey.crossings.by_stage
-    n_behind = 0
-    for number in np.unique(moment[slow]):
-        mine, theirs = slow[moment[slow] == number], faulty[moment[faulty] == number]
-        if theirs.size:
-            stages = np.unique(by_stage[theirs].indices)
-            n_behind += int((np.diff(by_stage[mine][:, stages].indptr) > 0).sum())
-    return 2 * n_behind > slow.size
 
 
 def _middles(survey: Survey, best: int, judged: Bools) -> Floats:

@@ -7,6 +7,7 @@ import numpy as np
 
 from weft.bench.model import Sample
 from weft.diagnose.check.crossing import Candidates, Crossings
+from weft.diagnose.check.crowded import crowded_of, waiting
 from weft.diagnose.check.disturbed import LONE_SIGMA, shares
 from weft.diagnose.check.explain import Explainer, Explanation, Suspect
 from weft.diagnose.check.meetings import LEAST_SIGMA, candidates_of, detours_of
@@ -75,6 +76,9 @@ def survey_of(
 
 
 def _detours(survey: Survey, limits: Thresholds) -> tuple[Suspect, ...]:
+    """Suspects that slow some of their messages: cables out of use, ways that lack one."""
+    if survey.crossings.adaptive:
+        return crowded(survey, limits)
     slow = (survey.explanation.predicted == 0) & (survey.unexplained > LEAST_SIGMA)
     pool = np.setdiff1d(np.flatnonzero(slow), survey.alone)
     return tuple(
@@ -85,6 +89,16 @@ def _detours(survey: Survey, limits: Thresholds) -> tuple[Suspect, ...]:
         )
         for detour in detours_of(survey.crossings, survey.normed, pool, limits)
     )
+
+
+def crowded(survey: Survey, limits: Thresholds) -> tuple[Suspect, ...]:
+    """Ways that share a load and deliver less than others of their kind, by readings that wait
+    behind no other suspect."""
+    crossings = survey.crossings
+    predicted = survey.explanation.predicted
+    behind = waiting(crossings, np.flatnonzero(predicted > 0))
+    rows = np.setdiff1d(np.arange(len(survey.readings)), np.union1d(behind, survey.alone))
+    return crowded_of(crossings, survey.normed, predicted, rows, limits)
 
 
 def _explained(
