@@ -29,11 +29,21 @@ def crowded_of(
     crossings: Crossings, against: Normed, predicted: Floats, rows: Ints, limits: Thresholds
 ) -> tuple[Suspect, ...]:
     """Suspects among the ways that readings `rows` share, by the mean of what no other suspect
-    explains; the clearest first, none that shares readings with a clearer one."""
+    explains; the clearest first, each without the readings of those before it."""
     if crossings.network is None or not crossings.adaptive:
         return ()
+    found: list[Suspect] = []
+    while (clearest := _clearest(crossings, against, predicted, rows, limits)) is not None:
+        found.append(clearest)
+        # What it slows counts against nothing else.
+        rows = np.setdiff1d(rows, crossings.candidates.rows(clearest.best))
+    return tuple(found)
+
+
+def _clearest(
+    crossings: Crossings, against: Normed, predicted: Floats, rows: Ints, limits: Thresholds
+) -> Suspect | None:
     means = _means(crossings, against, predicted, rows)
-    spread = limits.scale_floor / 2
     found: list[tuple[float, int]] = []
     for part in (Part.CABLE, Part.DIRECTION):
         for size in {len(crossings.candidates.members[c]) for c in means}:
@@ -41,14 +51,18 @@ def crowded_of(
             if len(peers) < LEAST_PEERS:
                 continue
             values = np.array([means[c] for c in peers])
-            scale = max(robust_sigma(values), spread)
+            scale = max(robust_sigma(values), limits.scale_floor / 2)
             clear = (values - np.median(values)) / scale
-            found += [
-                (float(z), c)
-                for z, c in zip(clear, peers, strict=True)
-                if z >= limits.peer_sigma and means[c] >= limits.bandwidth_least
-            ]
-    return _clearest(crossings, found, means)
+            found += [(float(z), -c) for z, c in zip(clear, peers, strict=True)]
+    clear_ones = [
+        (z, -c)
+        for z, c in sorted(found, reverse=True)
+        if z >= limits.peer_sigma and means[-c] >= limits.bandwidth_least
+    ]
+    if not clear_ones:
+        return None
+    z, candidate = clear_ones[0]
+    return Suspect((candidate,), {Metric.BANDWIDTH: means[candidate]}, z**2 / 2)
 
 
 def mean_of(
@@ -99,18 +113,3 @@ def _means(
 def _is_of(crossings: Crossings, candidate: int, part: Part, size: int) -> bool:
     members = crossings.candidates.members[candidate]
     return members[0][0] == PARTS.index(part) and len(members) == size
-
-
-def _clearest(
-    crossings: Crossings, found: list[tuple[float, int]], means: dict[int, float]
-) -> tuple[Suspect, ...]:
-    taken = np.zeros(0, np.int64)
-    suspects: list[Suspect] = []
-    for clear, candidate in sorted(found, key=lambda one: (-one[0], one[1])):
-        rows = crossings.candidates.rows(candidate)
-        if 2 * np.isin(rows, taken).sum() > rows.size:
-            continue
-        taken = np.union1d(taken, rows)
-        slower = {Metric.BANDWIDTH: means[candidate]}
-        suspects.append(Suspect((candidate,), slower, clear**2 / 2))
-    return tuple(suspects)
