@@ -57,7 +57,7 @@ def _clearest(
     clear_ones = [
         (z, -c)
         for z, c in sorted(found, reverse=True)
-        if z >= limits.peer_sigma and means[-c] >= limits.bandwidth_least
+        if z >= limits.peer_sigma and means[-c] >= limits.crowded_least
     ]
     if not clear_ones:
         return None

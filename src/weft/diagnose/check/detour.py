@@ -81,7 +81,7 @@ def _with_crowded(
     kept = list(made)
     for suspect in crowded(survey, limits):
         mean = mean_of(survey.crossings, survey.normed, predicted, suspect.best, again)
-        shown_again = mean is not None and mean >= limits.bandwidth_least
+        shown_again = mean is not None and mean >= suspect.slower[Metric.BANDWIDTH] / 2
         if suspect.evidence < limits.named_evidence or not shown_again:
             continue
         rows = survey.candidates.rows(suspect.best)

@@ -54,6 +54,7 @@ class Thresholds:
     least_told: float
     uneven_share: float
     peer_sigma: float
+    crowded_least: float
 
     def least_effect(self, metric: Metric) -> float:
         """The least slowness (natural logarithm) that is worth a finding."""

@@ -82,9 +82,9 @@ class SomeSlow:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_half_of_a_leaf_s_messages_slow_is_enough_to_name_it(make_tree, make_fabric, seed):
+def test_two_thirds_of_a_leaf_s_messages_slow_is_enough_to_name_it(make_tree, make_fabric, seed):
     tree = make_tree(N_LEAVES, 4, 4)
-    full = SomeSlow(make_fabric(tree, noise=0.01), leaf=3, share=0.5, seed=seed)
+    full = SomeSlow(make_fabric(tree, noise=0.01), leaf=3, share=0.7, seed=seed)
     (finding,) = bad(judged(tree, full, make_fabric(tree, noise=0.01, seed=9)))
     ends = {end for suspect in finding.facts["suspects"] for end in suspect["ends"]}
     assert leaving(3) <= ends
