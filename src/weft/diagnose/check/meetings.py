@@ -120,7 +120,10 @@ class _Search:
     def strongest(self, excused: Ints) -> Detour | None:
         """The best cable and those that met it in all of its moments, None below
         `suspect_evidence`; that much must come of readings that are not excused."""
-        scored = [(*self._score(cable), cable) for cable in self._cables()]
+        scored = [
+            (self._score(cable, mine), mine, cable)
+            for cable, mine in sorted(self._places_of_cables().items())
+        ]
         fresh = ~np.isin(self._rows, excused)
         enough = self._limits.suspect_evidence
         scored = [
@@ -274,23 +277,22 @@ class _Search:
             for key, count in zip(keys.tolist(), counts.tolist(), strict=True)
         }
 
-    def _cables(self) -> list[int]:
-        return sorted({port >> 1 for ports in self._inner for port in ports})
+    def _places_of_cables(self) -> dict[int, list[int]]:
+        """By cable: the places of rows that should have crossed it and met something."""
+        found: dict[int, list[int]] = {}
+        for place, ports in enumerate(self._inner):
+            if self._groups[place] and self._gain[place] > CLEAR_GAIN:
+                for cable in dict.fromkeys(port >> 1 for port in ports):
+                    found.setdefault(cable, []).append(place)
+        return found
 
-    def _score(self, cable: int) -> tuple[float, list[int]]:
-        """The evidence for a cable being out of use, and the places of its slow rows."""
-        mine = [
-            place
-            for place, ports in enumerate(self._inner)
-            if self._groups[place]
-            and self._gain[place] > CLEAR_GAIN
-            and any(port >> 1 == cable for port in ports)
-        ]
+    def _score(self, cable: int, mine: list[int]) -> float:
+        """The evidence for a cable being out of use, from the places of its slow rows."""
         met = {other for place in mine for other in self._best[place]}
         if not met - set(mine) or not self._is_told(mine):
-            return (0.0, [])
+            return 0.0
         gain = float(self._gain[sorted(met | set(mine))].sum())
-        return (gain - FREE_WAY * self._n_free(cable, self._rows[mine]), mine)
+        return gain - FREE_WAY * self._n_free(cable, self._rows[mine])
 
     def _n_free(self, cable: int, mine: Ints) -> int:
         """Readings beside others that should cross a cable and are not among `mine`."""
