@@ -1,7 +1,7 @@
 """A fabric document as numbers: ports, cables, vertices, rates; and which HCA an endpoint uses."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,6 +29,9 @@ class Wiring(Protocol):
     def paths(self, pairs: list[tuple[str, str]]) -> list[Path]:
         """Egress ports crossed from node (or HCA) a to b, for each pair."""
         ...
+
+
+_MOST_HOPS = 64
 
 
 class Network:
@@ -102,7 +105,62 @@ class Network:
             case _:
                 return Component(Part.HCA, (self.hcas[index],))
 
+    @cached_property
+    def egress(self) -> Ints:
+        """Switches x port numbers: the port, -1 where none is cabled."""
+        ports = np.flatnonzero(self.vertex < self.n_switches)
+        numbers = [int(self.ports[port].rpartition("[")[2][:-1]) for port in ports.tolist()]
+        egress = np.full((self.n_switches, max(numbers, default=0) + 1), -1, np.int64)
+        egress[self.vertex[ports], numbers] = ports
+        return egress
+
+    @cached_property
+    def _out_of(self) -> Ints | None:
+        """Switches x HCAs: the port towards it, -1 for none; None for a fabric without tables."""
+        lfts: Any = self.wiring.document.get("lfts")
+        if not lfts:
+            return None
+        width = len(self.hcas)
+        named = [lfts.get(switch) or [0] * width for switch in self.switches]
+        numbers = np.array(named, np.int64).reshape(self.n_switches, width)
+        found: Ints = self.egress[np.arange(self.n_switches)[:, None], numbers]
+        return found
+
     def routes(self, flows: Sequence[tuple[str, str]]) -> list[Ints]:
         """Port numbers crossed from HCA to HCA by the tables, for each flow."""
+        walked = self._walk(flows) if self._out_of is not None and flows else None
+        if walked is not None:
+            return walked
+        # The engine says what is missing, or routes where there are no tables.
         crossed = self.wiring.paths(list(flows))
         return [np.array([self.port_id[port] for port in path], np.int64) for path in crossed]
+
+    def _walk(self, flows: Sequence[tuple[str, str]]) -> list[Ints] | None:
+        """All flows step by step through the tables; None where one does not arrive."""
+        assert self._out_of is not None
+        ends = np.array([[self.vertex_id[a], self.vertex_id[b]] for a, b in flows], np.int64)
+        src, dst = (ends - self.n_switches).T
+        port, last = self.port_of_hca[src], self.port_of_hca[dst] ^ 1
+        if (port < 0).any() or (self.port_of_hca[dst] < 0).any() or (src == dst).any():
+            return None
+        crossed = [port]
+        done = np.zeros(port.size, np.bool_)
+        for _ in range(_MOST_HOPS):
+            at = self.vertex[port ^ 1]
+            if (at[~done] >= self.n_switches).any():
+                return None
+            port = np.where(done, port, self._out_of[np.where(done, 0, at), dst])
+            if (port < 0).any():
+                return None
+            crossed.append(np.where(done, -1, port))
+            done |= port == last
+            if done.all():
+                ways = np.stack(crossed, axis=1)
+                return [way[way >= 0] for way in ways]
+        return None
+
+
+@lru_cache(maxsize=2)
+def network_of(wiring: Wiring) -> Network:
+    """The network of a wiring, made once: a check asks for it at each step."""
+    return Network(wiring)

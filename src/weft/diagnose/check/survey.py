@@ -11,7 +11,7 @@ from weft.diagnose.check.crowded import crowded_of, waiting
 from weft.diagnose.check.disturbed import LONE_SIGMA, shares
 from weft.diagnose.check.explain import Explainer, Explanation, Suspect
 from weft.diagnose.check.meetings import LEAST_SIGMA, candidates_of, detours_of
-from weft.diagnose.check.network import Network, Wiring
+from weft.diagnose.check.network import Wiring, network_of
 from weft.diagnose.check.norms import Normed, normed
 from weft.diagnose.check.readings import Floats, Ints, Metric, Readings, readings_of
 from weft.diagnose.check.thresholds import Thresholds
@@ -64,7 +64,7 @@ def survey_of(
 ) -> Survey:
     """Explain the samples of a check. Norms rest on readings that cross no suspect."""
     readings = readings_of(samples)
-    network = None if wiring is None else Network(wiring)
+    network = None if wiring is None else network_of(wiring)
     limits = limits if network is not None else limits.without_fabric
     crossings = Crossings(readings, network, adaptive=adaptive)
     alone = readings.of_trial(ALONE)

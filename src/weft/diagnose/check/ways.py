@@ -102,7 +102,7 @@ class Ways:
 
     def _walk(self, lfts: Any) -> Ints:
         network = self.network
-        egress = _egress(network)
+        egress = network.egress
         named = [lfts.get(switch, []) for switch in network.switches]
         width = len(network.hcas)
         numbers = np.array([row if row else [0] * width for row in named], np.int32)
@@ -179,12 +179,3 @@ class Ways:
             ways[a, b, : len(there)] = there
             ways[b, a, : len(again)] = again
         return ways
-
-
-def _egress(network: Network) -> Ints:
-    """Switches x port numbers: the port, -1 where none is cabled."""
-    ports = np.flatnonzero(network.vertex < network.n_switches)
-    numbers = [int(network.ports[port].rpartition("[")[2][:-1]) for port in ports.tolist()]
-    egress = np.full((network.n_switches, max(numbers, default=0) + 1), -1, np.int64)
-    egress[network.vertex[ports], numbers] = ports
-    return egress
