@@ -30,6 +30,10 @@ class Wiring(Protocol):
         """Egress ports crossed from node (or HCA) a to b, for each pair."""
         ...
 
+    def __hash__(self) -> int:
+        """One fabric opened twice is two."""
+        ...
+
 
 _MOST_HOPS = 64
 
