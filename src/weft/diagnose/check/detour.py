@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from weft.diagnose.check.accusation import Accusation, Standing, accuse, slow_rows
+from weft.diagnose.check.components import PARTS, Part
 from weft.diagnose.check.crowded import mean_of, waiting
 from weft.diagnose.check.explain import Suspect
 from weft.diagnose.check.meetings import candidates_of, detours_of
@@ -26,12 +27,15 @@ def without_detours(
     What is slow beside others only may have met messages that should have crossed another cable:
     that one is accused then. It must have shown again when the round came again.
     """
+    if survey.crossings.network is not None:
+        made = _without_waiting(survey, made, limits)
     if survey.crossings.adaptive:
-        return _with_crowded(survey, _without_waiting(survey, made, limits), limits)
+        return _with_crowded(survey, made, limits)
     met = [a for a in made if a.standing is Standing.MET]
     pool = [np.flatnonzero(slow_rows(survey) & (survey.explanation.predicted == 0))]
     pool += [accusation.rows for accusation in met]
-    rows = np.setdiff1d(np.unique(np.concatenate(pool)), survey.alone)
+    behind = waiting(survey.crossings, _sure_rows(survey, made, limits))
+    rows = np.setdiff1d(np.unique(np.concatenate(pool)), np.union1d(survey.alone, behind))
     again = survey.readings.of_trial(TOGETHER)
     kept = list(made)
     for detour in detours_of(survey.crossings, survey.normed, rows, limits):
@@ -55,15 +59,41 @@ def without_detours(
     return tuple(sorted(kept, key=lambda a: -a.evidence))
 
 
+def _sure_rows(survey: Survey, made: Sequence[Accusation], limits: Thresholds) -> Ints:
+    """Rows that cross something slow even with nothing beside it."""
+    enough = limits.confirmed_evidence
+    rows = [survey.candidates.rows(a.candidate) for a in made if (a.evidence_alone or 0) >= enough]
+    return np.unique(np.concatenate([np.zeros(0, np.int64), *rows]))
+
+
 def _without_waiting(
     survey: Survey, made: Sequence[Accusation], limits: Thresholds
 ) -> list[Accusation]:
-    """The accusations, less those of ways on which messages wait behind something slow."""
-    enough = limits.confirmed_evidence
-    shown_alone = [a for a in made if (a.evidence_alone or 0.0) >= enough]
-    faulty = [survey.candidates.rows(a.candidate) for a in shown_alone]
-    behind = waiting(survey.crossings, np.unique(np.concatenate([np.zeros(0, np.int64), *faulty])))
-    return [a for a in made if a in shown_alone or 2 * np.isin(a.rows, behind).sum() <= a.rows.size]
+    """The accusations, less those of ways on which messages wait behind something slower: in a
+    shared buffer a message for a slow receiver holds up what comes after it."""
+    kept: list[Accusation] = []
+    for accusation in sorted(made, key=lambda a: -a.evidence):
+        sure = _sure_rows(survey, kept, limits)
+        own = np.setdiff1d(accusation.rows, sure)
+        behind = waiting(survey.crossings, sure)
+        if sure.size and _is_way(survey, accusation) and 2 * np.isin(own, behind).sum() >= own.size:
+            continue
+        kept.append(accusation)
+    return kept
+
+
+def _is_way(survey: Survey, accusation: Accusation) -> bool:
+    """Whether the accused lie between switches."""
+    network = survey.crossings.network
+    assert network is not None
+    ports = {Part.CABLE: 2, Part.DIRECTION: 1}
+    return all(
+        part is Part.SWITCH or (part in ports and network.between_switches[ports[part] * index])
+        for part, index in (
+            (PARTS[number], index)
+            for number, index in survey.candidates.members[accusation.candidate]
+        )
+    )
 
 
 def _with_crowded(
