@@ -27,8 +27,9 @@ def without_detours(
     What is slow beside others only may have met messages that should have crossed another cable:
     that one is accused then. It must have shown again when the round came again.
     """
-    if survey.crossings.network is not None:
-        made = _without_waiting(survey, made, limits)
+    if survey.crossings.network is None:
+        return tuple(made)
+    made = _without_waiting(survey, made, limits)
     if survey.crossings.adaptive:
         return _with_crowded(survey, made, limits)
     met = [a for a in made if a.standing is Standing.MET]
