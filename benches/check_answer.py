@@ -13,10 +13,10 @@ from benches.check_score import Score, Seen, scatter, score, seen_of, slowness
 from weft.bench.model import Backend, Sample
 from weft.bench.twin import TwinBackend
 from weft.core.finding import Finding, Severity
-from weft.diagnose.check.components import Component, Part
-from weft.diagnose.check.crossing import Crossings
 from weft.diagnose.check.launches import FollowUpBackend
-from weft.diagnose.check.readings import Floats, readings_of
+from weft.diagnose.check.measured.components import Component, Part
+from weft.diagnose.check.measured.crossing import Crossings
+from weft.diagnose.check.measured.readings import Floats, readings_of
 from weft.diagnose.check.verdict import judge_check
 
 CLEAR_ERRORS = 10.0

@@ -16,9 +16,9 @@ from weft.bench.twin import TwinBackend
 from weft.catalog.load import platform
 from weft.catalog.platform import Platform
 from weft.core.units import parse_size
-from weft.diagnose.check.crossing import Crossings
-from weft.diagnose.check.network import Network
-from weft.diagnose.check.readings import readings_of
+from weft.diagnose.check.measured.crossing import Crossings
+from weft.diagnose.check.measured.network import Network
+from weft.diagnose.check.measured.readings import readings_of
 from weft.topology.fabric import Fabric
 
 ROUTINGS = ("static", "adaptive")

@@ -11,7 +11,7 @@ import pytest
 from weft.bench.mock import MockBackend
 from weft.cli import run
 from weft.core.finding import FindingKind
-from weft.diagnose.check import machine
+from weft.diagnose.check.beside import machine
 from weft.report.verdict import judge
 from weft.study.store import read_run
 

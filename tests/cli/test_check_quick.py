@@ -8,7 +8,7 @@ from weft.bench.failure import HangError
 from weft.bench.live import LiveBackend
 from weft.bench.model import Trial
 from weft.cli import run
-from weft.diagnose.check.cost import figures
+from weft.diagnose.check.rounds.cost import figures
 from weft.study.store import read_run
 
 Capture = pytest.CaptureFixture[str]

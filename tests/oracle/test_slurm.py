@@ -12,7 +12,7 @@ import pytest
 
 from weft.cluster.neighbours import asking, hides_jobs
 from weft.core.finding import Finding, FindingKind, Severity
-from weft.diagnose.check.drain import drain_text
+from weft.diagnose.check.answer.drain import drain_text
 
 TOOLS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol")
 LIMIT_S = 60.0

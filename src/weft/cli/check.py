@@ -86,7 +86,7 @@ def command(
     4 when the run proves nothing: its messages missed the fast network, or ranks shared CPUs.
     """
     from weft.core.clock import system_clock
-    from weft.diagnose.check.against import held_against as held_against_run
+    from weft.diagnose.check.answer.against import held_against as held_against_run
     from weft.diagnose.check.verdict import judge_check
 
     if resume and run_dir is None:
@@ -136,8 +136,8 @@ def _measure(
     setup: Setup, choice: BackendChoice, directory: Path, resume: bool, against: Path | None
 ) -> "tuple[Sample, ...]":
     from weft.cli.progress import shown_check_progress
-    from weft.diagnose.check.follow_up import Size
     from weft.diagnose.check.launches import FollowUpBackend
+    from weft.diagnose.check.suspects.follow_up import Size
     from weft.diagnose.check.trials import SURVEY
     from weft.study.run import execute
     from weft.study.store import RunStore, read_run

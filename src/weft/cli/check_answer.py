@@ -14,8 +14,8 @@ from weft.core.errors import InputError
 
 if TYPE_CHECKING:
     from weft.bench.model import Backend
-    from weft.diagnose.check.against import Against, Change
-    from weft.diagnose.check.remedies import Remedy
+    from weft.diagnose.check.answer.against import Against, Change
+    from weft.diagnose.check.answer.remedies import Remedy
     from weft.diagnose.check.verdict import Verdict
 
 SCHEMA = "weft.check/1"
@@ -68,14 +68,14 @@ class Answer:
 
     @property
     def _first_remedy(self) -> "Remedy | None":
-        from weft.diagnose.check.remedies import remedy_of
+        from weft.diagnose.check.answer.remedies import remedy_of
 
         found = (remedy_of(finding) for finding in self.verdict.findings)
         return next((remedy for remedy in found if remedy is not None), None)
 
     def to_record(self) -> dict[str, Any]:
         """All but the readings as plain JSON values (docs/reference/check.md)."""
-        from weft.diagnose.check.remedies import remedy_of
+        from weft.diagnose.check.answer.remedies import remedy_of
 
         record = self.verdict.to_record()
         for finding, of in zip(self.verdict.findings, record["findings"], strict=True):
@@ -135,7 +135,7 @@ def earlier_verdict(run_dir: Path) -> "Verdict":
 def write_drain(answer: Answer, path: Path) -> None:
     """Write the drain list, whole or not at all. A run that proves nothing drains nobody."""
     from weft.core.files import write_whole
-    from weft.diagnose.check.drain import drain_text
+    from weft.diagnose.check.answer.drain import drain_text
 
     findings = () if answer.verdict.refused else answer.verdict.findings
     write_whole(path, drain_text(findings), what="drain list")
@@ -172,9 +172,9 @@ def command_again(
 def only_of(verdict: "Verdict") -> str | None:
     """What to check alone once the worst accusation is mended: a node, the lower switch of a cable,
     a switch; None where that is no one group."""
-    from weft.diagnose.check.components import vertex_of
-    from weft.diagnose.check.drain import accused_node
-    from weft.diagnose.check.headline import is_accused, things_of
+    from weft.diagnose.check.answer.drain import accused_node
+    from weft.diagnose.check.answer.headline import is_accused, things_of
+    from weft.diagnose.check.measured.components import vertex_of
 
     worst = next((one for one in verdict.findings if is_accused(one)), None)
     network = verdict.survey.crossings.network

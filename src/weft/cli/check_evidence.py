@@ -16,8 +16,8 @@ from weft.core.errors import InputError
 
 if TYPE_CHECKING:
     from weft.bench.model import Sample
-    from weft.diagnose.check.machine import Machine
-    from weft.diagnose.check.marks import Marks
+    from weft.diagnose.check.beside.machine import Machine
+    from weft.diagnose.check.beside.marks import Marks
     from weft.topology.subnet import Subnet
 
 
@@ -71,7 +71,7 @@ class Evidence:
 
     def keep(self, run_dir: Path) -> None:
         """Write it into the run directory, so that the run is judged alike later."""
-        from weft.diagnose.check import machine, marks
+        from weft.diagnose.check.beside import machine, marks
 
         if self.named is not None:
             machine.keep(self.named, run_dir)
@@ -80,21 +80,21 @@ class Evidence:
 
     def told(self, run_dir: Path) -> "Marks":
         """What the files say; of a check that goes on without them, what they said before."""
-        from weft.diagnose.check import marks
+        from weft.diagnose.check.beside import marks
 
         return self.marks if self.marks.marks else marks.of_run(run_dir)
 
     def machine(self, run_dir: Path, samples: "tuple[Sample, ...]") -> "Machine | None":
         """What the readings are held against."""
-        from weft.diagnose.check import machine
+        from weft.diagnose.check.beside import machine
 
         return self.named or machine.of_run(run_dir, samples)
 
 
 def gather(given: EvidenceChoice, choice: BackendChoice, setup: Setup) -> Evidence:
     """Read all of it. Raises InputError."""
-    from weft.diagnose.check import machine
-    from weft.diagnose.check.marks import NO_MARKS
+    from weft.diagnose.check.beside import machine
+    from weft.diagnose.check.beside.marks import NO_MARKS
 
     named = machine.named(given.platform) if given.platform else None
     if given.counters and setup.fabric is None:
@@ -113,7 +113,7 @@ def _read(
 ) -> "tuple[Setup, Marks]":
     from weft.diagnose.audit.case import Case
     from weft.diagnose.audit.interval import interval_of
-    from weft.diagnose.check.marks import PortNames, as_meant, marks_of
+    from weft.diagnose.check.beside.marks import PortNames, as_meant, marks_of
     from weft.topology.fabric import Fabric
 
     assert setup.fabric is not None

@@ -12,11 +12,11 @@ from weft.core.errors import InputError
 
 if TYPE_CHECKING:
     from weft.bench.model import Backend, Launch
-    from weft.diagnose.check.cost import Effort
-    from weft.diagnose.check.network import Network, Wiring
-    from weft.diagnose.check.plan import CheckPlan
-    from weft.diagnose.check.ranks import Ranks
-    from weft.diagnose.check.schedule import Field
+    from weft.diagnose.check.measured.network import Network, Wiring
+    from weft.diagnose.check.rounds.cost import Effort
+    from weft.diagnose.check.rounds.plan import CheckPlan
+    from weft.diagnose.check.rounds.ranks import Ranks
+    from weft.diagnose.check.rounds.schedule import Field
 
 TIMEOUT_S = 3600.0
 TIMEOUT_TIMES = 4.0
@@ -112,8 +112,8 @@ def set_up(
     MissingError."""
     from weft.catalog.load import benchmark
     from weft.cli.backend import is_one_host, open_backend
-    from weft.diagnose.check.cost import effort_of
     from weft.diagnose.check.launches import check_launches
+    from weft.diagnose.check.rounds.cost import effort_of
 
     sizes = _sizes(*size_texts)
     _refuse_tasks(choice, tasks_per_node)
@@ -152,7 +152,7 @@ def set_up(
 
 def _in_a_hurry(launches: "tuple[Launch, Launch, Launch]") -> "tuple[Launch, Launch, Launch]":
     """The launches with what each may take in a prolog; one that takes longer hangs."""
-    from weft.diagnose.check.cost import figures
+    from weft.diagnose.check.rounds.cost import figures
 
     known = figures()
     limits = (known.quick_survey_s, known.quick_follow_up_s, known.quick_follow_up_s)
@@ -167,9 +167,9 @@ def _field(
     ranks: "Ranks", wanted: PlanChoice, n_cpus: int | None, *, seed: int, adaptive: bool
 ) -> "Field":
     """Where the schedule is made for. Raises InputError on an --only that means nothing."""
-    from weft.diagnose.check.group import group_of
-    from weft.diagnose.check.schedule import Field
-    from weft.diagnose.check.ways import Ways
+    from weft.diagnose.check.rounds.group import group_of
+    from weft.diagnose.check.rounds.schedule import Field
+    from weft.diagnose.check.rounds.ways import Ways
 
     network = ranks.network
     ways = None
@@ -182,9 +182,9 @@ def _field(
 def _plan(field: "Field", effort: "Effort", wanted: PlanChoice, *, simulated: bool) -> "CheckPlan":
     """The plan of the options. Raises InputError."""
     from weft.core.units import parse_duration
-    from weft.diagnose.check.cost import Cost, figures
-    from weft.diagnose.check.plan import plan_check
-    from weft.diagnose.check.scheme import parse_scheme
+    from weft.diagnose.check.rounds.cost import Cost, figures
+    from weft.diagnose.check.rounds.plan import plan_check
+    from weft.diagnose.check.rounds.scheme import parse_scheme
 
     if wanted.quick and wanted.budget is not None:
         raise InputError("--quick and --budget contradict each other", expected="one of them")
@@ -207,8 +207,8 @@ def _ranks(
     one_host: bool,
     tasks_per_node: int | None,
 ) -> "Ranks":
-    from weft.diagnose.check.network import Network
-    from weft.diagnose.check.ranks import ranks_of_host, ranks_of_nodes
+    from weft.diagnose.check.measured.network import Network
+    from weft.diagnose.check.rounds.ranks import ranks_of_host, ranks_of_nodes
 
     if one_host:
         return ranks_of_host(nodes[0], tasks_per_node or _cpus())
@@ -220,7 +220,7 @@ def _ranks(
 
 def _limit(backend: "Backend", fabric: "Wiring | None") -> dict[str, float]:
     """Where no rate is known, the kernel's time limit is all that bounds a round."""
-    from weft.diagnose.check.cost import figures
+    from weft.diagnose.check.rounds.cost import figures
 
     unknown = backend.name == "live" and fabric is None
     return {"max_seconds_per_size": figures().max_seconds_per_size} if unknown else {}

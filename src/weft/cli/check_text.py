@@ -14,7 +14,7 @@ from weft.core.words import counted
 if TYPE_CHECKING:
     from weft.cli.check_answer import Answer
     from weft.core.finding import Finding
-    from weft.diagnose.check.headline import Headline
+    from weft.diagnose.check.answer.headline import Headline
     from weft.diagnose.check.verdict import Verdict
 
 MATRIX_MAX_NODES = 32
@@ -26,7 +26,7 @@ _COLOURS = {"BAD": "red", "WARNING": "yellow", OK: "green"}
 
 def verdict_text(answer: "Answer", *, matrix: bool, width: int | None = None) -> str:
     """The whole answer, for a terminal of `width` columns (None: lines may be of any length)."""
-    from weft.diagnose.check.inputs import inputs
+    from weft.diagnose.check.answer.inputs import inputs
 
     verdict = answer.verdict
     labels = [one.severity.value.upper() for one in _told(verdict)]
@@ -107,7 +107,7 @@ def _labelled(label: str, width: int) -> str:
 
 
 def _finding_lines(answer: "Answer", label_width: int, width: int | None) -> list[str]:
-    from weft.diagnose.check.headline import headline_of
+    from weft.diagnose.check.answer.headline import headline_of
 
     found = zip(answer.verdict.findings, answer.changes, strict=True)
     told = [
@@ -133,7 +133,7 @@ def _finding_lines(answer: "Answer", label_width: int, width: int | None) -> lis
 
 def _gone(answer: "Answer") -> list[str]:
     """What the earlier run accused and this one does not."""
-    from weft.diagnose.check.against import told
+    from weft.diagnose.check.answer.against import told
 
     if answer.against is None:
         return []
@@ -158,7 +158,7 @@ def matrix_text(verdict: "Verdict") -> str:
     from statistics import median
 
     from weft.cli.output import table_text
-    from weft.diagnose.check.readings import Metric
+    from weft.diagnose.check.measured.readings import Metric
 
     shares: dict[tuple[str, str], list[float]] = {}
     for row in verdict.rows():

@@ -8,10 +8,10 @@ from weft.bench.imported_scale import is_imported
 from weft.bench.model import State
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
-from weft.diagnose.check import machine, marks
+from weft.diagnose.check.answer.remedies import remedy_of
+from weft.diagnose.check.beside import machine, marks
 from weft.diagnose.check.launches import routes_adaptively
-from weft.diagnose.check.network import Wiring
-from weft.diagnose.check.remedies import remedy_of
+from weft.diagnose.check.measured.network import Wiring
 from weft.diagnose.check.verdict import Verdict, judge_check
 from weft.report.cells import Measured, measured_of, study_cells_of
 from weft.report.middle import middle_of

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from weft.bench.model import Pair, Sample
-from weft.diagnose.check.follow_up import Plan
-from weft.diagnose.check.matchings import reflections
+from weft.diagnose.check.rounds.matchings import reflections
+from weft.diagnose.check.suspects.follow_up import Plan
 from weft.diagnose.check.trials import ALONE, SURVEY, TOGETHER
 
 BANDWIDTH_MB_S = 24_000.0

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from weft.cli import run
-from weft.diagnose.check.readings import Metric
+from weft.diagnose.check.measured.readings import Metric
 from weft.report import heat_svg
 from weft.report.heat_svg import HeatMap
 from weft.report.page import write_report

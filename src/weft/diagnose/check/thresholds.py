@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from weft.diagnose.check.readings import Metric
+from weft.diagnose.check.measured.readings import Metric
 
 _WHOLE = ("smallest_class", "smallest_fabric")
 

@@ -10,24 +10,25 @@ from weft.bench.model import Sample
 from weft.core.errors import ExitCode
 from weft.core.finding import Finding, Severity
 from weft.core.words import counted
-from weft.diagnose.check import blind, intermittent, over_time, sentences
-from weft.diagnose.check.accusation import Accusation, Standing, accuse_all, slow_rows
-from weft.diagnose.check.covered import Covered, covered
-from weft.diagnose.check.detour import without_detours
-from weft.diagnose.check.expectation import Expectations, expectations_of
-from weft.diagnose.check.explain import MOST_SUSPECTS
-from weft.diagnose.check.inputs import inputs as all_inputs
-from weft.diagnose.check.inputs import inputs_of, with_findings
-from weft.diagnose.check.joined import Told, told, unshown
-from weft.diagnose.check.lone import lone_findings
-from weft.diagnose.check.machine import Machine
-from weft.diagnose.check.marks import NO_MARKS, Marks
-from weft.diagnose.check.network import Wiring
-from weft.diagnose.check.norms import Norm
-from weft.diagnose.check.readings import METRICS, Metric
-from weft.diagnose.check.survey import Survey, survey_of
+from weft.diagnose.check.answer import blind, intermittent, sentences
+from weft.diagnose.check.answer.covered import Covered, covered
+from weft.diagnose.check.answer.inputs import inputs as all_inputs
+from weft.diagnose.check.answer.inputs import inputs_of, with_findings
+from weft.diagnose.check.answer.lone import lone_findings
+from weft.diagnose.check.beside.expectation import Expectations, expectations_of
+from weft.diagnose.check.beside.joined import Told, told, unshown
+from weft.diagnose.check.beside.machine import Machine
+from weft.diagnose.check.beside.marks import NO_MARKS, Marks
+from weft.diagnose.check.beside.whole_class import beyond_expectation, record_of
+from weft.diagnose.check.measured.network import Wiring
+from weft.diagnose.check.measured.norms import Norm
+from weft.diagnose.check.measured.readings import METRICS, Metric
+from weft.diagnose.check.suspects import over_time
+from weft.diagnose.check.suspects.accusation import Accusation, Standing, accuse_all, slow_rows
+from weft.diagnose.check.suspects.detour import without_detours
+from weft.diagnose.check.suspects.explain import MOST_SUSPECTS
+from weft.diagnose.check.suspects.survey import Survey, survey_of
 from weft.diagnose.check.thresholds import Thresholds, thresholds
-from weft.diagnose.check.whole_class import beyond_expectation, record_of
 from weft.diagnose.validity import validity
 
 _SEVERITIES = (Severity.BAD, Severity.WARNING, Severity.NOTE, Severity.GOOD)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from weft.core.errors import InputError
-from weft.diagnose.check.against import held_against, told
+from weft.diagnose.check.answer.against import held_against, told
 from weft.diagnose.check.verdict import Verdict
 from weft.report.model import Column, Section, cut_table
 from weft.report.verdict import pair_verdict

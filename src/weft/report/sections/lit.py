@@ -7,9 +7,9 @@ import numpy as np
 
 from weft.core.finding import Finding, Severity
 from weft.core.words import counted
-from weft.diagnose.check.headline import components_of, headline_of
-from weft.diagnose.check.readings import Metric
-from weft.diagnose.check.survey import Survey
+from weft.diagnose.check.answer.headline import components_of, headline_of
+from weft.diagnose.check.measured.readings import Metric
+from weft.diagnose.check.suspects.survey import Survey
 from weft.diagnose.check.trials import SURVEY
 from weft.diagnose.check.verdict import Verdict
 from weft.report.fabric import lit_svg

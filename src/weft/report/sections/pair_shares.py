@@ -5,9 +5,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.diagnose.check.accusation import slow_rows
-from weft.diagnose.check.readings import Bools, Floats, Ints, Metric, host_of, is_rank, rank_in
-from weft.diagnose.check.survey import Survey
+from weft.diagnose.check.measured.readings import (
+    Bools,
+    Floats,
+    Ints,
+    Metric,
+    host_of,
+    is_rank,
+    rank_in,
+)
+from weft.diagnose.check.suspects.accusation import slow_rows
+from weft.diagnose.check.suspects.survey import Survey
 from weft.topology.labels import natural_key
 
 

@@ -9,10 +9,10 @@ from markupsafe import Markup
 from weft.core.finding import Finding, Severity
 from weft.core.units import format_significant, format_size
 from weft.core.words import counted
-from weft.diagnose.check.accusation import slow_rows
-from weft.diagnose.check.headline import headline_of
-from weft.diagnose.check.norms import Norm
-from weft.diagnose.check.readings import METRICS, Metric
+from weft.diagnose.check.answer.headline import headline_of
+from weft.diagnose.check.measured.norms import Norm
+from weft.diagnose.check.measured.readings import METRICS, Metric
+from weft.diagnose.check.suspects.accusation import slow_rows
 from weft.diagnose.check.verdict import Verdict, rows_of
 from weft.report import heat_svg
 from weft.report.heat_svg import HeatMap

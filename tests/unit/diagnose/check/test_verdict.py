@@ -7,8 +7,8 @@ import pytest
 from weft.bench.model import Pair, Sample, State
 from weft.core.errors import ExitCode
 from weft.core.finding import FindingKind, Severity
-from weft.diagnose.check.follow_up import Size, follow_up
-from weft.diagnose.check.survey import survey_of
+from weft.diagnose.check.suspects.follow_up import Size, follow_up
+from weft.diagnose.check.suspects.survey import survey_of
 from weft.diagnose.check.thresholds import thresholds
 from weft.diagnose.check.verdict import judge_check
 

@@ -1,0 +1,1 @@
+"""How a verdict is said: findings, words, remedies, lists."""

@@ -1,0 +1,137 @@
+"""Components that come and go: slow in a part of the run, far more often than others by chance."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import xlogy
+
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
+from weft.diagnose.check.answer.words import capital, who
+from weft.diagnose.check.measured.components import Component
+from weft.diagnose.check.measured.readings import METRICS, Bools, Floats, Ints, Metric
+from weft.diagnose.check.suspects.accusation import components_of
+from weft.diagnose.check.suspects.disturbed import LONE_SIGMA
+from weft.diagnose.check.suspects.survey import Survey
+from weft.diagnose.check.thresholds import Thresholds
+
+MOST_NAMED = 3
+"""More than this come and go only where everything does."""
+
+
+@dataclass(frozen=True)
+class Intermittent:
+    """`n_slow` of `n` readings of a metric over `components` are slow, `n_others_slow` of
+    `n_others` elsewhere; they were slow in so many of the rounds in which they were measured."""
+
+    components: tuple[Component, ...]
+    metric: Metric
+    n_slow: int
+    n: int
+    n_others_slow: int
+    n_others: int
+    n_rounds_slow: int
+    n_rounds: int
+    evidence: float
+
+
+def intermittents(survey: Survey, limits: Thresholds) -> tuple[Intermittent, ...]:
+    """What comes and goes, the strongest first; nothing under adaptive routing, where a message
+    goes around what is slow.
+
+    The evidence is the logarithm of the likelihood ratio of so many slow readings at a rate of the
+    component's own, against the rate of all others (binomial), less the logarithm of the number of
+    components looked at.
+    """
+    if survey.crossings.adaptive or not len(survey.candidates):
+        return ()
+    free = (survey.normed.norm >= 0) & (survey.explanation.predicted == 0)
+    free[survey.alone] = False
+    slow = free & (survey.normed.slower > LONE_SIGMA * survey.normed.sigma)
+    found: list[Intermittent] = []
+    while len(found) <= MOST_NAMED:
+        best = _strongest(survey, free, slow, limits)
+        if best is None:
+            break
+        one, rows = best
+        found.append(one)
+        free[rows] = slow[rows] = False
+    return tuple(found) if len(found) <= MOST_NAMED else ()
+
+
+def findings(survey: Survey, limits: Thresholds) -> list[Finding]:
+    """A warning for each: seen in a part of the run only, it is not named as a fault."""
+    return [_finding(one) for one in intermittents(survey, limits)]
+
+
+def _strongest(
+    survey: Survey, free: Bools, slow: Bools, limits: Thresholds
+) -> tuple[Intermittent, Ints] | None:
+    columns = survey.candidates.columns
+    best: tuple[float, Metric, Floats] | None = None
+    for metric in METRICS:
+        of = survey.readings.metric == metric.code
+        n = np.asarray(columns.T @ (free & of).astype(np.float64)).reshape(-1)
+        n_slow = np.asarray(columns.T @ (slow & of).astype(np.float64)).reshape(-1)
+        evidence = _evidence(n, n_slow, int((free & of).sum()), int((slow & of).sum()), limits)
+        evidence -= np.log(max(1, evidence.size))
+        if best is None or evidence.max() > best[0]:
+            best = (float(evidence.max()), metric, evidence)
+    if best is None or best[0] < limits.suspect_evidence:
+        return None
+    evidence_, metric, of_all = best
+    alike = np.flatnonzero(of_all >= evidence_ - limits.near_evidence)
+    alike = alike[np.argsort(-of_all[alike], kind="stable")]
+    rows = survey.candidates.rows(int(alike[0]))
+    alike = np.array([c for c in alike if _share(survey, int(c), rows, slow)], np.int64)
+    of = free & (survey.readings.metric == metric.code)
+    mine = np.isin(np.arange(of.size), rows)
+    rounds = np.stack([survey.readings.trial, survey.readings.round])
+    one = Intermittent(
+        components=components_of(survey, alike.tolist()),
+        metric=metric,
+        n_slow=int((of & mine & slow).sum()),
+        n=int((of & mine).sum()),
+        n_others_slow=int((of & ~mine & slow).sum()),
+        n_others=int((of & ~mine).sum()),
+        n_rounds_slow=np.unique(rounds[:, of & mine & slow], axis=1).shape[1],
+        n_rounds=np.unique(rounds[:, of & mine], axis=1).shape[1],
+        evidence=evidence_,
+    )
+    return one, rows
+
+
+def _share(survey: Survey, candidate: int, rows: Ints, slow: Bools) -> bool:
+    """Whether a candidate explains slow readings among these."""
+    return bool(slow[np.intersect1d(survey.candidates.rows(candidate), rows)].any())
+
+
+def _evidence(n: Floats, n_slow: Floats, n_all: int, n_all_slow: int, limits: Thresholds) -> Floats:
+    # One more than was seen elsewhere: of few readings few tell little.
+    elsewhere = (n_all_slow - n_slow + 1) / (n_all - n + 1)
+    elsewhere = np.clip(elsewhere, limits.disturbed_share, 0.5)
+    own = n_slow / np.maximum(n, 1)
+    ratio = xlogy(n_slow, own / elsewhere) + xlogy(n - n_slow, (1 - own) / (1 - elsewhere))
+    return np.asarray(np.where((own > elsewhere) & (n_slow > 1), ratio, 0.0), np.float64)
+
+
+def _finding(one: Intermittent) -> Finding:
+    return Finding(
+        FindingKind.ANOMALY,
+        Severity.WARNING,
+        f"{capital(who(one.components))} may come and go: {one.n_slow} of {one.n}"
+        f" {one.metric.word} readings over it are slow, {one.n_others_slow} of"
+        f" {one.n_others:,} others.",
+        evidence=(
+            f"slow in {one.n_rounds_slow} of {counted(one.n_rounds, 'round')} that cross it",
+            "a link that flaps or a host with other work does that, or something that its messages"
+            " met in just those rounds: look at the error counters of its ports, and check again",
+        ),
+        facts={
+            "ends": [list(component.ends) for component in one.components],
+            "metric": one.metric.value,
+            "n_slow": one.n_slow,
+            "n_crossing": one.n,
+            "evidence": round(one.evidence, 2),
+        },
+    )

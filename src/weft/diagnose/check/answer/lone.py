@@ -1,0 +1,128 @@
+"""Slow pairs that no component explains: those that are always slow, by more than chance."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.core.finding import Finding
+from weft.diagnose.check.answer import sentences
+from weft.diagnose.check.answer.words import against
+from weft.diagnose.check.measured.readings import METRICS, Bools, Floats, Ints
+from weft.diagnose.check.suspects.accusation import Count, slow_rows
+from weft.diagnose.check.suspects.disturbed import LONE_SIGMA, shares
+from weft.diagnose.check.suspects.survey import Survey
+from weft.diagnose.check.thresholds import Thresholds
+
+MOST_LONE = 16
+"""More slow pairs than this that nothing explains, each slow once, are disturbances."""
+
+NamedPair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Lone:
+    """Pairs that were slow whenever they were measured, with a slow row of each. `sure`: by more
+    than chance; `share`: of the readings of other pairs that are as slow for no reason."""
+
+    sure: dict[NamedPair, int]
+    perhaps: dict[NamedPair, int]
+    share: float
+
+
+def lone_findings(survey: Survey, limits: Thresholds) -> list[Finding]:
+    """A finding about the pairs that are slow for sure; else one about those that may be."""
+    if not survey.alone.size:
+        pairs = {_pair(survey, row): row for row in survey.lone.tolist()[::-1]}
+        if 0 < survey.lone.size <= MOST_LONE:
+            return [_finding(survey, pairs, "not measured again alone", confirmed=False)]
+        return []
+    lone = lone_pairs(survey, limits)
+    if lone.sure:
+        return [_finding(survey, lone.sure, "measured again alone and still slow", confirmed=True)]
+    if lone.perhaps:
+        again = (
+            "measured again alone and still slow; but so are"
+            f" {100 * lone.share:.0f} % of the readings of other pairs, for no reason: measure"
+            " again when the hosts are quiet"
+        )
+        return [_finding(survey, lone.perhaps, again, confirmed=False)]
+    return []
+
+
+def lone_pairs(survey: Survey, limits: Thresholds) -> Lone:
+    """Pairs that no suspect explains, slow in the survey and every time they were alone, by as much
+    as a component must be."""
+    rows = _always_slow(survey, limits)
+    readings = survey.readings
+    share = _chance(survey, rows, limits)
+    n_tested = len({_pair(survey, row) for row in survey.lone.tolist()})
+    sure: dict[NamedPair, int] = {}
+    perhaps: dict[NamedPair, int] = {}
+    for row, n_again in rows.items():
+        chance = n_tested * float(share[readings.metric[row]]) ** n_again
+        (sure if chance <= limits.chance_of_a_lone_pair else perhaps).setdefault(
+            _pair(survey, row), row
+        )
+    worst = max((float(share[readings.metric[row]]) for row in rows), default=0.0)
+    return Lone(sure, perhaps, worst)
+
+
+def _chance(survey: Survey, always_slow: dict[int, int], limits: Thresholds) -> Floats:
+    """By metric: how often a reading of other pairs is slow for no reason: in the survey, but for
+    slow pairs that were not measured again; or alone, whichever is more."""
+    readings = survey.readings
+    n = len(readings.endpoints)
+    pair = np.minimum(readings.a, readings.b) * n + np.maximum(readings.a, readings.b)
+    alone = np.isin(np.arange(len(readings)), survey.alone)
+    others = (survey.explanation.predicted == 0) & ~np.isin(pair, pair[list(always_slow)])
+    unknown = np.isin(pair, np.setdiff1d(pair[survey.lone], pair[alone]))
+    found = shares(readings, survey.normed, others & ~alone & ~unknown, limits)
+    slow = survey.normed.slower > LONE_SIGMA * survey.normed.sigma
+    for metric in METRICS:
+        again = others & alone & (readings.metric == metric.code)
+        if again.any():
+            found[metric.code] = max(found[metric.code], float(slow[again].mean()))
+    return found
+
+
+def _always_slow(survey: Survey, limits: Thresholds) -> dict[int, int]:
+    """Rows of the survey, and how often the same was measured again, slow each time."""
+    readings = survey.readings
+    unexplained = _slow_enough(survey, limits) & (survey.explanation.predicted == 0)
+    found: dict[int, int] = {}
+    for row in survey.lone.tolist():
+        if row in survey.alone or not unexplained[row]:
+            continue
+        again: Ints = survey.alone[
+            (readings.metric[survey.alone] == readings.metric[row])
+            & (readings.a[survey.alone] == readings.a[row])
+            & (readings.b[survey.alone] == readings.b[row])
+        ]
+        if again.size >= 2 and unexplained[again].all():
+            found[row] = int(again.size)
+    return found
+
+
+def _slow_enough(survey: Survey, limits: Thresholds) -> Bools:
+    known = limits if survey.crossings.network is not None else limits.without_fabric
+    least = np.array([known.least_effect(metric) for metric in METRICS])
+    slow: Bools = slow_rows(survey) & (survey.normed.slower >= least[survey.readings.metric])
+    return slow
+
+
+def _pair(survey: Survey, row: int) -> NamedPair:
+    a, b = survey.readings.name(row)
+    return (min(a, b), max(a, b))
+
+
+def _finding(survey: Survey, rows: dict[NamedPair, int], again: str, *, confirmed: bool) -> Finding:
+    row = max(rows.values(), key=lambda row: survey.normed.slower[row])
+    norm = survey.normed.norms[survey.normed.norm[row]]
+    count = Count(norm.hop_class.metric, norm, float(survey.readings.value[row]), 1, 1, 0, 0)
+    return sentences.lone_pairs(
+        sorted(rows),
+        against(count),
+        again,
+        with_fabric=survey.crossings.network is not None,
+        confirmed=confirmed,
+    )

@@ -1,0 +1,281 @@
+"""Findings of a check as sentences a person can act on: what, how much, how sure, what to do."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from weft.bench.model import Sample
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.units import format_significant
+from weft.core.words import counted
+from weft.diagnose.check.answer.words import (
+    against,
+    list_pairs,
+    over_it,
+    own_node,
+    subject,
+    who,
+)
+from weft.diagnose.check.beside.expectation import Expectations
+from weft.diagnose.check.measured.components import Component, Part, vertex_of
+from weft.diagnose.check.measured.readings import Metric, host_of
+from weft.diagnose.check.suspects.accusation import Accusation, Count, Standing
+from weft.diagnose.check.suspects.survey import Survey
+
+_KIND_OF_PART = {
+    Part.NODE: FindingKind.SUSPECT_NODE,
+    Part.NODE_SENDING: FindingKind.SUSPECT_NODE,
+    Part.NODE_RECEIVING: FindingKind.SUSPECT_NODE,
+    Part.HCA: FindingKind.SUSPECT_NODE,
+    Part.RANK: FindingKind.SUSPECT_NODE,
+    Part.RAIL: FindingKind.MIS_SETTING,
+    Part.CABLE: FindingKind.SUSPECT_LINK,
+    Part.DIRECTION: FindingKind.SUSPECT_LINK,
+    Part.SWITCH: FindingKind.SUSPECT_SWITCH,
+}
+
+
+def accused(accusation: Accusation, *, sure: bool, owners: Mapping[str, str]) -> Finding:
+    """The finding of an accusation; `sure`: it may be named as the fault. `owners`: the node of
+    each HCA."""
+    make = {
+        Standing.MET: _met,
+        Standing.PASSING: _passing,
+        Standing.UNEVEN: _uneven,
+        Standing.OUT_OF_USE: _out_of_use,
+    }.get(accusation.standing)
+    if make is not None:
+        return make(accusation, owners)
+    worst = accusation.worst
+    says = "is slow" if sure else "may be slow"
+    return Finding(
+        kind_of(accusation.components),
+        Severity.BAD if sure else Severity.WARNING,
+        f"{subject(accusation)} {says}: {against(worst)}; {over_it(worst)}.",
+        evidence=tuple(_evidence(accusation)),
+        facts=_facts(accusation, owners),
+    )
+
+
+def _met(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
+    return Finding(
+        FindingKind.ANOMALY,
+        Severity.WARNING,
+        f"Messages over {who(accusation.components)} meet other traffic:"
+        f" {against(accusation.worst)} beside others, normal alone.",
+        evidence=(
+            over_it(accusation.worst),
+            "another job's traffic, outdated tables or hashed routes do that; nothing is broken",
+        ),
+        facts=_facts(accusation, owners),
+    )
+
+
+def _passing(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
+    return Finding(
+        FindingKind.ANOMALY,
+        Severity.NOTE,
+        f"{subject(accusation)} was slow in the survey and normal when measured again.",
+        evidence=(
+            against(accusation.worst),
+            "a neighbour's traffic or a link that flaps comes and goes: check again later",
+        ),
+        facts=_facts(accusation, owners),
+    )
+
+
+def _uneven(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
+    return Finding(
+        FindingKind.ANOMALY,
+        Severity.NOTE,
+        f"{subject(accusation)} delivers less under load, as others of its kind do:"
+        f" {against(accusation.worst)}.",
+        evidence=("adaptive routing spreads messages unevenly; nothing is broken",),
+        facts=_facts(accusation, owners),
+    )
+
+
+def _out_of_use(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
+    around = "its messages go over the other" if accusation.tie else "its messages go around"
+    return Finding(
+        kind_of(accusation.components),
+        Severity.BAD,
+        f"{subject(accusation)} carries nothing: {around}.",
+        evidence=(
+            f"beside others {against(accusation.worst)}; normal alone",
+            over_it(accusation.worst),
+            "in the same moments messages of other cables were as slow: they share a way with them",
+            "down, disabled or left out by the routing: look at the state of its ports",
+        ),
+        facts=_facts(accusation, owners),
+    )
+
+
+def kind_of(components: Sequence[Component]) -> FindingKind:
+    """What kind of finding names these components."""
+    if own_node(components) is not None:
+        return FindingKind.SUSPECT_NODE
+    return _KIND_OF_PART[components[0].part] if len(components) == 1 else FindingKind.TIE
+
+
+def _evidence(accusation: Accusation) -> Iterable[str]:
+    for count in accusation.counts:
+        if count is not accusation.worst:
+            yield f"{against(count)}; {over_it(count)}"
+    if accusation.evidence_alone is not None:
+        again = "still slow" if accusation.standing is Standing.CONFIRMED else "not slow"
+        if accusation.evidence_alone > 0:
+            yield "measured again with other partners and nothing beside them: still slow"
+        else:
+            yield f"nothing shows with nothing beside them; under load {again}"
+    else:
+        yield "not measured again"
+    yield f"a likelihood ratio of e^{accusation.evidence:.0f} against its being healthy"
+    if accusation.tie:
+        yield _how_to_tell(accusation)
+
+
+def _how_to_tell(accusation: Accusation) -> str:
+    if own_node(accusation.components) is None:
+        names = ", ".join(component.name for component in accusation.components)
+        return f"no reading tells these apart: {names}"
+    tie = "all its messages cross its one cable: swap the cable to tell"
+    if set(accusation.slower) == {Metric.LATENCY}:
+        tie += " (its bandwidth is normal, which a bad cable would lower: look at the node first)"
+    return tie
+
+
+def _facts(accusation: Accusation, owners: Mapping[str, str]) -> dict[str, Any]:
+    worst = accusation.worst
+    return {
+        "suspects": [component_record(c, owners) for c in accusation.components],
+        "tie": accusation.tie,
+        "standing": accusation.standing.value,
+        "metrics": [metric.value for metric in accusation.slower],
+        "measured": worst.measured,
+        "expected": worst.norm.expected,
+        "unit": worst.metric.unit,
+        "evidence": round(accusation.evidence, 2),
+        "n_slow": sum(count.n_slow for count in accusation.counts),
+        "n_crossing": sum(count.n for count in accusation.counts),
+        "pairs": [list(pair) for pair in accusation.pairs],
+        "counts": [_count_record(count) for count in accusation.counts],
+    }
+
+
+def _count_record(count: Count) -> dict[str, Any]:
+    return {
+        "metric": count.metric.value,
+        "hop_class": count.norm.hop_class.words,
+        "measured": count.measured,
+        "expected": count.norm.expected,
+        "n": count.n,
+        "n_slow": count.n_slow,
+        "n_others": count.n_others,
+        "n_others_slow": count.n_others_slow,
+    }
+
+
+def component_record(component: Component, owners: Mapping[str, str]) -> dict[str, Any]:
+    """A component as plain JSON values. `node`: whose it is, None for what is nobody's."""
+    return {
+        "part": component.part.value,
+        "ends": list(component.ends),
+        "name": component.name,
+        "node": node_of(component, owners),
+    }
+
+
+def node_of(component: Component, owners: Mapping[str, str]) -> str | None:
+    """The node that is the component or holds an end of it; `owners`: the node of each HCA."""
+    kind, names = component.thing
+    if kind in ("node", "rank"):
+        return host_of(names[0])
+    held = (owners.get(name if kind == "hca" else vertex_of(name)) for name in names)
+    return next((node for node in held if node is not None), None)
+
+
+def lone_pairs(
+    pairs: Sequence[tuple[str, str]], worst: str, again: str, *, with_fabric: bool, confirmed: bool
+) -> Finding:
+    """Slow pairs that no one component explains; `confirmed`: they stay slow alone; `again`: how
+    they stood being measured again."""
+    who_ = f"Pair {pairs[0][0]} - {pairs[0][1]}" if len(pairs) == 1 else f"{len(pairs)} pairs"
+    verb = "is" if len(pairs) == 1 else "are"
+    verb = verb if confirmed else "may be"
+    doubt = "no one component explains it" if with_fabric else "which cable is not known"
+    return Finding(
+        FindingKind.SUSPECT_PAIR,
+        Severity.BAD if confirmed else Severity.WARNING,
+        f"{who_} {verb} slow and {doubt}: {worst}.",
+        evidence=(list_pairs(pairs), again),
+        facts={"pairs": [list(pair) for pair in pairs]},
+    )
+
+
+def healthy(
+    survey: Survey, n_endpoints: int, endpoints: str, expectations: Expectations | None = None
+) -> Finding:
+    """Nothing is slow."""
+    norms = sorted(survey.normed.norms, key=lambda n: (n.hop_class.metric, n.hop_class.n_links))
+    evidence = [
+        f"{n.hop_class.metric.word}, {n.hop_class.words}: {format_significant(n.expected)}"
+        f" {n.hop_class.metric.unit} (scatter {100 * n.sigma:.1f} %, {counted(n.n, 'reading')})"
+        for n in norms
+    ]
+    if expectations is not None:
+        evidence = [
+            line + expectations.after(norm) for line, norm in zip(evidence, norms, strict=True)
+        ]
+    disturbed = int((survey.unexplained >= 6).sum())
+    if disturbed:
+        share = 100 * disturbed / max(1, int((survey.normed.norm >= 0).sum()))
+        evidence.append(
+            f"{counted(disturbed, 'reading')} ({share:.1f} %) slow once, with nothing in common:"
+            " disturbances"
+        )
+    return Finding(
+        FindingKind.HEALTHY,
+        Severity.GOOD,
+        f"No component of {n_endpoints} {endpoints} is slower than its kind.",
+        evidence=tuple(evidence),
+        facts={"disturbed": disturbed},
+    )
+
+
+def not_enough(n_pairs: int, n_nodes: int, endpoints: str, least: int) -> Finding:
+    """No hop class has enough readings."""
+    return Finding(
+        FindingKind.NOT_ENOUGH_DATA,
+        Severity.NOTE,
+        f"{counted(n_pairs, 'pair')} of {n_nodes} {endpoints}"
+        f" cannot be judged: {least} readings of one kind are needed.",
+    )
+
+
+def too_many(survey: Survey) -> Finding:
+    """So many suspects that no fault of single components explains them."""
+    slow = float(np.mean(survey.explanation.predicted > 0))
+    return Finding(
+        FindingKind.ANOMALY,
+        Severity.BAD,
+        f"{100 * slow:.0f} % of the readings are slow, and no few components explain them.",
+        evidence=("load from elsewhere, a wrong fabric file or wrong tables do that",),
+    )
+
+
+def corrupted(samples: Iterable[Sample]) -> list[Finding]:
+    """Pairs whose received bytes were not the bytes sent."""
+    bad = sorted({(s.pair.a, s.pair.b) for s in samples if s.pair and "invalid_data" in s.flags})
+    if not bad:
+        return []
+    return [
+        Finding(
+            FindingKind.FAILURE,
+            Severity.BAD,
+            f"{counted(len(bad), 'pair')} received other bytes than were sent.",
+            evidence=(list_pairs(bad),),
+            facts={"pairs": [list(pair) for pair in bad]},
+        )
+    ]

@@ -1,0 +1,1 @@
+"""What is known beside the readings: the platform's expectation, the fabric's own files."""

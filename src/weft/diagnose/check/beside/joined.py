@@ -1,0 +1,115 @@
+"""What readings accuse and what files say, on one thing: evidence, a narrower tie, or a warning."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
+from weft.diagnose.check.beside.marks import OWN_RATE, Mark, Marks, related
+from weft.diagnose.check.measured.components import Component, Thing
+from weft.diagnose.check.suspects.accusation import Accusation, slow_rows
+from weft.diagnose.check.suspects.survey import Survey
+
+MOST_LINES = 6
+"""Of one accusation so many statements of the files are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An accusation with what the files add to it: what is left of its tie, and lines."""
+
+    accusation: Accusation
+    lines: tuple[str, ...]
+
+
+def told(accusation: Accusation, marks: Marks, owners: Mapping[str, str]) -> Told:
+    """Join an accusation with the statements about its components, or about the cable of one.
+
+    Of cables that the readings do not tell apart, the only one that the files find fault with is
+    accused alone. `owners`: the node of each HCA.
+    """
+    left, lines = accusation, list[str]()
+    flagged = [c for c in accusation.components if _faults(c, marks)]
+    if _all_cables(accusation.components) and accusation.tie and len(flagged) == 1:
+        left = replace(accusation, components=tuple(flagged))
+        n = len(accusation.components)
+        lines.append(f"of {n} cables that no reading tells apart, the files fault this one alone")
+    things = {component.thing for component in left.components}
+    about = [mark for mark in marks.marks if things & set(related(mark.thing, owners))]
+    lines += [f"the files say: {mark.says}" for mark in about[:MOST_LINES]]
+    if len(about) > MOST_LINES:
+        lines.append(f"the files say {len(about) - MOST_LINES} more of it")
+    if left.tie and any(mark.rule == OWN_RATE for mark in about):
+        lines.append("a link below its rate is its cable or a port: look there first")
+    if not about and _is_clean(left, marks):
+        lines.append("the files' counters of both its ports show no error")
+    return Told(left, tuple(lines))
+
+
+def unshown(
+    survey: Survey, accusations: Iterable[Accusation], marks: Marks, owners: Mapping[str, str]
+) -> list[Finding]:
+    """A warning for each rule whose statements are about things that no accusation names."""
+    named = {c.thing for accusation in accusations for c in accusation.components}
+    by_rule: dict[str, list[Mark]] = defaultdict(list)
+    for mark in marks.marks:
+        if mark.is_fault and not named & set(related(mark.thing, owners)):
+            by_rule[mark.rule].append(mark)
+    return [_unshown(survey, rule, of) for rule, of in by_rule.items()]
+
+
+def _unshown(survey: Survey, rule: str, of: Sequence[Mark]) -> Finding:
+    things = tuple(dict.fromkeys(mark.thing for mark in of))
+    first = of[0].says
+    sentence = (
+        f"The files say, and no reading shows: {first}."
+        if len(things) == 1
+        else f"The files fault {counted(len(things), 'cable')} that no reading shows to be slow"
+        f" ({rule}): {first}."
+    )
+    lines = [f"{mark.says}" for mark in of[1 : MOST_LINES + 1]]
+    if len(of) > MOST_LINES + 1:
+        lines.append(f"and {len(of) - MOST_LINES - 1} more: weft fabric audit")
+    return Finding(
+        FindingKind.SUSPECT_LINK,
+        Severity.WARNING,
+        sentence,
+        evidence=(*lines, _crossed(survey, things), *_fixes(of)),
+        facts={"rule": rule, "things": [[kind, list(names)] for kind, names in things]},
+    )
+
+
+def _fixes(of: Sequence[Mark]) -> list[str]:
+    return [f"to do: {fix}" for fix in dict.fromkeys(mark.fix for mark in of) if fix][:1]
+
+
+def _crossed(survey: Survey, things: Sequence[Thing]) -> str:
+    """How many readings crossed these cables, and how many of them are slow."""
+    rows = np.zeros(len(survey.readings), np.bool_)
+    network = survey.crossings.network
+    ports = {port for _, ends in things for port in ends}
+    if network is not None:
+        numbers = [network.port_id[port] for port in sorted(ports & network.port_id.keys())]
+        stages = np.asarray((survey.crossings.by_port[:, numbers] > 0).sum(axis=1)).reshape(-1) > 0
+        crossing = survey.crossings.by_stage[:, np.flatnonzero(stages)]
+        rows = np.asarray((crossing > 0).sum(axis=1)).reshape(-1) > 0
+    if not rows.any():
+        return "no pair crosses it: nothing was measured there"
+    n_slow = int((rows & slow_rows(survey) & (survey.explanation.predicted == 0)).sum())
+    return f"{counted(int(rows.sum()), 'reading')} over it, {n_slow:,} slow"
+
+
+def _faults(component: Component, marks: Marks) -> bool:
+    return any(mark.is_fault for mark in marks.of((component.thing,)))
+
+
+def _all_cables(components: Sequence[Component]) -> bool:
+    return all(component.thing[0] == "cable" for component in components)
+
+
+def _is_clean(accusation: Accusation, marks: Marks) -> bool:
+    cables = [c.thing for c in accusation.components if c.thing[0] == "cable"]
+    return bool(cables) and all(cable in marks.counted for cable in cables)

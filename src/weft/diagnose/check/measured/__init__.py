@@ -1,0 +1,1 @@
+"""What was measured: readings, what each crossed, what is normal."""

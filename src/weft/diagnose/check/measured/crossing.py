@@ -1,0 +1,356 @@
+"""What each reading went through, and the components that its slowness could come from."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import coo_matrix, csc_matrix, csr_matrix, hstack
+
+from weft.diagnose.check.measured.components import PARTS, Component, Part
+from weft.diagnose.check.measured.network import Network
+from weft.diagnose.check.measured.readings import METRICS, Ints, Metric, Readings, host_of, is_rank
+from weft.diagnose.check.measured.stages import Stage, Stages
+
+LEAST_SHARE = 0.5
+"""A reading counts for a component if it sends at least this share of what any reading does."""
+
+FILLED = 0.9
+"""A stage counts as filled from this share of the most that ever went through it, or of its rate.
+"""
+
+Member = tuple[int, int]
+"""A component by number: its part, and which one."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """`columns`: readings x candidates, true where a reading crosses. `members`: the components of
+    each candidate, which no reading tells apart."""
+
+    columns: csc_matrix
+    members: tuple[tuple[Member, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def of_part(self, part: Part) -> dict[int, int]:
+        """By number of a component of this part: its candidate."""
+        return self._by_part.get(PARTS.index(part), {})
+
+    @cached_property
+    def _by_part(self) -> dict[int, dict[int, int]]:
+        found: dict[int, dict[int, int]] = {}
+        for candidate, members in enumerate(self.members):
+            for part, index in members:
+                found.setdefault(part, {})[index] = candidate
+        return found
+
+    def rows(self, candidate: int) -> Ints:
+        """The readings that cross a candidate."""
+        first, last = self.columns.indptr[candidate : candidate + 2]
+        rows: Ints = self.columns.indices[first:last].astype(np.int64)
+        return rows
+
+
+class Crossings:
+    """The stages of every reading of `readings` through `network`; no stages without one.
+
+    With `adaptive` a stage holds all the ports that a message may have taken; else it is the one
+    port of the tables.
+    """
+
+    def __init__(self, readings: Readings, network: Network | None, *, adaptive: bool) -> None:
+        self.readings = readings
+        self.network = network
+        self.adaptive = adaptive
+        self._stage_number: dict[Stage, int] = {}
+        both = np.array([metric.both_ways for metric in METRICS])[readings.metric]
+        a, b = readings.a, readings.b
+        n = len(readings.endpoints)
+        here = np.arange(len(readings))
+        keys = np.concatenate([a * n + b, (b * n + a)[both]])
+        self._flow_rows = np.concatenate([here, here[both]])
+        self._flows, self._flow_of = np.unique(keys, return_inverse=True)
+        self._of_flow = self._cross() if network is not None else []
+
+    @cached_property
+    def stages(self) -> tuple[Stage, ...]:
+        """Every stage that a reading crosses."""
+        return tuple(self._stage_number)
+
+    @cached_property
+    def by_stage(self) -> csr_matrix:
+        """Readings x stages: how many directions of a reading cross a stage."""
+        lengths = np.array([len(stages) for stages in self._of_flow], np.int64)
+        flows = np.repeat(np.arange(lengths.size), lengths)
+        numbers = np.concatenate([np.array(s, np.int64) for s in self._of_flow] or [flows])
+        shape = (lengths.size, len(self.stages))
+        of_flow = coo_matrix((np.ones(flows.size), (flows, numbers)), shape=shape).tocsr()
+        ones = np.ones(self._flow_rows.size)
+        rows = (len(self.readings), lengths.size)
+        return csr_matrix(
+            coo_matrix((ones, (self._flow_rows, self._flow_of)), shape=rows) @ of_flow
+        )
+
+    @cached_property
+    def load(self) -> csr_matrix:
+        """Readings x stages, as `by_stage`, of readings that fill cables: what flows of the same
+        moment send through a stage, each at the lowest rate of its way, as a share of the rate of
+        all its ports. Latency loads nothing."""
+        network, readings = self.network, self.readings
+        assert network is not None
+        crossed = self.by_stage.tocoo()
+        sending = (readings.metric != Metric.LATENCY.code)[crossed.row]
+        row, stage = crossed.row[sending], crossed.col[sending]
+        rate = self.lowest_rate[row].astype(np.float64) * crossed.data[sending]
+        place = readings.moment[row] * len(self.stages) + stage
+        _, where = np.unique(place, return_inverse=True)
+        where = where.reshape(-1)
+        capacity = np.array([network.rate[list(of)].sum() for of in self.stages])
+        loads = np.bincount(where, weights=rate)[where] / capacity[stage]
+        return csr_matrix((loads, (row, stage)), shape=self.by_stage.shape)
+
+    @cached_property
+    def filled(self) -> csr_matrix:
+        """`by_stage`, less the readings beside which a stage was not filled as far as it ever was
+        (up to FILLED): a loss does not show where there is room."""
+        load = self.load.tocoo()
+        fullest = np.zeros(len(self.stages))
+        np.maximum.at(fullest, load.col, load.data)
+        empty = load.data < FILLED * np.minimum(1.0, fullest[load.col])
+        shape = self.by_stage.shape
+        room = csr_matrix((load.data[empty], (load.row[empty], load.col[empty])), shape=shape)
+        left = csr_matrix(self.by_stage - self.by_stage.multiply(room > 0))
+        left.eliminate_zeros()
+        return left
+
+    @cached_property
+    def by_port(self) -> csr_matrix:
+        """Stages x ports: the share of a message that takes a port."""
+        assert self.network is not None
+        sizes = np.array([len(stage) for stage in self.stages], np.int64)
+        rows = np.repeat(np.arange(sizes.size), sizes)
+        ports = np.array([port for stage in self.stages for port in stage], np.int64)
+        shares = np.repeat(1.0 / np.maximum(sizes, 1), sizes)
+        shape = (sizes.size, len(self.network.ports))
+        return coo_matrix((shares, (rows, ports)), shape=shape).tocsr()
+
+    @cached_property
+    def n_links(self) -> Ints:
+        """By reading: cables on the way from a to b; -1 without a fabric."""
+        return self._of_first_flow([len(stages) for stages in self._of_flow])
+
+    @cached_property
+    def lowest_rate(self) -> Ints:
+        """By reading: the lowest rate (bit/s) of a cable on the way; -1 without a fabric."""
+        if self.network is None:
+            return self._of_first_flow([])
+        stages = self.stages
+        by_stage = [int(self.network.rate[list(stage)].min()) for stage in stages]
+        return self._of_first_flow([min(by_stage[s] for s in of) for of in self._of_flow])
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """Every component that a reading crosses, those crossed by the same readings joined."""
+        families = [self._endpoint_family(part) for part in (Part.NODE_SENDING, Part.NODE)]
+        families += [self._endpoint_family(Part.NODE_RECEIVING), self._own_family()]
+        if self.network is not None:
+            families += [self._rail_family(), *self._port_families()]
+        return _joined([family for family in families if family[1]])
+
+    def ports_of(self, flows: Sequence[tuple[str, str]]) -> list[tuple[Stage, ...]]:
+        """The stages of other flows between endpoints, measured or not."""
+        assert self.network is not None
+        return _stages_of(self.network, flows, adaptive=self.adaptive)
+
+    def component(self, member: Member) -> Component:
+        """The component of a number."""
+        part, index = PARTS[member[0]], member[1]
+        names: tuple[str, ...] | None = None
+        if part in (Part.NODE, Part.NODE_SENDING, Part.NODE_RECEIVING):
+            names = self.hosts
+        elif part is Part.RANK:
+            names = self.readings.endpoints
+        if names is not None:
+            return Component(part, (names[index],))
+        if part is Part.RAIL:
+            return Component(part, (str(index),))
+        assert self.network is not None
+        return self.network.component(part, index)
+
+    @cached_property
+    def hosts(self) -> tuple[str, ...]:
+        """Every host with an endpoint, in order of first appearance."""
+        return tuple(dict.fromkeys(host_of(name) for name in self.readings.endpoints))
+
+    @cached_property
+    def host_number(self) -> Ints:
+        """By endpoint: its host."""
+        number = {host: i for i, host in enumerate(self.hosts)}
+        return np.array([number[host_of(name)] for name in self.readings.endpoints], np.int64)
+
+    def _cross(self) -> list[list[int]]:
+        assert self.network is not None
+        n, names = len(self.readings.endpoints), self.readings.endpoints
+        flows = [(names[key // n], names[key % n]) for key in self._flows.tolist()]
+        number = self._stage_number
+        return [
+            [number.setdefault(stage, len(number)) for stage in stages]
+            for stages in _stages_of(self.network, flows, adaptive=self.adaptive)
+        ]
+
+    def _of_first_flow(self, of_flow: Sequence[int]) -> Ints:
+        n = len(self.readings)
+        if self.network is None:
+            return np.full(n, -1, np.int64)
+        return np.array(of_flow, np.int64)[self._flow_of[:n]]
+
+    def _endpoint_family(self, part: Part) -> "_Family":
+        """Readings of a node: all, those it sends in, those it receives in."""
+        readings, host = self.readings, self.host_number
+        both = np.array([metric.both_ways for metric in METRICS])[readings.metric]
+        rows = np.arange(len(readings))
+        sides = []
+        if part is not Part.NODE_RECEIVING:
+            sides.append((rows, host[readings.a]))
+        if part is not Part.NODE_SENDING:
+            sides.append((rows, host[readings.b]))
+        if part is Part.NODE_SENDING:
+            sides.append((rows[both], host[readings.b[both]]))
+        if part is Part.NODE_RECEIVING:
+            sides.append((rows[both], host[readings.a[both]]))
+        return self._family(part, sides, len(self.hosts))
+
+    def _own_family(self) -> "_Family":
+        """What only one rank of a host uses: its HCA where a fabric tells, else the rank."""
+        readings, names = self.readings, self.readings.endpoints
+        if not any(is_rank(name) for name in names):
+            return (csc_matrix((len(readings), 0)), [])
+        rows = np.arange(len(readings))
+        if self.network is None:
+            sides = [(rows, readings.a), (rows, readings.b)]
+            return self._family(Part.RANK, sides, len(names))
+        hcas = self._hca_number
+        sides = [(rows, hcas[readings.a]), (rows, hcas[readings.b])]
+        return self._family(Part.HCA, sides, len(self.network.hcas))
+
+    @cached_property
+    def _hca_number(self) -> Ints:
+        network = self.network
+        assert network is not None
+        hcas = [str(network.hca_of(name)) for name in self.readings.endpoints]
+        return np.array([network.vertex_id[hca] - network.n_switches for hca in hcas], np.int64)
+
+    def _rail_family(self) -> "_Family":
+        """Readings between HCAs of one index; nothing where nodes have one HCA."""
+        network, readings = self.network, self.readings
+        assert network is not None
+        place = [hcas.index(hca) for hcas in network.hcas_of.values() for hca in hcas]
+        n_rails = max(place, default=0) + 1
+        if n_rails == 1:
+            return (csc_matrix((len(readings), 0)), [])
+        rail = np.array(place, np.int64)[self._hca_number]
+        same = np.flatnonzero(rail[readings.a] == rail[readings.b])
+        return self._family(Part.RAIL, [(same, rail[readings.a[same]])], n_rails)
+
+    def _family(self, part: Part, sides: Sequence[tuple[Ints, Ints]], n: int) -> "_Family":
+        rows = np.concatenate([rows for rows, _ in sides])
+        columns = np.concatenate([columns for _, columns in sides])
+        crossed = coo_matrix((np.ones(rows.size), (rows, columns)), shape=(len(self.readings), n))
+        number = PARTS.index(part)
+        return (crossed.tocsc(), [[(number, index)] for index in range(n)])
+
+    def _port_families(self) -> "list[_Family]":
+        """Directions, cables and switches; those of equal ports once, all of them as members."""
+        network = self.network
+        assert network is not None
+        shares = self.by_port.tocsc()
+        kind = _kinds_of_columns(shares)
+        used = np.flatnonzero(kind >= 0)
+        cables = np.unique(used >> 1)
+        ends = np.sort(np.stack([kind[2 * cables], kind[2 * cables + 1]], axis=1), axis=1)
+        directions = {int(port): (int(kind[port]),) for port in used}
+        of_cables = {
+            int(cable): (int(low), int(high))
+            for cable, (low, high) in zip(cables, ends, strict=True)
+        }
+        of_switches: dict[int, list[int]] = {}
+        for port in used:
+            if network.vertex[port] < network.n_switches:
+                of_switches.setdefault(int(network.vertex[port]), []).append(int(kind[port]))
+        switches = {vertex: tuple(sorted(of)) for vertex, of in of_switches.items()}
+        by_part = ((Part.DIRECTION, directions), (Part.CABLE, of_cables), (Part.SWITCH, switches))
+        # A loss of one way among several, or of a cable faster than a host, shows where the stage
+        # is filled; a fault of all of them wherever it is crossed.
+        every = [self.by_stage] if self._always_filled else [self.by_stage, self.filled]
+        return [
+            self._of_ports(part, kinds, kind, crossed)
+            for crossed in every
+            for part, kinds in by_part
+        ]
+
+    @cached_property
+    def _always_filled(self) -> bool:
+        return bool(self.filled.nnz == self.by_stage.nnz)
+
+    def _of_ports(
+        self, part: Part, kinds: Mapping[int, tuple[int, ...]], kind: Ints, crossed: csr_matrix
+    ) -> "_Family":
+        members: dict[tuple[int, ...], list[Member]] = {}
+        for index, of in kinds.items():
+            members.setdefault(of, []).append((PARTS.index(part), index))
+        used = np.flatnonzero(kind >= 0)
+        first = {int(kind[port]): int(port) for port in used[::-1]}
+        pairs = [(first[k], column) for column, of in enumerate(members) for k in of if k >= 0]
+        ports, columns = np.array(pairs, np.int64).reshape(-1, 2).T
+        shape = (self.by_port.shape[1], len(members))
+        chosen = coo_matrix((np.ones(ports.size), (ports, columns)), shape=shape)
+        columns_ = crossed @ (self.by_port @ chosen.tocsr())
+        return (columns_.tocsc(), list(members.values()))
+
+
+_Family = tuple[csc_matrix, list[list[Member]]]
+
+
+def _stages_of(
+    network: Network, flows: Iterable[tuple[str, str]], *, adaptive: bool
+) -> list[tuple[Stage, ...]]:
+    ends = [(str(network.hca_of(a)), str(network.hca_of(b))) for a, b in flows]
+    if adaptive:
+        return Stages(network).between(ends)
+    return [tuple((port,) for port in path.tolist()) for path in network.routes(ends)]
+
+
+def _kinds_of_columns(matrix: csc_matrix) -> Ints:
+    """Columns of equal content share a number; -1 for an empty one."""
+    numbers: dict[bytes, int] = {}
+    kinds = np.full(matrix.shape[1], -1, np.int64)
+    matrix.sort_indices()
+    for column in np.flatnonzero(np.diff(matrix.indptr)):
+        span = slice(matrix.indptr[column], matrix.indptr[column + 1])
+        key = matrix.indices[span].tobytes() + matrix.data[span].tobytes()
+        kinds[column] = numbers.setdefault(key, len(numbers))
+    return kinds
+
+
+def _joined(families: Sequence[_Family]) -> Candidates:
+    """One candidate for all components that the same readings cross."""
+    if not families or not families[0][0].shape[0]:
+        return Candidates(csc_matrix((0, 0)), ())
+    crossed = csc_matrix(hstack([matrix for matrix, _ in families], format="csc"))
+    crossed.sum_duplicates()
+    largest = np.asarray(crossed.max(axis=0).todense()).reshape(-1)
+    of_column = np.repeat(np.arange(crossed.shape[1]), np.diff(crossed.indptr))
+    crossed.data = (crossed.data >= LEAST_SHARE * largest[of_column]).astype(np.float64)
+    crossed.eliminate_zeros()
+    crossed.data = crossed.data.astype(np.float64)
+    kinds = _kinds_of_columns(crossed)
+    members: dict[int, list[Member]] = {}
+    first: dict[int, int] = {}
+    every = [of for _, listed in families for of in listed]
+    for column in np.flatnonzero(kinds >= 0).tolist():
+        members.setdefault(int(kinds[column]), []).extend(every[column])
+        first.setdefault(int(kinds[column]), column)
+    chosen = csc_matrix(crossed[:, list(first.values())])
+    return Candidates(chosen, tuple(tuple(dict.fromkeys(of)) for of in members.values()))

@@ -1,0 +1,96 @@
+"""Which cables any pair of the ranks can cross, and how much of each they can fill."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.diagnose.check.measured.readings import Bools, Floats, Ints
+from weft.diagnose.check.rounds.group import Group
+from weft.diagnose.check.rounds.ranks import Ranks
+from weft.diagnose.check.rounds.ways import Ways
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What flows between ranks can cross.
+
+    `ports`: by port, whether its cable joins switches and some flow crosses it. `full`: by port,
+    what flows can fill of it (bit/s): its rate, or less where too few cross it. `n_flows`: by
+    port, how many of the fastest hosts' flows that takes. `leaf`, `column`: the ways (from a leaf,
+    to an HCA of `ways.hcas`) that cross port p are those from `first[p]` to `first[p + 1]`;
+    empty under adaptive routing.
+    """
+
+    ports: Bools
+    full: Floats
+    n_flows: Ints
+    first: Ints
+    leaf: Ints
+    column: Ints
+
+
+def reach_of(ranks: Ranks, ways: Ways, only: Group | None = None) -> Reach:
+    """The reach of all pairs of ranks that have a rail, or of those that touch a group."""
+    if ways.adaptive:
+        return _of_stages(ranks, ways, only)
+    n_ports = ways.nowhere
+    rank_hcas = ranks.hca[ranks.has_rail]
+    used = np.isin(ways.hcas, rank_hcas)
+    ports = ways.inner.reshape(-1)
+    order = np.argsort(ports, kind="stable")
+    entry = order // ways.inner.shape[2]
+    leaf, column = entry // ways.hcas.size, entry % ways.hcas.size
+    port = ports[order]
+    kept = (port >= 0) & (port < n_ports) & used[column]
+    if only is not None:
+        kept &= _belongs(ranks, ways, only)[leaf, column]
+    port, leaf, column = port[kept], leaf[kept], column[kept]
+    first = np.searchsorted(port, np.arange(n_ports + 1))
+    crossed = np.diff(first) > 0
+    full, n_flows = _capacity(ranks, ways, port, leaf, column)
+    return Reach(crossed & ways.network.between_switches, full, n_flows, first, leaf, column)
+
+
+def _capacity(
+    ranks: Ranks, ways: Ways, port: Ints, leaf: Ints, column: Ints
+) -> tuple[Floats, Ints]:
+    """What flows can fill of each port, and how many flows that takes."""
+    network = ways.network
+    n_ports = len(network.ports)
+    hcas = np.unique(ranks.hca[ranks.has_rail])
+    fastest = float(network.rate[network.port_of_hca[hcas]].max())
+    n_flows = np.maximum(1, np.floor(network.rate / fastest * 1.001)).astype(np.int64)
+    if (n_flows > 1).any():
+        ends = np.unique(np.stack([port, column]), axis=1)[0]
+        starts = np.unique(np.stack([port, leaf]), axis=1)
+        of_leaf = np.bincount(ways.leaf_of(hcas), minlength=ways.leaves.size)
+        n_ends = np.bincount(ends, minlength=n_ports)
+        n_starts = np.bincount(starts[0], weights=of_leaf[starts[1]], minlength=n_ports)
+        n_flows = np.clip(np.minimum(n_ends, n_starts), 1, n_flows).astype(np.int64)
+    return np.minimum(network.rate, n_flows * fastest), n_flows
+
+
+def _belongs(ranks: Ranks, ways: Ways, only: Group) -> Bools:
+    """Leaves x HCAs: whether some flow from the leaf to the HCA touches the group."""
+    inside = np.unique(ranks.hca[only.inside & ranks.has_rail])
+    ends = np.isin(ways.hcas, inside)
+    starts = np.zeros(ways.leaves.size, np.bool_)
+    starts[ways.leaf_of(inside)] = True
+    if ways.adaptive:
+        ends = starts
+    belongs = starts[:, None] | ends[None, :]
+    if only.places is not None:
+        belongs = belongs | only.places[ways.inner].any(axis=2)
+    return np.asarray(belongs, np.bool_)
+
+
+def _of_stages(ranks: Ranks, ways: Ways, only: Group | None) -> Reach:
+    network = ways.network
+    inner = ways.inner if only is None else ways.inner[_belongs(ranks, ways, only)]
+    ports = np.zeros(len(network.ports), np.bool_)
+    for place in np.unique(inner):
+        if 0 <= place < ways.nowhere:
+            ports[list(ways.stages[place])] = True
+    none: Ints = np.zeros(0, np.int64)
+    ports &= network.between_switches
+    return Reach(ports, network.rate, np.ones(ports.size, np.int64), none, none, none)

@@ -1,0 +1,58 @@
+"""Rounds taken apart until no port carries more than its rate."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from weft.diagnose.check.measured.readings import Floats, Ints
+from weft.diagnose.check.rounds.admission import admitted
+from weft.diagnose.check.rounds.matchings import Round
+from weft.diagnose.check.rounds.ranks import Ranks
+from weft.diagnose.check.rounds.ways import Ways
+
+_FULL = 1.001
+
+
+def without_overload(rounds: Iterable[Round], ranks: Ranks, ways: Ways | None) -> list[Round]:
+    """Each round in as few parts as first fit needs, so that the pairs of a part, sending both
+    ways at once, load no port above its rate. Two slow hosts may fill a fast cable together.
+
+    Under adaptive routing a stage's ports carry its messages together. Without a fabric rounds stay
+    as they are.
+    """
+    if ways is None:
+        return list(rounds)
+    parts: list[Round] = []
+    for pairs in rounds:
+        parts.extend(_parts(pairs, ranks, ways))
+    return parts
+
+
+def crossed_both_ways(pairs: Round, ranks: Ranks, ways: Ways) -> tuple[Ints, Ints, Floats, Floats]:
+    """Places crossed there and back (pairs x places each), and the rates of both flows."""
+    a, b = ranks.hca[pairs[:, 0]], ranks.hca[pairs[:, 1]]
+    there, back = ways.cross(a, b), ways.cross(b, a)
+    return there, back, ways.rate(there), ways.rate(back)
+
+
+def overloads(pairs: Round, ranks: Ranks, ways: Ways) -> bool:
+    """Whether the pairs load a place above its rate, sending both ways at once."""
+    there, back, rate_there, rate_back = crossed_both_ways(pairs, ranks, ways)
+    load = ways.load(there, rate_there) + ways.load(back, rate_back)
+    return bool((load[:-1] > ways.room[:-1] * _FULL).any())
+
+
+def _parts(pairs: Round, ranks: Ranks, ways: Ways) -> list[Round]:
+    there, back, rate_there, rate_back = crossed_both_ways(pairs, ranks, ways)
+    load = ways.load(there, rate_there) + ways.load(back, rate_back)
+    if (load[:-1] <= ways.room[:-1] * _FULL).all():
+        return [pairs]
+    uses = np.concatenate([there, back], axis=1)
+    rates = np.repeat(np.stack([rate_there, rate_back], axis=1), there.shape[1], axis=1)
+    parts = []
+    left = np.arange(len(pairs))
+    while left.size:
+        fit = admitted(uses[left], rates[left], ways.room.copy())
+        parts.append(pairs[left[fit]])
+        left = left[~fit]
+    return parts

@@ -1,0 +1,1 @@
+"""Which components explain the readings, and how they stand being measured again."""

@@ -1,0 +1,144 @@
+"""All that was measured, explained: readings, what they crossed, their norms, the suspects."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weft.bench.model import Sample
+from weft.diagnose.check.measured.crossing import Candidates, Crossings
+from weft.diagnose.check.measured.network import Wiring, network_of
+from weft.diagnose.check.measured.norms import Normed, normed
+from weft.diagnose.check.measured.readings import Floats, Ints, Metric, Readings, readings_of
+from weft.diagnose.check.suspects.crowded import crowded_of, waiting
+from weft.diagnose.check.suspects.disturbed import LONE_SIGMA, shares
+from weft.diagnose.check.suspects.explain import Explainer, Explanation, Suspect
+from weft.diagnose.check.suspects.meetings import LEAST_SIGMA, candidates_of, detours_of
+from weft.diagnose.check.thresholds import Thresholds
+from weft.diagnose.check.trials import ALONE
+
+LEAST_CONTROLS = 4
+"""Fewer readings of untouched pairs alone level nothing."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Readings and what explains them. `alone`: the rows measured with nothing beside them."""
+
+    readings: Readings
+    crossings: Crossings
+    normed: Normed
+    explainer: Explainer
+    explanation: Explanation
+    alone: Ints
+    detours: tuple[Suspect, ...] = ()
+
+    @property
+    def suspects(self) -> tuple[Suspect, ...]:
+        """All that is worth a test: what looks slow, and cables that may be out of use."""
+        return (*self.explanation.suspects, *self.detours)
+
+    @property
+    def candidates(self) -> Candidates:
+        """What the readings crossed."""
+        return self.crossings.candidates
+
+    @property
+    def unexplained(self) -> Floats:
+        """By reading: standard deviations that it is slower than the suspects say."""
+        rest = self.normed.slower - self.explanation.predicted
+        scaled: Floats = np.where(self.normed.norm >= 0, rest / self.normed.sigma, 0.0)
+        return scaled
+
+    @property
+    def lone(self) -> Ints:
+        """Slow rows that no suspect explains, the slowest first."""
+        unexplained = self.unexplained
+        rows = np.flatnonzero(unexplained >= LONE_SIGMA)
+        slowest: Ints = rows[np.argsort(-self.normed.slower[rows], kind="stable")]
+        return slowest
+
+
+def survey_of(
+    samples: Sequence[Sample], wiring: Wiring | None, limits: Thresholds, *, adaptive: bool = False
+) -> Survey:
+    """Explain the samples of a check. Norms rest on readings that cross no suspect."""
+    readings = readings_of(samples)
+    network = None if wiring is None else network_of(wiring)
+    limits = limits if network is not None else limits.without_fabric
+    crossings = Crossings(readings, network, adaptive=adaptive)
+    alone = readings.of_trial(ALONE)
+    first = _explained(crossings, limits, alone)
+    second = _explained(crossings, limits, alone, first) if _touched(first).size else first
+    # Without the touched readings a class may be too small for a norm.
+    chosen = second if len(second.normed.norms) == len(first.normed.norms) else first
+    return replace(chosen, detours=_detours(chosen, limits))
+
+
+def _detours(survey: Survey, limits: Thresholds) -> tuple[Suspect, ...]:
+    """Suspects that slow some of their messages: cables out of use, ways that lack one."""
+    if survey.crossings.adaptive:
+        return crowded(survey, limits)
+    slow = (survey.explanation.predicted == 0) & (survey.unexplained > LEAST_SIGMA)
+    pool = np.setdiff1d(np.flatnonzero(slow), survey.alone)
+    return tuple(
+        Suspect(
+            candidates_of(survey.crossings, detour.cables),
+            {Metric.BANDWIDTH: detour.slower},
+            detour.evidence,
+        )
+        for detour in detours_of(survey.crossings, survey.normed, pool, limits)
+    )
+
+
+def crowded(survey: Survey, limits: Thresholds) -> tuple[Suspect, ...]:
+    """Ways that share a load and deliver less than others of their kind, by readings that wait
+    behind no other suspect."""
+    crossings = survey.crossings
+    predicted = survey.explanation.predicted
+    behind = waiting(crossings, np.flatnonzero(predicted > 0))
+    rows = np.setdiff1d(np.arange(len(survey.readings)), np.union1d(behind, survey.alone))
+    return crowded_of(crossings, survey.normed, predicted, rows, limits)
+
+
+def _explained(
+    crossings: Crossings, limits: Thresholds, alone: Ints, before: Survey | None = None
+) -> Survey:
+    """Norms and suspects; `before`: the same for all readings, which says what to leave out of the
+    norms, and how often a reading is slow that crosses no suspect."""
+    readings = crossings.readings
+    if before is None:
+        against = normed(crossings, limits, but=alone)
+        disturbed = None
+    else:
+        touched = _touched(before)
+        against = normed(crossings, limits, but=np.union1d(alone, touched))
+        against = _levelled(against, alone, touched)
+        among = before.explanation.predicted == 0
+        among[alone] = False
+        disturbed = shares(readings, against, among, limits)[readings.metric]
+    explainer = Explainer(
+        readings, crossings.candidates, against, limits, apart=alone, disturbed=disturbed
+    )
+    return Survey(readings, crossings, against, explainer, explainer.explain(), alone)
+
+
+def _touched(survey: Survey) -> Ints:
+    """Rows that cross a suspect, or a pair with a slow reading that none explains."""
+    readings = survey.readings
+    n = len(readings.endpoints)
+    pair = np.minimum(readings.a, readings.b) * n + np.maximum(readings.a, readings.b)
+    rows = [survey.candidates.rows(s.best) for s in survey.explanation.suspects]
+    return np.unique(np.concatenate([*rows, np.flatnonzero(np.isin(pair, pair[survey.lone]))]))
+
+
+def _levelled(against: Normed, alone: Ints, touched: Ints) -> Normed:
+    """Pairs alone may all differ a little from pairs beside others: what untouched pairs differ by
+    is taken off every reading measured alone, norm by norm."""
+    slower = against.slower.copy()
+    for norm in np.unique(against.norm[alone]):
+        rows = alone[against.norm[alone] == norm]
+        controls = np.setdiff1d(rows, touched)
+        if controls.size >= LEAST_CONTROLS:
+            slower[rows] -= float(np.median(slower[controls]))
+    return Normed(against.norms, against.norm, slower, against.sigma)

@@ -1,0 +1,77 @@
+"""What is slow in a part of the run only comes and goes: a warning, no accusation."""
+# mypy: disable-error-code="no-untyped-def"
+
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from weft.bench.model import Pair, Sample
+from weft.core.finding import FindingKind, Severity
+from weft.diagnose.check.answer.intermittent import findings, intermittents
+from weft.diagnose.check.rounds.matchings import reflections
+from weft.diagnose.check.suspects.survey import survey_of
+from weft.diagnose.check.thresholds import thresholds
+from weft.diagnose.check.trials import SURVEY
+from weft.diagnose.check.verdict import judge_check
+
+SEEDS = range(20)
+UP_LINK = ("leaf-02[6]", "spine-02[2]")
+
+
+def surveyed(tree, is_slow: Callable[[int, tuple[str, ...]], bool], seed: int):
+    """Bandwidths of all pairs of a tree, 2 % of noise, one in a hundred disturbed; a third as fast
+    where `is_slow` of the round and the ports on the way."""
+    draws = Random(f"intermittent/{seed}")
+    samples = []
+    for number, pairs in enumerate(reflections(len(tree.nodes))):
+        for a, b in ((tree.nodes[i], tree.nodes[j]) for i, j in pairs.tolist()):
+            there, back = tree.paths([(a, b), (b, a)])
+            both = {}
+            for name, ways in (("bandwidth_ab_mb_s", there), ("bandwidth_ba_mb_s", back)):
+                slow = is_slow(number, ways) or draws.random() < 0.01
+                both[name] = 24e3 * draws.lognormvariate(0.0, 0.02) / (1 + 2 * slow)
+            at = Pair(a, b, number, len(pairs))
+            samples.append(Sample(SURVEY, 1, "pairs", 2**20, both, 20, 0.0, pair=at))
+    return samples
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_cable_that_flaps_comes_and_goes(make_tree, seed):
+    tree = make_tree(4, 4, 2)
+    draws = Random(f"flaps/{seed}")
+    flaps = lambda _, ways: bool(set(UP_LINK) & set(ways)) and draws.random() < 0.5  # noqa: E731
+    survey = survey_of(surveyed(tree, flaps, seed), tree, thresholds())
+    (one,) = intermittents(survey, thresholds())
+    (cable,) = one.components
+    assert cable.thing == ("cable", UP_LINK)
+    assert 0 < one.n_slow < one.n
+    assert one.n_others_slow < one.n_others / 20
+    (said,) = findings(survey, thresholds())
+    assert said.severity is Severity.WARNING
+    assert said.sentence.startswith("Cable leaf-02[6] - spine-02[2] may come and go: ")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_disturbances_here_and_there_are_nobodys(make_tree, seed):
+    tree = make_tree(4, 4, 2)
+    survey = survey_of(surveyed(tree, lambda *_: False, seed), tree, thresholds())
+    assert intermittents(survey, thresholds()) == ()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_reading_in_three_slow_anywhere_is_nobodys(make_tree, seed):
+    tree = make_tree(4, 4, 2)
+    draws = Random(seed)
+    samples = surveyed(tree, lambda *_: draws.random() < 0.33, seed)
+    assert intermittents(survey_of(samples, tree, thresholds()), thresholds()) == ()
+
+
+def test_a_cable_that_is_always_slow_is_a_fault_and_does_not_come_and_go(make_tree):
+    tree = make_tree(4, 4, 2)
+    samples = surveyed(tree, lambda _, ways: bool(set(UP_LINK) & set(ways)), 1)
+    verdict = judge_check(samples, tree)
+    assert [f.kind for f in verdict.findings if f.severity is Severity.BAD] == [
+        FindingKind.SUSPECT_LINK
+    ]
+    assert not [f for f in verdict.findings if "may come and go" in f.sentence]

@@ -1,0 +1,115 @@
+"""Hosts that share their CPUs: one reading in three is slow for no reason, and accuses nobody."""
+
+from collections.abc import Callable, Iterable
+from random import Random
+
+import pytest
+
+from weft.bench.model import Pair, Sample
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.diagnose.check.rounds.matchings import reflections
+from weft.diagnose.check.suspects.follow_up import Size, follow_up
+from weft.diagnose.check.suspects.survey import survey_of
+from weft.diagnose.check.thresholds import thresholds
+from weft.diagnose.check.trials import ALONE, SURVEY
+from weft.diagnose.check.verdict import Verdict, judge_check
+
+N = 8
+SEEDS = range(40)
+Slower = Callable[[tuple[str, str]], float]
+
+
+def measured(
+    rounds: Iterable[Iterable[tuple[str, str]]],
+    trial: str,
+    slower: Slower,
+    draws: Random,
+    disturbed: float,
+) -> list[Sample]:
+    """One pair a round, with 2 % of noise; a share of the readings takes half as long again."""
+    samples = []
+    for number, pairs in enumerate(rounds):
+        for a, b in pairs:
+            each = [
+                slower((a, b))
+                * draws.lognormvariate(0.0, 0.02)
+                * (draws.uniform(1.3, 1.9) if draws.random() < disturbed else 1.0)
+                for _ in range(3)
+            ]
+            both = {"bandwidth_ab_mb_s": 1e3 / each[1], "bandwidth_ba_mb_s": 1e3 / each[2]}
+            at = Pair(a, b, number, 1)
+            samples.append(
+                Sample(trial, 1, "pairs", 8, {"latency_us": 8 * each[0]}, 20, 0.0, pair=at)
+            )
+            samples.append(Sample(trial, 1, "pairs", 2**20, both, 20, 0.0, pair=at))
+    return samples
+
+
+def check(slower: Slower, seed: int, disturbed: float) -> Verdict:
+    """All pairs of the ranks of a host one at a time, the suspects again, the verdict."""
+    draws = Random(f"lone/{seed}")
+    rounds = [[(f"h:{a}", f"h:{b}")] for pairs in reflections(N) for a, b in pairs.tolist()]
+    survey = measured(rounds, SURVEY, slower, draws, disturbed)
+    plan = follow_up(survey_of(survey, None, thresholds()), Size(), seed)
+    return judge_check([*survey, *measured(plan.alone, ALONE, slower, draws, disturbed)], None)
+
+
+def bad(verdict: Verdict) -> list[Finding]:
+    return [finding for finding in verdict.findings if finding.severity is Severity.BAD]
+
+
+def slow_rank(pair: tuple[str, str]) -> float:
+    return 2.0 if "h:3" in pair else 1.0
+
+
+def named_by(verdict: Verdict) -> list[str]:
+    """Who is accused; a pair as 'a b'."""
+    return [
+        end
+        for finding in bad(verdict)
+        for end in (
+            [s["ends"][0] for s in finding.facts["suspects"]]
+            if "suspects" in finding.facts
+            else [" ".join(pair) for pair in finding.facts["pairs"]]
+        )
+    ]
+
+
+@pytest.mark.parametrize("disturbed", [0.02, 0.1, 0.35])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_disturbed_readings_accuse_nobody(seed: int, disturbed: float) -> None:
+    assert not bad(check(lambda _: 1.0, seed, disturbed))
+
+
+@pytest.mark.parametrize("disturbed", [0.02, 0.1])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_slow_rank_among_disturbed_readings_is_named_alone(seed: int, disturbed: float) -> None:
+    assert named_by(check(slow_rank, seed, disturbed)) == ["h:3"]
+
+
+def test_a_slow_rank_among_very_many_is_mostly_named_and_nobody_else() -> None:
+    named = [named_by(check(slow_rank, seed, 0.35)) for seed in SEEDS]
+    assert all(set(names) <= {"h:3"} for names in named)
+    assert sum(names == ["h:3"] for names in named) >= 0.7 * len(named)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_slow_pair_is_named_where_readings_are_hardly_disturbed(seed: int) -> None:
+    verdict = check(lambda pair: 2.5 if set(pair) == {"h:3", "h:6"} else 1.0, seed, 0.0)
+    (named,) = bad(verdict)
+    assert named.kind is FindingKind.SUSPECT_PAIR
+    assert named.facts["pairs"] == [["h:3", "h:6"]]
+
+
+def test_a_slow_pair_among_many_disturbed_readings_may_be_slow() -> None:
+    slow = lambda pair: 4.0 if set(pair) == {"h:3", "h:6"} else 1.0  # noqa: E731
+    said = [
+        finding
+        for seed in SEEDS
+        for finding in check(slow, seed, 0.3).findings
+        if finding.kind is FindingKind.SUSPECT_PAIR
+    ]
+    doubted = [finding for finding in said if finding.severity is Severity.WARNING]
+    assert len(doubted) > len(said) / 2
+    assert all(" may be slow " in finding.sentence for finding in doubted)
+    assert all("of the readings of other pairs" in finding.evidence[1] for finding in doubted)

@@ -1,0 +1,77 @@
+"""Readings are held against their own kind."""
+# mypy: disable-error-code="no-untyped-def"
+
+import numpy as np
+import pytest
+
+from weft.diagnose.check.measured.crossing import Crossings
+from weft.diagnose.check.measured.network import Network
+from weft.diagnose.check.measured.norms import faster_population, load_percent, normed
+from weft.diagnose.check.measured.readings import Metric, readings_of
+from weft.diagnose.check.thresholds import thresholds
+
+
+def crossings(samples, tree, *, adaptive=False):
+    network = None if tree is None else Network(tree)
+    return Crossings(readings_of(samples), network, adaptive=adaptive)
+
+
+def test_near_and_far_pairs_are_classes_of_their_own(make_tree, make_fabric):
+    tree = make_tree(4, 4, 4)
+    found = normed(crossings(make_fabric(tree, noise=0.0).all_pairs(), tree), thresholds())
+    latency = {
+        norm.hop_class.n_links: norm.expected
+        for norm in found.norms
+        if norm.hop_class.metric is Metric.LATENCY
+    }
+    assert latency == pytest.approx({2: 1.2, 4: 1.9})
+    assert np.allclose(found.slower, 0.0)
+
+
+def test_a_slower_bandwidth_and_a_longer_latency_are_both_slower(make_tree, make_fabric, make_slow):
+    tree = make_tree(4, 4, 4)
+    made = crossings(make_fabric(tree, [make_slow(0.5, node="n003")], noise=0.0).all_pairs(), tree)
+    found = normed(made, thresholds())
+    n003 = made.readings.endpoints.index("n003")
+    touched = (made.readings.a == n003) | (made.readings.b == n003)
+    assert np.allclose(found.slower[touched], np.log(2))
+    assert np.allclose(found.slower[~touched], 0.0)
+
+
+def test_flows_that_share_a_cable_are_a_class_of_their_own(make_tree, make_fabric):
+    """Two nodes of one leaf send to two nodes that one up-link leads to: it holds one of them."""
+    tree = make_tree(2, 2, 1)
+    made = crossings(make_fabric(tree).measure([[(0, 2), (1, 3)]]), tree)
+    load = load_percent(made)
+    of = made.readings.metric
+    assert set(load[of == Metric.BANDWIDTH.code]) == {200}
+    assert set(load[of == Metric.LATENCY.code]) == {100}
+    assert set(load_percent(crossings(make_fabric(tree).measure([[(0, 2)]]), tree))) == {100}
+
+
+def test_under_adaptive_routing_the_ports_of_a_stage_share_its_load(make_tree, make_fabric):
+    """Two flows over one up-link are one too many, over two none."""
+    for spines, load in ((1, {100, 200}), (2, {100})):
+        tree = make_tree(2, 2, spines)
+        samples = make_fabric(tree).measure([[(0, 2), (1, 3)]])
+        assert set(load_percent(crossings(samples, tree, adaptive=True))) == load
+
+
+def test_a_class_too_small_is_not_judged(make_tree, make_fabric):
+    tree = make_tree(2, 2, 2)
+    found = normed(crossings(make_fabric(tree).measure([[(0, 2)]]), tree), thresholds())
+    assert found.norms == ()
+    assert set(found.norm.tolist()) == {-1}
+
+
+def test_the_faster_of_two_populations_is_normal_even_as_a_minority() -> None:
+    draws = np.random.default_rng(1)
+    fast, slow = draws.normal(0.0, 0.01, 40), draws.normal(0.7, 0.01, 60)
+    chosen = faster_population(np.sort(np.concatenate([fast, slow])), 0.1, 0.75)
+    assert chosen.size == 40
+    assert chosen.max() < 0.1
+
+
+def test_one_population_stays_whole() -> None:
+    values = np.sort(np.random.default_rng(1).normal(0.0, 0.03, 100))
+    assert faster_population(values, 0.1, 0.75).size == 100

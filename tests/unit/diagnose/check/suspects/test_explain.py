@@ -1,0 +1,84 @@
+"""From noisy readings to the component that explains the slow ones."""
+# mypy: disable-error-code="no-untyped-def"
+
+import pytest
+
+from weft.diagnose.check.measured.components import Component, Part
+from weft.diagnose.check.measured.crossing import Crossings
+from weft.diagnose.check.measured.network import Network
+from weft.diagnose.check.measured.norms import normed
+from weft.diagnose.check.measured.readings import Metric, readings_of
+from weft.diagnose.check.suspects.explain import Explainer
+from weft.diagnose.check.thresholds import thresholds
+
+UP_LINK = ("leaf-02[6]", "spine-02[2]")
+
+
+def accused(samples, tree, *, adaptive=False):
+    """The components of each suspect with what it slows, the strongest suspect first."""
+    readings = readings_of(samples)
+    network = None if tree is None else Network(tree)
+    crossings = Crossings(readings, network, adaptive=adaptive)
+    limits = thresholds()
+    explainer = Explainer(readings, crossings.candidates, normed(crossings, limits), limits)
+    members = crossings.candidates.members
+    return [
+        (
+            {crossings.component(m) for c in suspect.candidates for m in members[c]},
+            suspect.slower,
+        )
+        for suspect in explainer.explain().suspects
+    ]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_healthy_fabric_with_disturbances_accuses_nobody(make_tree, make_fabric, seed):
+    tree = make_tree(4, 4, 4)
+    samples = make_fabric(tree, disturbed=0.01, seed=seed).all_pairs()
+    assert accused(samples, tree) == []
+
+
+def test_a_slow_cable_is_named_alone(make_tree, make_fabric, make_slow):
+    tree = make_tree(4, 4, 4)
+    slow = make_slow(0.5, ports=frozenset(UP_LINK), metrics=("bandwidth",))
+    ((components, slower),) = accused(make_fabric(tree, [slow]).all_pairs(), tree)
+    assert components == {Component(Part.CABLE, UP_LINK)}
+    assert slower.keys() == {Metric.BANDWIDTH}
+    assert slower[Metric.BANDWIDTH] == pytest.approx(0.693, abs=0.05)  # ln 2, to a grid step
+
+
+def test_a_loss_as_small_as_the_noise_is_found_by_repetition(make_tree, make_fabric, make_slow):
+    tree = make_tree(4, 4, 4)
+    samples = make_fabric(tree, [make_slow(0.95, node="n005")], noise=0.03).all_pairs()
+    ((components, _),) = accused(samples, tree)
+    assert Component(Part.NODE, ("n005",)) in components
+    assert {component.ends[0].partition("/")[0] for component in components} == {"n005"}
+
+
+def test_two_faults_are_two_suspects(make_tree, make_fabric, make_slow):
+    tree = make_tree(4, 4, 4)
+    cable = make_slow(0.5, ports=frozenset(UP_LINK), metrics=("bandwidth",))
+    node = make_slow(0.8, node="n011")
+    found = accused(make_fabric(tree, [cable, node]).all_pairs(), tree)
+    assert [Component(Part.CABLE, UP_LINK) in components for components, _ in found].count(
+        True
+    ) == 1
+    assert [Component(Part.NODE, ("n011",)) in components for components, _ in found].count(
+        True
+    ) == 1
+    assert len(found) == 2
+
+
+def test_without_a_fabric_the_node_is_named(make_tree, make_fabric, make_slow):
+    tree = make_tree(4, 4, 4)
+    samples = make_fabric(tree, [make_slow(0.5, node="n011")]).all_pairs()
+    ((components, _),) = accused(samples, None)
+    assert components == {Component(Part.NODE, ("n011",))}
+
+
+def test_under_adaptive_routing_cables_of_a_leaf_are_one_answer(make_tree, make_fabric, make_slow):
+    tree = make_tree(4, 4, 4)
+    ups = frozenset(f"leaf-02[{port}]" for port in range(5, 9))
+    samples = make_fabric(tree, [make_slow(0.8, ports=ups, metrics=("bandwidth",))]).all_pairs()
+    ((components, _),) = accused(samples, tree, adaptive=True)
+    assert {c.ends[0] for c in components if c.part in (Part.CABLE, Part.DIRECTION)} == ups
