@@ -4,12 +4,12 @@ A cause is an alternative expectation: what it caps, what it multiplies, what it
 """
 
 from functools import cache
-from importlib import resources
 from typing import Literal
 
 from pydantic import Field, model_validator
 
-from weft.catalog.document import Document, Slug, SourceClass, Text, parse_document
+from weft.catalog.document import Document, Slug, SourceClass, Text
+from weft.catalog.shipped import shipped_document
 
 Feature = Literal["several-hcas", "four-hcas", "gpus", "nvls", "nvlink", "amd"]
 """What a platform must have for a cause to be thinkable."""
@@ -116,5 +116,4 @@ class Causes(Document):
 @cache
 def causes() -> tuple[Cause, ...]:
     """Every cause of the catalogue, in its order."""
-    text = resources.files("weft.catalog").joinpath("causes.toml").read_text("utf-8")
-    return parse_document(Causes, text, "catalog/causes.toml", "catalogue of causes").causes
+    return shipped_document(Causes, "causes.toml", "catalogue of causes").causes

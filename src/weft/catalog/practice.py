@@ -1,12 +1,12 @@
 """What real machines reach of what they could (schema weft.practice/1): ranges with sources."""
 
 from functools import cache
-from importlib import resources
 from typing import Literal
 
 from pydantic import Field, model_validator
 
-from weft.catalog.document import Document, Slug, SourceClass, Text, parse_document
+from weft.catalog.document import Document, Slug, SourceClass, Text
+from weft.catalog.shipped import shipped_document
 from weft.core.errors import unknown_name
 
 
@@ -48,8 +48,7 @@ class PracticeFigures(Document):
 @cache
 def practice_figures() -> dict[str, PracticeFigure]:
     """Every figure by name."""
-    text = resources.files("weft.catalog").joinpath("practice.toml").read_text("utf-8")
-    document = parse_document(PracticeFigures, text, "catalog/practice.toml", "table of practice")
+    document = shipped_document(PracticeFigures, "practice.toml", "table of practice")
     return dict(document.figures)
 
 

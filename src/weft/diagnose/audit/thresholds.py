@@ -2,13 +2,12 @@
 
 import functools
 import re
-import tomllib
-from importlib import resources
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
 from weft.catalog.document import Document, Figure, SourceClass, Text
+from weft.catalog.shipped import shipped_document
 
 
 def _is_a_pattern(text: str) -> str:
@@ -126,5 +125,4 @@ class Thresholds(Document):
 @functools.cache
 def thresholds() -> Thresholds:
     """The shipped thresholds."""
-    text = resources.files("weft.diagnose.audit").joinpath("thresholds.toml").read_text("utf-8")
-    return Thresholds.model_validate(tomllib.loads(text))
+    return shipped_document(Thresholds, "thresholds.toml", "table of thresholds")

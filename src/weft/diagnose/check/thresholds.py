@@ -1,29 +1,10 @@
 """The figures a verdict rests on, read from thresholds.toml beside this file."""
 
 import functools
-import tomllib
 from dataclasses import dataclass, replace
-from importlib import resources
-from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-
+from weft.catalog.shipped import shipped_figures
 from weft.diagnose.check.measured.readings import Metric
-
-_WHOLE = ("smallest_class", "smallest_fabric")
-
-
-class _Figure(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    value: float = Field(gt=0)
-    unit: str
-    source: str
-
-
-class _ThresholdsFile(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="allow")
-    schema_: Literal["weft.thresholds/2"] = Field(alias="schema")
-    __pydantic_extra__: dict[str, _Figure]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +56,4 @@ class Thresholds:
 @functools.cache
 def thresholds() -> Thresholds:
     """The shipped figures."""
-    text = (
-        resources.files("weft.diagnose.check")
-        .joinpath("thresholds.toml")
-        .read_text(encoding="utf-8")
-    )
-    file = _ThresholdsFile.model_validate(tomllib.loads(text))
-    values: dict[str, Any] = {name: fig.value for name, fig in file.__pydantic_extra__.items()}
-    for name in _WHOLE:
-        values[name] = int(values[name])
-    return Thresholds(**values)
+    return shipped_figures(Thresholds, "thresholds.toml", "weft.thresholds/2")

@@ -1,48 +1,45 @@
 """What to do about a run that proves nothing: remedies.toml beside this file."""
 
 import functools
-import tomllib
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from weft.catalog.document import Document, Text
+from weft.catalog.shipped import shipped_document
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class TransportRemedy(_Document):
+class TransportRemedy(Document):
     """How one kind of MPI library is told its device on one kind of fabric."""
 
     library: str
     selected: str
     link_layer: str
-    say: str
-    source: str
+    say: Text
+    source: Text
 
 
-class SettingRemedy(_Document):
+class SettingRemedy(Document):
     """A variable whose value keeps messages off the fabric unless it has one of these words."""
 
-    variable: str
+    variable: Text
     without: tuple[str, ...]
-    say: str
-    source: str
+    say: Text
+    source: Text
 
 
-class ErrorCounter(_Document):
+class ErrorCounter(Document):
     """A counter of errors: what it counts, from how many on it is told, what to do."""
 
-    counter: str
+    counter: Text
     least: int = Field(gt=0)
-    means: str
-    fix: str
-    source: str
+    means: Text
+    fix: Text
+    source: Text
 
 
-class Remedies(_Document):
+class Remedies(Document):
     """The whole file."""
 
     schema_: Literal["weft.remedies/1"] = Field(alias="schema")
@@ -54,12 +51,7 @@ class Remedies(_Document):
 @functools.cache
 def remedies() -> Remedies:
     """The shipped ones."""
-    text = (
-        resources.files("weft.diagnose.validity")
-        .joinpath("remedies.toml")
-        .read_text(encoding="utf-8")
-    )
-    return Remedies.model_validate(tomllib.loads(text))
+    return shipped_document(Remedies, "remedies.toml", "table of remedies")
 
 
 def how_to_select(

@@ -1,13 +1,13 @@
 """What would tell more than a check can: for each thing it left open, the input to give."""
 
 import functools
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from importlib import resources
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from weft.catalog.document import Document, Text
+from weft.catalog.shipped import shipped_document
 from weft.core.finding import Finding, FindingKind
 from weft.diagnose.check.answer.covered import Covered
 from weft.diagnose.check.answer.words import own_node
@@ -18,13 +18,12 @@ from weft.diagnose.check.suspects.survey import Survey
 from weft.diagnose.check.thresholds import Thresholds
 
 
-class Input(BaseModel):
+class Input(Document):
     """`open`: what is open without it; `give`: files, options or acts; `tells`: what they add."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    open: str
-    give: str
-    tells: str
+    open: Text
+    give: Text
+    tells: Text
 
     @property
     def text(self) -> str:
@@ -32,8 +31,7 @@ class Input(BaseModel):
         return f"{self.give}: {self.tells}"
 
 
-class _InputsFile(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class _InputsFile(Document):
     schema_: Literal["weft.check_inputs/1"] = Field(alias="schema")
     fabric: Input
     platform: Input
@@ -57,9 +55,7 @@ class _InputsFile(BaseModel):
 @functools.cache
 def inputs() -> dict[str, Input]:
     """Every input by its name, in the order of the file."""
-    package = resources.files("weft.diagnose.check.answer")
-    text = package.joinpath("inputs.toml").read_text("utf-8")
-    file = _InputsFile.model_validate(tomllib.loads(text))
+    file = shipped_document(_InputsFile, "inputs.toml", "table of inputs")
     return {name: one for name, one in file if isinstance(one, Input)}
 
 

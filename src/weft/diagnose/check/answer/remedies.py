@@ -1,28 +1,26 @@
 """What to do about what a check names, read from remedies.toml beside this file."""
 
 import functools
-import tomllib
-from importlib import resources
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from weft.catalog.document import Document, Text
+from weft.catalog.shipped import shipped_document
 from weft.core.finding import Finding, Severity
 from weft.diagnose.check.answer.headline import components_of, is_accused
 from weft.diagnose.check.answer.words import own_node
 from weft.diagnose.check.suspects.accusation import Standing
 
 
-class Remedy(BaseModel):
+class Remedy(Document):
     """`do`: what a person does, as an order. `fix`: when to check again, in few words."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    do: str
-    fix: str
+    do: Text
+    fix: Text
 
 
-class _RemediesFile(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class _RemediesFile(Document):
     schema_: Literal["weft.check_remedies/1"] = Field(alias="schema")
     cable: Remedy
     host_cable: Remedy
@@ -38,10 +36,7 @@ class _RemediesFile(BaseModel):
 
 @functools.cache
 def _remedies() -> _RemediesFile:
-    text = (
-        resources.files("weft.diagnose.check.answer").joinpath("remedies.toml").read_text("utf-8")
-    )
-    return _RemediesFile.model_validate(tomllib.loads(text))
+    return shipped_document(_RemediesFile, "remedies.toml", "table of remedies")
 
 
 def remedy_of(finding: Finding) -> Remedy | None:

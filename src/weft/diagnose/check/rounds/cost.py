@@ -2,15 +2,12 @@
 
 import functools
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import resources
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Any
 
 from weft.bench.phase import phases_of
+from weft.catalog.shipped import shipped_figures
 from weft.diagnose.check.rounds.matchings import Round
 from weft.diagnose.check.rounds.ranks import Ranks
 from weft.diagnose.check.rounds.split import crossed_both_ways
@@ -23,29 +20,16 @@ _MOST_TIMES = 33
 does five in any case (mpi/measure.c). Of a long series 33 times come back (mpi/pairs.c)."""
 
 
-class _Figure(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    value: float = Field(gt=0)
-    unit: str
-    source: str
-
-
-class _CostFile(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="allow")
-    schema_: Literal["weft.check_cost/1"] = Field(alias="schema")
-    __pydantic_extra__: dict[str, _Figure]
-
-
 @dataclass(frozen=True, slots=True)
 class Figures:
     """What each means stands in cost.toml."""
 
-    small_iterations: float
-    small_warmup: float
-    large_iterations: float
-    large_warmup: float
-    light_iterations: float
-    light_warmup: float
+    small_iterations: int
+    small_warmup: int
+    large_iterations: int
+    large_warmup: int
+    light_iterations: int
+    light_warmup: int
     round_trip_us: float
     wire_share: float
     first_contact_us: float
@@ -56,8 +40,8 @@ class Figures:
     least_seconds_per_size: float
     survey_s: float
     follow_up_share: float
-    most_pairs: float
-    most_simulated_pairs: float
+    most_pairs: int
+    most_simulated_pairs: int
     quick_s: float
     quick_survey_s: float
     quick_follow_up_s: float
@@ -66,11 +50,7 @@ class Figures:
 @functools.cache
 def figures() -> Figures:
     """The shipped figures."""
-    package = resources.files("weft.diagnose.check.rounds")
-    text = package.joinpath("cost.toml").read_text(encoding="utf-8")
-    file = _CostFile.model_validate(tomllib.loads(text))
-    values: dict[str, Any] = {name: fig.value for name, fig in file.__pydantic_extra__.items()}
-    return Figures(**values)
+    return shipped_figures(Figures, "cost.toml", "weft.check_cost/1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +81,15 @@ class Effort:
     def lighter(self) -> "Effort":
         """The same with as few iterations as still tell something."""
         known = figures()
-        counts = (int(known.light_iterations), int(known.light_warmup))
+        counts = (known.light_iterations, known.light_warmup)
         return replace(self, small=counts, large=counts)
 
 
 def effort_of(options: Mapping[str, Any], large_bytes: int) -> Effort:
     """The effort that a trial's options mean, the kernel's defaults where they say nothing."""
     known = figures()
-    small = (int(known.small_iterations), int(known.small_warmup))
-    large = (int(known.large_iterations), int(known.large_warmup))
+    small = (known.small_iterations, known.small_warmup)
+    large = (known.large_iterations, known.large_warmup)
     asked = (options.get("iterations"), options.get("warmup"))
     small, large = (
         (
@@ -142,7 +122,7 @@ class Cost:
     simulated: bool = False
 
     @property
-    def most_pairs(self) -> float:
+    def most_pairs(self) -> int:
         """Pairs of a plan that nobody asked for by name."""
         known = figures()
         return known.most_simulated_pairs if self.simulated else known.most_pairs
