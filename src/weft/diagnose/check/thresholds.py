@@ -1,6 +1,7 @@
 """The figures a verdict rests on, read from thresholds.toml beside this file."""
 
 import functools
+import sys
 from dataclasses import dataclass, replace
 
 from weft.catalog.shipped import shipped_figures
@@ -45,6 +46,11 @@ class Thresholds:
     def without_fabric(self) -> "Thresholds":
         """The same where hops are not known: a latency must differ by more than they explain."""
         return replace(self, latency_least=self.latency_least_without_fabric)
+
+    @property
+    def judging_nothing(self) -> "Thresholds":
+        """The same for readings that support no verdict: no class is large enough for a norm."""
+        return replace(self, smallest_class=sys.maxsize)
 
     def guard(self, metric: Metric, *, with_fabric: bool) -> float:
         """How far two populations of a class lie apart that are two."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.bench.model import Sample
+from weft.bench.model import Sample, State
 from weft.core.errors import ExitCode
 from weft.core.finding import Finding, Severity
 from weft.core.words import counted
@@ -30,6 +30,7 @@ from weft.diagnose.check.suspects.explain import MOST_SUSPECTS
 from weft.diagnose.check.suspects.survey import Survey, survey_of
 from weft.diagnose.check.thresholds import Thresholds, thresholds
 from weft.diagnose.validity import validity
+from weft.diagnose.validity.validity import Validity
 
 _SEVERITIES = (Severity.BAD, Severity.WARNING, Severity.NOTE, Severity.GOOD)
 
@@ -96,22 +97,22 @@ def judge_check(
     fabric's own files say of its cables.
     """
     limits = limits or thresholds()
+    valid = validity.findings(samples)
+    if valid.refusal is not None:
+        return _refused(samples, wiring, limits, valid, adaptive=adaptive)
     survey = survey_of(samples, wiring, limits, adaptive=adaptive)
     spoiled = over_time.episodes(survey, limits)
     if spoiled:
         kept = over_time.without(samples, spoiled)
         survey = survey_of(kept, wiring, limits, adaptive=adaptive)
     coverage = covered(survey)
-    valid = validity.findings(samples)
-    if valid.refusal is not None:
-        first = (valid.refusal, *valid.findings)
-        return Verdict(first, coverage, valid.caveats, survey, refused=True)
     if not survey.normed.norms:
         few = sentences.not_enough(
             coverage.n_pairs, coverage.n_nodes, coverage.endpoints, limits.smallest_class
         )
         lacking = inputs_of(survey, (), coverage, limits, marks=marks, machine=machine)
-        return Verdict((few, *valid.findings), coverage, valid.caveats, survey, inputs=lacking)
+        found = (*sentences.corrupted(samples), few, *valid.findings)
+        return Verdict(found, coverage, valid.caveats, survey, inputs=lacking)
     expectations = None if machine is None else expectations_of(survey, machine)
     network = survey.crossings.network
     owners = {} if network is None else network.node_of_hca
@@ -141,6 +142,30 @@ def judge_check(
         accusations,
         expectations=expectations,
         inputs=with_findings(lacking, findings),
+    )
+
+
+def _refused(
+    samples: Sequence[Sample],
+    wiring: Wiring | None,
+    limits: Thresholds,
+    valid: Validity,
+    *,
+    adaptive: bool,
+) -> Verdict:
+    """What was measured, whatever carried it, and why none of it is judged."""
+    kept = [
+        replace(sample, state=State.OK) if sample.state is State.NOT_ON_FABRIC else sample
+        for sample in samples
+    ]
+    survey = survey_of(kept, wiring, limits.judging_nothing, adaptive=adaptive)
+    refusal = () if valid.refusal is None else (valid.refusal,)
+    return Verdict(
+        (*refusal, *sentences.corrupted(samples), *valid.findings),
+        covered(survey),
+        valid.caveats,
+        survey,
+        refused=True,
     )
 
 

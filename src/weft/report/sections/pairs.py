@@ -141,6 +141,8 @@ def _title(verdict: Verdict, metric: Metric) -> str:
     of = survey.readings.metric == metric.code
     slow = of & slow_rows(survey) & (survey.explanation.predicted > 0)
     n, n_slow = counted(int(of.sum()), "reading"), int(slow.sum())
+    if not (survey.normed.norm[of] >= 0).any():
+        return f"{metric.word}: {n}, not judged"
     if n_slow == 0:
         return f"{metric.word}: none of {n} is slow"
     told = f"{metric.word}: {n_slow} of {n} are slow"

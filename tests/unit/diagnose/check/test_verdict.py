@@ -266,6 +266,27 @@ class TestRefusals:
         verdict = judge_check(samples, tree)
         assert verdict.findings[0].kind is FindingKind.MIS_SETTING
 
+    @pytest.mark.parametrize(
+        "spoiled", [{"state": State.NOT_ON_FABRIC}, {"flags": ("oversubscribed",)}]
+    )
+    def test_what_was_measured_for_nothing_is_counted_and_not_judged(
+        self, make_tree, make_slow, make_fabric, spoiled
+    ):
+        tree = make_tree(4, 4, 4)
+        samples = make_fabric(tree, [make_slow(0.3, node="n002")]).all_pairs()
+        verdict = judge_check([replaced(s, **spoiled) for s in samples], tree)
+        assert verdict.exit_code is ExitCode.BENCHMARK
+        assert (verdict.coverage.n_nodes, verdict.coverage.n_pairs) == (16, 16 * 15 // 2)
+        assert len(verdict.endpoints) == 16
+        assert {row["mark"] for row in verdict.rows()} == {"unjudged"}
+
+    def test_corrupted_data_of_a_single_pair_is_bad(self):
+        pair = Pair("a", "b", 0, 1)
+        sample = Sample("t", 1, "pairs", 8, {"latency_us": 1.0}, 10, 0.0, pair=pair)
+        verdict = judge_check([replaced(sample, flags=("invalid_data",))], None)
+        assert verdict.exit_code is ExitCode.VERDICT_BAD
+        assert verdict.findings[0].facts["pairs"] == [["a", "b"]]
+
     def test_corrupted_data_is_bad_even_when_it_is_fast(self, make_tree, make_fabric):
         tree = make_tree(4, 4, 4)
         samples = make_fabric(tree).all_pairs()
