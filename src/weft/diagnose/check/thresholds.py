@@ -37,6 +37,8 @@ class Thresholds:
     uneven_share: float
     peer_sigma: float
     crowded_least: float
+    crossed_share: float
+    filled_share: float
 
     def least_effect(self, metric: Metric) -> float:
         """The least slowness (natural logarithm) that is worth a finding."""

@@ -11,13 +11,7 @@ from weft.diagnose.check.measured.components import PARTS, Component, Part
 from weft.diagnose.check.measured.network import Network
 from weft.diagnose.check.measured.readings import METRICS, Ints, Metric, Readings, host_of, is_rank
 from weft.diagnose.check.measured.stages import Stage, Stages
-
-LEAST_SHARE = 0.5
-"""A reading counts for a component if it sends at least this share of what any reading does."""
-
-FILLED = 0.9
-"""A stage counts as filled from this share of the most that ever went through it, or of its rate.
-"""
+from weft.diagnose.check.thresholds import Thresholds, thresholds
 
 Member = tuple[int, int]
 """A component by number: its part, and which one."""
@@ -57,13 +51,21 @@ class Crossings:
     """The stages of every reading of `readings` through `network`; no stages without one.
 
     With `adaptive` a stage holds all the ports that a message may have taken; else it is the one
-    port of the tables.
+    port of the tables. `limits` are the shipped ones unless given.
     """
 
-    def __init__(self, readings: Readings, network: Network | None, *, adaptive: bool) -> None:
+    def __init__(
+        self,
+        readings: Readings,
+        network: Network | None,
+        *,
+        adaptive: bool,
+        limits: Thresholds | None = None,
+    ) -> None:
         self.readings = readings
         self.network = network
         self.adaptive = adaptive
+        self.limits = limits or thresholds()
         self._stage_number: dict[Stage, int] = {}
         both = np.array([metric.both_ways for metric in METRICS])[readings.metric]
         a, b = readings.a, readings.b
@@ -114,11 +116,11 @@ class Crossings:
     @cached_property
     def filled(self) -> csr_matrix:
         """`by_stage`, less the readings beside which a stage was not filled as far as it ever was
-        (up to FILLED): a loss does not show where there is room."""
+        (up to `filled_share`): a loss does not show where there is room."""
         load = self.load.tocoo()
         fullest = np.zeros(len(self.stages))
         np.maximum.at(fullest, load.col, load.data)
-        empty = load.data < FILLED * np.minimum(1.0, fullest[load.col])
+        empty = load.data < self.limits.filled_share * np.minimum(1.0, fullest[load.col])
         shape = self.by_stage.shape
         room = csr_matrix((load.data[empty], (load.row[empty], load.col[empty])), shape=shape)
         left = csr_matrix(self.by_stage - self.by_stage.multiply(room > 0))
@@ -157,7 +159,8 @@ class Crossings:
         families += [self._endpoint_family(Part.NODE_RECEIVING), self._own_family()]
         if self.network is not None:
             families += [self._rail_family(), *self._port_families()]
-        return _joined([family for family in families if family[1]])
+        crossed = [family for family in families if family[1]]
+        return _joined(crossed, self.limits.crossed_share)
 
     def ports_of(self, flows: Sequence[tuple[str, str]]) -> list[tuple[Stage, ...]]:
         """The stages of other flows between endpoints, measured or not."""
@@ -334,15 +337,16 @@ def _kinds_of_columns(matrix: csc_matrix) -> Ints:
     return kinds
 
 
-def _joined(families: Sequence[_Family]) -> Candidates:
-    """One candidate for all components that the same readings cross."""
+def _joined(families: Sequence[_Family], least_share: float) -> Candidates:
+    """One candidate for all components that the same readings cross. A reading counts for a
+    component if it sends at least this share of what any reading does."""
     if not families or not families[0][0].shape[0]:
         return Candidates(csc_matrix((0, 0)), ())
     crossed = csc_matrix(hstack([matrix for matrix, _ in families], format="csc"))
     crossed.sum_duplicates()
     largest = np.asarray(crossed.max(axis=0).todense()).reshape(-1)
     of_column = np.repeat(np.arange(crossed.shape[1]), np.diff(crossed.indptr))
-    crossed.data = (crossed.data >= LEAST_SHARE * largest[of_column]).astype(np.float64)
+    crossed.data = (crossed.data >= least_share * largest[of_column]).astype(np.float64)
     crossed.eliminate_zeros()
     crossed.data = crossed.data.astype(np.float64)
     kinds = _kinds_of_columns(crossed)

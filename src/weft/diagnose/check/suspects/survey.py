@@ -66,7 +66,7 @@ def survey_of(
     readings = readings_of(samples)
     network = None if wiring is None else network_of(wiring)
     limits = limits if network is not None else limits.without_fabric
-    crossings = Crossings(readings, network, adaptive=adaptive)
+    crossings = Crossings(readings, network, adaptive=adaptive, limits=limits)
     alone = readings.of_trial(ALONE)
     first = _explained(crossings, limits, alone)
     second = _explained(crossings, limits, alone, first) if _touched(first).size else first

@@ -1,0 +1,29 @@
+"""What a reading crosses, and where a loss can show."""
+# mypy: disable-error-code="no-untyped-def"
+
+from dataclasses import replace
+
+import pytest
+
+from weft.diagnose.check.measured.crossing import Crossings
+from weft.diagnose.check.measured.network import Network
+from weft.diagnose.check.measured.readings import Metric, readings_of
+from weft.diagnose.check.thresholds import thresholds
+
+
+@pytest.mark.parametrize(("filled_share", "with_room"), [(0.9, {1}), (0.4, set())])
+def test_a_cable_is_filled_from_a_share_of_the_most_it_carried(
+    make_tree, make_fabric, filled_share, with_room
+):
+    """An up-link for two nodes is half full in round 1, where one of them sends, and full in 0."""
+    tree = make_tree(2, 2, 1)
+    for link in tree.document["links"]:
+        if "/" not in link["a"]:
+            link["bits_per_s"] *= 2
+    samples = make_fabric(tree).measure([[(0, 2), (1, 3)], [(0, 2)]])
+    limits = replace(thresholds(), filled_share=filled_share)
+    made = Crossings(readings_of(samples), Network(tree), adaptive=False, limits=limits)
+    missing = (made.by_stage - made.filled).tocoo()
+    rows = missing.row[missing.data > 0]
+    assert set(made.readings.round[rows].tolist()) == with_room
+    assert Metric.LATENCY.code not in made.readings.metric[rows]
