@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from weft.cli import run
+from weft.diagnose.check.launches import FollowUpBackend
+from weft.diagnose.check.suspects.follow_up import Plan
 
 Capture = pytest.CaptureFixture[str]
 PLANT = ("--plant", "leaf-02[6] rate=0.25")
@@ -89,3 +91,26 @@ def test_the_report_tells_the_same_and_says_when_the_earlier_run_is_gone(
     first.rename(tmp_path / "elsewhere")
     assert run(["report", str(second), "-o", str(page)]) == 0
     assert "The earlier check cannot be read: not a run directory." in page.read_text()
+
+
+@pytest.mark.parametrize("asked_first", [True, False])
+def test_a_check_that_goes_on_is_held_against_the_earlier_run_whenever_that_was_asked(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch, *, asked_first: bool
+) -> None:
+    first, second, page = tmp_path / "first", tmp_path / "second", tmp_path / "page.html"
+    assert twin(first, *PLANT) == 1
+    old = ("--against", str(first))
+    with monkeypatch.context() as patched:
+        patched.setattr(FollowUpBackend, "_planned", interrupted)
+        assert twin(second, *OTHER, *(old if asked_first else ())) == 130
+    capsys.readouterr()
+    assert twin(second, *OTHER, "--resume", *(() if asked_first else old)) == 1
+    text = capsys.readouterr().out
+    assert text.startswith("BAD  new  1 cable   leaf-03[7] <-> spine-03[3]")
+    assert "\nmended: 1 cable leaf-02[6] <-> spine-02[2], 25 % of expected (" in text
+    assert run(["report", str(second), "-o", str(page)]) == 0
+    assert "<h3>Against first</h3>" in page.read_text()
+
+
+def interrupted(_: FollowUpBackend) -> Plan:
+    raise KeyboardInterrupt

@@ -10,6 +10,7 @@ from weft.cli.check_answer import (
     Answer,
     command_again,
     earlier_verdict,
+    held_against_before,
     planted_in,
     print_answer,
     write_drain,
@@ -93,6 +94,8 @@ def command(
         raise InputError(
             "--resume needs --dir", expected="the directory of the check to go on with"
         )
+    if resume and against is None and run_dir is not None:
+        against = held_against_before(run_dir)
     before = None if against is None else earlier_verdict(against)
     setup = set_up(choice, (small, large), wanted, adaptive=adaptive, tasks_per_node=tasks_per_node)
     evidence = gather(given, choice, setup)
@@ -139,6 +142,7 @@ def _measure(
     from weft.diagnose.check.launches import FollowUpBackend
     from weft.diagnose.check.suspects.follow_up import Size
     from weft.diagnose.check.trials import SURVEY
+    from weft.study.meta import AGAINST
     from weft.study.run import execute
     from weft.study.store import RunStore, read_run
 
@@ -153,7 +157,9 @@ def _measure(
         size=Size(most_rounds=setup.plan.most_follow_up_rounds),
         seed=choice.seed,
     )
-    store = RunStore.open(directory) if resume else _new_store(setup, choice, directory, against)
+    store = RunStore.open(directory) if resume else _new_store(setup, choice, directory)
+    if against is not None:
+        store.remember({AGAINST: str(against.resolve())})
     with store, shown_check_progress(setup.said_time) as progress:
         try:
             outcome = execute(setup.launches, backend, store, progress=progress)
@@ -170,9 +176,7 @@ def _measure(
     return read_run(directory).samples
 
 
-def _new_store(
-    setup: Setup, choice: BackendChoice, directory: Path, against: Path | None
-) -> "RunStore":
+def _new_store(setup: Setup, choice: BackendChoice, directory: Path) -> "RunStore":
     import sys
 
     from weft.study.meta import run_meta
@@ -185,8 +189,7 @@ def _new_store(
         nodes=setup.nodes,
         argv=sys.argv,
     )
-    earlier = {} if against is None else {"against": str(against.resolve())}
-    return RunStore.create(directory, {**meta, **earlier})
+    return RunStore.create(directory, meta)
 
 
 def _study_text(setup: Setup, seed: int) -> str:

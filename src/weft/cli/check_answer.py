@@ -132,6 +132,16 @@ def earlier_verdict(run_dir: Path) -> "Verdict":
     return verdict
 
 
+def held_against_before(run_dir: Path) -> Path | None:
+    """The earlier run that an interrupted check was held against, None without one. Raises
+    InputError where the directory is no run."""
+    from weft.study.meta import AGAINST
+    from weft.study.store import read_meta
+
+    named = read_meta(run_dir).get(AGAINST)
+    return Path(named) if isinstance(named, str) else None
+
+
 def write_drain(answer: Answer, path: Path) -> None:
     """Write the drain list, whole or not at all. A run that proves nothing drains nobody."""
     from weft.core.files import write_whole

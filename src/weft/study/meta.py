@@ -14,6 +14,9 @@ from weft.core.errors import InputError
 from weft.core.host import this_host
 from weft.launch.redact import KEPT_WHOLE, MASK, redact_environment
 
+AGAINST = "against"
+"""The key of an earlier check that a check is held against."""
+
 
 def run_meta(
     *,

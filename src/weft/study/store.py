@@ -101,6 +101,13 @@ class RunStore:
         read = _read_samples(run_dir)
         return RunStore(run_dir, read.over, frozenset(trial for trial, _ in read.samples))
 
+    def remember(self, more: Mapping[str, Any]) -> None:
+        """Add to run.toml what a run learns only when it goes on."""
+        path = self.run_dir / "run.toml"
+        meta = {**read_meta(self.run_dir), **more}
+        with _disk_errors(path):
+            _write_whole(path, tomli_w.dumps(meta))
+
     def abandon(self) -> None:
         """Take back what `create` wrote where the run could not even be prepared, so that the next
         try finds the directory free. What anyone else left there stays, and then all of it does."""

@@ -262,3 +262,9 @@ def test_a_plan_line_that_makes_no_sense_is_said(tmp_path: Path) -> None:
     plan.write_text(plan.read_text().replace('"repeat":2', '"repeat":"two"'))
     with pytest.raises(InputError, match="not a launch record"):
         read_run(tmp_path / "run")
+
+
+def test_what_a_run_learns_later_stands_beside_what_it_knew(tmp_path: Path) -> None:
+    with RunStore.create(tmp_path / "run", {"seed": 7}) as store:
+        store.remember({"against": "earlier"})
+    assert read_meta(tmp_path / "run") == {"schema": "weft.run/1", "seed": 7, "against": "earlier"}

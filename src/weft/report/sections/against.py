@@ -7,12 +7,13 @@ from weft.diagnose.check.answer.against import held_against, told
 from weft.diagnose.check.verdict import Verdict
 from weft.report.model import Column, Section, cut_table
 from weft.report.verdict import pair_verdict
+from weft.study.meta import AGAINST
 from weft.study.store import Run, read_run
 
 
 def section(run: Run, verdict: Verdict) -> Section | None:
     """What became of each accused thing since the run that `--against` named; None without one."""
-    named = run.meta.get("against")
+    named = run.meta.get(AGAINST)
     if not isinstance(named, str):
         return None
     heading = f"Against {Path(named).name}"
