@@ -39,6 +39,16 @@ class Thresholds:
     crowded_least: float
     crossed_share: float
     filled_share: float
+    load_steps: int
+    lone_sigma: float
+    most_lone: int
+    most_suspects: int
+    least_controls: int
+    tests_a_suspect: int
+    times_again: int
+    control_pairs: int
+    lone_pairs_again: int
+    flows_looked_at: int
 
     def least_effect(self, metric: Metric) -> float:
         """The least slowness (natural logarithm) that is worth a finding."""

@@ -26,7 +26,6 @@ from weft.diagnose.check.measured.readings import METRICS, Metric
 from weft.diagnose.check.suspects import over_time
 from weft.diagnose.check.suspects.accusation import Accusation, Standing, accuse_all, slow_rows
 from weft.diagnose.check.suspects.detour import without_detours
-from weft.diagnose.check.suspects.explain import MOST_SUSPECTS
 from weft.diagnose.check.suspects.survey import Survey, survey_of
 from weft.diagnose.check.thresholds import Thresholds, thresholds
 from weft.diagnose.validity import validity
@@ -181,7 +180,7 @@ def _findings(
     limits: Thresholds,
     expectations: Expectations | None,
 ) -> list[Finding]:
-    if len(joined) >= MOST_SUSPECTS:
+    if len(joined) >= limits.most_suspects:
         return [sentences.too_many(survey)]
     enough_nodes = coverage.n_nodes >= limits.smallest_fabric
     network = survey.crossings.network

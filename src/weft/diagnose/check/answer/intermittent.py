@@ -11,7 +11,6 @@ from weft.diagnose.check.answer.words import capital, who
 from weft.diagnose.check.measured.components import Component
 from weft.diagnose.check.measured.readings import METRICS, Bools, Floats, Ints, Metric
 from weft.diagnose.check.suspects.accusation import components_of
-from weft.diagnose.check.suspects.disturbed import LONE_SIGMA
 from weft.diagnose.check.suspects.survey import Survey
 from weft.diagnose.check.thresholds import Thresholds
 
@@ -47,7 +46,7 @@ def intermittents(survey: Survey, limits: Thresholds) -> tuple[Intermittent, ...
         return ()
     free = (survey.normed.norm >= 0) & (survey.explanation.predicted == 0)
     free[survey.alone] = False
-    slow = free & (survey.normed.slower > LONE_SIGMA * survey.normed.sigma)
+    slow = free & (survey.normed.slower > limits.lone_sigma * survey.normed.sigma)
     found: list[Intermittent] = []
     while len(found) <= MOST_NAMED:
         best = _strongest(survey, free, slow, limits)

@@ -9,12 +9,9 @@ from weft.diagnose.check.answer import sentences
 from weft.diagnose.check.answer.words import against
 from weft.diagnose.check.measured.readings import METRICS, Bools, Floats, Ints
 from weft.diagnose.check.suspects.accusation import Count, slow_rows
-from weft.diagnose.check.suspects.disturbed import LONE_SIGMA, shares
+from weft.diagnose.check.suspects.disturbed import shares
 from weft.diagnose.check.suspects.survey import Survey
 from weft.diagnose.check.thresholds import Thresholds
-
-MOST_LONE = 16
-"""More slow pairs than this that nothing explains, each slow once, are disturbances."""
 
 NamedPair = tuple[str, str]
 
@@ -33,7 +30,7 @@ def lone_findings(survey: Survey, limits: Thresholds) -> list[Finding]:
     """A finding about the pairs that are slow for sure; else one about those that may be."""
     if not survey.alone.size:
         pairs = {_pair(survey, row): row for row in survey.lone.tolist()[::-1]}
-        if 0 < survey.lone.size <= MOST_LONE:
+        if 0 < survey.lone.size <= limits.most_lone:
             return [_finding(survey, pairs, "not measured again alone", confirmed=False)]
         return []
     lone = lone_pairs(survey, limits)
@@ -77,7 +74,7 @@ def _chance(survey: Survey, always_slow: dict[int, int], limits: Thresholds) -> 
     others = (survey.explanation.predicted == 0) & ~np.isin(pair, pair[list(always_slow)])
     unknown = np.isin(pair, np.setdiff1d(pair[survey.lone], pair[alone]))
     found = shares(readings, survey.normed, others & ~alone & ~unknown, limits)
-    slow = survey.normed.slower > LONE_SIGMA * survey.normed.sigma
+    slow = survey.normed.slower > limits.lone_sigma * survey.normed.sigma
     for metric in METRICS:
         again = others & alone & (readings.metric == metric.code)
         if again.any():

@@ -228,7 +228,7 @@ def healthy(
         evidence = [
             line + expectations.after(norm) for line, norm in zip(evidence, norms, strict=True)
         ]
-    disturbed = int((survey.unexplained >= 6).sum())
+    disturbed = int(survey.lone.size)
     if disturbed:
         share = 100 * disturbed / max(1, int((survey.normed.norm >= 0).sum()))
         evidence.append(

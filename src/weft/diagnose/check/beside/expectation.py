@@ -10,7 +10,7 @@ from weft.catalog.load import benchmark
 from weft.catalog.platform import Links, Platform
 from weft.core.units import format_significant
 from weft.diagnose.check.beside.machine import Machine
-from weft.diagnose.check.measured.norms import LOAD_STEP, HopClass, Norm
+from weft.diagnose.check.measured.norms import HopClass, Norm
 from weft.diagnose.check.measured.readings import Metric, is_rank
 from weft.diagnose.check.suspects.survey import Survey
 from weft.diagnose.judge.expected import predictor, with_room
@@ -156,7 +156,7 @@ def _beside_others(
     crossings = survey.crossings
     if found.lower_is_better or of.same_host:
         return found
-    less = 1.0 if of.load <= 100 else LOAD_STEP**-0.5
+    less = 1.0 if of.load <= 100 else 2 ** (-0.5 / crossings.limits.load_steps)
     if crossings.network is None:
         less = rules().pairs_share / taper(platform, len(crossings.hosts))
     elif crossings.adaptive:

@@ -11,9 +11,6 @@ from weft.diagnose.check.measured.readings import METRICS, Floats, Ints, Metric
 from weft.diagnose.check.thresholds import Thresholds
 from weft.stats.spread import robust_sigma
 
-LOAD_STEP = 2 ** (1 / 16)
-"""Shares of a cable that differ by less (4 %) make no class of their own."""
-
 
 @dataclass(frozen=True, slots=True)
 class HopClass:
@@ -84,13 +81,14 @@ def hop_classes(crossings: Crossings) -> tuple[list[HopClass], Ints]:
 
 def load_percent(crossings: Crossings) -> Ints:
     """By reading: the load of the fullest stage of its way in percent, 100 where none is more than
-    full. Loads are told apart in steps of LOAD_STEP."""
+    full. Loads are told apart in `load_steps` a doubling."""
     percent = np.full(len(crossings.readings), 100, np.int64)
     if crossings.network is None or not len(crossings.readings):
         return percent
     fullest = np.asarray(crossings.load.max(axis=1).todense()).reshape(-1)
-    steps = np.rint(np.log(np.maximum(fullest, 1.0)) / np.log(LOAD_STEP))
-    percent[:] = np.rint(100 * LOAD_STEP**steps)
+    a_doubling = crossings.limits.load_steps
+    steps = np.rint(a_doubling * np.log2(np.maximum(fullest, 1.0)))
+    percent[:] = np.rint(100 * 2 ** (steps / a_doubling))
     return percent
 
 

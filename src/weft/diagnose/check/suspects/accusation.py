@@ -103,8 +103,9 @@ def slow_rows(survey: Survey) -> Bools:
     """By reading: whether it is slow by more than half of what its suspects say, or without one by
     more than noise."""
     predicted, slower = survey.explanation.predicted, survey.normed.slower
+    noise = survey.limits.lone_sigma * survey.normed.sigma
     by_suspect = (predicted > 0) & (slower > predicted / 2)
-    slow: Bools = by_suspect | ((predicted == 0) & (slower > 6 * survey.normed.sigma))
+    slow: Bools = by_suspect | ((predicted == 0) & (slower > noise))
     return slow & (survey.normed.norm >= 0)
 
 

@@ -10,15 +10,11 @@ from weft.diagnose.check.measured.norms import Normed
 from weft.diagnose.check.measured.readings import METRICS, Bools, Floats, Readings
 from weft.diagnose.check.thresholds import Thresholds
 
-LONE_SIGMA = 6.0
-"""Standard deviations from which a reading that no suspect explains is disturbed, or something of
-its own is slow."""
-
 
 def shares(readings: Readings, against: Normed, among: Bools, limits: Thresholds) -> Floats:
     """By metric: the share of readings that are disturbed, `among` those that nothing explains; but
     never less than is always reckoned with."""
-    disturbed = against.slower > LONE_SIGMA * against.sigma
+    disturbed = against.slower > limits.lone_sigma * against.sigma
     found = np.full(len(METRICS), limits.disturbed_share)
     for metric in METRICS:
         rows = among & (against.norm >= 0) & (readings.metric == metric.code)

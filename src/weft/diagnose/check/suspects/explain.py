@@ -19,9 +19,6 @@ from weft.diagnose.check.measured.norms import Normed
 from weft.diagnose.check.measured.readings import METRICS, Floats, Ints, Metric, Readings
 from weft.diagnose.check.thresholds import Thresholds
 
-MOST_SUSPECTS = 24
-"""More than this are no faults of components: something is wrong with all of the fabric."""
-
 _SLOWEST = 4.0
 _STEPS = 48
 
@@ -124,7 +121,7 @@ class Explainer:
         predicted = np.zeros(self._normed.slower.size)
         scores, _ = self.scores(predicted)
         kept = np.flatnonzero(scores >= limits.suspect_evidence / 2)
-        while len(chosen) < MOST_SUSPECTS and kept.size:
+        while len(chosen) < limits.most_suspects and kept.size:
             suspect = self._strongest(kept, predicted)
             if suspect is None or suspect.best in {s.best for s in chosen}:
                 break

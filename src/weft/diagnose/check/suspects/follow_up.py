@@ -2,7 +2,7 @@
 rounds in which they were slow once more."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from random import Random
 
@@ -15,13 +15,11 @@ from weft.diagnose.check.measured.readings import Metric, host_of
 from weft.diagnose.check.measured.stages import Stage
 from weft.diagnose.check.suspects.explain import Suspect
 from weft.diagnose.check.suspects.survey import Survey
+from weft.diagnose.check.thresholds import thresholds
 from weft.diagnose.check.trials import SURVEY
 
 EndpointPair = tuple[str, str]
 Round = tuple[EndpointPair, ...]
-
-MOST_FLOWS = 400
-"""Flows looked at to find tests of one suspect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +35,10 @@ class Size:
     """How much to measure: tests a suspect, how often all of it, and at most so many rounds of
     each kind (None: no limit)."""
 
-    tests: int = 4
-    times: int = 2
-    controls: int = 3
-    most_lone: int = 16
+    tests: int = field(default_factory=lambda: thresholds().tests_a_suspect)
+    times: int = field(default_factory=lambda: thresholds().times_again)
+    controls: int = field(default_factory=lambda: thresholds().control_pairs)
+    most_lone: int = field(default_factory=lambda: thresholds().lone_pairs_again)
     most_rounds: int | None = None
 
 
@@ -100,13 +98,14 @@ class _Finder:
         """Flows across a candidate, the most telling first."""
         readings = self._survey.readings
         rows = self._survey.candidates.rows(candidate)
+        most = self._survey.limits.flows_looked_at
         # A destination's table sends it the same way from every source beside this one.
         sources = sorted({self._names[i] for i in readings.a[rows]})
         targets = sorted({self._names[i] for i in readings.b[rows]})
-        flows = self._random_flows(sources, targets, MOST_FLOWS)
+        flows = self._random_flows(sources, targets, most)
         hosts = {host_of(name) for name in sources} | {host_of(name) for name in targets}
         near = [name for name in self._names if host_of(name) in hosts]
-        flows += self._random_flows(near, self._names, MOST_FLOWS // 2)
+        flows += self._random_flows(near, self._names, most // 2)
         scored: list[tuple[int, int, bool, int, EndpointPair]] = []
         place = self._suspects.index(suspect)
         for flow, crossed in zip(flows, self._crossed(flows), strict=True):

@@ -11,14 +11,11 @@ from weft.diagnose.check.measured.network import Wiring, network_of
 from weft.diagnose.check.measured.norms import Normed, normed
 from weft.diagnose.check.measured.readings import Floats, Ints, Metric, Readings, readings_of
 from weft.diagnose.check.suspects.crowded import crowded_of, waiting
-from weft.diagnose.check.suspects.disturbed import LONE_SIGMA, shares
+from weft.diagnose.check.suspects.disturbed import shares
 from weft.diagnose.check.suspects.explain import Explainer, Explanation, Suspect
 from weft.diagnose.check.suspects.meetings import LEAST_SIGMA, candidates_of, detours_of
 from weft.diagnose.check.thresholds import Thresholds
 from weft.diagnose.check.trials import ALONE
-
-LEAST_CONTROLS = 4
-"""Fewer readings of untouched pairs alone level nothing."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +36,11 @@ class Survey:
         return (*self.explanation.suspects, *self.detours)
 
     @property
+    def limits(self) -> Thresholds:
+        """The figures that all of it rests on."""
+        return self.crossings.limits
+
+    @property
     def candidates(self) -> Candidates:
         """What the readings crossed."""
         return self.crossings.candidates
@@ -54,7 +56,7 @@ class Survey:
     def lone(self) -> Ints:
         """Slow rows that no suspect explains, the slowest first."""
         unexplained = self.unexplained
-        rows = np.flatnonzero(unexplained >= LONE_SIGMA)
+        rows = np.flatnonzero(unexplained >= self.limits.lone_sigma)
         slowest: Ints = rows[np.argsort(-self.normed.slower[rows], kind="stable")]
         return slowest
 
@@ -113,7 +115,7 @@ def _explained(
     else:
         touched = _touched(before)
         against = normed(crossings, limits, but=np.union1d(alone, touched))
-        against = _levelled(against, alone, touched)
+        against = _levelled(against, alone, touched, limits.least_controls)
         among = before.explanation.predicted == 0
         among[alone] = False
         disturbed = shares(readings, against, among, limits)[readings.metric]
@@ -132,13 +134,13 @@ def _touched(survey: Survey) -> Ints:
     return np.unique(np.concatenate([*rows, np.flatnonzero(np.isin(pair, pair[survey.lone]))]))
 
 
-def _levelled(against: Normed, alone: Ints, touched: Ints) -> Normed:
+def _levelled(against: Normed, alone: Ints, touched: Ints, least: int) -> Normed:
     """Pairs alone may all differ a little from pairs beside others: what untouched pairs differ by
-    is taken off every reading measured alone, norm by norm."""
+    is taken off every reading measured alone, norm by norm with at least so many of them."""
     slower = against.slower.copy()
     for norm in np.unique(against.norm[alone]):
         rows = alone[against.norm[alone] == norm]
         controls = np.setdiff1d(rows, touched)
-        if controls.size >= LEAST_CONTROLS:
+        if controls.size >= least:
             slower[rows] -= float(np.median(slower[controls]))
     return Normed(against.norms, against.norm, slower, against.sigma)

@@ -1,6 +1,8 @@
 """Readings are held against their own kind."""
 # mypy: disable-error-code="no-untyped-def"
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,9 +13,9 @@ from weft.diagnose.check.measured.readings import Metric, readings_of
 from weft.diagnose.check.thresholds import thresholds
 
 
-def crossings(samples, tree, *, adaptive=False):
+def crossings(samples, tree, *, adaptive=False, limits=None):
     network = None if tree is None else Network(tree)
-    return Crossings(readings_of(samples), network, adaptive=adaptive)
+    return Crossings(readings_of(samples), network, adaptive=adaptive, limits=limits)
 
 
 def test_near_and_far_pairs_are_classes_of_their_own(make_tree, make_fabric):
@@ -55,6 +57,19 @@ def test_under_adaptive_routing_the_ports_of_a_stage_share_its_load(make_tree, m
         tree = make_tree(2, 2, spines)
         samples = make_fabric(tree).measure([[(0, 2), (1, 3)]])
         assert set(load_percent(crossings(samples, tree, adaptive=True))) == load
+
+
+@pytest.mark.parametrize(("steps", "least", "most"), [(1, 200, 200), (16, 147, 153)])
+def test_loads_are_told_apart_by_steps_of_a_doubling(make_tree, make_fabric, steps, least, most):
+    """Three nodes send over a cable for two: half as much again as it carries."""
+    tree = make_tree(2, 3, 1)
+    for link in tree.document["links"]:
+        if "/" not in link["a"]:
+            link["bits_per_s"] *= 2
+    samples = make_fabric(tree).measure([[(0, 3), (1, 4), (2, 5)]])
+    made = crossings(samples, tree, limits=replace(thresholds(), load_steps=steps))
+    (load,) = set(load_percent(made)) - {100}
+    assert least <= load <= most
 
 
 def test_a_class_too_small_is_not_judged(make_tree, make_fabric):
