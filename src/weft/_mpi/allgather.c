@@ -12,34 +12,16 @@ static void once(const struct job *job) {
                         (int)job->bytes, MPI_CHAR, job->comm));
 }
 
-static void fill(const struct job *job, int iteration) {
-    size_t all = one_and_all(job, job->bytes).receive;
-    fill_pattern(job->send.host, job->bytes, job->rank, iteration);
-    fill_pattern(job->receive.host, all, job->rank, iteration + 128);
-    publish_buffer(&job->send, job->bytes);
-    publish_buffer(&job->receive, all);
-}
-
 /* Wrong bytes over all blocks received. */
 static long n_wrong(const struct job *job, int iteration) {
-    long n = 0;
-    fetch_buffer(&job->receive, one_and_all(job, job->bytes).receive);
-    for (int from = 0; from < job->n_ranks; from++)
-        n += wrong_bytes(job->receive.host + (size_t)from * job->bytes, job->bytes, from,
-                         iteration);
-    return n;
+    return wrong_blocks(job, 0, iteration);
 }
 
 const struct benchmark allgather = {
     .name = "allgather",
-    .loop = SYNCHRONISED,
-    .parties = EVERYONE,
-    .has_sizes = true,
-    .element_bytes = 1,
-    .small = {1000, 100},
-    .large = {100, 10},
+    COLLECTIVE(1),
     .extent = one_and_all,
     .once = once,
-    .fill = fill,
+    .fill = fill_own,
     .n_wrong = n_wrong,
 };

@@ -15,12 +15,7 @@ static long n_wrong(const struct job *job, int iteration) {
 
 const struct benchmark allreduce = {
     .name = "allreduce",
-    .loop = SYNCHRONISED,
-    .parties = EVERYONE,
-    .has_sizes = true,
-    .element_bytes = sizeof(float),
-    .small = {1000, 100},
-    .large = {100, 10},
+    COLLECTIVE(sizeof(float)),
     .extent = message_extent,
     .once = once,
     .fill = fill_terms,

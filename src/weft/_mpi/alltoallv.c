@@ -48,19 +48,14 @@ static void once(const struct job *job) {
 }
 
 static void fill(const struct job *job, int iteration) {
-    struct extent all = all_blocks(job, job->bytes);
     for (int to = 0; to < job->n_ranks; to++)
         fill_pattern(job->send.host + job->sent.starts[to], (size_t)job->sent.counts[to],
                      source_of(job, job->rank, to), iteration);
-    fill_pattern(job->receive.host, all.receive, job->rank, iteration + 128);
-    publish_buffer(&job->send, all.send);
-    publish_buffer(&job->receive, all.receive);
 }
 
 /* Wrong bytes over all blocks received. */
 static long n_wrong(const struct job *job, int iteration) {
     long n = 0;
-    fetch_buffer(&job->receive, all_blocks(job, job->bytes).receive);
     for (int from = 0; from < job->n_ranks; from++)
         n += wrong_bytes(job->receive.host + job->received.starts[from],
                          (size_t)job->received.counts[from], source_of(job, from, job->rank),
@@ -70,12 +65,7 @@ static long n_wrong(const struct job *job, int iteration) {
 
 const struct benchmark alltoallv = {
     .name = "alltoallv",
-    .loop = SYNCHRONISED,
-    .parties = EVERYONE,
-    .has_sizes = true,
-    .element_bytes = 1,
-    .small = {1000, 100},
-    .large = {100, 10},
+    COLLECTIVE(1),
     .extent = all_blocks,
     .prepare = lay_out,
     .once = once,

@@ -6,8 +6,6 @@
  * (i, i + p/2), a barrier before every window. One iteration is one window. */
 #include "weft.h"
 
-enum { TAG_WINDOW = 2, TAG_ACK = 3, ACK_BYTES = 1 };
-
 /* Post a window of sends or receives into requests[first ..]. */
 static void post_sends(const struct job *job, int first) {
     for (int i = 0; i < job->window; i++)
@@ -21,17 +19,24 @@ static void post_receives(const struct job *job, int first) {
                         job->comm, &job->requests[first + i]));
 }
 
-/* One way: leader to partner, then the acknowledgement. */
-void bandwidth_once(const struct job *job) {
-    if (job->leads) {
-        post_sends(job, 0);
-        wait_all(job, job->window, job->requests);
-        receive_bytes(job, ACK_BYTES, TAG_ACK);
-    } else {
-        post_receives(job, 0);
-        wait_all(job, job->window, job->requests);
-        send_bytes(job, ACK_BYTES, TAG_ACK);
-    }
+/* A window to my peer, and its acknowledgement. */
+void send_window(const struct job *job) {
+    post_sends(job, 0);
+    wait_all(job, job->window, job->requests);
+    receive_bytes(job, ACK_BYTES, TAG_ACK);
+}
+
+void receive_window(const struct job *job) {
+    post_receives(job, 0);
+    wait_all(job, job->window, job->requests);
+    send_bytes(job, ACK_BYTES, TAG_ACK);
+}
+
+static void one_way_once(const struct job *job) {
+    if (job->leads)
+        send_window(job);
+    else
+        receive_window(job);
 }
 
 /* Both ways at once. */
@@ -57,14 +62,9 @@ static struct extent window_extent(const struct job *job, size_t bytes) {
 const struct benchmark bandwidth = {
     .name = "bandwidth",
     .loop = BACK_TO_BACK,
-    .has_sizes = true,
-    .has_window = true,
-    .element_bytes = 1,
-    .small = {100, 10},
-    .large = {20, 2},
-    .default_window = 64,
+    WINDOWS_OF_64,
     .extent = window_extent,
-    .once = bandwidth_once,
+    .once = one_way_once,
     .fill = message_fill,
     .n_wrong = one_way_n_wrong,
 };
@@ -72,12 +72,7 @@ const struct benchmark bandwidth = {
 const struct benchmark bidirectional = {
     .name = "bidirectional",
     .loop = BACK_TO_BACK,
-    .has_sizes = true,
-    .has_window = true,
-    .element_bytes = 1,
-    .small = {100, 10},
-    .large = {20, 2},
-    .default_window = 64,
+    WINDOWS_OF_64,
     .extent = window_extent,
     .once = bidirectional_once,
     .fill = message_fill,
@@ -88,14 +83,9 @@ const struct benchmark message_rate = {
     .name = "message_rate",
     .loop = SYNCHRONISED,
     .parties = HALVES,
-    .has_sizes = true,
-    .has_window = true,
-    .element_bytes = 1,
-    .small = {100, 10},
-    .large = {20, 2},
-    .default_window = 64,
+    WINDOWS_OF_64,
     .extent = window_extent,
-    .once = bandwidth_once,
+    .once = one_way_once,
     .fill = message_fill,
     .n_wrong = one_way_n_wrong,
 };

@@ -6,8 +6,6 @@
  * is the one, and the ranks of its own node are among the others. */
 #include "weft.h"
 
-enum { TAG_FAN = 31, TAG_FAN_ACK = 32, ROOT = 0, ACK_BYTES = 1 };
-
 static int others(const struct job *job) { return job->n_ranks - 1; }
 
 /* The root needs a request for each message of each window. */
@@ -20,33 +18,17 @@ static unsigned char *place(const struct job *job, int from, size_t bytes) {
     return (unsigned char *)job->receive.at + (size_t)(from - 1) * bytes;
 }
 
-/* Everybody but the root: the window to the root, and its acknowledgement. */
-static void send_window(const struct job *job) {
-    for (int i = 0; i < job->window; i++)
-        CHECK(MPI_Isend(job->send.at, (int)job->bytes, MPI_CHAR, ROOT, TAG_FAN, job->comm,
-                        &job->requests[i]));
-    wait_all(job, job->window, job->requests);
-    receive_bytes(job, ACK_BYTES, TAG_FAN_ACK);
-}
-
-static void receive_window(const struct job *job) {
-    for (int i = 0; i < job->window; i++)
-        CHECK(MPI_Irecv(job->receive.at, (int)job->bytes, MPI_CHAR, ROOT, TAG_FAN, job->comm,
-                        &job->requests[i]));
-    wait_all(job, job->window, job->requests);
-    send_bytes(job, ACK_BYTES, TAG_FAN_ACK);
-}
-
-/* The root: one message of every rank's window after the other, and an answer to or from each. */
+/* The root, which is everybody's peer: one message of every rank's window after the other, and an
+ * answer to or from each. */
 static void receive_from_all(const struct job *job) {
     MPI_Request *next = job->requests;
     for (int i = 0; i < job->window; i++)
         for (int from = 1; from < job->n_ranks; from++)
             CHECK(MPI_Irecv(place(job, from, job->bytes), (int)job->bytes, MPI_CHAR, from,
-                            TAG_FAN, job->comm, next++));
+                            TAG_WINDOW, job->comm, next++));
     wait_all(job, others(job) * job->window, job->requests);
     for (int to = 1; to < job->n_ranks; to++)
-        CHECK(MPI_Isend(job->send.at, ACK_BYTES, MPI_CHAR, to, TAG_FAN_ACK, job->comm,
+        CHECK(MPI_Isend(job->send.at, ACK_BYTES, MPI_CHAR, to, TAG_ACK, job->comm,
                         &job->requests[to - 1]));
     wait_all(job, others(job), job->requests);
 }
@@ -55,11 +37,11 @@ static void send_to_all(const struct job *job) {
     MPI_Request *next = job->requests;
     for (int i = 0; i < job->window; i++)
         for (int to = 1; to < job->n_ranks; to++)
-            CHECK(MPI_Isend(job->send.at, (int)job->bytes, MPI_CHAR, to, TAG_FAN, job->comm,
+            CHECK(MPI_Isend(job->send.at, (int)job->bytes, MPI_CHAR, to, TAG_WINDOW, job->comm,
                             next++));
     wait_all(job, others(job) * job->window, job->requests);
     for (int from = 1; from < job->n_ranks; from++)
-        CHECK(MPI_Irecv(place(job, from, ACK_BYTES), ACK_BYTES, MPI_CHAR, from, TAG_FAN_ACK,
+        CHECK(MPI_Irecv(place(job, from, ACK_BYTES), ACK_BYTES, MPI_CHAR, from, TAG_ACK,
                         job->comm, &job->requests[from - 1]));
     wait_all(job, others(job), job->requests);
 }
@@ -88,55 +70,20 @@ static struct extent fan_out_extent(const struct job *job, size_t bytes) {
     return (struct extent){bytes > ACK_BYTES ? bytes : ACK_BYTES, n};
 }
 
-/* Each sender's message is its own; what the root received before is spoilt. */
-static void fan_in_fill(const struct job *job, int iteration) {
-    size_t received = fan_in_extent(job, job->bytes).receive;
-    fill_pattern(job->send.host, job->bytes, job->rank, iteration);
-    fill_pattern(job->receive.host, received, job->rank, iteration + 128);
-    publish_buffer(&job->send, job->bytes);
-    publish_buffer(&job->receive, received);
-}
-
 static long fan_in_n_wrong(const struct job *job, int iteration) {
-    long n = 0;
-    if (job->rank != ROOT) return 0;
-    fetch_buffer(&job->receive, fan_in_extent(job, job->bytes).receive);
-    for (int from = 1; from < job->n_ranks; from++)
-        n += wrong_bytes(job->receive.host + (size_t)(from - 1) * job->bytes, job->bytes, from,
-                         iteration);
-    return n;
-}
-
-/* All get the one message of the root. */
-static void fan_out_fill(const struct job *job, int iteration) {
-    size_t received = fan_out_extent(job, job->bytes).receive;
-    fill_pattern(job->send.host, job->bytes, job->rank, iteration);
-    fill_pattern(job->receive.host, received, ROOT, iteration + 128);
-    publish_buffer(&job->send, job->bytes);
-    publish_buffer(&job->receive, received);
-}
-
-static long fan_out_n_wrong(const struct job *job, int iteration) {
-    if (job->rank == ROOT) return 0;
-    fetch_buffer(&job->receive, job->bytes);
-    return wrong_bytes(job->receive.host, job->bytes, ROOT, iteration);
+    return job->rank == ROOT ? wrong_blocks(job, 1, iteration) : 0;
 }
 
 const struct benchmark fan_in = {
     .name = "fan_in",
     .loop = SYNCHRONISED,
     .parties = FAN,
-    .has_sizes = true,
-    .has_window = true,
+    WINDOWS_OF_64,
     .root_receives = true,
-    .element_bytes = 1,
-    .small = {100, 10},
-    .large = {20, 2},
-    .default_window = 64,
     .extent = fan_in_extent,
     .n_requests = n_requests,
     .once = fan_in_once,
-    .fill = fan_in_fill,
+    .fill = fill_own,
     .n_wrong = fan_in_n_wrong,
 };
 
@@ -144,15 +91,10 @@ const struct benchmark fan_out = {
     .name = "fan_out",
     .loop = SYNCHRONISED,
     .parties = FAN,
-    .has_sizes = true,
-    .has_window = true,
-    .element_bytes = 1,
-    .small = {100, 10},
-    .large = {20, 2},
-    .default_window = 64,
+    WINDOWS_OF_64,
     .extent = fan_out_extent,
     .n_requests = n_requests,
     .once = fan_out_once,
-    .fill = fan_out_fill,
-    .n_wrong = fan_out_n_wrong,
+    .fill = fill_own,
+    .n_wrong = wrong_from_root,
 };

@@ -4,8 +4,6 @@
  * Bus bandwidth = algorithm bandwidth x (n-1)/n on n x size bytes (SOURCE: nccl-tests). */
 #include "weft.h"
 
-enum { ROOT = 0 };
-
 static size_t all_blocks(const struct job *job, size_t bytes) {
     return bytes * (size_t)job->n_ranks;
 }
@@ -28,64 +26,32 @@ static void scatter_once(const struct job *job) {
                       MPI_CHAR, ROOT, job->comm));
 }
 
-/* What is received is spoilt first. */
-static void spoil(const struct job *job, size_t bytes, int iteration) {
-    fill_pattern(job->receive.host, bytes, job->rank, iteration + 128);
-    publish_buffer(&job->receive, bytes);
-}
-
-static void gather_fill(const struct job *job, int iteration) {
-    fill_pattern(job->send.host, job->bytes, job->rank, iteration);
-    publish_buffer(&job->send, job->bytes);
-    spoil(job, gather_extent(job, job->bytes).receive, iteration);
-}
-
 static void scatter_fill(const struct job *job, int iteration) {
-    for (int to = 0; job->rank == ROOT && to < job->n_ranks; to++)
-        fill_pattern(job->send.host + (size_t)to * job->bytes, job->bytes,
-                     source_of(job, ROOT, to), iteration);
-    publish_buffer(&job->send, scatter_extent(job, job->bytes).send);
-    spoil(job, job->bytes, iteration);
+    if (job->rank == ROOT) fill_blocks(job, iteration);
 }
 
 /* Wrong bytes over all blocks, which the root alone has. */
 static long gather_n_wrong(const struct job *job, int iteration) {
-    long n = 0;
-    fetch_buffer(&job->receive, gather_extent(job, job->bytes).receive);
-    for (int from = 0; job->rank == ROOT && from < job->n_ranks; from++)
-        n += wrong_bytes(job->receive.host + (size_t)from * job->bytes, job->bytes, from,
-                         iteration);
-    return n;
+    return job->rank == ROOT ? wrong_blocks(job, 0, iteration) : 0;
 }
 
 static long scatter_n_wrong(const struct job *job, int iteration) {
-    fetch_buffer(&job->receive, job->bytes);
     return wrong_bytes(job->receive.host, job->bytes, source_of(job, ROOT, job->rank), iteration);
 }
 
 const struct benchmark gather = {
     .name = "gather",
-    .loop = SYNCHRONISED,
-    .parties = EVERYONE,
-    .has_sizes = true,
+    COLLECTIVE(1),
     .root_receives = true,
-    .element_bytes = 1,
-    .small = {1000, 100},
-    .large = {100, 10},
     .extent = gather_extent,
     .once = gather_once,
-    .fill = gather_fill,
+    .fill = fill_own,
     .n_wrong = gather_n_wrong,
 };
 
 const struct benchmark scatter = {
     .name = "scatter",
-    .loop = SYNCHRONISED,
-    .parties = EVERYONE,
-    .has_sizes = true,
-    .element_bytes = 1,
-    .small = {1000, 100},
-    .large = {100, 10},
+    COLLECTIVE(1),
     .extent = scatter_extent,
     .once = scatter_once,
     .fill = scatter_fill,

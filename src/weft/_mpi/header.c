@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KERNEL_SCHEMA "weft.kernel/1"
+#define KERNEL_VERSION "0.1.0"
+
 /* The first line of MPI_Get_library_version, and the standard the library claims. */
 static void write_library(void) {
     static char version[MPI_MAX_LIBRARY_VERSION_STRING];

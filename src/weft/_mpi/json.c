@@ -25,7 +25,7 @@ static void put_string(const char *text) {
 }
 
 /* A comma where one is due, then `"key":` unless key is NULL (an element of a list). */
-void json_key(const char *key) {
+static void json_key(const char *key) {
     if (needs_comma) putchar(',');
     needs_comma = true;
     if (key == NULL) return;

@@ -51,7 +51,7 @@ void receive_bytes(const struct job *job, size_t bytes, int tag) {
 }
 
 /* The leader sends and waits for the answer; its partner answers. */
-void latency_once(const struct job *job) {
+static void once(const struct job *job) {
     if (job->leads) {
         send_bytes(job, job->bytes, TAG_LATENCY);
         receive_bytes(job, job->bytes, TAG_LATENCY);
@@ -66,19 +66,13 @@ static int origin(const struct job *job) {
     return job->bounces && job->leads ? job->rank : job->peer;
 }
 
-/* Both sides prepare the message they send; the receive buffer is spoilt first, so that a message
- * that never came is not taken for the last one. */
+/* Both sides prepare the message they send; where messages bounce only the leader makes one up. */
 void message_fill(const struct job *job, int iteration) {
-    fill_pattern(job->receive.host, job->bytes, job->peer, iteration + 128);
-    publish_buffer(&job->receive, job->bytes);
-    if (job->bounces && !job->leads) return;
-    fill_pattern(job->send.host, job->bytes, job->rank, iteration);
-    publish_buffer(&job->send, job->bytes);
+    if (!job->bounces || job->leads) fill_own(job, iteration);
 }
 
 /* Wrong bytes in what I received. */
 long message_n_wrong(const struct job *job, int iteration) {
-    fetch_buffer(&job->receive, job->bytes);
     return wrong_bytes(job->receive.host, job->bytes, origin(job), iteration);
 }
 
@@ -95,7 +89,7 @@ const struct benchmark latency = {
     .small = {10000, 100},
     .large = {1000, 10},
     .extent = message_extent,
-    .once = latency_once,
+    .once = once,
     .fill = message_fill,
     .n_wrong = message_n_wrong,
 };

@@ -253,10 +253,10 @@ static void check_group(struct group *group, struct problem *problem) {
     if (group->rounds_file != NULL && benchmark->loop != PAIRS)
         set_problem(problem, EXIT_INPUT, "--rounds-file", "only pairs has rounds, not %s",
                     benchmark->name);
-    if (group->buffers != BUFFERS_TWO && benchmark->once != latency_once)
+    if (group->buffers != BUFFERS_TWO && benchmark != &latency)
         set_problem(problem, EXIT_INPUT, "--buffers", "only latency has a choice, not %s",
                     benchmark->name);
-    if (group->batch > 1 && benchmark->once != latency_once)
+    if (group->batch > 1 && benchmark != &latency)
         set_problem(problem, EXIT_INPUT, "--batch", "only latency has batches, not %s",
                     benchmark->name);
     if (group->buffers == BUFFERS_UNTOUCHED && group->validate)

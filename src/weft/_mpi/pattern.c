@@ -22,3 +22,32 @@ long wrong_bytes(const unsigned char *at, size_t bytes, int source, int iteratio
     for (size_t i = 0; i < bytes; i++) n += at[i] != pattern_byte(i, source, iteration);
     return n;
 }
+
+/* A block for one rank alone is known by who sends it to whom. */
+int source_of(const struct job *job, int from, int to) { return from * job->n_ranks + to; }
+
+/* Write my message, the same for whoever gets it. */
+void fill_own(const struct job *job, int iteration) {
+    fill_pattern(job->send.host, job->bytes, job->rank, iteration);
+}
+
+/* Write a block for each rank, one behind the other. */
+void fill_blocks(const struct job *job, int iteration) {
+    for (int to = 0; to < job->n_ranks; to++)
+        fill_pattern(job->send.host + (size_t)to * job->bytes, job->bytes,
+                     source_of(job, job->rank, to), iteration);
+}
+
+/* Wrong bytes in the messages of rank `first` and all behind it, received one behind the other. */
+long wrong_blocks(const struct job *job, int first, int iteration) {
+    const unsigned char *at = job->receive.host;
+    long n = 0;
+    for (int from = first; from < job->n_ranks; from++, at += job->bytes)
+        n += wrong_bytes(at, job->bytes, from, iteration);
+    return n;
+}
+
+/* Wrong bytes in the root's message, which everybody else received. */
+long wrong_from_root(const struct job *job, int iteration) {
+    return job->rank == ROOT ? 0 : wrong_bytes(job->receive.host, job->bytes, ROOT, iteration);
+}

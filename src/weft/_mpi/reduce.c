@@ -8,8 +8,6 @@
  * nccl-tests, PERFORMANCE.md). */
 #include "weft.h"
 
-enum { ROOT = 0 };
-
 static int elements(const struct job *job) { return (int)(job->bytes / sizeof(float)); }
 
 static void reduce_once(const struct job *job) {
@@ -43,13 +41,8 @@ static long reduce_scatter_n_wrong(const struct job *job, int iteration) {
 
 const struct benchmark reduce = {
     .name = "reduce",
-    .loop = SYNCHRONISED,
-    .parties = EVERYONE,
-    .has_sizes = true,
+    COLLECTIVE(sizeof(float)),
     .root_receives = true,
-    .element_bytes = sizeof(float),
-    .small = {1000, 100},
-    .large = {100, 10},
     .extent = message_extent,
     .once = reduce_once,
     .fill = fill_terms,
@@ -58,12 +51,7 @@ const struct benchmark reduce = {
 
 const struct benchmark reduce_scatter = {
     .name = "reduce_scatter",
-    .loop = SYNCHRONISED,
-    .parties = EVERYONE,
-    .has_sizes = true,
-    .element_bytes = sizeof(float),
-    .small = {1000, 100},
-    .large = {100, 10},
+    COLLECTIVE(sizeof(float)),
     .extent = message_extent,
     .prepare = share_out,
     .once = reduce_scatter_once,

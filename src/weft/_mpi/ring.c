@@ -70,76 +70,47 @@ enum { TO_LEFT, TO_RIGHT };
 static int sent_by(int rank, int side) { return 2 * rank + side; }
 
 static void fill(const struct job *job, int iteration) {
-    for (int side = TO_LEFT; side <= TO_RIGHT; side++) {
-        size_t at = (size_t)side * job->bytes;
-        fill_pattern(job->send.host + at, job->bytes, sent_by(job->rank, side), iteration);
-        fill_pattern(job->receive.host + at, job->bytes, side, iteration + 128);
-    }
-    publish_buffer(&job->send, 2 * job->bytes);
-    publish_buffer(&job->receive, 2 * job->bytes);
+    for (int side = TO_LEFT; side <= TO_RIGHT; side++)
+        fill_pattern(job->send.host + (size_t)side * job->bytes, job->bytes,
+                     sent_by(job->rank, side), iteration);
 }
 
 /* Wrong bytes from both sides. */
 static long n_wrong(const struct job *job, int iteration) {
     const struct ring *ring = &job->ring;
-    fetch_buffer(&job->receive, 2 * job->bytes);
     return wrong_bytes(job->receive.host, job->bytes, sent_by(ring->left, TO_RIGHT), iteration) +
            wrong_bytes(job->receive.host + job->bytes, job->bytes,
                        sent_by(ring->right, TO_LEFT), iteration);
 }
 
+/* What the three have in common. */
+#define RING_OF_ALL \
+    .loop = SYNCHRONISED, .parties = RING, .has_sizes = true, .has_window = true, \
+    .element_bytes = 1, .large = {240, 8}, .extent = two_messages, .n_requests = n_requests, \
+    .once = once, .fill = fill, .n_wrong = n_wrong
+
 const struct benchmark random_ring_latency = {
     .name = "random_ring_latency",
-    .loop = SYNCHRONISED,
-    .parties = RING,
-    .has_sizes = true,
-    .has_window = true,
-    .element_bytes = 1,
+    RING_OF_ALL,
     .small = {1200, 40},
-    .large = {240, 8},
     .default_window = 1,
-    .extent = two_messages,
-    .n_requests = n_requests,
     .prepare = draw_first,
     .turn = next_ring,
-    .once = once,
-    .fill = fill,
-    .n_wrong = n_wrong,
 };
 
 const struct benchmark random_ring_bandwidth = {
     .name = "random_ring_bandwidth",
-    .loop = SYNCHRONISED,
-    .parties = RING,
-    .has_sizes = true,
-    .has_window = true,
-    .element_bytes = 1,
+    RING_OF_ALL,
     .small = {240, 8},
-    .large = {240, 8},
     .default_window = 8,
-    .extent = two_messages,
-    .n_requests = n_requests,
     .prepare = draw_first,
     .turn = next_ring,
-    .once = once,
-    .fill = fill,
-    .n_wrong = n_wrong,
 };
 
 const struct benchmark natural_ring_bandwidth = {
     .name = "natural_ring_bandwidth",
-    .loop = SYNCHRONISED,
-    .parties = RING,
-    .has_sizes = true,
-    .has_window = true,
-    .element_bytes = 1,
+    RING_OF_ALL,
     .small = {240, 8},
-    .large = {240, 8},
     .default_window = 8,
-    .extent = two_messages,
-    .n_requests = n_requests,
     .prepare = take_natural,
-    .once = once,
-    .fill = fill,
-    .n_wrong = n_wrong,
 };

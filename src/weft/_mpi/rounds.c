@@ -64,7 +64,7 @@ static int read_round(const char *line, int number, int n_ranks, int *busy, stru
 }
 
 /* The rounds listed in `text`, one a line; `#` begins a comment, empty lines are skipped. */
-struct problem read_rounds(const char *text, int n_ranks, struct schedule *out) {
+static struct problem read_rounds(const char *text, int n_ranks, struct schedule *out) {
     struct problem problem = {0};
     size_t length = strlen(text);
     int n_pairs = 0, number = 1;

@@ -41,9 +41,6 @@
 /* INVARIANT: our short names never override a symbol of the same name in a loaded library. */
 #pragma GCC visibility push(hidden)
 
-#define KERNEL_SCHEMA "weft.kernel/1"
-#define KERNEL_VERSION "0.1.0"
-
 enum { EXIT_INPUT = 2, EXIT_MISSING = 3, EXIT_BENCHMARK = 4 };
 enum { MAX_GROUPS = 32, MAX_SIZES = 128, MAX_RAILS = 64, N_RAIL_VARIABLES = 7 };
 enum { MAX_NAME = 64, MAX_LIST = 384 };
@@ -157,7 +154,6 @@ struct rank_facts {
 
 void open_world(struct world *world);
 void rank_facts(const struct world *world, const struct rail *rail, struct rank_facts *out);
-MPI_Comm ranks_like_me(uint64_t key);
 int *host_leaders(const struct world *world, int *n);
 void rest_until(MPI_Request *request, int64_t longest_ns);
 void wait_quietly(MPI_Comm comm);
@@ -277,11 +273,19 @@ struct benchmark {
     void (*prepare)(struct job *job);                /* NULL: nothing to do for a new size */
     void (*turn)(struct job *job, int iteration, int n_iterations); /* untimed, before each one */
     void (*once)(const struct job *job);
-    void (*fill)(const struct job *job, int iteration);
-    long (*n_wrong)(const struct job *job, int iteration);
+    void (*fill)(const struct job *job, int iteration);    /* what I send, in host memory */
+    long (*n_wrong)(const struct job *job, int iteration); /* of what I received, there */
 };
 
-enum { SMALL_MESSAGE = 8192 };
+enum { SMALL_MESSAGE = 8192, ROOT = 0 };
+
+/* SOURCE: OSU Micro-Benchmarks 7.4, defaults of its collectives and of its windows of messages. */
+#define COLLECTIVE(bytes_an_element) \
+    .loop = SYNCHRONISED, .parties = EVERYONE, .has_sizes = true, \
+    .element_bytes = (bytes_an_element), .small = {1000, 100}, .large = {100, 10}
+#define WINDOWS_OF_64 \
+    .has_sizes = true, .has_window = true, .element_bytes = 1, .small = {100, 10}, \
+    .large = {20, 2}, .default_window = 64
 
 extern const struct benchmark latency, bandwidth, bidirectional, message_rate, fan_in, fan_out;
 extern const struct benchmark random_ring_latency, random_ring_bandwidth, natural_ring_bandwidth;
@@ -291,19 +295,23 @@ const struct benchmark *find_benchmark(const char *name);
 const char *benchmark_names(void);
 struct counts default_counts(const struct benchmark *benchmark, size_t bytes);
 
-/* latency.c, bandwidth.c: also used by pairs.c */
-void latency_once(const struct job *job);
-void bandwidth_once(const struct job *job);
+/* latency.c, bandwidth.c: what point-to-point benchmarks share. */
+enum { TAG_WINDOW = 2, TAG_ACK = 3, ACK_BYTES = 1 };
 void message_fill(const struct job *job, int iteration);
 long message_n_wrong(const struct job *job, int iteration);
 void send_bytes(const struct job *job, size_t bytes, int tag);
 void receive_bytes(const struct job *job, size_t bytes, int tag);
+void send_window(const struct job *job);
+void receive_window(const struct job *job);
 void wait_all(const struct job *job, int n, MPI_Request *requests);
-
 struct extent message_extent(const struct job *job, size_t bytes);
 
-/* alltoall.c: a block is known by who sent it to whom. sum.c: vectors with an exact sum. */
+/* pattern.c: messages of ranks and blocks of them. sum.c: vectors with an exact sum. */
 int source_of(const struct job *job, int from, int to);
+void fill_own(const struct job *job, int iteration);
+void fill_blocks(const struct job *job, int iteration);
+long wrong_blocks(const struct job *job, int first, int iteration);
+long wrong_from_root(const struct job *job, int iteration);
 void fill_terms(const struct job *job, int iteration);
 long wrong_sums(const struct job *job, size_t first, size_t n, int iteration);
 
@@ -325,7 +333,6 @@ extern const char *const phase_names[N_PHASES];
 struct problem open_schedule(const char *path, const struct world *world, struct schedule *out);
 void close_schedule(struct schedule *schedule);
 int pairs_of_round(const struct schedule *schedule, int round, struct pair *out);
-struct problem read_rounds(const char *text, int n_ranks, struct schedule *out);
 void run_pairs(const struct world *world, const struct group *group, enum memory memory,
                const struct schedule *schedule);
 
@@ -366,7 +373,6 @@ int by_value(const void *left, const void *right);
 
 void json_open(const char *record);
 void json_close(void);
-void json_key(const char *key);
 void json_int(const char *key, int64_t value);
 void json_decimal(const char *key, double value);
 void json_text(const char *key, const char *value); /* NULL is null */

@@ -16,7 +16,7 @@ static uint64_t digest(const char *text) {
 
 /* Collective. The ranks that gave the same key as I did, in world order. The lowest such rank is
  * the colour, so that no two keys can fall together. */
-MPI_Comm ranks_like_me(uint64_t key) {
+static MPI_Comm ranks_like_me(uint64_t key) {
     int rank, n_ranks, colour = 0;
     MPI_Comm comm;
     CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
