@@ -40,7 +40,8 @@ def test_a_healthy_set_of_nodes_is_good_and_the_next_command_comes_last(
     assert check(where, "--nodes", "8") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("OK   8 of 8 nodes   pairs 28 of 28 measured, ")
-    assert lines[-1] == f"report: weft report {where}"
+    assert lines[-1] == f"report: {where / 'report.html'}"
+    assert "No component of 8 nodes is slower than its kind." in (where / "report.html").read_text()
 
 
 def test_a_slow_node_is_named_and_the_exit_code_is_one(
@@ -65,7 +66,7 @@ def test_a_slow_node_is_named_and_the_exit_code_is_one(
     assert "still slow" in out
     assert "\nOK   7 of 8 nodes   pairs 28 of 28 measured" in out
     assert "\nnext: drain the node; " in out
-    assert last == f"report: weft report {tmp_path / 'run'}"
+    assert last == f"report: {tmp_path / 'run' / 'report.html'}"
 
 
 def test_the_json_holds_findings_coverage_and_cost(
@@ -78,6 +79,7 @@ def test_the_json_holds_findings_coverage_and_cost(
     assert answer["coverage"]["pairs"] == 28
     assert answer["seconds"] >= 0
     assert answer["planted"] == []
+    assert answer["report"] == str(tmp_path / "run" / "report.html")
     assert answer["schema"] == "weft.check/1"
     assert answer["next_command"] == f"weft check --against {tmp_path / 'run'}"
     slow = [row for row in answer["readings"] if row["mark"] == "slow"]

@@ -14,6 +14,7 @@ from weft.cli.check_answer import (
     planted_in,
     print_answer,
     write_drain,
+    write_page,
 )
 from weft.cli.check_evidence import EvidenceChoice, evidence_options, gather
 from weft.cli.check_plan import PlanChoice, Setup, plan_options, say_plan, set_up
@@ -23,7 +24,7 @@ from weft.core.errors import BenchmarkError, ExitCode, InputError
 
 if TYPE_CHECKING:
     from weft.bench.model import Sample
-    from weft.study.store import RunStore
+    from weft.study.store import Run, RunStore
 
 
 @click.command(name="check")
@@ -61,6 +62,12 @@ if TYPE_CHECKING:
     type=click.Path(file_okay=False, path_type=Path),
     help="An earlier check: what is new since then, what was known, what is mended.",
 )
+@click.option(
+    "--report/--no-report",
+    "wants_report",
+    default=None,
+    help="Write report.html into the run directory. Default: yes, but not with --quick.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be measured, and measure nothing.")
 @format_option_of((*FORMATS, "junit"))
 def command(
@@ -77,6 +84,7 @@ def command(
     adaptive: bool,
     drain_file: Path | None,
     against: Path | None,
+    wants_report: bool | None,
     dry_run: bool,
     format_: str,
 ) -> int:
@@ -88,7 +96,6 @@ def command(
     """
     from weft.core.clock import system_clock
     from weft.diagnose.check.answer.against import held_against as held_against_run
-    from weft.diagnose.check.verdict import judge_check
 
     if resume and run_dir is None:
         raise InputError(
@@ -106,28 +113,25 @@ def command(
     talk(setup.plan.text)
     started = system_clock()
     directory = run_dir or fresh_run_dir("check")
-    samples = _measure(setup, choice, directory, resume, against)
+    measured = _measure(setup, choice, directory, resume, against)
     evidence.keep(directory)
-    verdict = judge_check(
-        samples,
-        setup.fabric,
-        adaptive=setup.adaptive,
-        machine=evidence.machine(directory, samples),
-        marks=evidence.told(directory),
-    )
+    verdict = judged = evidence.verdict(measured)
     changed = None
     if before is not None:
-        verdict, changed = held_against_run(verdict, before, str(against))
+        verdict, changed = held_against_run(judged, before, str(against))
+    seconds = system_clock() - started
+    wants_report = not wanted.quick if wants_report is None else wants_report
     answer = Answer(
         verdict=verdict,
         directory=directory,
-        seconds=system_clock() - started,
+        seconds=seconds,
         planted=planted_in(setup.backend, verdict),
         check_again=command_again(
             choice, directory, adaptive=adaptive, platform=given.platform, more=wanted.argv
         ),
         against=changed,
         fabric_time=setup.plan.time_text,
+        page=write_page(measured, judged) if wants_report else None,
     )
     print_answer(answer, format_, matrix=matrix)
     if drain_file is not None:
@@ -137,7 +141,7 @@ def command(
 
 def _measure(
     setup: Setup, choice: BackendChoice, directory: Path, resume: bool, against: Path | None
-) -> "tuple[Sample, ...]":
+) -> "Run":
     from weft.cli.progress import shown_check_progress
     from weft.diagnose.check.launches import FollowUpBackend
     from weft.diagnose.check.suspects.follow_up import Size
@@ -173,7 +177,7 @@ def _measure(
             where=f"launch {failure.trial}",
             hint=f"raw output is in {directory / 'raw'}",
         )
-    return read_run(directory).samples
+    return read_run(directory)
 
 
 def _new_store(setup: Setup, choice: BackendChoice, directory: Path) -> "RunStore":

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.backend import BackendChoice
-from weft.cli.output import emit, terminal_width
-from weft.core.errors import InputError
+from weft.cli.output import emit, talk, terminal_width
+from weft.core.errors import InputError, MissingError
 
 if TYPE_CHECKING:
     from weft.bench.model import Backend
     from weft.diagnose.check.answer.against import Against, Change
     from weft.diagnose.check.answer.remedies import Remedy
     from weft.diagnose.check.verdict import Verdict
+    from weft.study.store import Run
 
 SCHEMA = "weft.check/1"
 ONLY = "--only"
@@ -27,7 +28,7 @@ class Answer:
     """`seconds`: from the first launch to the verdict. `planted`: faults of a twin, and whether the
     verdict, which was not told, names them. `check_again`: the command that measures the same.
     `against`: what became of what an earlier run accused, None without one. `fabric_time`: of the
-    survey as planned, "" where nobody knows."""
+    survey as planned, "" where nobody knows. `page`: the report, None where none was written."""
 
     verdict: "Verdict"
     directory: Path
@@ -36,6 +37,7 @@ class Answer:
     check_again: tuple[str, ...]
     against: "Against | None" = None
     fabric_time: str = ""
+    page: Path | None = None
 
     @property
     def changes(self) -> "tuple[Change | None, ...]":
@@ -89,6 +91,7 @@ class Answer:
             "seconds": round(self.seconds, 3),
             "planted": [dict(one) for one in self.planted],
             "run": str(self.directory),
+            "report": None if self.page is None else str(self.page),
             "next_command": self.next_command,
             "against": None if self.against is None else self.against.to_record(),
         }
@@ -140,6 +143,19 @@ def held_against_before(run_dir: Path) -> Path | None:
 
     named = read_meta(run_dir).get(AGAINST)
     return Path(named) if isinstance(named, str) else None
+
+
+def write_page(run: "Run", verdict: "Verdict") -> Path | None:
+    """Write the report of a check into its run directory. None where that cannot be written: it is
+    said, and the verdict stands without it."""
+    from weft.report.page import write_check
+
+    try:
+        return write_check(run, verdict, run.directory / "report.html")
+    except MissingError as error:
+        elsewhere = f"weft report {shlex.quote(str(run.directory))} -o FILE"
+        talk(f"{error.where}: {error.what}; '{elsewhere}' writes it elsewhere")
+        return None
 
 
 def write_drain(answer: Answer, path: Path) -> None:

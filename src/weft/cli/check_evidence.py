@@ -15,9 +15,10 @@ from weft.cli.check_plan import Setup
 from weft.core.errors import InputError
 
 if TYPE_CHECKING:
-    from weft.bench.model import Sample
     from weft.diagnose.check.beside.machine import Machine
     from weft.diagnose.check.beside.marks import Marks
+    from weft.diagnose.check.verdict import Verdict
+    from weft.study.store import Run
     from weft.topology.subnet import Subnet
 
 
@@ -78,17 +79,19 @@ class Evidence:
         if self.marks.marks or self.marks.counted:
             marks.keep(self.marks, run_dir)
 
-    def told(self, run_dir: Path) -> "Marks":
-        """What the files say; of a check that goes on without them, what they said before."""
-        from weft.diagnose.check.beside import marks
+    def verdict(self, run: "Run") -> "Verdict":
+        """What the run's samples say beside all of it. A check that goes on without the files is
+        held against what they said before."""
+        from weft.diagnose.check.beside import machine, marks
+        from weft.diagnose.check.verdict import judge_check
 
-        return self.marks if self.marks.marks else marks.of_run(run_dir)
-
-    def machine(self, run_dir: Path, samples: "tuple[Sample, ...]") -> "Machine | None":
-        """What the readings are held against."""
-        from weft.diagnose.check.beside import machine
-
-        return self.named or machine.of_run(run_dir, samples)
+        return judge_check(
+            run.samples,
+            self.setup.fabric,
+            adaptive=self.setup.adaptive,
+            machine=self.named or machine.of_run(run.directory, run.samples),
+            marks=self.marks if self.marks.marks else marks.of_run(run.directory),
+        )
 
 
 def gather(given: EvidenceChoice, choice: BackendChoice, setup: Setup) -> Evidence:

@@ -45,7 +45,7 @@ def verdict_text(answer: "Answer", *, matrix: bool, width: int | None = None) ->
     lines += [f"planted: {one['fault']}; named: {one['named']}" for one in answer.planted]
     if answer.next_step != answer.report:
         lines.append(f"next: {answer.next_step}")
-    lines.append(f"report: {answer.report}")
+    lines.append(f"report: {answer.page or answer.report}")
     return "\n".join(lines)
 
 

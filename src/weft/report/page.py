@@ -8,6 +8,7 @@ from pathlib import Path
 from weft.bench.imported_scale import is_imported
 from weft.core.errors import InputError
 from weft.core.files import write_whole
+from weft.diagnose.check.verdict import Verdict
 from weft.report.cells import also_measured_of
 from weft.report.html import render
 from weft.report.model import RunPage, Section
@@ -44,6 +45,13 @@ def write_report(run_dirs: Sequence[Path], out: Path, *, partial: bool = False) 
     return out
 
 
+def write_check(run: Run, verdict: Verdict, out: Path) -> Path:
+    """Write the page about a finished check that is judged already, and return its path. Raises
+    MissingError where it cannot be written."""
+    write_page(out, [page_of(run, "run1", verdict)])
+    return out
+
+
 def read_runs(run_dirs: Sequence[Path], *, partial: bool = False) -> list[Run]:
     """The runs, each read once. Raises InputError as `write_report` says."""
     if not run_dirs:
@@ -60,9 +68,10 @@ def pages_of(runs: Sequence[Run]) -> list[RunPage]:
     return sorted(pages, key=lambda page: SEVERITIES.index(page.findings[0].severity))
 
 
-def page_of(run: Run, name: str) -> RunPage:
-    """One run: verdict, caveats, and its sections in order of interest."""
-    judged = judge(run)
+def page_of(run: Run, name: str, verdict: Verdict | None = None) -> RunPage:
+    """One run: verdict, caveats, and its sections in order of interest. `verdict`: of its pairs,
+    where it is known."""
+    judged = judge(run, verdict)
     return RunPage(
         id=name,
         title=_title(run),

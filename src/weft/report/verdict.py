@@ -63,11 +63,12 @@ class Judgement:
     excluded: Mapping[str, int]
 
 
-def judge(run: Run) -> Judgement:
-    """Judge a run by what it holds: pairs, arms, or figures alone."""
+def judge(run: Run, verdict: Verdict | None = None) -> Judgement:
+    """Judge a run by what it holds: pairs (unless their verdict is known), arms, or figures
+    alone."""
     cells = study_cells_of(run)
     measured = measured_of(run, cells)
-    pairs = pair_verdict(run)
+    pairs = verdict or pair_verdict(run)
     arms = compare_arms(run) if len({str(x.trial.arm) for x in run.launches}) > 1 else None
     # A comparison says which arm failed; without one the failures are told as they are.
     found = arms.findings if arms is not None else failure_findings(run)

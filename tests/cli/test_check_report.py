@@ -1,0 +1,62 @@
+"""The page that `weft check` writes at its end."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from weft.bench.mock import MockBackend
+from weft.cli import run
+from weft.core.errors import MissingError
+
+Capture = pytest.CaptureFixture[str]
+
+
+def slow_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the verb open a mock of eight nodes, one of them slow."""
+    nodes = tuple(f"n{i:03d}" for i in range(1, 9))
+    backend = MockBackend(slow_nodes={"n005": 4.0})
+    monkeypatch.setattr("weft.cli.backend.open_backend", lambda choice: (backend, nodes))
+
+
+def check(where: Path, *more: str) -> int:
+    return run(["check", "--mock", "--dir", str(where), *more])
+
+
+@pytest.mark.parametrize("options", [["--no-report"], ["--quick"]])
+def test_a_check_without_a_report_says_how_to_write_it(
+    tmp_path: Path, capsys: Capture, options: list[str]
+) -> None:
+    where = tmp_path / "run"
+    assert check(where, "--nodes", "8", *options) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"report: weft report {where}"
+    assert not (where / "report.html").exists()
+
+
+def test_a_quick_check_is_drawn_where_that_is_asked_for(tmp_path: Path) -> None:
+    assert check(tmp_path / "run", "--nodes", "8", "--quick", "--report") == 0
+    assert (tmp_path / "run" / "report.html").exists()
+
+
+def test_the_report_is_the_one_that_the_verb_report_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow_node(monkeypatch)
+    assert check(tmp_path / "run") == 1
+    assert run(["report", str(tmp_path / "run"), "-o", str(tmp_path / "page.html")]) == 0
+    assert (tmp_path / "run" / "report.html").read_text() == (tmp_path / "page.html").read_text()
+
+
+def test_a_report_that_cannot_be_written_takes_no_verdict_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    def full(out: Path, text: str, *, what: str) -> None:
+        raise MissingError("the report cannot be written (No space left)", where=str(out))
+
+    monkeypatch.setattr("weft.report.page.write_whole", full)
+    slow_node(monkeypatch)
+    where = tmp_path / "run"
+    assert check(where, "--format", "json") == 1
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["report"] is None
+    assert f"'weft report {where} -o FILE' writes it elsewhere" in captured.err
