@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import re
 from pathlib import Path
 
@@ -351,7 +352,7 @@ class TestTwin:
 def test_more_ranks_than_cpus_meet_in_rounds_that_have_a_cpu_for_each(
     monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    monkeypatch.setattr("weft.cli.check_plan._cpus", lambda: 2)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     assert run(["check", "--tasks-per-node", "8", "--dry-run"]) == 0
     assert capsys.readouterr().out.startswith(
         "plan     all pairs: 28 of 28 pairs of 8 ranks in 28 rounds"

@@ -162,25 +162,14 @@ def _open_mock(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
 def live_nodes(choice: BackendChoice) -> tuple[str, ...]:
     """Named hosts, else the Slurm allocation this runs in, else this host."""
     from weft.core.nodeset import expand
+    from weft.launch.hostfile import read_hostfile
 
     if choice.hosts is not None and choice.hostfile is not None:
         raise InputError("--hosts and --hostfile contradict each other", expected="one of them")
     if choice.hosts is not None:
         return expand(choice.hosts)
     if choice.hostfile is not None:
-        return read_hostfile(choice.hostfile)
+        return tuple(read_hostfile(choice.hostfile))
     if "SLURM_JOB_NODELIST" in os.environ:
         return expand(os.environ["SLURM_JOB_NODELIST"])
     return (os.uname().nodename,)
-
-
-def read_hostfile(path: Path) -> tuple[str, ...]:
-    """Hosts of a file, one a line, in order; '#' comments, and 'slots=' or ':n' endings dropped."""
-    hosts = []
-    for line in path.read_text().splitlines():
-        words = line.split("#", 1)[0].split()
-        if words:
-            hosts.append(words[0].split(":", 1)[0])
-    if not hosts:
-        raise InputError("no host in it", where=str(path), expected="one host name a line")
-    return tuple(dict.fromkeys(hosts))

@@ -1,13 +1,14 @@
 """What a check is going to measure: backend, fabric, schedule; and what that will take."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from weft.cli.backend import BackendChoice
+from weft.cli.check_cpus import cpus_of
 from weft.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -121,19 +122,16 @@ def set_up(
     of_hosts = choice.fabric if choice.twin is None else ()
     backend, nodes = open_backend(replace(choice, fabric=()) if of_hosts else choice)
     one_host = is_one_host(choice, nodes)
-    if len(nodes) < 2 and not (one_host and _cpus() > 1 and tasks_per_node != 1):
-        raise InputError(
-            "one node makes no pair",
-            expected="two nodes or more; six or more to name one",
-            hint="weft check --twin fat-tree --nodes 16 shows what a check does",
-        )
+    n_cpus = cpus_of(choice, nodes)
+    n_tasks = tasks_per_node or (n_cpus.get(nodes[0], 1) if one_host else None)
+    if len(nodes) < 2 and (n_tasks or 1) < 2:
+        raise _no_pair(nodes[0], is_known=not one_host or nodes[0] in n_cpus)
     fabric = _read_fabric(of_hosts, nodes) if of_hosts else _fabric_of(backend)
-    ranks = _ranks(choice, nodes, fabric, one_host=one_host, tasks_per_node=tasks_per_node)
+    ranks = _ranks(choice, nodes, fabric, one_host=one_host, n_tasks=n_tasks)
     options = {**benchmark("pairs").options, **_quiet(backend), **_routing(choice, adaptive)}
     effort = effort_of({**options, **_limit(backend, fabric)}, sizes[1])
-    # This machine stands for the others: nobody has asked them yet how many CPUs they have.
-    n_cpus = None if choice.twin is not None else _cpus()
-    field = _field(ranks, wanted, n_cpus, seed=choice.seed, adaptive=adaptive)
+    by_host = {at: n_cpus[node] for at, node in enumerate(nodes) if node in n_cpus}
+    field = _field(ranks, wanted, by_host, seed=choice.seed, adaptive=adaptive)
     plan = _plan(field, effort, wanted, simulated=choice.twin is not None)
     options |= plan.options
     launches = check_launches(
@@ -164,7 +162,7 @@ def _in_a_hurry(launches: "tuple[Launch, Launch, Launch]") -> "tuple[Launch, Lau
 
 
 def _field(
-    ranks: "Ranks", wanted: PlanChoice, n_cpus: int | None, *, seed: int, adaptive: bool
+    ranks: "Ranks", wanted: PlanChoice, n_cpus: Mapping[int, int], *, seed: int, adaptive: bool
 ) -> "Field":
     """Where the schedule is made for. Raises InputError on an --only that means nothing."""
     from weft.diagnose.check.rounds.group import group_of
@@ -205,16 +203,16 @@ def _ranks(
     fabric: "Wiring | None",
     *,
     one_host: bool,
-    tasks_per_node: int | None,
+    n_tasks: int | None,
 ) -> "Ranks":
     from weft.diagnose.check.measured.network import Network
     from weft.diagnose.check.rounds.ranks import ranks_of_host, ranks_of_nodes
 
-    if one_host:
-        return ranks_of_host(nodes[0], tasks_per_node or _cpus())
+    if one_host and n_tasks is not None:
+        return ranks_of_host(nodes[0], n_tasks)
     network = None if fabric is None else Network(fabric)
-    if tasks_per_node is not None:
-        return ranks_of_nodes(nodes, tasks_per_node, network, share_hcas=True)
+    if n_tasks is not None:
+        return ranks_of_nodes(nodes, n_tasks, network, share_hcas=True)
     return ranks_of_nodes(nodes, _n_rails(choice, nodes, network), network)
 
 
@@ -303,11 +301,18 @@ def _n_rails(choice: BackendChoice, nodes: tuple[str, ...], network: "Network | 
     return most if all(n and most % n == 0 for n in counts) else 1
 
 
-def _cpus() -> int:
-    """CPUs this process may use: as many ranks as one host can hold without sharing any."""
-    import os
-
-    return len(os.sched_getaffinity(0))
+def _no_pair(node: str, *, is_known: bool) -> InputError:
+    """Why one node alone is not measured; `is_known`: how many CPUs it has."""
+    if is_known:
+        return InputError(
+            "one node makes no pair",
+            expected="two nodes or more; six or more to name one",
+            hint="weft check --twin fat-tree --nodes 16 shows what a check does",
+        )
+    return InputError(
+        f"one node makes no pair, and how many CPUs {node} has for ranks of its own is not known",
+        expected="two nodes or more; or --tasks-per-node N, to measure the memory of one",
+    )
 
 
 def say_plan(setup: Setup, format_: str) -> None:

@@ -1,7 +1,7 @@
 """Which pairs measure at the same time: rounds of disjoint pairs of ranks, by a scheme."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -60,14 +60,14 @@ class Schedule:
 @dataclass(frozen=True)
 class Field:
     """Where a schedule is made for: ranks, their ways through a fabric (None: not known), a group
-    that every pair must touch (None: any), the seed of every draw, and the CPUs of a host that
-    ranks must find one of each (None: no matter)."""
+    that every pair must touch (None: any), the seed of every draw, and by host the CPUs that active
+    ranks must find one of each (those that are known)."""
 
     ranks: Ranks
     ways: Ways | None
     only: Group | None
     seed: int
-    n_cpus: int | None = None
+    n_cpus: Mapping[int, int] = field(default_factory=dict)
 
     @cached_property
     def reach(self) -> Reach | None:
@@ -109,7 +109,7 @@ def n_overloaded(schedule: Schedule, field: Field) -> int:
 def _seated(rounds: list[Round], field: Field) -> list[Round]:
     """Rounds in which every active rank finds a CPU of its own."""
     per_host = field.ranks.per_host
-    if field.n_cpus is None or per_host <= field.n_cpus:
+    if all(per_host <= n for n in field.n_cpus.values()):
         return rounds
     listed = [[(int(a), int(b)) for a, b in pairs] for pairs in rounds]
     return [in_order(np.array(p)) for p in within_cpus(listed, per_host, field.n_cpus)]

@@ -183,7 +183,7 @@ def test_an_hca_without_a_cable_rests(make_tree):
 
 
 def test_ranks_of_one_host_find_a_cpu_each():
-    field = Field(ranks_of_host("here", 6), None, None, 1, n_cpus=2)
+    field = Field(ranks_of_host("here", 6), None, None, 1, n_cpus={0: 2})
     schedule = schedule_of(Scheme(Kind.FULL), field)
     assert sorted(pairs_of(schedule)) == list(combinations(range(6), 2))
     assert {len(pairs) for pairs in schedule.rounds} == {1}

@@ -24,7 +24,7 @@ SEEDS = range(20)
 
 
 def one_pair_a_round(n: int) -> Rounds:
-    return within_cpus([pairs.tolist() for pairs in reflections(n)], n, 2)
+    return within_cpus([pairs.tolist() for pairs in reflections(n)], n, {0: 2})
 
 
 def samples(
