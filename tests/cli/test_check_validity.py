@@ -2,25 +2,15 @@
 
 import json
 import os
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.counter_files import growing, put
 
 from weft.cli import run
 
 Capture = pytest.CaptureFixture[str]
-
-
-def put(path: Path, value: object) -> None:
-    """A reader sees the old value or the new one, never an empty file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(path.name + ".new")
-    fresh.write_text(f"{value}\n")
-    os.replace(fresh, path)
 
 
 @pytest.fixture
@@ -38,26 +28,6 @@ def sysfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     put(root / "class/net/eth0/statistics/tx_bytes", 0)
     monkeypatch.setenv("WEFT_SYSFS", str(root))
     return root
-
-
-@contextmanager
-def growing(path: Path, step: int) -> Iterator[None]:
-    """The counter grows by `step` every few milliseconds."""
-    over = threading.Event()
-
-    def work() -> None:
-        value = 0
-        while not over.wait(0.005):
-            value += step
-            put(path, value)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
 
 
 def check(hosts: tuple[str, str], where: Path, capsys: Capture, *more: str) -> dict[str, Any]:
@@ -119,7 +89,8 @@ def test_errors_that_an_adapter_counts_during_the_run_are_told_with_what_to_do(
     two_hosts: tuple[str, str], sysfs: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     with growing(sysfs / "class/infiniband/mlx5_0/ports/1/counters/link_downed", 1):
-        answer = check(two_hosts, tmp_path / "run", capsys)
+        # Messages so large that the counter moves while they are under way.
+        answer = check(two_hosts, tmp_path / "run", capsys, "--large", "4M")
     finding = named(answer, "errors")
     assert finding is not None
     assert "mlx5_0:1 of " in finding["sentence"]

@@ -4,10 +4,9 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
-from contextlib import contextmanager
 
 import pytest
+from tests.counter_files import growing, put
 from tests.kernel.conftest import records_of
 
 BARRIER = ("--benchmark", "barrier", "--iterations", "2", "--warmup", "0")
@@ -23,34 +22,6 @@ def port_of(sysfs, device="mlx5_0"):
     return port
 
 
-def put(path, value):
-    """A reader sees the old value or the new one, never an empty file."""
-    fresh = path.with_suffix(".new")
-    fresh.write_text(f"{value}\n")
-    os.replace(fresh, path)
-
-
-@contextmanager
-def changing(path, step):
-    """Somebody else's traffic: the counter grows by `step` every few milliseconds."""
-    over = threading.Event()
-
-    def work():
-        value = 10**9
-        while not over.wait(0.005):
-            value += step
-            put(path, value)
-
-    put(path, 10**9)
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-
-
 @pytest.fixture
 def sysfs(tmp_path):
     busy = port_of(tmp_path)
@@ -64,7 +35,7 @@ def busy_counter(sysfs):
 
 
 def test_a_counter_that_somebody_moves_is_told_with_its_place(any_kernel, sysfs):
-    with changing(busy_counter(sysfs), 1000):
+    with growing(busy_counter(sysfs), 1000, start=10**9):
         outcome = any_kernel.run(
             2, *BARRIER, "--quiet", str(SECONDS), WEFT_SYSFS=str(sysfs), UCX_LOG_LEVEL="error"
         )
@@ -88,13 +59,13 @@ def test_counters_that_rest_leave_no_record_but_the_header_says_that_they_were_w
 
 
 def test_a_counter_that_goes_backwards_was_reset_and_is_no_traffic(kernel, sysfs):
-    with changing(busy_counter(sysfs), -1000):
+    with growing(busy_counter(sysfs), -1000, start=10**9):
         outcome = kernel.run(2, *BARRIER, "--quiet", str(SECONDS), WEFT_SYSFS=str(sysfs))
     assert outcome.of("quiet") == []
 
 
 def test_without_the_option_nobody_watches(kernel, sysfs):
-    with changing(busy_counter(sysfs), 1000):
+    with growing(busy_counter(sysfs), 1000, start=10**9):
         outcome = kernel.run(2, *BARRIER, WEFT_SYSFS=str(sysfs))
     assert outcome.of("quiet") == []
     assert outcome.only("header")["quiet_ns"] == 0
@@ -111,7 +82,7 @@ def test_every_host_watches_its_own_devices(kernel, sysfs):
         pytest.skip("a host name of one's own needs root and unshare")
     here = ["-n", "1", str(kernel.binary), *BARRIER, "--quiet", str(SECONDS)]
     there = ["-n", "1", *elsewhere, 'hostname elsewhere; exec "$0" "$@"', *here[2:]]
-    with changing(busy_counter(sysfs), 1000):
+    with growing(busy_counter(sysfs), 1000, start=10**9):
         done = subprocess.run(
             [*kernel.launcher, *here, ":", *there],
             env={**os.environ, "WEFT_SYSFS": str(sysfs)},

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.oracle.processes import end
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PATIENCE_S = 60.0
 
@@ -97,14 +99,10 @@ class Page:
         return message
 
 
-@contextmanager
-def browser(profile: Path) -> Iterator[Page]:
-    """A browser with a new profile and every host name unresolvable, ended afterwards."""
+def without_network(profile: Path) -> list[str]:
+    """The words that start a headless browser which resolves no host name."""
     assert CHROMIUM is not None
-    (in_read, in_write), (out_read, out_write) = os.pipe(), os.pipe()
-    # The browser reads commands from descriptor 3 and answers on 4, whatever they are here.
-    script = f'exec 3<&{in_read} 4>&{out_write}; exec "$0" "$@"'
-    argv = [
+    return [
         CHROMIUM,
         "--headless",
         "--no-sandbox",
@@ -113,9 +111,16 @@ def browser(profile: Path) -> Iterator[Page]:
         "--disable-background-networking",
         "--host-resolver-rules=MAP * ~NOTFOUND",
         f"--user-data-dir={profile}",
-        "--remote-debugging-pipe",
-        "about:blank",
     ]
+
+
+@contextmanager
+def browser(profile: Path) -> Iterator[Page]:
+    """A browser with a new profile and every host name unresolvable, ended afterwards."""
+    (in_read, in_write), (out_read, out_write) = os.pipe(), os.pipe()
+    # The browser reads commands from descriptor 3 and answers on 4, whatever they are here.
+    script = f'exec 3<&{in_read} 4>&{out_write}; exec "$0" "$@"'
+    argv = [*without_network(profile), "--remote-debugging-pipe", "about:blank"]
     process = subprocess.Popen(
         ["/bin/bash", "-c", script, *argv],
         pass_fds=(in_read, out_write),
@@ -128,11 +133,6 @@ def browser(profile: Path) -> Iterator[Page]:
     try:
         yield page
     finally:
-        process.terminate()
-        try:
-            process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process, 20)
         os.close(in_write)
         os.close(out_read)

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 import pytest
+from tests.oracle.processes import end
 
 TOOLS = ("ibsim", "ibsim-run", "opensm", "ibnetdiscover", "ibtracert", "ibdmchk")
 LIMITS = ("-N", "20000", "-S", "1024", "-P", "200000", "-L", "49152")
@@ -129,12 +130,7 @@ class Ibsim:
         trace: TracebackType | None,
     ) -> None:
         for process in reversed(self._started):
-            process.terminate()
-            try:
-                process.wait(5)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            end(process, 5)
             if process.stdin is not None:
                 process.stdin.close()
         shutil.rmtree(self.folder, ignore_errors=True)

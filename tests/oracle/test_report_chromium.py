@@ -1,17 +1,14 @@
 """The page in a real browser, without a network: no console message, every chart drawn."""
 
 import re
-import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from tests.oracle.chromium import browser
+from tests.oracle.chromium import CHROMIUM, browser, without_network
 
 from weft.cli import run
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 
@@ -127,19 +124,11 @@ def test_every_chart_of_a_judged_file_is_drawn(name: str, tmp_path: Path) -> Non
 
 def browse(page: Path, profile: Path, *more: str) -> subprocess.CompletedProcess[str]:
     """One headless visit with a new profile and every host name unresolvable."""
-    assert CHROMIUM is not None
     argv = [
-        CHROMIUM,
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-background-networking",
+        *without_network(profile),
         "--disable-component-update",
         "--disable-sync",
         "--disable-default-apps",
-        "--host-resolver-rules=MAP * ~NOTFOUND",
-        f"--user-data-dir={profile}",
         "--enable-logging=stderr",
         "--v=0",
         "--virtual-time-budget=10000",

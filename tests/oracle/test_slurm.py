@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from tests.oracle.processes import end
 
 from weft.cluster.neighbours import asking, hides_jobs
 from weft.core.finding import Finding, FindingKind, Severity
@@ -108,12 +109,7 @@ class Slurm:
     def stop(self) -> None:
         self.say(["scancel", "--user", str(os.getuid())])
         for daemon in reversed(self.daemons):
-            daemon.terminate()
-            try:
-                daemon.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                daemon.kill()
-                daemon.wait()
+            end(daemon, 10)
 
     def _daemon(self, tool: str, *arguments: str) -> None:
         self.daemons.append(

@@ -1,7 +1,6 @@
 """Rounds of pairs on real MPI processes of this machine."""
 
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,18 +10,9 @@ import pytest
 from weft.bench.failure import HangError
 from weft.bench.live import LiveBackend
 from weft.bench.model import Launch, Sample, Trial
-from weft.launch.mpi import Mpi, find_mpi
+from weft.launch.mpi import Mpi
 
 HOST = os.uname().nodename
-NAMES = {"mpich": None, "openmpi": "mpicc.openmpi"}
-
-
-@pytest.fixture(scope="module", params=list(NAMES))
-def mpi(request: pytest.FixtureRequest) -> Mpi:
-    name = NAMES[request.param]
-    if name is not None and shutil.which(name) is None:
-        pytest.skip(f"{name} is not installed")
-    return find_mpi(name)
 
 
 def measure(

@@ -23,24 +23,25 @@ SVG = "{http://www.w3.org/2000/svg}"
 DARK = "#08284d"
 
 
+def with_a_slow_cable(where: Path, twin: str, n_nodes: int, plant: str) -> Path:
+    pytest.importorskip("weft._engine", reason="the engine is not built")
+    argv = ["check", "--twin", twin, "--nodes", str(n_nodes), "--plant", plant]
+    assert run([*argv, "--dir", str(where)]) == 1
+    return where
+
+
 @pytest.fixture(scope="module")
 def rails(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six nodes of eight rails; rail 6 of n005 has a cable at a quarter of its rate."""
-    pytest.importorskip("weft._engine", reason="the engine is not built")
     where = tmp_path_factory.mktemp("rails") / "run"
-    argv = ["check", "--twin", "azure-ndv4", "--nodes", "6", "--dir", str(where)]
-    assert run([*argv, "--plant", "leaf-03[7] rate=0.25"]) == 1
-    return where
+    return with_a_slow_cable(where, "azure-ndv4", 6, "leaf-03[7] rate=0.25")
 
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """16 nodes under four leaves; a cable between leaf-02 and spine-02 at half of its rate."""
-    pytest.importorskip("weft._engine", reason="the engine is not built")
     where = tmp_path_factory.mktemp("tree") / "run"
-    argv = ["check", "--twin", "fat-tree", "--nodes", "16", "--dir", str(where)]
-    assert run([*argv, "--plant", "leaf-02[6] rate=0.5"]) == 1
-    return where
+    return with_a_slow_cable(where, "fat-tree", 16, "leaf-02[6] rate=0.5")
 
 
 def verdict_of(where: Path):  # type: ignore[no-untyped-def]
