@@ -6,6 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
+from weft.core.errors import InputError
+from weft.core.words import counted
 from weft.diagnose.check.measured.network import Network
 from weft.diagnose.check.measured.readings import Bools, Ints
 
@@ -82,8 +84,25 @@ class Ranks:
 def ranks_of_nodes(
     nodes: tuple[str, ...], n_rails: int, network: Network | None, *, share_hcas: bool = False
 ) -> Ranks:
-    """So many ranks of each node: one a rail, or more than it has HCAs, which then share them."""
+    """So many ranks of each node: one a rail, or more than it has HCAs, which then share them.
+
+    Raises InputError where the HCA of a rank could not be told from its number.
+    """
+    if network is not None and n_rails > 1:
+        for node in nodes:
+            _refuse_rest(node, n_rails, len(network.hcas_of[node]))
     return Ranks(nodes, n_rails, network, share_hcas=share_hcas)
+
+
+def _refuse_rest(node: str, n_ranks: int, n_hcas: int) -> None:
+    """INVARIANT: ranks take the HCAs of a node in turn, a whole number of times."""
+    if n_hcas and n_ranks % n_hcas:
+        raise InputError(
+            f"{n_ranks} ranks a node do not fill the {counted(n_hcas, 'HCA')} that {node} has in"
+            " this fabric",
+            expected="one rank a node, or as many as its HCAs or a multiple of them",
+            hint="leave --tasks-per-node and --rails out, or measure without --fabric",
+        )
 
 
 def ranks_of_host(host: str, n_ranks: int) -> Ranks:
