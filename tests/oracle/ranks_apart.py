@@ -1,28 +1,32 @@
 """Ranks of this machine with a network between them: a namespace each, joined by a bridge.
 
-Everything lies in network namespaces of our own (the bridge, too), so that their end takes all of
-it away. A stand-in for the launcher puts each rank of the kernel into its namespace; MPI then has
-nothing but TCP over a virtual cable to each rank, which can be limited, and a rank can be given
-less of a CPU by a control group.
+Every namespace (the bridge lies in one, too) has no name and one process that holds it. A holder
+ends when its standard input does, so with this process, however that ends; the kernel then takes
+its namespace away. A stand-in for the launcher puts each rank of the kernel into its namespace; MPI
+then has nothing but TCP over a virtual cable to each rank, which can be limited, and a rank can be
+given less of a CPU by a control group.
 """
 
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-SYSTEM_PATH = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
+ENVIRONMENT = {**os.environ, "PATH": os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"}
 LIMIT_S = 20.0
-SWITCH = "sw"
 CGROUPS = (Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup"))
+
+OWN_SYS = "mount -t sysfs sysfs /sys"
+REMOVE = 'cat; for i in $(seq 100); do rmdir "$0" 2>/dev/null && exit; sleep 0.1; done'
 
 RANK = """\
 #!/bin/sh
 [ -f {folder}/held-$PMI_RANK ] && echo $$ > "$(cat {folder}/held-$PMI_RANK)/cgroup.procs"
-exec ip netns exec {prefix}$PMI_RANK "$@"
+exec nsenter --net="$(cat {folder}/network-$PMI_RANK)" \\
+    unshare --mount sh -c '{own_sys} && exec "$@"' sh "$@"
 """
 
 LAUNCHER = """\
@@ -38,19 +42,10 @@ os.execv({launcher!r}, [{launcher!r}, *words])
 """
 
 
-def ip(*words: str) -> None:
-    """Run `ip`; raises CalledProcessError with what it said."""
-    _run("ip", *words)
-
-
 def _run(*argv: str) -> None:
+    """Raises CalledProcessError with what it said."""
     subprocess.run(
-        argv,
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        env={**os.environ, "PATH": SYSTEM_PATH},
+        argv, check=True, capture_output=True, text=True, timeout=LIMIT_S, env=ENVIRONMENT
     )
 
 
@@ -58,66 +53,60 @@ def why_not() -> str | None:
     """Why this machine bears no such ranks; None where it does."""
     if os.geteuid() != 0:
         return "needs root: network namespaces"
-    for tool in ("ip", "tc"):
-        if shutil.which(tool, path=SYSTEM_PATH) is None:
-            return f"needs '{tool}' (iproute2)"
+    for tool, package in {"ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux"}.items():
+        if shutil.which(tool, path=ENVIRONMENT["PATH"]) is None:
+            return f"needs '{tool}' ({package})"
     if not (Path(sys.executable).parent / "mpiexec").exists():
         return "needs the embedded MPICH beside this Python"
-    name = f"weft{os.getpid()}try"
     try:
-        ip("netns", "add", name)
-        ip("-n", name, "link", "add", "br0", "type", "bridge")
+        script = f"{OWN_SYS} && ip link add br0 type bridge"
+        _run("unshare", "--net", "--mount", "sh", "-c", script)
     except subprocess.SubprocessError as error:
         return f"no network namespaces here: {getattr(error, 'stderr', '') or error}".strip()
-    finally:
-        _forget(name)
     return None
 
 
-def _forget(namespace: str) -> None:
-    subprocess.run(
-        ["ip", "netns", "del", namespace],
-        check=False,
-        capture_output=True,
-        timeout=LIMIT_S,
-        env={**os.environ, "PATH": SYSTEM_PATH},
-    )
+@contextmanager
+def ranks_apart(n: int, folder: Path) -> Iterator["RanksApart"]:
+    """`n` ranks, each with a cable of its own to one switch."""
+    with ExitStack() as held:
+        yield RanksApart(n, folder, held)
+
+
+class _Network:
+    """A network namespace."""
+
+    def __init__(self, held: ExitStack) -> None:
+        self.holder = _while_we_live(held, "unshare", "--net", "cat")
+        self.path = f"/proc/{self.holder}/ns/net"
+
+    def run(self, *argv: str) -> None:
+        """Run a command in it."""
+        _run("nsenter", f"--net={self.path}", *argv)
+
+    def ip(self, *words: str) -> None:
+        """Run `ip` in it."""
+        self.run("ip", *words)
 
 
 class RanksApart:
-    """`n` ranks, each with a cable of its own to one switch. `mpicc` is what `--mpi` takes."""
+    """`n` ranks that are joined. `mpicc` is what `--mpi` takes."""
 
-    def __init__(self, n: int, folder: Path) -> None:
+    def __init__(self, n: int, folder: Path, held: ExitStack) -> None:
         self.n = n
         self._folder = folder
-        self._prefix = f"weft{os.getpid()}r"
-        self._switch = f"weft{os.getpid()}{SWITCH}"
-        self._held: list[Path] = []
+        self._held = held
+        self._switch = _Network(held)
+        self._ranks = [_Network(held) for _ in range(n)]
         self.mpicc = folder / "mpicc"
-
-    def __enter__(self) -> Self:
-        try:
-            self._join()
-            self._stand_in()
-        except BaseException:
-            self._end()
-            raise
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._end()
+        self._join()
+        self._stand_in()
 
     def limit(self, rank: int, rate: str) -> None:
         """Limit the cable of a rank, both ways, to a rate such as '400mbit'."""
-        ends = ((f"{self._prefix}{rank}", "eth0"), (self._switch, f"port{rank}"))
-        for namespace, device in ends:
-            words = ("tc", "-n", namespace, "qdisc", "replace", "dev", device, "root", "tbf")
-            _run(*words, "rate", rate, "burst", "16kb", "latency", "20ms")
+        for network, device in ((self._ranks[rank], "eth0"), (self._switch, f"port{rank}")):
+            words = ("tc", "qdisc", "replace", "dev", device, "root", "tbf")
+            network.run(*words, "rate", rate, "burst", "16kb", "latency", "20ms")
 
     def hold(self, rank: int, share: float) -> str | None:
         """Give a rank no more than a share of one CPU; why not, where that is not possible."""
@@ -125,7 +114,7 @@ class RanksApart:
             group = root / f"weft{os.getpid()}"
             try:
                 group.mkdir()
-                self._held.append(group)
+                _while_we_live(self._held, "sh", "-c", REMOVE, str(group))
                 _set_quota(group, share)
             except OSError:
                 continue
@@ -134,24 +123,22 @@ class RanksApart:
         return "needs a CPU controller of control groups that may be written"
 
     def _join(self) -> None:
-        ip("netns", "add", self._switch)
-        ip("-n", self._switch, "link", "add", "br0", "type", "bridge")
-        ip("-n", self._switch, "link", "set", "br0", "up")
-        for rank in range(self.n):
-            mine, port = f"{self._prefix}{rank}", f"port{rank}"
-            ip("netns", "add", mine)
-            ends = ("netns", mine, "type", "veth", "peer", "name", port, "netns", self._switch)
-            ip("link", "add", "eth0", *ends)
-            ip("-n", self._switch, "link", "set", port, "master", "br0", "up")
-            ip("-n", mine, "addr", "add", f"10.77.0.{rank + 1}/24", "dev", "eth0")
-            ip("-n", mine, "link", "set", "lo", "up")
-            ip("-n", mine, "link", "set", "eth0", "up")
+        self._switch.ip("link", "add", "br0", "type", "bridge")
+        self._switch.ip("link", "set", "br0", "up")
+        for rank, network in enumerate(self._ranks):
+            port, peer = f"port{rank}", str(network.holder)
+            cable = ("type", "veth", "peer", "name", "eth0", "netns", peer)
+            self._switch.ip("link", "add", port, *cable)
+            self._switch.ip("link", "set", port, "master", "br0", "up")
+            network.ip("addr", "add", f"10.77.0.{rank + 1}/24", "dev", "eth0")
+            network.ip("link", "set", "lo", "up")
+            network.ip("link", "set", "eth0", "up")
 
     def _stand_in(self) -> None:
         real = Path(sys.executable).parent
         words = {
             "folder": str(self._folder),
-            "prefix": self._prefix,
+            "own_sys": OWN_SYS,
             "python": sys.executable,
             "rank": str(self._folder / "rank"),
             "launcher": str(real / "mpiexec"),
@@ -165,13 +152,25 @@ class RanksApart:
             path = self._folder / name
             path.write_text(text)
             path.chmod(0o755)
+        for rank, network in enumerate(self._ranks):
+            (self._folder / f"network-{rank}").write_text(network.path)
 
-    def _end(self) -> None:
-        for rank in range(self.n):
-            _forget(f"{self._prefix}{rank}")
-        _forget(self._switch)
-        for group in self._held:
-            group.rmdir()
+
+def _while_we_live(held: ExitStack, *argv: str) -> int:
+    """Start a command that does its work once its standard input ends, at the latest with us, and
+    that until then says again what it reads; its process id. A Ctrl-C is not for it."""
+    pipe = subprocess.PIPE
+    process = held.enter_context(
+        subprocess.Popen(
+            argv, stdin=pipe, stdout=pipe, bufsize=0, env=ENVIRONMENT, start_new_session=True
+        )
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(b"ready\n")
+    if process.stdout.read(6) != b"ready\n":
+        raise OSError(f"'{' '.join(argv)}' does not run")
+    return process.pid
 
 
 def _set_quota(group: Path, share: float) -> None:

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.oracle import ranks_apart
-from tests.oracle.ranks_apart import RanksApart
+from tests.oracle.ranks_apart import RanksApart, ranks_apart, why_not
 
 from weft.cli import run
 
@@ -29,7 +28,7 @@ TIMES = pytest.mark.parametrize("time", range(20))
 
 @pytest.fixture(scope="module")
 def possible() -> None:
-    reason = ranks_apart.why_not()
+    reason = why_not()
     if reason is not None:
         pytest.skip(reason)
 
@@ -38,7 +37,7 @@ def possible() -> None:
 def ranks(possible: None, tmp_path: Path) -> Iterator[RanksApart]:
     folder = tmp_path / "ranks"
     folder.mkdir()
-    with RanksApart(N_RANKS, folder) as joined:
+    with ranks_apart(N_RANKS, folder) as joined:
         yield joined
 
 
