@@ -1,6 +1,5 @@
 """Where a verb measures: this machine, named hosts, or a twin. Shared options and their opening."""
 
-import functools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.option_group import options_as
 from weft.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,16 +70,7 @@ _OPTIONS = (
 
 def backend_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the shared options; the command receives them as one `choice: BackendChoice`."""
-
-    @functools.wraps(command)
-    def with_choice(**kwargs: Any) -> Any:
-        fields = {name: kwargs.pop(name) for name in BackendChoice.__dataclass_fields__}
-        return command(choice=BackendChoice(**fields), **kwargs)
-
-    wrapped: Callable[..., Any] = with_choice
-    for option in reversed(_OPTIONS):
-        wrapped = option(wrapped)
-    return wrapped
+    return options_as("choice", BackendChoice, _OPTIONS)(command)
 
 
 def open_backend(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":

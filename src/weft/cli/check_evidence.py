@@ -1,6 +1,5 @@
 """What a check is told beside its measurements: the platform, and the files of the fabric."""
 
-import functools
 import json
 import tempfile
 from collections.abc import Callable
@@ -12,6 +11,7 @@ import click
 
 from weft.cli.backend import BackendChoice
 from weft.cli.check_plan import Setup
+from weft.cli.option_group import options_as
 from weft.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,16 +49,7 @@ _OPTIONS = (
 
 def evidence_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add these options; the command receives them as one `given: EvidenceChoice`."""
-
-    @functools.wraps(command)
-    def with_choice(**kwargs: Any) -> Any:
-        fields = {name: kwargs.pop(name) for name in EvidenceChoice.__dataclass_fields__}
-        return command(given=EvidenceChoice(**fields), **kwargs)
-
-    wrapped: Callable[..., Any] = with_choice
-    for option in reversed(_OPTIONS):
-        wrapped = option(wrapped)
-    return wrapped
+    return options_as("given", EvidenceChoice, _OPTIONS)(command)
 
 
 @dataclass(frozen=True, slots=True)

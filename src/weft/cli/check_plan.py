@@ -1,6 +1,5 @@
 """What a check is going to measure: backend, fabric, schedule; and what that will take."""
 
-import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -9,6 +8,7 @@ import click
 
 from weft.cli.backend import BackendChoice
 from weft.cli.check_cpus import cpus_of
+from weft.cli.option_group import options_as
 from weft.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,16 +68,7 @@ _OPTIONS = (
 
 def plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options about the schedule; the command gets them as one `wanted: PlanChoice`."""
-
-    @functools.wraps(command)
-    def with_choice(**kwargs: Any) -> Any:
-        fields = {name: kwargs.pop(name) for name in PlanChoice.__dataclass_fields__}
-        return command(wanted=PlanChoice(**fields), **kwargs)
-
-    wrapped: Callable[..., Any] = with_choice
-    for option in reversed(_OPTIONS):
-        wrapped = option(wrapped)
-    return wrapped
+    return options_as("wanted", PlanChoice, _OPTIONS)(command)
 
 
 @dataclass(frozen=True, slots=True)

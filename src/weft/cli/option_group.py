@@ -1,0 +1,25 @@
+"""Options that belong together, and that a command receives as one value."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def options_as(argument: str, choice: type[Any], options: Sequence[Decorator]) -> Decorator:
+    """Add `options` to a command, which receives them as one `argument`: a `choice`, the dataclass
+    whose fields they are."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def with_choice(**kwargs: Any) -> Any:
+            fields = {name: kwargs.pop(name) for name in choice.__dataclass_fields__}
+            return command(**{argument: choice(**fields)}, **kwargs)
+
+        wrapped: Callable[..., Any] = with_choice
+        for option in reversed(options):
+            wrapped = option(wrapped)
+        return wrapped
+
+    return add
