@@ -11,7 +11,7 @@ from weft.core.errors import ExitCode
 @pytest.fixture
 def a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     directory = tmp_path / "checked"
-    run(["check", "--mock", "--nodes", "8", "--dir", str(directory)])
+    run(["check", "--mock", "--nodes", "8", "--no-report", "--dir", str(directory)])
     capsys.readouterr()
     return directory
 
