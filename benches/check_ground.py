@@ -68,12 +68,13 @@ class Ground:
         options: dict[str, Any] = {"window": 1, "iterations": 1, "warmup": 0}
         return {**options, "adaptive_routing": "on"} if self.adaptive else options
 
-    def twin_with(self, planted: Sequence[Planted], *, nudged: bool = False) -> TwinBackend:
-        """The twin with faults, `nudged` with the cables of one node a little longer."""
+    def twin_with(self, planted: Sequence[Planted], *, nudged: int | None = None) -> TwinBackend:
+        """The twin with faults; `nudged`: the number of a node with cables a little longer."""
         faults = [one.fault for one in planted if one.fault is not None]
         longer_ps = {one.node: 1000 * one.delay_ns for one in planted if one.delay_ns}
-        if nudged:
-            longer_ps[self.nodes[0]] = longer_ps.get(self.nodes[0], 0) + NUDGE_PS
+        if nudged is not None:
+            node = self.nodes[nudged]
+            longer_ps[node] = longer_ps.get(node, 0) + NUDGE_PS
         fabric = self._longer(longer_ps) if longer_ps else None
         return TwinBackend(self.platform, self._figures["nodes"], faults, fabric=fabric)
 

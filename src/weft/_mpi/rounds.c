@@ -37,7 +37,7 @@ static int read_rank(const char **text, int n_ranks) {
     return value < n_ranks ? (int)value : UNSET;
 }
 
-/* Read one line, `0-1 2-3`, appending its pairs; `busy` holds the last line each rank was in, so
+/* Read one line, `0-1 3-2`, appending its pairs, who sends first in each first; `busy` holds the last line each rank was in, so
  * that nobody meets two partners at once. Returns how many pairs, or UNSET with a problem. */
 static int read_round(const char *line, int number, int n_ranks, int *busy, struct pair *out,
                       struct problem *problem) {
@@ -59,7 +59,7 @@ static int read_round(const char *line, int number, int n_ranks, int *busy, stru
                         busy[a] == number ? a : b);
         if (problem->exit_code != 0) return UNSET;
         busy[a] = busy[b] = number;
-        out[n++] = a < b ? (struct pair){a, b} : (struct pair){b, a};
+        out[n++] = (struct pair){a, b};
     }
 }
 

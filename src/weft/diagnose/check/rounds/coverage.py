@@ -107,7 +107,7 @@ def planned_coverage(
     rounds: Sequence[Round], ranks: Ranks, ways: Ways | None, reach: "Reach | None"
 ) -> PlannedCoverage:
     """What the rounds cover."""
-    keys = [pairs[:, 0] * len(ranks) + pairs[:, 1] for pairs in rounds]
+    keys = [pairs.min(axis=1) * len(ranks) + pairs.max(axis=1) for pairs in rounds]
     met: Ints = np.unique(np.concatenate(keys)) if keys else np.zeros(0, np.int64)
     works = ranks.has_rail.reshape(len(ranks.units), ranks.n_rails).sum(axis=0)
     possible = int((works * (works - 1) // 2).sum())

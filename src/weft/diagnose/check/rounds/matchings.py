@@ -7,7 +7,8 @@ import numpy as np
 from weft.diagnose.check.measured.readings import Ints
 
 Round = Ints
-"""Pairs of numbers, n x 2, the smaller one first, no number twice."""
+"""Pairs of numbers, n x 2, no number twice; the first of a pair sends first. Where that does not
+matter the smaller one is first."""
 
 _GOLDEN = (5**0.5 - 1) / 2
 

@@ -9,6 +9,7 @@ import numpy as np
 from weft.core.errors import InputError
 from weft.core.nodeset import expand
 from weft.core.words import counted, times
+from weft.diagnose.check.rounds.bursts import burst_rounds
 from weft.diagnose.check.rounds.cover import cover_rounds, leaf_rounds, leaves_of_rails
 from weft.diagnose.check.rounds.group import Group
 from weft.diagnose.check.rounds.matchings import (
@@ -117,6 +118,9 @@ def _seated(rounds: list[Round], field: Field) -> list[Round]:
 
 _Recipe = tuple[str, list[Round]]
 
+_BURSTS = 2
+"""Where switches choose: once with one set of partners, once with another."""
+
 
 def _full(scheme: Scheme, field: Field) -> _Recipe:  # noqa: ARG001
     rounds = on_all_rails(reflections(len(field.ranks.units)), field.ranks)
@@ -141,7 +145,12 @@ def _cover(scheme: Scheme, field: Field) -> _Recipe:
     ranks, ways = field.ranks, field.ways
     rounds = cover_rounds(ranks, ways, field.reach, scheme.times, seed=field.seed, only=field.only)
     local = leaf_rounds(ranks, ways, scheme.times)
-    return (f"every cable {times(scheme.times)}, and pairs under each leaf", [*local, *rounds])
+    words = f"every cable {times(scheme.times)}, and pairs under each leaf"
+    if not ways.adaptive:
+        return (words, [*local, *rounds])
+    n = min(scheme.times, _BURSTS)
+    bursts = burst_rounds(ranks, ways, n, seed=field.seed)
+    return (f"{words}; each leaf filled by itself {times(n)}", [*local, *rounds, *bursts])
 
 
 def _leaf(scheme: Scheme, field: Field) -> _Recipe:  # noqa: ARG001
