@@ -24,8 +24,8 @@ CLEAR_ERRORS = 10.0
 readings."""
 
 NUDGES = 3
-"""Of a hundred readings some three are slow by a whim of adaptive routing: three times the same
-one is slow in one of thirty thousand."""
+"""Times that a fault must show the same, however the switches choose: in full rounds one reading in
+a hundred is slow by their choice alone, some of them every third time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ def effects(
 
     Of two faults, what shows little is simulated once more by itself: what then is gone was the
     other's. Under adaptive routing an effect is what is there each time, however the switches
-    chose: every fault is simulated NUDGES times more, each time with another node's cables a
-    little longer, in the faulty fabric and the healthy one alike.
+    chose: a fault of a way, or that shows little, is simulated NUDGES times more, each time with
+    another node's cables a little longer, in the faulty fabric and the healthy one alike.
     """
     crossings = ground.crossings(healthy)
     metric = crossings.readings.metric
@@ -88,7 +88,8 @@ def effects(
         nudges = list(range(NUDGES)) if ground.adaptive else [None] * (len(case.planted) > 1)
         lasting = errors
         for nudged in nudges:
-            if not found[i].identifiable or (nudged is None and found[i].errors >= CLEAR_ERRORS):
+            clear = found[i].errors >= CLEAR_ERRORS and (nudged is None or one.node is not None)
+            if clear or not found[i].identifiable:
                 break
             after = _slowness_of(ground, ground.twin_with([one], nudged=nudged))
             usual = before if nudged is None else _nudged(ground, nudged)
@@ -107,10 +108,10 @@ def _nudged(ground: Ground, nudged: int) -> Floats:
 
 def _scatter(ground: Ground, crossings: Crossings, before: Floats) -> Floats:
     """What adaptive routing's own choices add to the noise."""
-    metric = crossings.readings.metric
+    moment = crossings.readings.moment
     if not ground.adaptive:
-        return np.zeros(metric.size)
-    return scatter(metric, before, _nudged(ground, 0))
+        return np.zeros(moment.size)
+    return scatter(moment, before, _nudged(ground, 0))
 
 
 def _slowness_of(ground: Ground, twin: TwinBackend) -> Floats:

@@ -9,7 +9,8 @@ from typing import Any
 from weft.bench.model import Backend, Launch, Sample, Trial
 from weft.core.errors import BenchmarkError
 from weft.diagnose.check.measured.network import Wiring
-from weft.diagnose.check.suspects.follow_up import Plan, Round, Size, follow_up
+from weft.diagnose.check.suspects.follow_up import Plan, Size, follow_up
+from weft.diagnose.check.suspects.other_partners import Round
 from weft.diagnose.check.suspects.survey import survey_of
 from weft.diagnose.check.thresholds import thresholds
 from weft.diagnose.check.trials import ALONE, SURVEY, TOGETHER

@@ -37,6 +37,20 @@ class Thresholds:
     uneven_share: float
     peer_sigma: float
     crowded_least: float
+    crowded_alone_least: float
+    crowded_some: float
+    crowded_margin: float
+    crowded_peers: int
+    crowded_readings: int
+    beside_share: float
+    detour_again: int
+    meeting_sigma: float
+    meeting_least: float
+    meeting_guests: int
+    free_way: float
+    meeting_moments: int
+    clear_gain: float
+    one_story: float
     crossed_share: float
     filled_share: float
     load_steps: int

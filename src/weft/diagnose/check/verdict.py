@@ -25,7 +25,7 @@ from weft.diagnose.check.measured.norms import Norm
 from weft.diagnose.check.measured.readings import METRICS, Metric
 from weft.diagnose.check.suspects import over_time
 from weft.diagnose.check.suspects.accusation import Accusation, Standing, accuse_all, slow_rows
-from weft.diagnose.check.suspects.detour import without_detours
+from weft.diagnose.check.suspects.settled import settled
 from weft.diagnose.check.suspects.survey import Survey, survey_of
 from weft.diagnose.check.thresholds import Thresholds, thresholds
 from weft.diagnose.validity import validity
@@ -115,7 +115,7 @@ def judge_check(
     expectations = None if machine is None else expectations_of(survey, machine)
     network = survey.crossings.network
     owners = {} if network is None else network.node_of_hca
-    accused = without_detours(survey, accuse_all(survey, limits), limits)
+    accused = settled(survey, accuse_all(survey, limits), limits)
     joined = [told(accusation, marks, owners) for accusation in accused]
     accusations = tuple(one.accusation for one in joined)
     findings = [

@@ -42,7 +42,6 @@ def accused(accusation: Accusation, *, sure: bool, owners: Mapping[str, str]) ->
     make = {
         Standing.MET: _met,
         Standing.PASSING: _passing,
-        Standing.UNEVEN: _uneven,
         Standing.OUT_OF_USE: _out_of_use,
     }.get(accusation.standing)
     if make is not None:
@@ -81,17 +80,6 @@ def _passing(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
             against(accusation.worst),
             "a neighbour's traffic or a link that flaps comes and goes: check again later",
         ),
-        facts=_facts(accusation, owners),
-    )
-
-
-def _uneven(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
-    return Finding(
-        FindingKind.ANOMALY,
-        Severity.NOTE,
-        f"{subject(accusation)} delivers less under load, as others of its kind do:"
-        f" {against(accusation.worst)}.",
-        evidence=("adaptive routing spreads messages unevenly; nothing is broken",),
         facts=_facts(accusation, owners),
     )
 

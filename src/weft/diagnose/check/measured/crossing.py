@@ -1,6 +1,6 @@
 """What each reading went through, and the components that its slowness could come from."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,8 +9,16 @@ from scipy.sparse import coo_matrix, csc_matrix, csr_matrix, hstack
 
 from weft.diagnose.check.measured.components import PARTS, Component, Part
 from weft.diagnose.check.measured.network import Network
-from weft.diagnose.check.measured.readings import METRICS, Ints, Metric, Readings, host_of, is_rank
-from weft.diagnose.check.measured.stages import Stage, Stages
+from weft.diagnose.check.measured.readings import (
+    METRICS,
+    Bools,
+    Ints,
+    Metric,
+    Readings,
+    host_of,
+    is_rank,
+)
+from weft.diagnose.check.measured.stages import Stage, stages_of
 from weft.diagnose.check.thresholds import Thresholds, thresholds
 
 Member = tuple[int, int]
@@ -167,6 +175,42 @@ class Crossings:
         assert self.network is not None
         return _stages_of(self.network, flows, adaptive=self.adaptive)
 
+    def is_way(self, candidate: int) -> bool:
+        """Whether all components of a candidate lie between switches, or are switches."""
+        network = self.network
+        if network is None:
+            return False
+        of_port = {PARTS.index(Part.CABLE): 2, PARTS.index(Part.DIRECTION): 1}
+        return all(
+            part == PARTS.index(Part.SWITCH)
+            or (part in of_port and network.between_switches[of_port[part] * index])
+            for part, index in self.candidates.members[candidate]
+        )
+
+    @cached_property
+    def shared_ways(self) -> Bools:
+        """By candidate: whether it is a way, and one of several that a message may take."""
+        network = self.network
+        several = [port for stage in self.stages if len(stage) > 1 for port in stage]
+        if network is None or not several:
+            return np.zeros(len(self.candidates), np.bool_)
+        chosen = set(several)
+        switches = set(network.vertex[several].tolist())
+        found = [
+            self.is_way(number) and any(self._is_chosen(m, chosen, switches) for m in members)
+            for number, members in enumerate(self.candidates.members)
+        ]
+        return np.array(found, np.bool_)
+
+    def _is_chosen(self, member: Member, ports: Container[int], switches: Container[int]) -> bool:
+        match PARTS[member[0]]:
+            case Part.CABLE:
+                return 2 * member[1] in ports or 2 * member[1] + 1 in ports
+            case Part.DIRECTION:
+                return member[1] in ports
+            case _:
+                return member[1] in switches
+
     def component(self, member: Member) -> Component:
         """The component of a number."""
         part, index = PARTS[member[0]], member[1]
@@ -321,7 +365,7 @@ def _stages_of(
 ) -> list[tuple[Stage, ...]]:
     ends = [(str(network.hca_of(a)), str(network.hca_of(b))) for a, b in flows]
     if adaptive:
-        return Stages(network).between(ends)
+        return stages_of(network).between(ends)
     return [tuple((port,) for port in path.tolist()) for path in network.routes(ends)]
 
 

@@ -97,6 +97,11 @@ class Network:
             return None
         return hcas[rank_in(endpoint) % len(hcas)] if is_rank(endpoint) else hcas[0]
 
+    def rail_of(self, endpoint: str) -> int:
+        """Which HCA of its node an endpoint uses; 0 where the fabric does not know its host."""
+        hca = self.hca_of(endpoint)
+        return 0 if hca is None else self.hcas_of[host_of(endpoint)].index(hca)
+
     def component(self, part: Part, index: int) -> Component:
         """The HCA, switch, cable or direction (its port) of a number."""
         match part:

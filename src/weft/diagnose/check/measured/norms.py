@@ -3,6 +3,7 @@ of way, beside as much other traffic."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -57,25 +58,28 @@ class Normed:
     sigma: Floats
 
 
-def hop_classes(crossings: Crossings) -> tuple[list[HopClass], Ints]:
-    """The hop classes, and the place of each reading's."""
+@lru_cache(maxsize=2)
+def hop_classes(crossings: Crossings) -> tuple[tuple[HopClass, ...], Ints]:
+    """The hop classes, and the place of each reading's: the same for all norms of a survey."""
     readings = crossings.readings
     host = crossings.host_number
-    columns = np.stack(
-        [
-            readings.metric,
-            readings.size_bytes,
-            crossings.n_links,
-            crossings.lowest_rate,
-            load_percent(crossings),
-            (host[readings.a] == host[readings.b]).astype(np.int64),
-        ]
+    columns = (
+        readings.metric,
+        readings.size_bytes,
+        crossings.n_links,
+        crossings.lowest_rate,
+        load_percent(crossings),
+        (host[readings.a] == host[readings.b]).astype(np.int64),
     )
-    unique, place = np.unique(columns, axis=1, return_inverse=True)
-    classes = [
+    key = np.zeros(len(readings), np.int64)
+    for column in columns:
+        values, number = np.unique(column, return_inverse=True)
+        key = key * values.size + number.reshape(-1)
+    _, first, place = np.unique(key, return_index=True, return_inverse=True)
+    classes = tuple(
         HopClass(METRICS[metric], size, links, rate, load, bool(same))
-        for metric, size, links, rate, load, same in unique.T.tolist()
-    ]
+        for metric, size, links, rate, load, same in np.stack(columns)[:, first].T.tolist()
+    )
     return classes, place.reshape(-1).astype(np.int64)
 
 

@@ -1,6 +1,7 @@
 """The ports that adaptive routing may choose from, stage by stage of a shortest way."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from scipy.sparse import coo_matrix
@@ -83,3 +84,9 @@ class Stages:
         if known is None:
             known = self._stages[key] = tuple(ports.tolist())
         return known
+
+
+@lru_cache(maxsize=2)
+def stages_of(network: Network) -> Stages:
+    """The stages of a network, made once: a check asks for them at each step."""
+    return Stages(network)

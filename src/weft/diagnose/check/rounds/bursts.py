@@ -45,9 +45,7 @@ def burst_rounds(
 class _Burst:
     """One round while it is made."""
 
-    def __init__(
-        self, ranks: Ranks, ways: Ways, of_rank: Ints, draws: np.random.Generator
-    ) -> None:
+    def __init__(self, ranks: Ranks, ways: Ways, of_rank: Ints, draws: np.random.Generator) -> None:
         self._ranks, self._ways, self._draws = ranks, ways, draws
         self._leaf = of_rank
         self._free: Bools = of_rank >= 0

@@ -81,6 +81,15 @@ def in_order(pairs: Ints) -> Round:
     return np.asarray(ordered[np.argsort(ordered[:, 0], kind="stable")], np.int64)
 
 
+def either_way(rounds: Sequence[Round], seed: int) -> list[Round]:
+    """The same pairs, of each now the one first and now the other, by chance: so half of the ranks
+    of any switch send while the other half receives. Where switches choose the way, full load in
+    one direction makes messages hold one another up, now here, now there."""
+    draws = np.random.default_rng(seed)
+    turned = [np.where(draws.random((len(r), 1)) < 0.5, r, r[:, ::-1]) for r in rounds]
+    return [np.asarray(pairs, np.int64) for pairs in turned]
+
+
 def between(left: Sequence[int], right: Sequence[int], shift: int) -> list[tuple[int, int]]:
     """Each of the shorter list with one of the longer, another one for each shift."""
     if len(left) > len(right):

@@ -15,6 +15,7 @@ from weft.diagnose.check.rounds.group import Group
 from weft.diagnose.check.rounds.matchings import (
     Round,
     between,
+    either_way,
     in_order,
     random_matchings,
     reflection,
@@ -89,6 +90,13 @@ def schedule_of(scheme: Scheme, field: Field) -> Schedule:
             hint="add --fabric FILE, or take full or random:6",
         )
     words, rounds = _RECIPES[scheme.kind](scheme, field)
+    if scheme.kind is not Kind.FILE and field.ways is not None and field.ways.adaptive:
+        rounds = without_overload(rounds, field.ranks, field.ways, _SHARED)
+        rounds = either_way(rounds, field.seed)
+    if scheme.kind is Kind.COVER and field.ways is not None and field.ways.adaptive:
+        n = min(scheme.times, _BURSTS)
+        rounds += burst_rounds(field.ranks, field.ways, n, seed=field.seed)
+        words = f"{words}; each leaf filled by itself {times(n)}"
     if field.only is not None:
         rounds = field.only.of(rounds, field.ranks, field.ways)
         words = f"{words}; {field.only.words}"
@@ -121,6 +129,10 @@ _Recipe = tuple[str, list[Round]]
 _BURSTS = 2
 """Where switches choose: once with one set of partners, once with another."""
 
+_SHARED = 0.25
+"""Of the ways among which switches choose no more is asked for in rounds that fill nothing by
+itself: what their choice holds up by chance is then rare."""
+
 
 def _full(scheme: Scheme, field: Field) -> _Recipe:  # noqa: ARG001
     rounds = on_all_rails(reflections(len(field.ranks.units)), field.ranks)
@@ -145,12 +157,7 @@ def _cover(scheme: Scheme, field: Field) -> _Recipe:
     ranks, ways = field.ranks, field.ways
     rounds = cover_rounds(ranks, ways, field.reach, scheme.times, seed=field.seed, only=field.only)
     local = leaf_rounds(ranks, ways, scheme.times)
-    words = f"every cable {times(scheme.times)}, and pairs under each leaf"
-    if not ways.adaptive:
-        return (words, [*local, *rounds])
-    n = min(scheme.times, _BURSTS)
-    bursts = burst_rounds(ranks, ways, n, seed=field.seed)
-    return (f"{words}; each leaf filled by itself {times(n)}", [*local, *rounds, *bursts])
+    return (f"every cable {times(scheme.times)}, and pairs under each leaf", [*local, *rounds])
 
 
 def _leaf(scheme: Scheme, field: Field) -> _Recipe:  # noqa: ARG001

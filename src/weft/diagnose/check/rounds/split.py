@@ -13,18 +13,22 @@ from weft.diagnose.check.rounds.ways import Ways
 _FULL = 1.001
 
 
-def without_overload(rounds: Iterable[Round], ranks: Ranks, ways: Ways | None) -> list[Round]:
+def without_overload(
+    rounds: Iterable[Round], ranks: Ranks, ways: Ways | None, shared: float = 1.0
+) -> list[Round]:
     """Each round in as few parts as first fit needs, so that the pairs of a part, sending both
     ways at once, load no port above its rate. Two slow hosts may fill a fast cable together.
 
-    Under adaptive routing a stage's ports carry its messages together. Without a fabric rounds stay
-    as they are.
+    Under adaptive routing a stage's ports carry its messages together, up to `shared` of their
+    rate. Without a fabric rounds stay as they are.
     """
     if ways is None:
         return list(rounds)
+    room = ways.room.copy()
+    room[len(ways.network.ports) : ways.nowhere] *= shared
     parts: list[Round] = []
     for pairs in rounds:
-        parts.extend(_parts(pairs, ranks, ways))
+        parts.extend(_parts(pairs, ranks, ways, room))
     return parts
 
 
@@ -42,17 +46,17 @@ def overloads(pairs: Round, ranks: Ranks, ways: Ways) -> bool:
     return bool((load[:-1] > ways.room[:-1] * _FULL).any())
 
 
-def _parts(pairs: Round, ranks: Ranks, ways: Ways) -> list[Round]:
+def _parts(pairs: Round, ranks: Ranks, ways: Ways, room: Floats) -> list[Round]:
     there, back, rate_there, rate_back = crossed_both_ways(pairs, ranks, ways)
     load = ways.load(there, rate_there) + ways.load(back, rate_back)
-    if (load[:-1] <= ways.room[:-1] * _FULL).all():
+    if (load[:-1] <= room[:-1] * _FULL).all():
         return [pairs]
     uses = np.concatenate([there, back], axis=1)
     rates = np.repeat(np.stack([rate_there, rate_back], axis=1), there.shape[1], axis=1)
     parts = []
     left = np.arange(len(pairs))
     while left.size:
-        fit = admitted(uses[left], rates[left], ways.room.copy())
+        fit = admitted(uses[left], rates[left], room.copy())
         parts.append(pairs[left[fit]])
         left = left[~fit]
     return parts

@@ -8,7 +8,7 @@ import numpy as np
 from weft.core.errors import InputError
 from weft.diagnose.check.measured.network import Network
 from weft.diagnose.check.measured.readings import Bools, Floats, Ints
-from weft.diagnose.check.measured.stages import Stage, Stages
+from weft.diagnose.check.measured.stages import Stage, stages_of
 
 _MOST_HOPS = 64
 
@@ -164,7 +164,7 @@ class Ways:
         number: dict[Stage, int] = {stage: i for i, stage in enumerate(self.stages)}
         back: dict[int, int] = {}
         found = []
-        for of in Stages(self.network).between([(names[a], names[b]) for a, b in places]):
+        for of in stages_of(self.network).between([(names[a], names[b]) for a, b in places]):
             there = [number.setdefault(stage, len(number)) for stage in of[1:-1]]
             for stage, place in zip(of[1:-1], there, strict=True):
                 if place not in back:

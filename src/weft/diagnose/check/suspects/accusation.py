@@ -11,7 +11,6 @@ from weft.diagnose.check.measured.crossing import Member
 from weft.diagnose.check.measured.norms import Norm
 from weft.diagnose.check.measured.readings import Bools, Floats, Ints, Metric
 from weft.diagnose.check.suspects.explain import Suspect
-from weft.diagnose.check.suspects.peers import shares_load, stands_out
 from weft.diagnose.check.suspects.survey import Survey
 from weft.diagnose.check.thresholds import Thresholds
 from weft.diagnose.check.trials import ALONE, SURVEY, TOGETHER
@@ -34,14 +33,12 @@ class Standing(StrEnum):
 
     CONFIRMED: slow with nothing beside it, or (where several ways share a load) slow again beside
     others. OUT_OF_USE: a cable whose messages meet others elsewhere. MET: slow beside others only.
-    UNEVEN: ways that share a load, no slower than others of their kind are. PASSING: slow in the
-    survey only. UNTESTED: measured once.
+    PASSING: slow in the survey only. UNTESTED: measured once.
     """
 
     CONFIRMED = "confirmed"
     OUT_OF_USE = "out of use"
     MET = "met other traffic"
-    UNEVEN = "uneven"
     PASSING = "passing"
     UNTESTED = "untested"
 
@@ -172,10 +169,9 @@ def standing_of(
     if alone is not None and alone >= enough:
         return Standing.CONFIRMED
     if together is not None and together >= enough:
-        if not shares_load(survey, suspect):
-            return Standing.MET
         # Of several ways at once a message takes a fast one while nothing else runs.
-        return Standing.CONFIRMED if stands_out(survey, suspect, limits) else Standing.UNEVEN
+        shared = survey.crossings.shared_ways[suspect.best]
+        return Standing.CONFIRMED if shared else Standing.MET
     return Standing.PASSING
 
 

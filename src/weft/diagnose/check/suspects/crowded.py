@@ -1,80 +1,247 @@
-"""Ways that share a load and lack one of them, or have a slow one: adaptive routing only.
+"""Ways among which switches choose, and that deliver less than others of their kind.
 
-What is missing slows some messages much and others not at all, by where the switches happened to
-send them. So no component is slow by a common amount, and this is looked for by the mean: a leaf's
-ways against those of all leaves.
+What is missing, or slow, among many ways slows some messages much and others not at all, by where
+the switches happened to send them. No component is slow by a common amount then, so ways are held
+against ways: in moments in which one leaf's ways were filled and little else ran, and in full
+rounds, where messages of all leaves hold one another up.
 """
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
 import numpy as np
+from scipy.sparse import csc_matrix, csr_matrix, diags
 
 from weft.diagnose.check.measured.components import PARTS, Part
-from weft.diagnose.check.measured.crossing import Crossings
+from weft.diagnose.check.measured.crossing import Crossings, Member
 from weft.diagnose.check.measured.norms import Normed
-from weft.diagnose.check.measured.readings import Floats, Ints, Metric
+from weft.diagnose.check.measured.readings import Bools, Floats, Ints, Metric
 from weft.diagnose.check.suspects.explain import Suspect
-from weft.diagnose.check.thresholds import Thresholds
 from weft.stats.spread import robust_sigma
 
-MOST_SLOWER = 0.7
-"""No reading counts for more (a half): a mean must not hang on disturbances."""
-
-LEAST_PEERS = 6
-"""Fewer of a kind tell nothing about what is usual."""
-
-LEAST_READINGS = 12
-"""Fewer readings of a way make no mean."""
+_MEDIAN_ERROR = float(np.sqrt(np.pi / 2))
+"""Standard error of a median in those of a mean, of normal noise."""
 
 
-def crowded_of(
-    crossings: Crossings, against: Normed, predicted: Floats, rows: Ints, limits: Thresholds
-) -> tuple[Suspect, ...]:
-    """Suspects among the ways that readings `rows` share, by the mean of what no other suspect
-    explains; the clearest first, each without the readings of those before it."""
-    if crossings.network is None or not crossings.adaptive:
-        return ()
-    found: list[Suspect] = []
-    while (clearest := _clearest(crossings, against, predicted, rows, limits)) is not None:
-        found.append(clearest)
-        # What it slows counts against nothing else.
-        rows = np.setdiff1d(rows, crossings.candidates.rows(clearest.best))
-    return tuple(found)
+class Look(StrEnum):
+    """What shows that a way is crowded: the median of what it carries in moments in which nothing
+    else is filled; in full rounds the median, where all it carries is slow, or a quantile near the
+    slow end, where some of it is."""
+
+    ALONE = "filled by itself"
+    ALL = "median of full rounds"
+    SOME = "slow end of full rounds"
 
 
-def _clearest(
-    crossings: Crossings, against: Normed, predicted: Floats, rows: Ints, limits: Thresholds
-) -> Suspect | None:
-    means = _means(crossings, against, predicted, rows)
-    found: list[tuple[float, int]] = []
-    for part in (Part.CABLE, Part.DIRECTION):
-        for size in {len(crossings.candidates.members[c]) for c in means}:
-            peers = [c for c in means if _is_of(crossings, c, part, size)]
-            if len(peers) < LEAST_PEERS:
+@dataclass(frozen=True)
+class CrowdedWay:
+    """Ways that are crowded, and what shows it."""
+
+    suspect: Suspect
+    look: Look
+
+
+@dataclass(frozen=True)
+class _Delivered:
+    """By way (candidates `ways`, of kind `kind`): how slow it is, and the standard error of that;
+    `n` readings each."""
+
+    ways: Ints
+    kind: Ints
+    slower: Floats
+    error: Floats
+
+
+class SharedWays:
+    """What the ways carried that messages share, by readings that no suspect explains."""
+
+    def __init__(self, crossings: Crossings, against: Normed, predicted: Floats) -> None:
+        self._crossings = crossings
+        self._against = against
+        self._limits = crossings.limits
+        self._explained = predicted > 0
+        judged = (against.norm >= 0) & ~self._explained
+        self._judged = judged & (crossings.readings.metric == Metric.BANDWIDTH.code)
+        self._slower = against.slower
+
+    def crowded(self, rows: Bools, *, surely_slow: bool) -> tuple[CrowdedWay, ...]:
+        """Ways out of their kind by readings `rows`; by full rounds none where something else is
+        `surely_slow`: a slow receiver holds up what never crosses it."""
+        looks = (Look.ALONE,) if surely_slow else tuple(Look)
+        found: dict[int, CrowdedWay] = {}
+        for look in looks:
+            for suspect in self._found(look, rows):
+                found.setdefault(suspect.best, CrowdedWay(suspect, look))
+        return tuple(found.values())
+
+    def shows_again(self, way: CrowdedWay, found: Sequence[CrowdedWay], rows: Bools) -> bool:
+        """Whether other readings `rows` show at least half of what a way was found by. In full
+        rounds one way or another is always slow by chance: it must then be slower than any of its
+        kind that was not `found`, by a margin."""
+        delivered = self._delivered(way.look, rows)
+        if delivered is None or way.suspect.best not in delivered.ways:
+            return False
+        place = int(np.flatnonzero(delivered.ways == way.suspect.best)[0])
+        slower, kind = float(delivered.slower[place]), delivered.kind[place]
+        # Filled by themselves others are measured in the survey only.
+        others = self._delivered(way.look, ~rows) if way.look is Look.ALONE else delivered
+        assert others is not None
+        known = [other.suspect.best for other in found]
+        peers = others.slower[(others.kind == kind) & ~np.isin(others.ways, known)]
+        if not peers.size:
+            return True
+        if slower - float(np.median(peers)) < way.suspect.slower[Metric.BANDWIDTH] / 2:
+            return False
+        margin = self._limits.crowded_margin
+        return way.look is Look.ALONE or slower >= margin * float(peers.max())
+
+    def can_tell(self, candidate: int) -> bool:
+        """Whether there are enough ways like a candidate to say what is usual among them."""
+        members = self._crossings.candidates.members
+        part, size = members[candidate][0][0], len(members[candidate])
+        alike = sum(members[w][0][0] == part and len(members[w]) == size for w in self._shared[0])
+        return bool(alike >= self._limits.crowded_peers)
+
+    def rows_of(self, way: CrowdedWay) -> Ints:
+        """The readings by which a way is judged."""
+        where, stage = self.by_itself
+        if way.look is not Look.ALONE:
+            return np.setdiff1d(self._crossings.candidates.rows(way.suspect.best), where)
+        of_port = self._crossings.candidates.of_part(Part.DIRECTION)
+        stages = self._crossings.stages
+        mine = [of_port[stages[number][0]] == way.suspect.best for number in stage.tolist()]
+        return where[np.array(mine, np.bool_)]
+
+    @cached_property
+    def by_itself(self) -> tuple[Ints, Ints]:
+        """Rows in whose moment one stage between switches was filled as far as it ever was, and no
+        other of their way half as far; and these stages."""
+        crossings, network = self._crossings, self._crossings.network
+        assert network is not None
+        inner = np.array(
+            [bool(network.between_switches[list(of)].all()) for of in crossings.stages]
+        )
+        load = csr_matrix(crossings.load @ diags(inner.astype(np.float64)))
+        load.eliminate_zeros()
+        fullest = np.asarray(load.max(axis=0).todense()).reshape(-1)
+        rows = np.flatnonzero(np.diff(load.indptr))
+        most, second, stage = _two_largest(load, rows)
+        filled = most >= self._limits.filled_share * np.minimum(1.0, fullest[stage])
+        chosen = filled & (second <= self._limits.beside_share * most)
+        return rows[chosen], stage[chosen]
+
+    def _found(self, look: Look, rows: Bools) -> Iterator[Suspect]:
+        """The clearest, then the next without its readings: these count against nothing else."""
+        limits = self._limits
+        least = {
+            Look.ALONE: limits.crowded_alone_least,
+            Look.ALL: limits.bandwidth_least,
+            Look.SOME: limits.crowded_least,
+        }[look]
+        left = rows.copy()
+        while (delivered := self._delivered(look, left)) is not None:
+            clear = self._out_of_kind(delivered)
+            clear[delivered.slower < least] = 0.0
+            place = int(np.argmax(clear))
+            if clear[place] < self._limits.peer_sigma:
+                return
+            way, slower = int(delivered.ways[place]), float(delivered.slower[place])
+            yield Suspect((way,), {Metric.BANDWIDTH: slower}, float(clear[place]) ** 2 / 2)
+            left[self._crossings.candidates.rows(way)] = False
+
+    def _delivered(self, look: Look, rows: Bools) -> _Delivered | None:
+        if look is Look.ALONE:
+            return self._filled_alone(rows)
+        full = self._judged & rows
+        full[self.by_itself[0]] = False
+        full[self._behind] = False
+        return self._quantiles(full, 1 - self._limits.crowded_some if look is Look.SOME else 0.5)
+
+    def _filled_alone(self, rows: Bools) -> _Delivered | None:
+        """What ways deliver where they are filled by themselves; of moments in which something
+        that is slow was among it, nothing."""
+        where, stage = self.by_itself
+        group = self._crossings.readings.moment[where] * len(self._crossings.stages) + stage
+        spoiled = np.isin(group, self._groups_with_suspects())
+        chosen = (self._judged & rows)[where] & ~spoiled
+        where, stage = where[chosen], stage[chosen]
+        least = self._limits.crowded_readings
+        numbers, n = np.unique(stage, return_counts=True)
+        numbers, n = numbers[n >= least], n[n >= least]
+        if not numbers.size:
+            return None
+        of_stage = [where[stage == number] for number in numbers.tolist()]
+        middle = np.array([float(np.median(self._slower[of])) for of in of_stage])
+        sigma = np.array([float(np.median(self._against.sigma[of])) for of in of_stage])
+        stages = [self._crossings.stages[number] for number in numbers.tolist()]
+        of_port = self._crossings.candidates.of_part(Part.DIRECTION)
+        ways = np.array([of_port[stage[0]] for stage in stages], np.int64)
+        kind = np.array([len(stage) for stage in stages], np.int64)
+        return _Delivered(ways, kind, middle, _MEDIAN_ERROR * sigma / np.sqrt(n))
+
+    def _groups_with_suspects(self) -> Ints:
+        """Moments and stages (a number for both) that something crossed which a suspect slows."""
+        crossed = self._crossings.by_stage[np.flatnonzero(self._explained)].tocoo()
+        moment = self._crossings.readings.moment[self._explained][crossed.row]
+        return np.unique(moment * len(self._crossings.stages) + crossed.col)
+
+    def _quantiles(self, full: Bools, quantile: float) -> _Delivered | None:
+        """What ways deliver in full rounds."""
+        ways, columns = self._shared
+        chosen = csc_matrix(diags(full.astype(np.float64)) @ columns)
+        chosen.eliminate_zeros()
+        n = np.diff(chosen.indptr)
+        way = np.repeat(np.arange(ways.size), n)
+        slower = self._slower[chosen.indices]
+        ordered = slower[np.lexsort((slower, way))]
+        at = chosen.indptr[:-1] + np.floor(quantile * np.maximum(0, n - 1)).astype(np.int64)
+        enough = n >= self._limits.crowded_readings
+        return self._of(ways[enough], ordered[at[enough]])
+
+    def _of(self, ways: Ints, slower: Floats) -> _Delivered | None:
+        if not ways.size:
+            return None
+        members = self._crossings.candidates.members
+        kinds = [(len(members[way]) << 8) + members[way][0][0] for way in ways.tolist()]
+        return _Delivered(ways, np.array(kinds, np.int64), slower, np.zeros(ways.size))
+
+    @cached_property
+    def _behind(self) -> Ints:
+        """Rows that may have waited behind something that a suspect slows."""
+        return waiting(self._crossings, np.flatnonzero(self._explained))
+
+    @cached_property
+    def _shared(self) -> tuple[Ints, csc_matrix]:
+        """Candidates of several cables or directions between switches, and what crosses them."""
+        candidates = self._crossings.candidates
+        inner = {PARTS.index(Part.CABLE), PARTS.index(Part.DIRECTION)}
+        n_rows = np.diff(candidates.columns.indptr)
+        widest: dict[frozenset[Member], int] = {}
+        for number in np.flatnonzero(self._crossings.shared_ways).tolist():
+            members = frozenset(candidates.members[number])
+            if len(members) < 2 or not {part for part, _ in members} <= inner:
                 continue
-            values = np.array([means[c] for c in peers])
-            scale = max(robust_sigma(values), limits.scale_floor / 2)
-            clear = (values - np.median(values)) / scale
-            found += [(float(z), -c) for z, c in zip(clear, peers, strict=True)]
-    clear_ones = [
-        (z, -c)
-        for z, c in sorted(found, reverse=True)
-        if z >= limits.peer_sigma and means[-c] >= limits.crowded_least
-    ]
-    if not clear_ones:
-        return None
-    z, candidate = clear_ones[0]
-    return Suspect((candidate,), {Metric.BANDWIDTH: means[candidate]}, z**2 / 2)
+            # The same ways once more, by what filled them only, are a part of these readings.
+            if members not in widest or n_rows[number] > n_rows[widest[members]]:
+                widest[members] = number
+        ways = np.array(sorted(widest.values()), np.int64)
+        return ways, candidates.columns[:, ways]
 
-
-def mean_of(
-    crossings: Crossings, against: Normed, predicted: Floats, candidate: int, rows: Ints
-) -> float | None:
-    """The mean slowness of a candidate's readings among `rows`; None without any."""
-    of = np.intersect1d(crossings.candidates.rows(candidate), rows)
-    of = of[(crossings.readings.metric[of] == Metric.BANDWIDTH.code) & (against.norm[of] >= 0)]
-    of = of[predicted[of] == 0]
-    if not of.size:
-        return None
-    return float(np.clip(against.slower[of], -MOST_SLOWER, MOST_SLOWER).mean())
+    def _out_of_kind(self, delivered: _Delivered) -> Floats:
+        """By way: standard deviations that it is slower than others of its kind; 0 where these are
+        too few to tell."""
+        clear = np.zeros(delivered.ways.size)
+        for kind in np.unique(delivered.kind):
+            peers = np.flatnonzero(delivered.kind == kind)
+            if peers.size < self._limits.crowded_peers:
+                continue
+            values = delivered.slower[peers]
+            least = np.maximum(delivered.error[peers], self._limits.scale_floor / 2)
+            scale = np.maximum(robust_sigma(values), least)
+            clear[peers] = (values - np.median(values)) / scale
+        return clear
 
 
 def waiting(crossings: Crossings, faulty: Ints) -> Ints:
@@ -84,32 +251,24 @@ def waiting(crossings: Crossings, faulty: Ints) -> Ints:
     A slow receiver fills the buffers on the ways to it; under adaptive routing these are many.
     """
     moment = crossings.readings.moment
-    by_stage = crossings.by_stage
-    found = [faulty]
-    for number in np.unique(moment[faulty]):
-        beside = np.flatnonzero(moment == number)
-        stages = np.unique(by_stage[faulty[moment[faulty] == number]].indices)
-        found.append(beside[np.diff(by_stage[beside][:, stages].indptr) > 0])
-    return np.unique(np.concatenate(found))
+    n = len(crossings.stages)
+    if not faulty.size or not n:
+        return faulty
+    crossed = crossings.by_stage.tocoo()
+    place = moment[crossed.row] * n + crossed.col
+    held_up = np.isin(crossed.row, faulty)
+    behind = np.isin(place, np.unique(place[held_up]))
+    return np.unique(np.concatenate([faulty, crossed.row[behind].astype(np.int64)]))
 
 
-def _means(
-    crossings: Crossings, against: Normed, predicted: Floats, rows: Ints
-) -> dict[int, float]:
-    """By candidate of several components between switches: the mean of its readings."""
-    inner = {PARTS.index(Part.CABLE), PARTS.index(Part.DIRECTION)}
-    found: dict[int, float] = {}
-    for candidate, members in enumerate(crossings.candidates.members):
-        if len(members) < 2 or not {part for part, _ in members} <= inner:
-            continue
-        if np.isin(crossings.candidates.rows(candidate), rows).sum() < LEAST_READINGS:
-            continue
-        mean = mean_of(crossings, against, predicted, candidate, rows)
-        if mean is not None:
-            found[candidate] = mean
-    return found
-
-
-def _is_of(crossings: Crossings, candidate: int, part: Part, size: int) -> bool:
-    members = crossings.candidates.members[candidate]
-    return members[0][0] == PARTS.index(part) and len(members) == size
+def _two_largest(load: csr_matrix, rows: Ints) -> tuple[Floats, Floats, Ints]:
+    """Of rows that are not empty: the largest value, the next one (0 without), and the column of
+    the largest."""
+    row = np.repeat(np.arange(load.shape[0]), np.diff(load.indptr))
+    order = np.lexsort((-load.data, row))
+    first = load.indptr[rows]
+    has_next = np.diff(load.indptr)[rows] > 1
+    following = np.minimum(first + 1, max(0, load.data.size - 1))
+    largest, column = load.data[order][first], load.indices[order][first]
+    second = np.where(has_next, load.data[order][following], 0.0)
+    return largest, second, column.astype(np.int64)

@@ -267,6 +267,8 @@ class Explainer:
         counts = np.bincount(flow)
         middle = order[np.concatenate([[0], np.cumsum(counts)[:-1]]) + counts // 2]
         slower, sigma = self._normed.slower[rows[middle]], self._normed.sigma[rows[middle]]
+        # A fault may be smaller than the least that is fitted.
+        least = float(np.clip(np.median(slower), least / 2, least))
         chance = norm.cdf(least / 2 / sigma * np.sqrt(counts))
         scatter = np.sqrt((chance * (1 - chance)).sum())
         missing = self._limits.contradicted_share * counts.size

@@ -10,16 +10,18 @@ import numpy as np
 
 from weft.diagnose.check.measured.components import PARTS, Part
 from weft.diagnose.check.measured.crossing import Crossings, Member
-from weft.diagnose.check.measured.network import Network
-from weft.diagnose.check.measured.readings import Metric, host_of
+from weft.diagnose.check.measured.readings import host_of
 from weft.diagnose.check.measured.stages import Stage
 from weft.diagnose.check.suspects.explain import Suspect
+from weft.diagnose.check.suspects.other_partners import (
+    EndpointPair,
+    Round,
+    round_of,
+    rounds_with_others,
+)
 from weft.diagnose.check.suspects.survey import Survey
 from weft.diagnose.check.thresholds import thresholds
 from weft.diagnose.check.trials import SURVEY
-
-EndpointPair = tuple[str, str]
-Round = tuple[EndpointPair, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +46,12 @@ class Size:
 
 def follow_up(survey: Survey, size: Size, seed: int) -> Plan:
     """The plan for the suspects of a survey; empty without any."""
-    suspects = survey.suspects
+    suspects = survey.slow_or_out_of_use
     lone = _lone_pairs(survey, size.most_lone)
-    if not suspects and not lone:
+    if not suspects and not lone and not survey.crowded:
         return Plan((), ())
-    finder = _Finder(survey, Random(f"follow-up/{seed}"))  # noqa: S311
+    draws = Random(f"follow-up/{seed}")  # noqa: S311
+    finder = _Finder(survey, draws)
     tests = [list(islice(finder.tests(suspect), size.tests)) for suspect in suspects]
     interleaved = [t for group in zip_longest(*tests) for t in group if t is not None]
     alone = [*interleaved, *((pair,) for pair in lone)]
@@ -56,7 +59,8 @@ def follow_up(survey: Survey, size: Size, seed: int) -> Plan:
     most = size.most_rounds
     once = tuple(alone if most is None else alone[: max(1, most // size.times)])
     again = _rounds_again(survey, suspects)
-    return Plan(once * size.times, again * size.times)
+    others = rounds_with_others(survey, size.tests * size.times, draws)
+    return Plan(once * size.times, again * size.times + others)
 
 
 class _Finder:
@@ -69,7 +73,7 @@ class _Finder:
         self._crossings: Crossings = crossings
         self._names = survey.readings.endpoints
         self._rank = {name: i for i, name in enumerate(self._names)}
-        self._suspects = survey.suspects
+        self._suspects = survey.slow_or_out_of_use
         measured = zip(survey.readings.a.tolist(), survey.readings.b.tolist(), strict=True)
         self._measured = {frozenset(pair) for pair in measured}
 
@@ -138,12 +142,7 @@ class _Finder:
         network = self._crossings.network
         if network is None:
             return True
-        places = [self._rail(network, name) for name in (a, b)]
-        return places[0] == places[1]
-
-    def _rail(self, network: Network, name: str) -> int:
-        hca = network.hca_of(name)
-        return 0 if hca is None else network.hcas_of[host_of(name)].index(hca)
+        return network.rail_of(a) == network.rail_of(b)
 
     def _crossed(self, flows: Sequence[EndpointPair]) -> list[set[tuple[int, int]]]:
         """By flow: which candidates of which suspects it crosses."""
@@ -151,18 +150,19 @@ class _Finder:
         stages: Sequence[tuple[Stage, ...]] = [()] * len(flows)
         if network is not None:
             stages = self._crossings.ports_of(flows)
+        crossed = [frozenset(port for stage in of for port in stage) for of in stages]
         members = self._survey.candidates.members
         return [
             {
                 (place, candidate)
                 for place, suspect in enumerate(self._suspects)
                 for candidate in suspect.candidates
-                if self._crosses(members[candidate][0], flow, of)
+                if self._crosses(members[candidate][0], flow, ports)
             }
-            for flow, of in zip(flows, stages, strict=True)
+            for flow, ports in zip(flows, crossed, strict=True)
         ]
 
-    def _crosses(self, member: Member, flow: EndpointPair, stages: Sequence[Stage]) -> bool:
+    def _crosses(self, member: Member, flow: EndpointPair, ports: frozenset[int]) -> bool:
         part = PARTS[member[0]]
         component = self._crossings.component(member)
         name = component.ends[0]
@@ -182,15 +182,14 @@ class _Finder:
                 found = name in (network.hca_of(flow[0]), network.hca_of(flow[1]))
             case Part.RAIL:
                 assert network is not None
-                found = str(self._rail(network, flow[0])) == name
+                found = str(network.rail_of(flow[0])) == name
             case _:
-                found = self._crosses_ports(part, member[1], stages)
+                found = self._crosses_ports(part, member[1], ports)
         return found
 
-    def _crosses_ports(self, part: Part, index: int, stages: Sequence[Stage]) -> bool:
+    def _crosses_ports(self, part: Part, index: int, ports: frozenset[int]) -> bool:
         network = self._crossings.network
         assert network is not None
-        ports = {port for stage in stages for port in stage}
         if part is Part.CABLE:
             return 2 * index in ports or 2 * index + 1 in ports
         if part is Part.DIRECTION:
@@ -209,7 +208,7 @@ class _Finder:
         return max(1, round(float(network.rate[port]) / lowest))
 
     def _take(self, queue: list[EndpointPair], fill: int, used: set[str]) -> Round:
-        """The next test of a queue: pairs of different nodes, all sent the same way round."""
+        """The next test of a queue: pairs of different nodes."""
         taken: list[EndpointPair] = []
         hosts: set[str] = set()
         for fresh_only in (True, False):
@@ -218,7 +217,7 @@ class _Finder:
                     break
                 ends = {host_of(flow[0]), host_of(flow[1])}
                 known = all(name in used for name in flow)
-                if ends & hosts or (fresh_only and known) or not self._alike(taken, flow):
+                if ends & hosts or (fresh_only and known):
                     continue
                 taken.append(flow)
                 hosts |= ends
@@ -227,15 +226,6 @@ class _Finder:
         if len(taken) < fill:
             queue.clear()
         return tuple(taken) if len(taken) == fill else ()
-
-    def _alike(self, taken: Sequence[EndpointPair], flow: EndpointPair) -> bool:
-        """Whether a flow is sent in the same half of a round: the lower rank sends first."""
-        if not taken:
-            return True
-        first = taken[0]
-        return (self._rank[first[0]] < self._rank[first[1]]) == (
-            self._rank[flow[0]] < self._rank[flow[1]]
-        )
 
 
 def _lone_pairs(survey: Survey, most: int) -> list[EndpointPair]:
@@ -268,17 +258,5 @@ def _rounds_again(survey: Survey, suspects: Sequence[Suspect]) -> tuple[Round, .
         best = max(missing, key=lambda number: (len(missing[number] & left), -number))
         chosen.append(best)
         left -= missing[best]
-    rounds = (_round_of(survey, number) for number in chosen)
+    rounds = (round_of(survey, number) for number in chosen)
     return tuple(pairs for pairs in rounds if len(pairs) > 1)
-
-
-def _round_of(survey: Survey, number: int) -> Round:
-    readings = survey.readings
-    rows = np.intersect1d(readings.of_trial(SURVEY), np.flatnonzero(readings.round == number))
-    first = readings.metric[rows] == Metric.BANDWIDTH.code
-    rows = rows[first] if first.any() else rows
-    pairs: dict[frozenset[int], EndpointPair] = {}
-    for row in rows.tolist():
-        key = frozenset((int(readings.a[row]), int(readings.b[row])))
-        pairs.setdefault(key, readings.name(row))
-    return tuple(pairs.values())

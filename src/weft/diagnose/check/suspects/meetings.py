@@ -14,30 +14,12 @@ from weft.diagnose.check.measured.components import Part
 from weft.diagnose.check.measured.crossing import Crossings
 from weft.diagnose.check.measured.norms import Normed
 from weft.diagnose.check.measured.readings import Floats, Ints, Metric
-from weft.diagnose.check.suspects.explain import Likelihood
+from weft.diagnose.check.suspects.explain import Likelihood, Suspect
 from weft.diagnose.check.thresholds import Thresholds
-from weft.diagnose.check.trials import TOGETHER
-
-LEAST_SIGMA = 4.0
-LEAST_SLOWER = 0.2
-"""A reading slower than both may have met something."""
-
-MOST_GUESTS = 2
-"""Flows more than fit that are thought of on one cable."""
-
-FREE_WAY = 0.3
-"""What a normal reading of a cable out of use costs: its way around was free, by chance."""
-
-LEAST_MOMENTS = 2
+from weft.diagnose.check.trials import ALONE, TOGETHER
 
 _TWO_HOPS = 2
 """Cables between switches on a way that passes one spine."""
-
-CLEAR_GAIN = 2.0
-"""What met something is slow by what sharing costs: it gains this much by saying so, at least."""
-
-ONE_STORY = 0.8
-"""Two cables are not told apart when this much of what either slows may have met the other's."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +33,11 @@ class Detour:
     slower: float
     evidence: float
 
+    def suspect(self, crossings: Crossings) -> Suspect:
+        """The cables as something to accuse."""
+        slower = {Metric.BANDWIDTH: self.slower}
+        return Suspect(candidates_of(crossings, self.cables), slower, self.evidence)
+
 
 def detours_of(
     crossings: Crossings, against: Normed, pool: Ints, limits: Thresholds
@@ -58,7 +45,7 @@ def detours_of(
     """Detours that explain slow readings of `pool`, the strongest first."""
     if crossings.network is None or crossings.adaptive:
         return ()
-    rows = _that_may_have_met(crossings, against, pool)
+    rows = _that_may_have_met(crossings, against, pool, limits)
     found: list[Detour] = []
     while (best := _beside(crossings, against, rows, limits, found)) is not None:
         found.append(best)
@@ -88,10 +75,13 @@ def candidates_of(crossings: Crossings, cables: Sequence[int]) -> tuple[int, ...
     return tuple(sorted({of_cable[cable] for cable in cables if cable in of_cable}))
 
 
-def _that_may_have_met(crossings: Crossings, against: Normed, pool: Ints) -> Ints:
+def _that_may_have_met(
+    crossings: Crossings, against: Normed, pool: Ints, limits: Thresholds
+) -> Ints:
     sending = crossings.readings.metric[pool] == Metric.BANDWIDTH.code
     slower, sigma = against.slower[pool], against.sigma[pool]
-    slow = (slower > LEAST_SLOWER) & (slower > LEAST_SIGMA * sigma) & (against.norm[pool] >= 0)
+    slow = (slower > limits.meeting_least) & (slower > limits.meeting_sigma * sigma)
+    slow &= against.norm[pool] >= 0
     chosen: Ints = pool[sending & slow]
     return chosen
 
@@ -149,7 +139,7 @@ class _Search:
         """Whether rows by themselves make a suspect: by evidence, and more than once."""
         enough = self._gain[places].sum() >= self._limits.suspect_evidence
         first = [place for place in places if self._is_survey[place]]
-        return bool(enough and np.unique(self._moment[first]).size >= LEAST_MOMENTS)
+        return bool(enough and np.unique(self._moment[first]).size >= self._limits.meeting_moments)
 
     def _touched(self, mine: list[int]) -> set[int]:
         """What rows may have met, and what waited behind it: messages of the same moment that
@@ -176,7 +166,7 @@ class _Search:
         """Whether nearly all rows of either may have met rows of the other."""
         pairs = ((mine, set(theirs)), (theirs, set(mine)))
         return all(
-            sum(bool(others & self._met[i]) for i in rows) >= ONE_STORY * len(rows)
+            sum(bool(others & self._met[i]) for i in rows) >= self._limits.one_story * len(rows)
             for rows, others in pairs
         )
 
@@ -186,7 +176,9 @@ class _Search:
         slower, sigma = against.slower[rows], against.sigma[rows]
         log = Likelihood(self._limits).log
         room = self._room()
-        shared = [np.log((room + guests) / room) for guests in range(1, MOST_GUESTS + 1)]
+        shared = [
+            np.log((room + guests) / room) for guests in range(1, self._limits.meeting_guests + 1)
+        ]
         nothing = log(slower, sigma, np.zeros(rows.size))
         gains: Floats = np.max([log(slower, sigma, one) for one in shared], axis=0) - nothing
         return gains
@@ -256,7 +248,7 @@ class _Search:
                     if port not in ports
                     and (int(vertex[port]) in starts or int(vertex[port ^ 1]) in ends)
                     and len(others) == crossed[moment, port]
-                    and (self._gain[others] > CLEAR_GAIN).all()
+                    and (self._gain[others] > self._limits.clear_gain).all()
                 }
             )
         return groups
@@ -281,7 +273,7 @@ class _Search:
         """By cable: the places of rows that should have crossed it and met something."""
         found: dict[int, list[int]] = {}
         for place, ports in enumerate(self._inner):
-            if self._groups[place] and self._gain[place] > CLEAR_GAIN:
+            if self._groups[place] and self._gain[place] > self._limits.clear_gain:
                 for cable in dict.fromkeys(port >> 1 for port in ports):
                     found.setdefault(cable, []).append(place)
         return found
@@ -292,14 +284,15 @@ class _Search:
         if not met - set(mine) or not self._is_told(mine):
             return 0.0
         gain = float(self._gain[sorted(met | set(mine))].sum())
-        return gain - FREE_WAY * self._n_free(cable, self._rows[mine])
+        return gain - self._limits.free_way * self._n_free(cable, self._rows[mine])
 
     def _n_free(self, cable: int, mine: Ints) -> int:
         """Readings beside others that should cross a cable and are not among `mine`."""
         crossings = self._crossings
+        alone = crossings.readings.of_trial(ALONE)
         (candidate, *_) = candidates_of(crossings, (cable,)) or (None,)
         if candidate is None:
             return 0
         rows = crossings.candidates.rows(candidate)
         sending = crossings.readings.metric[rows] == Metric.BANDWIDTH.code
-        return int(np.setdiff1d(rows[sending], mine).size)
+        return int(np.setdiff1d(rows[sending], np.union1d(mine, alone)).size)

@@ -70,6 +70,9 @@ def without(samples: Sequence[Sample], spoiled: Sequence[Episode]) -> list[Sampl
 def _episodes_of(survey: Survey, trial: int, metric: Metric, limits: Thresholds) -> list[Episode]:
     readings, against = survey.readings, survey.normed
     ours = (readings.trial == trial) & (readings.metric == metric.code) & (against.norm >= 0)
+    if survey.shared is not None:
+        # They tell of the ways that they filled.
+        ours[survey.shared.by_itself[0]] = False
     rows = np.flatnonzero(ours)
     numbers, place = np.unique(readings.round[rows], return_inverse=True)
     if numbers.size < FEWEST_ROUNDS:

@@ -1,7 +1,8 @@
 """All that was measured, explained: readings, what they crossed, their norms, the suspects."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -9,11 +10,11 @@ from weft.bench.model import Sample
 from weft.diagnose.check.measured.crossing import Candidates, Crossings
 from weft.diagnose.check.measured.network import Wiring, network_of
 from weft.diagnose.check.measured.norms import Normed, normed
-from weft.diagnose.check.measured.readings import Floats, Ints, Metric, Readings, readings_of
-from weft.diagnose.check.suspects.crowded import crowded_of, waiting
+from weft.diagnose.check.measured.readings import Floats, Ints, Readings, readings_of
+from weft.diagnose.check.suspects.crowded import CrowdedWay, SharedWays
 from weft.diagnose.check.suspects.disturbed import shares
 from weft.diagnose.check.suspects.explain import Explainer, Explanation, Suspect
-from weft.diagnose.check.suspects.meetings import LEAST_SIGMA, candidates_of, detours_of
+from weft.diagnose.check.suspects.meetings import Detour, detours_of
 from weft.diagnose.check.thresholds import Thresholds
 from weft.diagnose.check.trials import ALONE
 
@@ -28,12 +29,42 @@ class Survey:
     explainer: Explainer
     explanation: Explanation
     alone: Ints
-    detours: tuple[Suspect, ...] = ()
 
     @property
     def suspects(self) -> tuple[Suspect, ...]:
-        """All that is worth a test: what looks slow, and cables that may be out of use."""
-        return (*self.explanation.suspects, *self.detours)
+        """All that is worth a test."""
+        return (*self.slow_or_out_of_use, *(way.suspect for way in self.crowded))
+
+    @cached_property
+    def slow_or_out_of_use(self) -> tuple[Suspect, ...]:
+        """What looks slow, and cables that may be out of use."""
+        detours = (detour.suspect(self.crossings) for detour in self._detours)
+        return (*self.explanation.suspects, *detours)
+
+    @cached_property
+    def shared(self) -> SharedWays | None:
+        """What ways carried among which switches choose; None without such."""
+        if self.crossings.network is None or not self.crossings.adaptive:
+            return None
+        others = [s for s in self.explanation.suspects if not self.crossings.shared_ways[s.best]]
+        return SharedWays(self.crossings, self.normed, self.explainer.predicted(others))
+
+    @cached_property
+    def crowded(self) -> tuple[CrowdedWay, ...]:
+        """Ways that share a load and deliver less than others of their kind."""
+        if self.shared is None:
+            return ()
+        together = np.ones(len(self.readings), np.bool_)
+        together[self.alone] = False
+        return self.shared.crowded(together, surely_slow=False)
+
+    @cached_property
+    def _detours(self) -> tuple[Detour, ...]:
+        """Cables that may be out of use: what should cross them met something elsewhere."""
+        slow = self.explanation.predicted == 0
+        slow &= self.unexplained > self.limits.meeting_sigma
+        pool = np.setdiff1d(np.flatnonzero(slow), self.alone)
+        return detours_of(self.crossings, self.normed, pool, self.limits)
 
     @property
     def limits(self) -> Thresholds:
@@ -73,34 +104,7 @@ def survey_of(
     first = _explained(crossings, limits, alone)
     second = _explained(crossings, limits, alone, first) if _touched(first).size else first
     # Without the touched readings a class may be too small for a norm.
-    chosen = second if len(second.normed.norms) == len(first.normed.norms) else first
-    return replace(chosen, detours=_detours(chosen, limits))
-
-
-def _detours(survey: Survey, limits: Thresholds) -> tuple[Suspect, ...]:
-    """Suspects that slow some of their messages: cables out of use, ways that lack one."""
-    if survey.crossings.adaptive:
-        return crowded(survey, limits)
-    slow = (survey.explanation.predicted == 0) & (survey.unexplained > LEAST_SIGMA)
-    pool = np.setdiff1d(np.flatnonzero(slow), survey.alone)
-    return tuple(
-        Suspect(
-            candidates_of(survey.crossings, detour.cables),
-            {Metric.BANDWIDTH: detour.slower},
-            detour.evidence,
-        )
-        for detour in detours_of(survey.crossings, survey.normed, pool, limits)
-    )
-
-
-def crowded(survey: Survey, limits: Thresholds) -> tuple[Suspect, ...]:
-    """Ways that share a load and deliver less than others of their kind, by readings that wait
-    behind no other suspect."""
-    crossings = survey.crossings
-    predicted = survey.explanation.predicted
-    behind = waiting(crossings, np.flatnonzero(predicted > 0))
-    rows = np.setdiff1d(np.arange(len(survey.readings)), np.union1d(behind, survey.alone))
-    return crowded_of(crossings, survey.normed, predicted, rows, limits)
+    return second if len(second.normed.norms) == len(first.normed.norms) else first
 
 
 def _explained(
