@@ -66,11 +66,17 @@ def _with_out_of_use(
     rows = np.setdiff1d(np.unique(np.concatenate(pool)), np.union1d(survey.alone, behind))
     again = survey.readings.of_trial(TOGETHER)
     kept = list(made)
+    moment = survey.readings.moment
+    held_up: set[int] = set()
     for detour in detours_of(survey.crossings, survey.normed, rows, limits):
         # A link that is slow now and then looks like messages that met.
         shown_again = np.isin(detour.rows, again).sum() >= limits.detour_again
-        if detour.evidence < limits.named_evidence or not shown_again:
+        # What goes around one cable holds up more than it meets: another one shows without it, too.
+        moments = set(moment[np.setdiff1d(detour.rows, again)].tolist())
+        shown_without = len(moments - held_up) >= limits.meeting_moments
+        if detour.evidence < limits.named_evidence or not shown_again or not shown_without:
             continue
+        held_up |= moments
         kept = [a for a in kept if a.standing is not Standing.MET or not _met(survey, a, detour)]
         suspect = detour.suspect(survey.crossings)
         kept.append(accuse(survey, suspect, (), slow_rows(survey), Standing.OUT_OF_USE))
