@@ -193,7 +193,7 @@ def test_listed_rounds_run_as_listed(kernel, tmp_path):
     listed.write_text("# the suspects, alone\n2-1\n\n0-1 2-3  # together\n0-1\n")
     outcome = kernel.run(4, "--benchmark", "pairs", "--rounds-file", str(listed), *QUICK)
     assert outcome.exit_code == 0, outcome.stderr
-    assert rounds_of(outcome) == {0: [(1, 2)], 1: [(0, 1), (2, 3)], 2: [(0, 1)]}
+    assert rounds_of(outcome) == {0: [(2, 1)], 1: [(0, 1), (2, 3)], 2: [(0, 1)]}
     concurrent = [row["n_concurrent"] for row in outcome.of("pair_row")]
     assert concurrent == [1] * 3 + [2] * 6 + [1] * 3
 

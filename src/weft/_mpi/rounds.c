@@ -37,8 +37,9 @@ static int read_rank(const char **text, int n_ranks) {
     return value < n_ranks ? (int)value : UNSET;
 }
 
-/* Read one line, `0-1 3-2`, appending its pairs, who sends first in each first; `busy` holds the last line each rank was in, so
- * that nobody meets two partners at once. Returns how many pairs, or UNSET with a problem. */
+/* Read one line, `0-1 3-2`, appending its pairs: the first of a pair sends first. `busy` holds the
+ * last line each rank was in, so that nobody meets two partners at once. Returns how many pairs, or
+ * UNSET with a problem. */
 static int read_round(const char *line, int number, int n_ranks, int *busy, struct pair *out,
                       struct problem *problem) {
     int n = 0;

@@ -1,12 +1,18 @@
 """What each reading went through, and the components that its slowness could come from."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import coo_matrix, csc_matrix, csr_matrix, hstack
+from scipy.sparse import coo_matrix, csc_matrix, csr_matrix
 
+from weft.diagnose.check.measured.candidates import (
+    Candidates,
+    Family,
+    Member,
+    joined,
+    kinds_of_columns,
+)
 from weft.diagnose.check.measured.components import PARTS, Component, Part
 from weft.diagnose.check.measured.network import Network
 from weft.diagnose.check.measured.readings import (
@@ -20,39 +26,6 @@ from weft.diagnose.check.measured.readings import (
 )
 from weft.diagnose.check.measured.stages import Stage, stages_of
 from weft.diagnose.check.thresholds import Thresholds, thresholds
-
-Member = tuple[int, int]
-"""A component by number: its part, and which one."""
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """`columns`: readings x candidates, true where a reading crosses. `members`: the components of
-    each candidate, which no reading tells apart."""
-
-    columns: csc_matrix
-    members: tuple[tuple[Member, ...], ...]
-
-    def __len__(self) -> int:
-        return len(self.members)
-
-    def of_part(self, part: Part) -> dict[int, int]:
-        """By number of a component of this part: its candidate."""
-        return self._by_part.get(PARTS.index(part), {})
-
-    @cached_property
-    def _by_part(self) -> dict[int, dict[int, int]]:
-        found: dict[int, dict[int, int]] = {}
-        for candidate, members in enumerate(self.members):
-            for part, index in members:
-                found.setdefault(part, {})[index] = candidate
-        return found
-
-    def rows(self, candidate: int) -> Ints:
-        """The readings that cross a candidate."""
-        first, last = self.columns.indptr[candidate : candidate + 2]
-        rows: Ints = self.columns.indices[first:last].astype(np.int64)
-        return rows
 
 
 class Crossings:
@@ -168,7 +141,7 @@ class Crossings:
         if self.network is not None:
             families += [self._rail_family(), *self._port_families()]
         crossed = [family for family in families if family[1]]
-        return _joined(crossed, self.limits.crossed_share)
+        return joined(crossed, self.limits.crossed_share)
 
     def ports_of(self, flows: Sequence[tuple[str, str]]) -> list[tuple[Stage, ...]]:
         """The stages of other flows between endpoints, measured or not."""
@@ -253,7 +226,7 @@ class Crossings:
             return np.full(n, -1, np.int64)
         return np.array(of_flow, np.int64)[self._flow_of[:n]]
 
-    def _endpoint_family(self, part: Part) -> "_Family":
+    def _endpoint_family(self, part: Part) -> Family:
         """Readings of a node: all, those it sends in, those it receives in."""
         readings, host = self.readings, self.host_number
         both = np.array([metric.both_ways for metric in METRICS])[readings.metric]
@@ -269,7 +242,7 @@ class Crossings:
             sides.append((rows[both], host[readings.a[both]]))
         return self._family(part, sides, len(self.hosts))
 
-    def _own_family(self) -> "_Family":
+    def _own_family(self) -> Family:
         """What only one rank of a host uses: its HCA where a fabric tells, else the rank."""
         readings, names = self.readings, self.readings.endpoints
         if not any(is_rank(name) for name in names):
@@ -289,7 +262,7 @@ class Crossings:
         hcas = [str(network.hca_of(name)) for name in self.readings.endpoints]
         return np.array([network.vertex_id[hca] - network.n_switches for hca in hcas], np.int64)
 
-    def _rail_family(self) -> "_Family":
+    def _rail_family(self) -> Family:
         """Readings between HCAs of one index; nothing where nodes have one HCA."""
         network, readings = self.network, self.readings
         assert network is not None
@@ -301,19 +274,19 @@ class Crossings:
         same = np.flatnonzero(rail[readings.a] == rail[readings.b])
         return self._family(Part.RAIL, [(same, rail[readings.a[same]])], n_rails)
 
-    def _family(self, part: Part, sides: Sequence[tuple[Ints, Ints]], n: int) -> "_Family":
+    def _family(self, part: Part, sides: Sequence[tuple[Ints, Ints]], n: int) -> Family:
         rows = np.concatenate([rows for rows, _ in sides])
         columns = np.concatenate([columns for _, columns in sides])
         crossed = coo_matrix((np.ones(rows.size), (rows, columns)), shape=(len(self.readings), n))
         number = PARTS.index(part)
         return (crossed.tocsc(), [[(number, index)] for index in range(n)])
 
-    def _port_families(self) -> "list[_Family]":
+    def _port_families(self) -> list[Family]:
         """Directions, cables and switches; those of equal ports once, all of them as members."""
         network = self.network
         assert network is not None
         shares = self.by_port.tocsc()
-        kind = _kinds_of_columns(shares)
+        kind = kinds_of_columns(shares)
         used = np.flatnonzero(kind >= 0)
         cables = np.unique(used >> 1)
         ends = np.sort(np.stack([kind[2 * cables], kind[2 * cables + 1]], axis=1), axis=1)
@@ -343,7 +316,7 @@ class Crossings:
 
     def _of_ports(
         self, part: Part, kinds: Mapping[int, tuple[int, ...]], kind: Ints, crossed: csr_matrix
-    ) -> "_Family":
+    ) -> Family:
         members: dict[tuple[int, ...], list[Member]] = {}
         for index, of in kinds.items():
             members.setdefault(of, []).append((PARTS.index(part), index))
@@ -357,9 +330,6 @@ class Crossings:
         return (columns_.tocsc(), list(members.values()))
 
 
-_Family = tuple[csc_matrix, list[list[Member]]]
-
-
 def _stages_of(
     network: Network, flows: Iterable[tuple[str, str]], *, adaptive: bool
 ) -> list[tuple[Stage, ...]]:
@@ -367,38 +337,3 @@ def _stages_of(
     if adaptive:
         return stages_of(network).between(ends)
     return [tuple((port,) for port in path.tolist()) for path in network.routes(ends)]
-
-
-def _kinds_of_columns(matrix: csc_matrix) -> Ints:
-    """Columns of equal content share a number; -1 for an empty one."""
-    numbers: dict[bytes, int] = {}
-    kinds = np.full(matrix.shape[1], -1, np.int64)
-    matrix.sort_indices()
-    for column in np.flatnonzero(np.diff(matrix.indptr)):
-        span = slice(matrix.indptr[column], matrix.indptr[column + 1])
-        key = matrix.indices[span].tobytes() + matrix.data[span].tobytes()
-        kinds[column] = numbers.setdefault(key, len(numbers))
-    return kinds
-
-
-def _joined(families: Sequence[_Family], least_share: float) -> Candidates:
-    """One candidate for all components that the same readings cross. A reading counts for a
-    component if it sends at least this share of what any reading does."""
-    if not families or not families[0][0].shape[0]:
-        return Candidates(csc_matrix((0, 0)), ())
-    crossed = csc_matrix(hstack([matrix for matrix, _ in families], format="csc"))
-    crossed.sum_duplicates()
-    largest = np.asarray(crossed.max(axis=0).todense()).reshape(-1)
-    of_column = np.repeat(np.arange(crossed.shape[1]), np.diff(crossed.indptr))
-    crossed.data = (crossed.data >= least_share * largest[of_column]).astype(np.float64)
-    crossed.eliminate_zeros()
-    crossed.data = crossed.data.astype(np.float64)
-    kinds = _kinds_of_columns(crossed)
-    members: dict[int, list[Member]] = {}
-    first: dict[int, int] = {}
-    every = [of for _, listed in families for of in listed]
-    for column in np.flatnonzero(kinds >= 0).tolist():
-        members.setdefault(int(kinds[column]), []).extend(every[column])
-        first.setdefault(int(kinds[column]), column)
-    chosen = csc_matrix(crossed[:, list(first.values())])
-    return Candidates(chosen, tuple(tuple(dict.fromkeys(of)) for of in members.values()))

@@ -91,12 +91,11 @@ def schedule_of(scheme: Scheme, field: Field) -> Schedule:
         )
     words, rounds = _RECIPES[scheme.kind](scheme, field)
     if scheme.kind is not Kind.FILE and field.ways is not None and field.ways.adaptive:
-        rounds = without_overload(rounds, field.ranks, field.ways, _SHARED)
-        rounds = either_way(rounds, field.seed)
-    if scheme.kind is Kind.COVER and field.ways is not None and field.ways.adaptive:
-        n = min(scheme.times, _BURSTS)
-        rounds += burst_rounds(field.ranks, field.ways, n, seed=field.seed)
-        words = f"{words}; each leaf filled by itself {times(n)}"
+        rounds = either_way(_sparse(rounds, field), field.seed)
+        if scheme.kind in (Kind.COVER, Kind.FULL):
+            bursts = _bursts(field.ranks, field.ways)
+            rounds += burst_rounds(field.ranks, field.ways, bursts, seed=field.seed)
+            words = f"{words}; each leaf filled by itself {times(bursts)}"
     if field.only is not None:
         rounds = field.only.of(rounds, field.ranks, field.ways)
         words = f"{words}; {field.only.words}"
@@ -126,12 +125,26 @@ def _seated(rounds: list[Round], field: Field) -> list[Round]:
 
 _Recipe = tuple[str, list[Round]]
 
-_BURSTS = 2
-"""Where switches choose: once with one set of partners, once with another."""
-
 _SHARED = 0.25
 """Of the ways among which switches choose no more is asked for in rounds that fill nothing by
 itself: what their choice holds up by chance is then rare."""
+
+_FEWEST_BURSTS = 2
+_MOST_BURSTS = 8
+_FLOWS_A_LEAF = 16
+"""Where switches choose, each leaf is filled once with one set of partners, once with another, and
+more often where it holds few ranks: of fewer than a dozen readings a median says little."""
+
+
+def _sparse(rounds: list[Round], field: Field) -> list[Round]:
+    return without_overload(rounds, field.ranks, field.ways, _SHARED)
+
+
+def _bursts(ranks: Ranks, ways: Ways) -> int:
+    """How often each leaf is filled by itself."""
+    of_leaf = np.bincount(ways.leaf_of(ranks.hca[ranks.has_rail]))
+    smallest = int(of_leaf[of_leaf > 0].min())
+    return min(_MOST_BURSTS, max(_FEWEST_BURSTS, -(-_FLOWS_A_LEAF // smallest)))
 
 
 def _full(scheme: Scheme, field: Field) -> _Recipe:  # noqa: ARG001

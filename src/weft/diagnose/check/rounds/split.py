@@ -25,7 +25,10 @@ def without_overload(
     if ways is None:
         return list(rounds)
     room = ways.room.copy()
-    room[len(ways.network.ports) : ways.nowhere] *= shared
+    stages = slice(len(ways.network.ports), ways.nowhere)
+    # One message fits in any case.
+    fastest = float(ways.network.rate[ways.network.port_of_hca[ways.hcas]].max())
+    room[stages] = np.maximum(room[stages] * shared, np.minimum(room[stages], fastest))
     parts: list[Round] = []
     for pairs in rounds:
         parts.extend(_parts(pairs, ranks, ways, room))

@@ -6,8 +6,8 @@ from enum import StrEnum
 
 import numpy as np
 
+from weft.diagnose.check.measured.candidates import Member
 from weft.diagnose.check.measured.components import Component, Part
-from weft.diagnose.check.measured.crossing import Member
 from weft.diagnose.check.measured.norms import Norm
 from weft.diagnose.check.measured.readings import Bools, Floats, Ints, Metric
 from weft.diagnose.check.suspects.explain import Suspect

@@ -14,8 +14,9 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix, diags
 
+from weft.diagnose.check.measured.candidates import Member
 from weft.diagnose.check.measured.components import PARTS, Part
-from weft.diagnose.check.measured.crossing import Crossings, Member
+from weft.diagnose.check.measured.crossing import Crossings
 from weft.diagnose.check.measured.norms import Normed
 from weft.diagnose.check.measured.readings import Bools, Floats, Ints, Metric
 from weft.diagnose.check.suspects.explain import Suspect

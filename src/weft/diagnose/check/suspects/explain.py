@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
-from weft.diagnose.check.measured.crossing import Candidates
+from weft.diagnose.check.measured.candidates import Candidates
 from weft.diagnose.check.measured.norms import Normed
 from weft.diagnose.check.measured.readings import METRICS, Floats, Ints, Metric, Readings
 from weft.diagnose.check.thresholds import Thresholds

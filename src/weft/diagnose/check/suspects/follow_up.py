@@ -8,8 +8,9 @@ from random import Random
 
 import numpy as np
 
+from weft.diagnose.check.measured.candidates import Member
 from weft.diagnose.check.measured.components import PARTS, Part
-from weft.diagnose.check.measured.crossing import Crossings, Member
+from weft.diagnose.check.measured.crossing import Crossings
 from weft.diagnose.check.measured.readings import host_of
 from weft.diagnose.check.measured.stages import Stage
 from weft.diagnose.check.suspects.explain import Suspect

@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from weft.bench.model import Sample
-from weft.diagnose.check.measured.crossing import Candidates, Crossings
+from weft.diagnose.check.measured.candidates import Candidates
+from weft.diagnose.check.measured.crossing import Crossings
 from weft.diagnose.check.measured.network import Wiring, network_of
 from weft.diagnose.check.measured.norms import Normed, normed
 from weft.diagnose.check.measured.readings import Floats, Ints, Readings, readings_of
