@@ -1,0 +1,100 @@
+"""Rounds that fill single leaves: by counting who is where."""
+# mypy: disable-error-code="no-untyped-def"
+
+import numpy as np
+import pytest
+from tests.unit.diagnose.check.rounds.fields import field_of, generated, is_disjoint
+
+from weft.diagnose.check.rounds.bursts import burst_rounds
+from weft.diagnose.check.rounds.matchings import either_way
+from weft.diagnose.check.rounds.schedule import schedule_of
+from weft.diagnose.check.rounds.scheme import Kind, Scheme
+
+
+def bursts(field, times=2, seed=1):
+    return burst_rounds(field.ranks, field.ways, times, seed=seed)
+
+
+def leaves_of(field, pairs):
+    """Leaves of the first and of the second rank of each pair."""
+    hca = field.ranks.hca
+    return field.ways.leaf_of(hca[pairs[:, 0]]), field.ways.leaf_of(hca[pairs[:, 1]])
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_each_leaf_is_filled_so_often_and_every_rank_under_it_sends(times):
+    field = field_of(generated(nodes=24, per_leaf=4, spines=4), adaptive=True)
+    firsts = np.concatenate([pairs[:, 0] for pairs in bursts(field, times)])
+    assert np.bincount(firsts, minlength=24).tolist() == [times] * 24
+
+
+def test_partners_are_spread_over_leaves_that_are_not_filled():
+    field = field_of(generated(nodes=40, per_leaf=4, spines=4), adaptive=True)
+    for pairs in bursts(field):
+        filled, guests = leaves_of(field, pairs)
+        assert not set(filled) & set(guests)
+        assert np.bincount(guests).max() == 1
+        assert is_disjoint(pairs)
+
+
+def test_no_more_ranks_send_than_a_leaf_s_ways_bear():
+    """Four hosts of 100 Gb/s under two ways of 100."""
+    field = field_of(generated(nodes=24, per_leaf=4, spines=2), adaptive=True)
+    for pairs in bursts(field):
+        filled, _ = leaves_of(field, pairs)
+        assert np.bincount(filled).max() == 2
+
+
+def test_ranks_meet_on_their_rail():
+    wiring = generated(nodes=16, per_leaf=2, spines=4, hcas=2)
+    field = field_of(wiring, n_rails=2, adaptive=True)
+    rounds = bursts(field)
+    rail, unit = field.ranks.rail, field.ranks.unit
+    assert rounds
+    assert all((rail[p[:, 0]] == rail[p[:, 1]]).all() for p in rounds)
+    assert all((unit[p[:, 0]] != unit[p[:, 1]]).all() for p in rounds)
+
+
+def test_two_leaves_are_enough_and_one_has_no_ways():
+    two = field_of(generated(nodes=8, per_leaf=4, spines=2), adaptive=True)
+    assert {len(pairs) for pairs in bursts(two)} == {2}
+    one = field_of(generated(nodes=4, per_leaf=4, spines=2), adaptive=True)
+    assert bursts(one) == []
+
+
+@pytest.mark.parametrize("kind", [Kind.COVER, Kind.FULL])
+def test_schedules_end_with_them_only_where_switches_choose(kind):
+    wiring = generated(nodes=24, per_leaf=4, spines=4)
+    chosen = schedule_of(Scheme(kind, 3), field_of(wiring, adaptive=True))
+    assert chosen.words.endswith("each leaf filled by itself 4 times")
+    field = field_of(wiring, adaptive=True)
+    filled, _ = leaves_of(field, chosen.rounds[-1])
+    assert np.bincount(filled).max() == 4
+    assert "by itself" not in schedule_of(Scheme(kind, 3), field_of(wiring)).words
+
+
+def test_other_rounds_ask_for_a_quarter_of_the_ways():
+    wiring = generated(nodes=64, per_leaf=8, spines=8)
+    field = field_of(wiring, adaptive=True)
+    rounds = schedule_of(Scheme(Kind.REFLECTIONS, 6), field).rounds
+    for pairs in rounds:
+        first, second = leaves_of(field, pairs)
+        apart = first != second
+        active = np.bincount(np.concatenate([first[apart], second[apart]]), minlength=8)
+        assert active.max() <= 2
+    met = {frozenset(pair) for pairs in rounds for pair in pairs.tolist()}
+    static = schedule_of(Scheme(Kind.REFLECTIONS, 6), field_of(wiring)).rounds
+    assert met == {frozenset(pair) for pairs in static for pair in pairs.tolist()}
+
+
+def test_one_message_fits_however_narrow_the_ways_are():
+    field = field_of(generated(nodes=8, per_leaf=2, spines=2), adaptive=True)
+    rounds = schedule_of(Scheme(Kind.RANDOM, 2), field).rounds
+    assert all(len(pairs) for pairs in rounds)
+
+
+def test_pairs_turned_are_the_same_pairs_about_half_of_them_the_other_way():
+    pairs = np.arange(2000).reshape(-1, 2)
+    (turned,) = either_way([pairs], seed=3)
+    assert np.array_equal(np.sort(turned, axis=1), pairs)
+    assert 400 < (turned[:, 0] > turned[:, 1]).sum() < 600
