@@ -99,9 +99,12 @@ class SharedWays:
         return way.look is Look.ALONE or slower >= margin * float(peers.max())
 
     def can_tell(self, candidate: int) -> bool:
-        """Whether there are enough ways like a candidate to say what is usual among them."""
+        """Whether ways are better held against one another than accused by what is common to their
+        readings: switches among which messages choose are, others where enough are alike."""
         members = self._crossings.candidates.members
         part, size = members[candidate][0][0], len(members[candidate])
+        if part == PARTS.index(Part.SWITCH):
+            return True
         alike = sum(members[w][0][0] == part and len(members[w]) == size for w in self._shared[0])
         return bool(alike >= self._limits.crowded_peers)
 

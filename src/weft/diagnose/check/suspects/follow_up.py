@@ -13,6 +13,7 @@ from weft.diagnose.check.measured.components import PARTS, Part
 from weft.diagnose.check.measured.crossing import Crossings
 from weft.diagnose.check.measured.readings import host_of
 from weft.diagnose.check.measured.stages import Stage
+from weft.diagnose.check.suspects.crowded import waiting
 from weft.diagnose.check.suspects.explain import Suspect
 from weft.diagnose.check.suspects.other_partners import (
     EndpointPair,
@@ -244,6 +245,7 @@ def _rounds_again(survey: Survey, suspects: Sequence[Suspect]) -> tuple[Round, .
     readings = survey.readings
     survey_rows = readings.of_trial(SURVEY)
     missing: dict[int, set[int]] = {}
+    behind = waiting(survey.crossings, np.flatnonzero(survey.explanation.predicted > 0))
     for place, suspect in enumerate(suspects):
         rows = np.intersect1d(survey.candidates.rows(suspect.best), survey_rows)
         metrics = [metric.code for metric in suspect.slower]
@@ -251,6 +253,10 @@ def _rounds_again(survey: Survey, suspects: Sequence[Suspect]) -> tuple[Round, .
             np.isin(readings.metric[rows], metrics)
             & (survey.normed.slower[rows] >= min(suspect.slower.values(), default=0.0) / 2)
         ]
+        if suspect not in survey.explanation.suspects:
+            # Beside something slow nobody could tell why a message is slow.
+            free = np.setdiff1d(slow, behind)
+            slow = free if free.size else slow
         for number in np.unique(readings.round[slow]).tolist():
             missing.setdefault(number, set()).add(place)
     chosen: list[int] = []

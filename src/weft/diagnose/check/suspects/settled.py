@@ -106,7 +106,13 @@ def _with_crowded(survey: Survey, made: list[Accusation], limits: Thresholds) ->
     together[survey.alone] = False
     again = np.zeros(len(survey.readings), np.bool_)
     again[survey.readings.of_trial(TOGETHER)] = True
-    kept = [a for a in made if not (is_shared[a.candidate] and shared.can_tell(a.candidate))]
+    kept = [
+        a
+        for a in made
+        if not is_shared[a.candidate]
+        or (a.evidence_alone or 0) >= limits.confirmed_evidence
+        or not shared.can_tell(a.candidate)
+    ]
     slow = slow_rows(survey)
     found = shared.crowded(together, surely_slow=surely_slow)
     for way in found:
