@@ -50,6 +50,11 @@ class Explanation:
     predicted: Floats
 
 
+Scores = tuple[Floats, dict[Metric, tuple[Floats, Floats]]]
+"""By candidate the evidence of all metrics together; by metric, and by candidate, the evidence and
+the slowness that fits best."""
+
+
 class Likelihood:
     """How likely a reading is, given how slow its way is said to be."""
 
@@ -119,10 +124,15 @@ class Explainer:
         limits = self._limits
         chosen: list[Suspect] = []
         predicted = np.zeros(self._normed.slower.size)
-        scores, _ = self.scores(predicted)
+        scores, by_metric = self.scores(predicted)
         kept = np.flatnonzero(scores >= limits.suspect_evidence / 2)
+        known: Scores | None = (
+            scores[kept],
+            {metric: (of[kept], fitted[kept]) for metric, (of, fitted) in by_metric.items()},
+        )
         while len(chosen) < limits.most_suspects and kept.size:
-            suspect = self._strongest(kept, predicted)
+            suspect = self._strongest(kept, predicted, known)
+            known = None
             if suspect is None or suspect.best in {s.best for s in chosen}:
                 break
             chosen = self._without_needless([*chosen, suspect])
@@ -131,9 +141,7 @@ class Explainer:
         refined.sort(key=lambda suspect: -suspect.evidence)
         return Explanation(tuple(refined), self.predicted(refined))
 
-    def scores(
-        self, predicted: Floats, only: Ints | None = None
-    ) -> tuple[Floats, dict[Metric, tuple[Floats, Floats]]]:
+    def scores(self, predicted: Floats, only: Ints | None = None) -> Scores:
         """By candidate (of `only`): the evidence of all metrics together; and by metric the
         evidence and the slowness that fits best."""
         columns = self.candidates.columns if only is None else self.candidates.columns[:, only]
@@ -191,9 +199,12 @@ class Explainer:
         gain: Floats = log(slower, sigma, with_it, share) - log(slower, sigma, before, share)
         return gain
 
-    def _strongest(self, kept: Ints, predicted: Floats) -> Suspect | None:
-        """The candidate with most evidence whose readings agree, and those about as good."""
-        scores, by_metric = self.scores(predicted, kept)
+    def _strongest(
+        self, kept: Ints, predicted: Floats, known: Scores | None = None
+    ) -> Suspect | None:
+        """The candidate with most evidence whose readings agree, and those about as good; `known`:
+        the scores of `kept`, where they were asked for already."""
+        scores, by_metric = self.scores(predicted, kept) if known is None else known
         order = np.argsort(-scores, kind="stable").tolist()
         found: list[tuple[float, int, dict[Metric, float]]] = []
         for place in order:
