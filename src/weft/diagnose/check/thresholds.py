@@ -44,6 +44,10 @@ class Thresholds:
     crowded_readings: int
     beside_share: float
     detour_again: int
+    asked_of_shared: float
+    bursts_least: int
+    bursts_most: int
+    burst_flows: int
     meeting_sigma: float
     meeting_least: float
     meeting_guests: int

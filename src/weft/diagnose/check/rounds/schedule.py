@@ -29,6 +29,7 @@ from weft.diagnose.check.rounds.scheme import Kind, Scheme
 from weft.diagnose.check.rounds.seats import within_cpus
 from weft.diagnose.check.rounds.split import overloads, without_overload
 from weft.diagnose.check.rounds.ways import Ways
+from weft.diagnose.check.thresholds import thresholds
 
 
 @dataclass(frozen=True)
@@ -90,15 +91,19 @@ def schedule_of(scheme: Scheme, field: Field) -> Schedule:
             hint="add --fabric FILE, or take full or random:6",
         )
     words, rounds = _RECIPES[scheme.kind](scheme, field)
-    if scheme.kind is not Kind.FILE and field.ways is not None and field.ways.adaptive:
-        rounds = either_way(_sparse(rounds, field), field.seed)
-        if scheme.kind in (Kind.COVER, Kind.FULL):
-            bursts = _bursts(field.ranks, field.ways)
-            rounds += burst_rounds(field.ranks, field.ways, bursts, seed=field.seed)
-            words = f"{words}; each leaf filled by itself {times(bursts)}"
+    adaptive = field.ways is not None and field.ways.adaptive and scheme.kind is not Kind.FILE
+    if adaptive:
+        rounds = without_overload(rounds, field.ranks, field.ways, thresholds().asked_of_shared)
+        rounds = either_way(rounds, field.seed)
     if field.only is not None:
         rounds = field.only.of(rounds, field.ranks, field.ways)
         words = f"{words}; {field.only.words}"
+    if adaptive and scheme.kind in (Kind.COVER, Kind.FULL):
+        only = None if field.only is None else field.only.inside
+        assert field.ways is not None
+        bursts = burst_rounds(field.ranks, field.ways, seed=field.seed, only=only)
+        rounds += bursts
+        words += f"; then each leaf by itself, in {counted(len(bursts), 'round')}" if bursts else ""
     if scheme.kind is not Kind.FILE:
         rounds = _seated(without_overload(rounds, field.ranks, field.ways), field)
     rounds = [pairs for pairs in rounds if len(pairs)]
@@ -120,31 +125,10 @@ def _seated(rounds: list[Round], field: Field) -> list[Round]:
     if all(per_host <= n for n in field.n_cpus.values()):
         return rounds
     listed = [[(int(a), int(b)) for a, b in pairs] for pairs in rounds]
-    return [in_order(np.array(p)) for p in within_cpus(listed, per_host, field.n_cpus)]
+    return [np.array(p, np.int64) for p in within_cpus(listed, per_host, field.n_cpus)]
 
 
 _Recipe = tuple[str, list[Round]]
-
-_SHARED = 0.25
-"""Of the ways among which switches choose no more is asked for in rounds that fill nothing by
-itself: what their choice holds up by chance is then rare."""
-
-_FEWEST_BURSTS = 2
-_MOST_BURSTS = 8
-_FLOWS_A_LEAF = 16
-"""Where switches choose, each leaf is filled once with one set of partners, once with another, and
-more often where it holds few ranks: of fewer than a dozen readings a median says little."""
-
-
-def _sparse(rounds: list[Round], field: Field) -> list[Round]:
-    return without_overload(rounds, field.ranks, field.ways, _SHARED)
-
-
-def _bursts(ranks: Ranks, ways: Ways) -> int:
-    """How often each leaf is filled by itself."""
-    of_leaf = np.bincount(ways.leaf_of(ranks.hca[ranks.has_rail]))
-    smallest = int(of_leaf[of_leaf > 0].min())
-    return min(_MOST_BURSTS, max(_FEWEST_BURSTS, -(-_FLOWS_A_LEAF // smallest)))
 
 
 def _full(scheme: Scheme, field: Field) -> _Recipe:  # noqa: ARG001

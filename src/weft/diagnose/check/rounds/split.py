@@ -60,6 +60,8 @@ def _parts(pairs: Round, ranks: Ranks, ways: Ways, room: Floats) -> list[Round]:
     left = np.arange(len(pairs))
     while left.size:
         fit = admitted(uses[left], rates[left], room.copy())
+        if not fit.any():
+            raise ValueError("a pair does not fit by itself")
         parts.append(pairs[left[fit]])
         left = left[~fit]
     return parts

@@ -38,16 +38,22 @@ class Look(StrEnum):
 
 @dataclass(frozen=True)
 class CrowdedWay:
-    """Ways that are crowded, and what shows it."""
+    """Ways that are crowded, and what shows it; `number`: of their stage, where they were filled by
+    themselves, else of their candidate."""
 
     suspect: Suspect
     look: Look
+    number: int
+
+    @property
+    def slower(self) -> float:
+        """By how much, as a natural logarithm."""
+        return self.suspect.slower[Metric.BANDWIDTH]
 
 
 @dataclass(frozen=True)
 class _Delivered:
-    """By way (candidates `ways`, of kind `kind`): how slow it is, and the standard error of that;
-    `n` readings each."""
+    """By way (number `ways`, of kind `kind`): how slow it is, and the standard error of that."""
 
     ways: Ints
     kind: Ints
@@ -71,10 +77,10 @@ class SharedWays:
         """Ways out of their kind by readings `rows`; by full rounds none where something else is
         `surely_slow`: a slow receiver holds up what never crosses it."""
         looks = (Look.ALONE,) if surely_slow else tuple(Look)
-        found: dict[int, CrowdedWay] = {}
+        found: dict[frozenset[int], CrowdedWay] = {}
         for look in looks:
-            for suspect in self._found(look, rows):
-                found.setdefault(suspect.best, CrowdedWay(suspect, look))
+            for way in self._found(look, rows):
+                found.setdefault(self._cables_of(way.suspect), way)
         return tuple(found.values())
 
     def shows_again(self, way: CrowdedWay, found: Sequence[CrowdedWay], rows: Bools) -> bool:
@@ -82,21 +88,23 @@ class SharedWays:
         rounds one way or another is always slow by chance: it must then be slower than any of its
         kind that was not `found`, by a margin."""
         delivered = self._delivered(way.look, rows)
-        if delivered is None or way.suspect.best not in delivered.ways:
-            return False
-        place = int(np.flatnonzero(delivered.ways == way.suspect.best)[0])
-        slower, kind = float(delivered.slower[place]), delivered.kind[place]
         # Filled by themselves others are measured in the survey only.
         others = self._delivered(way.look, ~rows) if way.look is Look.ALONE else delivered
-        assert others is not None
-        known = [other.suspect.best for other in found]
+        if delivered is None or others is None or way.number not in delivered.ways:
+            return False
+        place = int(np.flatnonzero(delivered.ways == way.number)[0])
+        slower, kind = float(delivered.slower[place]), delivered.kind[place]
+        known = [other.number for other in found if other.look is way.look]
         peers = others.slower[(others.kind == kind) & ~np.isin(others.ways, known)]
-        if not peers.size:
-            return True
-        if slower - float(np.median(peers)) < way.suspect.slower[Metric.BANDWIDTH] / 2:
+        if not peers.size or slower - float(np.median(peers)) < way.slower / 2:
             return False
         margin = self._limits.crowded_margin
         return way.look is Look.ALONE or slower >= margin * float(peers.max())
+
+    def _cables_of(self, suspect: Suspect) -> frozenset[int]:
+        members = [m for c in suspect.candidates for m in self._crossings.candidates.members[c]]
+        direction = PARTS.index(Part.DIRECTION)
+        return frozenset(index >> 1 if part == direction else index for part, index in members)
 
     def can_tell(self, candidate: int) -> bool:
         """Whether ways are better held against one another than accused by what is common to their
@@ -111,12 +119,9 @@ class SharedWays:
     def rows_of(self, way: CrowdedWay) -> Ints:
         """The readings by which a way is judged."""
         where, stage = self.by_itself
-        if way.look is not Look.ALONE:
-            return np.setdiff1d(self._crossings.candidates.rows(way.suspect.best), where)
-        of_port = self._crossings.candidates.of_part(Part.DIRECTION)
-        stages = self._crossings.stages
-        mine = [of_port[stages[number][0]] == way.suspect.best for number in stage.tolist()]
-        return where[np.array(mine, np.bool_)]
+        if way.look is Look.ALONE:
+            return np.asarray(where[stage == way.number], np.int64)
+        return np.setdiff1d(self._crossings.candidates.rows(way.number), where)
 
     @cached_property
     def by_itself(self) -> tuple[Ints, Ints]:
@@ -136,7 +141,7 @@ class SharedWays:
         chosen = filled & (second <= self._limits.beside_share * most)
         return rows[chosen], stage[chosen]
 
-    def _found(self, look: Look, rows: Bools) -> Iterator[Suspect]:
+    def _found(self, look: Look, rows: Bools) -> Iterator[CrowdedWay]:
         """The clearest, then the next without its readings: these count against nothing else."""
         limits = self._limits
         least = {
@@ -151,9 +156,20 @@ class SharedWays:
             place = int(np.argmax(clear))
             if clear[place] < self._limits.peer_sigma:
                 return
-            way, slower = int(delivered.ways[place]), float(delivered.slower[place])
-            yield Suspect((way,), {Metric.BANDWIDTH: slower}, float(clear[place]) ** 2 / 2)
-            left[self._crossings.candidates.rows(way)] = False
+            number, slower = int(delivered.ways[place]), float(delivered.slower[place])
+            evidence = float(clear[place]) ** 2 / 2
+            suspect = Suspect(self._candidates(look, number), {Metric.BANDWIDTH: slower}, evidence)
+            way = CrowdedWay(suspect, look, number)
+            yield way
+            left[self.rows_of(way)] = False
+
+    def _candidates(self, look: Look, number: int) -> tuple[int, ...]:
+        """The candidates that stand for a way; several for a stage whose ports not the same
+        readings cross."""
+        if look is not Look.ALONE:
+            return (number,)
+        of_port = self._crossings.candidates.of_part(Part.DIRECTION)
+        return tuple(dict.fromkeys(of_port[port] for port in self._crossings.stages[number]))
 
     def _delivered(self, look: Look, rows: Bools) -> _Delivered | None:
         if look is Look.ALONE:
@@ -180,10 +196,8 @@ class SharedWays:
         middle = np.array([float(np.median(self._slower[of])) for of in of_stage])
         sigma = np.array([float(np.median(self._against.sigma[of])) for of in of_stage])
         stages = [self._crossings.stages[number] for number in numbers.tolist()]
-        of_port = self._crossings.candidates.of_part(Part.DIRECTION)
-        ways = np.array([of_port[stage[0]] for stage in stages], np.int64)
         kind = np.array([len(stage) for stage in stages], np.int64)
-        return _Delivered(ways, kind, middle, _MEDIAN_ERROR * sigma / np.sqrt(n))
+        return _Delivered(numbers, kind, middle, _MEDIAN_ERROR * sigma / np.sqrt(n))
 
     def _groups_with_suspects(self) -> Ints:
         """Moments and stages (a number for both) that something crossed which a suspect slows."""

@@ -62,7 +62,8 @@ def follow_up(survey: Survey, size: Size, seed: int) -> Plan:
     once = tuple(alone if most is None else alone[: max(1, most // size.times)])
     again = _rounds_again(survey, suspects)
     others = rounds_with_others(survey, size.tests * size.times, draws)
-    return Plan(once * size.times, again * size.times + others)
+    together = again * size.times + others
+    return Plan(once * size.times, together if most is None else together[:most])
 
 
 class _Finder:

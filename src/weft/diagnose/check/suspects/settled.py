@@ -117,11 +117,14 @@ def _with_crowded(survey: Survey, made: list[Accusation], limits: Thresholds) ->
     found = shared.crowded(together, surely_slow=surely_slow)
     for way in found:
         suspect = way.suspect
-        if suspect.evidence < limits.named_evidence or not shared.shows_again(way, found, again):
+        standing = Standing.CONFIRMED if again.any() else Standing.UNTESTED
+        if suspect.evidence < limits.named_evidence:
             continue
-        rows = survey.candidates.rows(suspect.best)
+        if again.any() and not shared.shows_again(way, found, again):
+            continue
+        rows = shared.rows_of(way)
         kept = [a for a in kept if a.standing is Standing.CONFIRMED or not _share(a, rows)]
-        made_of = _things(accusation := accuse(survey, suspect, (), slow, Standing.CONFIRMED))
+        made_of = _things(accusation := accuse(survey, suspect, (), slow, standing))
         if not any(_share(a, rows) or _things(a) == made_of for a in kept):
             kept.append(accusation)
     return kept

@@ -45,7 +45,7 @@ class Survey:
     @cached_property
     def shared(self) -> SharedWays | None:
         """What ways carried among which switches choose; None without such."""
-        if self.crossings.network is None or not self.crossings.adaptive:
+        if not len(self.readings) or not self.crossings.adaptive or not self.crossings.stages:
             return None
         others = [s for s in self.explanation.suspects if not self.crossings.shared_ways[s.best]]
         return SharedWays(self.crossings, self.normed, self.explainer.predicted(others))

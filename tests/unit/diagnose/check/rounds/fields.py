@@ -27,6 +27,19 @@ def generated(*, nodes, per_leaf, spines, hcas=1, host=100, switch=100, **more):
     return Fabric.from_document(build_fabric(spec))
 
 
+def rails(*, nodes, per_unit, spines, n_rails=2):
+    """Leaves of one rail each, every leaf with a cable to every spine; 100 Gb/s."""
+    pytest.importorskip("weft._engine", reason="the engine is not built")
+    from weft.bench.twin import build_fabric
+    from weft.topology.fabric import Fabric
+
+    spec = {"generate": "rails", "levels": 2, "nodes": nodes, "hcas_per_node": n_rails}
+    spec |= {"nodes_per_unit": per_unit, "spines": spines}
+    spec |= {"host_bits_per_s": 10**11, "switch_bits_per_s": 10**11}
+    spec |= {"host_delay_ps": 5000, "switch_delay_ps": 5000}
+    return Fabric.from_document(build_fabric(spec))
+
+
 def field_of(wiring, n_rails=1, *, adaptive=False, only=None, seed=1, nodes=None):
     """All nodes of a fabric, or some."""
     network = Network(wiring)

@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from tests.unit.diagnose.check.rounds.fields import field_of, generated, is_disjoint
+from tests.unit.diagnose.check.rounds.fields import field_of, generated, is_disjoint, rails
 
 from weft.diagnose.check.rounds.bursts import burst_rounds
 from weft.diagnose.check.rounds.matchings import either_way
@@ -11,8 +11,8 @@ from weft.diagnose.check.rounds.schedule import schedule_of
 from weft.diagnose.check.rounds.scheme import Kind, Scheme
 
 
-def bursts(field, times=2, seed=1):
-    return burst_rounds(field.ranks, field.ways, times, seed=seed)
+def bursts(field, seed=1, only=None):
+    return burst_rounds(field.ranks, field.ways, seed=seed, only=only)
 
 
 def leaves_of(field, pairs):
@@ -21,11 +21,29 @@ def leaves_of(field, pairs):
     return field.ways.leaf_of(hca[pairs[:, 0]]), field.ways.leaf_of(hca[pairs[:, 1]])
 
 
-@pytest.mark.parametrize("times", [1, 3])
-def test_each_leaf_is_filled_so_often_and_every_rank_under_it_sends(times):
-    field = field_of(generated(nodes=24, per_leaf=4, spines=4), adaptive=True)
-    firsts = np.concatenate([pairs[:, 0] for pairs in bursts(field, times)])
-    assert np.bincount(firsts, minlength=24).tolist() == [times] * 24
+@pytest.mark.parametrize(("per_leaf", "spines", "times"), [(4, 4, 4), (8, 8, 2), (1, 4, 8)])
+def test_each_rank_sends_so_often_that_sixteen_messages_fill_each_leaf(per_leaf, spines, times):
+    field = field_of(generated(nodes=8 * per_leaf, per_leaf=per_leaf, spines=spines), adaptive=True)
+    firsts = np.concatenate([pairs[:, 0] for pairs in bursts(field)])
+    assert np.bincount(firsts).tolist() == [times] * (8 * per_leaf)
+
+
+def test_under_a_taper_a_leaf_is_filled_as_often_as_that_takes():
+    """Two of four fit at once: eight times, sixteen messages."""
+    field = field_of(generated(nodes=32, per_leaf=4, spines=2), adaptive=True)
+    filled = np.concatenate([leaves_of(field, pairs)[0] for pairs in bursts(field)])
+    assert np.bincount(filled).tolist() == [16] * 8
+
+
+def test_leaves_of_one_rail_each_are_filled_by_their_rail():
+    """Two rails of four leaves, four hosts each: partners are under three leaves of the rail."""
+    wiring = rails(nodes=16, per_unit=4, spines=4)
+    field = field_of(wiring, n_rails=2, adaptive=True)
+    rounds = bursts(field)
+    assert rounds
+    for pairs in rounds:
+        filled, _ = leaves_of(field, pairs)
+        assert set(np.bincount(filled).tolist()) - {0} == {4}
 
 
 def test_partners_are_spread_over_leaves_that_are_not_filled():
@@ -55,18 +73,27 @@ def test_ranks_meet_on_their_rail():
     assert all((unit[p[:, 0]] != unit[p[:, 1]]).all() for p in rounds)
 
 
-def test_two_leaves_are_enough_and_one_has_no_ways():
-    two = field_of(generated(nodes=8, per_leaf=4, spines=2), adaptive=True)
-    assert {len(pairs) for pairs in bursts(two)} == {2}
-    one = field_of(generated(nodes=4, per_leaf=4, spines=2), adaptive=True)
-    assert bursts(one) == []
+@pytest.mark.parametrize("leaves", [1, 2])
+def test_leaves_too_few_to_be_held_against_one_another_are_not_filled(leaves):
+    field = field_of(generated(nodes=4 * leaves, per_leaf=4, spines=2), adaptive=True)
+    assert bursts(field) == []
+    assert "by itself" not in schedule_of(Scheme(Kind.FULL), field).words
+
+
+def test_of_a_group_those_leaves_are_filled_that_belong_to_it():
+    field = field_of(generated(nodes=24, per_leaf=4, spines=4), adaptive=True)
+    inside = np.zeros(24, np.bool_)
+    inside[2:9] = True
+    filled = np.concatenate([leaves_of(field, pairs)[0] for pairs in bursts(field, only=inside)])
+    (only,) = np.unique(filled).tolist()
+    assert only == field.ways.leaf_of(field.ranks.hca[[4]])[0]
 
 
 @pytest.mark.parametrize("kind", [Kind.COVER, Kind.FULL])
 def test_schedules_end_with_them_only_where_switches_choose(kind):
     wiring = generated(nodes=24, per_leaf=4, spines=4)
     chosen = schedule_of(Scheme(kind, 3), field_of(wiring, adaptive=True))
-    assert chosen.words.endswith("each leaf filled by itself 4 times")
+    assert "then each leaf by itself, in " in chosen.words
     field = field_of(wiring, adaptive=True)
     filled, _ = leaves_of(field, chosen.rounds[-1])
     assert np.bincount(filled).max() == 4
@@ -87,10 +114,12 @@ def test_other_rounds_ask_for_a_quarter_of_the_ways():
     assert met == {frozenset(pair) for pairs in static for pair in pairs.tolist()}
 
 
-def test_one_message_fits_however_narrow_the_ways_are():
-    field = field_of(generated(nodes=8, per_leaf=2, spines=2), adaptive=True)
-    rounds = schedule_of(Scheme(Kind.RANDOM, 2), field).rounds
-    assert all(len(pairs) for pairs in rounds)
+def test_no_pair_is_lost_however_narrow_the_ways_are():
+    wiring = generated(nodes=8, per_leaf=2, spines=2)
+    chosen = schedule_of(Scheme(Kind.RANDOM, 2), field_of(wiring, adaptive=True)).rounds
+    static = schedule_of(Scheme(Kind.RANDOM, 2), field_of(wiring)).rounds
+    met = [sorted(sorted(p) for pairs in of for p in pairs.tolist()) for of in (chosen, static)]
+    assert met[0] == met[1]
 
 
 def test_pairs_turned_are_the_same_pairs_about_half_of_them_the_other_way():

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from tests.unit.diagnose.check.rounds.fields import field_of
 
+from weft.bench.model import Pair, Sample
 from weft.core.finding import Severity
 from weft.diagnose.check.rounds.schedule import schedule_of
 from weft.diagnose.check.rounds.scheme import Kind, Scheme
+from weft.diagnose.check.suspects.accusation import Standing
 from weft.diagnose.check.suspects.crowded import Look
 from weft.diagnose.check.suspects.follow_up import Plan, Size, follow_up
 from weft.diagnose.check.suspects.survey import survey_of
@@ -140,3 +142,100 @@ def test_follow_ups_need_a_survey_in_which_something_was_crowded(make_tree, make
     assert isinstance(plan, Plan)
     assert plan.together == ()
     assert np.flatnonzero(survey.explanation.predicted).size == 0
+
+
+@pytest.mark.parametrize("evidence", ["imported", "measured again"])
+def test_ways_that_nobody_measured_again_are_accused_as_measured_once(
+    make_tree, make_fabric, make_slow, evidence
+):
+    """An imported run is no all-clear."""
+    tree = make_tree(N_LEAVES, PER_LEAF, SPINES)
+    ups = frozenset(f"leaf-03[{port}]" for port in range(5, 9))
+    fabric = make_fabric(tree, [make_slow(0.5, ports=ups, metrics=("bandwidth",))], noise=0.01)
+    samples = fabric.all_pairs()
+    if evidence == "measured again":
+        plan = follow_up(survey_of(samples, tree, thresholds(), adaptive=True), Size(), seed=1)
+        samples += fabric.follow_up(plan)
+    verdict = judge_check(samples, tree, adaptive=True)
+    (accusation,) = verdict.accusations
+    once = evidence == "imported"
+    assert accusation.standing is (Standing.UNTESTED if once else Standing.CONFIRMED)
+    (finding,) = bad(verdict)
+    ends = {end for suspect in finding.facts["suspects"] for end in suspect["ends"]}
+    assert ups <= ends
+
+
+def test_a_survey_without_a_reading_is_followed_by_nothing(make_tree):
+    survey = survey_of([], make_tree(N_LEAVES, PER_LEAF, SPINES), thresholds(), adaptive=True)
+    assert survey.crowded == ()
+    assert follow_up(survey, Size(), seed=1) == Plan((), ())
+
+
+def test_a_leaf_beside_one_with_fewer_ways_is_named_by_all_of_its_own():
+    """Eight leaves of six hosts and six spines, and a leaf of two hosts on two of the spines."""
+    wiring = Uneven([6] * 8 + [2], [6] * 8 + [2])
+    field = field_of(wiring, adaptive=True)
+    rounds = schedule_of(Scheme(Kind.FULL), field).rounds
+    samples = [
+        sample
+        for number, pairs in enumerate(rounds)
+        for a, b in pairs.tolist()
+        for sample in slow_out_of(wiring, 1, number, a, b, pairs.tolist())
+    ]
+    survey = survey_of(samples, wiring, thresholds(), adaptive=True)
+    (way,) = survey.crowded
+    ends = {
+        end
+        for candidate in way.suspect.candidates
+        for member in survey.candidates.members[candidate]
+        for end in survey.crossings.component(member).ends
+    }
+    assert {f"leaf-01[{port}]" for port in range(101, 107)} <= ends
+
+
+class Uneven:
+    """Hosts under leaves, each leaf with a cable to the first so many spines."""
+
+    def __init__(self, hosts, ways):
+        self.hosts, self.ways = hosts, ways
+        self.under = [leaf for leaf, n in enumerate(hosts, 1) for _ in range(n)]
+        self.nodes = tuple(f"n{i:03d}" for i in range(1, len(self.under) + 1))
+        links = [
+            (f"{node}/hca0[1]", f"leaf-{leaf:02d}[{i + 1}]")
+            for i, (node, leaf) in enumerate(zip(self.nodes, self.under, strict=True))
+        ]
+        links += [
+            (f"leaf-{leaf:02d}[{100 + spine}]", f"spine-{spine}[{leaf}]")
+            for leaf, n in enumerate(ways, 1)
+            for spine in range(1, n + 1)
+        ]
+        names = [f"leaf-{leaf:02d}" for leaf in range(1, len(hosts) + 1)]
+        names += [f"spine-{spine}" for spine in range(1, max(ways) + 1)]
+        self.document = {
+            "schema": "weft.fabric/1",
+            "name": "uneven",
+            "nodes": [{"name": n, "hcas": [f"{n}/hca0"]} for n in self.nodes],
+            "switches": [{"name": name, "ports": 200, "level": 1} for name in names],
+            "links": [
+                {"a": a, "b": b, "bits_per_s": 200_000_000_000, "delay_ps": 5000} for a, b in links
+            ],
+        }
+
+    def paths(self, pairs):
+        raise AssertionError("no tables are asked for where switches choose")
+
+
+def slow_out_of(wiring, leaf, number, a, b, pairs):
+    """A pair's sample: what leaves a leaf whose six ways are all wanted is a fifth slower."""
+    noise = np.random.default_rng(number * 1000 + a)
+    metrics = {}
+    for name, one, other, flows in (
+        ("bandwidth_ab_mb_s", a, b, pairs),
+        ("bandwidth_ba_mb_s", b, a, [(y, x) for x, y in pairs]),
+    ):
+        out = [flow for flow in flows if wiring.under[flow[0]] == leaf != wiring.under[flow[1]]]
+        slow = [one, other] in [list(flow) for flow in out] and len(out) == 6
+        metrics[name] = 24_000.0 * (0.8 if slow else 1.0) * float(np.exp(noise.normal(0, 0.01)))
+    metrics["bandwidth_mb_s"] = min(metrics.values())
+    pair = Pair(wiring.nodes[a], wiring.nodes[b], number, len(pairs))
+    return [Sample("t001-survey", 1, "pairs", 2**20, metrics, 10, 0.0, pair=pair)]
