@@ -114,3 +114,29 @@ def test_a_check_that_goes_on_is_held_against_the_earlier_run_whenever_that_was_
 
 def interrupted(_: FollowUpBackend) -> Plan:
     raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("plant", ["n003 slow=3", "leaf-01[3] rate=0.5"])
+def test_what_is_measured_by_itself_and_still_slow_is_not_mended(
+    tmp_path: Path, capsys: Capture, plant: str
+) -> None:
+    """Pairs of others stand beside the group's: what is slow in all of these is not normal."""
+    first = tmp_path / "first"
+    assert twin(first, "--plant", plant) == 1
+    more = ("--plant", plant, "--only", "n003", "--against", str(first))
+    said = answer(tmp_path / "again", capsys, *more)
+    assert said["exit_code"] == 1
+    assert said["against"]["gone"] == []
+    (bad,) = [one for one in said["findings"] if one["severity"] == "bad"]
+    assert {end for s in bad["facts"]["suspects"] for end in s["ends"]} & {"n003", "n003/hca0"}
+
+
+def test_what_nothing_else_was_measured_beside_is_not_called_mended(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    first, rounds = tmp_path / "first", tmp_path / "rounds"
+    assert twin(first, "--plant", "n003 slow=3") == 1
+    rounds.write_text("".join(f"2-{other}\n" for other in range(16) if other != 2))
+    more = ("--plant", "n003 slow=3", "--schedule", str(rounds), "--against", str(first))
+    said = answer(tmp_path / "again", capsys, *more)
+    assert [gone["change"] for gone in said["against"]["gone"]] in ([], ["not measured"])

@@ -11,7 +11,7 @@ from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
 from weft.core.words import counted
 from weft.diagnose.check.answer.headline import headline_of, is_accused, things_of
-from weft.diagnose.check.measured.components import Thing
+from weft.diagnose.check.measured.components import PARTS, Part, Thing
 from weft.diagnose.check.measured.norms import Norm
 from weft.diagnose.check.measured.readings import METRICS, Metric
 from weft.diagnose.check.suspects.survey import Survey
@@ -93,6 +93,9 @@ def _things(finding: Finding) -> Iterator[Thing]:
         yield from (("pair", tuple(sorted(pair))) for pair in finding.facts["pairs"])
 
 
+_ONE_WAY = (Part.NODE_SENDING, Part.NODE_RECEIVING, Part.DIRECTION)
+
+
 def _change(things: frozenset[Thing], known: frozenset[Thing]) -> Change | None:
     if not things:
         return None
@@ -100,11 +103,28 @@ def _change(things: frozenset[Thing], known: frozenset[Thing]) -> Change | None:
 
 
 def _measured(verdict: Verdict) -> frozenset[Thing]:
-    """Every thing that a judged reading of this run crosses."""
+    """Every thing that a judged reading of this run crosses, and enough others do not: what all of
+    them cross is normal, however slow."""
     survey = verdict.survey
     if verdict.refused or not survey.normed.norms:
         return frozenset()
-    members = (member for of in survey.candidates.members for member in of)
+    judged = survey.normed.norm >= 0
+    of_norm = np.bincount(survey.normed.norm[judged])
+    most = survey.limits.largest_slow_share
+    candidates = survey.candidates
+    apart = []
+    for number in range(len(candidates)):
+        rows = candidates.rows(number)
+        crossed = np.bincount(survey.normed.norm[rows[judged[rows]]], minlength=of_norm.size)
+        apart.append(bool(((crossed > 0) & (crossed <= most * of_norm)).any()))
+    # What a node sends is held against what it receives: that says nothing of the node.
+    one_way = {PARTS.index(part) for part in _ONE_WAY}
+    members = (
+        member
+        for of, is_apart in zip(candidates.members, apart, strict=True)
+        for member in of
+        if is_apart and member[0] not in one_way
+    )
     things = {survey.crossings.component(member).thing for member in members}
     readings = survey.readings
     ends = np.unique(np.sort(np.stack([readings.a, readings.b]), axis=0), axis=1).T.tolist()

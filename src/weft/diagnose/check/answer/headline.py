@@ -91,7 +91,7 @@ def name_of(components: Sequence[Component]) -> str:
         cable = next(c for c in components if c.thing[0] == "cable")
         its_hca = "" if owner.part is Part.HCA else ", its HCA"
         return f"{_short(owner)}{its_hca} or its cable {_short(cable)}"
-    return who(components).removeprefix(_ONE_OF)
+    return who(components).removeprefix(_ONE_OF).removeprefix(f"{len(components)} ")
 
 
 def _what(components: Sequence[Component]) -> str:

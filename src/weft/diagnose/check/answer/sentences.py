@@ -65,7 +65,8 @@ def _met(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
         f" {against(accusation.worst)} beside others, normal alone.",
         evidence=(
             over_it(accusation.worst),
-            "another job's traffic, outdated tables or hashed routes do that; nothing is broken",
+            "another job's traffic, outdated tables or hashed routes do that; so do packets that"
+            " are lost on the way (PortRcvErrors grow)",
         ),
         facts=_facts(accusation, owners),
     )

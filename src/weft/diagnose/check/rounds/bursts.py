@@ -17,7 +17,8 @@ from weft.diagnose.check.thresholds import thresholds
 def burst_rounds(ranks: Ranks, ways: Ways, *, seed: int, only: Bools | None = None) -> list[Round]:
     """Rounds in which each leaf is filled: its ranks, each with a partner of its rail under another
     leaf, so many as its ways bear; so often that a median of what they carried says something.
-    `only`: by rank, whether it belongs to a group; then the leaves that belong to it wholly.
+    `only`: by rank, whether it belongs to a group; then the leaves that belong to it wholly, and
+    others to hold them against.
 
     As many leaves share a round as leave every other one with no more partners than it takes to
     hold those of one leaf. The rank under the filled leaf comes first in its pair. None where the
@@ -31,12 +32,15 @@ def burst_rounds(ranks: Ranks, ways: Ways, *, seed: int, only: Bools | None = No
     # A leaf's ways up and its ways down are two of a kind.
     if 2 * leaves.size < limits.crowded_peers:
         return []
+    draws = np.random.default_rng(seed)
     outside = np.zeros(len(ranks), np.bool_) if only is None else ~only
     wanted = np.setdiff1d(leaves, of_rank[works][outside[works]])
+    if wanted.size:
+        others = draws.permutation(np.setdiff1d(leaves, wanted))
+        wanted = np.concatenate([wanted, others[: limits.crowded_peers]])
     fit = {leaf: n_that_fit(ranks, ways, of_rank, leaf) for leaf in wanted.tolist()}
     least, most = limits.bursts_least, limits.bursts_most
     times = {leaf: min(most, max(least, -(-limits.burst_flows // n))) for leaf, n in fit.items()}
-    draws = np.random.default_rng(seed)
     rounds: list[Round] = []
     for time in range(max(times.values(), default=0)):
         left = [leaf for leaf in draws.permutation(wanted).tolist() if time < times[leaf]]

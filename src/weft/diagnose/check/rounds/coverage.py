@@ -51,6 +51,11 @@ class PlannedCoverage:
         return np.asarray(both[np.isfinite(both)], np.float64)
 
     @property
+    def fills_all(self) -> bool:
+        """Whether every cable that a pair can cross is filled once at least."""
+        return bool((self.by_cable >= 1 - 1e-6).all())
+
+    @property
     def n_beyond_reach(self) -> int:
         """Cables between switches that no pair of these ranks crosses."""
         assert self.reachable is not None

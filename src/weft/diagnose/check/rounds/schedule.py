@@ -98,6 +98,10 @@ def schedule_of(scheme: Scheme, field: Field) -> Schedule:
     if field.only is not None:
         rounds = field.only.of(rounds, field.ranks, field.ways)
         words = f"{words}; {field.only.words}"
+        if scheme.kind is not Kind.FILE and rounds:
+            others = _others(field.only, field, sum(len(pairs) for pairs in rounds))
+            rounds += others
+            words += ", and as many others to hold them against" if others else ""
     if adaptive and scheme.kind in (Kind.COVER, Kind.FULL):
         only = None if field.only is None else field.only.inside
         assert field.ways is not None
@@ -126,6 +130,25 @@ def _seated(rounds: list[Round], field: Field) -> list[Round]:
         return rounds
     listed = [[(int(a), int(b)) for a, b in pairs] for pairs in rounds]
     return [np.array(p, np.int64) for p in within_cpus(listed, per_host, field.n_cpus)]
+
+
+def _others(group: Group, field: Field, n: int) -> list[Round]:
+    """Rounds of about `n` pairs that do not touch a group: what is slow in all of its pairs is
+    normal where nothing else is measured."""
+    units = np.unique(field.ranks.unit[~group.inside])
+    units = np.setdiff1d(units, field.ranks.unit[group.inside])
+    if units.size < 2:
+        return []
+    rounds: list[Round] = []
+    for matching in random_matchings(units.size, len(field.ranks.units), field.seed):
+        (pairs,) = on_all_rails([units[matching]], field.ranks)
+        pairs = pairs[~group.touched(pairs, field.ranks, field.ways)]
+        rounds.append(pairs[: max(1, n)])
+        n -= len(pairs)
+        if n <= 0:
+            break
+    kept = [pairs for pairs in rounds if len(pairs)]
+    return without_overload(kept, field.ranks, field.ways)
 
 
 _Recipe = tuple[str, list[Round]]

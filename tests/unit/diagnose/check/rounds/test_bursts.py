@@ -9,6 +9,7 @@ from weft.diagnose.check.rounds.bursts import burst_rounds
 from weft.diagnose.check.rounds.matchings import either_way
 from weft.diagnose.check.rounds.schedule import schedule_of
 from weft.diagnose.check.rounds.scheme import Kind, Scheme
+from weft.diagnose.check.thresholds import thresholds
 
 
 def bursts(field, seed=1, only=None):
@@ -80,13 +81,17 @@ def test_leaves_too_few_to_be_held_against_one_another_are_not_filled(leaves):
     assert "by itself" not in schedule_of(Scheme(Kind.FULL), field).words
 
 
-def test_of_a_group_those_leaves_are_filled_that_belong_to_it():
-    field = field_of(generated(nodes=24, per_leaf=4, spines=4), adaptive=True)
-    inside = np.zeros(24, np.bool_)
+def test_of_a_group_those_leaves_are_filled_that_belong_to_it_and_others_beside():
+    field = field_of(generated(nodes=64, per_leaf=4, spines=4), adaptive=True)
+    inside = np.zeros(64, np.bool_)
     inside[2:9] = True
     filled = np.concatenate([leaves_of(field, pairs)[0] for pairs in bursts(field, only=inside)])
-    (only,) = np.unique(filled).tolist()
-    assert only == field.ways.leaf_of(field.ranks.hca[[4]])[0]
+    mine = field.ways.leaf_of(field.ranks.hca[[4]])[0]
+    assert mine in filled
+    assert np.unique(filled).size == 1 + thresholds().crowded_peers
+    inside[:] = False
+    inside[1] = True
+    assert bursts(field, only=inside) == []
 
 
 @pytest.mark.parametrize("kind", [Kind.COVER, Kind.FULL])

@@ -152,6 +152,15 @@ def test_without_a_fabric_random_matchings_fit_the_budget():
     assert plan.coverage.cables_text == "which cables they cross is not known without a fabric"
 
 
+@pytest.mark.parametrize(("switch", "first"), [(100, "all pairs"), (400, "every cable")])
+def test_all_pairs_are_taken_only_where_they_fill_every_cable(switch, first):
+    """One or two pairs at a time cross a cable four times as fast as a host: it is never full."""
+    field = field_of(generated(nodes=24, per_leaf=6, spines=3, host=100, switch=switch))
+    plan = plan_check(field, cost_of(field), budget_s=60.0)
+    assert plan.schedule.words.startswith(first)
+    assert plan.coverage.fills_all
+
+
 def test_a_single_node_is_measured_even_where_it_would_rest():
     field = unknown(5)
     for seed in range(10):
