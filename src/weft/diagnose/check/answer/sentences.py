@@ -36,6 +36,9 @@ _KIND_OF_PART = {
 }
 
 
+_MOST_SAID = 1000
+
+
 def accused(accusation: Accusation, *, sure: bool, owners: Mapping[str, str]) -> Finding:
     """The finding of an accusation; `sure`: it may be named as the fault. `owners`: the node of
     each HCA."""
@@ -120,9 +123,14 @@ def _evidence(accusation: Accusation) -> Iterable[str]:
             yield f"nothing shows with nothing beside them; under load {again}"
     else:
         yield "not measured again"
-    yield f"a likelihood ratio of e^{accusation.evidence:.0f} against its being healthy"
+    yield f"a likelihood ratio of {_ratio(accusation.evidence)} against its being healthy"
     if accusation.tie:
         yield _how_to_tell(accusation)
+
+
+def _ratio(evidence: float) -> str:
+    """Beyond a thousand figures nobody reads the exponent."""
+    return f"e^{evidence:.0f}" if evidence < _MOST_SAID else f"more than e^{_MOST_SAID}"
 
 
 def _how_to_tell(accusation: Accusation) -> str:
