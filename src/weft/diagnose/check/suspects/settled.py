@@ -68,6 +68,7 @@ def _with_out_of_use(
     kept = list(made)
     moment = survey.readings.moment
     held_up: set[int] = set()
+    joined: set[frozenset[int]] = set()
     for detour in detours_of(survey.crossings, survey.normed, rows, limits):
         # A link that is slow now and then looks like messages that met.
         shown_again = np.isin(detour.rows, again).sum() >= limits.detour_again
@@ -76,11 +77,23 @@ def _with_out_of_use(
         shown_without = len(moments - held_up) >= limits.meeting_moments
         if detour.evidence < limits.named_evidence or not shown_again or not shown_without:
             continue
+        # The tables of cables beside it, between the same two switches, are filled anew.
+        between = {_ends(survey, cable) for cable in detour.cables}
+        if between & joined:
+            continue
         held_up |= moments
+        joined |= between
         kept = [a for a in kept if a.standing is not Standing.MET or not _met(survey, a, detour)]
         suspect = detour.suspect(survey.crossings)
         kept.append(accuse(survey, suspect, (), slow_rows(survey), Standing.OUT_OF_USE))
     return kept
+
+
+def _ends(survey: Survey, cable: int) -> frozenset[int]:
+    """The vertices that a cable joins."""
+    network = survey.crossings.network
+    assert network is not None
+    return frozenset(network.vertex[[2 * cable, 2 * cable + 1]].tolist())
 
 
 def _met(survey: Survey, accusation: Accusation, detour: Detour) -> bool:
