@@ -115,7 +115,7 @@ def judge_check(
     expectations = None if machine is None else expectations_of(survey, machine)
     network = survey.crossings.network
     owners = {} if network is None else network.node_of_hca
-    accused = settled(survey, accuse_all(survey, limits), limits)
+    accused = settled(survey, accuse_all(survey, limits))
     joined = [told(accusation, marks, owners) for accusation in accused]
     accusations = tuple(one.accusation for one in joined)
     findings = [

@@ -140,7 +140,9 @@ def _others(group: Group, field: Field, n: int) -> list[Round]:
     if units.size < 2:
         return []
     rounds: list[Round] = []
-    for matching in random_matchings(units.size, len(field.ranks.units), field.seed):
+    # Of a group in the middle of a fabric nearly all pairs may touch it.
+    most = 4 * -(-n // (units.size // 2 * field.ranks.n_rails))
+    for matching in random_matchings(units.size, most, field.seed):
         (pairs,) = on_all_rails([units[matching]], field.ranks)
         pairs = pairs[~group.touched(pairs, field.ranks, field.ways)]
         rounds.append(pairs[: max(1, n)])

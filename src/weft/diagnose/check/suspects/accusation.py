@@ -14,6 +14,7 @@ from weft.diagnose.check.suspects.explain import Suspect
 from weft.diagnose.check.suspects.survey import Survey
 from weft.diagnose.check.thresholds import Thresholds
 from weft.diagnose.check.trials import ALONE, SURVEY, TOGETHER
+from weft.topology.labels import SortKey, natural_key
 
 _WIDEST_FIRST = (
     Part.RAIL,
@@ -112,9 +113,13 @@ def components_of(survey: Survey, candidates: Sequence[int]) -> tuple[Component,
     members: list[Member] = [m for c in candidates for m in survey.candidates.members[c]]
     found = [survey.crossings.component(member) for member in members]
     widest: dict[tuple[str, tuple[str, ...]], Component] = {}
-    for component in sorted(found, key=lambda c: (_WIDEST_FIRST.index(c.part), c.ends)):
+    for component in sorted(found, key=_widest_first):
         widest.setdefault(component.thing, component)
     return tuple(widest.values())
+
+
+def _widest_first(component: Component) -> tuple[int, list[SortKey]]:
+    return _WIDEST_FIRST.index(component.part), [natural_key(end) for end in component.ends]
 
 
 def accuse(

@@ -20,6 +20,7 @@ from weft.diagnose.check.measured.crossing import Crossings
 from weft.diagnose.check.measured.norms import Normed
 from weft.diagnose.check.measured.readings import Bools, Floats, Ints, Metric
 from weft.diagnose.check.suspects.explain import Suspect
+from weft.diagnose.check.suspects.waiting import waiting
 from weft.stats.spread import robust_sigma
 
 _MEDIAN_ERROR = float(np.sqrt(np.pi / 2))
@@ -103,8 +104,8 @@ class SharedWays:
 
     def _cables_of(self, suspect: Suspect) -> frozenset[int]:
         members = [m for c in suspect.candidates for m in self._crossings.candidates.members[c]]
-        direction = PARTS.index(Part.DIRECTION)
-        return frozenset(index >> 1 if part == direction else index for part, index in members)
+        of_port = {PARTS.index(Part.DIRECTION): 2, PARTS.index(Part.CABLE): 1}
+        return frozenset(index // of_port[part] for part, index in members if part in of_port)
 
     def can_tell(self, candidate: int) -> bool:
         """Whether ways are better held against one another than accused by what is common to their
@@ -260,23 +261,6 @@ class SharedWays:
             scale = np.maximum(robust_sigma(values), least)
             clear[peers] = (values - np.median(values)) / scale
         return clear
-
-
-def waiting(crossings: Crossings, faulty: Ints) -> Ints:
-    """Rows that shared a stage, in their moment, with one of `faulty`: what waits behind something
-    slow is nobody's fault.
-
-    A slow receiver fills the buffers on the ways to it; under adaptive routing these are many.
-    """
-    moment = crossings.readings.moment
-    n = len(crossings.stages)
-    if not faulty.size or not n:
-        return faulty
-    crossed = crossings.by_stage.tocoo()
-    place = moment[crossed.row] * n + crossed.col
-    held_up = np.isin(crossed.row, faulty)
-    behind = np.isin(place, np.unique(place[held_up]))
-    return np.unique(np.concatenate([faulty, crossed.row[behind].astype(np.int64)]))
 
 
 def _two_largest(load: csr_matrix, rows: Ints) -> tuple[Floats, Floats, Ints]:

@@ -13,7 +13,6 @@ from weft.diagnose.check.measured.components import PARTS, Part
 from weft.diagnose.check.measured.crossing import Crossings
 from weft.diagnose.check.measured.readings import host_of
 from weft.diagnose.check.measured.stages import Stage
-from weft.diagnose.check.suspects.crowded import waiting
 from weft.diagnose.check.suspects.explain import Suspect
 from weft.diagnose.check.suspects.other_partners import (
     EndpointPair,
@@ -22,6 +21,7 @@ from weft.diagnose.check.suspects.other_partners import (
     rounds_with_others,
 )
 from weft.diagnose.check.suspects.survey import Survey
+from weft.diagnose.check.suspects.waiting import waiting
 from weft.diagnose.check.thresholds import thresholds
 from weft.diagnose.check.trials import SURVEY
 

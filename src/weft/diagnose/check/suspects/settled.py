@@ -8,32 +8,27 @@ import numpy as np
 from weft.diagnose.check.measured.components import Thing
 from weft.diagnose.check.measured.readings import Ints, Metric
 from weft.diagnose.check.suspects.accusation import Accusation, Standing, accuse, slow_rows
-from weft.diagnose.check.suspects.crowded import waiting
 from weft.diagnose.check.suspects.meetings import Detour, detours_of
 from weft.diagnose.check.suspects.survey import Survey
-from weft.diagnose.check.thresholds import Thresholds
+from weft.diagnose.check.suspects.waiting import waiting
 from weft.diagnose.check.trials import TOGETHER
 
 
-def settled(
-    survey: Survey, made: Sequence[Accusation], limits: Thresholds
-) -> tuple[Accusation, ...]:
+def settled(survey: Survey, made: Sequence[Accusation]) -> tuple[Accusation, ...]:
     """The accusations that stand, the strongest first."""
     if survey.crossings.network is None:
         return tuple(made)
-    kept = _without_waiting(survey, made, limits)
+    kept = _without_waiting(survey, made)
     settle = _with_crowded if survey.crossings.adaptive else _with_out_of_use
-    return tuple(sorted(settle(survey, kept, limits), key=lambda a: -a.evidence))
+    return tuple(sorted(settle(survey, kept), key=lambda a: -a.evidence))
 
 
-def _without_waiting(
-    survey: Survey, made: Sequence[Accusation], limits: Thresholds
-) -> list[Accusation]:
+def _without_waiting(survey: Survey, made: Sequence[Accusation]) -> list[Accusation]:
     """The accusations, less those of ways on which messages wait behind something slower: in a
     shared buffer a message for a slow receiver holds up what comes after it."""
     kept: list[Accusation] = []
     for accusation in sorted(made, key=lambda a: -a.evidence):
-        sure = _sure_rows(survey, kept, limits)
+        sure = _sure_rows(survey, kept)
         own = np.setdiff1d(accusation.rows, sure)
         is_way = survey.crossings.is_way(accusation.candidate)
         if sure.size and is_way:
@@ -44,25 +39,24 @@ def _without_waiting(
     return kept
 
 
-def _sure_rows(survey: Survey, made: Sequence[Accusation], limits: Thresholds) -> Ints:
+def _sure_rows(survey: Survey, made: Sequence[Accusation]) -> Ints:
     """Rows that cross something slow even with nothing beside it."""
-    enough = limits.confirmed_evidence
+    enough = survey.limits.confirmed_evidence
     rows = [survey.candidates.rows(a.candidate) for a in made if (a.evidence_alone or 0) >= enough]
     return np.unique(np.concatenate([np.zeros(0, np.int64), *rows]))
 
 
-def _with_out_of_use(
-    survey: Survey, made: list[Accusation], limits: Thresholds
-) -> list[Accusation]:
+def _with_out_of_use(survey: Survey, made: list[Accusation]) -> list[Accusation]:
     """The accusations, with cables that are out of use called so.
 
     What is slow beside others only may have met messages that should have crossed another cable:
     that one is accused then. It must have shown again when the round came again.
     """
+    limits = survey.limits
     met = [a for a in made if a.standing is Standing.MET]
     pool = [np.flatnonzero(slow_rows(survey) & (survey.explanation.predicted == 0))]
     pool += [accusation.rows for accusation in met]
-    behind = waiting(survey.crossings, _sure_rows(survey, made, limits))
+    behind = waiting(survey.crossings, _sure_rows(survey, made))
     rows = np.setdiff1d(np.unique(np.concatenate(pool)), np.union1d(survey.alone, behind))
     again = survey.readings.of_trial(TOGETHER)
     kept = list(made)
@@ -103,44 +97,50 @@ def _met(survey: Survey, accusation: Accusation, detour: Detour) -> bool:
     return bool(2 * np.isin(beside, explained).sum() > accusation.rows.size)
 
 
-def _with_crowded(survey: Survey, made: list[Accusation], limits: Thresholds) -> list[Accusation]:
-    """The accusations, with ways that deliver less than others of their kind, again when measured
-    with other partners, in place of any other accusation of ways of that kind."""
+def _with_crowded(survey: Survey, made: list[Accusation]) -> list[Accusation]:
+    """The accusations, with ways that deliver less than others of their kind, in the survey and
+    again with other partners, in place of any other accusation of ways of that kind."""
     shared = survey.shared
     assert shared is not None
-    is_shared = survey.crossings.shared_ways
-    surely_slow = any(
-        a.standing is Standing.CONFIRMED
-        and Metric.BANDWIDTH in a.slower
-        and not is_shared[a.candidate]
-        for a in made
-    )
-    together = np.ones(len(survey.readings), np.bool_)
-    together[survey.alone] = False
     again = np.zeros(len(survey.readings), np.bool_)
     again[survey.readings.of_trial(TOGETHER)] = True
-    kept = [
-        a
-        for a in made
-        if not is_shared[a.candidate]
-        or (a.evidence_alone or 0) >= limits.confirmed_evidence
-        or not shared.can_tell(a.candidate)
-    ]
+    surely_slow = any(_is_sure_of_bandwidth(survey, accusation) for accusation in made)
+    crowded = shared.crowded
+    first = crowded(survey.beside_others & ~again, surely_slow=surely_slow)
+    suspected = {(way.look, way.number) for way in first}
+    found = crowded(survey.beside_others, surely_slow=surely_slow)
+    kept = [a for a in made if not _is_of_shared_ways(survey, a)]
     slow = slow_rows(survey)
-    found = shared.crowded(together, surely_slow=surely_slow)
     for way in found:
-        suspect = way.suspect
-        standing = Standing.CONFIRMED if again.any() else Standing.UNTESTED
-        if suspect.evidence < limits.named_evidence:
-            continue
-        if again.any() and not shared.shows_again(way, found, again):
+        seen = (way.look, way.number) in suspected
+        if not seen or way.suspect.evidence < survey.limits.named_evidence:
             continue
         rows = shared.rows_of(way)
+        tested = bool(again[rows].any())
+        if tested and not shared.shows_again(way, found, again):
+            continue
+        standing = Standing.CONFIRMED if tested else Standing.UNTESTED
+        accusation = accuse(survey, way.suspect, (), slow, standing)
+        things = _things(accusation)
         kept = [a for a in kept if a.standing is Standing.CONFIRMED or not _share(a, rows)]
-        made_of = _things(accusation := accuse(survey, suspect, (), slow, standing))
-        if not any(_share(a, rows) or _things(a) == made_of for a in kept):
+        if not any(_share(a, rows) or _things(a) == things for a in kept):
             kept.append(accusation)
     return kept
+
+
+def _is_sure_of_bandwidth(survey: Survey, accusation: Accusation) -> bool:
+    """Whether something is surely slow that is no way among several."""
+    confirmed = accusation.standing is Standing.CONFIRMED and Metric.BANDWIDTH in accusation.slower
+    return confirmed and not survey.crossings.shared_ways[accusation.candidate]
+
+
+def _is_of_shared_ways(survey: Survey, accusation: Accusation) -> bool:
+    """Whether ways are accused, not slow alone, that are better held against their kind."""
+    assert survey.shared is not None
+    if (accusation.evidence_alone or 0) >= survey.limits.confirmed_evidence:
+        return False
+    candidate = accusation.candidate
+    return bool(survey.crossings.shared_ways[candidate]) and survey.shared.can_tell(candidate)
 
 
 def _things(accusation: Accusation) -> frozenset[Thing]:

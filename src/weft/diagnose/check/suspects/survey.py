@@ -11,7 +11,7 @@ from weft.diagnose.check.measured.candidates import Candidates
 from weft.diagnose.check.measured.crossing import Crossings
 from weft.diagnose.check.measured.network import Wiring, network_of
 from weft.diagnose.check.measured.norms import Normed, normed
-from weft.diagnose.check.measured.readings import Floats, Ints, Readings, readings_of
+from weft.diagnose.check.measured.readings import Bools, Floats, Ints, Readings, readings_of
 from weft.diagnose.check.suspects.crowded import CrowdedWay, SharedWays
 from weft.diagnose.check.suspects.disturbed import shares
 from weft.diagnose.check.suspects.explain import Explainer, Explanation, Suspect
@@ -55,9 +55,14 @@ class Survey:
         """Ways that share a load and deliver less than others of their kind."""
         if self.shared is None:
             return ()
-        together = np.ones(len(self.readings), np.bool_)
-        together[self.alone] = False
-        return self.shared.crowded(together, surely_slow=False)
+        return self.shared.crowded(self.beside_others, surely_slow=False)
+
+    @cached_property
+    def beside_others(self) -> Bools:
+        """By reading: whether it was measured in a round, not by itself."""
+        beside = np.ones(len(self.readings), np.bool_)
+        beside[self.alone] = False
+        return beside
 
     @cached_property
     def _detours(self) -> tuple[Detour, ...]:
