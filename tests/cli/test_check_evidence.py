@@ -131,3 +131,23 @@ def test_counters_that_a_twin_kept_decide_among_cables_of_adaptive_routing(
     assert "leaf-02[6]" in suspect["ends"]
     assert any("the files fault this one alone" in line for line in bad["evidence"])
     assert answer["planted"][0]["named"] == "yes"
+
+
+def test_a_cable_that_loses_packets_is_named_by_counters_that_grew(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    twin = ["check", "--twin", "fat-tree", "--nodes", "24", "--seed", "2", "--format", "json"]
+    lost = ["--plant", "leaf-02[6] lost=0.001"]
+    assert run([*twin, "--dir", str(tmp_path / "healthy")]) == 0
+    capsys.readouterr()
+    assert run([*twin, *lost, "--dir", str(tmp_path / "lost")]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["findings"][0]["facts"]["standing"] == "met other traffic"
+    assert answer["planted"][0]["named"] == "no"
+    counters = [str(tmp_path / name / "counters.out") for name in ("healthy", "lost")]
+    files = [word for name in counters for word in ("--counters", name)]
+    assert run([*twin, *lost, *files, "--dir", str(tmp_path / "r")]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    (bad,) = answer["findings"]
+    assert "loses packets" in bad["sentence"]
+    assert answer["planted"][0]["named"] == "yes"

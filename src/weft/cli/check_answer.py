@@ -224,8 +224,10 @@ def planted_in(backend: "Backend", verdict: "Verdict") -> tuple[Mapping[str, str
 
 
 def _is_named(place: str, verdict: "Verdict") -> str:
-    """'yes', 'tie', 'no', or 'no pair crosses it'."""
-    for finding in verdict.findings:
+    """'yes', 'tie', 'no', or 'no pair crosses it'. What accuses nobody names nothing."""
+    from weft.diagnose.check.answer.headline import is_accused
+
+    for finding in filter(is_accused, verdict.findings):
         ends = {end for suspect in finding.facts.get("suspects", ()) for end in suspect["ends"]}
         if place in ends:
             return "tie" if finding.facts["tie"] else "yes"

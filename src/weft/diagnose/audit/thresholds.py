@@ -25,12 +25,14 @@ class CounterRule(Document):
     """What a counter means, from which total it is worth a word, and how many an hour are bad.
 
     Counters of `bits` bits stop at their highest value. `bad_an_hour` 0: no rate of it is bad.
+    `of_this_cable`: what it counts happens on the cable of the port that counts, and nowhere else.
     """
 
     counter: Text
     bits: int = Field(gt=0)
     total: int = Field(gt=0)
     bad_an_hour: float = Field(ge=0)
+    of_this_cable: bool = False
     class_: SourceClass = Field(alias="class")
     source: Text
     means: Text

@@ -16,7 +16,7 @@ from weft.diagnose.check.answer.inputs import inputs as all_inputs
 from weft.diagnose.check.answer.inputs import inputs_of, with_findings
 from weft.diagnose.check.answer.lone import lone_findings
 from weft.diagnose.check.beside.expectation import Expectations, expectations_of
-from weft.diagnose.check.beside.joined import Told, told, unshown
+from weft.diagnose.check.beside.joined import Told, joined, unshown
 from weft.diagnose.check.beside.machine import Machine
 from weft.diagnose.check.beside.marks import NO_MARKS, Marks
 from weft.diagnose.check.beside.whole_class import beyond_expectation, record_of
@@ -116,12 +116,12 @@ def judge_check(
     network = survey.crossings.network
     owners = {} if network is None else network.node_of_hca
     accused = settled(survey, accuse_all(survey, limits))
-    joined = [told(accusation, marks, owners) for accusation in accused]
-    accusations = tuple(one.accusation for one in joined)
+    beside = joined(survey, accused, marks, owners)
+    accusations = tuple(one.accusation for one in beside)
     findings = [
         *sentences.corrupted(samples),
         *valid.findings,
-        *_findings(survey, joined, coverage, limits, expectations),
+        *_findings(survey, beside, coverage, limits, expectations),
         *unshown(survey, accusations, marks, owners),
         *([] if expectations is None else beyond_expectation(survey, expectations)),
         *over_time.findings(survey, spoiled),
@@ -175,21 +175,24 @@ def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _findings(
     survey: Survey,
-    joined: Sequence[Told],
+    accused: Sequence[Told],
     coverage: Covered,
     limits: Thresholds,
     expectations: Expectations | None,
 ) -> list[Finding]:
-    if len(joined) >= limits.most_suspects:
+    if len(accused) >= limits.most_suspects:
         return [sentences.too_many(survey)]
     enough_nodes = coverage.n_nodes >= limits.smallest_fabric
     network = survey.crossings.network
     owners = {} if network is None else network.node_of_hca
     found = []
-    for one in joined:
+    for one in accused:
         accusation = one.accusation
         sure = enough_nodes and _sure(accusation, limits)
-        finding = sentences.accused(accusation, sure=sure, owners=owners)
+        if one.damage is None:
+            finding = sentences.accused(accusation, sure=sure, owners=owners, clean=one.clean)
+        else:
+            finding = sentences.loses_packets(accusation, one.damage, owners)
         beside = () if expectations is None else expectations.beside(accusation.worst.norm)
         found.append(replace(finding, evidence=(*finding.evidence, *one.lines, *beside)))
     found += lone_findings(survey, limits)

@@ -17,6 +17,7 @@ from weft.diagnose.check.answer.words import (
     subject,
     who,
 )
+from weft.diagnose.check.beside.damaged import Damage
 from weft.diagnose.check.beside.expectation import Expectations
 from weft.diagnose.check.measured.components import Component, Part, vertex_of
 from weft.diagnose.check.measured.readings import Metric, host_of
@@ -39,11 +40,14 @@ _KIND_OF_PART = {
 _MOST_SAID = 1000
 
 
-def accused(accusation: Accusation, *, sure: bool, owners: Mapping[str, str]) -> Finding:
-    """The finding of an accusation; `sure`: it may be named as the fault. `owners`: the node of
-    each HCA."""
+def accused(
+    accusation: Accusation, *, sure: bool, owners: Mapping[str, str], clean: bool = False
+) -> Finding:
+    """The finding of an accusation; `sure`: it may be named as the fault; `clean`: its counters
+    show no error. `owners`: the node of each HCA."""
+    if accusation.standing is Standing.MET:
+        return _met(accusation, owners, clean=clean)
     make = {
-        Standing.MET: _met,
         Standing.PASSING: _passing,
         Standing.OUT_OF_USE: _out_of_use,
     }.get(accusation.standing)
@@ -60,17 +64,39 @@ def accused(accusation: Accusation, *, sure: bool, owners: Mapping[str, str]) ->
     )
 
 
-def _met(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
+def loses_packets(accusation: Accusation, damage: Damage, owners: Mapping[str, str]) -> Finding:
+    """The finding of what error counters accuse, and the readings alone would not."""
+    sure = damage is Damage.GROWN
+    since = (
+        "its error counters grew: so it is no other traffic that its messages met"
+        if sure
+        else "nobody knows since when its counters hold errors: other traffic may be the cause, if"
+        " they do not grow (--counters EARLIER --counters LATER)"
+    )
+    return Finding(
+        kind_of(accusation.components),
+        Severity.BAD if sure else Severity.WARNING,
+        f"{subject(accusation)} {'loses' if sure else 'may lose'} packets:"
+        f" {against(accusation.worst)}; {over_it(accusation.worst)}.",
+        evidence=("slow in some of its messages only, as where packets are lost", since),
+        facts=_facts(accusation, owners),
+    )
+
+
+def _met(accusation: Accusation, owners: Mapping[str, str], *, clean: bool) -> Finding:
+    lost = "" if clean else ", or packets are lost there"
+    why = "another job's traffic, outdated tables or hashed routes do that"
+    if not clean:
+        why += (
+            ", and so do, as likely, packets that are lost on the way: error counters that grow"
+            " (PortRcvErrors) tell"
+        )
     return Finding(
         FindingKind.ANOMALY,
         Severity.WARNING,
-        f"Messages over {who(accusation.components)} meet other traffic:"
+        f"Messages over {who(accusation.components)} meet other traffic{lost}:"
         f" {against(accusation.worst)} beside others, normal alone.",
-        evidence=(
-            over_it(accusation.worst),
-            "another job's traffic, outdated tables or hashed routes do that; so do packets that"
-            " are lost on the way (PortRcvErrors grow)",
-        ),
+        evidence=(over_it(accusation.worst), why),
         facts=_facts(accusation, owners),
     )
 
@@ -82,7 +108,8 @@ def _passing(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
         f"{subject(accusation)} was slow in the survey and normal when measured again.",
         evidence=(
             against(accusation.worst),
-            "a neighbour's traffic or a link that flaps comes and goes: check again later",
+            "a neighbour's traffic, a link that flaps or one that loses packets comes and goes:"
+            " look at its error counters, or check again later",
         ),
         facts=_facts(accusation, owners),
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
+from weft.diagnose.check.beside.damaged import Damage, damage_of, disturbed_by, overruled
 from weft.diagnose.check.beside.marks import OWN_RATE, Mark, Marks, related
 from weft.diagnose.check.measured.components import Component, Thing
 from weft.diagnose.check.suspects.accusation import Accusation, slow_rows
@@ -19,22 +20,41 @@ MOST_LINES = 6
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An accusation with what the files add to it: what is left of its tie, and lines."""
+    """An accusation with what the files add to it: what is left of its tie, and lines. `damage`:
+    what error counters say, where the accusation rests on them; None where it rests on readings.
+    `clean`: they say that there was no error."""
 
     accusation: Accusation
     lines: tuple[str, ...]
+    damage: Damage | None = None
+    clean: bool = False
+
+
+def joined(
+    survey: Survey, accusations: Sequence[Accusation], marks: Marks, owners: Mapping[str, str]
+) -> list[Told]:
+    """What is accused, by the readings or by error counters that overrule them, with what the files
+    say of it. `owners`: the node of each HCA."""
+    by_readings = [told(accusation, marks, owners) for accusation in accusations]
+    left = [one.accusation for one in by_readings]
+    by_counters = disturbed_by(survey, left, marks)
+    return by_readings + [
+        replace(told(one, marks, owners), damage=Damage.GROWN) for one in by_counters
+    ]
 
 
 def told(accusation: Accusation, marks: Marks, owners: Mapping[str, str]) -> Told:
     """Join an accusation with the statements about its components, or about the cable of one.
 
     Of cables that the readings do not tell apart, the only one that the files find fault with is
-    accused alone. `owners`: the node of each HCA.
+    accused alone; what the readings call other traffic is not where counters say that packets are
+    lost. `owners`: the node of each HCA.
     """
-    left, lines = accusation, list[str]()
-    flagged = [c for c in accusation.components if _faults(c, marks)]
-    if _all_cables(accusation.components) and accusation.tie and len(flagged) == 1:
-        left = replace(accusation, components=tuple(flagged))
+    left, lines = overruled(accusation, marks), list[str]()
+    damage = None if left is accusation else damage_of(left.components, marks)
+    flagged = [c for c in left.components if _faults(c, marks)]
+    if _all_cables(left.components) and left.tie and len(flagged) == 1:
+        left = replace(left, components=tuple(flagged))
         n = len(accusation.components)
         lines.append(f"of {n} cables that no reading tells apart, the files fault this one alone")
     things = {component.thing for component in left.components}
@@ -44,9 +64,10 @@ def told(accusation: Accusation, marks: Marks, owners: Mapping[str, str]) -> Tol
         lines.append(f"the files say {len(about) - MOST_LINES} more of it")
     if left.tie and any(mark.rule == OWN_RATE for mark in about):
         lines.append("a link below its rate is its cable or a port: look there first")
-    if not about and _is_clean(left, marks):
+    clean = not about and _is_clean(left, marks)
+    if clean:
         lines.append("the files' counters of both its ports show no error")
-    return Told(left, tuple(lines))
+    return Told(left, tuple(lines), damage, clean)
 
 
 def unshown(
@@ -63,11 +84,13 @@ def unshown(
 
 def _unshown(survey: Survey, rule: str, of: Sequence[Mark]) -> Finding:
     things = tuple(dict.fromkeys(mark.thing for mark in of))
+    n, n_slow = _crossed(survey, things)
     first = of[0].says
+    shown = f"{counted(n_slow, 'slow reading')} may show" if n_slow else "no reading shows"
     sentence = (
-        f"The files say, and no reading shows: {first}."
+        f"The files say, and {shown}: {first}."
         if len(things) == 1
-        else f"The files fault {counted(len(things), 'cable')} that no reading shows to be slow"
+        else f"The files fault {counted(len(things), 'cable')} that {shown} to be slow"
         f" ({rule}): {first}."
     )
     lines = [f"{mark.says}" for mark in of[1 : MOST_LINES + 1]]
@@ -77,7 +100,7 @@ def _unshown(survey: Survey, rule: str, of: Sequence[Mark]) -> Finding:
         FindingKind.SUSPECT_LINK,
         Severity.WARNING,
         sentence,
-        evidence=(*lines, _crossed(survey, things), *_fixes(of)),
+        evidence=(*lines, _crossed_text(n, n_slow), *_fixes(of)),
         facts={"rule": rule, "things": [[kind, list(names)] for kind, names in things]},
     )
 
@@ -86,7 +109,13 @@ def _fixes(of: Sequence[Mark]) -> list[str]:
     return [f"to do: {fix}" for fix in dict.fromkeys(mark.fix for mark in of) if fix][:1]
 
 
-def _crossed(survey: Survey, things: Sequence[Thing]) -> str:
+def _crossed_text(n: int, n_slow: int) -> str:
+    if not n:
+        return "no pair crosses it: nothing was measured there"
+    return f"{counted(n, 'reading')} over it, {n_slow:,} slow"
+
+
+def _crossed(survey: Survey, things: Sequence[Thing]) -> tuple[int, int]:
     """How many readings crossed these cables, and how many of them are slow."""
     rows = np.zeros(len(survey.readings), np.bool_)
     network = survey.crossings.network
@@ -96,10 +125,8 @@ def _crossed(survey: Survey, things: Sequence[Thing]) -> str:
         stages = np.asarray((survey.crossings.by_port[:, numbers] > 0).sum(axis=1)).reshape(-1) > 0
         crossing = survey.crossings.by_stage[:, np.flatnonzero(stages)]
         rows = np.asarray((crossing > 0).sum(axis=1)).reshape(-1) > 0
-    if not rows.any():
-        return "no pair crosses it: nothing was measured there"
     n_slow = int((rows & slow_rows(survey) & (survey.explanation.predicted == 0)).sum())
-    return f"{counted(int(rows.sum()), 'reading')} over it, {n_slow:,} slow"
+    return int(rows.sum()), n_slow
 
 
 def _faults(component: Component, marks: Marks) -> bool:

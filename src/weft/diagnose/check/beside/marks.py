@@ -10,7 +10,7 @@ from typing import Any
 
 from weft.core.finding import Finding, Severity
 from weft.diagnose.audit.case import Case, PortKey
-from weft.diagnose.audit.rules import RULES
+from weft.diagnose.audit.rules import RULES, Rule
 from weft.diagnose.check.measured.components import Thing, vertex_of
 from weft.topology.places import host_of
 from weft.topology.subnet import Cable, Subnet
@@ -31,23 +31,35 @@ ABOUT_ONE_THING = (
 OWN_RATE = "slow-cables"
 """The rule that finds cables below what they should run at."""
 
+GROWN = "error-rates"
+"""The rule that finds counters that grew between two readings."""
+
+_BIT_ERRORS = "bit-errors"
+
 _NUMBERED = re.compile(r"#\d+(?=\[\d+\]$)")
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One statement of the files about one thing: the audit's `rule`, one line, what to do."""
+    """One statement of the files about one thing: the audit's `rule`, one line, what to do.
+    `damage`: bits or packets are damaged on this very cable, or the link went down."""
 
     thing: Thing
     rule: str
     severity: Severity
     says: str
     fix: str
+    damage: bool = False
 
     @property
     def is_fault(self) -> bool:
         """Whether the statement is that something is, or may be, wrong."""
         return self.severity in (Severity.BAD, Severity.WARNING)
+
+    @property
+    def is_damage(self) -> bool:
+        """Whether the statement is that packets are, or were, lost on this cable."""
+        return self.damage and self.is_fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +133,19 @@ def marks_of(case: Case, names: PortNames) -> Marks:
     for rule in RULES:
         if rule.name in ABOUT_ONE_THING:
             for finding in rule.judge(case).findings:
+                fix, damage = str(finding.facts.get("fix", "")), _is_damage(case, rule, finding)
                 for thing, says in places.said(finding):
-                    fix = str(finding.facts.get("fix", ""))
                     if thing is None:
                         n_strange += 1
                     else:
-                        marks.append(Mark(thing, rule.name, finding.severity, says, fix))
+                        mark = Mark(thing, rule.name, finding.severity, says, fix, damage)
+                        marks.append(mark)
     return Marks(tuple(dict.fromkeys(marks)), places.counted(), n_strange)
+
+
+def _is_damage(case: Case, rule: Rule, finding: Finding) -> bool:
+    counted = case.thresholds.counters.get(str(finding.facts.get("counter")))
+    return rule.name == _BIT_ERRORS or (counted is not None and counted.of_this_cable)
 
 
 class _Places:
@@ -245,6 +263,7 @@ def keep(marks: Marks, run_dir: Path) -> None:
                 "severity": mark.severity.value,
                 "says": mark.says,
                 "fix": mark.fix,
+                "damage": mark.damage,
             }
             for mark in marks.marks
         ],
@@ -263,14 +282,17 @@ def of_run(run_dir: Path) -> Marks:
         record = json.loads(path.read_text("utf-8"))
         if record["schema"] != MARKS_SCHEMA:
             return NO_MARKS
-        marks = tuple(
-            Mark(_thing_of(m["thing"]), m["rule"], Severity(m["severity"]), m["says"], m["fix"])
-            for m in record["marks"]
-        )
+        marks = tuple(_mark_of(m) for m in record["marks"])
         counted = frozenset(_thing_of(thing) for thing in record["counted"])
         return Marks(marks, counted, int(record["n_strange"]))
     except (ValueError, KeyError, TypeError, OSError):
         return NO_MARKS
+
+
+def _mark_of(record: Mapping[str, Any]) -> Mark:
+    severity, damage = Severity(record["severity"]), bool(record.get("damage", False))
+    thing = _thing_of(record["thing"])
+    return Mark(thing, record["rule"], severity, record["says"], record["fix"], damage)
 
 
 def _thing_of(record: Sequence[Any]) -> Thing:

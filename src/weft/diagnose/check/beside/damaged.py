@@ -1,0 +1,98 @@
+"""Where counters overrule: cables that lose packets slow some of their messages and others not, as
+other traffic does; their error counters tell."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import StrEnum
+
+import numpy as np
+from scipy.stats import hypergeom
+
+from weft.diagnose.check.beside.marks import GROWN, Marks
+from weft.diagnose.check.measured.components import Component, Part
+from weft.diagnose.check.measured.readings import METRICS, Bools, Ints
+from weft.diagnose.check.suspects.accusation import Accusation, Standing, accuse, slow_rows
+from weft.diagnose.check.suspects.explain import Suspect
+from weft.diagnose.check.suspects.survey import Survey
+
+
+class Damage(StrEnum):
+    """What error counters of a cable say: that they grew between two readings, or that they hold
+    errors of nobody knows when."""
+
+    GROWN = "grown"
+    OLD = "old"
+
+
+DOUBTFUL = (Standing.MET, Standing.PASSING)
+"""What the readings alone call other traffic, or passed."""
+
+
+def damage_of(components: Sequence[Component], marks: Marks) -> Damage | None:
+    """The worst that error counters say of any of these; None where they say nothing."""
+    said = [mark for mark in marks.of(c.thing for c in components) if mark.is_damage]
+    if not said:
+        return None
+    return Damage.GROWN if any(mark.rule == GROWN for mark in said) else Damage.OLD
+
+
+def overruled(accusation: Accusation, marks: Marks) -> Accusation:
+    """What the readings call other traffic or passed is the fault of those of its cables whose
+    error counters grew; else of those that hold errors; unchanged where none does."""
+    if accusation.standing not in DOUBTFUL:
+        return accusation
+    worst = damage_of(accusation.components, marks)
+    cables = tuple(c for c in accusation.components if damage_of((c,), marks) is worst)
+    if worst is None:
+        return accusation
+    return replace(accusation, components=cables, standing=Standing.CONFIRMED)
+
+
+def disturbed_by(
+    survey: Survey, accusations: Sequence[Accusation], marks: Marks
+) -> list[Accusation]:
+    """An accusation of each cable whose error counters grew, that nothing accuses yet, and over
+    which slow readings that nothing explains are more frequent than by chance.
+
+    The evidence is less the logarithm of the chance that so many of them cross it (hypergeometric:
+    slow readings drawn blindly from all of their metric).
+    """
+    named = {c.thing for accusation in accusations for c in accusation.components}
+    explained = np.concatenate([np.zeros(0, np.int64), *(a.rows for a in accusations)])
+    slow = slow_rows(survey) & (survey.explanation.predicted == 0)
+    slow[np.union1d(explained, survey.alone)] = False
+    found = []
+    for cable, candidate in _cables(survey).items():
+        component = survey.crossings.component((_CABLE, cable))
+        if component.thing in named or damage_of((component,), marks) is not Damage.GROWN:
+            continue
+        suspect = _suspect(survey, candidate, slow)
+        if suspect.evidence >= survey.limits.confirmed_evidence:
+            accusation = accuse(survey, suspect, (), slow, Standing.CONFIRMED)
+            found.append(replace(accusation, components=(component,)))
+    return found
+
+
+_CABLE = tuple(Part).index(Part.CABLE)
+
+
+def _cables(survey: Survey) -> dict[int, int]:
+    """By number of a cable: the candidate of all readings that cross it."""
+    return {} if survey.crossings.network is None else survey.candidates.of_part(Part.CABLE)
+
+
+def _suspect(survey: Survey, candidate: int, slow: Bools) -> Suspect:
+    """A cable as a suspect: by how much its slow readings are slow, of each metric in which they
+    are more than by chance."""
+    judged = survey.beside_others & (survey.normed.norm >= 0)
+    rows = survey.candidates.rows(candidate)
+    slower, evidence = {}, 0.0
+    for metric in METRICS:
+        of = judged & (survey.readings.metric == metric.code)
+        mine: Ints = rows[of[rows]]
+        n_slow = int(slow[mine].sum())
+        if n_slow:
+            chance = hypergeom.logsf(n_slow - 1, int(of.sum()), int((slow & of).sum()), mine.size)
+            slower[metric] = float(np.median(survey.normed.slower[mine[slow[mine]]]))
+            evidence -= float(chance)
+    return Suspect((candidate,), slower, evidence)
