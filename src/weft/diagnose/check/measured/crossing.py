@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from scipy.sparse import coo_matrix, csc_matrix, csr_matrix
@@ -120,6 +121,16 @@ class Crossings:
         return coo_matrix((shares, (rows, ports)), shape=shape).tocsr()
 
     @cached_property
+    def n_sending(self) -> csr_matrix:
+        """Moments x stages: how many bandwidth readings of one direction cross a stage."""
+        sending = np.flatnonzero(self.readings.metric == Metric.BANDWIDTH.code)
+        crossed = self.by_stage[sending].tocoo()
+        moment = self.readings.moment
+        shape = (int(moment.max(initial=-1)) + 1, len(self.stages))
+        ones = np.ones(crossed.row.size, np.int64)
+        return coo_matrix((ones, (moment[sending[crossed.row]], crossed.col)), shape=shape).tocsr()
+
+    @cached_property
     def n_links(self) -> Ints:
         """By reading: cables on the way from a to b; -1 without a fabric."""
         return self._of_first_flow([len(stages) for stages in self._of_flow])
@@ -214,11 +225,14 @@ class Crossings:
         assert self.network is not None
         n, names = len(self.readings.endpoints), self.readings.endpoints
         flows = [(names[key // n], names[key % n]) for key in self._flows.tolist()]
+        ways = _stages_of(self.network, flows, adaptive=self.adaptive)
         number = self._stage_number
-        return [
-            [number.setdefault(stage, len(number)) for stage in stages]
-            for stages in _stages_of(self.network, flows, adaptive=self.adaptive)
-        ]
+        # By identity first: to hash some hundred ports for every flow takes longer than all else.
+        known: dict[int, int] = {}
+        for stage in chain.from_iterable(ways):
+            if id(stage) not in known:
+                known[id(stage)] = number.setdefault(stage, len(number))
+        return [[known[id(stage)] for stage in stages] for stages in ways]
 
     def _of_first_flow(self, of_flow: Sequence[int]) -> Ints:
         n = len(self.readings)

@@ -61,6 +61,7 @@ class Network:
         self.vertex_id = {name: i for i, name in enumerate((*self.switches, *self.hcas))}
         vertices = [self.vertex_id[vertex_of(port)] for port in self.ports]
         self.vertex: Ints = np.array(vertices, np.int64)
+        self._hca_of: dict[str, str | None] = {}
 
     @property
     def n_switches(self) -> int:
@@ -92,10 +93,11 @@ class Network:
         INVARIANT: ranks fill one node after the other and take its HCAs in turn, a whole number of
         times, so that the rank modulo the HCAs of a node is the HCA's index.
         """
-        hcas = self.hcas_of.get(host_of(endpoint))
-        if not hcas:
-            return None
-        return hcas[rank_in(endpoint) % len(hcas)] if is_rank(endpoint) else hcas[0]
+        if endpoint not in self._hca_of:
+            hcas = self.hcas_of.get(host_of(endpoint))
+            place = rank_in(endpoint) if is_rank(endpoint) else 0
+            self._hca_of[endpoint] = hcas[place % len(hcas)] if hcas else None
+        return self._hca_of[endpoint]
 
     def rail_of(self, endpoint: str) -> int:
         """Which HCA of its node an endpoint uses; 0 where the fabric does not know its host."""

@@ -23,26 +23,38 @@ class Stages:
 
     def __init__(self, network: Network) -> None:
         self._network = network
-        self._inner: Ints = np.flatnonzero(network.between_switches)
-        self._from = network.vertex[self._inner]
-        self._to = network.vertex[self._inner ^ 1]
+        inner: Ints = np.flatnonzero(network.between_switches)
         n = network.n_switches
-        ones = np.ones(self._inner.size)
-        graph = coo_matrix((ones, (self._from, self._to)), shape=(n, n)).tocsr()
+        ends = (network.vertex[inner], network.vertex[inner ^ 1])
+        graph = coo_matrix((np.ones(inner.size), ends), shape=(n, n)).tocsr()
         hops = shortest_path(graph, unweighted=True) if n else np.zeros((0, 0))
         self._hops = np.where(np.isfinite(hops), hops, _NO_WAY).astype(np.int32)
-        self._known: dict[tuple[int, int], tuple[Stage, ...]] = {}
-        self._away: dict[int, tuple[Ints, Ints, Ints]] = {}
-        self._stages: dict[bytes, Stage] = {}
+        order = np.argsort(ends[1], kind="stable")
+        self._leading_to = np.split(inner[order], np.searchsorted(ends[1][order], np.arange(1, n)))
+        self._ports_into: dict[bytes, tuple[Ints, Ints]] = {}
+        self._of_ports: dict[bytes, tuple[Stage, Ints]] = {}
+        self._known: dict[tuple[int, bytes], tuple[Stage, ...]] = {}
+        self._of_hca: dict[str, tuple[int, int]] = {}
+        self._of_switches: dict[tuple[int, int], tuple[Stage, ...]] = {}
 
     def between(self, flows: Sequence[tuple[str, str]]) -> list[tuple[Stage, ...]]:
         """The stages of each flow between two HCAs. Raises InputError where there is no way."""
-        return [self._of_flow(a, b) for a, b in flows]
+        return [self._of_flow(self._end(a), self._end(b)) for a, b in flows]
 
-    def _of_flow(self, a: str, b: str) -> tuple[Stage, ...]:
-        first, last = self._own_port(a), self._own_port(b) ^ 1
-        leaf_a, leaf_b = self._network.vertex[first ^ 1], self._network.vertex[last]
-        return ((first,), *self._of_switches(int(leaf_a), int(leaf_b)), (last,))
+    def _of_flow(self, source: tuple[int, int], target: tuple[int, int]) -> tuple[Stage, ...]:
+        (first, a), (last, b) = source, target
+        known = self._of_switches.get((a, b))
+        if known is None:
+            known = self._of_switches[a, b] = self._find(a, b)
+        return ((first,), *known, (last ^ 1,))
+
+    def _end(self, hca: str) -> tuple[int, int]:
+        """An HCA's own port, and the switch that it leads to."""
+        known = self._of_hca.get(hca)
+        if known is None:
+            port = self._own_port(hca)
+            known = self._of_hca[hca] = (port, int(self._network.vertex[port ^ 1]))
+        return known
 
     def _own_port(self, hca: str) -> int:
         network = self._network
@@ -51,38 +63,43 @@ class Stages:
             raise InputError(f"HCA '{hca}' has no cable to a switch", expected="a cabled HCA")
         return port
 
-    def _of_switches(self, a: int, b: int) -> tuple[Stage, ...]:
-        known = self._known.get((a, b))
-        if known is None:
-            known = self._known[a, b] = self._find(a, b)
-        return known
-
     def _find(self, a: int, b: int) -> tuple[Stage, ...]:
         length = int(self._hops[a, b])
         if length == _NO_WAY:
             names = self._network.switches
             raise InputError(f"no way from {names[a]} to {names[b]}", expected="a connected fabric")
-        ports, to, depth = self._leading_away(a)
-        on_way = depth + 1 + self._hops[to, b] == length
-        ports, depth = ports[on_way], depth[on_way]
-        return tuple(self._stage(ports[depth == stage]) for stage in range(length))
+        return self._to_any(a, np.array([b], np.int64), length)
 
-    def _leading_away(self, a: int) -> tuple[Ints, Ints, Ints]:
-        """Ports that lead away from a switch: number, where to, and hops before it."""
-        known = self._away.get(a)
+    def _to_any(self, a: int, ends: Ints, length: int) -> tuple[Stage, ...]:
+        """The stages from switch a to any of `ends`, all of them so many hops away. Leaves below
+        the same spines share all stages but one."""
+        if not length:
+            return ()
+        key = (a, ends.tobytes())
+        known = self._known.get(key)
         if known is None:
-            before = self._hops[a, self._from]
-            away = np.flatnonzero(self._hops[a, self._to] == before + 1)
-            known = (self._inner[away], self._to[away], before[away].astype(np.int64))
-            self._away[a] = known
+            ports, leave = self._into(ends)
+            stage, before = self._stage(ports[self._hops[a, leave] == length - 1])
+            known = self._known[key] = (*self._to_any(a, before, length - 1), stage)
         return known
 
-    def _stage(self, ports: Ints) -> Stage:
-        """Most stages are those of many ways: each is made once."""
-        key = ports.tobytes()
-        known = self._stages.get(key)
+    def _into(self, ends: Ints) -> tuple[Ints, Ints]:
+        """Ports that lead to any of these switches, and the switches that they leave."""
+        key = ends.tobytes()
+        known = self._ports_into.get(key)
         if known is None:
-            known = self._stages[key] = tuple(ports.tolist())
+            ports = np.sort(np.concatenate([self._leading_to[end] for end in ends.tolist()]))
+            known = self._ports_into[key] = (ports, self._network.vertex[ports])
+        return known
+
+    def _stage(self, ports: Ints) -> tuple[Stage, Ints]:
+        """Ports as a stage, and the switches that they leave; most stages are those of many
+        ways."""
+        key = ports.tobytes()
+        known = self._of_ports.get(key)
+        if known is None:
+            switches = np.unique(self._network.vertex[ports])
+            known = self._of_ports[key] = (tuple(ports.tolist()), switches)
         return known
 
 

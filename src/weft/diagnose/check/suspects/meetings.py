@@ -254,20 +254,13 @@ class _Search:
         return groups
 
     def _n_flows(self) -> dict[tuple[int, int], int]:
-        """By moment and port: how many readings crossed it, slow or not."""
-        crossings = self._crossings
-        sending = crossings.readings.metric == Metric.BANDWIDTH.code
-        moments = crossings.readings.moment
-        rows = np.flatnonzero(sending & np.isin(moments, self._moment))
-        crossed = crossings.by_stage[rows].tocoo()
-        ports = np.array([stage[0] for stage in crossings.stages], np.int64)[crossed.col]
-        places = moments[rows][crossed.row] * len(self._network.ports) + ports
-        keys, counts = np.unique(places, return_counts=True)
-        n = len(self._network.ports)
-        return {
-            (key // n, key % n): count
-            for key, count in zip(keys.tolist(), counts.tolist(), strict=True)
-        }
+        """By moment and port that rows crossed: how many readings did, slow or not."""
+        stages = self._crossings.stages
+        crossed = self._crossings.by_stage[self._rows].tocoo()
+        moment = self._moment[crossed.row]
+        n = np.asarray(self._crossings.n_sending[moment, crossed.col]).reshape(-1)
+        ports = [stages[stage][0] for stage in crossed.col.tolist()]
+        return dict(zip(zip(moment.tolist(), ports, strict=True), n.tolist(), strict=True))
 
     def _places_of_cables(self) -> dict[int, list[int]]:
         """By cable: the places of rows that should have crossed it and met something."""
