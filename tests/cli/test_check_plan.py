@@ -37,6 +37,20 @@ def test_the_plan_is_said_before_the_run_and_kept_to(tmp_path: Path, capsys: Cap
     assert json.loads(captured.out)["coverage"]["pairs"] == 16
 
 
+def test_what_too_few_hosts_can_fill_in_part_only_is_planned_and_answered_alike(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """Hosts have 100 Gb/s, up-links 200, and most up-links lead to one host of these."""
+    argv = ["check", "--twin", "frontera", "--nodes", "60", "--schedule", "cover:1"]
+    assert run([*argv, "--no-report", "--dir", str(tmp_path / "run"), "--format", "json"]) == 0
+    captured = capsys.readouterr()
+    planned = re.search(r"(\d+) of them in part: these nodes can send no more", captured.err)
+    assert planned is not None
+    found = json.loads(captured.out)["coverage"]["cables_never_filled"]
+    assert len(found) == int(planned[1]) > 0
+    assert all("leaf" in ends[0] for ends in found)
+
+
 def test_the_command_to_measure_again_keeps_the_schedule(tmp_path: Path, capsys: Capture) -> None:
     argv = ["check", "--twin", "fat-tree", "--nodes", "16", "--plant", "leaf-02[6] rate=0.25"]
     argv += ["--only", "leaf-02", "--budget", "1s", "--format", "json"]

@@ -9,7 +9,6 @@ import click
 
 from weft.core.finding import Severity
 from weft.core.units import format_duration
-from weft.core.words import counted
 
 if TYPE_CHECKING:
     from weft.cli.check_answer import Answer
@@ -32,7 +31,7 @@ def verdict_text(answer: "Answer", *, matrix: bool, width: int | None = None) ->
     labels = [one.severity.value.upper() for one in _told(verdict)]
     label_width = max(len(label) for label in (*labels, "BAD")) + 2
     lines = _finding_lines(answer, label_width, width)
-    if verdict.survey.normed.norms and not verdict.refused:
+    if _some_are_well(verdict):
         lines += packed(_labelled(OK, label_width), ok_columns(answer), width)
         lines += [f"  - {line}" for line in _healthy_evidence(verdict)]
     else:
@@ -49,35 +48,39 @@ def verdict_text(answer: "Answer", *, matrix: bool, width: int | None = None) ->
     return "\n".join(lines)
 
 
+def _some_are_well(verdict: "Verdict") -> bool:
+    """Whether anything is judged, and nothing that is bad is bad of all nodes."""
+    bad = (one for one in verdict.findings if one.severity is Severity.BAD)
+    of_all = any(not (one.facts.get("suspects") or one.facts.get("pairs")) for one in bad)
+    return bool(verdict.survey.normed.norms) and not verdict.refused and not of_all
+
+
 def ok_columns(answer: "Answer") -> tuple[str, str, str]:
     """How many are not accused, what was measured of them, what that took."""
     coverage = answer.verdict.coverage
-    n_good = coverage.n_nodes - len(bad_nodes(answer.verdict.findings))
+    n_good = coverage.n_nodes - len(bad_nodes(answer.verdict))
     good = f"{n_good:,} of {coverage.n_nodes:,} {coverage.endpoints}"
     pairs = f"pairs {coverage.n_pairs:,} of {coverage.n_pairs_possible:,} measured, "
     took = f"took {format_duration(answer.seconds)}"
     if answer.fabric_time:
         took = f"fabric time {answer.fabric_time}, {took}"
-    return good, pairs + _cables(answer.verdict), took
+    return good, pairs + coverage.cables_text, took
 
 
-def bad_nodes(findings: "Sequence[Finding]") -> set[str]:
-    """Nodes that are accused, or hold an end of what is."""
-    bad = (one for one in findings if one.severity is Severity.BAD)
-    suspects = [suspect for one in bad for suspect in one.facts.get("suspects", ())]
-    return {suspect["node"] for suspect in suspects} - {None}
-
-
-def _cables(verdict: "Verdict") -> str:
-    coverage = verdict.coverage
-    if coverage.n_cables is None:
-        return "cables not known without --fabric"
-    least = counted(coverage.least_crossings, "time")
-    n_never = len(coverage.cables_never_crossed)
-    if n_never == 0:
-        return f"every cable >= {least}"
-    crossed = coverage.n_cables - n_never
-    return f"{crossed:,} of {coverage.n_cables:,} cables >= {least}, the others never"
+def bad_nodes(verdict: "Verdict") -> set[str]:
+    """Nodes that are accused, or hold an end of what is: of a slow pair, where no component is.
+    Ranks, where one host holds them all."""
+    ranks = verdict.coverage.endpoints == "ranks"
+    nodes: set[str] = set()
+    for finding in verdict.findings:
+        if finding.severity is not Severity.BAD:
+            continue
+        suspects = finding.facts.get("suspects", ())
+        pairs = () if suspects else finding.facts.get("pairs", ())
+        ends = {end for pair in pairs for end in pair}
+        ends |= {one["ends"][0] if ranks else one["node"] for one in suspects} - {None}
+        nodes |= ends if ranks else {end.partition(":")[0] for end in ends}
+    return nodes
 
 
 def packed(label: str, columns: Sequence[str], width: int | None) -> list[str]:

@@ -118,6 +118,8 @@ def judge_check(
     accused = settled(survey, accuse_all(survey, limits))
     beside = joined(survey, accused, marks, owners)
     accusations = tuple(one.accusation for one in beside)
+    n_dead = sum(one.standing is Standing.OUT_OF_USE for one in accusations)
+    coverage = replace(coverage, n_out_of_use=n_dead)
     findings = [
         *sentences.corrupted(samples),
         *valid.findings,
@@ -228,6 +230,12 @@ def _caveats(
     n_never = len(coverage.cables_never_crossed)
     if n_never:
         said.append(f"no pair crosses {n_never} of {coverage.n_cables} cables: they are not judged")
+    n_room = len(coverage.cables_never_filled)
+    if n_room:
+        said.append(
+            f"no round fills {n_room} of {coverage.n_cables} cables that pairs cross: a loss of"
+            " their rate shows there only where less is left than was sent"
+        )
     unjudged = int((survey.normed.norm < 0).sum())
     if unjudged:
         said.append(f"{counted(unjudged, 'reading')} in a hop class too small to judge")

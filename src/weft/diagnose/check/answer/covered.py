@@ -16,7 +16,11 @@ from weft.diagnose.check.trials import SURVEY
 class Covered:
     """`endpoints` is what a pair consists of, "nodes", or "ranks" where one host holds them all.
     `n_cables` is None without a fabric; `cables_never_crossed` holds both ends of each; the others
-    were crossed by `least_crossings` readings of the survey or more."""
+    were crossed by `least_crossings` readings of the survey or more.
+
+    `cables_never_filled` were crossed, but no round sent as much through them as they bear, in one
+    direction at least; those that were filled were so in `least_fillings` rounds or more, each way.
+    By `n_out_of_use` cables nothing went, whatever the tables say."""
 
     n_nodes: int
     endpoints: str
@@ -26,6 +30,32 @@ class Covered:
     n_cables: int | None
     cables_never_crossed: tuple[Cable, ...]
     least_crossings: int
+    cables_never_filled: tuple[Cable, ...] = ()
+    least_fillings: int = 0
+    n_out_of_use: int = 0
+
+    @property
+    def cables_text(self) -> str:
+        """'every cable filled >= 3 times', or how many were, and what became of the others."""
+        if self.n_cables is None:
+            return "cables not known without --fabric"
+        others = (
+            (self.n_out_of_use, "out of use"),
+            (len(self.cables_never_filled), "crossed and never filled"),
+            (len(self.cables_never_crossed), "never crossed"),
+        )
+        n_filled = self.n_cables - sum(n for n, _ in others)
+        if not n_filled:
+            said = [f"no cable of {self.n_cables:,} filled"]
+        elif n_filled == self.n_cables:
+            said = [f"every cable filled {self._least_text}"]
+        else:
+            said = [f"{n_filled:,} of {self.n_cables:,} cables filled {self._least_text}"]
+        return ", ".join([*said, *(f"{n:,} {what}" for n, what in others if n)])
+
+    @property
+    def _least_text(self) -> str:
+        return f">= {counted(self.least_fillings, 'time')}"
 
     @property
     def text(self) -> str:
@@ -39,7 +69,7 @@ class Covered:
             return f"{line}; which cables they crossed is not known without a fabric"
         crossed = self.n_cables - len(self.cables_never_crossed)
         line += f"; {crossed:,} of {self.n_cables:,} cables crossed, each by"
-        line += f" {counted(self.least_crossings, 'reading')} or more"
+        line += f" {counted(self.least_crossings, 'reading')} or more; {self.cables_text}"
         if self.cables_never_crossed:
             first = " - ".join(self.cables_never_crossed[0])
             more = len(self.cables_never_crossed) - 1
@@ -57,6 +87,9 @@ class Covered:
             "cables": self.n_cables,
             "least_crossings": self.least_crossings,
             "cables_never_crossed": [list(cable) for cable in self.cables_never_crossed],
+            "least_fillings": self.least_fillings,
+            "cables_never_filled": [list(cable) for cable in self.cables_never_filled],
+            "cables_out_of_use": self.n_out_of_use,
         }
 
 
@@ -72,14 +105,17 @@ def covered(survey: Survey) -> Covered:
     n = len(readings.endpoints) if one_host else len(crossings.hosts)
     low, high = np.minimum(a, b)[rows], np.maximum(a, b)[rows]
     n_cables: int | None = None
-    never: tuple[Cable, ...] = ()
-    least = 0
+    never, unfilled = tuple[Cable, ...](), tuple[Cable, ...]()
+    least = least_fillings = 0
     if crossings.network is not None:
         by_cable = _crossings_of_cables(survey, rows)
         cables = crossings.network.cables
         n_cables = len(cables)
         never = tuple(cables[i] for i in np.flatnonzero(by_cable == 0))
-        least = int(by_cable[by_cable > 0].min(initial=by_cable.max(initial=0)))
+        least = _least(by_cable)
+        filled = _fillings_of_cables(survey, rows)
+        unfilled = tuple(cables[i] for i in np.flatnonzero((by_cable > 0) & (filled == 0)))
+        least_fillings = _least(filled)
     return Covered(
         n_nodes=n,
         endpoints="ranks" if one_host else "nodes",
@@ -89,7 +125,14 @@ def covered(survey: Survey) -> Covered:
         n_cables=n_cables,
         cables_never_crossed=never,
         least_crossings=least,
+        cables_never_filled=unfilled,
+        least_fillings=least_fillings,
     )
+
+
+def _least(counts: Ints) -> int:
+    """The least of those that are not zero; zero where all are."""
+    return int(counts[counts > 0].min(initial=counts.max(initial=0)))
 
 
 def _crossings_of_cables(survey: Survey, rows: Ints) -> Ints:
@@ -101,3 +144,24 @@ def _crossings_of_cables(survey: Survey, rows: Ints) -> Ints:
     by_port = np.bincount(shares.indices, weights=counts, minlength=shares.shape[1])
     summed: Ints = by_port.reshape(-1, 2).sum(axis=1).astype(np.int64)
     return summed
+
+
+def _fillings_of_cables(survey: Survey, rows: Ints) -> Ints:
+    """By cable: rounds that filled it, in the direction that was filled less of those crossed."""
+    crossings, readings = survey.crossings, survey.readings
+    n_stages = len(crossings.stages)
+    load = crossings.load[rows].tocoo()
+    full = load.data >= survey.limits.filled_share
+    n_rounds = int(readings.round.max(initial=0)) + 1
+    round_ = (readings.trial * n_rounds + readings.round)[rows[load.row[full]]]
+    filled = np.unique(round_ * n_stages + load.col[full])
+    of_stage = np.bincount(filled % max(1, n_stages), minlength=n_stages)
+    ports = crossings.by_port.tocoo()
+    of_port = np.zeros(ports.shape[1], np.int64)
+    np.maximum.at(of_port, ports.col, of_stage[ports.row])
+    crossed = np.zeros(ports.shape[1], np.bool_)
+    stage_crossed = np.asarray((crossings.by_stage[rows] > 0).sum(axis=0)).reshape(-1) > 0
+    crossed[ports.col[stage_crossed[ports.row]]] = True
+    most = int(of_port.max(initial=0)) + 1
+    each = np.where(crossed, of_port, most).reshape(-1, 2).min(axis=1)
+    return np.asarray(np.where(each == most, 0, each), np.int64)

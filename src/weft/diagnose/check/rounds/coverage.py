@@ -32,7 +32,8 @@ def fillings(pairs: Round, ranks: Ranks, ways: Ways, full: Floats) -> Floats:
 @dataclass(frozen=True)
 class PlannedCoverage:
     """`filled`: by port, how often the schedule fills it; `reachable`: by port between switches,
-    whether any pair of these ranks crosses it. Both None without a fabric."""
+    whether any pair of these ranks crosses it. Both None without a fabric. `n_in_part`: cables of
+    which these ranks cannot send as much through one direction as it bears."""
 
     ranks: Ranks
     n_rounds: int
@@ -40,6 +41,7 @@ class PlannedCoverage:
     n_pairs_possible: int
     filled: Floats | None
     reachable: Bools | None
+    n_in_part: int = 0
 
     @cached_property
     def by_cable(self) -> Floats:
@@ -88,6 +90,8 @@ class PlannedCoverage:
         if least == 0:
             never = int((self.by_cable < 1 - 1e-6).sum())
             how = f"{n - never:,} filled each way that pairs can take, {never:,} not"
+        if self.n_in_part:
+            how += f", {self.n_in_part:,} of them in part: these nodes can send no more"
         return f"{counted(n, 'cable')} between switches: {how}{rest}"
 
     def to_record(self) -> dict[str, Any]:
@@ -103,6 +107,7 @@ class PlannedCoverage:
                 "cables_between_switches": n,
                 "cables_filled_at_least": int(self.by_cable.min() + 1e-6) if n else 0,
                 "cables_not_filled": int((self.by_cable < 1 - 1e-6).sum()),
+                "cables_filled_in_part": self.n_in_part,
                 "cables_beyond_reach": self.n_beyond_reach,
             }
         return record
@@ -117,11 +122,13 @@ def planned_coverage(
     works = ranks.has_rail.reshape(len(ranks.units), ranks.n_rails).sum(axis=0)
     possible = int((works * (works - 1) // 2).sum())
     cross_rail = ranks.rail[met // len(ranks)] != ranks.rail[met % len(ranks)]
-    filled, reachable = None, None
+    filled, reachable, n_in_part = None, None, 0
     if ways is not None and reach is not None:
         filled = np.zeros(len(ways.network.ports))
         for pairs in rounds:
             filled += fillings(pairs, ranks, ways, reach.full)
         reachable = reach.ports
+        room = reachable & (reach.full < ways.network.rate)
+        n_in_part = int(room.reshape(-1, 2).any(axis=1).sum())
     n_same = int((~cross_rail).sum())
-    return PlannedCoverage(ranks, len(rounds), n_same, possible, filled, reachable)
+    return PlannedCoverage(ranks, len(rounds), n_same, possible, filled, reachable, n_in_part)

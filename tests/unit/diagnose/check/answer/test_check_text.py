@@ -1,14 +1,18 @@
 """The text of a verdict: columns that fit the terminal, colours only where they are wanted."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
 
+from weft.catalog.load import platform
 from weft.cli.check_answer import Answer
 from weft.cli.check_text import packed, verdict_text
 from weft.cli.output import fold_prose
+from weft.core.finding import FindingKind
+from weft.diagnose.check.beside.machine import Machine
 from weft.diagnose.check.verdict import Verdict, judge_check
 
 
@@ -59,8 +63,29 @@ def test_the_nodes_that_are_well_are_those_that_nothing_accuses(answer):
     # The cable between switches is no node's.
     columns = good.removeprefix("OK").strip().split("   ")
     assert columns[0] == "15 of 16 nodes"
-    assert columns[1].startswith("pairs 120 of 120 measured, every cable >= ")
+    assert columns[1].startswith("pairs 120 of 120 measured, every cable filled >= ")
     assert good.endswith("   fabric time about 1 s, took 1.5 s")
+
+
+def test_nothing_is_well_where_all_pairs_are_bad(make_tree, make_fabric):
+    tree = make_tree(4, 4, 4)
+    faster = Machine(platform("generic-ndr"), "of a test")
+    verdict = judge_check(make_fabric(tree).all_pairs(), tree, machine=faster)
+    assert verdict.findings[0].kind is FindingKind.BELOW_EXPECTED
+    text = verdict_text(Answer(verdict, Path("runs/x"), 1.5, (), ()), matrix=False)
+    assert text.startswith("BAD  All pairs deliver ")
+    assert "16 of 16 nodes" not in text
+    (measured,) = [line for line in text.splitlines() if "pairs 120 of 120 measured" in line]
+    assert not measured.startswith("OK")
+
+
+def test_ends_of_a_bad_pair_are_not_called_well(make_tree, make_fabric):
+    tree = make_tree(4, 4, 4)
+    samples = make_fabric(tree).all_pairs()
+    pair = next(s.pair for s in samples if s.pair is not None)
+    wrong = [replace(s, flags=("invalid_data",)) if s.pair == pair else s for s in samples]
+    text = verdict_text(Answer(judge_check(wrong, tree), Path("runs/x"), 1.5, (), ()), matrix=False)
+    assert "\nOK   14 of 16 nodes   " in text
 
 
 def test_text_needs_no_row_a_reading(answer, monkeypatch):
