@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
+from tests.unit.diagnose.documents import fabric_document
 
 from weft.bench.model import Pair, Sample
 from weft.diagnose.check.rounds.matchings import reflections
@@ -39,15 +40,7 @@ class Tree:
         self._peer = dict(links) | {b: a for a, b in links}
         switches = [f"leaf-{i + 1:02d}" for i in range(leaves)]
         switches += [f"spine-{i + 1:02d}" for i in range(spines)]
-        self.document = {
-            "schema": "weft.fabric/1",
-            "name": "tree",
-            "nodes": [{"name": n, "hcas": [f"{n}/hca0"]} for n in self.nodes],
-            "switches": [{"name": name, "ports": 40, "level": 1} for name in switches],
-            "links": [
-                {"a": a, "b": b, "bits_per_s": 200_000_000_000, "delay_ps": 5000} for a, b in links
-            ],
-        }
+        self.document = fabric_document(self.nodes, switches, links)
 
     def cable_of(self, port: str) -> tuple[str, str]:
         return (port, self._peer[port])

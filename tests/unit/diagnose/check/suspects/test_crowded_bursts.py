@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.unit.diagnose.check.rounds.fields import field_of
+from tests.unit.diagnose.documents import fabric_document
 
 from weft.bench.model import Pair, Sample
 from weft.core.finding import Severity
@@ -211,15 +212,7 @@ class Uneven:
         ]
         names = [f"leaf-{leaf:02d}" for leaf in range(1, len(hosts) + 1)]
         names += [f"spine-{spine}" for spine in range(1, max(ways) + 1)]
-        self.document = {
-            "schema": "weft.fabric/1",
-            "name": "uneven",
-            "nodes": [{"name": n, "hcas": [f"{n}/hca0"]} for n in self.nodes],
-            "switches": [{"name": name, "ports": 200, "level": 1} for name in names],
-            "links": [
-                {"a": a, "b": b, "bits_per_s": 200_000_000_000, "delay_ps": 5000} for a, b in links
-            ],
-        }
+        self.document = fabric_document(self.nodes, names, links)
 
     def paths(self, pairs):
         raise AssertionError("no tables are asked for where switches choose")

@@ -1,0 +1,261 @@
+"""Which accusations stand: what waits is let go, what went around is one cable out of use, and a
+crowded way is one that the survey showed."""
+# mypy: disable-error-code="no-untyped-def"
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.unit.diagnose.conftest import Fabric, Tree
+from tests.unit.diagnose.documents import fabric_document
+
+from weft.diagnose.check.measured.components import Component, Part
+from weft.diagnose.check.measured.readings import Metric
+from weft.diagnose.check.rounds.matchings import reflections
+from weft.diagnose.check.suspects import settled as module
+from weft.diagnose.check.suspects.accusation import Standing, accuse, accuse_all, slow_rows
+from weft.diagnose.check.suspects.explain import Suspect
+from weft.diagnose.check.suspects.follow_up import Size, follow_up
+from weft.diagnose.check.suspects.meetings import Detour
+from weft.diagnose.check.suspects.settled import settled
+from weft.diagnose.check.suspects.survey import survey_of
+from weft.diagnose.check.thresholds import thresholds
+from weft.diagnose.check.trials import SURVEY, TOGETHER
+
+N_LEAVES = 10
+
+
+def ways_of(leaf):
+    """The ports by which messages leave a leaf of four nodes for its four spines."""
+    return frozenset(f"leaf-{leaf:02d}[{port}]" for port in range(5, 9))
+
+
+def surveyed(fabric, *, adaptive=False, again=None, size=None):
+    """The survey of a fabric and, unless `again` is another one, its own follow-up."""
+    tree = fabric.tree
+    samples = fabric.all_pairs()
+    if again is None:
+        first = survey_of(samples, tree, thresholds(), adaptive=adaptive)
+        samples += fabric.follow_up(follow_up(first, size or Size(), seed=1))
+    else:
+        rounds = [pairs.tolist() for pairs in reflections(len(tree.nodes))]
+        samples += [s for _ in range(2) for s in again.measure(rounds, TOGETHER)]
+    return survey_of(samples, tree, thresholds(), adaptive=adaptive)
+
+
+def stand(survey):
+    return settled(survey, accuse_all(survey, thresholds()))
+
+
+def ends_of(accusation):
+    return {end for component in accusation.components for end in component.ends}
+
+
+class HoldingUp(Fabric):
+    """A receiver that is slow holds up whatever shares a port with a message for it."""
+
+    slow_receiver = "n001"
+
+    def _sharing(self, path, pairs):
+        names = self.tree.nodes
+        paths = self.tree.paths([(names[a], names[b]) for a, b in pairs])
+        behind = {
+            port
+            for way, (_, b) in zip(paths, pairs, strict=True)
+            if names[b] == self.slow_receiver
+            for port in way
+        }
+        return 2.5 if behind & set(path) else 1.0
+
+
+def direction(survey, port):
+    """The candidate of the messages that leave by a port."""
+    number = survey.crossings.network.port_id[port]
+    return survey.candidates.of_part(Part.DIRECTION)[number]
+
+
+def slow_way(survey, port, evidence):
+    """An accusation of a direction, by bandwidth."""
+    suspect = Suspect((direction(survey, port),), {Metric.BANDWIDTH: 0.9}, evidence)
+    return accuse(survey, suspect, (), slow_rows(survey), Standing.MET)
+
+
+def test_a_way_on_which_messages_wait_for_something_surely_slow_is_let_go():
+    survey = surveyed(HoldingUp(Tree(4, 4, 2), noise=0.02, collide=True))
+    receiver = next(
+        accusation
+        for accusation in accuse_all(survey, thresholds())
+        if Component(Part.NODE_RECEIVING, ("n001",)) in accusation.components
+    )
+    way = slow_way(survey, "spine-01[1]", 30.0)
+    assert receiver.evidence_alone > thresholds().confirmed_evidence
+    assert settled(survey, [way, receiver]) == (receiver,)
+
+
+def test_nothing_waits_for_what_is_slow_beside_others_only():
+    survey = surveyed(HoldingUp(Tree(4, 4, 2), noise=0.02, collide=True))
+    first, second = slow_way(survey, "spine-01[1]", 60.0), slow_way(survey, "spine-02[1]", 30.0)
+    assert first.evidence_alone < 0
+    assert settled(survey, [first, second]) == (first, second)
+
+
+def test_what_nothing_slow_is_waited_for_stays(make_slow):
+    """The same way, slow by itself, beside a slow node elsewhere."""
+    tree = Tree(4, 4, 2)
+    way = frozenset(tree.cable_of("leaf-01[5]"))
+    faults = [
+        make_slow(0.4, node="n016"),
+        make_slow(0.5, ports=way, metrics=("bandwidth",)),
+    ]
+    survey = surveyed(Fabric(tree, faults, noise=0.02))
+    named = [ends_of(accusation) for accusation in stand(survey)]
+    assert len(named) == 2
+    assert any(way <= ends for ends in named)
+
+
+def test_five_leaves_of_ten_slow_even_alone_are_all_named(make_slow):
+    """None of them is out of its kind, but a lone message over each is slow."""
+    tree = Tree(N_LEAVES, 4, 4)
+    slow = [
+        make_slow(0.55 + 0.05 * leaf, ports=ways_of(leaf), metrics=("bandwidth",))
+        for leaf in range(1, 6)
+    ]
+    survey = surveyed(Fabric(tree, slow, noise=0.01), adaptive=True)
+    named = stand(survey)
+    assert {accusation.standing for accusation in named} == {Standing.CONFIRMED}
+    for leaf in range(1, 6):
+        assert any(ways_of(leaf) <= ends_of(accusation) for accusation in named)
+
+
+class TwoCables(Tree):
+    """Leaf 1 has two cables to spine 1; messages to the second half of the nodes take the other."""
+
+    other = ("leaf-01[21]", "spine-01[21]")
+
+    def __init__(self, *shape):
+        super().__init__(*shape)
+        self.links.append(self.other)
+        switches = [switch["name"] for switch in self.document["switches"]]
+        self.document = fabric_document(self.nodes, switches, self.links)
+
+    def _path(self, a, b):
+        path = super()._path(a, b)
+        far = 2 * b >= len(self.nodes)
+        return tuple(self.other[0] if far and port == "leaf-01[5]" else port for port in path)
+
+
+@pytest.fixture
+def measured_twice():
+    """A healthy survey of which each round came again once."""
+    fabric = Fabric(TwoCables(4, 4, 4), noise=0.01)
+    samples = fabric.all_pairs()
+    rounds = [pairs.tolist() for pairs in reflections(16)]
+    return survey_of([*samples, *fabric.measure(rounds, TOGETHER)], fabric.tree, thresholds())
+
+
+def detour(survey, port, *, first=0, n=4, again=4, evidence=100.0):
+    """Messages that should leave by a port go around: `n` of the survey after the `first`, and so
+    many of the rounds that came again."""
+    rows = survey.candidates.rows(direction(survey, port))
+    rows = rows[survey.readings.metric[rows] == Metric.BANDWIDTH.code]
+    seen = np.intersect1d(rows, survey.readings.of_trial(SURVEY))[first : first + n]
+    later = np.intersect1d(rows, survey.readings.of_trial(TOGETHER))[:again]
+    cable = survey.crossings.network.port_id[port] // 2
+    none = np.zeros(0, np.int64)
+    return Detour((cable,), np.concatenate([seen, later]), none, 0.7, evidence)
+
+
+def out_of_use(survey, monkeypatch, *detours, made=()):
+    """The ends of the cables that are called out of use, where such detours are found."""
+    monkeypatch.setattr(module, "detours_of", lambda *_: detours)
+    left = settled(survey, made)
+    return [min(ends_of(a)) for a in left if a.standing is Standing.OUT_OF_USE]
+
+
+def test_a_cable_is_out_of_use_where_that_is_sure_and_showed_again(measured_twice, monkeypatch):
+    survey = measured_twice
+    assert out_of_use(survey, monkeypatch, detour(survey, "leaf-02[5]")) == ["leaf-02[5]"]
+    for doubtful in ({"evidence": 19.0}, {"again": 1}, {"n": 1}):
+        assert out_of_use(survey, monkeypatch, detour(survey, "leaf-02[5]", **doubtful)) == []
+
+
+def test_a_second_cable_must_show_in_moments_that_the_first_held_nothing_up(
+    measured_twice, monkeypatch
+):
+    survey = measured_twice
+    first = detour(survey, "leaf-02[5]", n=4)
+    moment = survey.readings.moment
+    held_up = set(moment[first.rows].tolist())
+    other = detour(survey, "leaf-03[5]", n=8)
+    in_survey = ~np.isin(other.rows, survey.readings.of_trial(TOGETHER))
+    free = in_survey & ~np.isin(moment[other.rows], list(held_up))
+    taken = np.flatnonzero(in_survey & ~free)
+    for n_free, named in ((1, 1), (2, 2)):
+        rows = np.concatenate(
+            [other.rows[taken], other.rows[free][:n_free], other.rows[~in_survey]]
+        )
+        second = replace(other, rows=rows)
+        assert np.unique(moment[other.rows[free][:n_free]]).size == n_free
+        assert len(out_of_use(survey, monkeypatch, first, second)) == named
+
+
+def test_of_cables_between_the_same_two_switches_one_is_accused(measured_twice, monkeypatch):
+    """The tables of all of them are filled anew when one goes."""
+    survey = measured_twice
+    one = detour(survey, "leaf-01[5]", n=2)
+    beside = detour(survey, "leaf-01[21]", n=2)
+    elsewhere = detour(survey, "leaf-01[6]", n=4)
+    moments = [set(survey.readings.moment[d.rows].tolist()) for d in (one, beside)]
+    assert not moments[0] & moments[1]
+    assert out_of_use(survey, monkeypatch, one, beside) == ["leaf-01[5]"]
+    assert out_of_use(survey, monkeypatch, beside, one) == ["leaf-01[21]"]
+    assert len(out_of_use(survey, monkeypatch, one, elsewhere)) == 2
+
+
+@pytest.mark.parametrize(
+    ("standing", "n_met", "stays"),
+    [(Standing.MET, 4, False), (Standing.MET, 1, True), (Standing.CONFIRMED, 4, True)],
+)
+def test_what_met_the_messages_of_a_cable_out_of_use_is_not_accused(
+    measured_twice, monkeypatch, standing, n_met, stays
+):
+    """Where that explains most of it."""
+    survey = measured_twice
+    around = detour(survey, "leaf-02[5]")
+    met = detour(survey, "leaf-02[6]").rows[:4]
+    accusation = replace(slow_way(survey, "leaf-02[6]", 50.0), standing=standing, rows=met)
+    around = replace(around, met=met[:n_met])
+    monkeypatch.setattr(module, "detours_of", lambda *_: (around,))
+    left = settled(survey, [accusation])
+    assert (accusation in left) == stays
+    assert len(left) == 1 + stays
+
+
+@pytest.mark.parametrize(("first", "named"), [(2, True), (None, False)])
+def test_a_crowded_way_is_accused_only_where_the_survey_showed_it(make_slow, first, named):
+    """What came in between is no fault, however slow all of it is then."""
+    tree = Tree(N_LEAVES, 4, 4)
+    slow = make_slow(0.7, ports=ways_of(2), metrics=("bandwidth",))
+    fabric = Fabric(tree, [slow] if first else [], noise=0.01)
+    survey = surveyed(fabric, adaptive=True, again=Fabric(tree, [slow], noise=0.01, seed=2))
+    assert any(ways_of(2) <= ends_of_way(survey, way) for way in survey.crowded)
+    assert any(ways_of(2) <= ends_of(accusation) for accusation in stand(survey)) == named
+
+
+def ends_of_way(survey, way):
+    members = [m for c in way.suspect.candidates for m in survey.candidates.members[c]]
+    return {end for member in members for end in survey.crossings.component(member).ends}
+
+
+def test_a_crowded_way_that_no_budget_was_left_for_is_untested(make_slow):
+    """What comes again crosses the ways of others only."""
+    tree = Tree(N_LEAVES, 4, 4)
+    fabric = Fabric(tree, [make_slow(0.7, ports=ways_of(2), metrics=("bandwidth",))], noise=0.01)
+    rounds = [
+        [pair for pair in pairs.tolist() if not {4, 5, 6, 7} & set(pair)]
+        for pairs in reflections(len(tree.nodes))
+    ]
+    samples = [*fabric.all_pairs(), *fabric.measure(rounds, TOGETHER)]
+    (accusation,) = stand(survey_of(samples, tree, thresholds(), adaptive=True))
+    assert ways_of(2) <= ends_of(accusation)
+    assert accusation.standing is Standing.UNTESTED
