@@ -4,6 +4,8 @@ adaptive routing takes any."""
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
 
 from weft.core.errors import InputError
 from weft.diagnose.check.measured.network import Network
@@ -66,7 +68,7 @@ class Ways:
             names = self.network.hcas
             raise InputError(
                 f"no way from {names[int(a[lost])]} to {names[int(b[lost])]}",
-                expected="forwarding tables that lead from every HCA to every other",
+                expected="cables, and forwarding tables, that lead from either to the other",
             )
         own = self._own_port
         last = own[b] ^ 1
@@ -133,12 +135,13 @@ class Ways:
     def _asked(self) -> Ints:
         """The same, asked from the engine, a flow from each leaf to each HCA elsewhere."""
         network = self.network
+        meets = self._meets()[:, self._leaf[self.hcas]]
         first = [int(self.hcas[self._leaf[self.hcas] == i][0]) for i in range(self.leaves.size)]
         places = [
             (leaf, column)
             for leaf in range(self.leaves.size)
             for column in range(self.hcas.size)
-            if self._leaf[self.hcas[column]] != leaf
+            if self._leaf[self.hcas[column]] != leaf and meets[leaf, column]
         ]
         flows = [
             (network.hcas[first[leaf]], network.hcas[int(self.hcas[column])])
@@ -147,12 +150,23 @@ class Ways:
         inner = [path[1:-1] for path in network.routes(flows)]
         most = max((path.size for path in inner), default=1)
         ways = np.full((self.leaves.size, self.hcas.size, max(most, 1)), self.nowhere, np.int64)
+        ways[~meets] = -1
         for (leaf, column), path in zip(places, inner, strict=True):
             ways[leaf, column, : path.size] = path
         return ways
 
+    def _meets(self) -> Bools:
+        """Leaves x leaves: whether cables join them at all; planes of rails may never meet."""
+        network = self.network
+        inner = np.flatnonzero(network.between_switches)
+        ends = (network.vertex[inner], network.vertex[inner ^ 1])
+        shape = (network.n_switches, network.n_switches)
+        graph = coo_matrix((np.ones(inner.size), ends), shape=shape)
+        part = connected_components(graph, directed=False)[1][self.leaves]
+        return np.asarray(part[:, None] == part[None, :], np.bool_)
+
     def _stages_of_leaves(self) -> Ints:
-        """Leaves x leaves x hops: the stages between them.
+        """Leaves x leaves x hops: the stages between them; -1 where there is no way.
 
         INVARIANT: a cable is crossed both ways, so that the way back has the same stages, their
         ports' other ends, in the other order.
@@ -160,7 +174,8 @@ class Ways:
         n = self.leaves.size
         first = [int(self.hcas[self._leaf[self.hcas] == i][0]) for i in range(n)]
         names = [self.network.hcas[hca] for hca in first]
-        places = [(a, b) for a in range(n) for b in range(a + 1, n)]
+        meets = self._meets()
+        places = [(a, b) for a in range(n) for b in range(a + 1, n) if meets[a, b]]
         number: dict[Stage, int] = {stage: i for i, stage in enumerate(self.stages)}
         back: dict[int, int] = {}
         found = []
@@ -175,6 +190,7 @@ class Ways:
         self.nowhere = len(number)
         most = max((len(there) for there, _ in found), default=1)
         ways = np.full((n, n, max(most, 1)), self.nowhere, np.int64)
+        ways[~meets] = -1
         for (a, b), (there, again) in zip(places, found, strict=True):
             ways[a, b, : len(there)] = there
             ways[b, a, : len(again)] = again

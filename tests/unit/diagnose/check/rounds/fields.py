@@ -40,6 +40,35 @@ def rails(*, nodes, per_unit, spines, n_rails=2):
     return Fabric.from_document(build_fabric(spec))
 
 
+def planes(*, n_planes=2, **spec):
+    """Fabrics that never meet: HCA i of a node is on the i-th; without tables."""
+    from weft.topology.fabric import Fabric
+
+    one = generated(**spec).document
+
+    def renamed(port, plane):
+        return port.replace("/hca0", f"/hca{plane}") if "/" in port else f"plane-{plane}-{port}"
+
+    every = range(n_planes)
+    hcas = [[f"{node['name']}/hca{plane}" for plane in every] for node in one["nodes"]]
+    document = {
+        "schema": one["schema"],
+        "name": "planes",
+        "nodes": [{**node, "hcas": of} for node, of in zip(one["nodes"], hcas, strict=True)],
+        "switches": [
+            {**switch, "name": renamed(switch["name"], plane)}
+            for plane in every
+            for switch in one["switches"]
+        ],
+        "links": [
+            {**link, "a": renamed(link["a"], plane), "b": renamed(link["b"], plane)}
+            for plane in every
+            for link in one["links"]
+        ],
+    }
+    return Fabric.from_document(document)
+
+
 def field_of(wiring, n_rails=1, *, adaptive=False, only=None, seed=1, nodes=None):
     """All nodes of a fabric, or some."""
     network = Network(wiring)

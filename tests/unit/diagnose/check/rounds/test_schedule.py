@@ -4,7 +4,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from tests.unit.diagnose.check.rounds.fields import field_of, generated, is_disjoint
+from tests.unit.diagnose.check.rounds.fields import field_of, generated, is_disjoint, planes
 
 from weft.core.errors import InputError
 from weft.diagnose.check.measured.network import Network
@@ -50,6 +50,15 @@ def test_leaf_pairs_first_and_then_every_two_leaves_meet_once():
     assert pairs[: len(local)] == local
     met = [tuple(sorted((a // 4, b // 4))) for a, b in far]
     assert sorted(met) == sorted(pair for pair in combinations(range(4), 2) for _ in range(4))
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+@pytest.mark.parametrize("scheme", ["full", "cover:1", "leaf", "rails", "random:2"])
+def test_rails_whose_planes_never_meet_are_measured_each_by_itself(scheme, adaptive):
+    field = field_of(planes(nodes=12, per_leaf=3, spines=3), 2, adaptive=adaptive)
+    pairs = pairs_of(schedule_of(parse_scheme(scheme), field))
+    assert {a % 2 for a, _ in pairs} == {0, 1}
+    assert all(a % 2 == b % 2 for a, b in pairs)
 
 
 def test_suspects_are_halved_by_each_digit_of_their_place():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.unit.diagnose.check.rounds.fields import field_of, generated
+from tests.unit.diagnose.check.rounds.fields import field_of, generated, planes
 
 from weft.core.errors import InputError
 from weft.diagnose.check.measured.network import Network
@@ -68,3 +68,20 @@ def test_stages_are_those_that_the_diagnosis_crosses():
         crossed = ways.cross(np.array([a]), np.array([b]))[0]
         mine = {ways.stages[place] for place in crossed if place != ways.nowhere}
         assert mine == {tuple(sorted(stage)) for stage in stages}
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_rails_whose_planes_never_meet_have_ways_within_each_and_none_across(adaptive):
+    field = field_of(planes(nodes=8, per_leaf=4, spines=2), 2, adaptive=adaptive)
+    ways, network = field.ways, field.ranks.network
+    first, second = (np.array(network.hcas)[field.ranks.hca[[0, 8]]]).tolist()
+    assert (first, second) == ("n001/hca0", "n005/hca0")
+    for rail in (0, 1):
+        a, b = field.ranks.hca[[rail]], field.ranks.hca[[8 + rail]]
+        (crossed,) = ways.cross(a, b)
+        ports = {p for place in crossed if place != ways.nowhere for p in ways.stages[place]}
+        inner = {network.ports[port] for port in ports if network.between_switches[port]}
+        assert inner
+        assert all(port.startswith(f"plane-{rail}-") for port in inner)
+    with pytest.raises(InputError, match="no way from n001/hca0 to n005/hca1"):
+        ways.cross(field.ranks.hca[[0]], field.ranks.hca[[9]])
