@@ -5,11 +5,14 @@ import io
 import json
 import os
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from weft.bench.mock import MockBackend
+from weft.bench.model import Launch, Sample
 from weft.cli import run
 from weft.core.finding import FindingKind
 from weft.diagnose.check.beside import machine
@@ -317,7 +320,9 @@ class TestTwin:
     def test_a_wrong_fabric_file_is_refused(self, tmp_path: Path, capsys: Capture) -> None:
         other = ["--nodes", "9", "--fabric", str(self.fabric_file(tmp_path))]
         assert check(tmp_path / "run", *other) == 2
-        assert "no node 'n009' in this fabric" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "no node 'n009' in this fabric" in said
+        assert "hint: did you mean 'n00" in said
         broken = tmp_path / "broken.json"
         for text in ("{", "[]", "buy milk"):
             broken.write_text(text)
@@ -325,6 +330,26 @@ class TestTwin:
             assert f"no reader knows this: {text}" in capsys.readouterr().err
         assert run(["check", "--twin", "fat-tree", "--fabric", str(broken)]) == 2
         assert f"no reader knows this: {text}" in capsys.readouterr().err
+
+    def test_a_host_that_calls_itself_by_a_name_not_in_the_fabric_is_told(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+    ) -> None:
+        class Renaming(MockBackend):
+            """The second host answers as another than the one it was addressed by."""
+
+            def measure(self, launch: Launch) -> Iterator[Sample]:
+                for sample in super().measure(launch):
+                    pair = sample.pair
+                    assert pair is not None
+                    ends = {end: getattr(pair, end).replace("n002", "n002-ib") for end in "ab"}
+                    yield replace(sample, pair=replace(pair, **ends))
+
+        monkeypatch.setattr("weft.cli.backend.open_backend", lambda _: (Renaming(), NODES))
+        fabric = str(self.fabric_file(tmp_path))
+        assert check(tmp_path / "run", "--fabric", fabric) == 2
+        said = capsys.readouterr().err
+        assert "the fabric has no host 'n002-ib'" in said
+        assert "hint: did you mean 'n002'?" in said
 
     def test_a_twin_of_a_real_fabric_names_its_cable(self, tmp_path: Path, capsys: Capture) -> None:
         fabric = [word for file in REAL_FILES for word in ("--fabric", file)]

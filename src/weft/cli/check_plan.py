@@ -9,7 +9,7 @@ import click
 from weft.cli.backend import BackendChoice
 from weft.cli.check_cpus import cpus_of
 from weft.cli.option_group import options_as
-from weft.core.errors import InputError
+from weft.core.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from weft.bench.model import Backend, Launch
@@ -267,6 +267,7 @@ def _read_fabric(files: tuple[str, ...], nodes: tuple[str, ...]) -> "Wiring":
             f"no node '{missing[0]}' in this fabric",
             where=files[0],
             expected=f"the hosts by the fabric's names, such as {fabric.nodes[0]}",
+            hint=did_you_mean(missing[0], list(fabric.nodes)),
         )
     return fabric
 

@@ -273,7 +273,7 @@ class Crossings:
     def _hca_number(self) -> Ints:
         network = self.network
         assert network is not None
-        hcas = [str(network.hca_of(name)) for name in self.readings.endpoints]
+        hcas = [network.known_hca_of(name) for name in self.readings.endpoints]
         return np.array([network.vertex_id[hca] - network.n_switches for hca in hcas], np.int64)
 
     def _rail_family(self) -> Family:
@@ -347,7 +347,7 @@ class Crossings:
 def _stages_of(
     network: Network, flows: Iterable[tuple[str, str]], *, adaptive: bool
 ) -> list[tuple[Stage, ...]]:
-    ends = [(str(network.hca_of(a)), str(network.hca_of(b))) for a, b in flows]
+    ends = [(network.known_hca_of(a), network.known_hca_of(b)) for a, b in flows]
     if adaptive:
         return stages_of(network).between(ends)
     return [tuple((port,) for port in path.tolist()) for path in network.routes(ends)]

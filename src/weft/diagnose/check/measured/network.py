@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from weft.core.errors import InputError, did_you_mean
 from weft.diagnose.check.measured.components import Component, Part, vertex_of
 from weft.diagnose.check.measured.readings import Bools, Floats, Ints, host_of, is_rank, rank_in
 
@@ -98,6 +99,21 @@ class Network:
             place = rank_in(endpoint) if is_rank(endpoint) else 0
             self._hca_of[endpoint] = hcas[place % len(hcas)] if hcas else None
         return self._hca_of[endpoint]
+
+    def known_hca_of(self, endpoint: str) -> str:
+        """The HCA that an endpoint uses. Raises InputError where the fabric does not know its host,
+        as when a host calls itself by another name than the one it was addressed by."""
+        hca = self.hca_of(endpoint)
+        if hca is not None:
+            return hca
+        host = host_of(endpoint)
+        raise InputError(
+            f"the fabric has no host '{host}'",
+            where=f"a reading of '{endpoint}'",
+            expected="hosts that call themselves (`hostname`) by the fabric's names, such as "
+            + ", ".join(self.nodes[:3]),
+            hint=did_you_mean(host, list(self.nodes)),
+        )
 
     def rail_of(self, endpoint: str) -> int:
         """Which HCA of its node an endpoint uses; 0 where the fabric does not know its host."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from weft.core.errors import InputError
 from weft.diagnose.check.measured.crossing import Crossings
 from weft.diagnose.check.measured.network import Network
 from weft.diagnose.check.measured.readings import Metric, readings_of
@@ -27,3 +28,22 @@ def test_a_cable_is_filled_from_a_share_of_the_most_it_carried(
     rows = missing.row[missing.data > 0]
     assert set(made.readings.round[rows].tolist()) == with_room
     assert Metric.LATENCY.code not in made.readings.metric[rows]
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+@pytest.mark.parametrize("is_rank", [False, True])
+def test_a_host_that_the_fabric_does_not_know_is_told_with_the_name_near_it(
+    make_tree, make_fabric, adaptive, is_rank
+):
+    """As when n001 is addressed, and calls itself n001-ib."""
+    tree = make_tree(2, 2, 1)
+    (sample, *_) = make_fabric(tree).measure([[(0, 2)]])
+    named = "n001-ib:0" if is_rank else "n001-ib"
+    sample = replace(sample, pair=replace(sample.pair, a=named))
+    with pytest.raises(InputError) as caught:
+        _ = Crossings(readings_of([sample]), Network(tree), adaptive=adaptive).candidates
+    error = caught.value
+    assert error.what == "the fabric has no host 'n001-ib'"
+    assert error.where == f"a reading of '{named}'"
+    assert "n001, n002, n003" in error.expected
+    assert error.hint == "did you mean 'n001'?"
