@@ -28,6 +28,22 @@ fn a_cable_at_a_quarter_of_its_rate_gives_the_pair_a_quarter() {
 }
 
 #[test]
+fn a_slow_way_shows_in_both_directions_at_once_whichever_rank_it_leads_to() {
+    let times = |ranks: [u32; 2], faults: Value| {
+        let work = json!([{"benchmark": "bidirectional", "size_bytes": 1_000_000, "window": 8,
+                           "ranks": ranks}]);
+        let case = scenario(tree(8, 4, 2, RATE, DELAY), work);
+        durations(&with(case, "faults", faults))[0]
+    };
+    // As above: only what goes to node 6 (destination 5) crosses it.
+    let slow = json!([{"link": "leaf-01[6]", "rate_factor": 0.25}]);
+    for ranks in [[0, 5], [5, 0]] {
+        let ratio = times(ranks, slow.clone()) as f64 / times(ranks, json!([])) as f64;
+        assert!((ratio - 4.0).abs() < 0.02, "{ratio}");
+    }
+}
+
+#[test]
 fn a_dead_cable_is_routed_round() {
     let healthy = pair_bandwidth(json!([]));
     assert_eq!(pair_bandwidth(json!([{"link": "spine-02[1]", "down": true}])), healthy);

@@ -81,14 +81,17 @@ impl Phase {
         }
     }
 
-    /// The row that a rank's own time counts for; none where it is not a timing rank.
+    /// The row that a rank's own time counts for; none where it is not a timing rank. Where both
+    /// ranks of a pair send, an iteration is over when both have received: the next window of one
+    /// waits for the other's.
     pub fn timed_row(&self, rank: u32) -> Option<u32> {
         match &self.pattern {
             Pattern::Collective(_) | Pattern::Ring { .. } => Some(0),
             Pattern::Compute | Pattern::Schedule(_) => Some(0),
             Pattern::Flows(_) => None,
-            Pattern::Pairs { roles, .. } => {
-                let role = roles[rank as usize].filter(|role| role.leads)?;
+            Pattern::Pairs { talk, roles } => {
+                let both = matches!(talk, Talk::BothWays { .. });
+                let role = roles[rank as usize].filter(|role| role.leads || both)?;
                 Some(if self.rows == Rows::Pair { role.pair } else { 0 })
             }
         }

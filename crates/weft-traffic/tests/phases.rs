@@ -60,11 +60,11 @@ fn a_pair_measured_backwards_keeps_its_number_and_is_timed_by_its_sender() {
 }
 
 #[test]
-fn a_pair_that_sends_both_ways_is_timed_by_its_first_rank_and_has_no_acknowledgement() {
+fn a_pair_that_sends_both_ways_is_timed_by_both_ranks_and_has_no_acknowledgement() {
     let text = r#"{"benchmark": "pairs", "kind": "bidirectional", "window": 3, "size_bytes": 9,
                    "rounds": [[[3, 0]]]}"#;
     let phase = phase(text, 4);
-    assert_eq!((phase.timed_row(3), phase.timed_row(0), phase.n_rows()), (Some(0), None, 1));
+    assert_eq!((phase.timed_row(3), phase.timed_row(0), phase.n_rows()), (Some(0), Some(0), 1));
     for (rank, peer) in [(0, 3), (3, 0)] {
         let sent: Vec<(u32, u64)> =
             sends(&phase, rank).map(|send| (send.peer, send.size_bytes)).collect();
