@@ -7,7 +7,7 @@ import numpy as np
 
 from weft.diagnose.check.measured.readings import Bools, Floats, Ints
 from weft.diagnose.check.rounds.admission import admitted
-from weft.diagnose.check.rounds.coverage import fillings
+from weft.diagnose.check.rounds.coverage import worth
 from weft.diagnose.check.rounds.group import Group
 from weft.diagnose.check.rounds.matchings import Round, circle, in_order
 from weft.diagnose.check.rounds.ranks import Ranks
@@ -65,7 +65,7 @@ def cover_rounds(
     while (want > 1e-6).any() and idle < _PATIENCE * int(n_flows.max() + 1):
         pairs = cover.round(want, n_flows)
         full = np.minimum(reach.full, n_flows * cover.fastest)
-        gained = fillings(pairs, ranks, ways, full) if pairs.size else np.zeros(want.size)
+        gained = worth(pairs, ranks, ways, full) if pairs.size else np.zeros(want.size)
         before = float(want.sum())
         want = np.maximum(0.0, want - gained)
         if want.sum() < before - 1e-6:
@@ -122,7 +122,7 @@ class _Cover:
                     free[flow] = False
             if len(chosen) == before:
                 break
-            filled = fillings(in_order(np.concatenate(chosen)), ranks, ways, self.reach.full)
+            filled = worth(in_order(np.concatenate(chosen)), ranks, ways, self.reach.full)
         for _ in range(2):
             flows = self._anybody(free)
             taken = self._admit(flows[:, None, :], np.ones((len(flows), 1), np.bool_), want, room)

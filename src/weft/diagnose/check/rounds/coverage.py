@@ -15,31 +15,52 @@ from weft.diagnose.check.rounds.ranks import Ranks
 from weft.diagnose.check.rounds.reach import Reach
 from weft.diagnose.check.rounds.split import crossed_both_ways
 from weft.diagnose.check.rounds.ways import Ways
+from weft.diagnose.check.thresholds import thresholds
 
 
 def fillings(pairs: Round, ranks: Ranks, ways: Ways, full: Floats) -> Floats:
     """By port: how often a round fills it, 0 or 1. A port is filled while the messages of one
     direction of the pairs that cross it add up to what any could fill of it (`full`, bit/s). Under
-    adaptive routing, where nobody knows the port, its expected share of a filling."""
+    adaptive routing, where nobody knows the port, its share of those that may take it counts, and
+    is enough as far as it is for the diagnosis (`filled_share`)."""
+    least = thresholds().filled_share if ways.adaptive else 0.999
+    most = np.maximum(*_carried(pairs, ranks, ways))
+    return np.asarray((most >= least * full) & (most > 0), np.float64)
+
+
+def worth(pairs: Round, ranks: Ranks, ways: Ways, full: Floats) -> Floats:
+    """By port: what a round is worth to it, in fillings: as `fillings`; under adaptive routing the
+    messages that it may get, since rounds there fill no way on purpose (`asked_of_shared`)."""
+    if not ways.adaptive:
+        return fillings(pairs, ranks, ways, full)
+    there, back = _carried(pairs, ranks, ways)
+    return np.asarray((there + back) / ways.network.rate, np.float64)
+
+
+def _carried(pairs: Round, ranks: Ranks, ways: Ways) -> tuple[Floats, Floats]:
+    """By port: what it carries (bit/s) while the first of each pair sends, and while the second
+    does; of a stage's ports each its share."""
     there, back, rate_there, rate_back = crossed_both_ways(pairs, ranks, ways)
     loads = (ways.load(there, rate_there), ways.load(back, rate_back))
-    if ways.adaptive:
-        return np.asarray(ways.port_share(loads[0]) + ways.port_share(loads[1]), np.float64)
-    most = np.maximum(*loads)[:-1]
-    return np.asarray((most >= 0.999 * full) & (most > 0), np.float64)
+    if not ways.adaptive:
+        return loads[0][:-1], loads[1][:-1]
+    rate = ways.network.rate
+    return ways.port_share(loads[0]) * rate, ways.port_share(loads[1]) * rate
 
 
 @dataclass(frozen=True)
 class PlannedCoverage:
-    """`filled`: by port, how often the schedule fills it; `reachable`: by port between switches,
-    whether any pair of these ranks crosses it. Both None without a fabric. `n_in_part`: cables of
-    which these ranks cannot send as much through one direction as it bears."""
+    """`filled`: by port, how often the schedule fills it, and `worth`: how many fillings its
+    messages there add up to; `reachable`: by port between switches, whether any pair of these ranks
+    crosses it. All None without a fabric. `n_in_part`: cables of which these ranks cannot send as
+    much through one direction as it bears."""
 
     ranks: Ranks
     n_rounds: int
     n_pairs: int
     n_pairs_possible: int
     filled: Floats | None
+    worth: Floats | None
     reachable: Bools | None
     n_in_part: int = 0
 
@@ -48,14 +69,28 @@ class PlannedCoverage:
         """By cable between switches that a pair can cross: how often it is filled in the direction
         it is filled less."""
         assert self.filled is not None
-        assert self.reachable is not None
-        both = np.where(self.reachable, self.filled, np.inf).reshape(-1, 2).min(axis=1)
-        return np.asarray(both[np.isfinite(both)], np.float64)
+        return self._less_of_both(self.filled)
 
     @property
-    def fills_all(self) -> bool:
-        """Whether every cable that a pair can cross is filled once at least."""
-        return bool((self.by_cable >= 1 - 1e-6).all())
+    def covers_all(self) -> bool:
+        """Whether what crosses every cable that a pair can cross adds up to a filling at least."""
+        assert self.worth is not None
+        return bool((self._less_of_both(self.worth) >= 1 - 1e-6).all())
+
+    def unfilled(self, switches: Ints) -> Ints:
+        """Which of some switches (vertices) have a cable to another switch that a pair can cross
+        and no round fills both ways."""
+        network = self.ranks.network
+        assert network is not None
+        assert self.filled is not None
+        assert self.reachable is not None
+        empty = (self.reachable & (self.filled < 1 - 1e-6)).reshape(-1, 2).any(axis=1)
+        return np.intersect1d(switches, network.vertex[np.repeat(empty, 2)])
+
+    def _less_of_both(self, by_port: Floats) -> Floats:
+        assert self.reachable is not None
+        both = np.where(self.reachable, by_port, np.inf).reshape(-1, 2).min(axis=1)
+        return np.asarray(both[np.isfinite(both)], np.float64)
 
     @property
     def n_beyond_reach(self) -> int:
@@ -122,13 +157,15 @@ def planned_coverage(
     works = ranks.has_rail.reshape(len(ranks.units), ranks.n_rails).sum(axis=0)
     possible = int((works * (works - 1) // 2).sum())
     cross_rail = ranks.rail[met // len(ranks)] != ranks.rail[met % len(ranks)]
-    filled, reachable, n_in_part = None, None, 0
+    filled, worths, reachable, n_in_part = None, None, None, 0
     if ways is not None and reach is not None:
-        filled = np.zeros(len(ways.network.ports))
+        filled, worths = np.zeros(reach.ports.size), np.zeros(reach.ports.size)
         for pairs in rounds:
             filled += fillings(pairs, ranks, ways, reach.full)
+            worths += worth(pairs, ranks, ways, reach.full)
         reachable = reach.ports
         room = reachable & (reach.full < ways.network.rate)
         n_in_part = int(room.reshape(-1, 2).any(axis=1).sum())
     n_same = int((~cross_rail).sum())
-    return PlannedCoverage(ranks, len(rounds), n_same, possible, filled, reachable, n_in_part)
+    n_rounds = len(rounds)
+    return PlannedCoverage(ranks, n_rounds, n_same, possible, filled, worths, reachable, n_in_part)

@@ -5,8 +5,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from weft.core.units import format_duration
 from weft.core.words import counted
+from weft.diagnose.check.measured.readings import Ints
 from weft.diagnose.check.rounds.cost import Cost, figures
 from weft.diagnose.check.rounds.coverage import PlannedCoverage, planned_coverage
 from weft.diagnose.check.rounds.schedule import (
@@ -17,6 +20,8 @@ from weft.diagnose.check.rounds.schedule import (
     schedule_of,
 )
 from weft.diagnose.check.rounds.scheme import Kind, Scheme
+from weft.diagnose.check.rounds.ways import Ways
+from weft.diagnose.check.thresholds import thresholds
 
 _COVER_TIMES = (3, 2, 1)
 
@@ -68,12 +73,36 @@ class CheckPlan:
         return f"{'at most' if self.cost.is_bound else 'about'} {format_duration(self.seconds)}"
 
     @property
+    def caveats(self) -> tuple[str, ...]:
+        """What the rounds cannot show: where switches choose among the ways of a leaf, a slow one
+        among them shows where all are full."""
+        ways = self.field.ways
+        if ways is None or not ways.adaptive:
+            return ()
+        leaves = self._leaves_meant(ways)
+        unfilled = self.coverage.unfilled(leaves)
+        if not unfilled.size:
+            return ()
+        why = "--schedule cover or full fills them"
+        if 2 * ways.leaves.size < thresholds().crowded_peers:
+            why = "so few leaves cannot be held against one another"
+        elif self.asked > len(self.schedule):
+            why = "a larger --budget has room for more rounds"
+        elif self.schedule.fills_leaves:
+            why = "there are too few partners for their nodes"
+        return (
+            f"the ways of {unfilled.size:,} of {leaves.size:,} leaves are not filled: a slow or"
+            f" missing cable among them may not show ({why})",
+        )
+
+    @property
     def text(self) -> str:
         """A few lines: which pairs, what they cover, how long it takes."""
         lines = [f"plan     {self.schedule.words}: {self.coverage.pairs_text}"]
         if self.asked > len(self.schedule):
             lines[0] += f", the first of {self.asked:,} that fit the budget"
         lines.append(f"         {self.coverage.cables_text}")
+        lines += [f"         {caveat}" for caveat in self.caveats]
         overloaded = n_overloaded(self.schedule, self.field)
         if overloaded:
             share = counted(overloaded, "round")
@@ -91,7 +120,16 @@ class CheckPlan:
             "rounds_asked": max(self.asked, len(self.schedule)),
             "rounds_overloaded": n_overloaded(self.schedule, self.field),
             **self.coverage.to_record(),
+            "caveats": list(self.caveats),
         }
+
+    def _leaves_meant(self, ways: Ways) -> Ints:
+        """The leaf switches (vertices); of a group with nodes those that these are under."""
+        field = self.field
+        works = field.ranks.has_rail
+        if field.only is not None and field.only.inside.any():
+            works = works & field.only.inside
+        return ways.leaves[np.unique(ways.leaf_of(field.ranks.hca[works]))]
 
     @property
     def _rest(self) -> str:
@@ -132,7 +170,7 @@ def _offers(field: Field, cost: Cost, limit_s: float) -> Iterator[CheckPlan]:
     if n * (n - 1) // 2 * ranks.n_rails <= cost.most_pairs or field.only is not None:
         full = CheckPlan(field, schedule_of(Scheme(Kind.FULL), field), cost)
         # All pairs may fill no cable that is faster than a host.
-        if field.ways is None or full.coverage.fills_all:
+        if field.ways is None or full.coverage.covers_all:
             yield full
             yield replace(full, cost=cost.within(full.schedule.rounds, limit_s))
     if field.ways is None:

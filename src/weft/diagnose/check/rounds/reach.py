@@ -93,4 +93,37 @@ def _of_stages(ranks: Ranks, ways: Ways, only: Group | None) -> Reach:
             ports[list(ways.stages[place])] = True
     none: Ints = np.zeros(0, np.int64)
     ports &= network.between_switches
-    return Reach(ports, network.rate, np.ones(ports.size, np.int64), none, none, none)
+    full = _full_of_stages(ranks, ways)
+    return Reach(ports, full, np.ones(ports.size, np.int64), none, none, none)
+
+
+def _full_of_stages(ranks: Ranks, ways: Ways) -> Floats:
+    """By port: its share (bit/s) of what whole messages can fill of the stage it is part of, from
+    all hosts whose way it is on; of several stages the one of which that is most."""
+    network = ways.network
+    hcas = np.unique(ranks.hca[ranks.has_rail])
+    rate = network.rate[network.port_of_hca[hcas]]
+    leaf, n_leaves = ways.leaf_of(hcas), ways.leaves.size
+    of_leaf: Floats = np.asarray(np.bincount(leaf, rate, n_leaves), np.float64)
+    fastest = np.zeros(n_leaves)
+    np.maximum.at(fastest, leaf, rate)
+    is_place = (ways.inner >= 0) & (ways.inner < ways.nowhere)
+    start, end, _ = np.nonzero(is_place)
+    place = ways.inner[is_place]
+    message = np.ones(ways.nowhere)
+    np.maximum.at(message, place, np.minimum(fastest[start], fastest[end]))
+    whole = np.maximum(1, np.floor(ways.room[:-1] / message * 1.001)) * message
+    sent = [_summed(place, ends, of_leaf, ways.nowhere) for ends in (start, end)]
+    share = np.minimum.reduce([whole, *sent]) / ways.room[:-1]
+    full = np.zeros(len(network.ports))
+    for number in np.unique(place).tolist():
+        ports = list(ways.stages[number])
+        full[ports] = np.maximum(full[ports], min(1.0, share[number]))
+    return np.asarray(full * network.rate, np.float64)
+
+
+def _summed(place: Ints, leaf: Ints, of_leaf: Floats, n_places: int) -> Floats:
+    """By place: the sum over the leaves that stand beside it, each once."""
+    once = np.unique(np.stack([place, leaf]), axis=1)
+    summed = np.bincount(once[0], weights=of_leaf[once[1]], minlength=n_places)
+    return np.asarray(summed, np.float64)

@@ -36,11 +36,13 @@ from weft.diagnose.check.thresholds import thresholds
 class Schedule:
     """Rounds, one after the other; the pairs (of ranks) of a round run at the same time, nobody in
     two of them. `words` say which rounds these are, `is_as_given` that they were taken from a file
-    and may load a cable above its rate."""
+    and may load a cable above its rate, `fills_leaves` that some fill each leaf's ways, among which
+    switches choose, by themselves."""
 
     words: str
     rounds: tuple[Round, ...]
     is_as_given: bool = False
+    fills_leaves: bool = False
 
     def __len__(self) -> int:
         return len(self.rounds)
@@ -57,7 +59,8 @@ class Schedule:
 
     def then(self, other: "Schedule") -> "Schedule":
         """These rounds and, after them, others."""
-        return Schedule(f"{self.words}, then {other.words}", (*self.rounds, *other.rounds))
+        words = f"{self.words}, then {other.words}"
+        return replace(self, words=words, rounds=(*self.rounds, *other.rounds))
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,7 @@ def schedule_of(scheme: Scheme, field: Field) -> Schedule:
             others = _others(field.only, field, sum(len(pairs) for pairs in rounds))
             rounds += others
             words += ", and as many others to hold them against" if others else ""
+    bursts: list[Round] = []
     if adaptive and scheme.kind in (Kind.COVER, Kind.FULL):
         only = None if field.only is None else field.only.inside
         assert field.ways is not None
@@ -113,7 +117,7 @@ def schedule_of(scheme: Scheme, field: Field) -> Schedule:
     rounds = [pairs for pairs in rounds if len(pairs)]
     if not rounds:
         raise InputError("no pair is left to measure", where="--schedule", expected="two nodes")
-    return Schedule(words, tuple(rounds), is_as_given=scheme.kind is Kind.FILE)
+    return Schedule(words, tuple(rounds), scheme.kind is Kind.FILE, fills_leaves=bool(bursts))
 
 
 def n_overloaded(schedule: Schedule, field: Field) -> int:
@@ -179,7 +183,10 @@ def _cover(scheme: Scheme, field: Field) -> _Recipe:
     ranks, ways = field.ranks, field.ways
     rounds = cover_rounds(ranks, ways, field.reach, scheme.times, seed=field.seed, only=field.only)
     local = leaf_rounds(ranks, ways, scheme.times)
-    return (f"every cable {times(scheme.times)}, and pairs under each leaf", [*local, *rounds])
+    how_often = f"every cable {times(scheme.times)}"
+    if ways.adaptive:
+        how_often = f"messages enough to fill {how_often}"
+    return (f"{how_often}, and pairs under each leaf", [*local, *rounds])
 
 
 def _leaf(scheme: Scheme, field: Field) -> _Recipe:  # noqa: ARG001

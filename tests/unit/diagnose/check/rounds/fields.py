@@ -3,6 +3,7 @@
 import pytest
 
 from weft.diagnose.check.measured.network import Network
+from weft.diagnose.check.rounds.cost import Cost, effort_of
 from weft.diagnose.check.rounds.ranks import ranks_of_nodes
 from weft.diagnose.check.rounds.schedule import Field
 from weft.diagnose.check.rounds.ways import Ways
@@ -74,6 +75,14 @@ def field_of(wiring, n_rails=1, *, adaptive=False, only=None, seed=1, nodes=None
     network = Network(wiring)
     ranks = ranks_of_nodes(nodes or wiring.nodes, n_rails, network)
     return Field(ranks, Ways(network, ranks.hca, adaptive=adaptive), only, seed)
+
+
+OPTIONS = {"window": 8}
+
+
+def cost_of(field, **options):
+    """What rounds cost there, by the kernel's defaults but for these options."""
+    return Cost(field.ranks, field.ways, effort_of({**OPTIONS, **options}, 2**20))
 
 
 def worst_load(field, pairs):

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.unit.diagnose.check.rounds.fields import field_of, generated
+from tests.unit.diagnose.check.rounds.fields import OPTIONS, cost_of, field_of, generated
 
 from weft.diagnose.check.rounds.cost import Cost, Effort, effort_of, figures
 from weft.diagnose.check.rounds.group import group_of
@@ -11,12 +11,6 @@ from weft.diagnose.check.rounds.plan import plan_check, survey_share
 from weft.diagnose.check.rounds.ranks import ranks_of_nodes
 from weft.diagnose.check.rounds.schedule import Field, schedule_of
 from weft.diagnose.check.rounds.scheme import Kind, Scheme
-
-OPTIONS = {"window": 8}
-
-
-def cost_of(field, **options):
-    return Cost(field.ranks, field.ways, effort_of({**OPTIONS, **options}, 2**20))
 
 
 def unknown(n):
@@ -158,7 +152,7 @@ def test_all_pairs_are_taken_only_where_they_fill_every_cable(switch, first):
     field = field_of(generated(nodes=24, per_leaf=6, spines=3, host=100, switch=switch))
     plan = plan_check(field, cost_of(field), budget_s=60.0)
     assert plan.schedule.words.startswith(first)
-    assert plan.coverage.fills_all
+    assert plan.coverage.covers_all
 
 
 def test_a_single_node_is_measured_even_where_it_would_rest():
