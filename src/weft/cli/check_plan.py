@@ -32,13 +32,15 @@ class PlanChoice:
     budget: str | None
     only: str | None
     quick: bool = False
+    bidirectional: bool = False
 
     @property
     def argv(self) -> list[str]:
         """The options again."""
         given = (("--schedule", self.schedule), ("--budget", self.budget), ("--only", self.only))
         words = [word for option, text in given if text is not None for word in (option, text)]
-        return [*words, "--quick"] if self.quick else words
+        flags = (("--quick", self.quick), ("--bidirectional", self.bidirectional))
+        return [*words, *(flag for flag, is_on in flags if is_on)]
 
 
 _OPTIONS = (
@@ -62,6 +64,11 @@ _OPTIONS = (
         "--quick",
         is_flag=True,
         help="For a prolog: under 30 s for a handful of nodes, or exit 4.",
+    ),
+    click.option(
+        "--bidirectional",
+        is_flag=True,
+        help="Measure each pair's bandwidth both ways at once, too.",
     ),
 )
 
@@ -120,6 +127,7 @@ def set_up(
     fabric = _read_fabric(of_hosts, nodes) if of_hosts else _fabric_of(backend)
     ranks = _ranks(choice, nodes, fabric, one_host=one_host, n_tasks=n_tasks)
     options = {**benchmark("pairs").options, **_quiet(backend), **_routing(choice, adaptive)}
+    options |= _phases(wanted)
     effort = effort_of({**options, **_limit(backend, fabric)}, sizes[1])
     by_host = {at: n_cpus[node] for at, node in enumerate(nodes) if node in n_cpus}
     field = _field(ranks, wanted, by_host, seed=choice.seed, adaptive=adaptive)
@@ -234,6 +242,13 @@ def _refuse_tasks(choice: BackendChoice, tasks_per_node: int | None) -> None:
 def _routing(choice: BackendChoice, adaptive: bool) -> dict[str, str]:
     """A twin routes as it is told; how a real fabric routes is only told to the diagnosis."""
     return {"adaptive_routing": "on"} if adaptive and choice.twin is not None else {}
+
+
+def _phases(wanted: PlanChoice) -> dict[str, list[str]]:
+    """The kernel's own phases unless more are asked for."""
+    from weft.bench.phase import BIDIRECTIONAL, DEFAULT_PHASES
+
+    return {"phases": [*DEFAULT_PHASES, BIDIRECTIONAL.name]} if wanted.bidirectional else {}
 
 
 def _quiet(backend: "Backend") -> dict[str, float]:

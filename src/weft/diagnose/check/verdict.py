@@ -100,7 +100,7 @@ def judge_check(
     if valid.refusal is not None:
         return _refused(samples, wiring, limits, valid, adaptive=adaptive)
     survey = survey_of(samples, wiring, limits, adaptive=adaptive)
-    spoiled = over_time.episodes(survey, limits)
+    spoiled = _spoiled(survey, limits)
     if spoiled:
         kept = over_time.without(samples, spoiled)
         survey = survey_of(kept, wiring, limits, adaptive=adaptive)
@@ -143,6 +143,23 @@ def judge_check(
         accusations,
         expectations=expectations,
         inputs=with_findings(lacking, findings),
+    )
+
+
+def _spoiled(survey: Survey, limits: Thresholds) -> tuple[over_time.Episode, ...]:
+    """Stretches in which everything was slow. Rounds that filled single ways by themselves, whose
+    both directions are full at once where both are measured so, tell of these ways instead."""
+    found = over_time.episodes(survey, limits)
+    if survey.shared is None or not found:
+        return found
+    readings, rows = survey.readings, survey.shared.by_itself[0]
+    ways = set(zip(readings.trial[rows].tolist(), readings.round[rows].tolist(), strict=True))
+    return tuple(
+        one
+        for one in found
+        if not ways.issuperset(
+            (readings.trials.index(one.trial), number) for number in range(one.first, one.last + 1)
+        )
     )
 
 
