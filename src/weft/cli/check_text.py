@@ -52,7 +52,8 @@ def _some_are_well(verdict: "Verdict") -> bool:
     """Whether anything is judged, and nothing that is bad is bad of all nodes."""
     bad = (one for one in verdict.findings if one.severity is Severity.BAD)
     of_all = any(not (one.facts.get("suspects") or one.facts.get("pairs")) for one in bad)
-    return bool(verdict.survey.normed.norms) and not verdict.refused and not of_all
+    judged = bool(verdict.survey.normed.norms) and not verdict.refused
+    return judged and not of_all and len(bad_nodes(verdict)) < verdict.coverage.n_nodes
 
 
 def ok_columns(answer: "Answer") -> tuple[str, str, str]:

@@ -16,10 +16,11 @@ from weft.diagnose.check.answer.inputs import inputs as all_inputs
 from weft.diagnose.check.answer.inputs import inputs_of, with_findings
 from weft.diagnose.check.answer.lone import lone_findings
 from weft.diagnose.check.beside.expectation import Expectations, expectations_of
+from weft.diagnose.check.beside.few import beside_platform
 from weft.diagnose.check.beside.joined import Told, joined, unshown
 from weft.diagnose.check.beside.machine import Machine
 from weft.diagnose.check.beside.marks import NO_MARKS, Marks
-from weft.diagnose.check.beside.whole_class import beyond_expectation, record_of
+from weft.diagnose.check.beside.whole_class import record_of
 from weft.diagnose.check.measured.network import Wiring
 from weft.diagnose.check.measured.norms import Norm
 from weft.diagnose.check.measured.readings import METRICS, Metric
@@ -105,14 +106,20 @@ def judge_check(
         kept = over_time.without(samples, spoiled)
         survey = survey_of(kept, wiring, limits, adaptive=adaptive)
     coverage = covered(survey)
-    if not survey.normed.norms:
-        few = sentences.not_enough(
-            coverage.n_pairs, coverage.n_nodes, coverage.endpoints, limits.smallest_class
-        )
-        lacking = inputs_of(survey, (), coverage, limits, marks=marks, machine=machine)
-        found = (*sentences.corrupted(samples), few, *valid.findings)
-        return Verdict(found, coverage, valid.caveats, survey, inputs=lacking)
     expectations = None if machine is None else expectations_of(survey, machine)
+    expected = [] if expectations is None else beside_platform(survey, expectations, limits)
+    if not survey.normed.norms:
+        few = sentences.not_enough(coverage, limits.smallest_class, expectations)
+        lacking = inputs_of(survey, (), coverage, limits, marks=marks, machine=machine)
+        found = (*sentences.corrupted(samples), *expected, few, *valid.findings)
+        return Verdict(
+            worst_first(found),
+            coverage,
+            (*valid.caveats, *_without_expectation(expectations)),
+            survey,
+            expectations=expectations,
+            inputs=with_findings(lacking, found),
+        )
     network = survey.crossings.network
     owners = {} if network is None else network.node_of_hca
     accused = settled(survey, accuse_all(survey, limits))
@@ -125,7 +132,7 @@ def judge_check(
         *valid.findings,
         *_findings(survey, beside, coverage, limits, expectations),
         *unshown(survey, accusations, marks, owners),
-        *([] if expectations is None else beyond_expectation(survey, expectations)),
+        *expected,
         *over_time.findings(survey, spoiled),
     ]
     if not any(finding.severity is Severity.BAD for finding in findings):
@@ -229,14 +236,7 @@ def _caveats(
     survey: Survey, coverage: Covered, limits: Thresholds, expectations: Expectations | None
 ) -> tuple[str, ...]:
     """What this run cannot say."""
-    said = []
-    if expectations is None:
-        said.append(
-            "without a platform (--platform) pairs are only compared with one another: a fabric"
-            " that is slow everywhere looks healthy"
-        )
-    else:
-        said += [f"no expectation: {why}" for why in expectations.why_not]
+    said = list(_without_expectation(expectations))
     if coverage.n_nodes < limits.smallest_fabric:
         said.append(
             f"with {coverage.n_nodes} {coverage.endpoints} no node or cable is named for sure:"
@@ -254,9 +254,24 @@ def _caveats(
             " their rate shows there only where less is left than was sent"
         )
     unjudged = int((survey.normed.norm < 0).sum())
-    if unjudged:
-        said.append(f"{counted(unjudged, 'reading')} in a hop class too small to judge")
+    held = 0 if expectations is None else sum(one.norm.n for one in expectations.small)
+    if unjudged > held:
+        said.append(f"{counted(unjudged - held, 'reading')} in a hop class too small to judge")
+    if held:
+        said.append(
+            f"{counted(held, 'reading')} in a hop class too small to judge by one another:"
+            " held against the platform alone"
+        )
     return tuple(said)
+
+
+def _without_expectation(expectations: Expectations | None) -> tuple[str, ...]:
+    if expectations is not None:
+        return tuple(f"no expectation: {why}" for why in expectations.why_not)
+    return (
+        "without a platform (--platform) pairs are only compared with one another: a fabric"
+        " that is slow everywhere looks healthy",
+    )
 
 
 def norm_record(norm: Norm, expectations: Expectations | None = None) -> dict[str, Any]:

@@ -35,6 +35,11 @@ class Covered:
     n_out_of_use: int = 0
 
     @property
+    def noun(self) -> str:
+        """One of `endpoints`."""
+        return self.endpoints.removesuffix("s")
+
+    @property
     def cables_text(self) -> str:
         """'every cable filled >= 3 times', or how many were, and what became of the others."""
         if self.n_cables is None:

@@ -9,6 +9,7 @@ from weft.bench.model import Sample
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
 from weft.core.words import counted
+from weft.diagnose.check.answer.covered import Covered
 from weft.diagnose.check.answer.words import (
     against,
     list_pairs,
@@ -268,13 +269,21 @@ def healthy(
     )
 
 
-def not_enough(n_pairs: int, n_nodes: int, endpoints: str, least: int) -> Finding:
-    """No hop class has enough readings."""
+def not_enough(covered: Covered, least: int, expectations: Expectations | None = None) -> Finding:
+    """No hop class has enough readings; what was measured stands beside what is expected."""
+    small = () if expectations is None else expectations.small
+    instead = f" Held against platform {expectations.platform.name} alone." if expectations else ""
     return Finding(
         FindingKind.NOT_ENOUGH_DATA,
         Severity.NOTE,
-        f"{counted(n_pairs, 'pair')} of {n_nodes} {endpoints}"
-        f" cannot be judged: {least} readings of one kind are needed.",
+        f"{counted(covered.n_pairs, 'pair')} of {counted(covered.n_nodes, covered.noun)} cannot be"
+        f" held against one another: {least} readings of one kind are needed.{instead}",
+        evidence=tuple(
+            f"{one.norm.hop_class.metric.word}, {one.norm.hop_class.words}:"
+            f" {format_significant(one.norm.expected)} {one.norm.hop_class.metric.unit}"
+            f" ({counted(one.norm.n, 'reading')}); {one.words} expected"
+            for one in small
+        ),
     )
 
 

@@ -10,9 +10,10 @@ from weft.catalog.load import benchmark
 from weft.catalog.platform import Links, Platform
 from weft.core.units import format_significant
 from weft.diagnose.check.beside.machine import Machine
-from weft.diagnose.check.measured.norms import HopClass, Norm
-from weft.diagnose.check.measured.readings import Metric, is_rank
+from weft.diagnose.check.measured.norms import HopClass, Norm, hop_classes
+from weft.diagnose.check.measured.readings import Floats, Metric, is_rank
 from weft.diagnose.check.suspects.survey import Survey
+from weft.diagnose.check.thresholds import Thresholds
 from weft.diagnose.judge.expected import predictor, with_room
 from weft.diagnose.judge.model import RowState
 from weft.diagnose.judge.rows import rests_on_assumption, state_of
@@ -30,13 +31,16 @@ BENCHMARKS = {
 @dataclass(frozen=True, slots=True)
 class Expected:
     """A norm, and what it should be. `state` is how the norm stands to the interval; `sure`: it
-    stays so with all the room that `weft judge` gives, and rests on figures that are no guess."""
+    stays so with all the room that `weft judge` gives, and rests on figures that are no guess.
+    `small`: the class has too few readings for a norm that others are held against, `norm` is their
+    median; it is in a state only if all of them are, for sure if that is more than chance."""
 
     norm: Norm
     conditions: Conditions
     found: Expectation
     state: RowState
     sure: bool
+    small: bool = False
 
     @property
     def words(self) -> str:
@@ -45,6 +49,10 @@ class Expected:
             format_significant(v) for v in (self.found.low, self.found.value, self.found.high)
         )
         return f"{value} {self.norm.hop_class.metric.unit} ({low} to {high})"
+
+    def at(self, value: float) -> "Expected":
+        """The same, were this value what the class delivers."""
+        return _expected(replace(self.norm, expected=value), self.conditions, self.found, rules())
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +67,11 @@ class Expectations:
     def platform(self) -> Platform:
         """What the readings are held against."""
         return self.machine.platform
+
+    @property
+    def small(self) -> tuple[Expected, ...]:
+        """Of classes that are held against nothing else."""
+        return tuple(one for one in self.of.values() if one.small)
 
     def after(self, norm: Norm) -> str:
         """What follows a norm's own words; nothing where nothing is expected."""
@@ -78,21 +91,52 @@ class Expectations:
 
 
 def expectations_of(survey: Survey, machine: Machine, window: int | None = None) -> Expectations:
-    """The expectation of each norm; `window` messages are sent before an answer (None: as many as
-    the catalogue's benchmark does)."""
+    """The expectation of each norm, and of classes too small for one; `window` messages are sent
+    before an answer (None: as many as the catalogue's benchmark does)."""
     window = window or int(benchmark("pairs").options["window"])
     found: dict[HopClass, Expected] = {}
     why_not: dict[str, None] = {}
-    for norm in survey.normed.norms:
-        conditions = _conditions(survey, norm.hop_class, machine.platform, window)
-        shared = _with_shared_links(machine, norm.hop_class)
-        expectation = predictor(shared)(conditions)
+    small = _small_classes(survey)
+    for norm in (*survey.normed.norms, *small):
+        hop_class = norm.hop_class
+        conditions = _conditions(survey, hop_class, machine.platform, window)
+        expectation = predictor(_with_shared_links(machine, hop_class))(conditions)
         if isinstance(expectation, str):
             why_not[expectation] = None
             continue
-        expectation = _beside_others(expectation, survey, norm.hop_class, machine.platform)
-        found[norm.hop_class] = _expected(norm, conditions, expectation, rules())
+        expectation = _beside_others(expectation, survey, hop_class, machine.platform)
+        one = _expected(norm, conditions, expectation, rules())
+        if norm in small:
+            one = _of_small_class(one, small[norm], survey.limits)
+        found[hop_class] = one
     return Expectations(machine, found, tuple(why_not))
+
+
+def _small_classes(survey: Survey) -> dict[Norm, Floats]:
+    """Classes without a norm, each with its median in place of one, and their readings. Where
+    others have norms, only those of more readings than chance may slow together."""
+    classes, place = hop_classes(survey.crossings)
+    unjudged = survey.normed.norm < 0
+    limits = survey.limits
+    found: dict[Norm, Floats] = {}
+    for number, hop_class in enumerate(classes):
+        values = survey.readings.value[unjudged & survey.beside_others & (place == number)]
+        few = values.size == 0 or (
+            survey.normed.norms
+            and limits.disturbed_share**values.size > limits.chance_of_a_lone_pair
+        )
+        if not few:
+            middle = float(np.median(values))
+            found[Norm(hop_class, values.size, values.size, middle, 0.0)] = values
+    return found
+
+
+def _of_small_class(one: Expected, values: Floats, limits: Thresholds) -> Expected:
+    each = [one.at(float(value)) for value in values]
+    alike = len({of.state for of in each}) == 1
+    chance = limits.disturbed_share**values.size
+    sure = alike and all(of.sure for of in each) and chance <= limits.chance_of_a_lone_pair
+    return replace(one, state=one.state if alike else RowState.NORMAL, sure=sure, small=True)
 
 
 def _expected(norm: Norm, conditions: Conditions, found: Expectation, limits: Rules) -> Expected:
