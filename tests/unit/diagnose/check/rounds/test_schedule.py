@@ -1,5 +1,6 @@
 """Schedules by name: which pairs they hold, on every rail, for groups and mixed nodes."""
 
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -210,6 +211,16 @@ def test_ranks_of_one_host_find_a_cpu_each():
     schedule = schedule_of(Scheme(Kind.FULL), field)
     assert sorted(pairs_of(schedule)) == list(combinations(range(6), 2))
     assert {len(pairs) for pairs in schedule.rounds} == {1}
+
+
+def test_who_sends_first_is_the_same_however_few_cpus_there_are():
+    """Where switches choose, half of the pairs are turned: taking rounds apart turns none back."""
+    field = field_of(generated(nodes=16, per_leaf=4, spines=4, hcas=2), 2, adaptive=True)
+    few = replace(field, n_cpus=dict.fromkeys(range(16), 1))
+    whole, parts = (schedule_of(Scheme(Kind.FULL), f) for f in (field, few))
+    assert len(parts) > len(whole)
+    assert sorted(pairs_of(parts)) == sorted(pairs_of(whole))
+    assert any(a > b for a, b in pairs_of(parts))
 
 
 def test_rounds_of_a_file_are_left_as_they_are_and_counted_where_they_overload(tmp_path: Path):

@@ -37,6 +37,11 @@ def test_enough_cpus_leave_the_rounds_as_they_are() -> None:
     assert within_cpus([[(0, 1), (2, 3)]], 4, {0: 4}) == [[(0, 1), (2, 3)]]
 
 
+def test_who_sends_first_stays_first_and_pairs_stay_in_order() -> None:
+    parts = within_cpus([[(3, 2), (0, 1), (5, 4), (6, 7)]], 8, {0: 4})
+    assert parts == [[(3, 2), (0, 1)], [(5, 4), (6, 7)]]
+
+
 def test_pairs_between_hosts_take_one_cpu_of_each() -> None:
     # Two hosts of three ranks: 0, 1, 2 and 3, 4, 5; two CPUs each.
     assert within_cpus([[(0, 3), (1, 4), (2, 5)]], 3, {0: 2, 1: 2}) == [[(0, 3), (1, 4)], [(2, 5)]]

@@ -88,3 +88,36 @@ def test_two_thirds_of_a_leaf_s_messages_slow_is_enough_to_name_it(make_tree, ma
     (finding,) = bad(judged(tree, full, make_fabric(tree, noise=0.01, seed=9)))
     ends = {end for suspect in finding.facts["suspects"] for end in suspect["ends"]}
     assert leaving(3) <= ends
+
+
+def told_against_their_kind(tree, fabric):
+    """By the name of its first component: whether ways of a candidate are, where several share."""
+    survey = survey_of(fabric.all_pairs(), tree, thresholds(), adaptive=True)
+    component = survey.crossings.component
+    return {
+        component(survey.candidates.members[candidate][0]).name: survey.shared.can_tell(candidate)
+        for candidate in survey.crossings.shared_ways.nonzero()[0].tolist()
+    }
+
+
+def test_ways_are_held_against_their_kind_where_enough_are_alike(make_tree, make_fabric):
+    """Four leaves have four ways up and four down, but only four sets of cables; six are enough."""
+    told = {}
+    for leaves in (4, 6):
+        tree = make_tree(leaves, 4, 4)
+        told[leaves] = told_against_their_kind(tree, make_fabric(tree, noise=0.01))
+    one_way = "cable leaf-01[5] - spine-01[1] (direction leaf-01 to spine-01)"
+    both_ways = "cable leaf-01[5] - spine-01[1]"
+    assert told[4][one_way]
+    assert not told[4][both_ways]
+    assert told[6][both_ways]
+
+
+def test_switches_among_which_messages_choose_are_never_told_by_what_crosses_them(
+    make_tree, make_fabric
+):
+    tree = make_tree(4, 4, 4)
+    told = told_against_their_kind(tree, make_fabric(tree, noise=0.01))
+    switches = {name: can for name, can in told.items() if name.startswith("switch")}
+    assert {"switch leaf-01", "switch spine-01"} <= switches.keys()
+    assert all(switches.values())

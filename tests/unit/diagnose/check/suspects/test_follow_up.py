@@ -4,9 +4,14 @@
 from itertools import combinations
 from random import Random
 
+import numpy as np
+
 from weft.bench.model import Pair, Sample
+from weft.diagnose.check.measured.readings import Metric
 from weft.diagnose.check.suspects.follow_up import Size, follow_up
+from weft.diagnose.check.suspects.other_partners import round_of
 from weft.diagnose.check.suspects.survey import survey_of
+from weft.diagnose.check.suspects.waiting import waiting
 from weft.diagnose.check.thresholds import thresholds
 
 UP_LINK = ("leaf-02[6]", "spine-02[2]")
@@ -92,9 +97,36 @@ def test_a_slow_pair_that_nothing_explains_is_measured_again(make_tree, make_fab
 
 
 def test_a_limit_on_rounds_is_kept(make_tree, make_fabric, make_slow):
+    """Alone it is kept by less of everything, twice; of the rounds of the survey the first stay."""
     tree = make_tree(4, 4, 4)
-    samples = make_fabric(tree, [make_slow(0.5, node="n003")]).all_pairs()
-    assert len(plan(samples, tree, times=2, most_rounds=4).alone) == 4
+    faults = [make_slow(0.5, node="n003"), make_slow(0.5, node="n012")]
+    samples = make_fabric(tree, faults).all_pairs()
+    whole, limited = plan(samples, tree, times=2), plan(samples, tree, times=2, most_rounds=4)
+    assert limited.alone == whole.alone[:2] * 2
+    least = plan(samples, tree, times=2, most_rounds=1)
+    assert least.alone == whole.alone[:1] * 2
+    assert len(whole.together) > 1
+    assert least.together == whole.together[:1]
+
+
+def test_messages_of_a_cable_out_of_use_come_again_where_nothing_slow_is_before_them(
+    make_tree, make_fabric, make_slow
+):
+    """A slow node and a dead cable: rounds in which both are slow would do for both, and tell
+    nothing of the cable."""
+    planned = make_tree(4, 4, 2)
+    fabric = make_fabric(
+        make_tree(4, 4, 2, down=(3, 2)), [make_slow(0.6, node="n011")], noise=0.02, collide=True
+    )
+    survey = survey_of(fabric.all_pairs(), planned, thresholds())
+    *_, out_of_use = survey.slow_or_out_of_use
+    assert out_of_use not in survey.explanation.suspects
+    asked = follow_up(survey, Size(), seed=1)
+    behind = waiting(survey.crossings, np.flatnonzero(survey.explanation.predicted > 0))
+    free = np.setdiff1d(survey.candidates.rows(out_of_use.best), behind)
+    free = free[survey.normed.slower[free] > out_of_use.slower[Metric.BANDWIDTH] / 2]
+    telling = {round_of(survey, number) for number in survey.readings.round[free].tolist()}
+    assert telling & set(asked.together)
 
 
 def ranks_of_one_host(n, slow, one_at_a_time):

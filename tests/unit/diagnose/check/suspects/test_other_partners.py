@@ -1,0 +1,187 @@
+"""Crowded ways are filled again as they were, by messages between other partners."""
+# mypy: disable-error-code="no-untyped-def"
+
+from dataclasses import replace
+from random import Random
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from tests.unit.diagnose.check.rounds.fields import field_of
+from tests.unit.diagnose.check.suspects.test_crowded_bursts import (
+    N_LEAVES,
+    PER_LEAF,
+    SPINES,
+    OneSlowWay,
+    leaf_of,
+)
+from tests.unit.diagnose.conftest import Fabric, Tree
+from tests.unit.diagnose.documents import fabric_document
+
+from weft.bench.model import Pair, Sample
+from weft.diagnose.check.measured.network import Network
+from weft.diagnose.check.measured.readings import readings_of
+from weft.diagnose.check.rounds.schedule import schedule_of
+from weft.diagnose.check.rounds.scheme import Kind, Scheme
+from weft.diagnose.check.suspects.crowded import Look
+from weft.diagnose.check.suspects.other_partners import round_of, rounds_with_others
+from weft.diagnose.check.suspects.survey import survey_of
+from weft.diagnose.check.thresholds import thresholds
+from weft.diagnose.check.trials import SURVEY, TOGETHER
+
+TREE = Tree(N_LEAVES, PER_LEAF, SPINES)
+
+
+class BothSlow(OneSlowWay):
+    """One way of each of two leaves is slow."""
+
+    def __init__(self, fabric, leaf, other):
+        super().__init__(fabric, leaf, 0.0)
+        self.other = OneSlowWay(fabric, other, 0.0)
+
+    def _slowed(self, sample, pairs):
+        return self.other._slowed(super()._slowed(sample, pairs), pairs)
+
+
+def survey_with(fabric, limits=None):
+    rounds = schedule_of(Scheme(Kind.FULL), field_of(TREE, adaptive=True)).rounds
+    samples = fabric.measure([pairs.tolist() for pairs in rounds], SURVEY)
+    return survey_of(samples, TREE, limits or thresholds(), adaptive=True)
+
+
+def leaves(pairs):
+    index = TREE.nodes.index
+    return [(leaf_of(index(a)), leaf_of(index(b))) for a, b in pairs]
+
+
+def inner():
+    return Fabric(TREE, noise=0.02)
+
+
+@pytest.fixture(scope="module")
+def one_slow():
+    return survey_with(OneSlowWay(inner(), 5, 0.0))
+
+
+def test_so_many_rounds_fill_the_way_that_looked_crowded(one_slow):
+    rounds = rounds_with_others(one_slow, 6, Random(1))
+    assert len(rounds) == 6
+    for pairs in rounds:
+        assert len(pairs) == SPINES
+        assert all(a == 5 != b for a, b in leaves(pairs))
+        assert len({name for pair in pairs for name in pair}) == 2 * SPINES
+
+
+def test_the_first_of_each_pair_stays_and_the_partner_is_another(one_slow):
+    (way,) = one_slow.crowded
+    rows = one_slow.shared.rows_of(way)
+    numbers = np.unique(one_slow.readings.round[rows])
+    known = {frozenset(pair) for n in numbers for pair in round_of(one_slow, n, rows)}
+    again = [pair for pairs in rounds_with_others(one_slow, 8, Random(1)) for pair in pairs]
+    under = {node for node in TREE.nodes if leaf_of(TREE.nodes.index(node)) == 5}
+    assert {first for first, _ in again} == under
+    assert sum(frozenset(pair) not in known for pair in again) > len(again) / 2
+    assert len({second for _, second in again}) > 2 * PER_LEAF, "those of several rounds"
+
+
+def test_every_crowded_way_has_its_rounds_up_to_the_most_suspects():
+    fabric = BothSlow(inner(), 2, 7)
+    rounds = rounds_with_others(survey_with(fabric), 3, Random(1))
+    assert [{a for a, _ in leaves(pairs)} for pairs in rounds] in (
+        [{2}] * 3 + [{7}] * 3,
+        [{7}] * 3 + [{2}] * 3,
+    )
+    survey = survey_with(fabric, replace(thresholds(), most_suspects=1))
+    assert len(survey.crowded) == 2
+    assert len(rounds_with_others(survey, 3, Random(1))) == 3
+
+
+def test_what_looked_crowded_in_full_rounds_is_measured_in_full_rounds(make_slow):
+    ups = frozenset(f"leaf-02[{port}]" for port in range(5, 9))
+    fabric = Fabric(TREE, [make_slow(0.7, ports=ups, metrics=("bandwidth",))], noise=0.01)
+    survey = survey_of(fabric.all_pairs(), TREE, thresholds(), adaptive=True)
+    assert Look.ALONE not in {way.look for way in survey.crowded}
+    rounds = rounds_with_others(survey, 3, Random(1))
+    assert len(rounds) == 3
+    n = len(TREE.nodes)
+    for pairs in rounds:
+        assert len(pairs) > 0.9 * n / 2 - 1
+        assert len({name for pair in pairs for name in pair}) == 2 * len(pairs)
+
+
+def test_nothing_crowded_is_filled_by_nothing():
+    healthy = survey_with(inner())
+    assert healthy.crowded == ()
+    assert rounds_with_others(healthy, 3, Random(1)) == ()
+    static = survey_of(inner().all_pairs(), TREE, thresholds())
+    assert rounds_with_others(static, 3, Random(1)) == ()
+
+
+def sample(a, b, number, metrics, trial=SURVEY):
+    return Sample(trial, 1, "pairs", 8, metrics, 10, 0.0, pair=Pair(a, b, number, 2))
+
+
+def test_a_round_is_told_by_its_number_who_sent_first_before():
+    both = {"bandwidth_ab_mb_s": 1.0, "bandwidth_ba_mb_s": 1.0}
+    samples = [
+        sample("n003", "n001", 4, {"latency_us": 1.0}),
+        sample("n003", "n001", 4, both),
+        sample("n002", "n004", 4, both),
+        sample("n001", "n004", 5, both),
+        sample("n001", "n002", 4, both, trial=TOGETHER),
+    ]
+    survey = survey_of(samples, Tree(2, 2, 2), thresholds())
+    there = (("n003", "n001"), ("n002", "n004"))
+    assert round_of(survey, 4) == there
+    readings = survey.readings
+    assert round_of(survey, 4, np.arange(len(readings))) == there
+    assert round_of(survey, 4, np.flatnonzero(readings.backwards)) == there
+    of_second = np.flatnonzero(readings.a == readings.endpoints.index("n002"))
+    assert round_of(survey, 4, of_second) == (("n002", "n004"),)
+
+
+def test_a_round_of_latencies_only_is_a_round():
+    samples = [sample("n003", "n001", 0, {"latency_us": 1.0})]
+    survey = survey_of(samples, Tree(2, 2, 2), thresholds())
+    assert [frozenset(pair) for pair in round_of(survey, 0)] == [frozenset(("n001", "n003"))]
+
+
+def mixed(pairs, n_hcas, seed=1):
+    """A full round again, of hosts with so many HCAs each."""
+    hosts = sorted({name.partition(":")[0] for pair in pairs for name in pair})
+    hcas = {host: [f"{host}/hca{i}" for i in range(n_hcas)] for host in hosts}
+    document = fabric_document(hosts, ["leaf"], [])
+    document["nodes"] = [{"name": host, "hcas": hcas[host]} for host in hosts]
+    readings = readings_of([sample(a, b, 0, {"bandwidth_mb_s": 1.0}) for a, b in pairs])
+    survey = SimpleNamespace(
+        shared=SimpleNamespace(rows_of=lambda _: np.arange(len(readings))),
+        crowded=(SimpleNamespace(look=Look.ALL),),
+        crossings=SimpleNamespace(network=Network(SimpleNamespace(document=document))),
+        limits=thresholds(),
+        readings=readings,
+    )
+    return rounds_with_others(survey, 1, Random(seed))[0]
+
+
+def test_ranks_meet_others_of_their_rail():
+    pairs = [(f"a{i}:{rail}", f"b{i}:{rail}") for i in range(6) for rail in range(2)]
+    again = mixed(pairs, n_hcas=2)
+    assert [a for a, _ in again] == [a for a, _ in pairs]
+    assert sorted(b for _, b in again) == sorted(b for _, b in pairs)
+    assert all(a.endswith(b[-2:]) for a, b in again)
+    assert again != tuple(pairs)
+
+
+def test_ranks_of_one_host_do_not_meet_and_nobody_is_in_two_pairs():
+    """However many share their HCAs: half of each host's ranks send to the other host."""
+    pairs = [(f"a:{i}", f"b:{i}") for i in range(20)]
+    pairs += [(f"b:{i}", f"a:{i}") for i in range(20, 40)]
+    again = mixed(pairs, n_hcas=1)
+    assert all(a[0] != b[0] for a, b in again)
+    names = [name for pair in again for name in pair]
+    assert len(names) == len(set(names)) > len(pairs)
+
+
+def test_no_pair_is_lost_where_all_can_meet_another_host():
+    pairs = [("a:0", "b:0"), ("a:1", "b:1"), ("b:2", "a:2"), ("b:3", "a:3")]
+    assert {len(mixed(pairs, n_hcas=1, seed=seed)) for seed in range(10)} == {4}
