@@ -63,6 +63,25 @@ def test_the_command_to_measure_again_keeps_the_schedule(tmp_path: Path, capsys:
     assert all(pair & {"n005", "n006", "n007", "n008"} for pair in ends[:60])
 
 
+@pytest.mark.parametrize(("plants", "code"), [((), 0), (("n003 slow=1.5",), 1)])
+def test_one_suspect_is_judged_beside_others(
+    plants: tuple[str, ...], code: int, tmp_path: Path, capsys: Capture
+) -> None:
+    argv = ["check", "--twin", "fat-tree", "--nodes", "16", "--schedule", "bisect:n003"]
+    argv += [word for plant in plants for word in ("--plant", plant)]
+    assert run([*argv, "--no-report", "--dir", str(tmp_path / "run"), "--format", "json"]) == code
+    (finding, *_) = json.loads(capsys.readouterr().out)["findings"]
+    assert finding["kind"] == ("suspect-node" if plants else "healthy")
+    assert "n003" in finding["sentence"] or not plants
+
+
+def test_a_budget_without_a_unit_is_seconds(tmp_path: Path, capsys: Capture) -> None:
+    argv = ["check", "--twin", "fat-tree", "--nodes", "16", "--dry-run", "--format", "json"]
+    for budget in ("5", "5s"):
+        assert run([*argv, "--budget", budget, "--dir", str(tmp_path / "run")]) == 0
+        assert json.loads(capsys.readouterr().out)["plan"]["budget_seconds"] == 5.0
+
+
 def test_clusterkit_s_file_is_a_schedule(tmp_path: Path, capsys: Capture) -> None:
     """The format of `clusterkit -f`: <round> <node1> <node2>."""
     rounds = tmp_path / "rounds"

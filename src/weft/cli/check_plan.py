@@ -53,7 +53,7 @@ _OPTIONS = (
     click.option(
         "--budget",
         metavar="TIME",
-        help="Fabric time of all tests together, such as 60s; picks the schedule.",
+        help="Fabric time of all tests together, such as 60s or 2min; picks the schedule.",
     ),
     click.option(
         "--only",

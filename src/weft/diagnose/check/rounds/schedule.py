@@ -3,12 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import zip_longest
 
 import numpy as np
 
 from weft.core.errors import InputError
 from weft.core.nodeset import expand
 from weft.core.words import counted, times
+from weft.diagnose.check.measured.readings import Ints
 from weft.diagnose.check.rounds.bursts import burst_rounds
 from weft.diagnose.check.rounds.cover import cover_rounds, leaf_rounds, leaves_of_rails
 from weft.diagnose.check.rounds.group import Group
@@ -141,6 +143,13 @@ def _others(group: Group, field: Field, n: int) -> list[Round]:
     normal where nothing else is measured."""
     units = np.unique(field.ranks.unit[~group.inside])
     units = np.setdiff1d(units, field.ranks.unit[group.inside])
+    kept = _among(units, field, n, but=group)
+    return without_overload(kept, field.ranks, field.ways)
+
+
+def _among(units: Ints, field: Field, n: int, but: Group | None = None) -> list[Round]:
+    """Rounds of about `n` pairs of some units, each with another every time, `but` for pairs that
+    touch a group."""
     if units.size < 2:
         return []
     rounds: list[Round] = []
@@ -148,16 +157,19 @@ def _others(group: Group, field: Field, n: int) -> list[Round]:
     most = 4 * -(-n // (units.size // 2 * field.ranks.n_rails))
     for matching in random_matchings(units.size, most, field.seed):
         (pairs,) = on_all_rails([units[matching]], field.ranks)
-        pairs = pairs[~group.touched(pairs, field.ranks, field.ways)]
+        if but is not None:
+            pairs = pairs[~but.touched(pairs, field.ranks, field.ways)]
         rounds.append(pairs[: max(1, n)])
         n -= len(pairs)
         if n <= 0:
             break
-    kept = [pairs for pairs in rounds if len(pairs)]
-    return without_overload(kept, field.ranks, field.ways)
+    return [pairs for pairs in rounds if len(pairs)]
 
 
 _Recipe = tuple[str, list[Round]]
+
+_PARTNERS = 6
+"""Known-good nodes that each suspect meets at least, as many as `random` has rounds."""
 
 
 def _full(scheme: Scheme, field: Field) -> _Recipe:  # noqa: ARG001
@@ -222,6 +234,30 @@ def _rails(scheme: Scheme, field: Field) -> _Recipe:  # noqa: ARG001
 
 def _bisect(scheme: Scheme, field: Field) -> _Recipe:
     ranks = field.ranks
+    suspects, good = _sides(scheme, ranks)
+    halves = _halves(suspects)
+    # Everybody is in all of them once, and in one half of each digit.
+    n_partners = 1 + len(halves) // 2
+    halves += [suspects] * (min(_PARTNERS, len(good)) - n_partners)
+    rounds = []
+    known: set[tuple[int, int]] = set()
+    for half in halves:
+        for first in range(0, len(half), len(good)):
+            met = _with_others(half[first : first + len(good)], good, known)
+            known.update(met)
+            rounds.append(in_order(np.array(met, np.int64)))
+    words = "1 suspect" if len(suspects) == 1 else f"{len(suspects)} suspects in halves, each"
+    words += f" with several of {len(good)} known-good nodes, and as many pairs of these"
+    with_good = on_all_rails(rounds, ranks)
+    n = max(sum(len(pairs) for pairs in with_good), 2 * thresholds().smallest_class)
+    # In turn, so that the first rounds, where no more fit, hold some of both.
+    turns = zip_longest(with_good, _among(np.array(good, np.int64), field, n))
+    return (words, [pairs for turn in turns for pairs in turn if pairs is not None])
+
+
+def _sides(scheme: Scheme, ranks: Ranks) -> tuple[list[int], list[int]]:
+    """Suspects and known-good units. Raises InputError where these are too few, or on both
+    sides."""
     suspects = _units(scheme.suspects, ranks)
     rest = [unit for unit in range(len(ranks.units)) if unit not in set(suspects)]
     good = _units(scheme.good, ranks) if scheme.good else rest
@@ -233,15 +269,19 @@ def _bisect(scheme: Scheme, field: Field) -> _Recipe:
             where="--schedule bisect",
             expected="suspects | known-good nodes, none of them twice",
         )
-    rounds = []
-    known: set[tuple[int, int]] = set()
-    for half in _halves(suspects):
-        for first in range(0, len(half), len(good)):
-            met = _with_others(half[first : first + len(good)], good, known)
-            known.update(met)
-            rounds.append(in_order(np.array(met, np.int64)))
-    words = f"{len(suspects)} suspects in halves, each with another of {len(good)} known-good nodes"
-    return (words, on_all_rails(rounds, ranks))
+    n_pairs = len(suspects) * len(good) + len(good) * (len(good) - 1) // 2
+    least = thresholds().smallest_class
+    if n_pairs * ranks.n_rails < least:
+        raise InputError(
+            f"{counted(len(suspects), 'suspect')} and {counted(len(good), 'known-good node')} make"
+            f" {counted(n_pairs, 'pair')}: too few to tell slow from normal",
+            where="--schedule bisect",
+            expected=f"nodes that make {least} pairs or more, such as one suspect and four others",
+            hint="name more known-good nodes, or none: everybody else is good then"
+            if scheme.good
+            else "measure among more nodes",
+        )
+    return suspects, good
 
 
 def _with_others(

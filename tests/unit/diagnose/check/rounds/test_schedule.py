@@ -11,9 +11,10 @@ from weft.core.errors import InputError
 from weft.diagnose.check.measured.network import Network
 from weft.diagnose.check.rounds.group import group_of
 from weft.diagnose.check.rounds.ranks import ranks_of_host, ranks_of_nodes
-from weft.diagnose.check.rounds.schedule import Field, n_overloaded, schedule_of
+from weft.diagnose.check.rounds.schedule import Field, first_rounds, n_overloaded, schedule_of
 from weft.diagnose.check.rounds.scheme import Kind, Scheme, parse_scheme
 from weft.diagnose.check.rounds.ways import Ways
+from weft.diagnose.check.thresholds import thresholds
 
 
 def plain(n, n_rails=1, **more):
@@ -62,28 +63,40 @@ def test_rails_whose_planes_never_meet_are_measured_each_by_itself(scheme, adapt
     assert all(a % 2 == b % 2 for a, b in pairs)
 
 
+def with_suspects(schedule, n):
+    """The rounds in which the first n units take part; nobody else does in them."""
+    rounds = [pairs.tolist() for pairs in schedule.rounds if (pairs < n).any()]
+    assert all(a < n <= b for pairs in rounds for a, b in pairs)
+    return rounds
+
+
 def test_suspects_are_halved_by_each_digit_of_their_place():
-    """Four suspects: all, then 0 and 2, 1 and 3, 0 and 1, 2 and 3; never the same partner twice
-    running."""
+    """Four suspects: all, then 0 and 2, 1 and 3, 0 and 1, 2 and 3, and all once more, since there
+    is a fourth known-good node; never the same partner twice running."""
     schedule = schedule_of(parse_scheme("bisect:n[001-004]|n[005-008]"), plain(8))
-    suspects = [sorted(a for a, _ in pairs.tolist()) for pairs in schedule.rounds]
-    assert suspects == [[0, 1, 2, 3], [0, 2], [1, 3], [0, 1], [2, 3]]
-    pairs = pairs_of(schedule)
-    assert all(a < 4 <= b for a, b in pairs)
-    partners = {suspect: [b for a, b in pairs if a == suspect] for suspect in range(4)}
-    assert all(len(set(met)) == 3 for met in partners.values())
+    rounds = with_suspects(schedule, 4)
+    suspects = [sorted(a for a, _ in pairs) for pairs in rounds]
+    assert suspects == [[0, 1, 2, 3], [0, 2], [1, 3], [0, 1], [2, 3], [0, 1, 2, 3]]
+    partners = {one: [b for pairs in rounds for a, b in pairs if a == one] for one in range(4)}
+    assert all(len(set(met)) >= 3 for met in partners.values())
 
 
 def test_more_suspects_than_known_good_nodes_take_turns():
     schedule = schedule_of(parse_scheme("bisect:n[001-006]|n[007-008]"), plain(8))
-    assert [len(pairs) for pairs in schedule.rounds[:3]] == [2, 2, 2]
+    assert [len(pairs) for pairs in with_suspects(schedule, 6)[:3]] == [2, 2, 2]
     assert all(is_disjoint(pairs) for pairs in schedule.rounds)
 
 
-def test_without_known_good_nodes_everybody_else_is():
-    schedule = schedule_of(parse_scheme("bisect:n003"), plain(5))
-    assert len(schedule) == 1
-    assert 2 in pairs_of(schedule)[0]
+@pytest.mark.parametrize(("n", "n_met"), [(5, 4), (9, 6), (30, 6)])
+def test_one_suspect_meets_several_others_and_these_meet_as_often(n, n_met):
+    """Without known-good nodes everybody else is."""
+    schedule = schedule_of(parse_scheme("bisect:n001"), plain(n))
+    met = [pairs[0][1] for pairs in with_suspects(schedule, 1)]
+    assert len(set(met)) == len(met) == n_met
+    others = [pair for pair in pairs_of(schedule) if 0 not in pair]
+    assert len(others) >= 2 * thresholds().smallest_class
+    half = first_rounds(schedule, 2)
+    assert {0 in pair for pair in pairs_of(half)} == {True, False}
 
 
 @pytest.mark.parametrize(
@@ -92,6 +105,8 @@ def test_without_known_good_nodes_everybody_else_is():
         ("bisect:n001|n001", "n001 is on both sides"),
         ("bisect:n[001-004]", "nobody is left to be known-good"),
         ("bisect:stranger|n001", "no node 'stranger'"),
+        ("bisect:n001|n002", "1 suspect and 1 known-good node make 1 pair: too few"),
+        ("bisect:n001|n[002-004]", "name more known-good nodes, or none"),
         ("cover:3", "--schedule cover without a fabric"),
         ("leaf", "--schedule leaf without a fabric"),
     ],
