@@ -82,6 +82,58 @@ def test_a_budget_without_a_unit_is_seconds(tmp_path: Path, capsys: Capture) -> 
         assert json.loads(capsys.readouterr().out)["plan"]["budget_seconds"] == 5.0
 
 
+REAL = Path(__file__).parent.parent / "fixtures" / "fabric"
+REAL_FILES = (REAL / "small" / "opensm-subnet.lst", REAL / "opensm" / "opensm-lfts.dump")
+REAL_TWIN = ["azure-hbv3", *(w for file in REAL_FILES for w in ("--fabric", str(file)))]
+RAILS = ["azure-ndv4", "--nodes", "8"]
+TREE = ["fat-tree", "--nodes", "16"]
+
+
+@pytest.mark.parametrize(
+    ("twin", "plant", "more"),
+    [
+        (TREE, "leaf-02[6] rate=0.25", []),
+        (TREE, "leaf-02[6] down", []),
+        (TREE, "leaf-02[6] rate=0.25", ["--adaptive"]),
+        (TREE, "n003 slow=3", []),
+        (RAILS, "leaf-03[7] rate=0.25", []),
+        (REAL_TWIN, "MF0;leaf002:MQM8700/U1[7] rate=0.2", []),
+    ],
+)
+def test_whatever_an_answer_names_can_be_asked_for_again(
+    twin: list[str], plant: str, more: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    argv = ["check", "--twin", *twin, *more]
+    where = ["--no-report", "--dir", str(tmp_path / "run")]
+    assert run([*argv, *where, "--plant", plant, "--format", "json"]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    suspects = [one for f in answer["findings"] for one in f["facts"].get("suspects", [])]
+    ports = {end for one in suspects for end in one["ends"]}
+    named = ports | {port.rpartition("[")[0] for port in ports if "[" in port}
+    named |= {row["from"] for row in answer["readings"][:2]}
+    assert len(named) > 2
+    for name in sorted(named):
+        assert run([*argv, "--dry-run", "--only", name]) == 0, name
+        first = capsys.readouterr().out.splitlines()[0]
+        assert any(
+            f"pairs {how} {name}" in first for how in ("across", "with an end at", "with an end in")
+        ), first
+
+
+def test_a_switch_may_be_called_as_weft_fabric_calls_it(capsys: Capture) -> None:
+    words = []
+    for name in ("MF0;leaf002:MQM8700/U1", "leaf002", "leaf002[7]", "MF0;leaf002:MQM8700/U1[7]"):
+        argv = ["check", "--twin", *REAL_TWIN, "--only", name, "--schedule", "full", "--dry-run"]
+        assert run(argv) == 0
+        words.append(capsys.readouterr().out.splitlines()[0].replace(name, "it"))
+    assert words[0] == words[1] != words[2] == words[3]
+
+
+def test_a_port_that_is_not_there_is_told_as_it_was_typed(capsys: Capture) -> None:
+    assert run(["check", "--twin", *TREE, "--only", "leaf-02[99]", "--dry-run"]) == 2
+    assert "--only leaf-02[99]: no node or switch" in capsys.readouterr().err
+
+
 def test_clusterkit_s_file_is_a_schedule(tmp_path: Path, capsys: Capture) -> None:
     """The format of `clusterkit -f`: <round> <node1> <node2>."""
     rounds = tmp_path / "rounds"

@@ -58,7 +58,7 @@ _OPTIONS = (
     click.option(
         "--only",
         metavar="NODESET",
-        help="Only pairs with an end in these nodes, or under (across) this switch.",
+        help="Only pairs with an end in these nodes, or at (across) this switch, port or HCA.",
     ),
     click.option(
         "--quick",

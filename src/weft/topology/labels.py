@@ -46,12 +46,13 @@ def shown(description: str) -> str:
 def labels_of(subnet: Subnet) -> Mapping[int, Label]:
     """The label of every switch, by node."""
     switches = [node for node in subnet.nodes if node.is_switch]
-    found = {node.index: _by_description(node) for node in switches}
+    found = {node.index: label_of(node.description) for node in switches}
     return _told_apart(switches, _by_system_guid(switches, found))
 
 
-def _by_description(node: SubnetNode) -> Label:
-    text = shown(node.description)
+def label_of(description: str) -> Label:
+    """The label of a switch that describes itself so: 'leaf002' of 'MF0;leaf002:MQM8700/U1'."""
+    text = shown(description)
     managed = _MANAGED.match(text)
     if managed is None:
         return Label(text, "", "")

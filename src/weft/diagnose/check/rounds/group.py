@@ -7,10 +7,12 @@ import numpy as np
 
 from weft.core.errors import InputError, did_you_mean
 from weft.core.nodeset import expand
-from weft.diagnose.check.measured.readings import Bools
+from weft.diagnose.check.measured.network import Network
+from weft.diagnose.check.measured.readings import Bools, Ints
 from weft.diagnose.check.rounds.matchings import Round
 from weft.diagnose.check.rounds.ranks import Ranks
 from weft.diagnose.check.rounds.ways import Ways
+from weft.topology.labels import label_of
 
 
 @dataclass(frozen=True)
@@ -38,28 +40,73 @@ class Group:
 
 
 def group_of(text: str, ranks: Ranks, ways: Ways | None) -> Group:
-    """The group that a node set or the name of a switch means: nodes, what is cabled to a leaf,
-    what crosses another switch. Raises InputError on a name that is none of them."""
+    """The group that a node set means, or whatever an answer names: an HCA, a rank, a leaf (what is
+    cabled to it), another switch or one port of a cable (what crosses it). Raises InputError on a
+    name that is none of them."""
     network = ranks.network
-    if network is not None and ways is not None and text in network.switches:
-        vertex = network.vertex_id[text]
-        own = network.port_of_hca[ranks.hca]
-        inside = network.vertex[own ^ 1] == vertex
-        if inside.any():
-            return Group(f"pairs with an end at {text}", inside)
-        places = np.zeros(ways.nowhere + 1, np.bool_)
-        for place, stage in enumerate(ways.stages):
-            places[place] = bool((network.vertex[list(stage)] == vertex).any())
-        return Group(f"pairs across {text}", inside, places)
+    if network is not None and ways is not None:
+        of_fabric = _of_vertex(text, ranks, network, ways) or _of_cable(text, ranks, network, ways)
+        if of_fabric is not None:
+            return of_fabric
     number = {unit: i for i, unit in enumerate(ranks.units)}
+    endpoints = [ranks.endpoint(rank) for rank in range(len(ranks))]
+    if text not in number and text in endpoints:
+        inside = np.arange(len(ranks)) == endpoints.index(text)
+        return Group(f"pairs with an end at {text}", np.asarray(inside, np.bool_))
     names = (text,) if text in number else expand(text)
     strangers = [name for name in names if name not in number]
     if strangers:
-        known = [*ranks.units, *(network.switches if network is not None else ())]
+        switches = () if network is None else network.switches
+        known = [*ranks.units, *switches, *(label_of(name).name for name in switches)]
         raise InputError(
             f"no node or switch '{strangers[0]}' in this check",
-            expected=f"nodes such as {ranks.units[0]}, or the name of a switch",
+            where=f"--only {text}",
+            expected=f"nodes such as {ranks.units[0]}, or the name of a switch, a port or an HCA",
             hint=did_you_mean(strangers[0], known),
         )
     inside = np.isin(ranks.unit, [number[name] for name in names])
     return Group(f"pairs with an end in {text}", np.asarray(inside, np.bool_))
+
+
+def _of_vertex(text: str, ranks: Ranks, network: Network, ways: Ways) -> Group | None:
+    """What ends at an HCA or is cabled to a leaf, or crosses another switch."""
+    vertex = _vertex(text, network)
+    if vertex is None:
+        return None
+    own = network.port_of_hca[ranks.hca]
+    ends = own if vertex >= network.n_switches else own ^ 1
+    inside = (network.vertex[ends] == vertex) & (own >= 0)
+    if inside.any():
+        return Group(f"pairs with an end at {text}", inside)
+    return _across(text, ranks, ways, np.flatnonzero(network.vertex == vertex))
+
+
+def _of_cable(text: str, ranks: Ranks, network: Network, ways: Ways) -> Group | None:
+    """What crosses the cable of a port."""
+    name, bracket, number = text.rpartition("[")
+    vertex = _vertex(name, network) if bracket else None
+    if vertex is None:
+        return None
+    port = network.port_id.get(f"{(*network.switches, *network.hcas)[vertex]}[{number}")
+    if port is None:
+        return None
+    own = network.port_of_hca[ranks.hca]
+    inside = (own == port) | (own == port ^ 1)
+    if inside.any():
+        return Group(f"pairs with an end at {text}", inside)
+    return _across(text, ranks, ways, np.array([port, port ^ 1]))
+
+
+def _across(text: str, ranks: Ranks, ways: Ways, ports: Ints) -> Group:
+    places = np.zeros(ways.nowhere + 1, np.bool_)
+    for place, stage in enumerate(ways.stages):
+        places[place] = bool(np.isin(stage, ports).any())
+    return Group(f"pairs across {text}", np.zeros(len(ranks), np.bool_), places)
+
+
+def _vertex(name: str, network: Network) -> int | None:
+    """The switch or HCA of a name, or the only switch that `weft fabric` calls so."""
+    if name in network.vertex_id:
+        return network.vertex_id[name]
+    labels = [label_of(switch).name for switch in network.switches]
+    return labels.index(name) if labels.count(name) == 1 else None
