@@ -1,6 +1,7 @@
 """`weft check` with files of the fabric: rates and counters beside the readings."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,9 @@ def test_counters_that_no_reading_bears_out_are_a_warning(tmp_path: Path, capsys
     warning, healthy = answer["findings"]
     assert (warning["severity"], healthy["severity"]) == ("warning", "good")
     assert "SymbolErrorCounter of leaf000 port 5 is at 42" in warning["sentence"]
+    (advice,) = [line for line in warning["evidence"] if line.startswith("to do: ")]
+    options = set(re.findall(r"--[a-z]+", advice.partition("weft check")[2]))
+    assert options == {"--counters"}, "the audit's own options are none of a check"
     kept = judge(read_run(tmp_path / "r"))
     assert [finding.sentence for finding in kept.findings] == [
         warning["sentence"],

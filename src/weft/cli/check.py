@@ -21,6 +21,7 @@ from weft.cli.check_plan import PlanChoice, Setup, plan_options, say_plan, set_u
 from weft.cli.output import FORMATS, format_option_of, talk
 from weft.cli.run_dir import fresh_run_dir
 from weft.core.errors import BenchmarkError, ExitCode, InputError
+from weft.core.words import counted
 
 if TYPE_CHECKING:
     from weft.bench.model import Sample
@@ -204,7 +205,7 @@ def _study_text(setup: Setup, seed: int) -> str:
     study = {
         "schema": "weft.study/1",
         "name": "check",
-        "title": f"Check of {len(setup.nodes)} nodes",
+        "title": f"Check of {counted(len(setup.nodes), 'node')}",
         "question": "Is this fabric healthy, and if not, which node, link or switch?",
         "seed": seed,
         "repeats": 1,

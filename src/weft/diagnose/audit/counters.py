@@ -59,7 +59,8 @@ def _finding(case: Case, rule: CounterRule, high: Mapping[PortKey, int]) -> Find
             f"{rule.means}; nobody knows since when: a total of {rule.total} is worth a second "
             f"reading ({rule.source})",
         ),
-        fix=f"read the counters again after an hour, and give these with --before; if it grows: "
+        fix="read the counters again after an hour, and give both readings (weft fabric audit "
+        "LATER --before EARLIER, weft check --counters EARLIER --counters LATER); if it grows: "
         f"{rule.fix}",
         next_command="an hour later: weft fabric audit NEW-FILES --before FILES",
         counter=rule.counter,

@@ -1,6 +1,6 @@
 """From the samples of a check to a verdict: findings worst first, coverage, caveats."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,9 +8,9 @@ import numpy as np
 
 from weft.bench.model import Sample, State
 from weft.core.errors import ExitCode
-from weft.core.finding import Finding, Severity
+from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
-from weft.diagnose.check.answer import blind, intermittent, sentences
+from weft.diagnose.check.answer import blind, intermittent, let_go, sentences
 from weft.diagnose.check.answer.covered import Covered, covered
 from weft.diagnose.check.answer.inputs import inputs as all_inputs
 from weft.diagnose.check.answer.inputs import inputs_of, with_findings
@@ -55,8 +55,7 @@ class Verdict:
         """1 when a finding is bad; 4 where a run proves nothing: that must not pass for good."""
         if self.refused:
             return ExitCode.BENCHMARK
-        bad = any(finding.severity is Severity.BAD for finding in self.findings)
-        return ExitCode.VERDICT_BAD if bad else ExitCode.GOOD
+        return ExitCode.VERDICT_BAD if _any_bad(self.findings) else ExitCode.GOOD
 
     @property
     def endpoints(self) -> tuple[str, ...]:
@@ -135,11 +134,11 @@ def judge_check(
         *expected,
         *over_time.findings(survey, spoiled),
     ]
-    if not any(finding.severity is Severity.BAD for finding in findings):
-        findings += intermittent.findings(survey, limits)
-        healthy = sentences.healthy(survey, coverage.n_nodes, coverage.endpoints, expectations)
-        findings.append(healthy)
-    unseen = blind.caveats(survey, limits)
+    if not _any_bad(findings):
+        findings = _with_intermittent(survey, findings, limits, owners)
+    if not _any_bad(findings):
+        findings.append(sentences.healthy(survey, coverage, expectations))
+    unseen = (*blind.caveats(survey, limits), *let_go.caveats(survey, accusations))
     caveats = (*valid.caveats, *unseen, *_caveats(survey, coverage, limits, expectations))
     lacking = inputs_of(survey, accusations, coverage, limits, marks=marks, machine=machine)
     return Verdict(
@@ -168,6 +167,24 @@ def _spoiled(survey: Survey, limits: Thresholds) -> tuple[over_time.Episode, ...
             (readings.trials.index(one.trial), number) for number in range(one.first, one.last + 1)
         )
     )
+
+
+def _any_bad(findings: Iterable[Finding]) -> bool:
+    return any(finding.severity is Severity.BAD for finding in findings)
+
+
+def _with_intermittent(
+    survey: Survey, findings: Sequence[Finding], limits: Thresholds, owners: Mapping[str, str]
+) -> list[Finding]:
+    """The findings with what comes and goes, in place of pairs that it explains."""
+    found = intermittent.findings(survey, limits, owners)
+    kept = [
+        one
+        for one in findings
+        if one.kind is not FindingKind.SUSPECT_PAIR
+        or not intermittent.explained(found, one.facts["pairs"])
+    ]
+    return [*kept, *found]
 
 
 def _refused(
@@ -239,7 +256,7 @@ def _caveats(
     said = list(_without_expectation(expectations))
     if coverage.n_nodes < limits.smallest_fabric:
         said.append(
-            f"with {coverage.n_nodes} {coverage.endpoints} no node or cable is named for sure:"
+            f"with {counted(coverage.n_nodes, coverage.noun)} no node or cable is named for sure:"
             f" {limits.smallest_fabric} are needed to tell slow from normal"
         )
     if survey.crossings.network is None:
@@ -254,7 +271,7 @@ def _caveats(
             " their rate shows there only where less is left than was sent"
         )
     unjudged = int((survey.normed.norm < 0).sum())
-    held = 0 if expectations is None else sum(one.norm.n for one in expectations.small)
+    held = 0 if expectations is None else expectations.n_held(survey)
     if unjudged > held:
         said.append(f"{counted(unjudged - held, 'reading')} in a hop class too small to judge")
     if held:

@@ -67,7 +67,7 @@ class Covered:
         """One line."""
         line = (
             f"{self.n_pairs:,} of {self.n_pairs_possible:,} pairs"
-            f" of {self.n_nodes} {self.endpoints}"
+            f" of {counted(self.n_nodes, self.noun)}"
             f" in {counted(self.n_rounds, 'round')}"
         )
         if self.n_cables is None:

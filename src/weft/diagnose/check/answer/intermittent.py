@@ -1,5 +1,6 @@
 """Components that come and go: slow in a part of the run, far more often than others by chance."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,10 +8,17 @@ from scipy.special import xlogy
 
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
+from weft.diagnose.check.answer.sentences import unsteady
 from weft.diagnose.check.answer.words import capital, who
-from weft.diagnose.check.measured.components import Component
+from weft.diagnose.check.measured.components import PARTS, Component, Part
 from weft.diagnose.check.measured.readings import METRICS, Bools, Floats, Ints, Metric
-from weft.diagnose.check.suspects.accusation import components_of
+from weft.diagnose.check.suspects.accusation import (
+    Standing,
+    accuse,
+    components_of,
+    slow_rows,
+)
+from weft.diagnose.check.suspects.explain import Suspect
 from weft.diagnose.check.suspects.survey import Survey
 from weft.diagnose.check.thresholds import Thresholds
 
@@ -32,6 +40,7 @@ class Intermittent:
     n_rounds_slow: int
     n_rounds: int
     evidence: float
+    candidates: tuple[int, ...] = ()
 
 
 def intermittents(survey: Survey, limits: Thresholds) -> tuple[Intermittent, ...]:
@@ -58,9 +67,50 @@ def intermittents(survey: Survey, limits: Thresholds) -> tuple[Intermittent, ...
     return tuple(found) if len(found) <= MOST_NAMED else ()
 
 
-def findings(survey: Survey, limits: Thresholds) -> list[Finding]:
-    """A warning for each: seen in a part of the run only, it is not named as a fault."""
-    return [_finding(one) for one in intermittents(survey, limits)]
+def findings(survey: Survey, limits: Thresholds, owners: Mapping[str, str]) -> list[Finding]:
+    """What comes and goes, each with a warning: seen in a part of the run only, it is not named as
+    a fault. A node that is slow most of the time, by no common amount, is. `owners`: the node of
+    each HCA."""
+    return [
+        _unsteady(survey, one, limits, owners) if _is_unsteady(survey, one) else _finding(one)
+        for one in intermittents(survey, limits)
+    ]
+
+
+def explained(findings: Iterable[Finding], pairs: Iterable[Sequence[str]]) -> bool:
+    """Whether each of these pairs is among those that one of the findings accuses."""
+    accused = {tuple(sorted(pair)) for one in findings for pair in one.facts.get("pairs", ())}
+    return all(tuple(sorted(pair)) in accused for pair in pairs)
+
+
+_OWN = (Part.NODE, Part.NODE_SENDING, Part.NODE_RECEIVING, Part.HCA, Part.RANK)
+
+
+def _is_unsteady(survey: Survey, one: Intermittent) -> bool:
+    """Whether a node, or what is its own, is slow more often than not."""
+    members = survey.candidates.members[one.candidates[0]]
+    is_own = any(PARTS[part] in _OWN for part, _ in members)
+    return is_own and 2 * one.n_slow > one.n
+
+
+def _unsteady(
+    survey: Survey, one: Intermittent, limits: Thresholds, owners: Mapping[str, str]
+) -> Finding:
+    slow = survey.normed.slower > limits.lone_sigma * survey.normed.sigma
+    rows = survey.candidates.rows(one.candidates[0])
+    rows = rows[survey.readings.metric[rows] == one.metric.code]
+    again = np.intersect1d(rows, survey.alone)
+    n_again = int(slow[again].sum())
+    suspect = Suspect(
+        one.candidates,
+        {one.metric: float(np.median(survey.normed.slower[rows[slow[rows]]]))},
+        one.evidence,
+    )
+    accusation = accuse(survey, suspect, (), slow_rows(survey), Standing.CONFIRMED)
+    named = one.evidence >= limits.named_evidence
+    sure = named and again.size > 1 and 2 * n_again > again.size
+    shown = f"{n_again} of {counted(int(again.size), 'reading')} with nothing beside them slow, too"
+    return unsteady(accusation, shown if again.size else "not measured again", sure, owners)
 
 
 def _strongest(
@@ -96,6 +146,7 @@ def _strongest(
         n_rounds_slow=np.unique(rounds[:, of & mine & slow], axis=1).shape[1],
         n_rounds=np.unique(rounds[:, of & mine], axis=1).shape[1],
         evidence=evidence_,
+        candidates=tuple(alike.tolist()),
     )
     return one, rows
 

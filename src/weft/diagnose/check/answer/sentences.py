@@ -84,6 +84,23 @@ def loses_packets(accusation: Accusation, damage: Damage, owners: Mapping[str, s
     )
 
 
+def unsteady(accusation: Accusation, again: str, sure: bool, owners: Mapping[str, str]) -> Finding:
+    """The finding of a node that is slow in most of its readings, each by another amount; `again`:
+    how it stood being measured again."""
+    return Finding(
+        kind_of(accusation.components),
+        Severity.BAD if sure else Severity.WARNING,
+        f"{subject(accusation)} {'is' if sure else 'may be'} unsteady: {against(accusation.worst)};"
+        f" {over_it(accusation.worst)}.",
+        evidence=(
+            "unsteady: slow in most readings, each by another amount, as where other processes or"
+            " interrupts take the CPU",
+            again,
+        ),
+        facts=_facts(accusation, owners),
+    )
+
+
 def _met(accusation: Accusation, owners: Mapping[str, str], *, clean: bool) -> Finding:
     lost = "" if clean else ", or packets are lost there"
     why = "another job's traffic, outdated tables or hashed routes do that"
@@ -239,9 +256,7 @@ def lone_pairs(
     )
 
 
-def healthy(
-    survey: Survey, n_endpoints: int, endpoints: str, expectations: Expectations | None = None
-) -> Finding:
+def healthy(survey: Survey, covered: Covered, expectations: Expectations | None = None) -> Finding:
     """Nothing is slow."""
     norms = sorted(survey.normed.norms, key=lambda n: (n.hop_class.metric, n.hop_class.n_links))
     evidence = [
@@ -263,7 +278,7 @@ def healthy(
     return Finding(
         FindingKind.HEALTHY,
         Severity.GOOD,
-        f"No component of {n_endpoints} {endpoints} is slower than its kind.",
+        f"No component of {covered.n_nodes} {covered.endpoints} is slower than its kind.",
         evidence=tuple(evidence),
         facts={"disturbed": disturbed},
     )

@@ -73,6 +73,13 @@ class Expectations:
         """Of classes that are held against nothing else."""
         return tuple(one for one in self.of.values() if one.small)
 
+    def n_held(self, survey: Survey) -> int:
+        """How many readings are held against the platform and against nothing else."""
+        classes, place = hop_classes(survey.crossings)
+        small = {one.norm.hop_class for one in self.small}
+        numbers = [number for number, hop_class in enumerate(classes) if hop_class in small]
+        return int((np.isin(place, numbers) & (survey.normed.norm < 0)).sum())
+
     def after(self, norm: Norm) -> str:
         """What follows a norm's own words; nothing where nothing is expected."""
         one = self.of.get(norm.hop_class)

@@ -1,0 +1,37 @@
+"""Readings that are marked slow though nothing is accused of them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from weft.core.words import counted
+from weft.diagnose.check.measured.readings import Ints
+from weft.diagnose.check.suspects.accusation import Accusation, slow_rows
+from weft.diagnose.check.suspects.survey import Survey
+
+
+def caveats(survey: Survey, accusations: Sequence[Accusation]) -> tuple[str, ...]:
+    """A sentence where suspects were let go whose slow readings cross nothing that is accused."""
+    marked = np.flatnonzero(slow_rows(survey) & (survey.explanation.predicted > 0))
+    left = np.setdiff1d(marked, _rows(survey, (one.candidate for one in accusations)))
+    if left.size:
+        left = np.setdiff1d(left, _rows(survey, _of_things(survey, accusations)))
+    if not left.size:
+        return ()
+    return (
+        f"{counted(int(left.size), 'reading')} marked slow accuse nobody: their messages waited"
+        " behind something slower, or took ways that are judged by what all of their kind carried",
+    )
+
+
+def _rows(survey: Survey, candidates: Iterable[int]) -> Ints:
+    rows = [survey.candidates.rows(candidate) for candidate in candidates]
+    return np.unique(np.concatenate([np.zeros(0, np.int64), *rows]))
+
+
+def _of_things(survey: Survey, accusations: Sequence[Accusation]) -> Iterator[int]:
+    """Candidates that hold any of the things accused, or a part of one."""
+    things = {component.thing for one in accusations for component in one.components}
+    for candidate, members in enumerate(survey.candidates.members):
+        if any(survey.crossings.component(member).thing in things for member in members):
+            yield candidate
