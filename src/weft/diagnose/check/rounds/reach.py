@@ -48,7 +48,7 @@ def reach_of(ranks: Ranks, ways: Ways, only: Group | None = None) -> Reach:
     first = np.searchsorted(port, np.arange(n_ports + 1))
     crossed = np.diff(first) > 0
     full, n_flows = _capacity(ranks, ways, port, leaf, column)
-    return Reach(crossed & ways.network.between_switches, full, n_flows, first, leaf, column)
+    return Reach(crossed, full, n_flows, first, leaf, column)
 
 
 def _capacity(
@@ -92,7 +92,6 @@ def _of_stages(ranks: Ranks, ways: Ways, only: Group | None) -> Reach:
         if 0 <= place < ways.nowhere:
             ports[list(ways.stages[place])] = True
     none: Ints = np.zeros(0, np.int64)
-    ports &= network.between_switches
     full = _full_of_stages(ranks, ways)
     return Reach(ports, full, np.ones(ports.size, np.int64), none, none, none)
 

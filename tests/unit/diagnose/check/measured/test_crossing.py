@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from weft.core.errors import InputError
+from weft.diagnose.check.measured.components import Part
 from weft.diagnose.check.measured.crossing import Crossings
 from weft.diagnose.check.measured.network import Network
 from weft.diagnose.check.measured.readings import Metric, readings_of
@@ -47,3 +48,26 @@ def test_a_host_that_the_fabric_does_not_know_is_told_with_the_name_near_it(
     assert error.where == f"a reading of '{named}'"
     assert "n001, n002, n003" in error.expected
     assert error.hint == "did you mean 'n001'?"
+
+
+def test_among_ways_of_unequal_rates_the_lowest_counts(make_tree, make_fabric):
+    """A message may have taken the one cable that runs at half the rate."""
+    tree = make_tree(2, 2, 2)
+    slow = next(link for link in tree.document["links"] if link["a"] == "leaf-01[3]")
+    slow["bits_per_s"] //= 2
+    samples = make_fabric(tree).measure([[(0, 2)], [(0, 1)]])
+    made = Crossings(readings_of(samples), Network(tree), adaptive=True)
+    by_round = {n: set(made.lowest_rate[made.readings.round == n].tolist()) for n in (0, 1)}
+    assert by_round == {0: {100_000_000_000}, 1: {200_000_000_000}}
+
+
+def test_a_round_trip_is_sent_and_received_by_both(make_tree, make_fabric):
+    """So that latencies alone do not tell a node that sends slowly from one that receives so."""
+    tree = make_tree(2, 2, 1)
+    samples = make_fabric(tree).measure([[(0, 1), (2, 3)], [(0, 2), (1, 3)]])
+    latencies = [sample for sample in samples if "latency_us" in sample.metrics]
+    made = Crossings(readings_of(latencies), None, adaptive=False).candidates
+    for node in range(4):
+        of = {made.of_part(p)[node] for p in (Part.NODE, Part.NODE_SENDING, Part.NODE_RECEIVING)}
+        assert len(of) == 1
+        assert made.rows(of.pop()).size == 2

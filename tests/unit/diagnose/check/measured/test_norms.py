@@ -90,3 +90,22 @@ def test_the_faster_of_two_populations_is_normal_even_as_a_minority() -> None:
 def test_one_population_stays_whole() -> None:
     values = np.sort(np.random.default_rng(1).normal(0.0, 0.03, 100))
     assert faster_population(values, 0.1, 0.75).size == 100
+
+
+def test_a_slow_minority_is_left_out_of_the_norm_as_well() -> None:
+    """A third of the readings would move the middle of all of them."""
+    draws = np.random.default_rng(1)
+    fast, slow = draws.normal(0.0, 0.01, 65), draws.normal(0.7, 0.01, 35)
+    assert faster_population(np.sort(np.concatenate([fast, slow])), 0.1, 0.75).size == 65
+
+
+def test_bandwidths_of_few_readings_are_judged_with_those_of_other_hops(make_tree, make_fabric):
+    """Four readings near and four far are eight, as many as a class needs; of latencies not."""
+    tree = make_tree(4, 2, 2)
+    fabric = make_fabric(tree, noise=0.0)
+    made = crossings(fabric.measure([[(0, 1), (2, 3)], [(4, 6), (5, 7)]]), tree)
+    found = normed(made, thresholds())
+    assert {norm.hop_class.metric for norm in found.norms} == {Metric.BANDWIDTH}
+    assert {norm.hop_class.n_links: norm.n for norm in found.norms} == {2: 4, 4: 4}
+    fewer = crossings(fabric.measure([[(0, 1)], [(4, 6), (5, 7)]]), tree)
+    assert normed(fewer, thresholds()).norms == ()

@@ -48,3 +48,7 @@ def test_a_moment_is_a_trial_a_round_a_metric_and_a_direction() -> None:
     assert back == back_again
     assert len({first, back, later}) == 3
     assert np.array_equal(rows.of_trial("t2"), [4, 5])
+
+
+def test_units_are_those_of_the_metric() -> None:
+    assert [metric.unit for metric in Metric] == ["us", "MB/s", "MB/s"]

@@ -47,3 +47,20 @@ def test_no_way_is_an_error_that_names_both_ends(make_tree):
     tree.document["links"] = cut
     with pytest.raises(InputError, match="no way from leaf-01 to leaf-02"):
         stages(tree, "n001/hca0", "n004/hca0")
+
+
+def test_it_does_not_matter_which_end_of_a_cable_comes_first(make_tree):
+    tree, turned = make_tree(3, 2, 2), make_tree(3, 2, 2)
+    turned.document["links"] = [
+        {**link, "a": link["b"], "b": link["a"]} for link in tree.document["links"]
+    ]
+    ends = ("n001/hca0", "n006/hca0")
+    assert stages(turned, *ends) == stages(tree, *ends)
+
+
+def test_an_hca_without_a_cable_is_an_error_that_names_it(make_tree):
+    tree = make_tree(2, 2, 1)
+    links = tree.document["links"]
+    tree.document["links"] = [link for link in links if "n002/" not in link["a"]]
+    with pytest.raises(InputError, match="HCA 'n002/hca0' has no cable to a switch"):
+        stages(tree, "n001/hca0", "n002/hca0")

@@ -81,6 +81,13 @@ def test_leaves_too_few_to_be_held_against_one_another_are_not_filled(leaves):
     assert "by itself" not in schedule_of(Scheme(Kind.FULL), field).words
 
 
+def test_three_leaves_are_enough():
+    """Three ways up and three down are six of a kind."""
+    field = field_of(generated(nodes=12, per_leaf=4, spines=2), adaptive=True)
+    filled = np.concatenate([leaves_of(field, pairs)[0] for pairs in bursts(field)])
+    assert np.unique(filled).size == 3
+
+
 def test_of_a_group_those_leaves_are_filled_that_belong_to_it_and_others_beside():
     field = field_of(generated(nodes=64, per_leaf=4, spines=4), adaptive=True)
     inside = np.zeros(64, np.bool_)

@@ -144,3 +144,20 @@ def test_the_diagnosis_finds_no_cable_shared_beyond_its_rate(scheme):
             samples.append(Sample("t", 1, "pairs", 2**20, metrics, 1, 0.0, pair=pair))
     crossings = Crossings(readings_of(samples), field.ranks.network, adaptive=False)
     assert set(load_percent(crossings).tolist()) == {100}
+
+
+@pytest.mark.parametrize(("switch", "filled"), [(100, 100), (150, 100), (200, 200), (800, 400)])
+def test_a_cable_is_filled_by_whole_messages(switch, filled):
+    """Hosts of 100 Gb/s, four under a leaf: one message in 150 Gb/s, no more than four anywhere."""
+    field = field_of(generated(nodes=16, per_leaf=4, spines=1, host=100, switch=switch))
+    inner = field.ranks.network.between_switches
+    assert set(field.reach.full[inner].tolist()) == {filled * 1e9}
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_only_cables_between_switches_that_a_pair_crosses_are_to_be_covered(adaptive):
+    fabric = generated(nodes=8, per_leaf=4, spines=2)
+    field = field_of(fabric, adaptive=adaptive)
+    assert np.array_equal(field.reach.ports, field.ranks.network.between_switches)
+    one_leaf = field_of(fabric, adaptive=adaptive, nodes=fabric.nodes[:4])
+    assert not one_leaf.reach.ports.any()

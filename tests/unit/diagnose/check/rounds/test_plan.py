@@ -91,6 +91,7 @@ def test_a_small_fabric_is_measured_in_full():
     assert (
         plan.text.splitlines()[0] == "plan     all pairs: 120 of 120 pairs of 16 nodes in 16 rounds"
     )
+    assert plan.text.splitlines()[1].startswith("         16 cables between switches: each filled ")
 
 
 def small():
@@ -106,6 +107,7 @@ def test_what_is_planned_fits_three_quarters_of_the_budget(budget_s):
     # Two follow-ups of one round each are the least.
     n = plan.most_follow_up_rounds
     assert n == 1 or plan.seconds + 2 * n * round_s <= budget_s
+    assert plan.seconds + 2 * (n + 1) * round_s > budget_s, "one more would not fit"
 
 
 def test_a_larger_budget_measures_no_less():

@@ -253,3 +253,26 @@ def test_ways_of_another_routing_are_other_ways():
     static, adaptive = field_of(fabric), field_of(fabric, adaptive=True)
     assert isinstance(static.ways, Ways)
     assert len(adaptive.ways.stages) > len(static.ways.stages)
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "hint"),
+    [
+        ("ful", "no schedule 'ful'", "full"),
+        ("covr:3", "no schedule 'covr:3'", "cover"),
+        ("rounds.txt", "no file 'rounds.txt'", None),
+        ("some/rounds", "no file 'some/rounds'", None),
+    ],
+)
+def test_a_word_that_looks_like_a_file_is_missed_as_one(text, said, hint):
+    with pytest.raises(InputError) as caught:
+        parse_scheme(text)
+    assert caught.value.what == said
+    assert hint is None or hint in (caught.value.hint or "")
+
+
+def test_a_switch_is_offered_where_its_name_is_nearly_right():
+    field = field_of(generated(nodes=8, per_leaf=4, spines=2))
+    with pytest.raises(InputError) as caught:
+        group_of("spine01", field.ranks, field.ways)
+    assert "spine-01" in (caught.value.hint or "")

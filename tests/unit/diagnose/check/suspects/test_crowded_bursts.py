@@ -232,3 +232,17 @@ def slow_out_of(wiring, leaf, number, a, b, pairs):
     metrics["bandwidth_mb_s"] = min(metrics.values())
     pair = Pair(wiring.nodes[a], wiring.nodes[b], number, len(pairs))
     return [Sample("t001-survey", 1, "pairs", 2**20, metrics, 10, 0.0, pair=pair)]
+
+
+@pytest.mark.parametrize("passes", [False, True])
+def test_a_way_shows_again_by_half_of_what_it_was_found_by(make_tree, make_fabric, passes):
+    tree = make_tree(N_LEAVES, PER_LEAF, SPINES)
+    fabric = OneSlowWay(make_fabric(tree, noise=0.02), 5, 0.4, passes=passes)
+    survey, _, verdict = checked(tree, fabric)
+    (way,) = survey.crowded
+    again = np.zeros(len(verdict.survey.readings), np.bool_)
+    again[verdict.survey.readings.of_trial("t003-suspects-together")] = True
+    shared = verdict.survey.shared
+    (found,) = (w for w in shared.crowded(~again, surely_slow=False) if w.look is Look.ALONE)
+    assert found.slower == pytest.approx(way.slower, rel=0.1)
+    assert shared.shows_again(found, (found,), again) is not passes

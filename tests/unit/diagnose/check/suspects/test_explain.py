@@ -82,3 +82,14 @@ def test_under_adaptive_routing_cables_of_a_leaf_are_one_answer(make_tree, make_
     samples = make_fabric(tree, [make_slow(0.8, ports=ups, metrics=("bandwidth",))]).all_pairs()
     ((components, _),) = accused(samples, tree, adaptive=True)
     assert {c.ends[0] for c in components if c.part in (Part.CABLE, Part.DIRECTION)} == ups
+
+
+def test_two_faults_of_equal_weight_are_no_tie(make_tree, make_fabric, make_slow):
+    """Two directions that no message crosses both of, without noise."""
+    tree = make_tree(4, 4, 4)
+    ports = ("leaf-01[5]", "leaf-03[7]")
+    slow = [make_slow(0.5, ports=frozenset({p}), metrics=("bandwidth",)) for p in ports]
+    found = accused(make_fabric(tree, slow, noise=0.0).all_pairs(), tree)
+    assert sorted(sorted(component.ends[0] for component in one) for one, _ in found) == [
+        [port] for port in ports
+    ]
