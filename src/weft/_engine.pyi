@@ -16,11 +16,15 @@ def build_fabric(spec_json: str) -> str:
     """
 
 def trace(
-    fabric_json: str, pairs: list[tuple[str, str]], engine: str | None = None
+    fabric_json: str,
+    pairs: list[tuple[str, str]],
+    engine: str | None = None,
+    down: list[str] = ...,
 ) -> list[list[str]]:
     """The egress ports crossed from each first to each second node (or HCA) name.
 
-    Routes are `engine`'s, else the document's `lfts`, else those of `minhop`.
+    Routes are `engine`'s, else the document's `lfts`, else those of `minhop`. An engine routes
+    around the cables at the ports `down`.
     """
 
 def simulate(scenario_json: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use weft_fabric::document::Engine;
-use weft_fabric::{Fabric, FabricError, document, engines};
+use weft_fabric::{Fabric, FabricError, document, engines, fault};
 use weft_sim::{MAX_RANKS, Outcome, ValidScenario};
 use weft_traffic::{Blocks, StepDocument, TrafficError};
 
@@ -44,25 +44,33 @@ fn complete(spec_json: &str) -> Result<String, FabricError> {
     Ok(serde_json::to_string(&written).expect("a document of names and numbers"))
 }
 
-/// The egress ports crossed between each two nodes (or HCAs), the sending HCA's own first.
+/// The egress ports crossed between each two nodes (or HCAs), the sending HCA's own first; with the
+/// cables at the ports `down` out of use.
 #[pyfunction]
-#[pyo3(signature = (fabric_json, pairs, engine=None))]
+#[pyo3(signature = (fabric_json, pairs, engine=None, down=Vec::new()))]
 fn trace(
     py: Python<'_>,
     fabric_json: &str,
     pairs: Vec<(String, String)>,
     engine: Option<String>,
+    down: Vec<String>,
 ) -> PyResult<Vec<Vec<String>>> {
-    py.detach(|| trace_pairs(fabric_json, &pairs, engine.as_deref())).map_err(refuse)
+    py.detach(|| trace_pairs(fabric_json, &pairs, engine.as_deref(), &down)).map_err(refuse)
 }
 
 fn trace_pairs(
     fabric_json: &str,
     pairs: &[(String, String)],
     engine: Option<&str>,
+    down: &[String],
 ) -> Result<Vec<Vec<String>>, FabricError> {
     let written = document::parse(fabric_json)?;
-    let fabric = Fabric::new(&written)?;
+    let mut fabric = Fabric::new(&written)?;
+    for (index, name) in down.iter().enumerate() {
+        let place = format!("down[{index}]");
+        let port = fabric.port_named(&place, name)?;
+        fault::take_down(&mut fabric, &place, port)?;
+    }
     let engine = engine.map(Engine::from_name).transpose()?;
     let engine = engine.or(written.routing.map(|routing| routing.engine));
     let routes = engines::routes_of(&fabric, &written, engine)?;

@@ -1,7 +1,7 @@
 """A fabric document opened for reading: nodes, cables, and the paths between nodes."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +10,8 @@ from weft.topology.engine import as_input_error, engine_module
 
 Path = tuple[str, ...]
 Cable = tuple[str, str]
+
+_ENGINES = ("dmodk", "minhop", "updn")
 
 
 class Fabric:
@@ -56,6 +58,36 @@ class Fabric:
         except ValueError as error:
             raise as_input_error(error) from error
         return [tuple(path) for path in found]
+
+    def rerouted(self, pairs: list[tuple[str, str]], down: Sequence[str]) -> list[Path] | None:
+        """The paths of pairs, were the cables at the ports `down` out of use; None where no engine
+        is known to fill the tables as they are, or a pair has no other way.
+        """
+        engine = self._engine or self._engine_of_tables
+        if engine is None:
+            return None
+        try:
+            found = engine_module().trace(self._without_tables, list(pairs), engine, list(down))
+        except ValueError:
+            return None
+        return [tuple(path) for path in found]
+
+    @cached_property
+    def _without_tables(self) -> str:
+        return json.dumps({k: v for k, v in self._document.items() if k != "lfts"})
+
+    @cached_property
+    def _engine_of_tables(self) -> str | None:
+        """The first engine that fills the document's tables as they are."""
+        document, lfts = json.loads(self._without_tables), self._document.get("lfts")
+        for engine in _ENGINES if lfts else ():
+            spec = json.dumps({**document, "routing": {"engine": engine}})
+            try:
+                if json.loads(engine_module().build_fabric(spec))["lfts"] == lfts:
+                    return engine
+            except ValueError:
+                continue
+        return None
 
     def hops(self, a: str, b: str) -> int:
         """How many cables the path from node a to node b crosses. Raises InputError."""

@@ -55,6 +55,7 @@ class Thresholds:
     meeting_moments: int
     clear_gain: float
     one_story: float
+    rerouted_most: int
     crossed_share: float
     filled_share: float
     load_steps: int

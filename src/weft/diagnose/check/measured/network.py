@@ -31,6 +31,11 @@ class Wiring(Protocol):
         """Egress ports crossed from node (or HCA) a to b, for each pair."""
         ...
 
+    def rerouted(self, pairs: list[tuple[str, str]], down: Sequence[str]) -> list[Path] | None:
+        """Egress ports from HCA a to b, were the cables at the ports `down` out of use; None where
+        nobody knows."""
+        ...
+
     def __hash__(self) -> int:
         """One fabric opened twice is two."""
         ...

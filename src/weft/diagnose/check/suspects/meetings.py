@@ -39,13 +39,9 @@ class Detour:
         return Suspect(candidates_of(crossings, self.cables), slower, self.evidence)
 
 
-def detours_of(
-    crossings: Crossings, against: Normed, pool: Ints, limits: Thresholds
-) -> tuple[Detour, ...]:
-    """Detours that explain slow readings of `pool`, the strongest first."""
-    if crossings.network is None or crossings.adaptive:
-        return ()
-    rows = _that_may_have_met(crossings, against, pool, limits)
+def detours_of(crossings: Crossings, against: Normed, rows: Ints) -> tuple[Detour, ...]:
+    """Detours that explain rows that may have met others, the strongest first."""
+    limits = crossings.limits
     found: list[Detour] = []
     while (best := _beside(crossings, against, rows, limits, found)) is not None:
         found.append(best)
@@ -75,15 +71,42 @@ def candidates_of(crossings: Crossings, cables: Sequence[int]) -> tuple[int, ...
     return tuple(sorted({of_cable[cable] for cable in cables if cable in of_cable}))
 
 
-def _that_may_have_met(
-    crossings: Crossings, against: Normed, pool: Ints, limits: Thresholds
-) -> Ints:
+def that_may_have_met(crossings: Crossings, against: Normed, pool: Ints) -> Ints:
+    """The rows of a pool that are as slow as sharing a cable makes them, one way."""
+    limits = crossings.limits
     sending = crossings.readings.metric[pool] == Metric.BANDWIDTH.code
     slower, sigma = against.slower[pool], against.sigma[pool]
     slow = (slower > limits.meeting_least) & (slower > limits.meeting_sigma * sigma)
     slow &= against.norm[pool] >= 0
     chosen: Ints = pool[sending & slow]
     return chosen
+
+
+def gains_of_sharing(crossings: Crossings, against: Normed, rows: Ints) -> Floats:
+    """By row: the gain in log-likelihood if it shared a cable, not if it was disturbed."""
+    limits = crossings.limits
+    slower, sigma = against.slower[rows], against.sigma[rows]
+    log = Likelihood(limits).log
+    room = _room(crossings, rows)
+    shared = [np.log((room + guests) / room) for guests in range(1, limits.meeting_guests + 1)]
+    nothing = log(slower, sigma, np.zeros(rows.size))
+    gains: Floats = np.max([log(slower, sigma, one) for one in shared], axis=0) - nothing
+    return gains
+
+
+def _room(crossings: Crossings, rows: Ints) -> Floats:
+    """By row: flows like it that fit the narrowest cable between switches on its way."""
+    network = crossings.network
+    assert network is not None
+    by_stage = crossings.by_stage[rows].tocoo()
+    ports = np.array([stage[0] for stage in crossings.stages], np.int64)[by_stage.col]
+    inner = network.between_switches[ports]
+    rate = crossings.lowest_rate[rows].astype(np.float64)
+    narrowest = np.full(rows.size, np.inf)
+    np.minimum.at(narrowest, by_stage.row[inner], network.rate[ports[inner]])
+    narrowest = np.where(np.isfinite(narrowest), narrowest, rate)
+    room: Floats = np.maximum(1.0, np.floor(narrowest / rate + 1e-9))
+    return room
 
 
 class _Search:
@@ -102,7 +125,7 @@ class _Search:
         # A round that came again is the same meeting.
         self._is_survey = ~np.isin(rows, crossings.readings.of_trial(TOGETHER))
         self._inner = [self._inner_ports(row) for row in rows.tolist()]
-        self._gain = self._gains()
+        self._gain = gains_of_sharing(crossings, against, rows)
         self._groups = self._meetings()
         self._met = [{j for group in groups.values() for j in group} for groups in self._groups]
         self._best = [self._on_one_way(place) for place in range(rows.size)]
@@ -169,29 +192,6 @@ class _Search:
             sum(bool(others & self._met[i]) for i in rows) >= self._limits.one_story * len(rows)
             for rows, others in pairs
         )
-
-    def _gains(self) -> Floats:
-        """By row: the gain in log-likelihood if it shared a cable, not if it was disturbed."""
-        rows, against = self._rows, self._against
-        slower, sigma = against.slower[rows], against.sigma[rows]
-        log = Likelihood(self._limits).log
-        room = self._room()
-        shared = [
-            np.log((room + guests) / room) for guests in range(1, self._limits.meeting_guests + 1)
-        ]
-        nothing = log(slower, sigma, np.zeros(rows.size))
-        gains: Floats = np.max([log(slower, sigma, one) for one in shared], axis=0) - nothing
-        return gains
-
-    def _room(self) -> Floats:
-        """By row: flows like it that fit the narrowest cable between switches on its way."""
-        rate = self._crossings.lowest_rate[self._rows].astype(np.float64)
-        narrowest = [
-            float(self._network.rate[list(ports)].min()) if ports else own
-            for ports, own in zip(self._inner, rate.tolist(), strict=True)
-        ]
-        room: Floats = np.maximum(1.0, np.floor(np.array(narrowest) / rate + 1e-9))
-        return room
 
     def _ports_of(self, row: int) -> tuple[int, ...]:
         by_stage = self._crossings.by_stage

@@ -8,7 +8,8 @@ import numpy as np
 from weft.diagnose.check.measured.components import Thing
 from weft.diagnose.check.measured.readings import Ints, Metric
 from weft.diagnose.check.suspects.accusation import Accusation, Standing, accuse, slow_rows
-from weft.diagnose.check.suspects.meetings import Detour, detours_of
+from weft.diagnose.check.suspects.meetings import Detour
+from weft.diagnose.check.suspects.out_of_use import out_of_use
 from weft.diagnose.check.suspects.survey import Survey
 from weft.diagnose.check.suspects.waiting import waiting
 from weft.diagnose.check.trials import TOGETHER
@@ -53,17 +54,18 @@ def _with_out_of_use(survey: Survey, made: list[Accusation]) -> list[Accusation]
     that one is accused then. It must have shown again when the round came again.
     """
     limits = survey.limits
-    met = [a for a in made if a.standing is Standing.MET]
-    pool = [np.flatnonzero(slow_rows(survey) & (survey.explanation.predicted == 0))]
-    pool += [accusation.rows for accusation in met]
+    met = [a.rows for a in made if a.standing is Standing.MET]
+    of_met = np.unique(np.concatenate([np.zeros(0, np.int64), *met]))
+    explained = np.setdiff1d(np.flatnonzero(survey.explanation.predicted > 0), of_met)
     behind = waiting(survey.crossings, _sure_rows(survey, made))
-    rows = np.setdiff1d(np.unique(np.concatenate(pool)), np.union1d(survey.alone, behind))
+    but = np.unique(np.concatenate([survey.alone, behind, explained]))
+    rows = np.setdiff1d(np.flatnonzero(slow_rows(survey)), but)
     again = survey.readings.of_trial(TOGETHER)
     kept = list(made)
     moment = survey.readings.moment
     held_up: set[int] = set()
     joined: set[frozenset[int]] = set()
-    for detour in detours_of(survey.crossings, survey.normed, rows, limits):
+    for detour in out_of_use(survey.crossings, survey.normed, rows, but):
         # A link that is slow now and then looks like messages that met.
         shown_again = np.isin(detour.rows, again).sum() >= limits.detour_again
         # What goes around one cable holds up more than it meets: another one shows without it, too.

@@ -15,7 +15,8 @@ from weft.diagnose.check.measured.readings import Bools, Floats, Ints, Readings,
 from weft.diagnose.check.suspects.crowded import CrowdedWay, SharedWays
 from weft.diagnose.check.suspects.disturbed import shares
 from weft.diagnose.check.suspects.explain import Explainer, Explanation, Suspect
-from weft.diagnose.check.suspects.meetings import Detour, detours_of
+from weft.diagnose.check.suspects.meetings import Detour
+from weft.diagnose.check.suspects.out_of_use import out_of_use
 from weft.diagnose.check.thresholds import Thresholds
 from weft.diagnose.check.trials import ALONE
 
@@ -67,10 +68,13 @@ class Survey:
     @cached_property
     def _detours(self) -> tuple[Detour, ...]:
         """Cables that may be out of use: what should cross them met something elsewhere."""
-        slow = self.explanation.predicted == 0
-        slow &= self.unexplained > self.limits.meeting_sigma
-        pool = np.setdiff1d(np.flatnonzero(slow), self.alone)
-        return detours_of(self.crossings, self.normed, pool, self.limits)
+        # A way that looks slow may be where messages met.
+        sure = [s for s in self.explanation.suspects if not self.crossings.is_way(s.best)]
+        explained = self.explainer.predicted(sure) > 0
+        slower = self.normed.slower > self.limits.meeting_sigma * self.normed.sigma
+        pool = np.setdiff1d(np.flatnonzero(slower & ~explained), self.alone)
+        but = np.union1d(self.alone, np.flatnonzero(explained))
+        return out_of_use(self.crossings, self.normed, pool, but)
 
     @property
     def limits(self) -> Thresholds:
