@@ -56,6 +56,8 @@ class Thresholds:
     clear_gain: float
     one_story: float
     rerouted_most: int
+    free_share: float
+    least_slowed: float
     crossed_share: float
     filled_share: float
     load_steps: int

@@ -54,16 +54,19 @@ def follow_up(survey: Survey, size: Size, seed: int) -> Plan:
         return Plan((), ())
     draws = Random(f"follow-up/{seed}")  # noqa: S311
     finder = _Finder(survey, draws)
-    tests = [list(islice(finder.tests(suspect), size.tests)) for suspect in suspects]
-    interleaved = [t for group in zip_longest(*tests) for t in group if t is not None]
+    of_suspects = [list(islice(finder.tests(suspect), size.tests)) for suspect in suspects]
+    interleaved = [t for group in zip_longest(*of_suspects) for t in group if t is not None]
     alone = [*interleaved, *((pair,) for pair in lone)]
     alone += [(pair,) for pair in finder.controls(size.controls)]
     most = size.most_rounds
     once = tuple(alone if most is None else alone[: max(1, most // size.times)])
+    # Two readings may both be disturbed by chance, of many pairs: three hardly ever are.
+    once_more = tuple((pair,) for pair in lone)
     again = _rounds_again(survey, suspects)
     others = rounds_with_others(survey, size.tests * size.times, draws)
     together = again * size.times + others
-    return Plan(once * size.times, together if most is None else together[:most])
+    tests = once * size.times + once_more
+    return Plan(tests[:most], together[:most])
 
 
 class _Finder:

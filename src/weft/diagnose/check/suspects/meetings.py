@@ -25,13 +25,15 @@ _TWO_HOPS = 2
 @dataclass(frozen=True)
 class Detour:
     """`cables` (numbers; more than one where nothing tells them apart) carry nothing: `rows` should
-    have crossed the first, and may have met `met`, all slow by about `slower`."""
+    have crossed the first, and may have met `met`, all slow by about `slower`. `by_engine`: the
+    routing engine says that `rows` meet then, whatever else is out of use."""
 
     cables: tuple[int, ...]
     rows: Ints
     met: Ints
     slower: float
     evidence: float
+    by_engine: bool = False
 
     def suspect(self, crossings: Crossings) -> Suspect:
         """The cables as something to accuse."""

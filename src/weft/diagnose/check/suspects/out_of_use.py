@@ -69,14 +69,15 @@ class _ByRouting:
         if not scored or -scored[0][0] < self._limits.suspect_evidence:
             return None
         score, cable = -scored[0][0], scored[0][1]
-        slowed = np.isin(self._rows, self._rerouted.slowed([*before, cable], before))
-        if not self._is_told(slowed):
+        expected = self._rerouted.slowed([*before, cable], before)
+        slowed = np.isin(self._rows, expected)
+        if not self._is_told(slowed) or slowed.sum() < self._limits.least_slowed * expected.size:
             return None
         alike = tuple(c for minus, c in scored if -minus >= score - self._limits.near_evidence)
         mine = self._rows[slowed]
         met = np.intersect1d(waiting(self._crossings, mine), self._rows)
         slower = float(np.median(self._slower[mine]))
-        return Detour(alike, mine, np.setdiff1d(met, mine), slower, score)
+        return Detour(alike, mine, np.setdiff1d(met, mine), slower, score, by_engine=True)
 
     def _likely(self, known: Sequence[int]) -> set[int]:
         """Cables that most of what is slow should cross, and those beside them."""

@@ -45,14 +45,19 @@ class Rerouted:
 
     def evidence(self, cable: int, known: Sequence[int]) -> float:
         """The evidence that a cable is out of use beside those known to be; 0 where without it
-        messages have no way."""
+        messages have no way. Of messages that share a cable some come first, and lose nothing."""
         before, after = self.predicted(known), self.predicted([*known, cable])
         if before is None or after is None:
             return 0.0
         rows = np.flatnonzero((before != after) & self._judged)
-        slower, sigma = self._against.slower[rows], self._against.sigma[rows]
-        gain = self._log(slower, sigma, after[rows]) - self._log(slower, sigma, before[rows])
+        free = self._crossings.limits.free_share
+        now, then = self._likely(rows, before), self._likely(rows, after)
+        gain = np.logaddexp(np.log(free) + now, np.log(1 - free) + then) - now
         return float(gain.sum())
+
+    def _likely(self, rows: Ints, predicted: Floats) -> Floats:
+        slower, sigma = self._against.slower[rows], self._against.sigma[rows]
+        return self._log(slower, sigma, predicted[rows])
 
     def slowed(self, cables: Sequence[int], known: Sequence[int]) -> Ints:
         """The judged rows that cables out of use slow beside those known to be."""

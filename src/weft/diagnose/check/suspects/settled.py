@@ -70,12 +70,12 @@ def _with_out_of_use(survey: Survey, made: list[Accusation]) -> list[Accusation]
         shown_again = np.isin(detour.rows, again).sum() >= limits.detour_again
         # What goes around one cable holds up more than it meets: another one shows without it, too.
         moments = set(moment[np.setdiff1d(detour.rows, again)].tolist())
-        shown_without = len(moments - held_up) >= limits.meeting_moments
+        shown_without = detour.by_engine or len(moments - held_up) >= limits.meeting_moments
         if detour.evidence < limits.named_evidence or not shown_again or not shown_without:
             continue
         # The tables of cables beside it, between the same two switches, are filled anew.
         between = {_ends(survey, cable) for cable in detour.cables}
-        if between & joined:
+        if between & joined and not detour.by_engine:
             continue
         held_up |= moments
         joined |= between
