@@ -154,6 +154,8 @@ def test_a_wrong_document_is_a_value_error_with_place_and_expectation() -> None:
         engine.build_fabric("{}")
     with pytest.raises(ValueError, match=r"^routing.engine: unknown engine 'magic'"):
         engine.trace(json.dumps(FABRIC), [("n001", "n002")], "magic")
+    with pytest.raises(ValueError, match=r"^down\[0\]: .*leaf-99"):
+        engine.trace(json.dumps(FABRIC), [("n001", "n002")], "minhop", ["leaf-99[1]"])
     with pytest.raises(ValueError, match=r"^step: "):
         engine.expand_collective("{}", 4)
 

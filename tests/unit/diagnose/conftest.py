@@ -4,7 +4,7 @@ Independent of the engine on purpose: the diagnosis is held against a model anyo
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -21,12 +21,19 @@ LATENCY_US = {2: 1.2, 4: 1.9}
 
 class Tree:
     """Two levels: `leaves` x `per_leaf` nodes under `spines` spines, one cable to each. Messages
-    go around the cable of `down`, (leaf, spine) from 1, by the next spine."""
+    go around the cables of `down`, (leaf, spine) from 1, by the next spine. Nobody knows how, but
+    where the tree is `routed`."""
 
     def __init__(
-        self, leaves: int, per_leaf: int, spines: int, down: tuple[int, int] = (0, 0)
+        self,
+        leaves: int,
+        per_leaf: int,
+        spines: int,
+        down: Collection[tuple[int, int]] = (),
+        *,
+        routed: bool = False,
     ) -> None:
-        self.down = down
+        self.down, self.routed = frozenset(down), routed
         self.per_leaf, self.spines, self.leaves = per_leaf, spines, leaves
         self.nodes = tuple(f"n{i:03d}" for i in range(1, leaves * per_leaf + 1))
         links: list[tuple[str, str]] = []
@@ -50,6 +57,18 @@ class Tree:
         number |= {f"{node}/hca0": i for node, i in number.items()}
         return [self._path(number[a], number[b]) for a, b in pairs]
 
+    def rerouted(
+        self, pairs: list[tuple[str, str]], down: Sequence[str]
+    ) -> list[tuple[str, ...]] | None:
+        """As `paths`, without the cables at these ports, too."""
+        if not self.routed:
+            return None
+        dead = set(self.down)
+        for port in down:
+            leaf, spine = sorted((port, self._peer[port]))
+            dead.add((int(leaf[5:7]), int(spine[6:8])))
+        return Tree(self.leaves, self.per_leaf, self.spines, dead).paths(pairs)
+
     def _path(self, a: int, b: int) -> tuple[str, ...]:
         leaf_a, leaf_b = a // self.per_leaf + 1, b // self.per_leaf + 1
         first = f"{self.nodes[a]}/hca0[1]"
@@ -57,7 +76,7 @@ class Tree:
         if leaf_a == leaf_b:
             return (first, last)
         spine = b % self.spines + 1
-        if self.down in ((leaf_a, spine), (leaf_b, spine)):
+        while self.down & {(leaf_a, spine), (leaf_b, spine)}:
             spine = spine % self.spines + 1
         return (
             first,

@@ -71,6 +71,35 @@ def test_without_an_engine_paths_follow_the_tables_of_the_document(fabric: Fabri
     assert changed.paths([("n001", "n007")]) != fabric.paths([("n001", "n007")])
 
 
+FLOWS = [("n001", "n005"), ("n001", "n006"), ("n002", "n007"), ("n005", "n001"), ("n003", "n008")]
+
+
+@pytest.mark.parametrize("engine", ["dmodk", "minhop", "updn"])
+def test_without_a_cable_messages_take_other_ways(engine: str) -> None:
+    """Also where the document does not say which engine filled its tables."""
+    fabric = Fabric.from_document(TREE, engine)
+    for one in (fabric, Fabric(fabric.document)):
+        before = one.paths(FLOWS)
+        assert one.rerouted(FLOWS, []) == before
+        up = before[0][1]
+        after = one.rerouted(FLOWS, [up])
+        assert after is not None
+        assert all(up not in path for path in after)
+        assert [path[0] for path in after] == [path[0] for path in before]
+        assert [path[-1] for path in after] == [path[-1] for path in before]
+
+
+def test_a_host_without_its_cable_has_no_way(fabric: Fabric) -> None:
+    assert fabric.rerouted([("n001", "n005")], ["n005/hca0[1]"]) is None
+
+
+def test_nobody_knows_how_tables_are_filled_anew_that_no_engine_fills(fabric: Fabric) -> None:
+    tables = {name: list(ports) for name, ports in fabric.document["lfts"].items()}
+    here = tables["leaf-01"][6]
+    tables["leaf-01"][6] = here + 1 if here % 2 == 1 else here - 1
+    assert Fabric({**fabric.document, "lfts": tables}).rerouted(FLOWS, []) is None
+
+
 def test_a_port_without_a_cable_is_refused(fabric: Fabric) -> None:
     with pytest.raises(InputError, match=r"no cable at port 'leaf-09\[1\]'"):
         fabric.cable_of("leaf-09[1]")

@@ -65,8 +65,9 @@ def follow_up(survey: Survey, size: Size, seed: int) -> Plan:
     again = _rounds_again(survey, suspects)
     others = rounds_with_others(survey, size.tests * size.times, draws)
     together = again * size.times + others
-    tests = once * size.times + once_more
-    return Plan(tests[:most], together[:most])
+    tests = once * size.times
+    room = None if most is None else max(0, most - len(tests))
+    return Plan(tests + once_more[:room], together[:most])
 
 
 class _Finder:

@@ -83,7 +83,10 @@ def test_a_cable_faster_than_a_node_is_tested_by_as_many_flows_as_fill_it(
         assert all(set(UP_LINK) & crossed(tree, pair) for pair in pairs)
 
 
-def test_a_slow_pair_that_nothing_explains_is_measured_again(make_tree, make_fabric):
+def test_a_slow_pair_that_nothing_explains_is_measured_once_more_than_all_else(
+    make_tree, make_fabric
+):
+    """Two disturbed readings of one of many pairs are no wonder."""
     from dataclasses import replace
 
     tree = make_tree(4, 4, 4)
@@ -92,8 +95,10 @@ def test_a_slow_pair_that_nothing_explains_is_measured_again(make_tree, make_fab
     samples[place] = replace(samples[place], metrics={"latency_us": 30.0})
     pair = samples[place].pair
     asked = plan(samples, tree, times=1, controls=1)
-    assert ((pair.a, pair.b),) in asked.alone
-    assert len(asked.alone) == 2
+    assert asked.alone.count(((pair.a, pair.b),)) == 2
+    assert len(asked.alone) == 3
+    limited = plan(samples, tree, times=1, controls=1, most_rounds=2)
+    assert len(limited.alone) == 2
 
 
 def test_a_limit_on_rounds_is_kept(make_tree, make_fabric, make_slow):
@@ -116,7 +121,7 @@ def test_messages_of_a_cable_out_of_use_come_again_where_nothing_slow_is_before_
     nothing of the cable."""
     planned = make_tree(4, 4, 2)
     fabric = make_fabric(
-        make_tree(4, 4, 2, down=(3, 2)), [make_slow(0.6, node="n011")], noise=0.02, collide=True
+        make_tree(4, 4, 2, down=[(3, 2)]), [make_slow(0.6, node="n011")], noise=0.02, collide=True
     )
     survey = survey_of(fabric.all_pairs(), planned, thresholds())
     *_, out_of_use = survey.slow_or_out_of_use

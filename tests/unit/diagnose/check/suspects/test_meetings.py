@@ -36,7 +36,7 @@ def test_a_dead_cable_is_named_or_tied_with_the_one_its_messages_go_over(
 ):
     draw = random.Random(seed)
     leaf, spine = draw.randint(1, 4), draw.randint(1, 4)
-    dead = make_tree(4, 4, 4, down=(leaf, spine))
+    dead = make_tree(4, 4, 4, down=[(leaf, spine)])
     made = make_fabric(dead, collide=True, noise=0.02, disturbed=0.01, seed=seed)
     verdict = verdict_of(made, make_tree(4, 4, 4))
     (ends,) = out_of_use(verdict)
@@ -59,5 +59,5 @@ def test_routes_as_the_tables_say_leave_no_cable_out(make_tree, make_fabric, see
 
 def test_without_a_second_look_no_cable_is_called_out_of_use(make_tree, make_fabric):
     """A link at half its rate now and then looks the same."""
-    made = make_fabric(make_tree(4, 4, 4, down=(2, 2)), collide=True, noise=0.02)
+    made = make_fabric(make_tree(4, 4, 4, down=[(2, 2)]), collide=True, noise=0.02)
     assert out_of_use(verdict_of(made, make_tree(4, 4, 4), again=False)) == []

@@ -167,7 +167,7 @@ def detour(survey, port, *, first=0, n=4, again=4, evidence=100.0):
 
 def out_of_use(survey, monkeypatch, *detours, made=()):
     """The ends of the cables that are called out of use, where such detours are found."""
-    monkeypatch.setattr(module, "detours_of", lambda *_: detours)
+    monkeypatch.setattr(module, "out_of_use", lambda *_: detours)
     left = settled(survey, made)
     return [min(ends_of(a)) for a in left if a.standing is Standing.OUT_OF_USE]
 
@@ -209,6 +209,8 @@ def test_of_cables_between_the_same_two_switches_one_is_accused(measured_twice, 
     assert not moments[0] & moments[1]
     assert out_of_use(survey, monkeypatch, one, beside) == ["leaf-01[5]"]
     assert out_of_use(survey, monkeypatch, beside, one) == ["leaf-01[21]"]
+    by_engine = [replace(d, by_engine=True) for d in (one, beside)]
+    assert len(out_of_use(survey, monkeypatch, *by_engine)) == 2
     assert len(out_of_use(survey, monkeypatch, one, elsewhere)) == 2
 
 
@@ -225,7 +227,7 @@ def test_what_met_the_messages_of_a_cable_out_of_use_is_not_accused(
     met = detour(survey, "leaf-02[6]").rows[:4]
     accusation = replace(slow_way(survey, "leaf-02[6]", 50.0), standing=standing, rows=met)
     around = replace(around, met=met[:n_met])
-    monkeypatch.setattr(module, "detours_of", lambda *_: (around,))
+    monkeypatch.setattr(module, "out_of_use", lambda *_: (around,))
     left = settled(survey, [accusation])
     assert (accusation in left) == stays
     assert len(left) == 1 + stays

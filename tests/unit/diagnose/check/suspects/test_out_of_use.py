@@ -1,0 +1,118 @@
+"""Cables that carry nothing, where the routing engine says what goes around them meets."""
+# mypy: disable-error-code="no-untyped-def"
+
+import math
+import random
+
+import numpy as np
+import pytest
+from tests.unit.diagnose.conftest import Fabric, Tree
+
+from weft.core.finding import Severity
+from weft.diagnose.check.measured.readings import Metric
+from weft.diagnose.check.suspects.follow_up import Size, follow_up
+from weft.diagnose.check.suspects.rerouted import Rerouted
+from weft.diagnose.check.suspects.survey import survey_of
+from weft.diagnose.check.thresholds import thresholds
+from weft.diagnose.check.verdict import judge_check
+
+SHAPE = (4, 4, 4)
+NOBODY = np.zeros(0, np.int64)
+
+
+def named(made, planned):
+    """The cables, by the end at the leaf, that are called bad."""
+    samples = made.all_pairs()
+    plan = follow_up(survey_of(samples, planned, thresholds()), Size(), seed=1)
+    verdict = judge_check([*samples, *made.follow_up(plan)], planned)
+    bad = [f for f in verdict.findings if f.severity is Severity.BAD]
+    assert all("carries nothing" in finding.sentence for finding in bad)
+    return sorted(min(s["ends"]) for finding in bad for s in finding.facts["suspects"])
+
+
+def leaf_port(leaf, spine):
+    return f"leaf-{leaf:02d}[{4 + spine}]"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_one_dead_cable_is_named_and_not_the_one_its_messages_go_over(seed):
+    draw = random.Random(seed)
+    dead = (draw.randint(1, 4), draw.randint(1, 4))
+    made = Fabric(Tree(*SHAPE, down=[dead]), collide=True, noise=0.02, disturbed=0.01, seed=seed)
+    assert named(made, Tree(*SHAPE, routed=True)) == [leaf_port(*dead)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_two_dead_cables_are_named_though_either_holds_up_what_meets_the_other(seed):
+    draw = random.Random(seed)
+    dead = draw.sample([(leaf, spine) for leaf in range(1, 5) for spine in range(1, 5)], 2)
+    made = Fabric(Tree(*SHAPE, down=dead), collide=True, noise=0.02, disturbed=0.01, seed=seed)
+    assert named(made, Tree(*SHAPE, routed=True)) == sorted(leaf_port(*one) for one in dead)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_where_messages_go_as_the_tables_say_nothing_is_out_of_use(seed):
+    tree = Tree(*SHAPE, routed=True)
+    made = Fabric(tree, collide=True, noise=0.02, disturbed=0.03, seed=seed)
+    assert named(made, tree) == []
+
+
+def test_tables_that_no_engine_fills_leave_two_cables_that_nothing_tells_apart():
+    """What met by chance is all there is then."""
+    made = Fabric(Tree(*SHAPE, down=[(2, 2)]), collide=True, noise=0.02)
+    assert set(named(made, Tree(*SHAPE))) >= {leaf_port(2, 2)}
+
+
+@pytest.fixture
+def survey():
+    tree = Tree(*SHAPE, routed=True)
+    return survey_of(Fabric(tree, noise=0.0).all_pairs(), tree, thresholds())
+
+
+def cable(survey, leaf, spine):
+    return survey.crossings.network.port_id[leaf_port(leaf, spine)] // 2
+
+
+def test_a_reading_is_as_much_slower_as_messages_then_share_its_fullest_cable(survey):
+    dead = (3, 2)
+    now, then = Fabric(Tree(*SHAPE), collide=True), Fabric(Tree(*SHAPE, down=[dead]), collide=True)
+    slower = Rerouted(survey.crossings, survey.normed, NOBODY).predicted([cable(survey, *dead)])
+    readings = survey.readings
+    sending = np.flatnonzero(readings.metric == Metric.BANDWIDTH.code)
+    index = now.tree.nodes.index
+    for row in sending.tolist():
+        beside = sending[readings.moment[sending] == readings.moment[row]].tolist()
+        pairs = [tuple(index(end) for end in readings.name(other)) for other in beside]
+        way = [readings.name(row)]
+        before = now._sharing(now.tree.paths(way)[0], pairs)
+        after = then._sharing(then.tree.paths(way)[0], pairs)
+        assert slower[row] == pytest.approx(max(0.0, math.log(after / before)))
+    assert slower[sending].max() >= math.log(2)
+    assert not slower[readings.metric != Metric.BANDWIDTH.code].any()
+
+
+def test_what_something_else_slows_gives_no_evidence(survey):
+    one = cable(survey, 3, 2)
+    every = Rerouted(survey.crossings, survey.normed, NOBODY)
+    slowed = every.slowed([one], [])
+    but_these = Rerouted(survey.crossings, survey.normed, slowed)
+    assert every.evidence(one, []) < 0
+    assert but_these.evidence(one, []) == 0
+    assert but_these.slowed([one], []).size == 0
+
+
+def test_a_cable_that_is_known_gives_no_evidence_twice(survey):
+    rerouted = Rerouted(survey.crossings, survey.normed, NOBODY)
+    one, other = cable(survey, 3, 2), cable(survey, 1, 1)
+    assert rerouted.slowed([one], [one]).size == 0
+    assert rerouted.evidence(other, [one]) < 0
+    assert set(rerouted.beside(one).tolist()) == {one}
+
+
+def test_nobody_knows_where_no_engine_fills_the_tables():
+    tree = Tree(*SHAPE)
+    crossings = survey_of(Fabric(tree).all_pairs(), tree, thresholds())
+    rerouted = Rerouted(crossings.crossings, crossings.normed, NOBODY)
+    assert not rerouted.is_known
+    assert rerouted.predicted([1]) is None
+    assert rerouted.evidence(1, []) == 0
