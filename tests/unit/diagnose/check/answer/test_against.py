@@ -14,12 +14,15 @@ CABLE = frozenset({"leaf-02[6]", "spine-02[2]"})
 
 @pytest.fixture
 def judged(make_tree, make_slow, make_fabric):
-    def made(*slow, speed=1.0, without=(), seed=1):
+    def made(*slow, speed=1.0, delay=1.0, without=(), seed=1):
         tree = make_tree(4, 4, 4)
         samples = make_fabric(tree, [make_slow(*one) for one in slow], 0.01, seed).all_pairs()
         samples = [s for s in samples if not {s.pair.a, s.pair.b} & set(without)]
         scaled = [
-            replace(s, metrics={k: v * (speed if "mb_s" in k else 1) for k, v in s.metrics.items()})
+            replace(
+                s,
+                metrics={k: v * (speed if "mb_s" in k else delay) for k, v in s.metrics.items()},
+            )
             for s in samples
         ]
         return judge_check(scaled, tree)
@@ -126,3 +129,15 @@ def test_slow_pairs_that_nothing_explains_are_things_too(judged):
     assert [change for change, _ in against.gone] == [Change.MENDED]
     _, against = held_against(judged(without=("n009",)), before, "r")
     assert [change for change, _ in against.gone] == [Change.NOT_MEASURED]
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "said"),
+    [(1.1, 1.0, "are 10 % slower than in r: latency"), (1.0, 1.1, "are 9 % faster than in r: lat")],
+)
+def test_latencies_are_slower_by_how_much_longer_they_take(judged, now, before, said):
+    """1.1 us where 1 was; 1 us where 1.1 was is 9 % less."""
+    verdict, _ = held_against(judged(delay=now), judged(delay=before, seed=2), "r")
+    kinds = (FindingKind.REGRESSION, FindingKind.SPEED_UP)
+    (moved,) = (f for f in verdict.findings if f.kind in kinds)
+    assert said in moved.sentence

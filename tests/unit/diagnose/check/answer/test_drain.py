@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from weft.core.finding import Finding, FindingKind, Severity
-from weft.diagnose.check.answer.drain import drain_text, is_slurm_name
+from weft.diagnose.check.answer.drain import accused_node, drain_text, is_slurm_name
 
 HOSTILE = (
     "n1; rm -rf x",
@@ -102,3 +102,12 @@ def test_a_reason_with_quotes_stays_one_word(tmp_path):
     *_, reason = done.stdout.splitlines()
     assert reason.startswith("Reason=weft check: n7/h'\"`touch x`$(touch y)[1] <-> leaf[3] 50 %")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_accuses_nobody_drains_nobody():
+    """A node whose messages met others, and one that was slow once."""
+    for standing in ("met other traffic", "passing"):
+        finding = accusation(node("n007"), severity=Severity.WARNING, standing=standing)
+        assert accused_node(finding) is None
+        assert commands(drain_text([finding])) == []
+    assert accused_node(accusation(node("n007"))) == "n007"

@@ -28,6 +28,7 @@ def test_lines_of_clusterkit_are_pairs_of_a_numbered_round(tmp_path: Path) -> No
     """The format of `clusterkit -f`: <round> <node1> <node2>."""
     text = "1 a-1 a-2\n2 a-1 b\n1 b c\n"
     assert read(tmp_path, text) == [[[0, 1], [2, 3]], [[0, 2]]]
+    assert read(tmp_path, "10 a-1 b\n9 a-1 a-2\n") == [[[0, 1]], [[0, 2]]]
 
 
 def test_a_pair_of_nodes_is_one_of_each_rail(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Drift, stretches in which everything is slow, what comes and goes: said, and no accusation."""
 
 from collections.abc import Callable, Sequence
-from math import log
+from math import expm1, log
 from random import Random
 
 import pytest
@@ -159,3 +159,20 @@ def test_few_rounds_have_no_stretches_and_no_drift() -> None:
     measured = samples(rounds, lambda when, _: 1 + when, 1)
     verdict = judge_check(measured, None)
     assert not of_kind(verdict, FindingKind.DRIFT)
+
+
+def test_two_stretches_are_told_one_by_one() -> None:
+    rounds = [pairs.tolist() for pairs in reflections(16)]
+    stretches = {(3, 4): 1.5, (10, 11): 2.0}
+
+    def bursts(when: float, pair: tuple[int, int]) -> float:
+        number = round(when * (len(rounds) - 1))
+        return next((f for (a, b), f in stretches.items() if a <= number <= b), 1.0)
+
+    verdict = judge_check(samples(rounds, bursts, 1, noise=0.0), None)
+    said = {tuple(f.facts["rounds"]): f for f in of_kind(verdict, FindingKind.ANOMALY)}
+    assert said.keys() == stretches.keys()
+    for stretch, factor in stretches.items():
+        for slower in said[stretch].facts["slower"].values():
+            assert slower == pytest.approx(log(factor), abs=0.05)
+            assert f" {100 * expm1(slower):.0f} % slower" in said[stretch].sentence
