@@ -57,7 +57,7 @@ def test_a_slow_node_is_named_and_the_exit_code_is_one(
     bad, *_, last = out.splitlines()
     # Four times the latency of 1.5 us, within the mock's noise of one per cent.
     columns = re.fullmatch(
-        r"BAD  1 node   n005   latency \+(\d+) % \((\S+) where (\S+) us is normal\)   "
+        r"BAD  1 node   n005   latency \+(\d+) % \((\S+) where others take (\S+) us\)   "
         r"(\d+) of (\d+) readings over it slow, 0 of (\d+) others",
         bad,
     )

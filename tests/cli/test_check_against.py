@@ -43,7 +43,7 @@ def test_a_fault_is_known_then_mended_and_another_new(tmp_path: Path, capsys: Ca
     assert twin(tmp_path / "mended", *OTHER, *old) == 1
     text = capsys.readouterr().out
     assert text.startswith("BAD  new  1 cable   leaf-03[7] <-> spine-03[3]")
-    assert "\nmended: 1 cable leaf-02[6] <-> spine-02[2], 25 % of expected (" in text
+    assert "\nmended: 1 cable leaf-02[6] <-> spine-02[2], 25 % of others (" in text
     said = answer(tmp_path / "json", capsys, "--only", "leaf-02", *old)
     assert said["exit_code"] == 0
     assert said["against"]["run"] == str(first)
@@ -107,7 +107,7 @@ def test_a_check_that_goes_on_is_held_against_the_earlier_run_whenever_that_was_
     assert twin(second, *OTHER, "--resume", *(() if asked_first else old)) == 1
     text = capsys.readouterr().out
     assert text.startswith("BAD  new  1 cable   leaf-03[7] <-> spine-03[3]")
-    assert "\nmended: 1 cable leaf-02[6] <-> spine-02[2], 25 % of expected (" in text
+    assert "\nmended: 1 cable leaf-02[6] <-> spine-02[2], 25 % of others (" in text
     assert run(["report", str(second), "-o", str(page)]) == 0
     assert "<h3>Against first</h3>" in page.read_text()
 

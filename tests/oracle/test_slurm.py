@@ -216,7 +216,7 @@ def test_a_drain_list_drains_the_bad_node_and_slurm_keeps_the_reason(slurm):
         )
         shown = slurm.say(["scontrol", "show", "node", "n2"])
         assert "+DRAIN" in shown
-        assert "Reason=weft check: n2 50 % of expected (100 of 200 Gb/s)" in shown
+        assert "Reason=weft check: n2 50 % of others (100 of 200 Gb/s)" in shown
         assert "+DRAIN" not in slurm.say(["scontrol", "show", "node", "n1"])
     finally:
         slurm.say(["scontrol", "update", "NodeName=n2", "State=RESUME"])

@@ -123,7 +123,9 @@ def _tips(heat: HeatMap) -> list[str]:
     order = np.argsort(heat.share[rows, columns], kind="stable")[:MOST_TIPS]
     tips = []
     for r, c in zip(rows[order].tolist(), columns[order].tolist(), strict=True):
-        text = f"{heat.names[r]} to {heat.names[c]}: {100 * heat.share[r, c]:.0f} % of expected"
+        text = (
+            f"{heat.names[r]} to {heat.names[c]}: {100 * heat.share[r, c]:.0f} % of what is normal"
+        )
         tip = element("title", text=text)
         tips.append(element("rect", tip, x=c, y=r, width=1, height=1, fill_opacity=0))
     return tips

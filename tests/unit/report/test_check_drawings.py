@@ -99,7 +99,7 @@ def test_a_slow_cell_has_an_edge_and_says_its_figures() -> None:
     picture = drawing(made([[1.0, 0.48], [1.0, 1.0]], slow=lambda values: values < 0.5))
     (edge,) = (p for p in picture.iter(f"{SVG}path") if p.get("stroke") == heat_svg.SLOW_EDGE)
     assert edge.get("d") == "M1 0h1v1h-1z"
-    assert [t.text for t in picture.iter(f"{SVG}title")][1:] == ["n0 to n1: 48 % of expected"]
+    assert [t.text for t in picture.iter(f"{SVG}title")][1:] == ["n0 to n1: 48 % of what is normal"]
 
 
 def test_lines_part_the_leaves_and_accused_names_are_bold() -> None:
@@ -187,7 +187,7 @@ def test_the_fabric_has_a_ring_where_the_suspect_is_and_says_which(
     lit = [t.text for t in picture.iter(f"{SVG}text") if t.get("class") == "lit"]
     assert lit == ["leaf-02[6] <-> spine-02[2]"]
     tip = [t.text or "" for t in picture.iter(f"{SVG}title")]
-    assert any(t.startswith("1 cable leaf-02[6] <-> spine-02[2]: 50 % of expected") for t in tip)
+    assert any(t.startswith("1 cable leaf-02[6] <-> spine-02[2]: 50 % of others") for t in tip)
     # The ring is where row leaf-02 and column spine-02 meet, and the cell there is dark.
     fills = {p.get("fill"): p.get("d") or "" for p in picture.iter(f"{SVG}path")}
     corner = re.search(r"M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)", fills["#2f74b0"])

@@ -78,7 +78,7 @@ def held_against(now: Verdict, before: Verdict, run: str) -> tuple[Verdict, Agai
 
 
 def told(finding: Finding) -> str:
-    """'1 cable leaf-03[7] <-> spine-03[3], 50 % of expected (98.5 of 195 Gb/s)'."""
+    """'1 cable leaf-03[7] <-> spine-03[3], 50 % of others (98.5 of 195 Gb/s)'."""
     headline = headline_of(finding)
     if headline is None:
         return finding.sentence

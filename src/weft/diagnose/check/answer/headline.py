@@ -6,7 +6,7 @@ from typing import Any
 
 from weft.core.finding import Finding, Severity
 from weft.core.units import format_significant
-from weft.diagnose.check.answer.words import own_node, who
+from weft.diagnose.check.answer.words import longer, own_node, who
 from weft.diagnose.check.measured.components import Component, Part, Thing
 from weft.diagnose.check.measured.readings import Metric
 from weft.diagnose.check.suspects.accusation import Standing
@@ -21,7 +21,7 @@ _ONE_OF = "one of "
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """'1 cable', 'leaf-17[33] <-> spine-04[12]', '48 % of expected (96 of 198 Gb/s)',
+    """'1 cable', 'leaf-17[33] <-> spine-04[12]', '48 % of others (96 of 198 Gb/s)',
     '41 of 41 readings over it slow, 0 of 5,599 others'."""
 
     what: str
@@ -70,16 +70,16 @@ def headline_of(finding: Finding) -> Headline | None:
 
 
 def figure_of(count: Mapping[str, Any]) -> str:
-    """'48 % of expected (96.1 of 198 Gb/s)', 'latency +35 % (2.71 where 2.01 us is normal)'."""
+    """'48 % of others (96.1 of 198 Gb/s)', 'latency +35 % (2.71 where others take 2.01 us)'."""
     measured, expected = float(count["measured"]), float(count["expected"])
     if count["metric"] == Metric.LATENCY:
-        more = 100 * (measured / expected - 1)
-        figures = f"{format_significant(measured, 3)} where {format_significant(expected, 3)} us"
-        return f"latency {more:+.0f} % ({figures} is normal)"
+        figures = [format_significant(value, 3) for value in (measured, expected)]
+        more = longer(measured / expected)
+        return f"latency {more} ({figures[0]} where others take {figures[1]} us)"
     rates = [format_significant(rate * _GBPS_OF_MB_S, 3) for rate in (measured, expected)]
     both = " both ways" if count["metric"] == Metric.BIDIRECTIONAL else ""
     share = 100 * measured / expected
-    return f"{share:.0f} % of expected ({rates[0]} of {rates[1]} Gb/s{both})"
+    return f"{share:.0f} % of others ({rates[0]} of {rates[1]} Gb/s{both})"
 
 
 def name_of(components: Sequence[Component]) -> str:

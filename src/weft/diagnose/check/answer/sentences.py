@@ -113,7 +113,7 @@ def _met(accusation: Accusation, owners: Mapping[str, str], *, clean: bool) -> F
         FindingKind.ANOMALY,
         Severity.WARNING,
         f"Messages over {who(accusation.components)} meet other traffic{lost}:"
-        f" {against(accusation.worst)} beside others, normal alone.",
+        f" {against(accusation.worst)} beside other messages, normal alone.",
         evidence=(over_it(accusation.worst), why),
         facts=_facts(accusation, owners),
     )
@@ -140,7 +140,7 @@ def _out_of_use(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
         Severity.BAD,
         f"{subject(accusation)} carries nothing: {around}.",
         evidence=(
-            f"beside others {against(accusation.worst)}; normal alone",
+            f"beside other messages {against(accusation.worst)}; normal alone",
             over_it(accusation.worst),
             "in the same moments messages of other cables were as slow: they share a way with them",
             "down, disabled or left out by the routing: look at the state of its ports",

@@ -12,6 +12,9 @@ from weft.diagnose.check.suspects.accusation import Accusation, Count
 MOST_NAMED = 4
 """More components than this are counted, not listed."""
 
+TIMES_FROM = 10
+"""From here a ratio is said in times, not in percent."""
+
 
 def who(components: Sequence[Component]) -> str:
     """'cable A - B', 'node n007, its HCA or its cable n007/hca0[1] - leaf-02[3]', 'one of ...'."""
@@ -63,18 +66,24 @@ def _common_vertex(components: Sequence[Component]) -> str | None:
 
 
 def against(count: Count) -> str:
-    """'bandwidth 11750 of 24480 MB/s (48 % of expected)', 'latency 3.1 us where 1.9 is normal'."""
+    """'bandwidth 11750 MB/s where others deliver 24480 (48 %)', 'latency 3.1 us where others take
+    1.9 (+63 %)'. Expected is only what the platform lets expect."""
     norm = count.norm
     expected = format_significant(norm.expected)
     measured = format_significant(count.measured)
     unit = count.metric.unit
     if count.metric is Metric.LATENCY:
-        percent = 100 * (count.measured / norm.expected - 1)
-        return (
-            f"{count.metric.word} {measured} {unit} where {expected} is normal (+{percent:.0f} %)"
-        )
+        more = longer(count.measured / norm.expected)
+        return f"{count.metric.word} {measured} {unit} where others take {expected} ({more})"
     percent = 100 * count.measured / norm.expected
-    return f"{count.metric.word} {measured} of {expected} {unit} ({percent:.0f} % of expected)"
+    return (
+        f"{count.metric.word} {measured} {unit} where others deliver {expected} ({percent:.0f} %)"
+    )
+
+
+def longer(ratio: float) -> str:
+    """'+63 %' of 1.63; '540 times' beyond ten."""
+    return f"{ratio:,.0f} times" if ratio >= TIMES_FROM else f"{100 * (ratio - 1):+.0f} %"
 
 
 def over_it(count: Count) -> str:

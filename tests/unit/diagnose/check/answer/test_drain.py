@@ -42,7 +42,7 @@ def test_a_bad_node_is_drained_with_the_reason():
     """12,500 of 25,000 MB/s are 100 of 200 Gb/s."""
     assert commands(drain_text([accusation(node("n007"))])) == [
         ["scontrol", "update", "NodeName=n007", "State=DRAIN",
-         "Reason=weft check: n007 50 % of expected (100 of 200 Gb/s)"],
+         "Reason=weft check: n007 50 % of others (100 of 200 Gb/s)"],
     ]  # fmt: skip
 
 

@@ -29,14 +29,16 @@ def test_a_cable_has_both_ends_gigabits_and_counts():
     assert headline_of(accusation(CABLE)).columns == (
         "1 cable",
         "leaf-17[33] <-> spine-04[12]",
-        "48 % of expected (96.0 of 198 Gb/s)",
+        "48 % of others (96.0 of 198 Gb/s)",
         "41 of 41 readings over it slow, 0 of 5,599 others",
     )
 
 
 def test_latency_is_told_in_microseconds_and_what_more_it_is():
     found = headline_of(accusation(NODE, metric="latency_us", measured=3.0, expected=2.0))
-    assert found.figure == "latency +50 % (3.00 where 2.00 us is normal)"
+    assert found.figure == "latency +50 % (3.00 where others take 2.00 us)"
+    lost = headline_of(accusation(NODE, metric="latency_us", measured=1e6, expected=2.0))
+    assert lost.figure == "latency 500,000 times (1000000 where others take 2.00 us)"
 
 
 @pytest.mark.parametrize(
