@@ -24,8 +24,8 @@ CLEAR_ERRORS = 10.0
 readings."""
 
 NUDGES = 3
-"""Times that a fault must show the same, however the switches choose: in full rounds one reading in
-a hundred is slow by their choice alone, some of them every third time."""
+"""Times that a fault must show the same, however the switches choose: what one simulation shows may
+be their choice alone."""
 
 
 @dataclass(frozen=True, slots=True)
