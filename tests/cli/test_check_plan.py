@@ -1,6 +1,7 @@
 """`weft check`: which pairs, and what they cost, is said before and kept to."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -146,3 +147,19 @@ def test_clusterkit_s_file_is_a_schedule(tmp_path: Path, capsys: Capture) -> Non
     rounds.write_text("1 n001 n002\n1 n001 n004\n")
     assert run(argv) == 2
     assert f"{rounds}:2: 'n001' is in two pairs of one round" in capsys.readouterr().err
+
+
+def test_pipes_and_folders_in_place_of_files_are_told_and_hold_nobody_up(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for option, path, said in (
+        ("--hostfile", pipe, f"{pipe}: cannot be read: it is a pipe"),
+        ("--schedule", pipe, f"{pipe}: cannot be read: it is a pipe"),
+        ("--schedule", tmp_path, f"{tmp_path}: cannot be read: it is a directory"),
+        ("--schedule", "long" * 2000, "no schedule 'longlong"),
+    ):
+        where = [] if option == "--hostfile" else ["--twin", *TREE]
+        assert run(["check", *where, option, str(path), "--dry-run"]) == 2
+        assert said in capsys.readouterr().err

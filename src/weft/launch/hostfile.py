@@ -5,31 +5,43 @@ from collections import Counter
 from pathlib import Path
 
 from weft.core.errors import InputError
+from weft.core.text_file import read_text_file
 
 # SOURCE: Open MPI 5.0 documentation, "Scheduling processes across hosts": NAME slots=N; a host that
 # stands there again adds its slots. MPICH's Hydra and Intel MPI: NAME:N.
 _SLOTS = re.compile(r"slots=(.*)", re.IGNORECASE)
+_NUMBER = re.compile(r"0*[1-9][0-9]{0,8}")
+_EXPECTED = "a text file with one host name a line"
+_MOST_BYTES = 64 << 20
+_SHOWN = 80
 
 
 def read_hostfile(path: Path) -> dict[str, int | None]:
     """The hosts of a file in order, and how many ranks at a time each can hold: its `slots=N` or
     `:N`, or how often it stands there; None where it stands there once and nothing is said.
 
-    '#' begins a comment, other words are passed over. Raises InputError without a host, or on slots
-    that are no number.
+    '#' begins a comment, other words are passed over. Raises InputError for what is no text file,
+    without a host, on a name that cannot be printed, or on slots that are no number.
     """
+    text = read_text_file(path, expected=_EXPECTED, most_bytes=_MOST_BYTES)
     slots: Counter[str] = Counter()
     said = set()
-    for number, line in enumerate(path.read_text().splitlines(), start=1):
+    for number, line in enumerate(text.splitlines(), start=1):
         words = line.split("#", 1)[0].split()
         if not words:
             continue
         name, asked = _host_of(words)
+        if not name or not name.isprintable():
+            raise InputError(
+                f"{words[0][:_SHOWN]!a} is no host name",
+                where=f"{path}:{number}",
+                expected=_EXPECTED,
+            )
         slots[name] += 1 if asked is None else _positive(asked, f"{path}:{number}")
         if asked is not None or slots[name] > 1:
             said.add(name)
     if not slots:
-        raise InputError("no host in it", where=str(path), expected="one host name a line")
+        raise InputError("no host in it", where=str(path), expected=_EXPECTED)
     return {name: n if name in said else None for name, n in slots.items()}
 
 
@@ -43,9 +55,9 @@ def _host_of(words: list[str]) -> tuple[str, str | None]:
 
 
 def _positive(text: str, where: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text)):
+    if not _NUMBER.fullmatch(text):
         raise InputError(
-            f"'{text}' is no number of slots",
+            f"{text[:_SHOWN]!a} is no number of slots",
             where=where,
             expected="how many ranks the host can hold at a time, as in 'node1 slots=4'",
         )

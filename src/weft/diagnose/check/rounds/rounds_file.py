@@ -1,15 +1,18 @@
 """A file of rounds: ours, a line a round, or ClusterKit's, a line a pair."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from weft.core.errors import InputError
+from weft.core.text_file import read_text_file
 from weft.diagnose.check.rounds.matchings import Round, in_order
 from weft.diagnose.check.rounds.ranks import Ranks
 
 _MOST_BYTES = 256 * 2**20
+_NUMBER = re.compile(r"[0-9]{1,18}")
 
 Ends = tuple[int, ...]
 """The ranks that a word means: one, or one a rail of a node."""
@@ -25,7 +28,7 @@ def read_rounds(path: Path, ranks: Ranks) -> list[Round]:
     """
     lines = _lines(path)
     known = _names(ranks)
-    by_pair = all(len(words) == 3 and words[0].isdigit() for _, words in lines)
+    by_pair = all(len(words) == 3 and _NUMBER.fullmatch(words[0]) for _, words in lines)
     read = _clusterkit if by_pair else _ours
     rounds = read(path, lines, known, ranks)
     if not rounds:
@@ -38,15 +41,7 @@ _Lines = Sequence[tuple[int, list[str]]]
 
 def _lines(path: Path) -> list[tuple[int, list[str]]]:
     """Line numbers and words of what is no comment."""
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise InputError("too large to be rounds", where=str(path), expected="under 256 MiB")
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = "it is not text" if isinstance(error, UnicodeDecodeError) else error.strerror
-        raise InputError(
-            f"cannot be read: {reason}", where=str(path), expected="a text file of rounds"
-        ) from error
+    text = read_text_file(path, expected="a text file of rounds", most_bytes=_MOST_BYTES)
     split = ((i, line.split("#", 1)[0].split()) for i, line in enumerate(text.splitlines(), 1))
     return [(number, words) for number, words in split if words]
 

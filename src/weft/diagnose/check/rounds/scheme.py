@@ -60,7 +60,7 @@ def parse_scheme(text: str) -> Scheme:
     if text in (Kind.FULL, Kind.LEAF, Kind.RAILS):
         return Scheme(Kind(text))
     path = Path(text)
-    if path.is_file():
+    if text and _is_there(path):
         return Scheme(Kind.FILE, file=path)
     looks_like_a_path = "/" in text or "." in text
     raise InputError(
@@ -69,6 +69,13 @@ def parse_scheme(text: str) -> Scheme:
         expected=EXPECTED,
         hint=did_you_mean(word, [kind.value for kind in Kind if kind is not Kind.FILE]),
     )
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _times(text: str, number: str) -> int:

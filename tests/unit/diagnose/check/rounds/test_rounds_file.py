@@ -1,5 +1,6 @@
 """Files of rounds: ours and ClusterKit's, and what is wrong with them, by line."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,8 @@ def test_a_pair_of_nodes_is_one_of_each_rail(tmp_path: Path) -> None:
         ("a-1-nobody\n", 1, "'a-1-nobody' is no pair"),
         ("1 a-1 a-2\n1 a-2 b\n", 2, "'a-2' is in two pairs of one round"),
         ("1 a-1 stranger\n", 1, "no node or rank 'stranger'"),
+        ("\u00b2 a-1 a-2\n", 1, "is no pair"),
+        ("9" * 5000 + " a-1 a-2\n", 1, "is no pair"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(
@@ -85,3 +88,10 @@ def test_any_file_is_rounds_or_an_error_that_says_where(tmp_path_factory, conten
         ranks = pairs.reshape(-1).tolist()
         assert len(ranks) == len(set(ranks))
         assert set(ranks) <= set(range(4))
+
+
+def test_a_pipe_that_nobody_writes_to_is_refused_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "rounds"
+    os.mkfifo(path)
+    with pytest.raises(InputError, match="cannot be read: it is a pipe"):
+        read_rounds(path, ranks_of_nodes(NODES, 1, None))

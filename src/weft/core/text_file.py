@@ -1,0 +1,59 @@
+"""Small text files that somebody names: read whole, or refused with what they are instead."""
+
+import os
+import stat
+from pathlib import Path
+
+from weft.core.errors import InputError
+
+_KINDS = (
+    (stat.S_ISDIR, "it is a directory"),
+    (stat.S_ISFIFO, "it is a pipe"),
+    (stat.S_ISSOCK, "it is a socket"),
+    (stat.S_ISCHR, "it is a device"),
+    (stat.S_ISBLK, "it is a device"),
+)
+
+
+def read_text_file(path: Path, *, expected: str, most_bytes: int) -> str:
+    """The text of a regular file. Raises InputError for what is none: that never ends, or waits for
+    a writer; for what cannot be read, is larger than `most_bytes`, or is no text in UTF-8."""
+    try:
+        why, content = _read(path, most_bytes + 1)
+    except (OSError, ValueError) as error:
+        why, content = getattr(error, "strerror", None) or str(error), b""
+    if not why and len(content) > most_bytes:
+        why = f"it is larger than {most_bytes >> 20} MiB"
+    text = None if why else _decoded(content)
+    if text is None:
+        raise InputError(
+            f"cannot be read: {why or 'it is not text'}",
+            where=str(path),
+            expected=expected,
+            hint="write what comes out of it into a file first" if why == "it is a pipe" else None,
+        )
+    return text
+
+
+def _read(path: Path, most_bytes: int) -> tuple[str | None, bytes]:
+    """What it is instead of a regular file, and the content of one."""
+    # A pipe without a writer would hold up an open that may wait.
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        mode = os.fstat(number).st_mode
+        why = next((word for is_kind, word in _KINDS if is_kind(mode)), None)
+        if why is not None:
+            return (why, b"")
+        with os.fdopen(number, "rb", closefd=False) as file:
+            return (None, file.read(most_bytes))
+    finally:
+        os.close(number)
+
+
+def _decoded(content: bytes) -> str | None:
+    """The text; None where it is none."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
