@@ -7,7 +7,8 @@ from random import Random
 import numpy as np
 
 from weft.diagnose.check.measured.network import Network
-from weft.diagnose.check.measured.readings import Ints, Metric, host_of
+from weft.diagnose.check.measured.readings import Floats, Ints, Metric, host_of
+from weft.diagnose.check.measured.stages import stages_of
 from weft.diagnose.check.suspects.crowded import Look
 from weft.diagnose.check.suspects.survey import Survey
 from weft.diagnose.check.trials import SURVEY
@@ -16,6 +17,9 @@ EndpointPair = tuple[str, str]
 Round = tuple[EndpointPair, ...]
 
 _TRIES = 50
+
+_FULL = 1.001
+"""Rates are sums of floating-point numbers: this much above a rate is still the rate."""
 
 
 def rounds_with_others(survey: Survey, n: int, draws: Random) -> tuple[Round, ...]:
@@ -57,12 +61,61 @@ def _with_others(survey: Survey, rows: Ints, n: int, draws: Random, *, whole: bo
     if not numbers.size:
         return []
     known = [round_of(survey, number, None if whole else rows) for number in numbers.tolist()]
-    return [_mixed(survey.crossings.network, known[i % len(known)], draws) for i in range(n)]
-
-
-def _mixed(network: Network | None, pairs: Round, draws: Random) -> Round:
-    """The same first ranks, each with the second one of another pair of its rail."""
+    network = survey.crossings.network
     assert network is not None
+    room = _Room(network, survey.limits.asked_of_shared, known)
+    return [
+        room.admitted([*_mixed(network, pairs, draws), *pairs])
+        for pairs in (known[i % len(known)] for i in range(n))
+    ]
+
+
+class _Room:
+    """What a round may ask of the ports between switches, of those of a stage each its share: as
+    much as the fullest of some rounds did, or the share that any may ask."""
+
+    def __init__(self, network: Network, asked: float, rounds: Sequence[Round]) -> None:
+        self._network = network
+        self._most: Floats = asked * network.rate
+        for pairs in rounds:
+            carried = np.zeros(self._most.size)
+            for ports, load in map(self._asked_by, pairs):
+                carried[ports] += load
+            self._most = np.maximum(self._most, carried)
+
+    def admitted(self, pairs: Sequence[EndpointPair]) -> Round:
+        """The pairs, in turn, whose ranks no pair before them has, and beside which nothing is
+        asked for more. One message finds room in any case."""
+        carried = np.zeros(self._most.size)
+        taken: set[str] = set()
+        kept: list[EndpointPair] = []
+        for pair in pairs:
+            if taken & set(pair):
+                continue
+            ports, load = self._asked_by(pair)
+            fits = carried[ports] + load <= self._most[ports] * _FULL
+            if (fits | (carried[ports] == 0)).all():
+                taken |= set(pair)
+                kept.append(pair)
+                carried[ports] += load
+        return tuple(kept)
+
+    def _asked_by(self, pair: EndpointPair) -> tuple[Ints, Floats]:
+        """The ports that a pair may take, there and back, and what it asks of each (bit/s)."""
+        network = self._network
+        a, b = (network.known_hca_of(end) for end in pair)
+        ports: list[int] = []
+        load: list[float] = []
+        for way in stages_of(network).between([(a, b), (b, a)]):
+            rate = min(float(network.rate[list(stage)].min()) for stage in way)
+            for stage in way[1:-1]:
+                ports += stage
+                load += [rate / len(stage)] * len(stage)
+        return np.array(ports, np.int64), np.array(load, np.float64)
+
+
+def _mixed(network: Network, pairs: Round, draws: Random) -> list[EndpointPair]:
+    """The same first ranks, each with the second one of another pair of its rail."""
     by_rail: dict[int, list[int]] = {}
     for place, (_, second) in enumerate(pairs):
         by_rail.setdefault(network.rail_of(second), []).append(place)
@@ -76,19 +129,8 @@ def _mixed(network: Network | None, pairs: Round, draws: Random) -> Round:
         for place, other in zip(places, others, strict=True):
             if _apart(pairs[place][0], other):
                 mixed[place] = (pairs[place][0], other)
-    return _once_each(mixed)
+    return mixed
 
 
 def _apart(a: str, b: str) -> bool:
     return host_of(a) != host_of(b)
-
-
-def _once_each(pairs: Sequence[EndpointPair]) -> Round:
-    """The pairs whose ranks no pair before them has."""
-    taken: set[str] = set()
-    kept: list[EndpointPair] = []
-    for pair in pairs:
-        if not taken & set(pair):
-            taken |= set(pair)
-            kept.append(pair)
-    return tuple(kept)

@@ -1,13 +1,14 @@
 """Crowded ways are filled again as they were, by messages between other partners."""
 # mypy: disable-error-code="no-untyped-def"
 
+from collections import Counter
 from dataclasses import replace
 from random import Random
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.unit.diagnose.check.rounds.fields import field_of
+from tests.unit.diagnose.check.rounds.fields import field_of, generated
 from tests.unit.diagnose.check.suspects.test_crowded_bursts import (
     N_LEAVES,
     PER_LEAF,
@@ -21,6 +22,7 @@ from tests.unit.diagnose.documents import fabric_document
 from weft.bench.model import Pair, Sample
 from weft.diagnose.check.measured.network import Network
 from weft.diagnose.check.measured.readings import readings_of
+from weft.diagnose.check.measured.stages import Stages
 from weft.diagnose.check.rounds.schedule import schedule_of
 from weft.diagnose.check.rounds.scheme import Kind, Scheme
 from weft.diagnose.check.suspects.crowded import Look
@@ -77,11 +79,11 @@ def test_the_first_of_each_pair_stays_and_the_partner_is_another(one_slow):
     rows = one_slow.shared.rows_of(way)
     numbers = np.unique(one_slow.readings.round[rows])
     known = {frozenset(pair) for n in numbers for pair in round_of(one_slow, n, rows)}
-    again = [pair for pairs in rounds_with_others(one_slow, 8, Random(1)) for pair in pairs]
+    met = [pair for pairs in rounds_with_others(one_slow, 8, Random(1)) for pair in pairs]
     under = {node for node in TREE.nodes if leaf_of(TREE.nodes.index(node)) == 5}
-    assert {first for first, _ in again} == under
-    assert sum(frozenset(pair) not in known for pair in again) > len(again) / 2
-    assert len({second for _, second in again}) > 2 * PER_LEAF, "those of several rounds"
+    assert {first for first, _ in met} == under
+    assert sum(frozenset(pair) not in known for pair in met) > len(met) / 2
+    assert len({second for _, second in met}) > 2 * PER_LEAF, "those of several rounds"
 
 
 def test_every_crowded_way_has_its_rounds_up_to_the_most_suspects():
@@ -147,38 +149,101 @@ def test_a_round_of_latencies_only_is_a_round():
 
 
 def mixed(pairs, n_hcas, seed=1):
-    """A full round again, of hosts with so many HCAs each."""
+    """A full round again, of hosts with so many HCAs each under leaves of their own."""
     hosts = sorted({name.partition(":")[0] for pair in pairs for name in pair})
     hcas = {host: [f"{host}/hca{i}" for i in range(n_hcas)] for host in hosts}
-    document = fabric_document(hosts, ["leaf"], [])
+    down = [
+        (f"{hca}[1]", f"leaf-{host}[{i + 1}]") for host in hosts for i, hca in enumerate(hcas[host])
+    ]
+    up = [(f"leaf-{host}[{n_hcas + 1}]", f"spine[{i + 1}]") for i, host in enumerate(hosts)]
+    document = fabric_document(hosts, [*(f"leaf-{host}" for host in hosts), "spine"], [*down, *up])
     document["nodes"] = [{"name": host, "hcas": hcas[host]} for host in hosts]
+    return again(pairs, Network(SimpleNamespace(document=document)), seed)
+
+
+def again(pairs, network, seed=1):
+    """A round of these pairs, all of it, with other partners."""
     readings = readings_of([sample(a, b, 0, {"bandwidth_mb_s": 1.0}) for a, b in pairs])
     survey = SimpleNamespace(
         shared=SimpleNamespace(rows_of=lambda _: np.arange(len(readings))),
         crowded=(SimpleNamespace(look=Look.ALL),),
-        crossings=SimpleNamespace(network=Network(SimpleNamespace(document=document))),
+        crossings=SimpleNamespace(network=network),
         limits=thresholds(),
         readings=readings,
     )
     return rounds_with_others(survey, 1, Random(seed))[0]
 
 
+def asked_of_stages(pairs, network):
+    """By stage between switches, messages there and back over its ports."""
+    asked = Counter()
+    for a, b in pairs:
+        ends = (network.hca_of(a), network.hca_of(b))
+        for way in Stages(network).between([ends, ends[::-1]]):
+            asked.update({stage: 1 / len(stage) for stage in way[1:-1]})
+    return asked
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_round_under_few_leaves_asks_no_more_of_the_ways_than_it_did(seed):
+    """Most pairs were under one leaf: their ranks do not go elsewhere now."""
+    pairs = [(f"n{i:03d}", f"n{i + 1:03d}") for i in range(1, 33, 2) if i not in (1, 5)]
+    pairs += [("n001", "n005"), ("n002", "n006")]
+    network = Network(Tree(8, 4, 4))
+    before, now = (asked_of_stages(p, network) for p in (pairs, again(pairs, network, seed)))
+    assert sum(now.values()) > 0
+    share = thresholds().asked_of_shared
+    assert all(now[stage] <= max(before[stage], share) + 1e-9 for stage in now)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_round_within_halves_asks_no_more_of_what_joins_them(seed):
+    """Of three levels: pairs of neighbouring leaves keep away from the top of the tree, but for a
+    quarter of it, or one message."""
+    fabric = generated(nodes=54, per_leaf=0, spines=0, levels=3, radix=6)
+    network = Network(fabric)
+    hosts = fabric.nodes
+    pairs = [(hosts[i], hosts[i + 3]) for i in range(0, 54, 9) for i in (i, i + 1, i + 2)]
+    again_ = again(pairs, network, seed)
+    assert len(again_) > len(pairs) / 2
+    assert set(again_) != set(pairs)
+    before, now = (asked_of_stages(p, network) for p in (pairs, again_))
+    share = thresholds().asked_of_shared
+    most = {stage: max(before[stage], share, 1 / len(stage)) for stage in now}
+    assert all(now[stage] <= most[stage] + 1e-9 for stage in now)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_fast_hosts_that_met_slow_ones_do_not_crowd_the_ways_by_meeting(seed):
+    """Two of 200 Gb/s sent to two of 50 over one cable of 200, which one of them fills."""
+    tree = Tree(2, 4, 1)
+    slow = ("n003/", "n004/", "n005/", "n006/")
+    for link in tree.document["links"]:
+        link["bits_per_s"] //= 4 if link["a"].startswith(slow) else 1
+    pairs = [("n001", "n005"), ("n002", "n006"), ("n003", "n007"), ("n004", "n008")]
+    met = again(pairs, Network(tree), seed)
+    n_fast = sum(a in ("n001", "n002") and b in ("n007", "n008") for a, b in met)
+    n_slow = len(met) - n_fast
+    assert n_slow <= 4
+    assert n_fast * 200 + n_slow * 50 <= 200
+
+
 def test_ranks_meet_others_of_their_rail():
     pairs = [(f"a{i}:{rail}", f"b{i}:{rail}") for i in range(6) for rail in range(2)]
-    again = mixed(pairs, n_hcas=2)
-    assert [a for a, _ in again] == [a for a, _ in pairs]
-    assert sorted(b for _, b in again) == sorted(b for _, b in pairs)
-    assert all(a.endswith(b[-2:]) for a, b in again)
-    assert again != tuple(pairs)
+    met = mixed(pairs, n_hcas=2)
+    assert [a for a, _ in met] == [a for a, _ in pairs]
+    assert sorted(b for _, b in met) == sorted(b for _, b in pairs)
+    assert all(a.endswith(b[-2:]) for a, b in met)
+    assert met != tuple(pairs)
 
 
 def test_ranks_of_one_host_do_not_meet_and_nobody_is_in_two_pairs():
     """However many share their HCAs: half of each host's ranks send to the other host."""
     pairs = [(f"a:{i}", f"b:{i}") for i in range(20)]
     pairs += [(f"b:{i}", f"a:{i}") for i in range(20, 40)]
-    again = mixed(pairs, n_hcas=1)
-    assert all(a[0] != b[0] for a, b in again)
-    names = [name for pair in again for name in pair]
+    met = mixed(pairs, n_hcas=1)
+    assert all(a[0] != b[0] for a, b in met)
+    names = [name for pair in met for name in pair]
     assert len(names) == len(set(names)) > len(pairs)
 
 
