@@ -126,7 +126,7 @@ class PlannedCoverage:
             never = int((self.by_cable < 1 - 1e-6).sum())
             how = f"{n - never:,} filled each way that pairs can take, {never:,} not"
         if self.n_in_part:
-            how += f", {self.n_in_part:,} of them in part: these nodes can send no more"
+            how += f", {self.n_in_part:,} of them at most in part: these nodes can send no more"
         return f"{counted(n, 'cable')} between switches: {how}{rest}"
 
     def to_record(self) -> dict[str, Any]:
