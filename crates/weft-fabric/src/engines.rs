@@ -54,16 +54,27 @@ pub fn compute(fabric: &Fabric, engine: Engine) -> Routes {
     tables(fabric, engine).routes
 }
 
+/// The tables of d-mod-k as far as these destinations need them: it fills each leaf's entries by
+/// themselves.
+pub fn dmodk_towards(fabric: &Fabric, destinations: &[HcaId]) -> Routes {
+    let attached = Attachments::of(fabric);
+    let mut wanted = vec![false; attached.n_leaves()];
+    destinations.iter().for_each(|hca| wanted[attached.leaf_of(*hca)] = true);
+    let graph = Graph::of(fabric);
+    let heights = graph.levels.clone();
+    fill(fabric, &graph, Engine::Dmodk, heights, |leaf| wanted[leaf]).0.routes
+}
+
 /// Forwarding tables and candidates over the cables that are up. Those of `ecmp` are of the fewest
 /// hops, as minhop's are.
 pub fn tables(fabric: &Fabric, engine: Engine) -> Tables {
     let graph = Graph::of(fabric);
-    let (tables, n_missing) = fill(fabric, &graph, engine, graph.levels.clone());
+    let (tables, n_missing) = fill(fabric, &graph, engine, graph.levels.clone(), |_| true);
     if engine == Engine::Updn && n_missing > 0 {
         // Levels may have several tops with no legal way from one to the other; one root always
         // has a way.
         let heights = heights_from_one_root(&graph);
-        let (rooted, n_still_missing) = fill(fabric, &graph, engine, heights);
+        let (rooted, n_still_missing) = fill(fabric, &graph, engine, heights, |_| true);
         if n_still_missing < n_missing {
             return rooted;
         }
@@ -71,8 +82,15 @@ pub fn tables(fabric: &Fabric, engine: Engine) -> Tables {
     tables
 }
 
-/// Tables for the given heights, and how many entries stay empty.
-fn fill(fabric: &Fabric, graph: &Graph, engine: Engine, heights: Vec<u32>) -> (Tables, usize) {
+/// Tables for the given heights, towards the wanted leaves, and how many entries of these stay
+/// empty.
+fn fill(
+    fabric: &Fabric,
+    graph: &Graph,
+    engine: Engine,
+    heights: Vec<u32>,
+    wanted: impl Fn(usize) -> bool,
+) -> (Tables, usize) {
     let attached = Attachments::of(fabric);
     let (n, n_leaves) = (graph.n_switches(), attached.n_leaves());
     let mut routes = LeafTableBuilder::new(n, n_leaves);
@@ -80,7 +98,7 @@ fn fill(fabric: &Fabric, graph: &Graph, engine: Engine, heights: Vec<u32>) -> (T
     let mut planner = Planner::new(fabric, graph, engine, heights);
     let mut n_missing = 0;
     let (mut group, mut block): (Vec<u16>, Vec<u16>) = (Vec::new(), Vec::new());
-    for leaf in 0..n_leaves {
+    for leaf in (0..n_leaves).filter(|leaf| wanted(*leaf)) {
         let hcas = attached.hcas_of(leaf);
         let Some(target) = attached.switch_of(leaf).map(|switch| switch.index()) else {
             n_missing += hcas.len() * n;

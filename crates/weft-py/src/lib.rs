@@ -73,16 +73,27 @@ fn trace_pairs(
     }
     let engine = engine.map(Engine::from_name).transpose()?;
     let engine = engine.or(written.routing.map(|routing| routing.engine));
-    let routes = engines::routes_of(&fabric, &written, engine)?;
     let find = |index: usize, name: &str| {
         fabric.hca_named(name).ok_or_else(|| {
             let what = format!("there is no node or HCA '{name}'");
             FabricError::document(format!("pairs[{index}]"), what, "a name of the fabric")
         })
     };
+    let ends = pairs
+        .iter()
+        .enumerate()
+        .map(|(index, (src, dst))| Ok((find(index, src)?, find(index, dst)?)))
+        .collect::<Result<Vec<_>, FabricError>>()?;
+    let routes = match engine {
+        Some(Engine::Dmodk) => {
+            let destinations: Vec<_> = ends.iter().map(|(_, dst)| *dst).collect();
+            engines::dmodk_towards(&fabric, &destinations)
+        }
+        _ => engines::routes_of(&fabric, &written, engine)?,
+    };
     let mut paths = Vec::with_capacity(pairs.len());
-    for (index, (src, dst)) in pairs.iter().enumerate() {
-        let crossed = routes.trace(&fabric, find(index, src)?, find(index, dst)?)?;
+    for (src, dst) in ends {
+        let crossed = routes.trace(&fabric, src, dst)?;
         paths.push(crossed.into_iter().map(|port| fabric.port_name(port)).collect());
     }
     Ok(paths)

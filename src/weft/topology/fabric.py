@@ -25,6 +25,7 @@ class Fabric:
         self._document = document
         self._engine = engine
         self._text = json.dumps(document)
+        self._rerouted: dict[tuple[str, ...], dict[tuple[str, str], Path]] = {}
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any], engine: str | None = None) -> "Fabric":
@@ -66,11 +67,15 @@ class Fabric:
         engine = self._engine or self._engine_of_tables
         if engine is None:
             return None
+        known = self._rerouted.setdefault(tuple(down), {})
+        asked = [pair for pair in dict.fromkeys(pairs) if pair not in known]
         try:
-            found = engine_module().trace(self._without_tables, list(pairs), engine, list(down))
+            text = self._without_tables
+            found = engine_module().trace(text, asked, engine, list(down)) if asked else []
         except ValueError:
             return None
-        return [tuple(path) for path in found]
+        known.update(zip(asked, map(tuple, found), strict=True))
+        return [known[pair] for pair in pairs]
 
     @cached_property
     def _without_tables(self) -> str:

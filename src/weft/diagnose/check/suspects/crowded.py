@@ -81,7 +81,7 @@ class SharedWays:
         found: dict[frozenset[int], CrowdedWay] = {}
         for look in looks:
             for way in self._found(look, rows):
-                found.setdefault(self._cables_of(way.suspect), way)
+                found.setdefault(self.cables_of(way), way)
         return tuple(found.values())
 
     def shows_again(self, way: CrowdedWay, found: Sequence[CrowdedWay], rows: Bools) -> bool:
@@ -102,8 +102,14 @@ class SharedWays:
         margin = self._limits.crowded_margin
         return way.look is Look.ALONE or slower >= margin * float(peers.max())
 
-    def _cables_of(self, suspect: Suspect) -> frozenset[int]:
-        members = [m for c in suspect.candidates for m in self._crossings.candidates.members[c]]
+    def is_measured(self, way: CrowdedWay, rows: Bools) -> bool:
+        """Whether readings `rows` are enough to say what a way delivers."""
+        delivered = self._delivered(way.look, rows)
+        return delivered is not None and way.number in delivered.ways
+
+    def cables_of(self, way: CrowdedWay) -> frozenset[int]:
+        """The cables that a way is made of, whatever it was found by."""
+        members = [m for c in way.suspect.candidates for m in self._crossings.candidates.members[c]]
         of_port = {PARTS.index(Part.DIRECTION): 2, PARTS.index(Part.CABLE): 1}
         return frozenset(index // of_port[part] for part, index in members if part in of_port)
 

@@ -11,6 +11,7 @@ from weft.diagnose.check.measured.crossing import Crossings
 from weft.diagnose.check.measured.norms import Normed
 from weft.diagnose.check.measured.readings import Bools, Floats, Ints, Metric
 from weft.diagnose.check.suspects.explain import Likelihood
+from weft.diagnose.check.trials import ALONE
 
 
 class Rerouted:
@@ -106,7 +107,9 @@ class Rerouted:
             network.vertex, network.vertex[[2 * c + end for c in cables for end in (0, 1)]]
         )
         through = np.asarray(self._crossed @ ends.astype(np.float64)).reshape(-1) > 0
-        rows = np.flatnonzero(self._sending & through)
+        beside = self._sending & through
+        beside[readings.of_trial(ALONE)] = False
+        rows = np.flatnonzero(beside)
         n = len(readings.endpoints)
         flows, first, place = np.unique(
             readings.a[rows] * n + readings.b[rows], return_index=True, return_inverse=True

@@ -27,23 +27,28 @@ def settled(survey: Survey, made: Sequence[Accusation]) -> tuple[Accusation, ...
 def _without_waiting(survey: Survey, made: Sequence[Accusation]) -> list[Accusation]:
     """The accusations, less those of ways on which messages wait behind something slower: in a
     shared buffer a message for a slow receiver holds up what comes after it."""
-    kept: list[Accusation] = []
-    for accusation in sorted(made, key=lambda a: -a.evidence):
-        sure = _sure_rows(survey, kept)
+    sure = _sure_rows(survey, made)
+    if not sure.size:
+        return list(made)
+    behind = waiting(survey.crossings, sure)
+
+    def waits(accusation: Accusation) -> bool:
+        if _is_sure(survey, accusation) or not survey.crossings.is_way(accusation.candidate):
+            return False
         own = np.setdiff1d(accusation.rows, sure)
-        is_way = survey.crossings.is_way(accusation.candidate)
-        if sure.size and is_way:
-            behind = waiting(survey.crossings, sure)
-            if 2 * np.isin(own, behind).sum() >= own.size:
-                continue
-        kept.append(accusation)
-    return kept
+        return bool(2 * np.isin(own, behind).sum() >= own.size)
+
+    return [accusation for accusation in made if not waits(accusation)]
+
+
+def _is_sure(survey: Survey, accusation: Accusation) -> bool:
+    """Whether something is slow even with nothing beside it."""
+    return (accusation.evidence_alone or 0) >= survey.limits.confirmed_evidence
 
 
 def _sure_rows(survey: Survey, made: Sequence[Accusation]) -> Ints:
     """Rows that cross something slow even with nothing beside it."""
-    enough = survey.limits.confirmed_evidence
-    rows = [survey.candidates.rows(a.candidate) for a in made if (a.evidence_alone or 0) >= enough]
+    rows = [survey.candidates.rows(a.candidate) for a in made if _is_sure(survey, a)]
     return np.unique(np.concatenate([np.zeros(0, np.int64), *rows]))
 
 
@@ -109,16 +114,16 @@ def _with_crowded(survey: Survey, made: list[Accusation]) -> list[Accusation]:
     surely_slow = any(_is_sure_of_bandwidth(survey, accusation) for accusation in made)
     crowded = shared.crowded
     first = crowded(survey.beside_others & ~again, surely_slow=surely_slow)
-    suspected = {(way.look, way.number) for way in first}
+    suspected = {shared.cables_of(way) for way in first}
     found = crowded(survey.beside_others, surely_slow=surely_slow)
     kept = [a for a in made if not _is_of_shared_ways(survey, a)]
     slow = slow_rows(survey)
     for way in found:
-        seen = (way.look, way.number) in suspected
+        seen = shared.cables_of(way) in suspected
         if not seen or way.suspect.evidence < survey.limits.named_evidence:
             continue
         rows = shared.rows_of(way)
-        tested = bool(again[rows].any())
+        tested = shared.is_measured(way, again)
         if tested and not shared.shows_again(way, found, again):
             continue
         standing = Standing.CONFIRMED if tested else Standing.UNTESTED
@@ -139,7 +144,7 @@ def _is_sure_of_bandwidth(survey: Survey, accusation: Accusation) -> bool:
 def _is_of_shared_ways(survey: Survey, accusation: Accusation) -> bool:
     """Whether ways are accused, not slow alone, that are better held against their kind."""
     assert survey.shared is not None
-    if (accusation.evidence_alone or 0) >= survey.limits.confirmed_evidence:
+    if _is_sure(survey, accusation):
         return False
     candidate = accusation.candidate
     return bool(survey.crossings.shared_ways[candidate]) and survey.shared.can_tell(candidate)

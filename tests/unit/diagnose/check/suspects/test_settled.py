@@ -92,6 +92,44 @@ def test_a_way_on_which_messages_wait_for_something_surely_slow_is_let_go():
     assert settled(survey, [way, receiver]) == (receiver,)
 
 
+def test_a_way_waits_for_a_slow_receiver_however_strong_the_evidence_for_it():
+    survey = surveyed(HoldingUp(Tree(4, 4, 2), noise=0.02, collide=True))
+    every = accuse_all(survey, thresholds())
+    receiver = next(a for a in every if a.components[0].part is Part.NODE_RECEIVING)
+    way = slow_way(survey, "spine-01[1]", receiver.evidence + 100)
+    assert settled(survey, [way, receiver]) == (receiver,)
+
+
+def test_four_leaves_slow_even_alone_wait_for_none_of_each_other(make_slow):
+    tree = Tree(N_LEAVES, 4, 4)
+    slow = [
+        make_slow(0.5 + 0.05 * leaf, ports=ways_of(leaf), metrics=("bandwidth",))
+        for leaf in range(1, 5)
+    ]
+    named = stand(surveyed(Fabric(tree, slow, noise=0.01), adaptive=True))
+    for leaf in range(1, 5):
+        assert any(ways_of(leaf) <= ends_of(accusation) for accusation in named)
+
+
+def test_a_way_found_otherwise_when_it_came_again_is_the_same_way(make_slow):
+    """In full rounds first, filled by itself then."""
+    tree = Tree(N_LEAVES, 4, 4)
+    slow = make_slow(0.7, ports=ways_of(5), metrics=("bandwidth",))
+    fabric = Fabric(tree, [slow], noise=0.01)
+    survey = surveyed(fabric, adaptive=True, again=Fabric(tree, [slow], noise=0.01, seed=2))
+    assert any(ways_of(5) <= ends_of(accusation) for accusation in stand(survey))
+
+
+@pytest.mark.parametrize("most_rounds", [1, 2, 3, 8])
+def test_too_few_readings_again_leave_a_crowded_way_untested(make_slow, most_rounds):
+    tree = Tree(N_LEAVES, 4, 4)
+    fabric = Fabric(tree, [make_slow(0.7, ports=ways_of(2), metrics=("bandwidth",))], noise=0.01)
+    survey = surveyed(fabric, adaptive=True, size=Size(most_rounds=most_rounds))
+    (accusation,) = stand(survey)
+    assert ways_of(2) <= ends_of(accusation)
+    assert accusation.standing in (Standing.UNTESTED, Standing.CONFIRMED)
+
+
 def test_nothing_waits_for_what_is_slow_beside_others_only():
     survey = surveyed(HoldingUp(Tree(4, 4, 2), noise=0.02, collide=True))
     first, second = slow_way(survey, "spine-01[1]", 60.0), slow_way(survey, "spine-02[1]", 30.0)
