@@ -28,17 +28,18 @@ def _without_waiting(survey: Survey, made: Sequence[Accusation]) -> list[Accusat
     """The accusations, less those of ways on which messages wait behind something slower: in a
     shared buffer a message for a slow receiver holds up what comes after it."""
     sure = _sure_rows(survey, made)
-    if not sure.size:
-        return list(made)
     behind = waiting(survey.crossings, sure)
 
     def waits(accusation: Accusation) -> bool:
-        if _is_sure(survey, accusation) or not survey.crossings.is_way(accusation.candidate):
-            return False
+        """Or has nothing of its own: one direction of a cable that is slow in both, say."""
+        if _is_sure(survey, accusation):
+            stronger = [other for other in made if other.evidence > accusation.evidence]
+            return bool(np.isin(accusation.rows, _sure_rows(survey, stronger)).all())
         own = np.setdiff1d(accusation.rows, sure)
-        return bool(2 * np.isin(own, behind).sum() >= own.size)
+        return bool(sure.size and 2 * np.isin(own, behind).sum() >= own.size)
 
-    return [accusation for accusation in made if not waits(accusation)]
+    is_way = survey.crossings.is_way
+    return [a for a in made if not (is_way(a.candidate) and waits(a))]
 
 
 def _is_sure(survey: Survey, accusation: Accusation) -> bool:

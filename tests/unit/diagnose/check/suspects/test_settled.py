@@ -100,6 +100,18 @@ def test_a_way_waits_for_a_slow_receiver_however_strong_the_evidence_for_it():
     assert settled(survey, [way, receiver]) == (receiver,)
 
 
+def test_a_direction_of_a_cable_that_is_slow_both_ways_is_not_accused_beside_it(make_slow):
+    tree = Tree(4, 4, 2)
+    way = frozenset(tree.cable_of("leaf-01[5]"))
+    survey = surveyed(Fabric(tree, [make_slow(0.4, ports=way)], noise=0.02))
+    (cable,) = accuse_all(survey, thresholds())
+    candidate = direction(survey, "leaf-01[5]")
+    suspect = Suspect((candidate,), {Metric.BANDWIDTH: 0.9}, cable.evidence / 2)
+    part = accuse(survey, suspect, (), slow_rows(survey), Standing.CONFIRMED)
+    assert part.evidence_alone > thresholds().confirmed_evidence
+    assert settled(survey, [part, cable]) == (cable,)
+
+
 def test_four_leaves_slow_even_alone_wait_for_none_of_each_other(make_slow):
     tree = Tree(N_LEAVES, 4, 4)
     slow = [
