@@ -56,6 +56,7 @@ class Thresholds:
     clear_gain: float
     one_story: float
     rerouted_most: int
+    rerouted_share: float
     free_share: float
     least_slowed: float
     crossed_share: float

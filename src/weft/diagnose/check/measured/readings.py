@@ -42,10 +42,11 @@ class Metric(StrEnum):
     @property
     def code(self) -> int:
         """Its number in a column."""
-        return METRICS.index(self)
+        return _CODES[self]
 
 
 METRICS = tuple(Metric)
+_CODES = {metric: code for code, metric in enumerate(METRICS)}
 
 _DIRECTED = (("bandwidth_ab_mb_s", False), ("bandwidth_ba_mb_s", True))
 

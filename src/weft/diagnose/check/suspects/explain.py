@@ -73,12 +73,15 @@ class Likelihood:
         z = slower - predicted
         # What a fault costs differs a little from way to way.
         sigma = np.hypot(sigma, limits.uneven_share * predicted)
-        normal = -0.5 * (z / sigma) ** 2 - np.log(sigma * np.sqrt(2 * np.pi))
-        late = np.log(limits.disturbed_slow_share / limits.disturbance) - z / limits.disturbance
-        quick = np.log((1 - limits.disturbed_slow_share) / limits.surprise) + z / limits.surprise
-        wild = np.where(z > 0, late, quick)
         share = limits.disturbed_share if disturbed is None else disturbed
-        result: Floats = np.logaddexp(np.log1p(-share) + normal, np.log(share) + wild)
+        normal = np.log1p(-share) - np.log(sigma * np.sqrt(2 * np.pi)) - 0.5 * (z / sigma) ** 2
+        late = np.log(limits.disturbed_slow_share / limits.disturbance)
+        quick = np.log((1 - limits.disturbed_slow_share) / limits.surprise)
+        wild = np.log(share) + np.where(
+            z > 0, late - z / limits.disturbance, quick + z / limits.surprise
+        )
+        # numpy's logaddexp takes its logarithms one by one.
+        result: Floats = np.maximum(normal, wild) + np.log(1 + np.exp(-np.abs(normal - wild)))
         return result
 
 

@@ -81,10 +81,12 @@ class _ByRouting:
 
     def _likely(self, known: Sequence[int]) -> set[int]:
         """Cables that most of what is slow should cross, and those beside them."""
+        limits = self._limits
         left = ~np.isin(self._rows, self._rerouted.slowed(known, ()))
-        gain = self._cables[left].T @ np.maximum(0.0, self._gain[left])
-        order = np.argsort(-gain, kind="stable")[: self._limits.rerouted_most]
-        chosen = {int(cable) for cable in order.tolist() if gain[cable] > 0}
+        gain = np.asarray(self._cables[left].T @ np.maximum(0.0, self._gain[left]))
+        order = np.argsort(-gain, kind="stable")[: limits.rerouted_most]
+        least = max(limits.rerouted_share * gain.max(), limits.clear_gain)
+        chosen = {int(cable) for cable in order.tolist() if gain[cable] >= least}
         beside = {int(b) for cable in chosen for b in self._rerouted.beside(cable)}
         return (chosen | beside) - set(known)
 
