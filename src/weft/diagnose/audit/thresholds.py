@@ -26,6 +26,7 @@ class CounterRule(Document):
 
     Counters of `bits` bits stop at their highest value. `bad_an_hour` 0: no rate of it is bad.
     `of_this_cable`: what it counts happens on the cable of the port that counts, and nowhere else.
+    `of_reboots`: it counts that the link came up again, as it does when its host reboots.
     """
 
     counter: Text
@@ -33,6 +34,7 @@ class CounterRule(Document):
     total: int = Field(gt=0)
     bad_an_hour: float = Field(ge=0)
     of_this_cable: bool = False
+    of_reboots: bool = False
     class_: SourceClass = Field(alias="class")
     source: Text
     means: Text

@@ -231,11 +231,11 @@ def _findings(
     found = []
     for one in accused:
         accusation = one.accusation
-        sure = enough_nodes and _sure(accusation, limits)
+        sure = enough_nodes and (one.by_counters or _sure(accusation, limits))
         if one.damage is None:
             finding = sentences.accused(accusation, sure=sure, owners=owners, clean=one.clean)
         else:
-            finding = sentences.loses_packets(accusation, one.damage, owners)
+            finding = sentences.loses_packets(accusation, one.damage, sure=sure, owners=owners)
         beside = () if expectations is None else expectations.beside(accusation.worst.norm)
         found.append(replace(finding, evidence=(*finding.evidence, *one.lines, *beside)))
     found += lone_findings(survey, limits)

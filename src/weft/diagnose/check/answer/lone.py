@@ -68,8 +68,7 @@ def _chance(survey: Survey, always_slow: dict[int, int], limits: Thresholds) -> 
     """By metric: how often a reading of other pairs is slow for no reason: in the survey, but for
     slow pairs that were not measured again; or alone, whichever is more."""
     readings = survey.readings
-    n = len(readings.endpoints)
-    pair = np.minimum(readings.a, readings.b) * n + np.maximum(readings.a, readings.b)
+    pair = readings.pair
     alone = np.isin(np.arange(len(readings)), survey.alone)
     others = (survey.explanation.predicted == 0) & ~np.isin(pair, pair[list(always_slow)])
     unknown = np.isin(pair, np.setdiff1d(pair[survey.lone], pair[alone]))

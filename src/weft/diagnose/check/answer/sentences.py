@@ -38,6 +38,15 @@ _KIND_OF_PART = {
 }
 
 
+_SINCE = {
+    Damage.GROWN: "its error counters grew: so other traffic that its messages met is less likely",
+    Damage.LITTLE: "its error counters grew by one or two, or as they do when a host reboots: other"
+    " traffic may be the cause",
+    Damage.OLD: "nobody knows since when its counters hold errors: other traffic may be the cause,"
+    " if they do not grow (--counters EARLIER --counters LATER)",
+}
+
+
 _MOST_SAID = 1000
 
 
@@ -65,21 +74,18 @@ def accused(
     )
 
 
-def loses_packets(accusation: Accusation, damage: Damage, owners: Mapping[str, str]) -> Finding:
-    """The finding of what error counters accuse, and the readings alone would not."""
-    sure = damage is Damage.GROWN
-    since = (
-        "its error counters grew: so it is no other traffic that its messages met"
-        if sure
-        else "nobody knows since when its counters hold errors: other traffic may be the cause, if"
-        " they do not grow (--counters EARLIER --counters LATER)"
-    )
+def loses_packets(
+    accusation: Accusation, damage: Damage, *, sure: bool, owners: Mapping[str, str]
+) -> Finding:
+    """The finding of what error counters accuse, and the readings alone would not; `sure`: it may
+    be named as the fault, where they grew."""
+    sure = sure and damage is Damage.GROWN
     return Finding(
         kind_of(accusation.components),
         Severity.BAD if sure else Severity.WARNING,
         f"{subject(accusation)} {'loses' if sure else 'may lose'} packets:"
         f" {against(accusation.worst)}; {over_it(accusation.worst)}.",
-        evidence=("slow in some of its messages only, as where packets are lost", since),
+        evidence=("slow in some of its messages only, as where packets are lost", _SINCE[damage]),
         facts=_facts(accusation, owners),
     )
 

@@ -22,11 +22,13 @@ MOST_LINES = 6
 class Told:
     """An accusation with what the files add to it: what is left of its tie, and lines. `damage`:
     what error counters say, where the accusation rests on them; None where it rests on readings.
-    `clean`: they say that there was no error."""
+    `by_counters`: it rests on them alone, and was held against chance. `clean`: they say that there
+    was no error."""
 
     accusation: Accusation
     lines: tuple[str, ...]
     damage: Damage | None = None
+    by_counters: bool = False
     clean: bool = False
 
 
@@ -37,9 +39,9 @@ def joined(
     say of it. `owners`: the node of each HCA."""
     by_readings = [told(accusation, marks, owners) for accusation in accusations]
     left = [one.accusation for one in by_readings]
-    by_counters = disturbed_by(survey, left, marks)
     return by_readings + [
-        replace(told(one, marks, owners), damage=Damage.GROWN) for one in by_counters
+        replace(told(one, marks, owners), damage=Damage.GROWN, by_counters=True)
+        for one in disturbed_by(survey, left, marks)
     ]
 
 
@@ -67,7 +69,7 @@ def told(accusation: Accusation, marks: Marks, owners: Mapping[str, str]) -> Tol
     clean = not about and _is_clean(left, marks)
     if clean:
         lines.append("the files' counters of both its ports show no error")
-    return Told(left, tuple(lines), damage, clean)
+    return Told(left, tuple(lines), damage, clean=clean)
 
 
 def unshown(

@@ -42,7 +42,8 @@ _NUMBERED = re.compile(r"#\d+(?=\[\d+\]$)")
 @dataclass(frozen=True, slots=True)
 class Mark:
     """One statement of the files about one thing: the audit's `rule`, one line, what to do.
-    `damage`: bits or packets are damaged on this very cable, or the link went down."""
+    `damage`: bits or packets are damaged on this very cable, or the link went down. `growing`: more
+    and more of them are, by more than one or two and than what a host that reboots counts."""
 
     thing: Thing
     rule: str
@@ -50,6 +51,7 @@ class Mark:
     says: str
     fix: str
     damage: bool = False
+    growing: bool = False
 
     @property
     def is_fault(self) -> bool:
@@ -134,11 +136,13 @@ def marks_of(case: Case, names: PortNames) -> Marks:
         if rule.name in ABOUT_ONE_THING:
             for finding in rule.judge(case).findings:
                 fix, damage = str(finding.facts.get("fix", "")), _is_damage(case, rule, finding)
-                for thing, says in places.said(finding):
+                for place, says in places.said(finding):
+                    thing = places.thing(place)
                     if thing is None:
                         n_strange += 1
                     else:
-                        mark = Mark(thing, rule.name, finding.severity, says, fix, damage)
+                        growing = damage and _is_growing(case, finding, place)
+                        mark = Mark(thing, rule.name, finding.severity, says, fix, damage, growing)
                         marks.append(mark)
     return Marks(tuple(dict.fromkeys(marks)), places.counted(), n_strange)
 
@@ -146,6 +150,12 @@ def marks_of(case: Case, names: PortNames) -> Marks:
 def _is_damage(case: Case, rule: Rule, finding: Finding) -> bool:
     counted = case.thresholds.counters.get(str(finding.facts.get("counter")))
     return rule.name == _BIT_ERRORS or (counted is not None and counted.of_this_cable)
+
+
+def _is_growing(case: Case, finding: Finding, place: Mapping[str, Any]) -> bool:
+    counted = case.thresholds.counters.get(str(finding.facts.get("counter")))
+    enough = int(place.get("grew_by", 0)) >= case.thresholds.least_growth.value
+    return enough and counted is not None and not counted.of_reboots
 
 
 class _Places:
@@ -156,19 +166,28 @@ class _Places:
         self._names = names
         self._node_of = {node.guid: node.index for node in case.subnet.nodes}
 
-    def said(self, finding: Finding) -> Iterator[tuple[Thing | None, str]]:
-        """Each thing a finding is about, with what it says of it."""
+    def said(self, finding: Finding) -> Iterator[tuple[Mapping[str, Any], str]]:
+        """Each place a finding is about, with what it says of it."""
         facts = finding.facts
         places = [cable.get("a", {}) for cable in facts.get("cables", ())]
         places = places or list(facts.get("ports", ()))
         if len(places) == 1:
-            yield self._thing(places[0]), finding.sentence
+            yield places[0], finding.sentence
         elif len(places) <= len(finding.evidence):
             what = str(facts.get("counter") or facts.get("state") or "")
             before = f"{what}: " if what else ""
             after = f" instead of {facts['expected']}" if "expected" in facts else ""
             for place, line in zip(places, finding.evidence, strict=False):
-                yield self._thing(place), f"{before}{line}{after}"
+                yield place, f"{before}{line}{after}"
+
+    def thing(self, place: Mapping[str, Any]) -> Thing | None:
+        """The cable of the port at a place; None where the document has none such."""
+        node = self._node_of.get(int(str(place.get("guid", "-1")), 0))
+        port = place.get("port")
+        if node is None or port is None:
+            return None
+        cable = self._case.subnet.cable_at.get((node, int(port)))
+        return None if cable is None else self._names.cable(cable)
 
     def counted(self) -> frozenset[Thing]:
         """Cables with counters of both their ports."""
@@ -181,14 +200,6 @@ class _Places:
 
     def _has_counters(self, key: PortKey) -> bool:
         return any(reading["counters"] for reading in self._case.readings.get(key, ()))
-
-    def _thing(self, place: Mapping[str, Any]) -> Thing | None:
-        node = self._node_of.get(int(str(place.get("guid", "-1")), 0))
-        port = place.get("port")
-        if node is None or port is None:
-            return None
-        cable = self._case.subnet.cable_at.get((node, int(port)))
-        return None if cable is None else self._names.cable(cable)
 
 
 def as_meant(
@@ -264,6 +275,7 @@ def keep(marks: Marks, run_dir: Path) -> None:
                 "says": mark.says,
                 "fix": mark.fix,
                 "damage": mark.damage,
+                "growing": mark.growing,
             }
             for mark in marks.marks
         ],
@@ -290,9 +302,9 @@ def of_run(run_dir: Path) -> Marks:
 
 
 def _mark_of(record: Mapping[str, Any]) -> Mark:
-    severity, damage = Severity(record["severity"]), bool(record.get("damage", False))
-    thing = _thing_of(record["thing"])
-    return Mark(thing, record["rule"], severity, record["says"], record["fix"], damage)
+    severity, thing = Severity(record["severity"]), _thing_of(record["thing"])
+    damage, growing = (bool(record.get(name, False)) for name in ("damage", "growing"))
+    return Mark(thing, record["rule"], severity, record["says"], record["fix"], damage, growing)
 
 
 def _thing_of(record: Sequence[Any]) -> Thing:

@@ -91,6 +91,13 @@ class Readings:
         stacked = np.stack([self.trial, self.round, self.metric, self.backwards.astype(np.int64)])
         return np.unique(stacked, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
+    @cached_property
+    def pair(self) -> Ints:
+        """A number that rows of the same two endpoints share."""
+        low, high = np.minimum(self.a, self.b), np.maximum(self.a, self.b)
+        numbers: Ints = low * len(self.endpoints) + high
+        return numbers
+
 
 def readings_of(samples: Iterable[Sample]) -> Readings:
     """Every reading of the samples that may support a verdict, in the samples' order."""

@@ -91,6 +91,28 @@ def test_errors_that_grow_are_worse_than_totals() -> None:
     assert "grew by 800" in mark.says
 
 
+@pytest.mark.parametrize(
+    ("counter", "more", "growing"),
+    [
+        ("SymbolErrorCounter", 2, False),
+        ("SymbolErrorCounter", 3, True),
+        ("PortRcvErrors", 3, True),
+        ("LinkDownedCounter", 30, False),
+        ("LinkErrorRecoveryCounter", 30, False),
+        ("PortXmitDiscards", 3000, False),
+    ],
+)
+def test_only_damage_that_goes_on_is_growing(counter: str, more: int, growing: bool) -> None:
+    """One or two events are no rate, and a reboot takes the link down, too."""
+    subnet = Planted()
+    for port, grew_by in ((5, more), (6, 1)):
+        subnet.read_counters("leaf-03", port, source=0, **{counter: 7})
+        subnet.read_counters("leaf-03", port, source=1, **{counter: 7 + grew_by})
+    found = said(subnet, interval=Interval(3600, "--seconds")).marks
+    assert {mark.thing: mark.growing for mark in found}[UP] is growing
+    assert [mark.growing for mark in found if mark.thing != UP] == [False]
+
+
 def test_waiting_for_credits_is_told_and_is_no_fault() -> None:
     subnet = Planted()
     subnet.read_counters("leaf-03", 5, source=0, PortXmitWait=0)
