@@ -1,6 +1,6 @@
 """From the samples of a check to a verdict: findings worst first, coverage, caveats."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from weft.diagnose.check.beside.joined import Told, joined, unshown
 from weft.diagnose.check.beside.machine import Machine
 from weft.diagnose.check.beside.marks import NO_MARKS, Marks
 from weft.diagnose.check.beside.whole_class import record_of
+from weft.diagnose.check.measured.components import Thing
 from weft.diagnose.check.measured.network import Wiring
 from weft.diagnose.check.measured.norms import Norm
 from weft.diagnose.check.measured.readings import METRICS, Metric
@@ -119,13 +120,11 @@ def judge_check(
             expectations=expectations,
             inputs=with_findings(lacking, found),
         )
-    network = survey.crossings.network
-    owners = {} if network is None else network.node_of_hca
+    owners = _owners(survey)
     accused = settled(survey, accuse_all(survey, limits))
     beside = joined(survey, accused, marks, owners)
     accusations = tuple(one.accusation for one in beside)
-    n_dead = sum(one.standing is Standing.OUT_OF_USE for one in accusations)
-    coverage = replace(coverage, n_out_of_use=n_dead)
+    coverage = replace(coverage, out_of_use=_out_of_use(accusations))
     findings = [
         *sentences.corrupted(samples),
         *valid.findings,
@@ -135,7 +134,7 @@ def judge_check(
         *over_time.findings(survey, spoiled),
     ]
     if not _any_bad(findings):
-        findings = _with_intermittent(survey, findings, limits, owners)
+        findings = _with_intermittent(survey, findings, coverage, limits)
     if not _any_bad(findings):
         findings.append(sentences.healthy(survey, coverage, expectations))
     unseen = (*blind.caveats(survey, limits), *let_go.caveats(survey, accusations))
@@ -169,15 +168,22 @@ def _spoiled(survey: Survey, limits: Thresholds) -> tuple[over_time.Episode, ...
     )
 
 
+def _out_of_use(accusations: Iterable[Accusation]) -> frozenset[Thing]:
+    """Cables that carry nothing: of those that nothing tells apart the first stands for the one."""
+    dead = (one for one in accusations if one.standing is Standing.OUT_OF_USE)
+    return frozenset(one.components[0].thing for one in dead)
+
+
 def _any_bad(findings: Iterable[Finding]) -> bool:
     return any(finding.severity is Severity.BAD for finding in findings)
 
 
 def _with_intermittent(
-    survey: Survey, findings: Sequence[Finding], limits: Thresholds, owners: Mapping[str, str]
+    survey: Survey, findings: Sequence[Finding], coverage: Covered, limits: Thresholds
 ) -> list[Finding]:
     """The findings with what comes and goes, in place of pairs that it explains."""
-    found = intermittent.findings(survey, limits, owners)
+    enough_nodes = _enough_nodes(coverage, limits)
+    found = intermittent.findings(survey, limits, _owners(survey), enough_nodes=enough_nodes)
     kept = [
         one
         for one in findings
@@ -225,9 +231,8 @@ def _findings(
 ) -> list[Finding]:
     if len(accused) >= limits.most_suspects:
         return [sentences.too_many(survey)]
-    enough_nodes = coverage.n_nodes >= limits.smallest_fabric
-    network = survey.crossings.network
-    owners = {} if network is None else network.node_of_hca
+    enough_nodes = _enough_nodes(coverage, limits)
+    owners = _owners(survey)
     found = []
     for one in accused:
         accusation = one.accusation
@@ -242,6 +247,16 @@ def _findings(
     return found
 
 
+def _owners(survey: Survey) -> dict[str, str]:
+    """The node of each HCA."""
+    network = survey.crossings.network
+    return {} if network is None else network.node_of_hca
+
+
+def _enough_nodes(coverage: Covered, limits: Thresholds) -> bool:
+    return coverage.n_nodes >= limits.smallest_fabric
+
+
 def _sure(accusation: Accusation, limits: Thresholds) -> bool:
     """Whether an accusation may be called a fault: strong enough, and not seen only once."""
     if accusation.standing is Standing.UNTESTED:
@@ -254,7 +269,7 @@ def _caveats(
 ) -> tuple[str, ...]:
     """What this run cannot say."""
     said = list(_without_expectation(expectations))
-    if coverage.n_nodes < limits.smallest_fabric:
+    if not _enough_nodes(coverage, limits):
         said.append(
             f"with {counted(coverage.n_nodes, coverage.noun)} no node or cable is named for sure:"
             f" {limits.smallest_fabric} are needed to tell slow from normal"

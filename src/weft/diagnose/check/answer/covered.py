@@ -1,11 +1,13 @@
 """What the measured pairs touched: pairs of all pairs, cables of all cables."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from weft.core.words import counted
+from weft.diagnose.check.measured.components import Thing
 from weft.diagnose.check.measured.network import Cable
 from weft.diagnose.check.measured.readings import Ints
 from weft.diagnose.check.suspects.survey import Survey
@@ -20,7 +22,7 @@ class Covered:
 
     `cables_never_filled` were crossed, but no round sent as much through them as they bear, in one
     direction at least; those that were filled were so in `least_fillings` rounds or more, each way.
-    By `n_out_of_use` cables nothing went, whatever the tables say."""
+    By those `out_of_use` nothing went, whatever the tables say."""
 
     n_nodes: int
     endpoints: str
@@ -32,7 +34,7 @@ class Covered:
     least_crossings: int
     cables_never_filled: tuple[Cable, ...] = ()
     least_fillings: int = 0
-    n_out_of_use: int = 0
+    out_of_use: frozenset[Thing] = frozenset()
 
     @property
     def noun(self) -> str:
@@ -45,9 +47,9 @@ class Covered:
         if self.n_cables is None:
             return "cables not known without --fabric"
         others = (
-            (self.n_out_of_use, "out of use"),
-            (len(self.cables_never_filled), "crossed and never filled"),
-            (len(self.cables_never_crossed), "never crossed"),
+            (len(self.out_of_use), "out of use"),
+            (self._n_in_use(self.cables_never_filled), "crossed and never filled"),
+            (self._n_in_use(self.cables_never_crossed), "never crossed"),
         )
         n_filled = self.n_cables - sum(n for n, _ in others)
         if not n_filled:
@@ -57,6 +59,9 @@ class Covered:
         else:
             said = [f"{n_filled:,} of {self.n_cables:,} cables filled {self._least_text}"]
         return ", ".join([*said, *(f"{n:,} {what}" for n, what in others if n)])
+
+    def _n_in_use(self, cables: Iterable[Cable]) -> int:
+        return len({("cable", tuple(sorted(cable))) for cable in cables} - self.out_of_use)
 
     @property
     def _least_text(self) -> str:
@@ -94,7 +99,7 @@ class Covered:
             "cables_never_crossed": [list(cable) for cable in self.cables_never_crossed],
             "least_fillings": self.least_fillings,
             "cables_never_filled": [list(cable) for cable in self.cables_never_filled],
-            "cables_out_of_use": self.n_out_of_use,
+            "cables_out_of_use": len(self.out_of_use),
         }
 
 

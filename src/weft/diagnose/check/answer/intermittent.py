@@ -40,7 +40,7 @@ class Intermittent:
     n_rounds_slow: int
     n_rounds: int
     evidence: float
-    candidates: tuple[int, ...] = ()
+    candidates: tuple[int, ...]
 
 
 def intermittents(survey: Survey, limits: Thresholds) -> tuple[Intermittent, ...]:
@@ -67,12 +67,16 @@ def intermittents(survey: Survey, limits: Thresholds) -> tuple[Intermittent, ...
     return tuple(found) if len(found) <= MOST_NAMED else ()
 
 
-def findings(survey: Survey, limits: Thresholds, owners: Mapping[str, str]) -> list[Finding]:
+def findings(
+    survey: Survey, limits: Thresholds, owners: Mapping[str, str], *, enough_nodes: bool
+) -> list[Finding]:
     """What comes and goes, each with a warning: seen in a part of the run only, it is not named as
-    a fault. A node that is slow most of the time, by no common amount, is. `owners`: the node of
-    each HCA."""
+    a fault. A node that is slow most of the time, by no common amount, is, of `enough_nodes` to
+    tell slow from normal. `owners`: the node of each HCA."""
     return [
-        _unsteady(survey, one, limits, owners) if _is_unsteady(survey, one) else _finding(one)
+        _unsteady(survey, one, limits, owners, enough_nodes=enough_nodes)
+        if _is_unsteady(survey, one)
+        else _finding(one)
         for one in intermittents(survey, limits)
     ]
 
@@ -94,7 +98,12 @@ def _is_unsteady(survey: Survey, one: Intermittent) -> bool:
 
 
 def _unsteady(
-    survey: Survey, one: Intermittent, limits: Thresholds, owners: Mapping[str, str]
+    survey: Survey,
+    one: Intermittent,
+    limits: Thresholds,
+    owners: Mapping[str, str],
+    *,
+    enough_nodes: bool,
 ) -> Finding:
     slow = survey.normed.slower > limits.lone_sigma * survey.normed.sigma
     rows = survey.candidates.rows(one.candidates[0])
@@ -107,7 +116,7 @@ def _unsteady(
         one.evidence,
     )
     accusation = accuse(survey, suspect, (), slow_rows(survey), Standing.CONFIRMED)
-    named = one.evidence >= limits.named_evidence
+    named = enough_nodes and one.evidence >= limits.named_evidence
     sure = named and again.size > 1 and 2 * n_again > again.size
     shown = f"{n_again} of {counted(int(again.size), 'reading')} with nothing beside them slow, too"
     return unsteady(accusation, shown if again.size else "not measured again", sure, owners)

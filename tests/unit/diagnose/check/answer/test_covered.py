@@ -1,6 +1,9 @@
 """What was filled is told from what was merely crossed, and from what nothing crossed."""
 
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from weft.diagnose.check.rounds.matchings import reflections
 from weft.diagnose.check.suspects.follow_up import Size, follow_up
@@ -58,10 +61,20 @@ def test_a_dead_cable_is_not_counted_among_those_that_were_filled(make_tree, mak
     planned = make_tree(4, 4, 4)
     fabric = make_fabric(make_tree(4, 4, 4, down=[(2, 2)]), collide=True)
     coverage = check(fabric, planned).coverage
-    assert coverage.n_out_of_use == 1
+    assert coverage.out_of_use == {("cable", ("leaf-02[6]", "spine-02[2]"))}
     assert coverage.cables_text.startswith("31 of 32 cables filled >= ")
     assert coverage.cables_text.endswith(", 1 out of use")
     assert coverage.to_record()["cables_out_of_use"] == 1
+
+
+@pytest.mark.parametrize("was", ["cables_never_filled", "cables_never_crossed"])
+def test_a_dead_cable_that_nothing_filled_is_counted_once(make_tree, make_fabric, was):
+    tree = make_tree(4, 4, 4)
+    coverage = judge_check(make_fabric(tree).all_pairs(), tree).coverage
+    dead = ("cable", ("leaf-02[6]", "spine-02[2]"))
+    of_it = replace(coverage, out_of_use=frozenset({dead}), **{was: (dead[1][::-1],)})
+    assert of_it.cables_text.startswith("31 of 32 cables filled >= ")
+    assert of_it.cables_text.endswith(" times, 1 out of use")
 
 
 def test_without_a_fabric_nothing_is_said_of_cables(make_tree, make_fabric):

@@ -48,7 +48,7 @@ def test_a_cable_that_flaps_comes_and_goes(make_tree, seed):
     assert cable.thing == ("cable", UP_LINK)
     assert 0 < one.n_slow < one.n
     assert one.n_others_slow < one.n_others / 20
-    (said,) = findings(survey, thresholds(), {})
+    (said,) = findings(survey, thresholds(), {}, enough_nodes=True)
     assert said.severity is Severity.WARNING
     assert said.sentence.startswith("Cable leaf-02[6] - spine-02[2] may come and go: ")
 
@@ -75,6 +75,17 @@ def test_a_node_that_is_slow_by_another_amount_each_time_is_named(make_tree, see
     ends = {end for suspect in said.facts["suspects"] for end in suspect["ends"]}
     assert ends == {"n007", "n007/hca0[1]", "leaf-02[3]"}
     assert not [f for f in verdict.findings if f.kind is FindingKind.SUSPECT_PAIR]
+
+
+def test_of_too_few_nodes_none_is_named_unsteady_for_sure(make_tree):
+    tree, seed = make_tree(4, 4, 2), 1
+    samples = surveyed(tree, unsteady(seed), seed)
+    alone = [s for s in surveyed(tree, unsteady(100), 100, ALONE) if has_n007(s)]
+    samples += [replace(s, pair=replace(s.pair, n_concurrent=1)) for s in alone]
+    for smallest, severity in ((16, Severity.BAD), (17, Severity.WARNING)):
+        verdict = judge_check(samples, tree, limits=replace(thresholds(), smallest_fabric=smallest))
+        assert verdict.findings[0].severity is severity
+        assert "unsteady" in verdict.findings[0].sentence
 
 
 def has_n007(sample: Sample) -> bool:
