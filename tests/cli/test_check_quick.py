@@ -1,14 +1,25 @@
 """`weft check --quick`: bounded in time, every pair of a handful of nodes, codes for a prolog."""
 
+import math
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from weft.bench.failure import HangError
 from weft.bench.live import LiveBackend
-from weft.bench.model import Trial
+from weft.bench.mock import MockBackend
+from weft.bench.model import Launch, Sample, Trial
+from weft.bench.process import GRACE_S
 from weft.cli import run
+from weft.core.errors import BenchmarkError
+from weft.diagnose.check.launches import FollowUpBackend, check_launches
 from weft.diagnose.check.rounds.cost import figures
+from weft.diagnose.check.trials import SURVEY
+from weft.launch.mpi import find_mpi
 from weft.study.store import read_run
 
 Capture = pytest.CaptureFixture[str]
@@ -19,10 +30,132 @@ def _engine() -> None:
     pytest.importorskip("weft._engine", reason="the engine is not built")
 
 
-def test_what_each_step_may_take_adds_up_to_less_than_half_a_minute() -> None:
+def test_all_launches_and_the_end_of_one_that_hangs_take_less_than_half_a_minute() -> None:
     known = figures()
-    assert 2 * known.quick_survey_s + 2 * known.quick_follow_up_s < 30
+    assert known.quick_all_s + GRACE_S < 30
+    meeting_s = known.quick_survey_s
+    assert meeting_s + known.quick_survey_s + known.quick_follow_up_s < known.quick_all_s
     assert known.quick_s < known.quick_survey_s
+
+
+class Clock:
+    """Seconds that pass only when told."""
+
+    now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def slow_backend(
+    clock: Clock, seconds: Mapping[str, float], limits: dict[str, float]
+) -> FollowUpBackend:
+    """Of a mock with a slow node, whose launches take so long; `limits` gets what each was given,
+    by its id."""
+
+    class Slow(MockBackend):
+        def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
+            clock.now += seconds["meeting"]
+
+        def measure(self, launch: Launch) -> Iterator[Sample]:
+            limits[launch.trial.id] = launch.trial.timeout_s
+            clock.now += seconds[launch.trial.id]
+            return super().measure(launch)
+
+    inner = Slow(slow_nodes={"n003": 3.0})
+    return FollowUpBackend(inner, None, within_s=25.0, clock=clock.monotonic)
+
+
+def quick_launches() -> tuple[Launch, Launch, Launch]:
+    nodes = tuple(f"n{i:03d}" for i in range(1, 9))
+    options = {"window": 8, "phases": ["latency", "bandwidth"]}
+    pairs = [(a, b) for a in range(8) for b in range(a)]
+    return check_launches(
+        nodes,
+        tasks_per_node=1,
+        sizes_bytes=(8, 2**20),
+        rounds=[[pair] for pair in pairs],
+        options=options,
+        timeout_s=9.0,
+    )
+
+
+def test_later_launches_get_what_the_earlier_ones_left(tmp_path: Path) -> None:
+    limits: dict[str, float] = {}
+    clock = Clock()
+    survey, alone, _ = quick_launches()
+    backend = slow_backend(clock, {"meeting": 17.0, SURVEY: 8.0}, limits)
+    backend.prepare([survey.trial], tmp_path)
+    assert list(backend.measure(survey))
+    with pytest.raises(BenchmarkError, match="the 25 s of a quick check are over"):
+        list(backend.measure(alone))
+    assert limits == {SURVEY: 8.0}
+
+
+def test_a_second_meeting_gets_what_the_first_left(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Hosts whose first ranks share a core meet twice."""
+    limits: list[float] = []
+    clock = Clock()
+
+    class Crowded:
+        oversubscribed = True
+
+    class Output:
+        ranks = (Crowded(),)
+
+    def meet(self: LiveBackend, launch: Launch) -> Output:
+        limits.append(launch.trial.timeout_s)
+        clock.now += 7.0
+        return Output()
+
+    monkeypatch.setattr(LiveBackend, "_run", meet)
+    monkeypatch.setattr("weft.bench.live.time", clock)
+    backend = LiveBackend(
+        find_mpi(None), ("one.invalid", "two.invalid"), (), kernel=Path("weft-kernel")
+    )
+    options = {"rounds": [[[0, 1]]]}
+    trial = Trial("t", "pairs", (8, 1024), backend.nodes, 1, options=options, timeout_s=9.0)
+    backend.prepare([trial], tmp_path)
+    assert limits == [9.0, 2.0]
+
+
+def test_a_scheduler_that_hangs_is_waited_for_in_what_the_launch_left(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("squeue", "sinfo", "scontrol"):
+        (tmp_path / name).write_text("#!/bin/sh\nexec sleep 60\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    told: list[Any] = []
+    monkeypatch.setattr(LiveBackend, "_run", lambda self, launch: None)
+    monkeypatch.setattr(
+        "weft.bench.live._samples", lambda output, launch, beside: told.append(beside) or iter(())
+    )
+    backend = LiveBackend(find_mpi(None), ("one.invalid", "two.invalid"), ())
+    trial = Trial("t", "pairs", (8, 1024), backend.nodes, 1, options={"quiet": 0.3}, timeout_s=5.0)
+    started = time.monotonic()
+    assert list(backend.measure(Launch(trial, repeat=1, order=0))) == []
+    assert time.monotonic() - started < 4
+    assert told == [{"neighbours": {"not_known": "squeue did not answer in time"}}]
+
+
+@pytest.mark.parametrize(("more", "within_s"), [((), math.inf), (("--quick",), 25.0)])
+def test_the_limit_of_a_quick_check_reaches_its_launches(
+    more: tuple[str, ...], within_s: float, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    given: list[float] = []
+
+    class Recording(FollowUpBackend):
+        def __init__(self, *args: Any, within_s: float, **kwargs: Any) -> None:
+            given.append(within_s)
+            raise BenchmarkError("that is all")
+
+    monkeypatch.setattr("weft.diagnose.check.launches.FollowUpBackend", Recording)
+    argv = ["check", "--hosts", "one.invalid,two.invalid", "--dir", str(tmp_path / "run"), *more]
+    assert run(argv) == 4
+    assert given == [within_s]
 
 
 @pytest.mark.usefixtures("_engine")
@@ -73,8 +206,6 @@ def test_hosts_that_do_not_meet_are_given_up_in_time(
         limits.append(launch.trial.timeout_s)
         raise HangError("nobody came")
 
-    from weft.launch.mpi import find_mpi
-
     monkeypatch.setattr(LiveBackend, "_run", refuse)
     monkeypatch.setattr("weft.bench.live.build_kernel", lambda mpi: Path("weft-kernel"))
     backend = LiveBackend(find_mpi(None), ("one.invalid", "two.invalid"), ())
@@ -85,4 +216,4 @@ def test_hosts_that_do_not_meet_are_given_up_in_time(
         )
         with pytest.raises(HangError):
             backend.prepare([trial], tmp_path)
-        assert limits.pop() == allowed
+        assert limits.pop() == pytest.approx(allowed, abs=0.1)

@@ -1,6 +1,7 @@
 """The live backend: a launch becomes MPI processes on real hosts, and their records samples."""
 
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from weft.bench.kernel_samples import to_samples
 from weft.bench.model import Launch, Sample, State, Trial
 from weft.bench.process import Child, Ending, Limits, run_child
 from weft.cluster.neighbours import asking
+from weft.cluster.scheduler import ANSWER_TIMEOUT_S
 from weft.core.errors import BenchmarkError, InputError
 from weft.core.host import Host, rail_exists, this_host
 from weft.launch.kernel import build_kernel
@@ -26,6 +28,9 @@ KERNEL_PLACEHOLDER = Path("weft-kernel")
 MEETING_S = 120.0
 """Longest that hosts may take to meet before anything is measured; less where a trial may take
 less."""
+
+ANSWER_SHARE = 0.2
+"""Of what a launch may take: how long its samples wait for the scheduler's answer, at most."""
 
 
 class LiveBackend:
@@ -75,15 +80,18 @@ class LiveBackend:
 
         Raises BenchmarkError (HangError for a hang) naming host and rank where they are known, and
         MissingError when the launcher does not start. Nothing the launch started is left running.
-        A trial between hosts that wants a quiet network also asks the scheduler who else is there.
+        A trial between hosts that wants a quiet network also asks the scheduler who else is there;
+        launch and answer share the trial's time.
         """
         here = all(is_this_machine(node, self._host.name) for node in launch.trial.nodes)
         if here or "quiet" not in launch.trial.options:
             yield from _samples(self._run(launch), launch)
             return
         with asking(launch.trial.nodes) as scheduler:
+            started, limit_s = time.monotonic(), launch.trial.timeout_s
             output = self._run(launch)
-            neighbours = scheduler.answer()
+            left_s = limit_s - (time.monotonic() - started)
+            neighbours = scheduler.answer(min(ANSWER_TIMEOUT_S, ANSWER_SHARE * limit_s, left_s))
         yield from _samples(output, launch, {"neighbours": neighbours.to_record()})
 
     def recipe(self, launch: Launch) -> str:
@@ -128,7 +136,8 @@ class LiveBackend:
         """Launch once on all hosts, to learn whether some of them share a machine.
 
         Those are not bound: the launcher would put the first rank of each on the same core (Open
-        MPI: 4 ms, not 7 us). Where ranks outnumber CPUs even then, they must yield.
+        MPI: 4 ms, not 7 us). Where ranks outnumber CPUs even then, they must yield: a second
+        launch tells, in what is left of the time that one may take.
         """
         nodes = tuple(dict.fromkeys(node for trial in trials for node in trial.nodes))
         tasks = max((trial.tasks_per_node for trial in trials), default=1)
@@ -139,8 +148,10 @@ class LiveBackend:
         )
         if all(is_this_machine(node, self._host.name) for node in nodes) or meeting.n_ranks < 2:
             return
+        until = time.monotonic() + limit_s
         for repeat in range(2):
-            output = self._run(Launch(meeting, repeat, order=0))
+            left_s = max(0.0, until - time.monotonic())
+            output = self._run(Launch(replace(meeting, timeout_s=left_s), repeat, order=0))
             if not any(rank.oversubscribed for rank in output.ranks):
                 return
             self._crowded = not self._may_bind

@@ -1,5 +1,6 @@
 """`weft check`: all pairs of nodes, and the one component that explains the slow ones."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,7 +115,8 @@ def command(
     talk(setup.plan.text)
     started = system_clock()
     directory = run_dir or fresh_run_dir("check")
-    measured = _measure(setup, choice, directory, resume, against)
+    within_s = wanted.within_s if setup.backend.name == "live" else math.inf
+    measured = _measure(setup, choice, directory, resume, against, within_s=within_s)
     evidence.keep(directory)
     verdict = judged = evidence.verdict(measured)
     changed = None
@@ -141,7 +143,13 @@ def command(
 
 
 def _measure(
-    setup: Setup, choice: BackendChoice, directory: Path, resume: bool, against: Path | None
+    setup: Setup,
+    choice: BackendChoice,
+    directory: Path,
+    resume: bool,
+    against: Path | None,
+    *,
+    within_s: float,
 ) -> "Run":
     from weft.cli.progress import shown_check_progress
     from weft.diagnose.check.launches import FollowUpBackend
@@ -161,6 +169,7 @@ def _measure(
         adaptive=setup.adaptive,
         size=Size(most_rounds=setup.plan.most_follow_up_rounds),
         seed=choice.seed,
+        within_s=within_s,
     )
     store = RunStore.open(directory) if resume else _new_store(setup, choice, directory)
     if against is not None:

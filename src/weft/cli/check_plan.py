@@ -1,5 +1,6 @@
 """What a check is going to measure: backend, fabric, schedule; and what that will take."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,13 @@ class PlanChoice:
     only: str | None
     quick: bool = False
     bidirectional: bool = False
+
+    @property
+    def within_s(self) -> float:
+        """What the launches of a run on real hosts may take together, s."""
+        from weft.diagnose.check.rounds.cost import figures
+
+        return figures().quick_all_s if self.quick else math.inf
 
     @property
     def argv(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -87,11 +88,16 @@ class Asked:
     config: Question
 
     def answer(self, timeout_s: float = ANSWER_TIMEOUT_S) -> Neighbours:
-        """What they said. Never an error: a check goes on without a scheduler."""
-        jobs, known = self.jobs.answer(timeout_s), self.known.answer(timeout_s)
-        for answer in (jobs, known):
+        """What they said, all of them within `timeout_s`. Never an error: a check goes on without
+        a scheduler."""
+        until = time.monotonic() + timeout_s
+        answers = []
+        for asked in (self.jobs, self.known):
+            answer = asked.answer_until(until)
             if answer.not_known is not None:
                 return Neighbours(not_known=answer.not_known)
+            answers.append(answer)
+        jobs, known = answers
         try:
             running, names = parse_jobs(jobs.text), parse_nodes(known.text)
         except InputError as error:
@@ -99,9 +105,9 @@ class Asked:
         if not names & {_short(node) for node in self.nodes}:
             return Neighbours(not_known=f"Slurm knows no node by the name {self.nodes[0]}")
         own = os.environ.get("SLURM_JOB_ID")
-        leaves, not_known = _leaves(self.topology.answer(timeout_s))
+        leaves, not_known = _leaves(self.topology.answer_until(until))
         found = beside(self.nodes, (job for job in running if job.number != own), leaves)
-        if not found and hides_jobs(self.config.answer(timeout_s).text) and os.geteuid() != 0:
+        if not found and hides_jobs(self.config.answer_until(until).text) and os.geteuid() != 0:
             return Neighbours(not_known="Slurm shows nobody else's jobs here (PrivateData=jobs)")
         return Neighbours(found, switches_not_known=not_known)
 

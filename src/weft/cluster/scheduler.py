@@ -32,18 +32,17 @@ class Question:
     out: IO[bytes]
     err: IO[bytes]
 
-    def answer(self, timeout_s: float = ANSWER_TIMEOUT_S) -> Answer:
-        """The command's output, at the latest after `timeout_s`; one that has complained and goes
-        on trying is not waited for."""
+    def answer_until(self, until: float) -> Answer:
+        """The command's output, at the latest at `until` (`time.monotonic`); one that has
+        complained and goes on trying is not waited for."""
         if self.process is None:
             return Answer(not_known=f"there is no {self.name} on this machine")
-        until = time.monotonic() + timeout_s
         while self.process.poll() is None:
             complaint = self._complaint()
             if "error" in complaint:
                 return Answer(not_known=complaint)
             if time.monotonic() >= until:
-                return Answer(not_known=f"{self.name} did not answer in {timeout_s:g} s")
+                return Answer(not_known=f"{self.name} did not answer in time")
             time.sleep(POLL_S)
         text = _read(self.out)
         if self.process.returncode != 0:

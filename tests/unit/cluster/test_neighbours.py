@@ -146,10 +146,23 @@ def test_a_command_that_complains_and_goes_on_trying_is_not_waited_for(slurm):
 def test_a_command_that_hangs_is_ended(slurm, tmp_path):
     folder = slurm()
     program(folder, "squeue", f"echo $$ > {tmp_path}/pid", "exec sleep 60")
-    assert answer(timeout_s=0.5).not_known == "squeue did not answer in 0.5 s"
+    assert answer(timeout_s=0.5).not_known == "squeue did not answer in time"
     pid = int((tmp_path / "pid").read_text())
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_commands_that_hang_share_one_limit(slurm):
+    folder = slurm("10|10|ada|n2\n")
+    program(folder, "scontrol", "exec sleep 60")
+    program(folder, "sinfo", "sleep 1", says(NODES))
+    with asking(("n1", "n2")) as asked:
+        started = time.monotonic()
+        found = asked.answer(2.0)
+        seconds = time.monotonic() - started
+    assert [one.job.id for one in found.jobs] == ["10"]
+    assert found.switches_not_known == "scontrol did not answer in time"
+    assert seconds < 2.8
 
 
 def test_the_users_filters_do_not_reach_the_commands(slurm, monkeypatch):

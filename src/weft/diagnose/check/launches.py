@@ -1,12 +1,15 @@
 """A check in three launches: the survey, then suspects alone, then together with the others, chosen
 while the run goes on."""
 
+import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from weft.bench.model import Backend, Launch, Sample, Trial
+from weft.core.clock import Clock
 from weft.core.errors import BenchmarkError
 from weft.diagnose.check.measured.network import Wiring
 from weft.diagnose.check.suspects.follow_up import Plan, Size, follow_up
@@ -66,6 +69,8 @@ class FollowUpBackend:
     """A backend that fills in the rounds of the follow-up from the survey's samples.
 
     `known` holds the samples of launches finished before this process began (a resumed check).
+    `within_s` bounds all of it, from `prepare` on: a launch may take what is left of that, by
+    `clock`, and does not begin once nothing is.
     """
 
     def __init__(
@@ -77,6 +82,8 @@ class FollowUpBackend:
         adaptive: bool = False,
         size: Size | None = None,
         seed: int = 1,
+        within_s: float = math.inf,
+        clock: Clock = time.monotonic,
     ) -> None:
         self._inner = inner
         self._wiring = wiring
@@ -84,25 +91,29 @@ class FollowUpBackend:
         self._adaptive = adaptive
         self._size = size or Size()
         self._seed = seed
+        self._within_s = within_s
+        self._clock = clock
+        self._until = math.inf
         self._plan: Plan | None = None
         self.name = inner.name
         self.fabric_document = None if wiring is None else wiring.document
 
     def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
         """Prepare the inner backend for the trials whose pairs are known."""
+        self._until = self._clock() + self._within_s
         self._inner.prepare([t for t in trials if not is_follow_up(t)], run_dir)
 
     def measure(self, launch: Launch) -> Iterator[Sample]:
         """The survey as it is; of the follow-up what the survey makes worth a test."""
         if not is_follow_up(launch.trial):
-            for sample in self._inner.measure(launch):
+            for sample in self._inner.measure(self._in_time(launch)):
                 self._survey.append(sample)
                 yield sample
             return
         plan = self._planned()
         rounds = plan.alone if launch.trial.id == ALONE else plan.together
         if rounds:
-            yield from self._inner.measure(_with_rounds(launch, rounds))
+            yield from self._inner.measure(self._in_time(_with_rounds(launch, rounds)))
 
     def recipe(self, launch: Launch) -> str:
         """The inner backend's recipe; words for a follow-up nobody can know yet."""
@@ -117,6 +128,19 @@ class FollowUpBackend:
     def close(self) -> None:
         """Close the inner backend."""
         self._inner.close()
+
+    def _in_time(self, launch: Launch) -> Launch:
+        """The launch, with no more time than is left. Raises BenchmarkError where none is."""
+        left_s = self._until - self._clock()
+        if left_s <= 0:
+            raise BenchmarkError(
+                f"the {self._within_s:g} s of a quick check are over",
+                where=f"before launch {launch.name}",
+                expected="hosts that start and measure in less",
+                hint="without --quick the check takes the time that it needs",
+            )
+        limit_s = min(launch.trial.timeout_s, left_s)
+        return replace(launch, trial=replace(launch.trial, timeout_s=limit_s))
 
     def _planned(self) -> Plan:
         if self._plan is None and validity.findings(self._survey).refusal is not None:

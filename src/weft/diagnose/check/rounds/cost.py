@@ -45,6 +45,7 @@ class Figures:
     quick_s: float
     quick_survey_s: float
     quick_follow_up_s: float
+    quick_all_s: float
 
 
 @functools.cache
