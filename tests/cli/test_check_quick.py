@@ -178,7 +178,7 @@ def test_a_bad_node_is_1_and_the_next_command_is_quick_too(tmp_path: Path, capsy
     assert run([*argv, "--plant", "n003 slow=2"]) == 1
     out = capsys.readouterr().out
     assert out.startswith("BAD  1 node   n003 ")
-    assert f"--against {where} --quick --only n003" in out
+    assert f"--quick --against {where} --only n003" in out
 
 
 def test_a_thousand_hosts_are_measured_as_far_as_the_time_allows(

@@ -55,7 +55,8 @@ def test_bytes_past_the_adapter_refuse_a_verdict_and_name_both_devices(
     assert said[0].startswith("eth0 carried ")
     assert "mlx5_0:1 (InfiniBand, ACTIVE) 0 B" in said[0]
     assert said[-1].startswith("to mend: --rails mlx5_0:1 ")
-    assert answer["next_command"] == "weft check --hosts alpha,beta --rails mlx5_0:1"
+    given = "--small 8 --large 64K"
+    assert answer["next_command"] == f"weft check --hosts alpha,beta {given} --rails mlx5_0:1"
     assert answer["coverage"]["pairs"] == answer["coverage"]["pairs_possible"] == 1
     assert answer["readings"]
 

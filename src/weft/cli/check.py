@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.cli.backend import BackendChoice, backend_options
+from weft.cli.check_again import Again, with_own_options
 from weft.cli.check_answer import (
     Answer,
-    command_again,
     earlier_verdict,
     held_against_before,
     planted_in,
@@ -118,7 +118,10 @@ def command(
     within_s = wanted.within_s if setup.backend.name == "live" else math.inf
     measured = _measure(setup, choice, directory, resume, against, within_s=within_s)
     evidence.keep(directory)
-    verdict = judged = evidence.verdict(measured)
+    again = Again.of(click.get_current_context())
+    if setup.backend.name == "live" and len(setup.nodes) > 1:
+        again = again.of_hosts(setup.nodes)
+    verdict = judged = with_own_options(evidence.verdict(measured), again)
     changed = None
     if before is not None:
         verdict, changed = held_against_run(judged, before, str(against))
@@ -129,9 +132,7 @@ def command(
         directory=directory,
         seconds=seconds,
         planted=planted_in(setup.backend, verdict),
-        check_again=command_again(
-            choice, directory, adaptive=adaptive, platform=given.platform, more=wanted.argv
-        ),
+        check_again=again.against(directory),
         against=changed,
         fabric_time=setup.plan.time_text,
         page=write_page(measured, judged) if wants_report else None,

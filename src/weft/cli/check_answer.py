@@ -1,14 +1,13 @@
 """What a check answers: the verdict, what it cost, what to do next; in every format."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.backend import BackendChoice
 from weft.cli.output import emit, talk, terminal_width
 from weft.core.errors import InputError, MissingError
 
@@ -165,34 +164,6 @@ def write_drain(answer: Answer, path: Path) -> None:
 
     findings = () if answer.verdict.refused else answer.verdict.findings
     write_whole(path, drain_text(findings), what="drain list")
-
-
-def command_again(
-    choice: BackendChoice,
-    against: Path,
-    *,
-    adaptive: bool,
-    platform: str | None = None,
-    more: Sequence[str] = (),
-) -> tuple[str, ...]:
-    """The command that measures the same nodes again, and says what is mended since that run;
-    `more` are further options of it."""
-    argv = ["weft", "check"]
-    for option, value in (
-        ("--twin", choice.twin),
-        ("--nodes", choice.nodes),
-        ("--hosts", choice.hosts),
-        ("--hostfile", choice.hostfile),
-        ("--mpi", choice.mpi),
-        ("--rails", choice.rails),
-        ("--platform", platform),
-    ):
-        argv += [] if value is None else [option, str(value)]
-    for file in choice.fabric:
-        argv += ["--fabric", file]
-    argv += ["--adaptive"] if adaptive else []
-    argv += ["--against", str(against)]
-    return (*argv, *more)
 
 
 def only_of(verdict: "Verdict") -> str | None:

@@ -42,14 +42,6 @@ class PlanChoice:
 
         return figures().quick_all_s if self.quick else math.inf
 
-    @property
-    def argv(self) -> list[str]:
-        """The options again."""
-        given = (("--schedule", self.schedule), ("--budget", self.budget), ("--only", self.only))
-        words = [word for option, text in given if text is not None for word in (option, text)]
-        flags = (("--quick", self.quick), ("--bidirectional", self.bidirectional))
-        return [*words, *(flag for flag, is_on in flags if is_on)]
-
 
 _OPTIONS = (
     click.option(

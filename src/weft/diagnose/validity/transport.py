@@ -19,14 +19,15 @@ def not_on_fabric(proofs: Sequence[Proof], nodes: Sequence[str] = ()) -> Finding
     `nodes` are what to check again.
     """
     proof = max(proofs, key=_elsewhere, default=None)
+    rails = [] if proof is None else [one.device for one in _up(proof)]
     evidence = ("a fast device exists and its counters did not move",)
     return Finding(
         FindingKind.MIS_SETTING,
         Severity.WARNING,
         "The messages did not travel over the fast network, so nothing is said about it.",
         evidence=evidence if proof is None else _why_elsewhere(proof),
-        next_command=None if proof is None else _again(proof, nodes),
-        facts={"validity": "not-on-fabric"},
+        next_command=_again(rails, nodes),
+        facts={"validity": "not-on-fabric", "rails": rails, "hosts": list(nodes)},
     )
 
 
@@ -166,10 +167,11 @@ def _up(proof: Proof) -> list[FastDevice]:
     return [one for one in devices if not one.states or set(_UP) & {s.upper() for s in one.states}]
 
 
-def _again(proof: Proof, nodes: Sequence[str]) -> str | None:
-    """The same check over the fast devices."""
-    rails = ",".join(one.device for one in _up(proof))
-    return f"weft check --hosts {fold(nodes)} --rails {rails}" if nodes and rails else None
+def _again(rails: Sequence[str], nodes: Sequence[str]) -> str | None:
+    """A check of these nodes over the fast devices; its own options are not known here."""
+    return (
+        f"weft check --hosts {fold(nodes)} --rails {','.join(rails)}" if nodes and rails else None
+    )
 
 
 def _to_mend(proof: Proof) -> str:
