@@ -50,10 +50,26 @@ def verdict_text(answer: "Answer", *, matrix: bool, width: int | None = None) ->
 
 def _some_are_well(verdict: "Verdict") -> bool:
     """Whether anything is judged, and nothing that is bad is bad of all nodes."""
-    bad = (one for one in verdict.findings if one.severity is Severity.BAD)
-    of_all = any(not (one.facts.get("suspects") or one.facts.get("pairs")) for one in bad)
     judged = bool(verdict.survey.normed.norms) and not verdict.refused
-    return judged and not of_all and len(bad_nodes(verdict)) < verdict.coverage.n_nodes
+    some_are_not_bad = len(bad_nodes(verdict)) < verdict.coverage.n_nodes
+    return judged and some_are_not_bad and not _all_pairs_are_bad(verdict)
+
+
+def _all_pairs_are_bad(verdict: "Verdict") -> bool:
+    """Whether each pair is of a hop class that is bad as a whole, or nobody knows which are."""
+    import numpy as np
+
+    from weft.diagnose.check.measured.norms import hop_classes
+
+    bad = [one.facts for one in verdict.findings if one.severity is Severity.BAD]
+    of_all = [facts for facts in bad if not (facts.get("suspects") or facts.get("pairs"))]
+    if any("hop_classes" not in facts for facts in of_all):
+        return True
+    kinds = {(facts["metric"], words) for facts in of_all for words in facts["hop_classes"]}
+    classes, place = hop_classes(verdict.survey.crossings)
+    such = [number for number, c in enumerate(classes) if (c.metric.value, c.words) in kinds]
+    pair = verdict.survey.readings.pair
+    return set(pair[np.isin(place, such)].tolist()) == set(pair.tolist())
 
 
 def ok_columns(answer: "Answer") -> tuple[str, str, str]:

@@ -1,6 +1,6 @@
 """Too few readings for a norm, as two or three nodes give: held against the platform alone."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,7 +35,8 @@ def beside_platform(
     survey: Survey, expectations: Expectations, limits: Thresholds
 ) -> list[Finding]:
     """Findings about what is slower than expected, or faster than can be: whole classes; and, of
-    too few nodes to be held against one another, pairs, where not all of them are slow."""
+    too few nodes to be held against one another, pairs, where not all of them are slow: those that
+    are slow for sure, and others that may be."""
     if len(survey.crossings.hosts) >= limits.smallest_fabric:
         return beyond_expectation(survey, expectations)
     slow = list(_slow_pairs(survey, expectations, limits))
@@ -49,7 +50,12 @@ def beside_platform(
     }
     of_classes = beyond_expectation(survey, replace(expectations, of=others))
     sure = [one for one in slow if one.sure]
-    return [*of_classes, _finding(expectations, sure or slow, measured)]
+    surely = {one.pair for one in sure}
+    perhaps = [one for one in slow if one.pair not in surely]
+    said = [_finding(expectations, such) for such in (sure, perhaps) if such]
+    fine = {p for p, rows in measured.items() if _as_expected(survey, expectations, rows)}
+    hint = tuple(_in_common({one.pair for one in slow}, measured, fine))
+    return [*of_classes, replace(said[0], evidence=(*said[0].evidence, *hint)), *said[1:]]
 
 
 def _slow_pairs(
@@ -70,6 +76,16 @@ def _slow_pairs(
                 yield SlowPair(pair, one, float(np.median(values)), sure)
 
 
+def _as_expected(survey: Survey, expectations: Expectations, rows: Ints) -> bool:
+    """Whether each of these readings has an expectation, and none is slower."""
+    classes, place = hop_classes(survey.crossings)
+    of = [(expectations.of.get(classes[place[row]]), row) for row in rows.tolist()]
+    return all(
+        one is not None and one.at(float(survey.readings.value[row])).state is not RowState.LOW
+        for one, row in of
+    )
+
+
 def _by_pair(survey: Survey, rows: Ints) -> dict[NamedPair, Ints]:
     found: dict[NamedPair, list[int]] = {}
     for row in rows.tolist():
@@ -78,9 +94,7 @@ def _by_pair(survey: Survey, rows: Ints) -> dict[NamedPair, Ints]:
     return {pair: np.array(of, np.int64) for pair, of in found.items()}
 
 
-def _finding(
-    expectations: Expectations, slow: Sequence[SlowPair], measured: Iterable[NamedPair]
-) -> Finding:
+def _finding(expectations: Expectations, slow: Sequence[SlowPair]) -> Finding:
     pairs = sorted({one.pair for one in slow})
     worst = max(slow, key=lambda one: abs(float(np.log(one.value / one.of.found.value))))
     sure = worst.sure
@@ -92,16 +106,18 @@ def _finding(
         Severity.BAD if sure else Severity.WARNING,
         f"{who} {verb} slower than expected: {metric.word} {format_significant(worst.value)}"
         f" {metric.unit}, expected {worst.of.words} of {expectations.platform.name}.",
-        evidence=(list_pairs(pairs), *_in_common(pairs, measured)),
+        evidence=(list_pairs(pairs),),
         facts={"pairs": [list(pair) for pair in pairs]},
     )
 
 
-def _in_common(pairs: Sequence[NamedPair], measured: Iterable[NamedPair]) -> Iterator[str]:
-    """The one node that all slow pairs have and no other pair has."""
-    of = [{host_of(end) for end in pair} for pair in pairs]
-    common = set.intersection(*of)
-    normal = [{host_of(end) for end in pair} for pair in measured if pair not in pairs]
-    if len(common) == 1 and normal and not any(common & ends for ends in normal):
+def _in_common(
+    slow: Set[NamedPair], measured: Iterable[NamedPair], fine: Set[NamedPair]
+) -> Iterator[str]:
+    """The one node that all slow pairs have and no other pair has, where all others are fine."""
+    common = set.intersection(*({host_of(end) for end in pair} for pair in slow))
+    others = set(measured) - slow
+    with_it = any(host_of(end) in common for pair in others for end in pair)
+    if len(common) == 1 and others and others <= fine and not with_it:
         (node,) = common
-        yield f"{node} is in all of them, and pairs without it are as expected: look there first"
+        yield f"{node} is in all slow pairs, and those without it are as expected: look there first"

@@ -11,7 +11,7 @@ from weft.catalog.load import platform
 from weft.cli.check_answer import Answer
 from weft.cli.check_text import packed, verdict_text
 from weft.cli.output import fold_prose
-from weft.core.finding import FindingKind
+from weft.core.finding import FindingKind, Severity
 from weft.diagnose.check.beside.machine import Machine
 from weft.diagnose.check.verdict import Verdict, judge_check
 
@@ -77,6 +77,20 @@ def test_nothing_is_well_where_all_pairs_are_bad(make_tree, make_fabric):
     assert "16 of 16 nodes" not in text
     (measured,) = [line for line in text.splitlines() if "pairs 120 of 120 measured" in line]
     assert not measured.startswith("OK")
+
+
+def test_nodes_are_well_where_only_pairs_of_one_kind_are_bad(make_tree, make_slow, make_fabric):
+    """All that leaves a leaf is half as fast as it should be; what stays there is well."""
+    tree = make_tree(4, 4, 4)
+    up = frozenset(end for link in tree.links if "spine" in link[1] for end in link)
+    fabric = make_fabric(tree, [make_slow(0.5, up, metrics=("bandwidth",))])
+    machine = Machine(platform("fat-tree"), "of a test")
+    verdict = judge_check(fabric.all_pairs(), tree, machine=machine)
+    (bad,) = [f for f in verdict.findings if f.severity is Severity.BAD]
+    assert bad.kind is FindingKind.BELOW_EXPECTED
+    text = verdict_text(Answer(verdict, Path("runs/x"), 1.5, (), ()), matrix=False)
+    (good,) = [line for line in text.splitlines() if line.startswith("OK ")]
+    assert good.split()[1:5] == ["16", "of", "16", "nodes"]
 
 
 def test_ends_of_a_bad_pair_are_not_called_well(make_tree, make_fabric):

@@ -4,7 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.unit.diagnose.conftest import Slow
 
+from weft.bench.model import Sample
 from weft.catalog.load import platform
 from weft.core.errors import ExitCode
 from weft.core.finding import Finding, FindingKind, Severity
@@ -78,7 +80,7 @@ def test_of_three_nodes_the_one_that_all_slow_pairs_have_is_pointed_at(
     (bad,) = worst(verdict)
     assert (bad.kind, bad.severity) == (FindingKind.SUSPECT_PAIR, Severity.BAD)
     assert bad.facts["pairs"] == [["n001", "n002"], ["n002", "n003"]]
-    assert any(line.startswith("n002 is in all of them") for line in bad.evidence)
+    assert any(line.startswith("n002 is in all slow pairs") for line in bad.evidence)
 
 
 def test_of_three_nodes_one_slow_pair_is_named(make_tree, make_slow, make_fabric):
@@ -92,6 +94,41 @@ def test_of_three_nodes_one_slow_pair_is_named(make_tree, make_slow, make_fabric
     ]
     (bad,) = worst(judge_check(samples, tree, machine=HDR))
     assert bad.facts["pairs"] == [["n001", "n003"]]
+    assert not any("look there first" in line for line in bad.evidence)
+
+
+def times(samples: list[Sample], factor: float, ends: set[str], *keys: str) -> list[Sample]:
+    """The same with a factor on some metrics of a pair."""
+    return [
+        replace(s, metrics={k: v * (factor if k in keys else 1) for k, v in s.metrics.items()})
+        if s.pair is not None and {s.pair.a, s.pair.b} == ends
+        else s
+        for s in samples
+    ]
+
+
+BOTH = ("bandwidth_ab_mb_s", "bandwidth_ba_mb_s", "bandwidth_mb_s")
+
+
+def test_beside_a_pair_slow_for_sure_one_that_may_be_is_told(make_tree, make_fabric):
+    """Its one latency may be chance; two bandwidths each way of the other are none."""
+    samples = make_fabric(make_tree(1, 3, 1)).all_pairs()
+    samples = times(samples, 1 / 3, {"n001", "n002"}, *BOTH)
+    samples = times(samples, 9.0, {"n002", "n003"}, "latency_us")
+    bad, warning = worst(judge_check(samples, make_tree(1, 3, 1), machine=HDR))
+    assert (bad.severity, warning.severity) == (Severity.BAD, Severity.WARNING)
+    assert bad.facts["pairs"] == [["n001", "n002"]]
+    assert warning.facts["pairs"] == [["n002", "n003"]]
+    assert any(line.startswith("n002 is in all slow pairs") for line in bad.evidence)
+
+
+def test_no_node_is_pointed_at_beside_pairs_that_are_slow_at_times(make_tree, make_fabric):
+    """One way of the third pair is slow: nobody can say that it is as expected."""
+    tree = make_tree(1, 3, 1)
+    fabric = make_fabric(tree, [Slow(0.3, node="n002")])
+    samples = times(fabric.all_pairs(), 1 / 3, {"n001", "n003"}, "bandwidth_ab_mb_s")
+    (bad,) = worst(judge_check(samples, tree, machine=HDR))
+    assert bad.facts["pairs"] == [["n001", "n002"], ["n002", "n003"]]
     assert not any("look there first" in line for line in bad.evidence)
 
 
