@@ -58,7 +58,8 @@ def headline_of(finding: Finding) -> Headline | None:
         return None
     worst = _worst(finding.facts)
     if finding.facts["standing"] == Standing.OUT_OF_USE:
-        figure, over = "carries nothing: messages go around it", "meant to cross it"
+        says = "carries" if finding.severity is Severity.BAD else "may carry"
+        figure, over = f"{says} nothing: messages go around it", "meant to cross it"
     else:
         figure, over = figure_of(worst), "over it"
     components = components_of(finding)

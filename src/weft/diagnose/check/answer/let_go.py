@@ -6,7 +6,7 @@ import numpy as np
 
 from weft.core.words import counted
 from weft.diagnose.check.measured.readings import Ints
-from weft.diagnose.check.suspects.accusation import Accusation, slow_rows
+from weft.diagnose.check.suspects.accusation import Accusation, Standing, slow_rows
 from weft.diagnose.check.suspects.survey import Survey
 
 
@@ -20,8 +20,16 @@ def caveats(survey: Survey, accusations: Sequence[Accusation]) -> tuple[str, ...
         return ()
     return (
         f"{counted(int(left.size), 'reading')} marked slow accuse nobody: their messages waited"
-        " behind something slower, or took ways that are judged by what all of their kind carried",
+        f" behind something slower{_or_else(survey, accusations)}",
     )
+
+
+def _or_else(survey: Survey, accusations: Iterable[Accusation]) -> str:
+    if survey.crossings.adaptive:
+        return ", or took ways that are judged by what all of their kind carried"
+    if any(one.standing is Standing.OUT_OF_USE for one in accusations):
+        return ", or met what goes around a cable out of use"
+    return ""
 
 
 def _rows(survey: Survey, candidates: Iterable[int]) -> Ints:

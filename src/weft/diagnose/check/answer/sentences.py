@@ -57,12 +57,10 @@ def accused(
     show no error. `owners`: the node of each HCA."""
     if accusation.standing is Standing.MET:
         return _met(accusation, owners, clean=clean)
-    make = {
-        Standing.PASSING: _passing,
-        Standing.OUT_OF_USE: _out_of_use,
-    }.get(accusation.standing)
-    if make is not None:
-        return make(accusation, owners)
+    if accusation.standing is Standing.PASSING:
+        return _passing(accusation, owners)
+    if accusation.standing is Standing.OUT_OF_USE:
+        return _out_of_use(accusation, owners, sure=sure)
     worst = accusation.worst
     says = "is slow" if sure else "may be slow"
     return Finding(
@@ -139,20 +137,27 @@ def _passing(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
     )
 
 
-def _out_of_use(accusation: Accusation, owners: Mapping[str, str]) -> Finding:
+def _out_of_use(accusation: Accusation, owners: Mapping[str, str], *, sure: bool) -> Finding:
+    says = "carries nothing" if sure else "may carry nothing"
     around = "its messages go over the other" if accusation.tie else "its messages go around"
     return Finding(
         kind_of(accusation.components),
-        Severity.BAD,
-        f"{subject(accusation)} carries nothing: {around}.",
+        Severity.BAD if sure else Severity.WARNING,
+        f"{subject(accusation)} {says}: {around}.",
         evidence=(
-            f"beside other messages {against(accusation.worst)}; normal alone",
+            f"beside other messages {against(accusation.worst)}; {_alone(accusation)}",
             over_it(accusation.worst),
             "in the same moments messages of other cables were as slow: they share a way with them",
             "down, disabled or left out by the routing: look at the state of its ports",
         ),
         facts=_facts(accusation, owners),
     )
+
+
+def _alone(accusation: Accusation) -> str:
+    if accusation.evidence_alone is None:
+        return "not measured alone"
+    return "normal alone" if accusation.evidence_alone <= 0 else "slow alone, too"
 
 
 def kind_of(components: Sequence[Component]) -> FindingKind:

@@ -3,12 +3,15 @@
 
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from tests.unit.diagnose.conftest import Fabric, Tree
 
 from weft.core.finding import Severity
+from weft.diagnose.check.answer.headline import headline_of
+from weft.diagnose.check.answer.sentences import accused
 from weft.diagnose.check.measured.readings import Metric
 from weft.diagnose.check.suspects.follow_up import Size, follow_up
 from weft.diagnose.check.suspects.rerouted import Rerouted
@@ -116,3 +119,23 @@ def test_nobody_knows_where_no_engine_fills_the_tables():
     assert not rerouted.is_known
     assert rerouted.predicted([1]) is None
     assert rerouted.evidence(1, []) == 0
+
+
+@pytest.mark.parametrize("sure", [True, False])
+@pytest.mark.parametrize(
+    ("evidence_alone", "alone"),
+    [(None, "not measured alone"), (-3.0, "normal alone"), (3.0, "slow alone, too")],
+)
+def test_a_cable_out_of_use_is_told_as_surely_as_it_was_measured(sure, evidence_alone, alone):
+    made, planned = Fabric(Tree(*SHAPE, down=[(3, 2)]), collide=True), Tree(*SHAPE, routed=True)
+    samples = made.all_pairs()
+    plan = follow_up(survey_of(samples, planned, thresholds()), Size(), seed=1)
+    (dead,) = judge_check([*samples, *made.follow_up(plan)], planned).accusations
+    told = accused(replace(dead, evidence_alone=evidence_alone), sure=sure, owners={})
+    assert told.severity is (Severity.BAD if sure else Severity.WARNING)
+    says = "carries nothing" if sure else "may carry nothing"
+    assert f" {says}: " in told.sentence
+    headline = headline_of(told)
+    assert headline is not None
+    assert headline.figure.startswith(says)
+    assert told.evidence[0].endswith(f"; {alone}")
