@@ -61,7 +61,7 @@ def follow_up(survey: Survey, size: Size, seed: int) -> Plan:
     most = size.most_rounds
     once = tuple(alone if most is None else alone[: max(1, most // size.times)])
     # Two readings may both be disturbed by chance, of many pairs: three hardly ever are.
-    once_more = tuple((pair,) for pair in lone)
+    once_more = tuple((pair,) for pair in lone if (pair,) in once)
     again = _rounds_again(survey, suspects)
     others = rounds_with_others(survey, size.tests * size.times, draws)
     together = again * size.times + others

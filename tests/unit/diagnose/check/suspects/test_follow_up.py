@@ -101,6 +101,26 @@ def test_a_slow_pair_that_nothing_explains_is_measured_once_more_than_all_else(
     assert len(limited.alone) == 2
 
 
+def test_a_slow_pair_that_there_is_no_room_for_is_not_measured_once_alone(
+    make_tree, make_fabric, make_slow
+):
+    """One reading alone tells nothing of a pair, and takes the round of another."""
+    from dataclasses import replace
+
+    tree = make_tree(4, 4, 4)
+    samples = make_fabric(tree, [make_slow(0.5, node="n003")], noise=0.01).all_pairs()
+    place = next(
+        i
+        for i, s in enumerate(samples)
+        if "latency_us" in s.metrics and "n003" not in (s.pair.a, s.pair.b)
+    )
+    samples[place] = replace(samples[place], metrics={"latency_us": 30.0})
+    pair = ((samples[place].pair.a, samples[place].pair.b),)
+    assert plan(samples, tree, times=2).alone.count(pair) == 3
+    limited = plan(samples, tree, times=2, most_rounds=5)
+    assert limited.alone == limited.alone[:2] * 2
+
+
 def test_a_limit_on_rounds_is_kept(make_tree, make_fabric, make_slow):
     """Alone it is kept by less of everything, twice; of the rounds of the survey the first stay."""
     tree = make_tree(4, 4, 4)

@@ -15,7 +15,7 @@ from weft.diagnose.check.rounds.matchings import reflections
 from weft.diagnose.check.suspects import settled as module
 from weft.diagnose.check.suspects.accusation import Standing, accuse, accuse_all, slow_rows
 from weft.diagnose.check.suspects.explain import Suspect
-from weft.diagnose.check.suspects.follow_up import Size, follow_up
+from weft.diagnose.check.suspects.follow_up import Plan, Size, follow_up
 from weft.diagnose.check.suspects.meetings import Detour
 from weft.diagnose.check.suspects.settled import settled
 from weft.diagnose.check.suspects.survey import survey_of
@@ -133,13 +133,37 @@ def test_a_way_found_otherwise_when_it_came_again_is_the_same_way(make_slow):
 
 
 @pytest.mark.parametrize("most_rounds", [1, 2, 3, 8])
-def test_too_few_readings_again_leave_a_crowded_way_untested(make_slow, most_rounds):
+def test_a_way_that_is_slow_even_alone_needs_few_rounds(make_slow, most_rounds):
     tree = Tree(N_LEAVES, 4, 4)
     fabric = Fabric(tree, [make_slow(0.7, ports=ways_of(2), metrics=("bandwidth",))], noise=0.01)
     survey = surveyed(fabric, adaptive=True, size=Size(most_rounds=most_rounds))
     (accusation,) = stand(survey)
     assert ways_of(2) <= ends_of(accusation)
-    assert accusation.standing in (Standing.UNTESTED, Standing.CONFIRMED)
+    assert accusation.evidence_alone > thresholds().confirmed_evidence
+    assert accusation.standing is Standing.CONFIRMED
+
+
+@pytest.mark.parametrize(
+    ("most_rounds", "standing"),
+    [
+        (1, Standing.UNTESTED),
+        (2, Standing.UNTESTED),
+        (4, Standing.CONFIRMED),
+        (8, Standing.CONFIRMED),
+    ],
+)
+def test_too_few_readings_again_leave_a_crowded_way_untested(make_slow, most_rounds, standing):
+    """Four messages leave the leaf in a round, and a dozen are needed."""
+    tree = Tree(N_LEAVES, 4, 4)
+    fabric = Fabric(tree, [make_slow(0.7, ports=ways_of(2), metrics=("bandwidth",))], noise=0.01)
+    samples = fabric.all_pairs()
+    first = survey_of(samples, tree, thresholds(), adaptive=True)
+    again = follow_up(first, Size(most_rounds=most_rounds), seed=1)
+    samples += fabric.follow_up(Plan((), again.together))
+    assert (4 * most_rounds >= thresholds().crowded_readings) == (standing is Standing.CONFIRMED)
+    (accusation,) = stand(survey_of(samples, tree, thresholds(), adaptive=True))
+    assert ways_of(2) <= ends_of(accusation)
+    assert accusation.standing is standing
 
 
 def test_nothing_waits_for_what_is_slow_beside_others_only():
