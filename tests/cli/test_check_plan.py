@@ -59,7 +59,7 @@ def test_the_command_to_measure_again_keeps_the_schedule(tmp_path: Path, capsys:
     argv += ["--only", "leaf-02", "--budget", "1s", "--format", "json"]
     assert run([*argv, "--dir", str(tmp_path / "run")]) == 1
     answer = json.loads(capsys.readouterr().out)
-    assert answer["next_command"].endswith("--budget 1s --only leaf-02")
+    assert " --budget 1s --only leaf-02 --against " in answer["next_command"]
     assert answer["planted"][0]["named"] == "yes"
     ends = [{row["from"], row["to"]} for row in answer["readings"]]
     # Nodes 5 to 8 are under leaf 2; the follow-up's controls may lie elsewhere.

@@ -1,15 +1,16 @@
 """Small text files that somebody names: read whole, or refused with what they are instead."""
 
+import errno
 import os
 import stat
 from pathlib import Path
 
 from weft.core.errors import InputError
+from weft.core.units import format_size
 
 _KINDS = (
     (stat.S_ISDIR, "it is a directory"),
     (stat.S_ISFIFO, "it is a pipe"),
-    (stat.S_ISSOCK, "it is a socket"),
     (stat.S_ISCHR, "it is a device"),
     (stat.S_ISBLK, "it is a device"),
 )
@@ -21,9 +22,9 @@ def read_text_file(path: Path, *, expected: str, most_bytes: int) -> str:
     try:
         why, content = _read(path, most_bytes + 1)
     except (OSError, ValueError) as error:
-        why, content = getattr(error, "strerror", None) or str(error), b""
+        why, content = _why_not_opened(path, error), b""
     if not why and len(content) > most_bytes:
-        why = f"it is larger than {most_bytes >> 20} MiB"
+        why = f"it is larger than {format_size(most_bytes)}"
     text = None if why else _decoded(content)
     if text is None:
         raise InputError(
@@ -48,6 +49,13 @@ def _read(path: Path, most_bytes: int) -> tuple[str | None, bytes]:
             return (None, file.read(most_bytes))
     finally:
         os.close(number)
+
+
+def _why_not_opened(path: Path, error: OSError | ValueError) -> str:
+    # Linux refuses to open a socket before anybody can ask what it is.
+    if getattr(error, "errno", None) == errno.ENXIO and path.is_socket():
+        return "it is a socket"
+    return getattr(error, "strerror", None) or str(error)
 
 
 def _decoded(content: bytes) -> str | None:

@@ -1,6 +1,6 @@
 """Pairs that touch some nodes, or cross some switch: `--only`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,8 @@ from weft.diagnose.check.rounds.matchings import Round
 from weft.diagnose.check.rounds.ranks import Ranks
 from weft.diagnose.check.rounds.ways import Ways
 from weft.topology.labels import label_of
+
+MOST_NAMES = 8
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,11 @@ def group_of(text: str, ranks: Ranks, ways: Ways | None) -> Group:
     cabled to it), another switch or one port of a cable (what crosses it). Raises InputError on a
     name that is none of them."""
     network = ranks.network
-    if network is not None and ways is not None:
+    number = {unit: i for i, unit in enumerate(ranks.units)}
+    if network is not None and ways is not None and not _are_nodes(text, number):
         of_fabric = _of_vertex(text, ranks, network, ways) or _of_cable(text, ranks, network, ways)
         if of_fabric is not None:
             return of_fabric
-    number = {unit: i for i, unit in enumerate(ranks.units)}
     endpoints = [ranks.endpoint(rank) for rank in range(len(ranks))]
     if text not in number and text in endpoints:
         inside = np.arange(len(ranks)) == endpoints.index(text)
@@ -66,6 +68,16 @@ def group_of(text: str, ranks: Ranks, ways: Ways | None) -> Group:
         )
     inside = np.isin(ranks.unit, [number[name] for name in names])
     return Group(f"pairs with an end in {text}", np.asarray(inside, np.bool_))
+
+
+def _are_nodes(text: str, number: Mapping[str, int]) -> bool:
+    """Whether a text names nodes, and nothing else."""
+    if text in number:
+        return True
+    try:
+        return set(number).issuperset(expand(text))
+    except InputError:
+        return False
 
 
 def _of_vertex(text: str, ranks: Ranks, network: Network, ways: Ways) -> Group | None:
@@ -105,8 +117,16 @@ def _across(text: str, ranks: Ranks, ways: Ways, ports: Ints) -> Group:
 
 
 def _vertex(name: str, network: Network) -> int | None:
-    """The switch or HCA of a name, or the only switch that `weft fabric` calls so."""
+    """The switch or HCA of a name, or the switch that `weft fabric` calls so. Raises InputError
+    where it calls several so."""
     if name in network.vertex_id:
         return network.vertex_id[name]
-    labels = [label_of(switch).name for switch in network.switches]
-    return labels.index(name) if labels.count(name) == 1 else None
+    called = [i for i, switch in enumerate(network.switches) if label_of(switch).name == name]
+    if len(called) > 1:
+        names = [network.switches[i] for i in called]
+        raise InputError(
+            f"'{name}' is ambiguous: {len(names)} switches are called so",
+            where=f"--only {name}",
+            expected=f"the whole name of one: {', '.join(names[:MOST_NAMES])}",
+        )
+    return called[0] if called else None
