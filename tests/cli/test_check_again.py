@@ -1,5 +1,6 @@
 """The command at the end of a check measures what the check did."""
 
+import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from weft.cli import run
 from weft.cli.check import command
 from weft.cli.check_again import NOT_AGAIN, Again
 
+START = Path(__file__).parents[2] / "docs/start.md"
 OPTIONS = [option for option in command.params if isinstance(option, click.Option)]
 
 
@@ -59,6 +61,30 @@ def test_what_is_given_again_is_accepted(
     again = shlex.split(line.partition(": weft ")[2])
     assert run([*again, "--dir", str(tmp_path / "again")]) == 0
     assert "mended: 1 node n003" in capsys.readouterr().out
+
+
+def test_the_checks_that_the_start_page_shows_are_understood() -> None:
+    shown = re.findall(r"^weft check (.*)$", START.read_text(), re.MULTILINE)
+    assert len(shown) >= 3
+    for line in shown:
+        context = command.make_context("check", shlex.split(line))
+        assert len(context.params["fabric"]) == 2
+
+
+def test_a_finished_check_is_judged_again_beside_counters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the start page says: nothing is measured, and the counters are heard."""
+    pytest.importorskip("weft._engine", reason="the engine is not built")
+    where = tmp_path / "run"
+    argv = ["check", "--twin", "fat-tree", "--nodes", "16", "--dir", str(where), "--no-report"]
+    argv += ["--plant", "leaf-02[6] lost=0.001"]
+    run(argv)
+    capsys.readouterr()
+    samples = {path: path.read_bytes() for path in (where / "samples").iterdir()}
+    run([*argv, "--resume", "--counters", str(where / "counters.out")])
+    assert "the files say: PortRcvErrors: leaf-02 port 6" in capsys.readouterr().out
+    assert {path: path.read_bytes() for path in (where / "samples").iterdir()} == samples
 
 
 def test_hosts_are_named_where_the_job_named_them_before() -> None:
