@@ -5,14 +5,11 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from weft.bench.mock import MockBackend
-from weft.bench.model import Launch, Sample
 from weft.cli import run
 from weft.core.finding import FindingKind
 from weft.diagnose.check.beside import machine
@@ -295,61 +292,6 @@ class TestTwin:
         assert code == 1
         assert [one["named"] for one in answer["planted"]] == ["yes", "tie"]
         assert len([f for f in answer["findings"] if f["severity"] == "bad"]) == 2
-
-    def fabric_file(self, tmp_path: Path) -> Path:
-        from weft.bench.twin import build_fabric
-
-        spec = {"schema": "weft.fabric/1", "generate": "fat_tree", "name": "eight", "levels": 2}
-        spec |= {"nodes": 8, "hcas_per_node": 1, "nodes_per_leaf": 4, "spines": 4}
-        spec |= {"cables_per_spine": 1, "routing": {"engine": "dmodk"}}
-        rates = {"host_bits_per_s": 10**11, "switch_bits_per_s": 10**11}
-        delays = {"host_delay_ps": 5000, "switch_delay_ps": 5000}
-        path = tmp_path / "fabric.json"
-        path.write_text(json.dumps(build_fabric({**spec, **rates, **delays})))
-        return path
-
-    def test_with_a_fabric_file_hosts_have_cables(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-    ) -> None:
-        use_mock(monkeypatch, slow_nodes={"n005": 4.0})
-        where = tmp_path / "run"
-        assert check(where, "--fabric", str(self.fabric_file(tmp_path))) == 1
-        assert "n005, its HCA or its cable n005/hca0[1] <-> leaf-02[1] " in capsys.readouterr().out
-        assert read_run(where).fabric_document is not None
-
-    def test_a_wrong_fabric_file_is_refused(self, tmp_path: Path, capsys: Capture) -> None:
-        other = ["--nodes", "9", "--fabric", str(self.fabric_file(tmp_path))]
-        assert check(tmp_path / "run", *other) == 2
-        said = capsys.readouterr().err
-        assert "no node 'n009' in this fabric" in said
-        assert "hint: did you mean 'n00" in said
-        broken = tmp_path / "broken.json"
-        for text in ("{", "[]", "buy milk"):
-            broken.write_text(text)
-            assert check(tmp_path / "run", "--fabric", str(broken)) == 2
-            assert f"no reader knows this: {text}" in capsys.readouterr().err
-        assert run(["check", "--twin", "fat-tree", "--fabric", str(broken)]) == 2
-        assert f"no reader knows this: {text}" in capsys.readouterr().err
-
-    def test_a_host_that_calls_itself_by_a_name_not_in_the_fabric_is_told(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-    ) -> None:
-        class Renaming(MockBackend):
-            """The second host answers as another than the one it was addressed by."""
-
-            def measure(self, launch: Launch) -> Iterator[Sample]:
-                for sample in super().measure(launch):
-                    pair = sample.pair
-                    assert pair is not None
-                    ends = {end: getattr(pair, end).replace("n002", "n002-ib") for end in "ab"}
-                    yield replace(sample, pair=replace(pair, **ends))
-
-        monkeypatch.setattr("weft.cli.backend.open_backend", lambda _: (Renaming(), NODES))
-        fabric = str(self.fabric_file(tmp_path))
-        assert check(tmp_path / "run", "--fabric", fabric) == 2
-        said = capsys.readouterr().err
-        assert "the fabric has no host 'n002-ib'" in said
-        assert "hint: did you mean 'n002'?" in said
 
     def test_a_twin_of_a_real_fabric_names_its_cable(self, tmp_path: Path, capsys: Capture) -> None:
         fabric = [word for file in REAL_FILES for word in ("--fabric", file)]

@@ -156,6 +156,8 @@ def test_a_wrong_document_is_a_value_error_with_place_and_expectation() -> None:
         engine.trace(json.dumps(FABRIC), [("n001", "n002")], "magic")
     with pytest.raises(ValueError, match=r"^down\[0\]: .*leaf-99"):
         engine.trace(json.dumps(FABRIC), [("n001", "n002")], "minhop", ["leaf-99[1]"])
+    with pytest.raises(ValueError, match=r"^down: no engine is named"):
+        engine.trace(json.dumps(FABRIC), [("n001", "n002")], None, ["leaf-01[1]"])
     with pytest.raises(ValueError, match=r"^step: "):
         engine.expand_collective("{}", 4)
 

@@ -73,6 +73,10 @@ fn trace_pairs(
     }
     let engine = engine.map(Engine::from_name).transpose()?;
     let engine = engine.or(written.routing.map(|routing| routing.engine));
+    if engine.is_none() && !down.is_empty() {
+        let what = "no engine is named that routes around cables out of use";
+        return Err(FabricError::document("down", what, "an engine beside them"));
+    }
     let find = |index: usize, name: &str| {
         fabric.hca_named(name).ok_or_else(|| {
             let what = format!("there is no node or HCA '{name}'");

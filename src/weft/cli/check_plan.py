@@ -125,6 +125,11 @@ def set_up(
     if len(nodes) < 2 and (n_tasks or 1) < 2:
         raise _no_pair(nodes[0], is_known=not one_host or nodes[0] in n_cpus)
     fabric = _read_fabric(of_hosts, nodes) if of_hosts else _fabric_of(backend)
+    if of_hosts and fabric is not None and not one_host:
+        told, fabric = _on_rails(choice, nodes, fabric)
+        if told != choice:
+            choice = told
+            backend, _ = open_backend(replace(choice, fabric=()))
     ranks = _ranks(choice, nodes, fabric, one_host=one_host, n_tasks=n_tasks)
     options = {**benchmark("pairs").options, **_quiet(backend), **_routing(choice, adaptive)}
     options |= _phases(wanted)
@@ -285,6 +290,21 @@ def _read_fabric(files: tuple[str, ...], nodes: tuple[str, ...]) -> "Wiring":
             hint=did_you_mean(missing[0], list(fabric.nodes)),
         )
     return fabric
+
+
+def _on_rails(
+    choice: BackendChoice, nodes: tuple[str, ...], fabric: "Wiring"
+) -> "tuple[BackendChoice, Wiring]":
+    """The rails of real hosts and their adapters in the ranks' order: those asked for, else all,
+    where the fabric tells their devices. What MPI itself chooses nobody could name."""
+    from weft.topology.fabric import Fabric
+    from weft.topology.on_rails import on_rails, rails_of
+
+    rails = tuple(choice.rails.split(",")) if choice.rails else rails_of(fabric.document, nodes)
+    if rails is None:
+        return choice, fabric
+    document = on_rails(dict(fabric.document), nodes, rails)
+    return replace(choice, rails=",".join(rails)), Fabric.from_document(document)
 
 
 def _fabric_of(backend: "Backend") -> "Wiring | None":

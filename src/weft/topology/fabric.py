@@ -12,6 +12,8 @@ Path = tuple[str, ...]
 Cable = tuple[str, str]
 
 _ENGINES = ("dmodk", "minhop", "updn")
+_NO_ROUTE = "is unreachable from"
+"""What the engine says where a pair has no way."""
 
 
 class Fabric:
@@ -60,20 +62,30 @@ class Fabric:
             raise as_input_error(error) from error
         return [tuple(path) for path in found]
 
-    def rerouted(self, pairs: list[tuple[str, str]], down: Sequence[str]) -> list[Path] | None:
-        """The paths of pairs, were the cables at the ports `down` out of use; None where no engine
-        is known to fill the tables as they are, or a pair has no other way.
-        """
-        engine = self._engine or self._engine_of_tables
-        if engine is None:
-            return None
-        known = self._rerouted.setdefault(tuple(down), {})
+    @cached_property
+    def engines(self) -> tuple[str, ...]:
+        """The routing engines that fill the tables as they are; often one, none for other tables
+        than weft's own. Small trees may be filled alike by several."""
+        if self._engine is not None:
+            return (self._engine,)
+        document, lfts = json.loads(self._without_tables), self._document.get("lfts")
+        return tuple(e for e in _ENGINES if lfts and self._filled_by(e, document) == lfts)
+
+    def rerouted(
+        self, pairs: list[tuple[str, str]], down: Sequence[str], engine: str
+    ) -> list[Path] | None:
+        """The paths of pairs, were the cables at the ports `down` out of use and the tables filled
+        anew by an engine; None where a pair then has no way. Raises InputError."""
+        known = self._rerouted.setdefault((engine, *down), {})
         asked = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+        text = self._without_tables
         try:
-            text = self._without_tables
             found = engine_module().trace(text, asked, engine, list(down)) if asked else []
-        except ValueError:
-            return None
+        except ValueError as error:
+            refused = as_input_error(error)
+            if _NO_ROUTE in refused.what:
+                return None
+            raise refused from error
         known.update(zip(asked, map(tuple, found), strict=True))
         return [known[pair] for pair in pairs]
 
@@ -81,18 +93,13 @@ class Fabric:
     def _without_tables(self) -> str:
         return json.dumps({k: v for k, v in self._document.items() if k != "lfts"})
 
-    @cached_property
-    def _engine_of_tables(self) -> str | None:
-        """The first engine that fills the document's tables as they are."""
-        document, lfts = json.loads(self._without_tables), self._document.get("lfts")
-        for engine in _ENGINES if lfts else ():
-            spec = json.dumps({**document, "routing": {"engine": engine}})
-            try:
-                if json.loads(engine_module().build_fabric(spec))["lfts"] == lfts:
-                    return engine
-            except ValueError:
-                continue
-        return None
+    def _filled_by(self, engine: str, document: Mapping[str, Any]) -> dict[str, Any] | None:
+        spec = json.dumps({**document, "routing": {"engine": engine}})
+        try:
+            filled: dict[str, Any] = json.loads(engine_module().build_fabric(spec))["lfts"]
+        except ValueError:
+            return None
+        return filled
 
     def hops(self, a: str, b: str) -> int:
         """How many cables the path from node a to node b crosses. Raises InputError."""

@@ -57,12 +57,15 @@ class Tree:
         number |= {f"{node}/hca0": i for node, i in number.items()}
         return [self._path(number[a], number[b]) for a, b in pairs]
 
+    @property
+    def engines(self) -> tuple[str, ...]:
+        return ("next spine",) if self.routed else ()
+
     def rerouted(
-        self, pairs: list[tuple[str, str]], down: Sequence[str]
+        self, pairs: list[tuple[str, str]], down: Sequence[str], engine: str
     ) -> list[tuple[str, ...]] | None:
         """As `paths`, without the cables at these ports, too."""
-        if not self.routed:
-            return None
+        assert engine in self.engines
         dead = set(self.down)
         for port in down:
             leaf, spine = sorted((port, self._peer[port]))

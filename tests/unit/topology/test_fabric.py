@@ -75,29 +75,49 @@ FLOWS = [("n001", "n005"), ("n001", "n006"), ("n002", "n007"), ("n005", "n001"),
 
 
 @pytest.mark.parametrize("engine", ["dmodk", "minhop", "updn"])
-def test_without_a_cable_messages_take_other_ways(engine: str) -> None:
-    """Also where the document does not say which engine filled its tables."""
+def test_without_a_cable_messages_take_the_ways_of_the_engine_that_filled_the_tables(
+    engine: str,
+) -> None:
+    """Also where the document does not say which one it was."""
     fabric = Fabric.from_document(TREE, engine)
-    for one in (fabric, Fabric(fabric.document)):
-        before = one.paths(FLOWS)
-        assert one.rerouted(FLOWS, []) == before
-        up = before[0][1]
-        after = one.rerouted(FLOWS, [up])
-        assert after is not None
-        assert all(up not in path for path in after)
-        assert [path[0] for path in after] == [path[0] for path in before]
-        assert [path[-1] for path in after] == [path[-1] for path in before]
+    untold = Fabric(fabric.document)
+    assert engine in untold.engines
+    before = fabric.paths(FLOWS)
+    up = before[0][1]
+    after = untold.rerouted(FLOWS, [up], engine)
+    assert after is not None
+    assert after == fabric.rerouted(FLOWS, [up], engine)
+    assert untold.rerouted(FLOWS, [], engine) == before
+    assert all(up not in path for path in after)
+    assert [(path[0], path[-1]) for path in after] == [(path[0], path[-1]) for path in before]
+
+
+def test_of_engines_that_fill_the_tables_alike_all_are_known() -> None:
+    """d-mod-k moves the routes of a dead cable only, minhop spreads all of a switch anew."""
+    tree = {**TREE, "nodes": 16, "spines": 4, "cables_per_spine": 1}
+    fabric = Fabric(Fabric.from_document(tree, "minhop").document)
+    assert {"dmodk", "minhop"} <= set(fabric.engines)
+    flows = [(a, b) for a in fabric.nodes[:4] for b in fabric.nodes[4:]]
+    up = fabric.paths(flows)[0][1]
+    assert fabric.rerouted(flows, [up], "dmodk") != fabric.rerouted(flows, [up], "minhop")
 
 
 def test_a_host_without_its_cable_has_no_way(fabric: Fabric) -> None:
-    assert fabric.rerouted([("n001", "n005")], ["n005/hca0[1]"]) is None
+    assert fabric.rerouted([("n001", "n005")], ["n005/hca0[1]"], "dmodk") is None
+
+
+def test_names_that_the_fabric_does_not_have_are_no_missing_way(fabric: Fabric) -> None:
+    with pytest.raises(InputError, match="leaf-99"):
+        fabric.rerouted(FLOWS, ["leaf-99[1]"], "dmodk")
+    with pytest.raises(InputError, match="n099"):
+        fabric.rerouted([("n001", "n099")], [], "dmodk")
 
 
 def test_nobody_knows_how_tables_are_filled_anew_that_no_engine_fills(fabric: Fabric) -> None:
     tables = {name: list(ports) for name, ports in fabric.document["lfts"].items()}
     here = tables["leaf-01"][6]
     tables["leaf-01"][6] = here + 1 if here % 2 == 1 else here - 1
-    assert Fabric({**fabric.document, "lfts": tables}).rerouted(FLOWS, []) is None
+    assert Fabric({**fabric.document, "lfts": tables}).engines == ()
 
 
 def test_a_port_without_a_cable_is_refused(fabric: Fabric) -> None:

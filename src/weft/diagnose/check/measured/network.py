@@ -31,9 +31,16 @@ class Wiring(Protocol):
         """Egress ports crossed from node (or HCA) a to b, for each pair."""
         ...
 
-    def rerouted(self, pairs: list[tuple[str, str]], down: Sequence[str]) -> list[Path] | None:
-        """Egress ports from HCA a to b, were the cables at the ports `down` out of use; None where
-        nobody knows."""
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The routing engines that fill the tables as they are."""
+        ...
+
+    def rerouted(
+        self, pairs: list[tuple[str, str]], down: Sequence[str], engine: str
+    ) -> list[Path] | None:
+        """Egress ports from HCA a to b, were the cables at the ports `down` out of use and the
+        tables filled anew by an engine; None where a pair then has no way."""
         ...
 
     def __hash__(self) -> int:

@@ -47,11 +47,12 @@ def detours_of(crossings: Crossings, against: Normed, rows: Ints) -> tuple[Detou
     found: list[Detour] = []
     while (best := _beside(crossings, against, rows, limits, found)) is not None:
         found.append(best)
+    kept: list[Detour] = []
     for place in range(len(found)):
-        # The first may have been taken for rows that a later one explains.
-        others = [detour for i, detour in enumerate(found) if i != place]
-        found[place] = _beside(crossings, against, rows, limits, others) or found[place]
-    return tuple(found)
+        # One may have been taken for rows that others explain.
+        again = _beside(crossings, against, rows, limits, [*kept, *found[place + 1 :]])
+        kept += [] if again is None else [again]
+    return tuple(kept)
 
 
 def _beside(

@@ -28,10 +28,26 @@ def out_of_use(crossings: Crossings, against: Normed, pool: Ints, but: Ints) -> 
     if crossings.network is None or crossings.adaptive:
         return ()
     rows = that_may_have_met(crossings, against, pool)
-    rerouted = Rerouted(crossings, against, but)
-    if not rows.size or not rerouted.is_known:
+    engines = crossings.network.wiring.engines
+    if not rows.size or not engines:
         return detours_of(crossings, against, rows)
-    return _ByRouting(crossings, against, rows, rerouted).found()
+    by_engine = [
+        _ByRouting(crossings, against, rows, Rerouted(crossings, against, but, engine)).found()
+        for engine in engines
+    ]
+    by_engine.sort(key=_evidence, reverse=True)
+    best, least = by_engine[0], _evidence(by_engine[0]) - crossings.limits.near_evidence
+    agree = all(_cables(found) == _cables(best) for found in by_engine if _evidence(found) >= least)
+    # Engines that fill the same tables go around a cable in ways of their own.
+    return best if agree else detours_of(crossings, against, rows)
+
+
+def _evidence(found: Sequence[Detour]) -> float:
+    return sum(detour.evidence for detour in found)
+
+
+def _cables(found: Sequence[Detour]) -> set[frozenset[int]]:
+    return {frozenset(detour.cables) for detour in found}
 
 
 class _ByRouting:
@@ -51,15 +67,19 @@ class _ByRouting:
         self._is_survey = ~np.isin(rows, crossings.readings.of_trial(TOGETHER))
 
     def found(self) -> tuple[Detour, ...]:
-        """The strongest detour first."""
-        found: list[Detour] = []
+        """The strongest detour first. One may have been taken for messages that others move: each
+        is looked for once more beside those, and goes where nothing speaks for it."""
+        found = self._and_more([])
+        kept: list[Detour] = []
+        for place in range(len(found)):
+            again = self._beside([*kept, *found[place + 1 :]])
+            kept += [] if again is None else [again]
+        return tuple(self._and_more(kept))
+
+    def _and_more(self, found: list[Detour]) -> list[Detour]:
         while (best := self._beside(found)) is not None:
             found.append(best)
-        for place in range(len(found)):
-            # The first may have been taken for messages that a later one moves.
-            others = [detour for i, detour in enumerate(found) if i != place]
-            found[place] = self._beside(others) or found[place]
-        return tuple(found)
+        return found
 
     def _beside(self, known: Sequence[Detour]) -> Detour | None:
         before = [detour.cables[0] for detour in known]
@@ -74,13 +94,16 @@ class _ByRouting:
         if not self._is_told(slowed) or slowed.sum() < self._limits.least_slowed * expected.size:
             return None
         alike = tuple(c for minus, c in scored if -minus >= score - self._limits.near_evidence)
+        if not self._rerouted.told_of.issuperset(alike):
+            return None
         mine = self._rows[slowed]
         met = np.intersect1d(waiting(self._crossings, mine), self._rows)
         slower = float(np.median(self._slower[mine]))
         return Detour(alike, mine, np.setdiff1d(met, mine), slower, score, by_engine=True)
 
     def _likely(self, known: Sequence[int]) -> set[int]:
-        """Cables that most of what is slow should cross, and those beside them."""
+        """The cables that the most of what is slow should cross, by how clear it is, and those
+        beside them."""
         limits = self._limits
         left = ~np.isin(self._rows, self._rerouted.slowed(known, ()))
         gain = np.asarray(self._cables[left].T @ np.maximum(0.0, self._gain[left]))

@@ -15,11 +15,12 @@ from weft.diagnose.check.trials import ALONE
 
 
 class Rerouted:
-    """The readings of `crossings` held against cables out of use; rows `but` are held against
-    nothing, since something else slows them."""
+    """The readings of `crossings` held against cables out of use, as a routing engine goes around
+    them; rows `but` are held against nothing, since something else slows them."""
 
-    def __init__(self, crossings: Crossings, against: Normed, but: Ints) -> None:
+    def __init__(self, crossings: Crossings, against: Normed, but: Ints, engine: str) -> None:
         assert crossings.network is not None
+        self._engine = engine
         self._crossings = crossings
         self._network = crossings.network
         self._against = against
@@ -28,10 +29,13 @@ class Rerouted:
         self._log = Likelihood(crossings.limits).log
         self._known: dict[tuple[int, ...], Floats | None] = {}
 
-    @property
-    def is_known(self) -> bool:
-        """Whether an engine is known that fills the tables as they are."""
-        return self._network.wiring.rerouted([], []) is not None
+    @cached_property
+    def told_of(self) -> frozenset[int]:
+        """Cables between switches that judged readings beside others cross: an answer can name no
+        others."""
+        judged = np.flatnonzero(self._sending & self._judged)
+        n = np.asarray(self.cables_of(judged).sum(axis=0)).reshape(-1)
+        return frozenset(np.flatnonzero(n).tolist())
 
     def cables_of(self, rows: Ints) -> csr_matrix:
         """Rows x cables between switches that they cross (others stay empty)."""
@@ -101,13 +105,14 @@ class Rerouted:
 
     def _changes(self, cables: Sequence[int]) -> csr_matrix | None:
         """Readings x ports: 1 where a message then crosses a port that it does not cross now, -1
-        where it no longer does. Those that go through a switch of the cables are asked for."""
+        where it no longer does. d-mod-k moves only what goes through a switch of the cables; other
+        engines spread everything anew."""
         network, readings = self._network, self._crossings.readings
         ends = np.isin(
             network.vertex, network.vertex[[2 * c + end for c in cables for end in (0, 1)]]
         )
         through = np.asarray(self._crossed @ ends.astype(np.float64)).reshape(-1) > 0
-        beside = self._sending & through
+        beside = self._sending & through if self._engine == "dmodk" else self._sending.copy()
         beside[readings.of_trial(ALONE)] = False
         rows = np.flatnonzero(beside)
         n = len(readings.endpoints)
@@ -118,7 +123,9 @@ class Rerouted:
             (readings.endpoints[key // n], readings.endpoints[key % n]) for key in flows.tolist()
         ]
         pairs = [(str(network.hca_of(a)), str(network.hca_of(b))) for a, b in names]
-        ways = network.wiring.rerouted(pairs, [network.ports[2 * cable] for cable in cables])
+        ways = network.wiring.rerouted(
+            pairs, [network.ports[2 * cable] for cable in cables], self._engine
+        )
         if ways is None:
             return None
         flow = np.repeat(np.arange(flows.size), [len(way) for way in ways])

@@ -21,6 +21,7 @@ from weft.diagnose.check.verdict import judge_check
 
 SHAPE = (4, 4, 4)
 NOBODY = np.zeros(0, np.int64)
+ENGINE = "next spine"
 
 
 def named(made, planned):
@@ -79,7 +80,9 @@ def cable(survey, leaf, spine):
 def test_a_reading_is_as_much_slower_as_messages_then_share_its_fullest_cable(survey):
     dead = (3, 2)
     now, then = Fabric(Tree(*SHAPE), collide=True), Fabric(Tree(*SHAPE, down=[dead]), collide=True)
-    slower = Rerouted(survey.crossings, survey.normed, NOBODY).predicted([cable(survey, *dead)])
+    slower = Rerouted(survey.crossings, survey.normed, NOBODY, ENGINE).predicted(
+        [cable(survey, *dead)]
+    )
     readings = survey.readings
     sending = np.flatnonzero(readings.metric == Metric.BANDWIDTH.code)
     index = now.tree.nodes.index
@@ -96,29 +99,20 @@ def test_a_reading_is_as_much_slower_as_messages_then_share_its_fullest_cable(su
 
 def test_what_something_else_slows_gives_no_evidence(survey):
     one = cable(survey, 3, 2)
-    every = Rerouted(survey.crossings, survey.normed, NOBODY)
+    every = Rerouted(survey.crossings, survey.normed, NOBODY, ENGINE)
     slowed = every.slowed([one], [])
-    but_these = Rerouted(survey.crossings, survey.normed, slowed)
+    but_these = Rerouted(survey.crossings, survey.normed, slowed, ENGINE)
     assert every.evidence(one, []) < 0
     assert but_these.evidence(one, []) == 0
     assert but_these.slowed([one], []).size == 0
 
 
 def test_a_cable_that_is_known_gives_no_evidence_twice(survey):
-    rerouted = Rerouted(survey.crossings, survey.normed, NOBODY)
+    rerouted = Rerouted(survey.crossings, survey.normed, NOBODY, ENGINE)
     one, other = cable(survey, 3, 2), cable(survey, 1, 1)
     assert rerouted.slowed([one], [one]).size == 0
     assert rerouted.evidence(other, [one]) < 0
     assert set(rerouted.beside(one).tolist()) == {one}
-
-
-def test_nobody_knows_where_no_engine_fills_the_tables():
-    tree = Tree(*SHAPE)
-    crossings = survey_of(Fabric(tree).all_pairs(), tree, thresholds())
-    rerouted = Rerouted(crossings.crossings, crossings.normed, NOBODY)
-    assert not rerouted.is_known
-    assert rerouted.predicted([1]) is None
-    assert rerouted.evidence(1, []) == 0
 
 
 @pytest.mark.parametrize("sure", [True, False])
@@ -139,3 +133,36 @@ def test_a_cable_out_of_use_is_told_as_surely_as_it_was_measured(sure, evidence_
     assert headline is not None
     assert headline.figure.startswith(says)
     assert told.evidence[0].endswith(f"; {alone}")
+
+
+class Second(Tree):
+    """A tree whose tables another engine fills just so; around a dead cable that one goes by the
+    last spine."""
+
+    engines = ("next spine", "last spine")
+
+    def rerouted(self, pairs, down, engine):
+        if engine == "next spine":
+            return super().rerouted(pairs, down, engine)
+        ways = Tree(self.leaves, self.per_leaf, self.spines).paths(pairs)
+        dead = {port for one in down for port in self.cable_of(one)}
+        return [self._by_last(way) if dead & set(way) else way for way in ways]
+
+    def _by_last(self, way):
+        first, up, down, last = way
+        leaf = down[down.index("[") + 1 : -1]
+        return (first, f"{up[:7]}[{self.per_leaf + self.spines}]", f"spine-04[{leaf}]", last)
+
+
+@pytest.mark.parametrize("spine", [1, 2])
+def test_of_two_engines_that_fill_the_tables_alike_the_one_is_asked_that_tells_more(spine):
+    made = Fabric(Tree(*SHAPE, down=[(2, spine)]), collide=True, noise=0.02)
+    assert named(made, Second(*SHAPE, routed=True)) == [leaf_port(2, spine)]
+
+
+def test_a_cable_that_nothing_measured_crosses_is_not_named(survey):
+    rerouted = Rerouted(survey.crossings, survey.normed, NOBODY, ENGINE)
+    every = np.flatnonzero(survey.readings.metric == Metric.BANDWIDTH.code)
+    nothing = Rerouted(survey.crossings, survey.normed, every, ENGINE)
+    assert len(rerouted.told_of) == 16
+    assert nothing.told_of == frozenset()
