@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,14 +18,14 @@ def put(path: Path, value: object) -> None:
 
 @contextmanager
 def growing(path: Path, step: int, start: int = 0) -> Iterator[None]:
-    """Somebody's traffic: the counter grows by `step` every few milliseconds."""
+    """Somebody's traffic: the counter grows by `step` every few milliseconds, by the clock and not
+    by how often the thread gets to run."""
     over = threading.Event()
+    began = time.monotonic()
 
     def work() -> None:
-        value = start
         while not over.wait(0.005):
-            value += step
-            put(path, value)
+            put(path, start + step * int((time.monotonic() - began) / 0.005))
 
     put(path, start)
     thread = threading.Thread(target=work)

@@ -293,6 +293,18 @@ class TestTwin:
         assert [one["named"] for one in answer["planted"]] == ["yes", "tie"]
         assert len([f for f in answer["findings"] if f["severity"] == "bad"]) == 2
 
+    @pytest.mark.parametrize("node", ["n014", "n077"])
+    def test_what_fills_a_cable_beside_a_slow_receiver_waits_even_alone(
+        self, node: str, tmp_path: Path, capsys: Capture
+    ) -> None:
+        """Two hosts fill a cable of twice their rate: the test of it holds the slow one, too."""
+        argv = ["check", "--twin", "frontera", "--nodes", "132", "--schedule", "cover:3"]
+        argv += ["--plant", f"{node}/hca0[1] lanes=1/2", "--dir", str(tmp_path / "run")]
+        assert run([*argv, "--no-report", "--format", "json"]) == 1
+        findings = json.loads(capsys.readouterr().out)["findings"]
+        (bad,) = (f for f in findings if f["severity"] == "bad")
+        assert bad["sentence"].startswith(f"Node {node}, its HCA or its cable {node}/hca0[1]")
+
     def test_a_twin_of_a_real_fabric_names_its_cable(self, tmp_path: Path, capsys: Capture) -> None:
         fabric = [word for file in REAL_FILES for word in ("--fabric", file)]
         planted = "MF0;leaf002:MQM8700/U1[7] rate=0.2"

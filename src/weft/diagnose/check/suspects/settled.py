@@ -8,6 +8,7 @@ import numpy as np
 from weft.diagnose.check.measured.components import Thing
 from weft.diagnose.check.measured.readings import Ints, Metric
 from weft.diagnose.check.suspects.accusation import Accusation, Standing, accuse, slow_rows
+from weft.diagnose.check.suspects.explain import Suspect
 from weft.diagnose.check.suspects.meetings import Detour
 from weft.diagnose.check.suspects.out_of_use import out_of_use
 from weft.diagnose.check.suspects.survey import Survey
@@ -31,15 +32,24 @@ def _without_waiting(survey: Survey, made: Sequence[Accusation]) -> list[Accusat
     behind = waiting(survey.crossings, sure)
 
     def waits(accusation: Accusation) -> bool:
-        """Or has nothing of its own: one direction of a cable that is slow in both, say."""
         if _is_sure(survey, accusation):
             stronger = [other for other in made if other.evidence > accusation.evidence]
-            return bool(np.isin(accusation.rows, _sure_rows(survey, stronger)).all())
+            return not _is_slow_without(survey, accusation, _sure_rows(survey, stronger))
         own = np.setdiff1d(accusation.rows, sure)
         return bool(sure.size and 2 * np.isin(own, behind).sum() >= own.size)
 
     is_way = survey.crossings.is_way
     return [a for a in made if not (is_way(a.candidate) and waits(a))]
+
+
+def _is_slow_without(survey: Survey, accusation: Accusation, stronger: Ints) -> bool:
+    """Whether something is slow even where neither others run nor anything stronger: of two
+    messages that fill a way, one may go to a slow receiver, and the other waits."""
+    alone = np.intersect1d(survey.candidates.rows(accusation.candidate), survey.alone)
+    left = np.setdiff1d(alone, waiting(survey.crossings, stronger))
+    suspect = Suspect((accusation.candidate,), accusation.slower, accusation.evidence)
+    evidence = survey.explainer.evidence_of(suspect, (), left)
+    return evidence >= survey.limits.confirmed_evidence
 
 
 def _is_sure(survey: Survey, accusation: Accusation) -> bool:
