@@ -162,7 +162,8 @@ def _spoiled(survey: Survey, limits: Thresholds) -> tuple[over_time.Episode, ...
     return tuple(
         one
         for one in found
-        if not ways.issuperset(
+        if one.metric is not Metric.BIDIRECTIONAL
+        or not ways.issuperset(
             (readings.trials.index(one.trial), number) for number in range(one.first, one.last + 1)
         )
     )
