@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import hypergeom
 
 from weft.diagnose.check.beside.marks import GROWN, Marks
-from weft.diagnose.check.measured.components import Component, Part
+from weft.diagnose.check.measured.components import PARTS, Component, Part
 from weft.diagnose.check.measured.readings import METRICS, Bools, Ints
 from weft.diagnose.check.suspects.accusation import Accusation, Standing, accuse, slow_rows
 from weft.diagnose.check.suspects.explain import Suspect
@@ -72,7 +72,9 @@ def disturbed_by(
     grown = [
         (component, candidate)
         for cable, candidate in _cables(survey).items()
-        if damage_of((component := survey.crossings.component((_CABLE, cable)),), marks)
+        if damage_of(
+            (component := survey.crossings.component((PARTS.index(Part.CABLE), cable)),), marks
+        )
         is Damage.GROWN
     ]
     for component, candidate in grown:
@@ -83,9 +85,6 @@ def disturbed_by(
             accusation = accuse(survey, suspect, (), slow, Standing.CONFIRMED)
             found.append(replace(accusation, components=(component,)))
     return found
-
-
-_CABLE = tuple(Part).index(Part.CABLE)
 
 
 def _cables(survey: Survey) -> dict[int, int]:

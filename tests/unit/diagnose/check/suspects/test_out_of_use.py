@@ -61,12 +61,6 @@ def test_where_messages_go_as_the_tables_say_nothing_is_out_of_use(seed):
     assert named(made, tree) == []
 
 
-def test_tables_that_no_engine_fills_leave_two_cables_that_nothing_tells_apart():
-    """What met by chance is all there is then."""
-    made = Fabric(Tree(*SHAPE, down=[(2, 2)]), collide=True, noise=0.02)
-    assert set(named(made, Tree(*SHAPE))) >= {leaf_port(2, 2)}
-
-
 @pytest.fixture
 def survey():
     tree = Tree(*SHAPE, routed=True)
