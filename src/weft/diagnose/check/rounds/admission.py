@@ -4,7 +4,7 @@ import numpy as np
 
 from weft.diagnose.check.measured.readings import Bools, Floats, Ints
 
-_FULL = 1.001
+FULL = 1.001
 """Rates are sums of floating-point numbers: this much above a rate is still the rate."""
 
 
@@ -22,7 +22,7 @@ def admitted(uses: Ints, load: Floats, room: Floats) -> Bools:
     left = np.arange(n)
     first = np.empty(room.size, np.int64)
     while left.size:
-        left = left[(load[left] <= room[uses[left]] * _FULL).all(axis=1)]
+        left = left[(load[left] <= room[uses[left]] * FULL).all(axis=1)]
         crossed = uses[left]
         order = np.repeat(np.arange(left.size), width)
         # INVARIANT: of equal places the last assignment stays, so that the first bundle has it.

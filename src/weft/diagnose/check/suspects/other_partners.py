@@ -9,6 +9,7 @@ import numpy as np
 from weft.diagnose.check.measured.network import Network
 from weft.diagnose.check.measured.readings import Floats, Ints, Metric, host_of
 from weft.diagnose.check.measured.stages import stages_of
+from weft.diagnose.check.rounds.admission import FULL
 from weft.diagnose.check.suspects.crowded import Look
 from weft.diagnose.check.suspects.survey import Survey
 from weft.diagnose.check.trials import SURVEY
@@ -17,9 +18,6 @@ EndpointPair = tuple[str, str]
 Round = tuple[EndpointPair, ...]
 
 _TRIES = 50
-
-_FULL = 1.001
-"""Rates are sums of floating-point numbers: this much above a rate is still the rate."""
 
 
 def rounds_with_others(survey: Survey, n: int, draws: Random) -> tuple[Round, ...]:
@@ -93,7 +91,7 @@ class _Room:
             if taken & set(pair):
                 continue
             ports, load = self._asked_by(pair)
-            fits = carried[ports] + load <= self._most[ports] * _FULL
+            fits = carried[ports] + load <= self._most[ports] * FULL
             if (fits | (carried[ports] == 0)).all():
                 taken |= set(pair)
                 kept.append(pair)
