@@ -7,7 +7,7 @@ import numpy as np
 
 from weft.diagnose.check.measured.readings import Bools, Floats, Ints
 from weft.diagnose.check.rounds.admission import admitted
-from weft.diagnose.check.rounds.coverage import worth
+from weft.diagnose.check.rounds.coverage import ROUNDING, worth
 from weft.diagnose.check.rounds.group import Group
 from weft.diagnose.check.rounds.matchings import Round, circle, in_order
 from weft.diagnose.check.rounds.ranks import Ranks
@@ -62,13 +62,13 @@ def cover_rounds(
     want = np.where(reach.ports, float(times), 0.0)
     n_flows = reach.n_flows.copy()
     idle = 0
-    while (want > 1e-6).any() and idle < _PATIENCE * int(n_flows.max() + 1):
+    while (want > ROUNDING).any() and idle < _PATIENCE * int(n_flows.max() + 1):
         pairs = cover.round(want, n_flows)
         full = np.minimum(reach.full, n_flows * cover.fastest)
         gained = worth(pairs, ranks, ways, full) if pairs.size else np.zeros(want.size)
         before = float(want.sum())
         want = np.maximum(0.0, want - gained)
-        if want.sum() < before - 1e-6:
+        if want.sum() < before - ROUNDING:
             rounds.append(pairs)
             idle = 0
             continue

@@ -10,6 +10,7 @@ import numpy as np
 
 from weft.core.words import counted, times
 from weft.diagnose.check.measured.readings import Bools, Floats, Ints
+from weft.diagnose.check.rounds.admission import FULL
 from weft.diagnose.check.rounds.matchings import Round
 from weft.diagnose.check.rounds.ranks import Ranks
 from weft.diagnose.check.rounds.reach import Reach
@@ -17,13 +18,16 @@ from weft.diagnose.check.rounds.split import crossed_both_ways
 from weft.diagnose.check.rounds.ways import Ways
 from weft.diagnose.check.thresholds import thresholds
 
+ROUNDING = 1e-6
+"""Fillings are sums of shares: what misses so little of one is one."""
+
 
 def fillings(pairs: Round, ranks: Ranks, ways: Ways, full: Floats) -> Floats:
     """By port: how often a round fills it, 0 or 1. A port is filled while the messages of one
     direction of the pairs that cross it add up to what any could fill of it (`full`, bit/s). Under
     adaptive routing, where nobody knows the port, its share of those that may take it counts, and
     is enough as far as it is for the diagnosis (`filled_share`)."""
-    least = thresholds().filled_share if ways.adaptive else 0.999
+    least = thresholds().filled_share if ways.adaptive else 1 / FULL
     most = np.maximum(*_carried(pairs, ranks, ways))
     return np.asarray((most >= least * full) & (most > 0), np.float64)
 
@@ -75,7 +79,7 @@ class PlannedCoverage:
     def covers_all(self) -> bool:
         """Whether what crosses every cable that a pair can cross adds up to a filling at least."""
         assert self.worth is not None
-        return bool((self._less_of_both(self.worth) >= 1 - 1e-6).all())
+        return bool((self._less_of_both(self.worth) >= 1 - ROUNDING).all())
 
     def unfilled(self, switches: Ints) -> Ints:
         """Which of some switches (vertices) have a cable to another switch that a pair can cross
@@ -84,7 +88,7 @@ class PlannedCoverage:
         assert network is not None
         assert self.filled is not None
         assert self.reachable is not None
-        empty = (self.reachable & (self.filled < 1 - 1e-6)).reshape(-1, 2).any(axis=1)
+        empty = (self.reachable & (self.filled < 1 - ROUNDING)).reshape(-1, 2).any(axis=1)
         return np.intersect1d(switches, network.vertex[np.repeat(empty, 2)])
 
     def _less_of_both(self, by_port: Floats) -> Floats:
@@ -120,10 +124,10 @@ class PlannedCoverage:
         rest = f"; no pair can cross {beyond:,} more" if beyond else ""
         if not n:
             return f"no cable between switches can be crossed by these nodes{rest}"
-        least = int(self.by_cable.min() + 1e-6)
+        least = int(self.by_cable.min() + ROUNDING)
         how = f"each filled {times(least)} or more each way that pairs can take"
         if least == 0:
-            never = int((self.by_cable < 1 - 1e-6).sum())
+            never = int((self.by_cable < 1 - ROUNDING).sum())
             how = f"{n - never:,} filled each way that pairs can take, {never:,} not"
         if self.n_in_part:
             how += f", {self.n_in_part:,} of them at most in part: these nodes can send no more"
@@ -140,8 +144,8 @@ class PlannedCoverage:
             n = self.by_cable.size
             record |= {
                 "cables_between_switches": n,
-                "cables_filled_at_least": int(self.by_cable.min() + 1e-6) if n else 0,
-                "cables_not_filled": int((self.by_cable < 1 - 1e-6).sum()),
+                "cables_filled_at_least": int(self.by_cable.min() + ROUNDING) if n else 0,
+                "cables_not_filled": int((self.by_cable < 1 - ROUNDING).sum()),
                 "cables_filled_in_part": self.n_in_part,
                 "cables_beyond_reach": self.n_beyond_reach,
             }

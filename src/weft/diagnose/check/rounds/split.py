@@ -5,12 +5,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from weft.diagnose.check.measured.readings import Floats, Ints
-from weft.diagnose.check.rounds.admission import admitted
+from weft.diagnose.check.rounds.admission import FULL, admitted
 from weft.diagnose.check.rounds.matchings import Round
 from weft.diagnose.check.rounds.ranks import Ranks
 from weft.diagnose.check.rounds.ways import Ways
-
-_FULL = 1.001
 
 
 def without_overload(
@@ -46,13 +44,13 @@ def overloads(pairs: Round, ranks: Ranks, ways: Ways) -> bool:
     """Whether the pairs load a place above its rate, sending both ways at once."""
     there, back, rate_there, rate_back = crossed_both_ways(pairs, ranks, ways)
     load = ways.load(there, rate_there) + ways.load(back, rate_back)
-    return bool((load[:-1] > ways.room[:-1] * _FULL).any())
+    return bool((load[:-1] > ways.room[:-1] * FULL).any())
 
 
 def _parts(pairs: Round, ranks: Ranks, ways: Ways, room: Floats) -> list[Round]:
     there, back, rate_there, rate_back = crossed_both_ways(pairs, ranks, ways)
     load = ways.load(there, rate_there) + ways.load(back, rate_back)
-    if (load[:-1] <= room[:-1] * _FULL).all():
+    if (load[:-1] <= room[:-1] * FULL).all():
         return [pairs]
     uses = np.concatenate([there, back], axis=1)
     rates = np.repeat(np.stack([rate_there, rate_back], axis=1), there.shape[1], axis=1)
