@@ -21,6 +21,7 @@ class Thresholds:
     smallest_class: int
     smallest_fabric: int
     largest_slow_share: float
+    populations_sigma: float
     disturbed_share: float
     disturbed_slow_share: float
     disturbance: float
@@ -30,8 +31,13 @@ class Thresholds:
     named_evidence: float
     near_evidence: float
     evidence_a_metric: float
+    slowest_fitted: float
     contradicted_share: float
+    contradicted_sigma: float
     longest_episode: float
+    fewest_rounds: int
+    most_episodes: int
+    most_intermittent: int
     chance_of_a_lone_pair: float
     least_told: float
     uneven_share: float
@@ -67,6 +73,8 @@ class Thresholds:
     most_suspects: int
     least_controls: int
     tests_a_suspect: int
+    candidates_tested: int
+    least_partners: int
     times_again: int
     control_pairs: int
     lone_pairs_again: int

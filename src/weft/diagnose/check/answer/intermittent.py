@@ -22,9 +22,6 @@ from weft.diagnose.check.suspects.explain import Suspect
 from weft.diagnose.check.suspects.survey import Survey
 from weft.diagnose.check.thresholds import Thresholds
 
-MOST_NAMED = 3
-"""More than this come and go only where everything does."""
-
 
 @dataclass(frozen=True)
 class Intermittent:
@@ -57,14 +54,14 @@ def intermittents(survey: Survey, limits: Thresholds) -> tuple[Intermittent, ...
     free[survey.alone] = False
     slow = free & (survey.normed.slower > limits.lone_sigma * survey.normed.sigma)
     found: list[Intermittent] = []
-    while len(found) <= MOST_NAMED:
+    while len(found) <= limits.most_intermittent:
         best = _strongest(survey, free, slow, limits)
         if best is None:
             break
         one, rows = best
         found.append(one)
         free[rows] = slow[rows] = False
-    return tuple(found) if len(found) <= MOST_NAMED else ()
+    return tuple(found) if len(found) <= limits.most_intermittent else ()
 
 
 def findings(

@@ -150,32 +150,32 @@ def _norm(hop_class: HopClass, slow: Floats, n: int, limits: Thresholds) -> Norm
     fast = np.sort(slow)
     if hop_class.n_links >= 0:
         # Without a fabric near and far pairs share a class: two populations are then no fault.
-        fast = faster_population(fast, guard, limits.largest_slow_share)
+        fast = faster_population(fast, guard, limits)
     middle = float(np.median(fast))
     sign = 1.0 if hop_class.metric is Metric.LATENCY else -1.0
     sigma = max(robust_sigma(fast), limits.scale_floor)
     return Norm(hop_class, n, int(fast.size), float(np.exp(sign * middle)), sigma)
 
 
-def faster_population(slow: Floats, guard: float, largest_slow_share: float) -> Floats:
+def faster_population(slow: Floats, guard: float, limits: Thresholds) -> Floats:
     """The values to take the norm from: all, or the faster of two clearly separate populations.
 
     `slow` are logarithms of slowness, ascending. One slow spine of two slows half of the pairs: a
     median of all would then call anything normal. Two populations are believed only when their
-    medians lie further apart than the guard and than five standard deviations of either.
+    medians lie further apart than the guard and than `populations_sigma` of either.
     """
     n = slow.size
-    first = max(int(np.ceil(n * (1 - largest_slow_share))), 2)
+    first = max(int(np.ceil(n * (1 - limits.largest_slow_share))), 2)
     if n - first < first:
         return slow
     cut = _best_cut(slow, first)
     fast, rest = slow[:cut], slow[cut:]
     apart = float(np.median(rest) - np.median(fast))
-    spread = max(robust_sigma(fast), robust_sigma(rest))
-    if apart <= max(guard, 5 * spread):
+    enough = limits.populations_sigma
+    if apart <= max(guard, enough * max(robust_sigma(fast), robust_sigma(rest))):
         return slow
     # The cut need not fall between the two: take back what belongs to the faster one.
-    return slow[slow < np.median(fast) + max(guard, 5 * robust_sigma(fast))]
+    return slow[slow < np.median(fast) + max(guard, enough * robust_sigma(fast))]
 
 
 def _best_cut(values: Floats, first: int) -> int:

@@ -168,9 +168,6 @@ def _among(units: Ints, field: Field, n: int, but: Group | None = None) -> list[
 
 _Recipe = tuple[str, list[Round]]
 
-_PARTNERS = 6
-"""Known-good nodes that each suspect meets at least, as many as `random` has rounds."""
-
 
 def _full(scheme: Scheme, field: Field) -> _Recipe:  # noqa: ARG001
     rounds = on_all_rails(reflections(len(field.ranks.units)), field.ranks)
@@ -238,7 +235,7 @@ def _bisect(scheme: Scheme, field: Field) -> _Recipe:
     halves = _halves(suspects)
     # Everybody is in all of them once, and in one half of each digit.
     n_partners = 1 + len(halves) // 2
-    halves += [suspects] * (min(_PARTNERS, len(good)) - n_partners)
+    halves += [suspects] * (min(thresholds().least_partners, len(good)) - n_partners)
     rounds = []
     known: set[tuple[int, int]] = set()
     for half in halves:

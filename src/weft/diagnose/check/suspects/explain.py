@@ -19,8 +19,8 @@ from weft.diagnose.check.measured.norms import Normed
 from weft.diagnose.check.measured.readings import METRICS, Floats, Ints, Metric, Readings
 from weft.diagnose.check.thresholds import Thresholds
 
-_SLOWEST = 4.0
 _STEPS = 48
+"""Slownesses tried, 11 % apart: finer than readings over one fault differ (`uneven_share`)."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,8 @@ class Explainer:
         self._of_metric = [rows[together[rows]] for rows in self._all_of_metric]
         self._apart = np.flatnonzero(judged & ~together)
         self._grids = [
-            np.geomspace(limits.least_effect(metric), _SLOWEST, _STEPS) for metric in METRICS
+            np.geomspace(limits.least_effect(metric), limits.slowest_fitted, _STEPS)
+            for metric in METRICS
         ]
 
     def explain(self) -> Explanation:
@@ -284,9 +285,9 @@ class Explainer:
         # A fault may be smaller than the least that is fitted.
         least = float(np.clip(np.median(slower), least / 2, least))
         chance = norm.cdf(least / 2 / sigma * np.sqrt(counts))
-        scatter = np.sqrt((chance * (1 - chance)).sum())
+        noise = self._limits.contradicted_sigma * np.sqrt((chance * (1 - chance)).sum())
         missing = self._limits.contradicted_share * counts.size
-        return bool((slower > least / 2).sum() >= chance.sum() - 3 * scatter - missing)
+        return bool((slower > least / 2).sum() >= chance.sum() - noise - missing)
 
     def _overlap(self, one: int, other: int) -> bool:
         """Whether two candidates share readings: else they explain different ones."""

@@ -18,6 +18,7 @@ EndpointPair = tuple[str, str]
 Round = tuple[EndpointPair, ...]
 
 _TRIES = 50
+"""Shuffles until nobody meets a rank of its own host; then such pairs stay as they were."""
 
 
 def rounds_with_others(survey: Survey, n: int, draws: Random) -> tuple[Round, ...]:

@@ -20,13 +20,8 @@ from weft.diagnose.check.thresholds import Thresholds
 from weft.diagnose.check.trials import SURVEY
 from weft.stats.drift import SIGNIFICANT, Drift, trend
 
-FEWEST_ROUNDS = 8
-"""Fewer rounds have no stretches."""
-
-MOST_EPISODES = 4
-
-_SLOWEST = 4.0
 _STEPS = 24
+"""Slownesses tried, a quarter apart: a stretch is slow by no one amount."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +70,11 @@ def _episodes_of(survey: Survey, trial: int, metric: Metric, limits: Thresholds)
         ours[survey.shared.by_itself[0]] = False
     rows = np.flatnonzero(ours)
     numbers, place = np.unique(readings.round[rows], return_inverse=True)
-    if numbers.size < FEWEST_ROUNDS:
+    if numbers.size < limits.fewest_rounds:
         return []
-    grid = np.geomspace(limits.least_effect(metric), _SLOWEST, _STEPS)
+    grid = np.geomspace(limits.least_effect(metric), limits.slowest_fitted, _STEPS)
     free = survey.explanation.predicted[rows] == 0
-    level = against.slower[rows] - _drift_at(place, against.slower[rows], free)
+    level = against.slower[rows] - _drift_at(place, against.slower[rows], free, limits)
     slower, sigma = level[:, None], against.sigma[rows, None]
     log = Likelihood(limits).log
     gain = log(slower, sigma, grid[None, :]) - log(slower, sigma, np.zeros((1, 1)))
@@ -88,7 +83,7 @@ def _episodes_of(survey: Survey, trial: int, metric: Metric, limits: Thresholds)
     # What choosing among all stretches and slownesses gains by chance.
     chance = float(np.log(numbers.size**2 / 2)) + limits.evidence_a_metric
     found: list[Episode] = []
-    while len(found) < MOST_EPISODES:
+    while len(found) < limits.most_episodes:
         step, first, last, evidence = _best_stretch(by_round)
         inside = (place >= first) & (place <= last)
         without_one = evidence - _most_of_one(survey, rows[inside], gain[inside, step])
@@ -148,7 +143,7 @@ def drifts(survey: Survey) -> tuple[tuple[Metric, Drift], ...]:
         rows = np.flatnonzero(mine & (readings.metric == metric.code))
         keys = np.stack([readings.trial[rows], readings.round[rows]])
         place = np.unique(keys, axis=1, return_inverse=True)[1].reshape(-1)
-        drift = _drift_of(*_medians(place, against.slower[rows]))
+        drift = _drift_of(*_medians(place, against.slower[rows]), survey.limits)
         if drift is not None:
             found.append((metric, drift))
     return tuple(found)
@@ -161,20 +156,20 @@ def _medians(place: Ints, slower: Floats) -> tuple[Ints, Floats]:
     return rounds, np.array(medians, np.float64)
 
 
-def _drift_of(rounds: Ints, medians: Floats) -> Drift | None:
+def _drift_of(rounds: Ints, medians: Floats, limits: Thresholds) -> Drift | None:
     """How the medians of rounds changed, where that is certain."""
-    if rounds.size < FEWEST_ROUNDS:
+    if rounds.size < limits.fewest_rounds:
         return None
     drift = trend(rounds, np.exp(medians))
     certain = drift is not None and drift.notable and drift.p < SIGNIFICANT / len(METRICS)
     return drift if certain else None
 
 
-def _drift_at(place: Ints, slower: Floats, free: Bools) -> Floats:
+def _drift_at(place: Ints, slower: Floats, free: Bools, limits: Thresholds) -> Floats:
     """By reading: how much slower by drift than in the middle of the run (natural logarithm), on a
     straight line through the medians of rounds; 0 where nothing drifts. `free`: what counts."""
     rounds, medians = _medians(place[free], slower[free])
-    if _drift_of(rounds, medians) is None:
+    if _drift_of(rounds, medians, limits) is None:
         return np.zeros(place.size)
     slope = float(theilslopes(medians, rounds).slope)
     return np.asarray(slope * (place - float(np.median(rounds))), np.float64)

@@ -82,21 +82,21 @@ def test_a_class_too_small_is_not_judged(make_tree, make_fabric):
 def test_the_faster_of_two_populations_is_normal_even_as_a_minority() -> None:
     draws = np.random.default_rng(1)
     fast, slow = draws.normal(0.0, 0.01, 40), draws.normal(0.7, 0.01, 60)
-    chosen = faster_population(np.sort(np.concatenate([fast, slow])), 0.1, 0.75)
+    chosen = faster_population(np.sort(np.concatenate([fast, slow])), 0.1, thresholds())
     assert chosen.size == 40
     assert chosen.max() < 0.1
 
 
 def test_one_population_stays_whole() -> None:
     values = np.sort(np.random.default_rng(1).normal(0.0, 0.03, 100))
-    assert faster_population(values, 0.1, 0.75).size == 100
+    assert faster_population(values, 0.1, thresholds()).size == 100
 
 
 def test_a_slow_minority_is_left_out_of_the_norm_as_well() -> None:
     """A third of the readings would move the middle of all of them."""
     draws = np.random.default_rng(1)
     fast, slow = draws.normal(0.0, 0.01, 65), draws.normal(0.7, 0.01, 35)
-    assert faster_population(np.sort(np.concatenate([fast, slow])), 0.1, 0.75).size == 65
+    assert faster_population(np.sort(np.concatenate([fast, slow])), 0.1, thresholds()).size == 65
 
 
 def test_bandwidths_of_few_readings_are_judged_with_those_of_other_hops(make_tree, make_fabric):
