@@ -213,6 +213,17 @@ def test_a_round_within_halves_asks_no_more_of_what_joins_them(seed):
     assert all(now[stage] <= most[stage] + 1e-9 for stage in now)
 
 
+def test_one_message_finds_room_where_it_is_more_than_any_may_ask():
+    """Under the first leaf only neighbours met. Of its two ways up a message asks half each, which
+    is twice the quarter that any may ask: one may go up there, and no second one."""
+    network = Network(Tree(3, 4, 2))
+    pairs = [("n001", "n002"), ("n003", "n004"), ("n005", "n009"), ("n006", "n010")]
+    ups = {network.port_id[f"leaf-01[{port}]"] for port in (5, 6)}
+    asked = [asked_of_stages(again(pairs, network, seed), network) for seed in range(20)]
+    up = [sum(n for stage, n in of.items() if ups & set(stage)) for of in asked]
+    assert set(up) == {0.0, 0.5}
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_fast_hosts_that_met_slow_ones_do_not_crowd_the_ways_by_meeting(seed):
     """Two of 200 Gb/s sent to two of 50 over one cable of 200, which one of them fills."""
