@@ -230,9 +230,9 @@ def _findings(
     limits: Thresholds,
     expectations: Expectations | None,
 ) -> list[Finding]:
-    if len(accused) >= limits.most_suspects:
-        return [sentences.too_many(survey)]
     enough_nodes = _enough_nodes(coverage, limits)
+    if len(accused) >= limits.most_suspects:
+        return [sentences.too_many(survey, sure=enough_nodes)]
     owners = _owners(survey)
     found = []
     for one in accused:
@@ -244,7 +244,7 @@ def _findings(
             finding = sentences.loses_packets(accusation, one.damage, sure=sure, owners=owners)
         beside = () if expectations is None else expectations.beside(accusation.worst.norm)
         found.append(replace(finding, evidence=(*finding.evidence, *one.lines, *beside)))
-    found += lone_findings(survey, limits)
+    found += lone_findings(survey, limits, enough_nodes=enough_nodes)
     return found
 
 
@@ -272,8 +272,8 @@ def _caveats(
     said = list(_without_expectation(expectations))
     if not _enough_nodes(coverage, limits):
         said.append(
-            f"with {counted(coverage.n_nodes, coverage.noun)} no node or cable is named for sure:"
-            f" {limits.smallest_fabric} are needed to tell slow from normal"
+            f"with {counted(coverage.n_nodes, coverage.noun)} nothing is sure that rests on what"
+            f" the others deliver: {limits.smallest_fabric} are needed to tell slow from normal"
         )
     if survey.crossings.network is None:
         said.append("without a fabric (--fabric) only nodes can be named, no cable and no switch")
@@ -289,11 +289,14 @@ def _caveats(
     unjudged = int((survey.normed.norm < 0).sum())
     held = 0 if expectations is None else expectations.n_held(survey)
     if unjudged > held:
-        said.append(f"{counted(unjudged - held, 'reading')} in a hop class too small to judge")
+        said.append(
+            f"{counted(unjudged - held, 'reading')} in a hop class too small, or of one node alone:"
+            " not judged"
+        )
     if held:
         said.append(
-            f"{counted(held, 'reading')} in a hop class too small to judge by one another:"
-            " held against the platform alone"
+            f"{counted(held, 'reading')} in a hop class too small, or of one node alone, to judge"
+            " by one another: held against the platform alone"
         )
     return tuple(said)
 

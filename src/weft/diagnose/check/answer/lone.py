@@ -26,8 +26,9 @@ class Lone:
     share: float
 
 
-def lone_findings(survey: Survey, limits: Thresholds) -> list[Finding]:
-    """A finding about the pairs that are slow for sure; else one about those that may be."""
+def lone_findings(survey: Survey, limits: Thresholds, *, enough_nodes: bool) -> list[Finding]:
+    """A finding about the pairs that are slow for sure; else one about those that may be: of too
+    few nodes no pair is for sure, since nobody knows which of them are normal."""
     if not survey.alone.size:
         pairs = {_pair(survey, row): row for row in survey.lone.tolist()[::-1]}
         if 0 < survey.lone.size <= limits.most_lone:
@@ -35,7 +36,10 @@ def lone_findings(survey: Survey, limits: Thresholds) -> list[Finding]:
         return []
     lone = lone_pairs(survey, limits)
     if lone.sure:
-        return [_finding(survey, lone.sure, "measured again alone and still slow", confirmed=True)]
+        again = "measured again alone and still slow"
+        if not enough_nodes:
+            again += "; but of so few nodes nobody knows which pairs are normal"
+        return [_finding(survey, lone.sure, again, confirmed=enough_nodes)]
     if lone.perhaps:
         again = (
             "measured again alone and still slow; but so are"

@@ -313,12 +313,13 @@ def not_enough(covered: Covered, least: int, expectations: Expectations | None =
     )
 
 
-def too_many(survey: Survey) -> Finding:
-    """So many suspects that no fault of single components explains them."""
+def too_many(survey: Survey, *, sure: bool) -> Finding:
+    """So many suspects that no fault of single components explains them; `sure`: of nodes enough to
+    know what is normal."""
     slow = float(np.mean(survey.explanation.predicted > 0))
     return Finding(
         FindingKind.ANOMALY,
-        Severity.BAD,
+        Severity.BAD if sure else Severity.WARNING,
         f"{100 * slow:.0f} % of the readings are slow, and no few components explain them.",
         evidence=("load from elsewhere, a wrong fabric file or wrong tables do that",),
     )

@@ -1,4 +1,5 @@
-"""Too few readings for a norm, as two or three nodes give: held against the platform alone."""
+"""Two or three nodes: too few to tell slow from normal, so that pairs are held against the platform
+alone."""
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ NamedPair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class SlowPair:
-    """All readings of a pair in a small class are slower than expected; `value` is their
+    """All readings of a pair in a hop class are slower than expected; `value` is their
     median. `sure`: by more than chance, and by more than any room that an expectation needs."""
 
     pair: NamedPair
@@ -46,7 +47,7 @@ def beside_platform(
     others = {
         hop_class: one
         for hop_class, one in expectations.of.items()
-        if not (one.small and one.state is RowState.LOW)
+        if one.state is not RowState.LOW
     }
     of_classes = beyond_expectation(survey, replace(expectations, of=others))
     sure = [one for one in slow if one.sure]
@@ -64,7 +65,7 @@ def _slow_pairs(
     classes, place = hop_classes(survey.crossings)
     for number, hop_class in enumerate(classes):
         one = expectations.of.get(hop_class)
-        if one is None or not one.small:
+        if one is None:
             continue
         by_pair = _by_pair(survey, np.flatnonzero(place == number))
         for pair, rows in by_pair.items():

@@ -1,15 +1,16 @@
 """What readings of one kind deliver: readings are held only against such as crossed the same kind
 of way, beside as much other traffic."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from weft.diagnose.check.measured.crossing import Crossings
-from weft.diagnose.check.measured.readings import METRICS, Floats, Ints, Metric
+from weft.diagnose.check.measured.readings import METRICS, Bools, Floats, Ints, Metric
 from weft.diagnose.check.thresholds import Thresholds
+from weft.diagnose.check.trials import ALONE
 from weft.stats.spread import robust_sigma
 
 
@@ -83,6 +84,24 @@ def hop_classes(crossings: Crossings) -> tuple[tuple[HopClass, ...], Ints]:
     return classes, place.reshape(-1).astype(np.int64)
 
 
+@lru_cache(maxsize=2)
+def of_one_node(crossings: Crossings) -> Mapping[HopClass, str]:
+    """Classes all of whose readings beside others are of one node (the first of two), which others
+    are not: of itself such a class cannot tell whether the node is slow or its kind of way."""
+    classes, place = hop_classes(crossings)
+    readings = crossings.readings
+    beside = np.ones(len(readings), np.bool_)
+    beside[readings.of_trial(ALONE)] = False
+    nodes = crossings.host_number[np.stack([readings.a, readings.b])]
+    found: dict[HopClass, str] = {}
+    for i, hop_class in enumerate(classes):
+        inside = nodes[:, beside & (place == i)]
+        for node in np.unique(inside[:, :1]):
+            if (inside == node).any(axis=0).all() and not (nodes == node).any(axis=0).all():
+                found.setdefault(hop_class, crossings.hosts[node])
+    return found
+
+
 def load_percent(crossings: Crossings) -> Ints:
     """By reading: the load of the fullest stage of its way in percent, 100 where none is more than
     full. Loads are told apart in `load_steps` a doubling."""
@@ -107,12 +126,11 @@ def normed(crossings: Crossings, limits: Thresholds, *, but: Sequence[int] | Int
     norms: list[Norm] = []
     number = np.full(len(classes), -1, np.int64)
     for i, hop_class in enumerate(classes):
-        rows = place == i
-        judged = _pool(classes, place, i, rows & sound, limits)
+        judged = _pool(crossings, i, sound, limits)
         if judged is None:
             continue
         number[i] = len(norms)
-        norms.append(_norm(hop_class, logs[judged], int(rows.sum()), limits))
+        norms.append(_norm(hop_class, logs[judged], int((place == i).sum()), limits))
     norm = number[place] if classes else place
     middle = np.array([_log_expected(n) for n in norms] or [0.0])
     sigma = np.array([n.sigma for n in norms] or [1.0])
@@ -125,14 +143,14 @@ def _log_expected(norm: Norm) -> float:
     return sign * float(np.log(norm.expected))
 
 
-def _pool(
-    classes: Sequence[HopClass], place: Ints, i: int, rows: "np.ndarray", limits: Thresholds
-) -> "np.ndarray | None":
-    """The readings that a class is judged by: its own, or, where these are too few and the metric
-    hardly depends on the number of hops, those of all classes of its rate and load."""
-    if rows.sum() >= limits.smallest_class:
+def _pool(crossings: Crossings, i: int, sound: Bools, limits: Thresholds) -> Bools | None:
+    """The readings that a class is judged by: its own, or, where these are too few or all of one
+    node and the metric hardly depends on the number of hops, those of all classes of its rate and
+    load."""
+    classes, place = hop_classes(crossings)
+    own, rows = classes[i], sound & (place == i)
+    if rows.sum() >= limits.smallest_class and own not in of_one_node(crossings):
         return rows
-    own = classes[i]
     if own.metric is Metric.LATENCY or own.n_links < 0:
         return None
     alike = [
@@ -141,7 +159,7 @@ def _pool(
         if (other.metric, other.size_bytes, other.bits_per_s, other.load)
         == (own.metric, own.size_bytes, own.bits_per_s, own.load)
     ]
-    pooled = np.isin(place, alike) & (rows | (place != i))
+    pooled: Bools = np.isin(place, alike) & sound
     return pooled if pooled.sum() >= limits.smallest_class else None
 
 

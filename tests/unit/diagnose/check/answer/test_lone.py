@@ -45,10 +45,13 @@ def measured(
     return samples
 
 
-def check(slower: Slower, seed: int, disturbed: float) -> Verdict:
+def check(
+    slower: Slower, seed: int, disturbed: float, n_ranks: int = N, times: int = 1
+) -> Verdict:
     """All pairs of the ranks of a host one at a time, the suspects again, the verdict."""
     draws = Random(f"lone/{seed}")
-    rounds = [[(f"h:{a}", f"h:{b}")] for pairs in reflections(N) for a, b in pairs.tolist()]
+    pairs = [(a, b) for r in reflections(n_ranks) for a, b in r.tolist()]
+    rounds = [[(f"h:{a}", f"h:{b}")] for a, b in times * pairs]
     survey = measured(rounds, SURVEY, slower, draws, disturbed)
     plan = follow_up(survey_of(survey, None, thresholds()), Size(), seed)
     return judge_check([*survey, *measured(plan.alone, ALONE, slower, draws, disturbed)], None)
@@ -113,3 +116,17 @@ def test_a_slow_pair_among_many_disturbed_readings_may_be_slow() -> None:
     assert len(doubted) > len(said) / 2
     assert all(" may be slow " in finding.sentence for finding in doubted)
     assert all("of the readings of other pairs" in finding.evidence[1] for finding in doubted)
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(("n_ranks", "severity"), [(3, Severity.WARNING), (4, Severity.BAD)])
+def test_of_three_nobody_knows_which_pair_is_normal(
+    n_ranks: int, severity: Severity, seed: int
+) -> None:
+    slow = lambda pair: 2.5 if set(pair) == {"h:0", "h:1"} else 1.0  # noqa: E731
+    verdict = check(slow, seed, 0.0, n_ranks, times=4)
+    (finding,) = (f for f in verdict.findings if f.kind is FindingKind.SUSPECT_PAIR)
+    assert finding.facts["pairs"] == [["h:0", "h:1"]]
+    assert finding.severity is severity
+    assert ("of so few nodes" in finding.evidence[1]) == (severity is Severity.WARNING)
+    assert bool(bad(verdict)) == (severity is Severity.BAD)

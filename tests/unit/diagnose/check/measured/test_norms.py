@@ -109,3 +109,23 @@ def test_bandwidths_of_few_readings_are_judged_with_those_of_other_hops(make_tre
     assert {norm.hop_class.n_links: norm.n for norm in found.norms} == {2: 4, 4: 4}
     fewer = crossings(fabric.measure([[(0, 1)], [(4, 6), (5, 7)]]), tree)
     assert normed(fewer, thresholds()).norms == ()
+
+
+def test_pairs_of_one_node_alone_do_not_say_what_is_normal(make_tree, make_fabric, make_slow):
+    """n001 under a leaf of its own: all pairs four links apart have it, and are slow by it."""
+    tree = make_tree(2, 4, 4)
+    fabric = make_fabric(tree, [make_slow(0.5, node="n001")], noise=0.0)
+    made = crossings(fabric.measure([[(0, i)] for i in (4, 5, 6, 7)] * 4 + NEAR), tree)
+    found = normed(made, thresholds())
+    n001 = made.readings.endpoints.index("n001")
+    touched = (made.readings.a == n001) | (made.readings.b == n001)
+    bandwidth = made.readings.metric == Metric.BANDWIDTH.code
+    assert np.allclose(found.slower[touched & bandwidth], np.log(2))
+    assert (found.norm[touched & ~bandwidth] == -1).all(), "latency depends on the distance"
+    assert (found.norm[~touched] >= 0).all()
+    only = crossings(fabric.measure([[(0, i)] for i in (4, 5, 6, 7)] * 4), tree)
+    assert (normed(only, thresholds()).norm >= 0).all(), "nothing else was measured"
+
+
+NEAR = [[(a, b)] for a in (4, 5, 6, 7) for b in (4, 5, 6, 7) if a < b] * 2
+"""All pairs of the nodes under the second of two leaves."""
