@@ -22,6 +22,9 @@ NODES = tuple(f"n{i:03d}" for i in range(1, 9))
 Capture = pytest.CaptureFixture[str]
 
 
+ONE_HOST = ["--mock", "--nodes", "1", "--tasks-per-node", "3"]
+
+
 def use_mock(
     monkeypatch: pytest.MonkeyPatch, nodes: tuple[str, ...] = NODES, **script: object
 ) -> None:
@@ -172,6 +175,11 @@ def test_a_dry_run_measures_nothing(tmp_path: Path, capsys: Capture) -> None:
         (["--mock", "--budget", "soon"], "'soon' is not a time"),
         (["--mock", "--only", "n077"], "no node or switch 'n077' in this check"),
         (["--mock", "--schedule", "bisect:n001|n001"], "n001 is on both sides"),
+        ([*ONE_HOST, "--schedule", "bisect:n001:0"], "3 pairs: too few to tell slow from normal"),
+        (
+            [*ONE_HOST, "--schedule", "leaf"],
+            "--schedule leaf on one host: its ranks cross no cable",
+        ),
     ],
 )
 def test_wrong_input_is_said_to_be_wrong(argv: list[str], said: str, capsys: Capture) -> None:
@@ -328,6 +336,17 @@ class TestTwin:
         assert "MF0;leaf001:MQM8700/U1[3] <-> c102-003/HCA-1[1]" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("schedule", ["full", "reflections:9", "random:5", "rails"])
+def test_ranks_of_one_host_make_pairs_under_every_schedule_without_a_fabric(
+    schedule: str, tmp_path: Path, capsys: Capture
+) -> None:
+    argv = ["--nodes", "1", "--tasks-per-node", "6", "--schedule", schedule]
+    assert check(tmp_path / "run", *argv, "--format", "json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["coverage"]["endpoints"] == "ranks"
+    assert answer["coverage"]["pairs"] == answer["coverage"]["pairs_possible"] == 15
+
+
 def test_more_ranks_than_cpus_meet_in_rounds_that_have_a_cpu_for_each(
     monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
@@ -344,6 +363,9 @@ def test_more_ranks_than_cpus_meet_in_rounds_that_have_a_cpu_for_each(
         (["--tasks-per-node", "1"], "one node makes no pair"),
         (["--tasks-per-node", "8", "--twin", "fat-tree"], "contradict each other"),
         (["--tasks-per-node", "4", "--rails", "mlx5_0,mlx5_1"], "beside 2 --rails"),
+        (["--hosts", "n[1-4]", "--rails", "mlx5_0,mlx5_1,mlx5_0:1"], "'mlx5_0:1' is named twice"),
+        (["--hosts", "n[1-4]", "--rails", "mlx5_0:1,,mlx5_1:1"], "names an empty device"),
+        (["--hosts", "n[1-4]", "--rails", ""], "names an empty device"),
     ],
 )
 def test_tasks_that_make_no_sense_are_refused(

@@ -10,7 +10,8 @@ import pytest
 
 from weft.cli import run
 from weft.cli.check import command
-from weft.cli.check_again import NOT_AGAIN, Again
+from weft.cli.check_again import NOT_AGAIN, again_of
+from weft.diagnose.check.answer.again import Again
 
 START = Path(__file__).parents[2] / "docs/start.md"
 OPTIONS = [option for option in command.params if isinstance(option, click.Option)]
@@ -42,7 +43,7 @@ def test_every_option_that_changes_what_is_measured_is_given_again(
     words = words_of(option, tmp_path)
     kept = [] if option.opts[0] in NOT_AGAIN else words
     context = command.make_context("check", list(words))
-    assert Again.of(context).argv == ("weft", "check", *kept)
+    assert again_of(context).argv == ("weft", "check", *kept)
 
 
 def test_what_is_left_out_is_an_option_and_has_a_reason() -> None:

@@ -1,6 +1,7 @@
 """`weft check` with files of the fabric: rates and counters beside the readings."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -35,6 +36,19 @@ def test_counters_of_a_tool_stand_beside_an_accused_cable(tmp_path: Path, capsys
     (suspect,) = bad["facts"]["suspects"]
     assert set(suspect["ends"]) == {"MF0;leaf000:MQM8700/U1[5]", "MF0;spine00:MQM8700/U1[1]"}
     assert "the files say: SymbolErrorCounter of leaf000 port 5 is at 42" in bad["evidence"]
+
+
+def test_counters_come_through_a_pipe(tmp_path: Path, capsys: Capture) -> None:
+    """As `--counters <(zcat FILE)` gives them."""
+    read, write = os.pipe()
+    os.write(write, COUNTERS.read_bytes())
+    os.close(write)
+    try:
+        code, answer = check(tmp_path / "r", capsys, "--counters", f"/dev/fd/{read}")
+    finally:
+        os.close(read)
+    assert code == 0
+    assert "SymbolErrorCounter of leaf000 port 5 is at 42" in json.dumps(answer["findings"])
 
 
 def test_counters_that_no_reading_bears_out_are_a_warning(tmp_path: Path, capsys: Capture) -> None:

@@ -157,6 +157,8 @@ def test_pipes_and_folders_in_place_of_files_are_told_and_hold_nobody_up(
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for option, path, said in (
+        ("--fabric", pipe, f"--fabric {pipe}: this is read more than once, and is no file but a"),
+        ("--fabric", "-", "--fabric -: this is read more than once, and is no file but a pipe"),
         ("--hostfile", pipe, f"{pipe}: cannot be read: it is a pipe"),
         ("--schedule", pipe, f"{pipe}: cannot be read: it is a pipe"),
         ("--schedule", tmp_path, f"{tmp_path}: cannot be read: it is a directory"),

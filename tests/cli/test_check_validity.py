@@ -59,6 +59,9 @@ def test_bytes_past_the_adapter_refuse_a_verdict_and_name_both_devices(
     assert answer["next_command"] == f"weft check --hosts alpha,beta {given} --rails mlx5_0:1"
     assert answer["coverage"]["pairs"] == answer["coverage"]["pairs_possible"] == 1
     assert answer["readings"]
+    page = tmp_path / "later.html"
+    assert run(["report", str(tmp_path / "run"), "-o", str(page)]) == 0
+    assert answer["next_command"] in page.read_text()
 
 
 def test_traffic_before_the_test_is_told_beside_the_verdict(

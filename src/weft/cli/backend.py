@@ -30,6 +30,18 @@ class BackendChoice:
     seed: int
     mock: bool
 
+    @property
+    def rail_names(self) -> tuple[str, ...]:
+        """The devices of `--rails`, by local rank. Raises InputError where one has no name."""
+        if self.rails is None:
+            return ()
+        names = tuple(name.strip() for name in self.rails.split(","))
+        if not all(names):
+            raise InputError(
+                f"--rails '{self.rails}' names an empty device", expected="devices: mlx5_0:1,..."
+            )
+        return names
+
 
 _OPTIONS = (
     click.option(
@@ -139,8 +151,7 @@ def _open_live(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
     from weft.launch.mpi import find_mpi
 
     nodes = live_nodes(choice)
-    rails = tuple(choice.rails.split(",")) if choice.rails else ()
-    return LiveBackend(find_mpi(choice.mpi), nodes, rails), nodes
+    return LiveBackend(find_mpi(choice.mpi), nodes, choice.rail_names), nodes
 
 
 def _open_mock(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":

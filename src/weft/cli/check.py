@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.cli.backend import BackendChoice, backend_options
-from weft.cli.check_again import Again, with_own_options
+from weft.cli.check_again import again_of
 from weft.cli.check_answer import (
     Answer,
     earlier_verdict,
@@ -97,6 +97,7 @@ def command(
     4 when the run proves nothing: its messages missed the fast network, or ranks shared CPUs.
     """
     from weft.core.clock import system_clock
+    from weft.diagnose.check.answer.again import with_own_options
     from weft.diagnose.check.answer.against import held_against as held_against_run
 
     if resume and run_dir is None:
@@ -118,7 +119,7 @@ def command(
     within_s = wanted.within_s if setup.backend.name == "live" else math.inf
     measured = _measure(setup, choice, directory, resume, against, within_s=within_s)
     evidence.keep(directory)
-    again = Again.of(click.get_current_context())
+    again = again_of(click.get_current_context())
     if setup.backend.name == "live" and len(setup.nodes) > 1:
         again = again.of_hosts(setup.nodes)
     verdict = judged = with_own_options(evidence.verdict(measured), again)
@@ -194,7 +195,7 @@ def _measure(
 def _new_store(setup: Setup, choice: BackendChoice, directory: Path) -> "RunStore":
     import sys
 
-    from weft.study.meta import run_meta
+    from weft.study.meta import AGAIN, run_meta
     from weft.study.store import RunStore
 
     meta = run_meta(
@@ -204,7 +205,8 @@ def _new_store(setup: Setup, choice: BackendChoice, directory: Path) -> "RunStor
         nodes=setup.nodes,
         argv=sys.argv,
     )
-    return RunStore.create(directory, meta)
+    again = again_of(click.get_current_context())
+    return RunStore.create(directory, {**meta, AGAIN: again.to_record()})
 
 
 def _study_text(setup: Setup, seed: int) -> str:

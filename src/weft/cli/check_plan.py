@@ -9,6 +9,7 @@ import click
 
 from weft.cli.backend import BackendChoice
 from weft.cli.check_cpus import cpus_of
+from weft.cli.fabric_files import refuse_read_once
 from weft.cli.option_group import options_as
 from weft.core.errors import InputError, did_you_mean
 
@@ -110,16 +111,18 @@ def set_up(
     """Backend, fabric, plan and launches of what the options say. Raises InputError,
     MissingError."""
     from weft.catalog.load import benchmark
-    from weft.cli.backend import is_one_host, open_backend
+    from weft.cli.backend import open_backend
     from weft.diagnose.check.launches import check_launches
     from weft.diagnose.check.rounds.cost import effort_of
 
     sizes = _sizes(*size_texts)
+    refuse_read_once(choice.fabric, "--fabric")
+    _refuse_rails(choice.rail_names)
     _refuse_tasks(choice, tasks_per_node)
     # The fabric of real hosts is for naming cables; that of a twin is what the twin is made of.
     of_hosts = choice.fabric if choice.twin is None else ()
     backend, nodes = open_backend(replace(choice, fabric=()) if of_hosts else choice)
-    one_host = is_one_host(choice, nodes)
+    one_host = choice.twin is None and len(nodes) == 1
     n_cpus = cpus_of(choice, nodes)
     n_tasks = tasks_per_node or (n_cpus.get(nodes[0], 1) if one_host else None)
     if len(nodes) < 2 and (n_tasks or 1) < 2:
@@ -228,6 +231,19 @@ def _limit(backend: "Backend", fabric: "Wiring | None") -> dict[str, float]:
     return {"max_seconds_per_size": figures().max_seconds_per_size} if unknown else {}
 
 
+def _refuse_rails(names: tuple[str, ...]) -> None:
+    """Ranks of one device would hold one another up, and be told as two. Raises InputError."""
+    ports = [name if ":" in name else f"{name}:1" for name in names]
+    twice = next((name for i, name in enumerate(ports) if name in ports[:i]), None)
+    if twice is not None:
+        raise InputError(
+            f"'{twice}' is named twice",
+            where="--rails",
+            expected="each device once: a rank a rail",
+            hint="several ranks a device are --tasks-per-node without --rails",
+        )
+
+
 def _refuse_tasks(choice: BackendChoice, tasks_per_node: int | None) -> None:
     if tasks_per_node is None:
         return
@@ -236,7 +252,7 @@ def _refuse_tasks(choice: BackendChoice, tasks_per_node: int | None) -> None:
             "--tasks-per-node and --twin contradict each other",
             expected="one of them: a twin has one rank for each HCA of a node",
         )
-    n_rails = len(choice.rails.split(",")) if choice.rails else tasks_per_node
+    n_rails = len(choice.rail_names) or tasks_per_node
     if n_rails != tasks_per_node:
         raise InputError(
             f"--tasks-per-node {tasks_per_node} beside {n_rails} --rails",
@@ -300,7 +316,7 @@ def _on_rails(
     from weft.topology.fabric import Fabric
     from weft.topology.on_rails import on_rails, rails_of
 
-    rails = tuple(choice.rails.split(",")) if choice.rails else rails_of(fabric.document, nodes)
+    rails = choice.rail_names or rails_of(fabric.document, nodes)
     if rails is None:
         return choice, fabric
     document = on_rails(dict(fabric.document), nodes, rails)
@@ -319,8 +335,8 @@ def _fabric_of(backend: "Backend") -> "Wiring | None":
 def _n_rails(choice: BackendChoice, nodes: tuple[str, ...], network: "Network | None") -> int:
     """Rails to measure: those named, else as many as the node with most HCAs has. Nodes with fewer
     take part on those they have, if ranks still find their HCAs; else every node on its first."""
-    if choice.rails:
-        return len(choice.rails.split(","))
+    if choice.rail_names:
+        return len(choice.rail_names)
     if network is None:
         return 1
     counts = {len(network.hcas_of[node]) for node in nodes}

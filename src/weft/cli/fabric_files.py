@@ -1,11 +1,12 @@
 """Opening the FILES of `weft fabric`: what cannot be read is an error, what is odd is said."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.cli.output import talk
+from weft.core.errors import InputError
 
 if TYPE_CHECKING:
     from weft.catalog.platform import Platform
@@ -17,7 +18,6 @@ MOST_SAID = 5
 
 def open_subnet(files: Sequence[str]) -> "Subnet":
     """The subnet of the files. Raises InputError where none of them was understood."""
-    from weft.core.errors import InputError
     from weft.topology.subnet import Subnet
 
     subnet = Subnet.read(files)
@@ -31,6 +31,20 @@ def open_subnet(files: Sequence[str]) -> "Subnet":
             hint="'weft fabric --help' lists what is read",
         )
     return subnet
+
+
+def refuse_read_once(files: Iterable[str], option: str) -> None:
+    """Files that an option reads more than once: a pipe holds nothing the second time. Raises
+    InputError."""
+    for file in files:
+        path = Path(file)
+        if file == "-" or (path.exists() and not path.is_file() and not path.is_dir()):
+            raise InputError(
+                "this is read more than once, and is no file but a pipe or a device",
+                where=f"{option} {file}",
+                expected="files",
+                hint="write what comes out of it into a file first",
+            )
 
 
 def say_problems(subnet: "Subnet") -> list[str]:
@@ -67,7 +81,10 @@ def fabric_of_files(files: Sequence[str], platform: "Platform | None" = None) ->
 
 
 def _own_document(path: str) -> "dict[str, Any] | None":
-    """A JSON object of weft's own schema, which may hold what no InfiniBand tool could print."""
+    """A JSON object of weft's own schema, which may hold what no InfiniBand tool could print. A
+    pipe is left to the readers: it can be read once."""
+    if not Path(path).is_file():
+        return None
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError):

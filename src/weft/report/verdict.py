@@ -8,6 +8,7 @@ from weft.bench.imported_scale import is_imported
 from weft.bench.model import State
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
+from weft.diagnose.check.answer.again import Again, with_own_options
 from weft.diagnose.check.answer.remedies import remedy_of
 from weft.diagnose.check.beside import machine, marks
 from weft.diagnose.check.launches import routes_adaptively
@@ -17,6 +18,7 @@ from weft.report.cells import Measured, measured_of, study_cells_of
 from weft.report.middle import middle_of
 from weft.report.sections.method import n_unfinished
 from weft.study.compare import Comparison, compare_arms
+from weft.study.meta import AGAIN
 from weft.study.store import Run
 from weft.topology.fabric import Fabric
 
@@ -255,9 +257,10 @@ def pair_verdict(run: Run) -> Verdict | None:
         return None
     adaptive = routes_adaptively(run.launches)
     held_against, kept = machine.of_run(run.directory, with_pair), marks.of_run(run.directory)
-    return judge_check(
+    verdict = judge_check(
         with_pair, fabric_of(run), adaptive=adaptive, machine=held_against, marks=kept
     )
+    return with_own_options(verdict, Again.of_record(run.meta.get(AGAIN)))
 
 
 def fabric_of(run: Run) -> Wiring | None:

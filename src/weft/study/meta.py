@@ -17,6 +17,9 @@ from weft.launch.redact import KEPT_WHOLE, MASK, redact_environment
 AGAINST = "against"
 """The key of an earlier check that a check is held against."""
 
+AGAIN = "again"
+"""The key of the options that measure the same check again, each a list of its words."""
+
 
 def run_meta(
     *,

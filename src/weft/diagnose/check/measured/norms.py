@@ -148,7 +148,8 @@ def _pool(crossings: Crossings, i: int, sound: Bools, limits: Thresholds) -> Boo
     node and the metric hardly depends on the number of hops, those of all classes of its rate and
     load."""
     classes, place = hop_classes(crossings)
-    own, rows = classes[i], sound & (place == i)
+    own = classes[i]
+    rows: Bools = sound & (place == i)
     if rows.sum() >= limits.smallest_class and own not in of_one_node(crossings):
         return rows
     if own.metric is Metric.LATENCY or own.n_links < 0:

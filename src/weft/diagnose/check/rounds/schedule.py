@@ -89,6 +89,11 @@ def schedule_of(scheme: Scheme, field: Field) -> Schedule:
     Raises InputError where the scheme needs a fabric that is not known, names nodes that are not
     there, or leaves no pair.
     """
+    if scheme.needs_fabric and field.ranks.host is not None:
+        raise InputError(
+            f"--schedule {scheme.kind} on one host: its ranks cross no cable",
+            expected="two nodes or more, or another schedule such as full",
+        )
     if scheme.needs_fabric and field.ways is None:
         raise InputError(
             f"--schedule {scheme.kind} without a fabric",

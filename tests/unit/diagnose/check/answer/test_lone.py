@@ -45,9 +45,7 @@ def measured(
     return samples
 
 
-def check(
-    slower: Slower, seed: int, disturbed: float, n_ranks: int = N, times: int = 1
-) -> Verdict:
+def check(slower: Slower, seed: int, disturbed: float, n_ranks: int = N, times: int = 1) -> Verdict:
     """All pairs of the ranks of a host one at a time, the suspects again, the verdict."""
     draws = Random(f"lone/{seed}")
     pairs = [(a, b) for r in reflections(n_ranks) for a, b in r.tolist()]
