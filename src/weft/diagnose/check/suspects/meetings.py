@@ -25,15 +25,20 @@ _TWO_HOPS = 2
 @dataclass(frozen=True)
 class Detour:
     """`cables` (numbers; more than one where nothing tells them apart) carry nothing: `rows` should
-    have crossed the first, and may have met `met`, all slow by about `slower`. `by_engine`: the
-    routing engine says that `rows` meet then, whatever else is out of use."""
+    have crossed the first, and may have met `met`, all slow by about `slower`."""
 
     cables: tuple[int, ...]
     rows: Ints
     met: Ints
     slower: float
     evidence: float
-    by_engine: bool = False
+
+    def is_sure(self, crossings: Crossings) -> bool:
+        """Whether the evidence names a fault that showed again when the rounds came again: a link
+        that is slow now and then looks like messages that met."""
+        limits = crossings.limits
+        again = np.isin(self.rows, crossings.readings.of_trial(TOGETHER)).sum()
+        return bool(self.evidence >= limits.named_evidence and again >= limits.detour_again)
 
     def suspect(self, crossings: Crossings) -> Suspect:
         """The cables as something to accuse."""
@@ -53,6 +58,35 @@ def detours_of(crossings: Crossings, against: Normed, rows: Ints) -> tuple[Detou
         again = _beside(crossings, against, rows, limits, [*kept, *found[place + 1 :]])
         kept += [] if again is None else [again]
     return tuple(kept)
+
+
+def shown_apart(crossings: Crossings, found: Sequence[Detour]) -> tuple[Detour, ...]:
+    """Those of detours that are sure, each beside those before it.
+
+    What goes around one cable holds up more than it meets: another one shows in moments without
+    that, too. The tables of cables beside it, between the same two switches, are filled anew.
+    """
+    moment = crossings.readings.moment
+    again = crossings.readings.of_trial(TOGETHER)
+    held_up: set[int] = set()
+    joined: set[frozenset[int]] = set()
+    kept: list[Detour] = []
+    for detour in found:
+        moments = set(moment[np.setdiff1d(detour.rows, again)].tolist())
+        between = {_ends(crossings, cable) for cable in detour.cables}
+        shown = len(moments - held_up) >= crossings.limits.meeting_moments
+        if shown and not between & joined and detour.is_sure(crossings):
+            kept.append(detour)
+            held_up |= moments
+            joined |= between
+    return tuple(kept)
+
+
+def _ends(crossings: Crossings, cable: int) -> frozenset[int]:
+    """The vertices that a cable joins."""
+    network = crossings.network
+    assert network is not None
+    return frozenset(network.vertex[[2 * cable, 2 * cable + 1]].tolist())
 
 
 def _beside(
@@ -180,12 +214,11 @@ class _Search:
 
     def _parallel(self, cable: int) -> set[int]:
         """What crosses any cable between the two switches of one: their tables are filled anew."""
-        vertex = self._network.vertex
-        ends = {int(vertex[2 * cable]), int(vertex[2 * cable + 1])}
+        ends = _ends(self._crossings, cable)
         return {
             place
             for place, ports in enumerate(self._inner)
-            if any({int(vertex[port]), int(vertex[port ^ 1])} == ends for port in ports)
+            if any(_ends(self._crossings, port >> 1) == ends for port in ports)
         }
 
     def _tell_one_story(self, mine: list[int], theirs: list[int]) -> bool:

@@ -11,6 +11,7 @@ from weft.diagnose.check.suspects.meetings import (
     Detour,
     detours_of,
     gains_of_sharing,
+    shown_apart,
     that_may_have_met,
 )
 from weft.diagnose.check.suspects.rerouted import Rerouted
@@ -25,21 +26,47 @@ def out_of_use(crossings: Crossings, against: Normed, pool: Ints, but: Ints) -> 
     Where the routing engine is known it says how messages meet without a cable; else where they
     may have met.
     """
+    rows = _rows_of(crossings, against, pool)
+    by_engine = _by_engine(crossings, against, rows, but)
+    return detours_of(crossings, against, rows) if by_engine is None else by_engine
+
+
+def surely_out_of_use(
+    crossings: Crossings, against: Normed, pool: Ints, but: Ints
+) -> tuple[Detour, ...]:
+    """Those of the same that surely are, once the rounds came again; where messages only may have
+    met, each must show apart from those before it."""
+    rows = _rows_of(crossings, against, pool)
+    by_engine = _by_engine(crossings, against, rows, but)
+    if by_engine is None:
+        return shown_apart(crossings, detours_of(crossings, against, rows))
+    return tuple(detour for detour in by_engine if detour.is_sure(crossings))
+
+
+def _rows_of(crossings: Crossings, against: Normed, pool: Ints) -> Ints:
     if crossings.network is None or crossings.adaptive:
+        return np.zeros(0, np.int64)
+    return that_may_have_met(crossings, against, pool)
+
+
+def _by_engine(
+    crossings: Crossings, against: Normed, rows: Ints, but: Ints
+) -> tuple[Detour, ...] | None:
+    """What the engines say that fill the tables as they are; None without one, and where they do
+    not say the same: they go around a cable in ways of their own."""
+    if not rows.size:
         return ()
-    rows = that_may_have_met(crossings, against, pool)
-    engines = crossings.network.wiring.engines
-    if not rows.size or not engines:
-        return detours_of(crossings, against, rows)
-    by_engine = [
+    assert crossings.network is not None
+    said = [
         _ByRouting(crossings, against, rows, Rerouted(crossings, against, but, engine)).found()
-        for engine in engines
+        for engine in crossings.network.wiring.engines
     ]
-    by_engine.sort(key=_evidence, reverse=True)
-    best, least = by_engine[0], _evidence(by_engine[0]) - crossings.limits.near_evidence
-    agree = all(_cables(found) == _cables(best) for found in by_engine if _evidence(found) >= least)
-    # Engines that fill the same tables go around a cable in ways of their own.
-    return best if agree else detours_of(crossings, against, rows)
+    said.sort(key=_evidence, reverse=True)
+    if not said:
+        return None
+    least = _evidence(said[0]) - crossings.limits.near_evidence
+    agree = all(_cables(found) == _cables(said[0]) for found in said if _evidence(found) >= least)
+    return said[0] if agree else None
 
 
 def _evidence(found: Sequence[Detour]) -> float:
@@ -99,7 +126,7 @@ class _ByRouting:
         mine = self._rows[slowed]
         met = np.intersect1d(waiting(self._crossings, mine), self._rows)
         slower = float(np.median(self._slower[mine]))
-        return Detour(alike, mine, np.setdiff1d(met, mine), slower, score, by_engine=True)
+        return Detour(alike, mine, np.setdiff1d(met, mine), slower, score)
 
     def _likely(self, known: Sequence[int]) -> set[int]:
         """The cables that the most of what is slow should cross, by how clear it is, and those

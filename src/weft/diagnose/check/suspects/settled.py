@@ -10,7 +10,7 @@ from weft.diagnose.check.measured.readings import Ints, Metric
 from weft.diagnose.check.suspects.accusation import Accusation, Standing, accuse, slow_rows
 from weft.diagnose.check.suspects.explain import Suspect
 from weft.diagnose.check.suspects.meetings import Detour
-from weft.diagnose.check.suspects.out_of_use import out_of_use
+from weft.diagnose.check.suspects.out_of_use import surely_out_of_use
 from weft.diagnose.check.suspects.survey import Survey
 from weft.diagnose.check.suspects.waiting import waiting
 from weft.diagnose.check.trials import TOGETHER
@@ -67,45 +67,20 @@ def _with_out_of_use(survey: Survey, made: list[Accusation]) -> list[Accusation]
     """The accusations, with cables that are out of use called so.
 
     What is slow beside others only may have met messages that should have crossed another cable:
-    that one is accused then. It must have shown again when the round came again.
+    that one is accused then.
     """
-    limits = survey.limits
     met = [a.rows for a in made if a.standing is Standing.MET]
     of_met = np.unique(np.concatenate([np.zeros(0, np.int64), *met]))
     explained = np.setdiff1d(np.flatnonzero(survey.explanation.predicted > 0), of_met)
     behind = waiting(survey.crossings, _sure_rows(survey, made))
     but = np.unique(np.concatenate([survey.alone, behind, explained]))
     rows = np.setdiff1d(np.flatnonzero(slow_rows(survey)), but)
-    again = survey.readings.of_trial(TOGETHER)
     kept = list(made)
-    moment = survey.readings.moment
-    held_up: set[int] = set()
-    joined: set[frozenset[int]] = set()
-    for detour in out_of_use(survey.crossings, survey.normed, rows, but):
-        # A link that is slow now and then looks like messages that met.
-        shown_again = np.isin(detour.rows, again).sum() >= limits.detour_again
-        # What goes around one cable holds up more than it meets: another one shows without it, too.
-        moments = set(moment[np.setdiff1d(detour.rows, again)].tolist())
-        shown_without = detour.by_engine or len(moments - held_up) >= limits.meeting_moments
-        if detour.evidence < limits.named_evidence or not shown_again or not shown_without:
-            continue
-        # The tables of cables beside it, between the same two switches, are filled anew.
-        between = {_ends(survey, cable) for cable in detour.cables}
-        if between & joined and not detour.by_engine:
-            continue
-        held_up |= moments
-        joined |= between
+    for detour in surely_out_of_use(survey.crossings, survey.normed, rows, but):
         kept = [a for a in kept if a.standing is not Standing.MET or not _met(survey, a, detour)]
         suspect = detour.suspect(survey.crossings)
         kept.append(accuse(survey, suspect, (), slow_rows(survey), Standing.OUT_OF_USE))
     return kept
-
-
-def _ends(survey: Survey, cable: int) -> frozenset[int]:
-    """The vertices that a cable joins."""
-    network = survey.crossings.network
-    assert network is not None
-    return frozenset(network.vertex[[2 * cable, 2 * cable + 1]].tolist())
 
 
 def _met(survey: Survey, accusation: Accusation, detour: Detour) -> bool:

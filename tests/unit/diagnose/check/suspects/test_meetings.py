@@ -2,13 +2,18 @@
 # mypy: disable-error-code="no-untyped-def"
 
 import random
+from dataclasses import replace
 
+import numpy as np
 import pytest
+from tests.unit.diagnose.check.suspects.detours import detour, surveyed_twice
 
 from weft.core.finding import Severity
 from weft.diagnose.check.suspects.follow_up import Size, follow_up
+from weft.diagnose.check.suspects.meetings import shown_apart
 from weft.diagnose.check.suspects.survey import survey_of
 from weft.diagnose.check.thresholds import thresholds
+from weft.diagnose.check.trials import TOGETHER
 from weft.diagnose.check.verdict import judge_check
 
 
@@ -61,3 +66,51 @@ def test_without_a_second_look_no_cable_is_called_out_of_use(make_tree, make_fab
     """A link at half its rate now and then looks the same."""
     made = make_fabric(make_tree(4, 4, 4, down=[(2, 2)]), collide=True, noise=0.02)
     assert out_of_use(verdict_of(made, make_tree(4, 4, 4), again=False)) == []
+
+
+@pytest.fixture(scope="module")
+def twice():
+    return surveyed_twice()
+
+
+def apart(survey, *detours):
+    """The cables, by their ends at the leaf, that are shown apart of these detours."""
+    ports = survey.crossings.network.ports
+    kept = shown_apart(survey.crossings, detours)
+    return [min(ports[2 * d.cables[0]], ports[2 * d.cables[0] + 1]) for d in kept]
+
+
+def test_a_cable_is_shown_apart_where_that_is_sure_and_showed_again(twice):
+    assert apart(twice, detour(twice, "leaf-02[5]")) == ["leaf-02[5]"]
+    for doubtful in ({"evidence": 19.0}, {"again": 1}, {"n": 1}):
+        assert apart(twice, detour(twice, "leaf-02[5]", **doubtful)) == []
+
+
+def test_what_is_not_sure_itself_holds_nothing_up(twice):
+    unsure = detour(twice, "leaf-02[5]", evidence=19.0)
+    assert apart(twice, unsure, replace(unsure, evidence=21.0)) == ["leaf-02[5]"]
+
+
+def test_a_second_cable_must_show_in_moments_that_the_first_held_nothing_up(twice):
+    first, other = detour(twice, "leaf-02[5]", n=4), detour(twice, "leaf-03[5]", n=8)
+    moment = twice.readings.moment
+    in_survey = ~np.isin(other.rows, twice.readings.of_trial(TOGETHER))
+    free = in_survey & ~np.isin(moment[other.rows], moment[first.rows])
+    taken = np.flatnonzero(in_survey & ~free)
+    for n_free, named in ((1, 1), (2, 2)):
+        rows = np.concatenate(
+            [other.rows[taken], other.rows[free][:n_free], other.rows[~in_survey]]
+        )
+        assert np.unique(moment[other.rows[free][:n_free]]).size == n_free
+        assert len(apart(twice, first, replace(other, rows=rows))) == named
+
+
+def test_of_cables_between_the_same_two_switches_one_is_accused(twice):
+    """The tables of all of them are filled anew when one goes."""
+    one, beside = (detour(twice, port, n=2) for port in ("leaf-01[5]", "leaf-01[21]"))
+    elsewhere = detour(twice, "leaf-01[6]", n=4)
+    moments = [set(twice.readings.moment[d.rows].tolist()) for d in (one, beside)]
+    assert not moments[0] & moments[1]
+    assert apart(twice, one, beside) == ["leaf-01[5]"]
+    assert apart(twice, beside, one) == ["leaf-01[21]"]
+    assert len(apart(twice, one, elsewhere)) == 2

@@ -7,12 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.unit.diagnose.check.suspects.detours import detour, surveyed_twice
 from tests.unit.diagnose.conftest import Fabric, Tree
 
 from weft.core.finding import Severity
 from weft.diagnose.check.answer.headline import headline_of
 from weft.diagnose.check.answer.sentences import accused
 from weft.diagnose.check.measured.readings import Metric
+from weft.diagnose.check.suspects import out_of_use as module
 from weft.diagnose.check.suspects.follow_up import Size, follow_up
 from weft.diagnose.check.suspects.rerouted import Rerouted
 from weft.diagnose.check.suspects.survey import survey_of
@@ -160,3 +162,17 @@ def test_a_cable_that_nothing_measured_crosses_is_not_named(survey):
     nothing = Rerouted(survey.crossings, survey.normed, every, ENGINE)
     assert len(rerouted.told_of) == 16
     assert nothing.told_of == frozenset()
+
+
+def test_what_an_engine_says_need_not_show_apart_but_surely_and_again(monkeypatch):
+    """It says what each of two cables beside one another holds up."""
+    twice = surveyed_twice()
+    one, beside = (detour(twice, port, n=2) for port in ("leaf-01[5]", "leaf-01[21]"))
+    unsure = [detour(twice, "leaf-02[5]", evidence=19.0), detour(twice, "leaf-02[5]", again=1)]
+    for found, sure in (([one, beside], 2), ([one, *unsure, one], 2), (unsure, 0)):
+        monkeypatch.setattr(module, "_by_engine", lambda *_, said=tuple(found): said)
+        left = module.surely_out_of_use(twice.crossings, twice.normed, NOBODY, NOBODY)
+        assert len(left) == sure
+    monkeypatch.setattr(module, "_by_engine", lambda *_: None)
+    monkeypatch.setattr(module, "detours_of", lambda *_: (one, beside))
+    assert module.surely_out_of_use(twice.crossings, twice.normed, NOBODY, NOBODY) == (one,)

@@ -4,10 +4,9 @@ crowded way is one that the survey showed."""
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
+from tests.unit.diagnose.check.suspects.detours import detour, direction, surveyed_twice
 from tests.unit.diagnose.conftest import Fabric, Tree
-from tests.unit.diagnose.documents import fabric_document
 
 from weft.diagnose.check.measured.components import Component, Part
 from weft.diagnose.check.measured.readings import Metric
@@ -16,11 +15,10 @@ from weft.diagnose.check.suspects import settled as module
 from weft.diagnose.check.suspects.accusation import Standing, accuse, accuse_all, slow_rows
 from weft.diagnose.check.suspects.explain import Suspect
 from weft.diagnose.check.suspects.follow_up import Plan, Size, follow_up
-from weft.diagnose.check.suspects.meetings import Detour
 from weft.diagnose.check.suspects.settled import settled
 from weft.diagnose.check.suspects.survey import survey_of
 from weft.diagnose.check.thresholds import thresholds
-from weft.diagnose.check.trials import SURVEY, TOGETHER
+from weft.diagnose.check.trials import TOGETHER
 
 N_LEAVES = 10
 
@@ -66,12 +64,6 @@ class HoldingUp(Fabric):
             for port in way
         }
         return 2.5 if behind & set(path) else 1.0
-
-
-def direction(survey, port):
-    """The candidate of the messages that leave by a port."""
-    number = survey.crossings.network.port_id[port]
-    return survey.candidates.of_part(Part.DIRECTION)[number]
 
 
 def slow_way(survey, port, evidence):
@@ -201,107 +193,20 @@ def test_five_leaves_of_ten_slow_even_alone_are_all_named(make_slow):
         assert any(ways_of(leaf) <= ends_of(accusation) for accusation in named)
 
 
-class TwoCables(Tree):
-    """Leaf 1 has two cables to spine 1; messages to the second half of the nodes take the other."""
-
-    other = ("leaf-01[21]", "spine-01[21]")
-
-    def __init__(self, *shape):
-        super().__init__(*shape)
-        self.links.append(self.other)
-        switches = [switch["name"] for switch in self.document["switches"]]
-        self.document = fabric_document(self.nodes, switches, self.links)
-
-    def _path(self, a, b):
-        path = super()._path(a, b)
-        far = 2 * b >= len(self.nodes)
-        return tuple(self.other[0] if far and port == "leaf-01[5]" else port for port in path)
-
-
-@pytest.fixture
-def measured_twice():
-    """A healthy survey of which each round came again once."""
-    fabric = Fabric(TwoCables(4, 4, 4), noise=0.01)
-    samples = fabric.all_pairs()
-    rounds = [pairs.tolist() for pairs in reflections(16)]
-    return survey_of([*samples, *fabric.measure(rounds, TOGETHER)], fabric.tree, thresholds())
-
-
-def detour(survey, port, *, first=0, n=4, again=4, evidence=100.0):
-    """Messages that should leave by a port go around: `n` of the survey after the `first`, and so
-    many of the rounds that came again."""
-    rows = survey.candidates.rows(direction(survey, port))
-    rows = rows[survey.readings.metric[rows] == Metric.BANDWIDTH.code]
-    seen = np.intersect1d(rows, survey.readings.of_trial(SURVEY))[first : first + n]
-    later = np.intersect1d(rows, survey.readings.of_trial(TOGETHER))[:again]
-    cable = survey.crossings.network.port_id[port] // 2
-    none = np.zeros(0, np.int64)
-    return Detour((cable,), np.concatenate([seen, later]), none, 0.7, evidence)
-
-
-def out_of_use(survey, monkeypatch, *detours, made=()):
-    """The ends of the cables that are called out of use, where such detours are found."""
-    monkeypatch.setattr(module, "out_of_use", lambda *_: detours)
-    left = settled(survey, made)
-    return [min(ends_of(a)) for a in left if a.standing is Standing.OUT_OF_USE]
-
-
-def test_a_cable_is_out_of_use_where_that_is_sure_and_showed_again(measured_twice, monkeypatch):
-    survey = measured_twice
-    assert out_of_use(survey, monkeypatch, detour(survey, "leaf-02[5]")) == ["leaf-02[5]"]
-    for doubtful in ({"evidence": 19.0}, {"again": 1}, {"n": 1}):
-        assert out_of_use(survey, monkeypatch, detour(survey, "leaf-02[5]", **doubtful)) == []
-
-
-def test_a_second_cable_must_show_in_moments_that_the_first_held_nothing_up(
-    measured_twice, monkeypatch
-):
-    survey = measured_twice
-    first = detour(survey, "leaf-02[5]", n=4)
-    moment = survey.readings.moment
-    held_up = set(moment[first.rows].tolist())
-    other = detour(survey, "leaf-03[5]", n=8)
-    in_survey = ~np.isin(other.rows, survey.readings.of_trial(TOGETHER))
-    free = in_survey & ~np.isin(moment[other.rows], list(held_up))
-    taken = np.flatnonzero(in_survey & ~free)
-    for n_free, named in ((1, 1), (2, 2)):
-        rows = np.concatenate(
-            [other.rows[taken], other.rows[free][:n_free], other.rows[~in_survey]]
-        )
-        second = replace(other, rows=rows)
-        assert np.unique(moment[other.rows[free][:n_free]]).size == n_free
-        assert len(out_of_use(survey, monkeypatch, first, second)) == named
-
-
-def test_of_cables_between_the_same_two_switches_one_is_accused(measured_twice, monkeypatch):
-    """The tables of all of them are filled anew when one goes."""
-    survey = measured_twice
-    one = detour(survey, "leaf-01[5]", n=2)
-    beside = detour(survey, "leaf-01[21]", n=2)
-    elsewhere = detour(survey, "leaf-01[6]", n=4)
-    moments = [set(survey.readings.moment[d.rows].tolist()) for d in (one, beside)]
-    assert not moments[0] & moments[1]
-    assert out_of_use(survey, monkeypatch, one, beside) == ["leaf-01[5]"]
-    assert out_of_use(survey, monkeypatch, beside, one) == ["leaf-01[21]"]
-    by_engine = [replace(d, by_engine=True) for d in (one, beside)]
-    assert len(out_of_use(survey, monkeypatch, *by_engine)) == 2
-    assert len(out_of_use(survey, monkeypatch, one, elsewhere)) == 2
-
-
 @pytest.mark.parametrize(
     ("standing", "n_met", "stays"),
     [(Standing.MET, 4, False), (Standing.MET, 1, True), (Standing.CONFIRMED, 4, True)],
 )
 def test_what_met_the_messages_of_a_cable_out_of_use_is_not_accused(
-    measured_twice, monkeypatch, standing, n_met, stays
+    monkeypatch, standing, n_met, stays
 ):
     """Where that explains most of it."""
-    survey = measured_twice
+    survey = surveyed_twice()
     around = detour(survey, "leaf-02[5]")
     met = detour(survey, "leaf-02[6]").rows[:4]
     accusation = replace(slow_way(survey, "leaf-02[6]", 50.0), standing=standing, rows=met)
     around = replace(around, met=met[:n_met])
-    monkeypatch.setattr(module, "out_of_use", lambda *_: (around,))
+    monkeypatch.setattr(module, "surely_out_of_use", lambda *_: (around,))
     left = settled(survey, [accusation])
     assert (accusation in left) == stays
     assert len(left) == 1 + stays
