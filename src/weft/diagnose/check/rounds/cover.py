@@ -168,7 +168,7 @@ class _Cover:
             valid &= touched.reshape(valid.shape)
         if k > 1:
             upward = (start < to) == (draws.random(ports.size) < 0.5)[:, None]
-            valid = _first_of_each(valid & upward, start, to, k)
+            valid = first_of_each(valid & upward, start, to, k)
         complete = valid.sum(axis=1) == k
         return flows[complete], valid[complete]
 
@@ -211,13 +211,13 @@ class _Cover:
         gain = np.where(valid.reshape(-1), gain, 0.0).reshape(n, k).sum(axis=1)
         uses, load = uses.reshape(n, -1), load.reshape(n, -1)
         if k > 1:
-            uses, load = _once_each(uses, load, nowhere)
+            uses, load = once_each(uses, load, nowhere)
         order = np.argsort(-(gain + self.draws.random(n)), kind="stable")
         fit = order[admitted(uses[order], load[order], room)]
         return [flows[i][valid[i]] for i in fit.tolist()]
 
 
-def _first_of_each(valid: Bools, start: Ints, to: Ints, k: int) -> Bools:
+def first_of_each(valid: Bools, start: Ints, to: Ints, k: int) -> Bools:
     """The first k valid flows of a bundle whose ends are not in one before."""
     kept = valid.copy()
     for j in range(1, valid.shape[1]):
@@ -228,7 +228,7 @@ def _first_of_each(valid: Bools, start: Ints, to: Ints, k: int) -> Bools:
     return np.asarray(kept & (np.cumsum(kept, axis=1) <= k), np.bool_)
 
 
-def _once_each(uses: Ints, load: Floats, nowhere: int) -> tuple[Ints, Floats]:
+def once_each(uses: Ints, load: Floats, nowhere: int) -> tuple[Ints, Floats]:
     """Rows in which a place stands once, with all of its load."""
     order = np.argsort(uses, axis=1, kind="stable")
     uses = np.take_along_axis(uses, order, axis=1)

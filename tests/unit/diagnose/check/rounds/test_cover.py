@@ -10,6 +10,7 @@ from weft.bench.model import Pair, Sample
 from weft.diagnose.check.measured.crossing import Crossings
 from weft.diagnose.check.measured.norms import load_percent
 from weft.diagnose.check.measured.readings import readings_of
+from weft.diagnose.check.rounds.cover import first_of_each, once_each
 from weft.diagnose.check.rounds.coverage import planned_coverage
 from weft.diagnose.check.rounds.group import group_of
 from weft.diagnose.check.rounds.schedule import Field, schedule_of
@@ -161,3 +162,44 @@ def test_only_cables_between_switches_that_a_pair_crosses_are_to_be_covered(adap
     assert np.array_equal(field.reach.ports, field.ranks.network.between_switches)
     one_leaf = field_of(fabric, adaptive=adaptive, nodes=fabric.nodes[:4])
     assert not one_leaf.reach.ports.any()
+
+
+@st.composite
+def drawn_flows(draw):
+    """Flows of a bundle between few ranks, so that many share one; which are valid; how many."""
+    flows = draw(st.lists(st.tuples(*[st.integers(0, 5)] * 2), min_size=1, max_size=7))
+    valid = draw(st.lists(st.booleans(), min_size=len(flows), max_size=len(flows)))
+    return flows, valid, draw(st.integers(1, 4))
+
+
+@given(drawn_flows())
+def test_a_bundle_takes_flows_in_turn_that_share_no_rank_with_one_before(drawn):
+    flows, valid, k = drawn
+    taken: list[int] = []
+    for place, flow in enumerate(flows):
+        apart = all(not set(flow) & set(flows[other]) for other in taken)
+        taken += [place] if valid[place] and apart else []
+    start, to = np.array([flows]).transpose(2, 0, 1)
+    kept = first_of_each(np.array([valid]), start, to, k)
+    assert np.flatnonzero(kept[0]).tolist() == taken[:k]
+
+
+@given(
+    st.integers(1, 3).flatmap(
+        lambda rows: st.lists(
+            st.lists(st.integers(0, 4), min_size=6, max_size=6), min_size=rows, max_size=rows
+        )
+    )
+)
+def test_a_place_that_a_bundle_crosses_twice_stands_once_with_all_of_its_load(places):
+    """The last place is nowhere."""
+    nowhere = 4
+    uses = np.array(places)
+    load = np.arange(1.0, uses.size + 1).reshape(uses.shape)
+    once, summed = once_each(uses.copy(), load.copy(), nowhere)
+    for before, loads, after, sums in zip(uses, load, once, summed, strict=True):
+        somewhere = [place for place in after.tolist() if place != nowhere]
+        assert len(somewhere) == len(set(somewhere))
+        expected = {p: loads[before == p].sum() for p in set(before.tolist()) - {nowhere}}
+        assert dict(zip(somewhere, sums[after != nowhere].tolist(), strict=True)) == expected
+        assert not sums[after == nowhere].any()

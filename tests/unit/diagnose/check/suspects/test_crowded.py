@@ -6,6 +6,7 @@ import random
 import pytest
 
 from weft.core.finding import Severity
+from weft.diagnose.check.suspects.crowded import Look
 from weft.diagnose.check.suspects.follow_up import Plan, Size, follow_up
 from weft.diagnose.check.suspects.survey import survey_of
 from weft.diagnose.check.thresholds import thresholds
@@ -121,3 +122,21 @@ def test_switches_among_which_messages_choose_are_never_told_by_what_crosses_the
     switches = {name: can for name, can in told.items() if name.startswith("switch")}
     assert {"switch leaf-01", "switch spine-01"} <= switches.keys()
     assert all(switches.values())
+
+
+def test_a_way_is_judged_by_all_that_it_carried_not_by_what_filled_it(
+    make_tree, make_fabric, make_slow
+):
+    """The same ways stand twice: crossed, and crossed where they were filled."""
+    tree = make_tree(N_LEAVES, 4, 4)
+    slow = make_slow(0.7, ports=leaving(3), metrics=("bandwidth",))
+    fabric = make_fabric(tree, [slow], noise=0.01)
+    samples = fabric.all_pairs() + fabric.measure([[(8, 30)], [(9, 31), (10, 25)]])
+    survey = survey_of(samples, tree, thresholds(), adaptive=True)
+    members = [set(of) for of in survey.candidates.members]
+    (way,) = (w for w in survey.crowded if w.look is not Look.ALONE)
+    n_rows = [
+        survey.candidates.rows(c).size for c, of in enumerate(members) if of == members[way.number]
+    ]
+    assert len(set(n_rows)) > 1
+    assert survey.candidates.rows(way.number).size == max(n_rows)

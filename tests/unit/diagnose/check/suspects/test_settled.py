@@ -4,9 +4,10 @@ crowded way is one that the survey showed."""
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from tests.unit.diagnose.check.suspects.detours import detour, direction, surveyed_twice
-from tests.unit.diagnose.conftest import Fabric, Tree
+from tests.unit.diagnose.conftest import Fabric, Slow, Tree
 
 from weft.diagnose.check.measured.components import Component, Part
 from weft.diagnose.check.measured.readings import Metric
@@ -17,6 +18,7 @@ from weft.diagnose.check.suspects.explain import Suspect
 from weft.diagnose.check.suspects.follow_up import Plan, Size, follow_up
 from weft.diagnose.check.suspects.settled import settled
 from weft.diagnose.check.suspects.survey import survey_of
+from weft.diagnose.check.suspects.waiting import waiting
 from weft.diagnose.check.thresholds import thresholds
 from weft.diagnose.check.trials import TOGETHER
 
@@ -240,3 +242,73 @@ def test_a_crowded_way_that_no_budget_was_left_for_is_untested(make_slow):
     (accusation,) = stand(survey_of(samples, tree, thresholds(), adaptive=True))
     assert ways_of(2) <= ends_of(accusation)
     assert accusation.standing is Standing.UNTESTED
+
+
+@pytest.fixture(scope="module")
+def full_rounds():
+    """The ways out of leaf 2 are slow where everything runs at once, twice."""
+    tree = Tree(N_LEAVES, 4, 4)
+    slow = Slow(0.7, ports=ways_of(2), metrics=("bandwidth",))
+    again = Fabric(tree, [slow], noise=0.01, seed=2)
+    return surveyed(Fabric(tree, [slow], noise=0.01), adaptive=True, again=again)
+
+
+def of_node(survey, metric, standing, rows=None):
+    """An accusation of a node under another leaf."""
+    number = survey.readings.endpoints.index("n030")
+    suspect = Suspect((survey.candidates.of_part(Part.NODE)[number],), {metric: 0.9}, 30.0)
+    made = accuse(survey, suspect, (), slow_rows(survey), standing)
+    return made if rows is None else replace(made, rows=rows)
+
+
+@pytest.mark.parametrize(
+    ("metric", "standing", "named"),
+    [
+        (Metric.BANDWIDTH, Standing.CONFIRMED, False),
+        (Metric.BANDWIDTH, Standing.PASSING, True),
+        (Metric.LATENCY, Standing.CONFIRMED, True),
+    ],
+)
+def test_full_rounds_accuse_no_way_beside_a_bandwidth_that_is_surely_low(
+    full_rounds, metric, standing, named
+):
+    """A slow receiver holds up what never crosses it; long latencies hold up nothing."""
+    left = settled(full_rounds, [of_node(full_rounds, metric, standing)])
+    assert any(ways_of(2) <= ends_of(accusation) for accusation in left) == named
+
+
+@pytest.mark.parametrize(("n_shared", "stays"), [(2, True), (3, False)])
+def test_what_crosses_a_crowded_way_for_most_of_its_slow_readings_is_no_second_fault(
+    full_rounds, n_shared, stays
+):
+    (way,) = (w for w in full_rounds.crowded if ways_of(2) <= ends_of_way(full_rounds, w))
+    mine = full_rounds.shared.rows_of(way)
+    others = np.setdiff1d(np.arange(len(full_rounds.readings)), mine)
+    rows = np.concatenate([mine[:n_shared], others[: 4 - n_shared]])
+    node = of_node(full_rounds, Metric.BANDWIDTH, Standing.MET, rows)
+    left = settled(full_rounds, [node])
+    assert (node in left) == stays
+    ways = [accusation for accusation in left if ways_of(2) <= ends_of(accusation)]
+    assert len(ways) == 1
+
+
+def test_a_crowded_way_is_not_accused_beside_what_surely_slows_most_of_its_messages(full_rounds):
+    (way,) = (w for w in full_rounds.crowded if ways_of(2) <= ends_of_way(full_rounds, w))
+    rows = full_rounds.shared.rows_of(way)[:4]
+    node = of_node(full_rounds, Metric.LATENCY, Standing.CONFIRMED, rows)
+    assert settled(full_rounds, [node]) == (node,)
+
+
+def test_what_waits_behind_something_slow_tells_of_no_cable_out_of_use(monkeypatch):
+    survey = surveyed(HoldingUp(Tree(4, 4, 2), noise=0.02, collide=True))
+    made = accuse_all(survey, thresholds())
+    receiver = next(a for a in made if a.components[0].part is Part.NODE_RECEIVING)
+    slow = survey.candidates.rows(receiver.candidate)
+    behind = np.setdiff1d(waiting(survey.crossings, slow), [*slow, *survey.alone])
+    assert slow_rows(survey)[behind].any()
+    asked = []
+    monkeypatch.setattr(module, "surely_out_of_use", lambda *given: asked.append(given[2:]) or ())
+    settled(survey, [receiver])
+    ((pool, but),) = asked
+    assert not np.isin(pool, behind).any()
+    assert np.isin(behind, but).all()
