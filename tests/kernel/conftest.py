@@ -102,13 +102,14 @@ def _as_root() -> tuple[str, ...]:
     return ("--allow-run-as-root",) if os.geteuid() == 0 else ()
 
 
-def build(mpi: str, folder: Path) -> Kernel:
-    """Compile by one plain command, as the live backend does, but with warnings as errors."""
+def build(mpi: str, folder: Path, *more: Path) -> Kernel:
+    """Compile by one plain command, as the live backend does, but with warnings as errors; `more`
+    sources go into it."""
     compiler, launcher = compiler_and_launcher(mpi)
     if compiler is None:
         pytest.skip(f"no {mpi} on this machine (its mpicc is not found)")
     binary = folder / "weft-kernel"
-    sources = sorted(str(path) for path in SOURCES.glob("*.c"))
+    sources = sorted(str(path) for path in SOURCES.glob("*.c")) + [str(path) for path in more]
     command = [str(compiler), *STRICT, "-o", str(binary), *sources, "-ldl", "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
