@@ -38,7 +38,7 @@ class Ground:
             platform(self._figures["platform"]), self._figures["packet_bytes"]
         )
         self._healthy = TwinBackend(self.platform, self._figures["nodes"])
-        self.wiring = Fabric(self._healthy.fabric_document)
+        self.wiring = Fabric.from_document(self._healthy.fabric_document)
         self._kept: dict[str, Any] = {}
         self.n_rails = min(len(node["hcas"]) for node in self.document["nodes"])
 

@@ -9,19 +9,19 @@ from typing import Any
 def version() -> str:
     """The engine's version."""
 
-def build_fabric(spec_json: str) -> str:
-    """The whole fabric document of a document or a generator, checked.
+class Fabric:
+    """A whole fabric document, checked. Only `ask_fabric` looks inside."""
+
+def build_fabric(spec_json: str) -> Fabric:
+    """The fabric of a whole document or a generator.
 
     `lfts` are filled if the spec names `"routing": {"engine": ...}`.
     """
 
-def trace(
-    fabric_json: str,
-    pairs: list[tuple[str, str]],
-    engine: str | None = None,
-    down: list[str] = ...,
-) -> list[list[str]]:
-    """The egress ports crossed from each first to each second node (or HCA) name.
+def ask_fabric(fabric: Fabric, question_json: str) -> str:
+    """The answer to a question: `{"ask": "document"}`, the whole document; `{"ask": "engines"}`,
+    those that fill the tables as the document has them; `{"ask": "trace", "pairs": ..., "engine":
+    ..., "down": ...}`, the egress ports crossed from each first to each second node (or HCA) name.
 
     Routes are `engine`'s, else the document's `lfts`, else those of `minhop`. An engine routes
     around the cables at the ports `down`.

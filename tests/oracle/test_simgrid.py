@@ -18,6 +18,7 @@ import pytest
 from benches.workloads import Triples, deep_tree, incast, messages, random_permutation, scenario
 
 from weft.topology.engine import engine_module
+from weft.topology.fabric import Fabric
 
 SOURCE = Path(__file__).parent / "simgrid" / "flows.cpp"
 FLUID = ["--cfg=network/model:CM02", "--cfg=network/TCP-gamma:0", "--cfg=network/crosstraffic:0"]
@@ -38,13 +39,12 @@ def simgrid(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def paths_of(fabric: dict[str, Any], triples: Triples) -> tuple[dict[str, float], list[FlowPath]]:
     """Bytes a second of every port, and the egress ports of each message's path."""
-    engine = engine_module()
-    spec = {"schema": "weft.fabric/1", **fabric, "routing": {"engine": "dmodk"}}
-    document = json.loads(engine.build_fabric(json.dumps(spec)))
+    built = Fabric.from_document({"schema": "weft.fabric/1", **fabric}, "dmodk")
+    document = built.document
     rates = {link[end]: link["bits_per_s"] / 8 for link in document["links"] for end in ("a", "b")}
     names = [node["name"] for node in document["nodes"]]
     pairs = [(names[src], names[dst]) for src, dst, _ in triples]
-    return rates, engine.trace(json.dumps(document), pairs)
+    return rates, [list(path) for path in built.paths(pairs)]
 
 
 def fluid_us(

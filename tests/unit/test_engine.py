@@ -153,11 +153,11 @@ def test_a_wrong_document_is_a_value_error_with_place_and_expectation() -> None:
     with pytest.raises(ValueError, match=r"^fabric: missing field `schema`"):
         engine.build_fabric("{}")
     with pytest.raises(ValueError, match=r"^routing.engine: unknown engine 'magic'"):
-        engine.trace(json.dumps(FABRIC), [("n001", "n002")], "magic")
+        trace([("n001", "n002")], "magic")
     with pytest.raises(ValueError, match=r"^down\[0\]: .*leaf-99"):
-        engine.trace(json.dumps(FABRIC), [("n001", "n002")], "minhop", ["leaf-99[1]"])
+        trace([("n001", "n002")], "minhop", ["leaf-99[1]"])
     with pytest.raises(ValueError, match=r"^down: no engine is named"):
-        engine.trace(json.dumps(FABRIC), [("n001", "n002")], None, ["leaf-01[1]"])
+        trace([("n001", "n002")], None, ["leaf-01[1]"])
     with pytest.raises(ValueError, match=r"^step: "):
         engine.expand_collective("{}", 4)
 
@@ -211,12 +211,25 @@ def test_bad_input_is_refused_at_once_with_its_place(
     assert time.monotonic() - started < 5
 
 
+def trace(*question: Any) -> None:
+    named = dict(zip(("pairs", "engine", "down"), question, strict=False))
+    engine.ask_fabric(
+        engine.build_fabric(json.dumps(FABRIC)), json.dumps({"ask": "trace", **named})
+    )
+
+
+def document_of(spec: dict[str, Any]) -> dict[str, Any]:
+    asked = engine.ask_fabric(engine.build_fabric(json.dumps(spec)), '{"ask": "document"}')
+    document: dict[str, Any] = json.loads(asked)
+    return document
+
+
 def test_a_built_fabric_carries_the_tables_of_the_engine_it_names_and_no_engine() -> None:
-    built = json.loads(engine.build_fabric(json.dumps({**FABRIC, "routing": {"engine": "updn"}})))
+    built = document_of({**FABRIC, "routing": {"engine": "updn"}})
     assert set(built["lfts"]) == {"leaf-01", "leaf-02", "spine-01", "spine-02"}
     assert {len(table) for table in built["lfts"].values()} == {8}
     assert "routing" not in built
-    assert "lfts" not in json.loads(engine.build_fabric(json.dumps(FABRIC)))
+    assert "lfts" not in document_of(FABRIC)
 
 
 def test_a_collective_expands_into_what_every_rank_exchanges() -> None:
@@ -237,8 +250,9 @@ def test_the_border_has_at_most_ten_functions_and_all_are_described() -> None:
     public = {name for name in dir(engine) if not name.startswith("__")}
     built = {name for name in public if not isinstance(getattr(engine, name), type)}
     # What is read once and asked often is held by an object that has no methods.
-    assert {part.name for part in classes} == public - built == {"Subnet"}
-    assert not [name for name in dir(engine.Subnet) if not name.startswith("__")]
+    assert {part.name for part in classes} == public - built == {"Fabric", "Subnet"}
+    held = [*dir(engine.Fabric), *dir(engine.Subnet)]
+    assert not [name for name in held if not name.startswith("__")]
     assert {function.name for function in functions} == built
     assert len(built) <= 10
     assert all(ast.get_docstring(function) for function in functions)

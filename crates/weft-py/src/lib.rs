@@ -1,5 +1,6 @@
 //! The border: documents in, columns out, at most ten functions, the GIL released.
 
+mod fabric;
 mod interrupt;
 mod subnet;
 
@@ -8,8 +9,6 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use weft_fabric::document::Engine;
-use weft_fabric::{Fabric, FabricError, document, engines, fault};
 use weft_sim::{MAX_RANKS, Outcome, ValidScenario};
 use weft_traffic::{Blocks, StepDocument, TrafficError};
 
@@ -21,86 +20,6 @@ fn refuse(error: impl std::fmt::Display) -> PyErr {
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
-}
-
-/// The whole fabric document of a document or generator; tables filled if an engine is named.
-#[pyfunction]
-fn build_fabric(py: Python<'_>, spec_json: &str) -> PyResult<String> {
-    py.detach(|| complete(spec_json)).map_err(refuse)
-}
-
-fn complete(spec_json: &str) -> Result<String, FabricError> {
-    let mut written = document::parse(spec_json)?;
-    let fabric = Fabric::new(&written)?;
-    let routes = match written.routing.take() {
-        Some(routing) => Some(engines::routes_of(&fabric, &written, Some(routing.engine))?),
-        None => weft_fabric::Routes::from_document(&fabric, &written)?,
-    };
-    if let Some(routes) = routes {
-        let hcas: Vec<_> = (0..fabric.n_hcas()).map(weft_fabric::HcaId).collect();
-        weft_fabric::check::check_routes(&fabric, &routes, &hcas)?;
-        written.lfts = Some(routes.to_lfts(&fabric));
-    }
-    Ok(serde_json::to_string(&written).expect("a document of names and numbers"))
-}
-
-/// The egress ports crossed between each two nodes (or HCAs), the sending HCA's own first; with the
-/// cables at the ports `down` out of use.
-#[pyfunction]
-#[pyo3(signature = (fabric_json, pairs, engine=None, down=Vec::new()))]
-fn trace(
-    py: Python<'_>,
-    fabric_json: &str,
-    pairs: Vec<(String, String)>,
-    engine: Option<String>,
-    down: Vec<String>,
-) -> PyResult<Vec<Vec<String>>> {
-    py.detach(|| trace_pairs(fabric_json, &pairs, engine.as_deref(), &down)).map_err(refuse)
-}
-
-fn trace_pairs(
-    fabric_json: &str,
-    pairs: &[(String, String)],
-    engine: Option<&str>,
-    down: &[String],
-) -> Result<Vec<Vec<String>>, FabricError> {
-    let written = document::parse(fabric_json)?;
-    let mut fabric = Fabric::new(&written)?;
-    for (index, name) in down.iter().enumerate() {
-        let place = format!("down[{index}]");
-        let port = fabric.port_named(&place, name)?;
-        fault::take_down(&mut fabric, &place, port)?;
-    }
-    let engine = engine.map(Engine::from_name).transpose()?;
-    let engine = engine.or(written.routing.map(|routing| routing.engine));
-    if engine.is_none() && !down.is_empty() {
-        let what = "no engine is named that routes around cables out of use";
-        return Err(FabricError::document("down", what, "an engine beside them"));
-    }
-    let find = |index: usize, name: &str| {
-        fabric.hca_named(name).ok_or_else(|| {
-            let what = format!("there is no node or HCA '{name}'");
-            FabricError::document(format!("pairs[{index}]"), what, "a name of the fabric")
-        })
-    };
-    let ends = pairs
-        .iter()
-        .enumerate()
-        .map(|(index, (src, dst))| Ok((find(index, src)?, find(index, dst)?)))
-        .collect::<Result<Vec<_>, FabricError>>()?;
-    let routes = match engine {
-        Some(Engine::Dmodk) => {
-            let destinations: Vec<_> = ends.iter().map(|(_, dst)| *dst).collect();
-            engines::dmodk_towards(&fabric, &destinations)
-        }
-        _ => engines::routes_of(&fabric, &written, engine)?,
-    };
-    let mut paths = Vec::with_capacity(pairs.len());
-    for (src, dst) in ends {
-        let crossed = routes.trace(&fabric, src, dst)?;
-        paths.push(crossed.into_iter().map(|port| fabric.port_name(port)).collect());
-    }
-    Ok(paths)
 }
 
 /// The outcome of one scenario as columns. Ctrl-C ends it early.
@@ -281,8 +200,9 @@ fn expand(step_json: &str, n_ranks: u32) -> Result<Moves, TrafficError> {
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
-    module.add_function(wrap_pyfunction!(build_fabric, module)?)?;
-    module.add_function(wrap_pyfunction!(trace, module)?)?;
+    module.add_class::<fabric::Fabric>()?;
+    module.add_function(wrap_pyfunction!(fabric::build_fabric, module)?)?;
+    module.add_function(wrap_pyfunction!(fabric::ask_fabric, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(simulate_many, module)?)?;
     module.add_function(wrap_pyfunction!(expand_collective, module)?)?;

@@ -36,6 +36,7 @@ from weft.catalog.load import benchmark
 from weft.catalog.platform import Platform
 from weft.core.errors import BenchmarkError, InputError
 from weft.topology.engine import as_input_error, engine_module
+from weft.topology.fabric import Fabric
 from weft.topology.fabric_spec import Document, fabric_spec
 
 PLATFORM_FILE = "platform.toml"
@@ -183,12 +184,7 @@ def launch_seed(seed: int, launch: Launch) -> int:
 
 def build_fabric(spec: Document) -> Document:
     """The whole fabric document of a generator's document. Raises InputError."""
-    engine = engine_module()
-    try:
-        document: Document = json.loads(engine.build_fabric(json.dumps(spec)))
-    except ValueError as error:
-        raise as_input_error(error) from error
-    return document
+    return dict(Fabric.from_document(spec).document)
 
 
 def simulate(document: Document) -> Mapping[str, Any]:

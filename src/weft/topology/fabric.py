@@ -11,7 +11,6 @@ from weft.topology.engine import as_input_error, engine_module
 Path = tuple[str, ...]
 Cable = tuple[str, str]
 
-_ENGINES = ("dmodk", "minhop", "updn")
 _NO_ROUTE = "is unreachable from"
 """What the engine says where a pair has no way."""
 
@@ -23,10 +22,9 @@ class Fabric:
     opened.
     """
 
-    def __init__(self, document: Mapping[str, Any], engine: str | None = None) -> None:
-        self._document = document
+    def __init__(self, built: Any, engine: str | None = None) -> None:
+        self._built = built
         self._engine = engine
-        self._text = json.dumps(document)
         self._rerouted: dict[tuple[str, ...], dict[tuple[str, str], Path]] = {}
 
     @classmethod
@@ -36,30 +34,27 @@ class Fabric:
         if engine is not None:
             spec["routing"] = {"engine": engine}
         try:
-            complete = engine_module().build_fabric(json.dumps(spec))
+            return cls(engine_module().build_fabric(json.dumps(spec)), engine)
         except ValueError as error:
             raise as_input_error(error) from error
-        return cls(json.loads(complete), engine)
 
-    @property
+    @cached_property
     def document(self) -> Mapping[str, Any]:
         """The whole document."""
-        return self._document
+        document: Mapping[str, Any] = self._asked(ask="document")
+        return document
 
     @cached_property
     def nodes(self) -> tuple[str, ...]:
         """Names of the compute nodes, in document order."""
-        return tuple(str(node["name"]) for node in self._document["nodes"])
+        return tuple(str(node["name"]) for node in self.document["nodes"])
 
     def paths(self, pairs: list[tuple[str, str]]) -> list[Path]:
         """The egress ports crossed from node a to node b, a's own first, for each pair.
 
         Raises InputError for a name the fabric does not have or a pair without a route.
         """
-        try:
-            found = engine_module().trace(self._text, list(pairs), self._engine)
-        except ValueError as error:
-            raise as_input_error(error) from error
+        found = self._asked(ask="trace", pairs=pairs)
         return [tuple(path) for path in found]
 
     @cached_property
@@ -68,8 +63,7 @@ class Fabric:
         than weft's own. Small trees may be filled alike by several."""
         if self._engine is not None:
             return (self._engine,)
-        document, lfts = json.loads(self._without_tables), self._document.get("lfts")
-        return tuple(e for e in _ENGINES if lfts and self._filled_by(e, document) == lfts)
+        return tuple(self._asked(ask="engines"))
 
     def rerouted(
         self, pairs: list[tuple[str, str]], down: Sequence[str], engine: str
@@ -78,28 +72,21 @@ class Fabric:
         anew by an engine; None where a pair then has no way. Raises InputError."""
         known = self._rerouted.setdefault((engine, *down), {})
         asked = [pair for pair in dict.fromkeys(pairs) if pair not in known]
-        text = self._without_tables
+        question = {"ask": "trace", "pairs": asked, "engine": engine, "down": list(down)}
         try:
-            found = engine_module().trace(text, asked, engine, list(down)) if asked else []
-        except ValueError as error:
-            refused = as_input_error(error)
+            found = self._asked(**question) if asked else []
+        except InputError as refused:
             if _NO_ROUTE in refused.what:
                 return None
-            raise refused from error
+            raise
         known.update(zip(asked, map(tuple, found), strict=True))
         return [known[pair] for pair in pairs]
 
-    @cached_property
-    def _without_tables(self) -> str:
-        return json.dumps({k: v for k, v in self._document.items() if k != "lfts"})
-
-    def _filled_by(self, engine: str, document: Mapping[str, Any]) -> dict[str, Any] | None:
-        spec = json.dumps({**document, "routing": {"engine": engine}})
+    def _asked(self, **question: Any) -> Any:
         try:
-            filled: dict[str, Any] = json.loads(engine_module().build_fabric(spec))["lfts"]
-        except ValueError:
-            return None
-        return filled
+            return json.loads(engine_module().ask_fabric(self._built, json.dumps(question)))
+        except ValueError as error:
+            raise as_input_error(error) from error
 
     def hops(self, a: str, b: str) -> int:
         """How many cables the path from node a to node b crosses. Raises InputError."""
@@ -111,12 +98,12 @@ class Fabric:
         if cable is None:
             raise InputError(
                 f"no cable at port '{port}'",
-                where=f"fabric {self._document.get('name', '')}",
+                where=f"fabric {self.document.get('name', '')}",
                 expected="a cabled port such as leaf-01[17]",
             )
         return cable
 
     @cached_property
     def _cables(self) -> dict[str, Cable]:
-        ends = [(str(link["a"]), str(link["b"])) for link in self._document["links"]]
+        ends = [(str(link["a"]), str(link["b"])) for link in self.document["links"]]
         return {port: cable for cable in ends for port in cable}

@@ -15,6 +15,7 @@ from weft.bench.twin import TwinBackend, launch_seed
 from weft.catalog.load import benchmark, benchmark_names, platform
 from weft.core.errors import BenchmarkError, InputError, MissingError
 from weft.expect import closed_forms
+from weft.topology import fabric as fabric_module
 
 try:
     from weft import _engine as engine
@@ -52,6 +53,10 @@ class StubEngine:
         nodes = [{"name": f"n{i:03d}", "hcas": []} for i in range(1, n_nodes + 1)]
         return json.dumps({"nodes": nodes, "switches": [{"name": "leaf-01"}], "links": []})
 
+    def ask_fabric(self, fabric: str, question: str) -> str:
+        assert json.loads(question) == {"ask": "document"}
+        return fabric
+
     def simulate(self, scenario: str) -> dict[str, Any]:
         if "error" in self.outcome:
             raise ValueError(self.outcome["error"])
@@ -69,7 +74,8 @@ class StubEngine:
 
 
 def stub(monkeypatch: pytest.MonkeyPatch, **outcome: Any) -> TwinBackend:
-    monkeypatch.setattr(twin_module, "engine_module", lambda: StubEngine(**outcome))
+    for module in (twin_module, fabric_module):
+        monkeypatch.setattr(module, "engine_module", lambda: StubEngine(**outcome))
     return TwinBackend(FAT_TREE, 4)
 
 
@@ -124,7 +130,8 @@ def test_a_trial_it_cannot_run_is_refused_before_anything_runs(
 
 
 def test_a_fault_nowhere_in_the_fabric_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(twin_module, "engine_module", StubEngine)
+    for module in (twin_module, fabric_module):
+        monkeypatch.setattr(module, "engine_module", StubEngine)
     with pytest.raises(InputError, match="no node 'n009' to plant a fault in"):
         TwinBackend(FAT_TREE, 4, faults=[parse_fault("n009 slow=2")])
 

@@ -80,7 +80,7 @@ def test_without_a_cable_messages_take_the_ways_of_the_engine_that_filled_the_ta
 ) -> None:
     """Also where the document does not say which one it was."""
     fabric = Fabric.from_document(TREE, engine)
-    untold = Fabric(fabric.document)
+    untold = Fabric.from_document(fabric.document)
     assert engine in untold.engines
     before = fabric.paths(FLOWS)
     up = before[0][1]
@@ -95,7 +95,8 @@ def test_without_a_cable_messages_take_the_ways_of_the_engine_that_filled_the_ta
 def test_of_engines_that_fill_the_tables_alike_all_are_known() -> None:
     """d-mod-k moves the routes of a dead cable only, minhop spreads all of a switch anew."""
     tree = {**TREE, "nodes": 16, "spines": 4, "cables_per_spine": 1}
-    fabric = Fabric(Fabric.from_document(tree, "minhop").document)
+    filled = Fabric.from_document(tree, "minhop").document
+    fabric = Fabric.from_document(filled)
     assert {"dmodk", "minhop"} <= set(fabric.engines)
     flows = [(a, b) for a in fabric.nodes[:4] for b in fabric.nodes[4:]]
     up = fabric.paths(flows)[0][1]
@@ -117,7 +118,7 @@ def test_nobody_knows_how_tables_are_filled_anew_that_no_engine_fills(fabric: Fa
     tables = {name: list(ports) for name, ports in fabric.document["lfts"].items()}
     here = tables["leaf-01"][6]
     tables["leaf-01"][6] = here + 1 if here % 2 == 1 else here - 1
-    assert Fabric({**fabric.document, "lfts": tables}).engines == ()
+    assert Fabric.from_document({**fabric.document, "lfts": tables}).engines == ()
 
 
 def test_a_port_without_a_cable_is_refused(fabric: Fabric) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from weft.bench.model import Backend, Launch, Sample, Trial
 from weft.core.clock import Clock
+from weft.core.collection import collection_paused
 from weft.core.errors import BenchmarkError
 from weft.diagnose.check.measured.network import Wiring
 from weft.diagnose.check.suspects.follow_up import Plan, Size, follow_up
@@ -142,6 +143,7 @@ class FollowUpBackend:
         limit_s = min(launch.trial.timeout_s, left_s)
         return replace(launch, trial=replace(launch.trial, timeout_s=limit_s))
 
+    @collection_paused()
     def _planned(self) -> Plan:
         if self._plan is None and validity.findings(self._survey).refusal is not None:
             self._plan = Plan((), ())

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft.bench.model import Sample, State
+from weft.core.collection import collection_paused
 from weft.core.errors import ExitCode
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
@@ -81,6 +82,7 @@ class Verdict:
         return rows_of(self.survey)
 
 
+@collection_paused()
 def judge_check(
     samples: Sequence[Sample],
     wiring: Wiring | None,

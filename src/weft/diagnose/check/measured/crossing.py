@@ -48,7 +48,6 @@ class Crossings:
         self.network = network
         self.adaptive = adaptive
         self.limits = limits or thresholds()
-        self._stage_number: dict[Stage, int] = {}
         both = np.array([metric.both_ways for metric in METRICS])[readings.metric]
         a, b = readings.a, readings.b
         n = len(readings.endpoints)
@@ -56,23 +55,21 @@ class Crossings:
         keys = np.concatenate([a * n + b, (b * n + a)[both]])
         self._flow_rows = np.concatenate([here, here[both]])
         self._flows, self._flow_of = np.unique(keys, return_inverse=True)
-        self._of_flow = self._cross() if network is not None else []
-
-    @cached_property
-    def stages(self) -> tuple[Stage, ...]:
+        self.stages: tuple[Stage, ...] = ()
         """Every stage that a reading crosses."""
-        return tuple(self._stage_number)
+        self._n_crossed = self._crossed = np.zeros(0, np.int64)
+        if network is not None:
+            # By flow how many stages it crosses, and these, one flow after the other.
+            self.stages, self._n_crossed, self._crossed = self._cross(network)
 
     @cached_property
     def by_stage(self) -> csr_matrix:
         """Readings x stages: how many directions of a reading cross a stage."""
-        lengths = np.array([len(stages) for stages in self._of_flow], np.int64)
-        flows = np.repeat(np.arange(lengths.size), lengths)
-        numbers = np.concatenate([np.array(s, np.int64) for s in self._of_flow] or [flows])
-        shape = (lengths.size, len(self.stages))
-        of_flow = coo_matrix((np.ones(flows.size), (flows, numbers)), shape=shape).tocsr()
+        flows = np.repeat(np.arange(self._n_crossed.size), self._n_crossed)
+        shape = (self._n_crossed.size, len(self.stages))
+        of_flow = coo_matrix((np.ones(flows.size), (flows, self._crossed)), shape=shape).tocsr()
         ones = np.ones(self._flow_rows.size)
-        rows = (len(self.readings), lengths.size)
+        rows = (len(self.readings), self._n_crossed.size)
         return csr_matrix(
             coo_matrix((ones, (self._flow_rows, self._flow_of)), shape=rows) @ of_flow
         )
@@ -133,16 +130,18 @@ class Crossings:
     @cached_property
     def n_links(self) -> Ints:
         """By reading: cables on the way from a to b; -1 without a fabric."""
-        return self._of_first_flow([len(stages) for stages in self._of_flow])
+        return self._of_first_flow(self._n_crossed)
 
     @cached_property
     def lowest_rate(self) -> Ints:
         """By reading: the lowest rate (bit/s) of a cable on the way; -1 without a fabric."""
-        if self.network is None:
-            return self._of_first_flow([])
-        stages = self.stages
-        by_stage = [int(self.network.rate[list(stage)].min()) for stage in stages]
-        return self._of_first_flow([min(by_stage[s] for s in of) for of in self._of_flow])
+        network = self.network
+        lowest = np.full(self._n_crossed.size, np.iinfo(np.int64).max)
+        if network is not None:
+            rate = np.array([network.rate[list(stage)].min() for stage in self.stages], np.int64)
+            flows = np.repeat(np.arange(lowest.size), self._n_crossed)
+            np.minimum.at(lowest, flows, rate[self._crossed])
+        return self._of_first_flow(lowest)
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -221,24 +220,39 @@ class Crossings:
         number = {host: i for i, host in enumerate(self.hosts)}
         return np.array([number[host_of(name)] for name in self.readings.endpoints], np.int64)
 
-    def _cross(self) -> list[list[int]]:
-        assert self.network is not None
-        n, names = len(self.readings.endpoints), self.readings.endpoints
-        flows = [(names[key // n], names[key % n]) for key in self._flows.tolist()]
-        ways = _stages_of(self.network, flows, adaptive=self.adaptive)
-        number = self._stage_number
+    def _cross(self, network: Network) -> tuple[tuple[Stage, ...], Ints, Ints]:
+        """Every stage once, by first crossing; by flow how many it crosses, and which."""
+        n = len(self.readings.endpoints)
+        a, b = self._flows // n, self._flows % n
+        if not self.adaptive:
+            lengths, ports = network.crossed(self._hca_number[a], self._hca_number[b])
+            used, first, place = np.unique(ports, return_index=True, return_inverse=True)
+            order = np.argsort(first)
+            number = np.empty(order.size, np.int64)
+            number[order] = np.arange(order.size)
+            stages = tuple((port,) for port in used[order].tolist())
+            return stages, lengths, number[place.reshape(-1)]
+        names = [network.hcas[hca] for hca in self._hca_number.tolist()]
+        flows = [(names[src], names[dst]) for src, dst in zip(a.tolist(), b.tolist(), strict=True)]
+        ways = stages_of(network).between(flows)
+        known: dict[Stage, int] = {}
         # By identity first: to hash some hundred ports for every flow takes longer than all else.
-        known: dict[int, int] = {}
+        numbers: dict[int, int] = {}
         for stage in chain.from_iterable(ways):
-            if id(stage) not in known:
-                known[id(stage)] = number.setdefault(stage, len(number))
-        return [[known[id(stage)] for stage in stages] for stages in ways]
+            if id(stage) not in numbers:
+                numbers[id(stage)] = known.setdefault(stage, len(known))
+        crossed = [numbers[id(stage)] for stage in chain.from_iterable(ways)]
+        return (
+            tuple(known),
+            np.array([len(way) for way in ways], np.int64),
+            np.array(crossed, np.int64),
+        )
 
-    def _of_first_flow(self, of_flow: Sequence[int]) -> Ints:
+    def _of_first_flow(self, of_flow: Ints) -> Ints:
         n = len(self.readings)
         if self.network is None:
             return np.full(n, -1, np.int64)
-        return np.array(of_flow, np.int64)[self._flow_of[:n]]
+        return of_flow[self._flow_of[:n]]
 
     def _endpoint_family(self, part: Part) -> Family:
         """Readings of a node: all, those it sends in, those it receives in."""

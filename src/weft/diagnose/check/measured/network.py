@@ -167,18 +167,27 @@ class Network:
 
     def routes(self, flows: Sequence[tuple[str, str]]) -> list[Ints]:
         """Port numbers crossed from HCA to HCA by the tables, for each flow."""
-        walked = self._walk(flows) if self._out_of is not None and flows else None
-        if walked is not None:
-            return walked
-        # The engine says what is missing, or routes where there are no tables.
-        crossed = self.wiring.paths(list(flows))
-        return [np.array([self.port_id[port] for port in path], np.int64) for path in crossed]
-
-    def _walk(self, flows: Sequence[tuple[str, str]]) -> list[Ints] | None:
-        """All flows step by step through the tables; None where one does not arrive."""
-        assert self._out_of is not None
         ends = np.array([[self.vertex_id[a], self.vertex_id[b]] for a, b in flows], np.int64)
-        src, dst = (ends - self.n_switches).T
+        src, dst = ends.reshape(-1, 2).T - self.n_switches
+        lengths, ports = self.crossed(src, dst)
+        return np.split(ports, np.cumsum(lengths)[:-1]) if flows else []
+
+    def crossed(self, src: Ints, dst: Ints) -> tuple[Ints, Ints]:
+        """By the tables, from each HCA to another (by number): how many ports are crossed, and
+        these ports, one flow after the other."""
+        ways = self._walk(src, dst) if self._out_of is not None and src.size else None
+        if ways is not None:
+            return (ways >= 0).sum(axis=1), ways[ways >= 0]
+        # The engine says what is missing, or routes where there are no tables.
+        flows = [(self.hcas[a], self.hcas[b]) for a, b in zip(src, dst, strict=True)]
+        paths = self.wiring.paths(flows)
+        ports = [self.port_id[port] for path in paths for port in path]
+        return np.array([len(path) for path in paths], np.int64), np.array(ports, np.int64)
+
+    def _walk(self, src: Ints, dst: Ints) -> Ints | None:
+        """Flows x ports crossed, -1 after the last: all flows step by step through the tables.
+        None where one does not arrive."""
+        assert self._out_of is not None
         port, last = self.port_of_hca[src], self.port_of_hca[dst] ^ 1
         if (port < 0).any() or (self.port_of_hca[dst] < 0).any() or (src == dst).any():
             return None
@@ -194,8 +203,7 @@ class Network:
             crossed.append(np.where(done, -1, port))
             done |= port == last
             if done.all():
-                ways = np.stack(crossed, axis=1)
-                return [way[way >= 0] for way in ways]
+                return np.stack(crossed, axis=1)
         return None
 
 

@@ -7,7 +7,6 @@ from functools import cached_property
 import numpy as np
 
 from weft.bench.model import Sample
-from weft.core.collection import collection_paused
 from weft.diagnose.check.measured.candidates import Candidates
 from weft.diagnose.check.measured.crossing import Crossings
 from weft.diagnose.check.measured.network import Wiring, network_of
@@ -109,9 +108,8 @@ def survey_of(
     """Explain the samples of a check. Norms rest on readings that cross no suspect."""
     network = None if wiring is None else network_of(wiring)
     limits = limits if network is not None else limits.without_fabric
-    with collection_paused():
-        readings = readings_of(samples)
-        crossings = Crossings(readings, network, adaptive=adaptive, limits=limits)
+    readings = readings_of(samples)
+    crossings = Crossings(readings, network, adaptive=adaptive, limits=limits)
     alone = readings.of_trial(ALONE)
     first = _explained(crossings, limits, alone)
     second = _explained(crossings, limits, alone, first) if _touched(first).size else first

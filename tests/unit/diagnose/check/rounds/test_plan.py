@@ -60,7 +60,7 @@ def test_the_estimate_is_near_the_twin_s_own_clock(platform, n_nodes, n_rails, s
     from weft.topology.fabric import Fabric
 
     twin = TwinBackend(platform_of(platform), n_nodes)
-    field = field_of(Fabric(twin.fabric_document), n_rails)
+    field = field_of(Fabric.from_document(twin.fabric_document), n_rails)
     rounds = schedule_of(scheme, field).rounds[:6]
     options = {**OPTIONS, "rounds": [pairs.tolist() for pairs in rounds]}
     trial = Trial("t", "pairs", (8, 2**20), twin.nodes, n_rails, options=options)
@@ -187,7 +187,7 @@ def test_470_nodes_of_eight_rails_take_less_than_a_minute_and_every_cable_three_
     from weft.topology.fabric import Fabric
 
     twin = TwinBackend(platform("azure-ndv4"), 470)
-    field = field_of(Fabric(twin.fabric_document), 8)
+    field = field_of(Fabric.from_document(twin.fabric_document), 8)
     plan = plan_check(field, cost_of(field))
     assert plan.seconds <= 60
     record = plan.to_record()

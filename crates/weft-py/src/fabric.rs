@@ -1,0 +1,133 @@
+//! A fabric document read once, for many questions.
+
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use weft_fabric::document::{self, Engine, FabricDocument};
+use weft_fabric::{FabricError, Routes, check, engines, fault, json as documents};
+
+use crate::refuse;
+
+/// The engines that may have filled a document's tables.
+const FILLING: [Engine; 3] = [Engine::Dmodk, Engine::Minhop, Engine::Updn];
+
+/// A whole document, checked.
+#[pyclass(frozen, module = "weft._engine")]
+pub(crate) struct Fabric {
+    written: FabricDocument,
+    fabric: weft_fabric::Fabric,
+}
+
+/// The fabric of a document or generator; tables filled if an engine is named.
+#[pyfunction]
+pub(crate) fn build_fabric(py: Python<'_>, spec_json: &str) -> PyResult<Fabric> {
+    py.detach(|| complete(spec_json)).map_err(refuse)
+}
+
+fn complete(spec_json: &str) -> Result<Fabric, FabricError> {
+    let mut written = document::parse(spec_json)?;
+    let fabric = weft_fabric::Fabric::new(&written)?;
+    let routes = match written.routing.take() {
+        Some(routing) => Some(engines::routes_of(&fabric, &written, Some(routing.engine))?),
+        None => Routes::from_document(&fabric, &written)?,
+    };
+    if let Some(routes) = routes {
+        let hcas: Vec<_> = (0..fabric.n_hcas()).map(weft_fabric::HcaId).collect();
+        check::check_routes(&fabric, &routes, &hcas)?;
+        written.lfts = Some(routes.to_lfts(&fabric));
+    }
+    Ok(Fabric { written, fabric })
+}
+
+/// The answer to a question, both JSON.
+#[pyfunction]
+pub(crate) fn ask_fabric(py: Python<'_>, fabric: &Fabric, question_json: &str) -> PyResult<String> {
+    let answer = py.detach(|| -> Result<_, FabricError> {
+        let question = documents::from_text("question", "question.", question_json)?;
+        fabric.answer(question)
+    });
+    Ok(answer.map_err(refuse)?.to_string())
+}
+
+/// What can be asked.
+#[derive(Deserialize)]
+#[serde(tag = "ask", rename_all = "snake_case", deny_unknown_fields)]
+enum Question {
+    /// The whole document.
+    Document {},
+    /// The engines that fill the tables as the document has them.
+    Engines {},
+    /// The egress ports crossed from each first to each second node (or HCA), the sending HCA's own
+    /// first: by `engine`'s routes, else the document's, else those of minhop; with the cables at
+    /// the ports `down` out of use.
+    Trace {
+        pairs: Vec<(String, String)>,
+        #[serde(default)]
+        engine: Option<String>,
+        #[serde(default)]
+        down: Vec<String>,
+    },
+}
+
+impl Fabric {
+    fn answer(&self, question: Question) -> Result<Value, FabricError> {
+        match question {
+            Question::Document {} => Ok(json!(self.written)),
+            Question::Engines {} => {
+                let filling = FILLING.iter().filter(|engine| self.is_filled_by(**engine));
+                Ok(filling.map(|engine| json!(engine)).collect())
+            }
+            Question::Trace { pairs, engine, down } => {
+                Ok(json!(self.trace(&pairs, engine.as_deref(), &down)?))
+            }
+        }
+    }
+
+    fn is_filled_by(&self, engine: Engine) -> bool {
+        let filled = || engines::compute(&self.fabric, engine).to_lfts(&self.fabric);
+        self.written.lfts.as_ref().is_some_and(|lfts| *lfts == filled())
+    }
+
+    fn trace(
+        &self,
+        pairs: &[(String, String)],
+        engine: Option<&str>,
+        down: &[String],
+    ) -> Result<Vec<Vec<String>>, FabricError> {
+        let mut fabric = self.fabric.clone();
+        for (index, name) in down.iter().enumerate() {
+            let place = format!("down[{index}]");
+            let port = fabric.port_named(&place, name)?;
+            fault::take_down(&mut fabric, &place, port)?;
+        }
+        let engine = engine.map(Engine::from_name).transpose()?;
+        if engine.is_none() && !down.is_empty() {
+            let what = "no engine is named that routes around cables out of use";
+            return Err(FabricError::document("down", what, "an engine beside them"));
+        }
+        let find = |index: usize, name: &str| {
+            fabric.hca_named(name).ok_or_else(|| {
+                let what = format!("there is no node or HCA '{name}'");
+                FabricError::document(format!("pairs[{index}]"), what, "a name of the fabric")
+            })
+        };
+        let ends = pairs
+            .iter()
+            .enumerate()
+            .map(|(index, (src, dst))| Ok((find(index, src)?, find(index, dst)?)))
+            .collect::<Result<Vec<_>, FabricError>>()?;
+        let routes = match engine {
+            Some(Engine::Dmodk) => {
+                let destinations: Vec<_> = ends.iter().map(|(_, dst)| *dst).collect();
+                engines::dmodk_towards(&fabric, &destinations)
+            }
+            _ => engines::routes_of(&fabric, &self.written, engine)?,
+        };
+        let mut paths = Vec::with_capacity(pairs.len());
+        for (src, dst) in ends {
+            let crossed = routes.trace(&fabric, src, dst)?;
+            paths.push(crossed.into_iter().map(|port| fabric.port_name(port)).collect());
+        }
+        Ok(paths)
+    }
+}
