@@ -2,11 +2,15 @@
 # mypy: disable-error-code="no-untyped-def"
 
 import random
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from weft.core.finding import Severity
-from weft.diagnose.check.suspects.crowded import Look
+from weft.diagnose.check.measured.readings import Metric
+from weft.diagnose.check.suspects.crowded import CrowdedWay, Look, SharedWays
+from weft.diagnose.check.suspects.explain import Suspect
 from weft.diagnose.check.suspects.follow_up import Plan, Size, follow_up
 from weft.diagnose.check.suspects.survey import survey_of
 from weft.diagnose.check.thresholds import thresholds
@@ -140,3 +144,50 @@ def test_a_way_is_judged_by_all_that_it_carried_not_by_what_filled_it(
     ]
     assert len(set(n_rows)) > 1
     assert survey.candidates.rows(way.number).size == max(n_rows)
+
+
+class Told(SharedWays):
+    """Way 0 again so slow; beside it others of its kind, and one that is not, far slower."""
+
+    def __init__(self, slower, peers):
+        self._limits = thresholds()
+        values = np.array([slower, *peers, 0.9])
+        kind = np.array([1] * (values.size - 1) + [2])
+        self.told = SimpleNamespace(ways=np.arange(values.size), kind=kind, slower=values)
+
+    def _delivered(self, look, rows):
+        return self.told
+
+
+def found_by(look, number=0):
+    """A way that was found 0.4 slower."""
+    return CrowdedWay(Suspect((number,), {Metric.BANDWIDTH: 0.4}, 50.0), look, number)
+
+
+@pytest.mark.parametrize("look", [Look.ALONE, Look.ALL])
+@pytest.mark.parametrize(
+    ("slower", "peers", "shows"),
+    [
+        (0.25, (0.0, 0.0, 0.15), True),
+        (0.15, (0.0, 0.0, 0.0), False),
+        (0.25, (0.1, 0.1, 0.1), False),
+        (0.25, (-0.1, 0.0, 0.05, 0.15, 0.15), True),
+        (0.25, (), False),
+    ],
+)
+def test_a_way_shows_again_where_it_is_half_as_slow_beside_the_middle_of_its_kind(
+    look, slower, peers, shows
+):
+    way = found_by(look)
+    assert Told(slower, peers).shows_again(way, (way,), np.ones(1, np.bool_)) is shows
+
+
+def test_in_full_rounds_it_is_slower_than_any_that_was_not_found_as_well():
+    """0.21 is less than a quarter below."""
+    rows = np.ones(1, np.bool_)
+    told = Told(0.25, (0.0, 0.0, 0.21))
+    full, alone = found_by(Look.ALL), found_by(Look.ALONE)
+    assert not told.shows_again(full, (full,), rows)
+    assert told.shows_again(full, (full, found_by(Look.ALL, 3)), rows)
+    assert not told.shows_again(full, (full, found_by(Look.ALONE, 3)), rows)
+    assert told.shows_again(alone, (alone,), rows)

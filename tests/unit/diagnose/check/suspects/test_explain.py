@@ -1,13 +1,16 @@
 """From noisy readings to the component that explains the slow ones."""
 # mypy: disable-error-code="no-untyped-def"
 
+import numpy as np
 import pytest
+from scipy.sparse import csc_matrix
 
+from weft.diagnose.check.measured.candidates import Candidates
 from weft.diagnose.check.measured.components import Component, Part
 from weft.diagnose.check.measured.crossing import Crossings
 from weft.diagnose.check.measured.network import Network
-from weft.diagnose.check.measured.norms import normed
-from weft.diagnose.check.measured.readings import Metric, readings_of
+from weft.diagnose.check.measured.norms import Normed, normed
+from weft.diagnose.check.measured.readings import Metric, Readings, readings_of
 from weft.diagnose.check.suspects.explain import Explainer
 from weft.diagnose.check.thresholds import thresholds
 
@@ -93,3 +96,71 @@ def test_two_faults_of_equal_weight_are_no_tie(make_tree, make_fabric, make_slow
     assert sorted(sorted(component.ends[0] for component in one) for one, _ in found) == [
         [port] for port in ports
     ]
+
+
+def explained(slower, crossed_by, apart=()):
+    """The candidates of each suspect. Readings of bandwidth between ever new ends, so much slower;
+    by candidate those that cross it."""
+    n = len(slower)
+    same, ends = np.zeros(n, np.int64), np.arange(n)
+    names = tuple(f"n{i:03d}" for i in range(2 * n))
+    readings = Readings(
+        names,
+        (("t", 1),),
+        same + Metric.BANDWIDTH.code,
+        2 * ends,
+        2 * ends + 1,
+        np.ones(n),
+        same,
+        same,
+        ends,
+        same + 1,
+        same > 0,
+    )
+    columns = np.array([[row in rows for rows in crossed_by] for row in range(n)], float)
+    members = tuple(((0, i),) for i in range(len(crossed_by)))
+    against = Normed((), same, np.array(slower), np.full(n, 0.01))
+    explainer = Explainer(
+        readings,
+        Candidates(csc_matrix(columns), members),
+        against,
+        thresholds(),
+        apart=np.array(apart, np.int64),
+    )
+    return [set(suspect.candidates) for suspect in explainer.explain().suspects]
+
+
+@pytest.mark.parametrize(
+    ("apart", "left"),
+    [
+        ((0.5, 0.0), {0}),
+        ((0.0, 0.5), {1}),
+        ((0.5, 0.5), {0, 1}),
+        ((0.0, 0.0), {0, 1}),
+        ((0.0,), {0, 1}),
+    ],
+)
+def test_readings_apart_decide_between_candidates_where_one_is_slow(apart, left):
+    """Ten readings cross both. Where nothing is slow by itself, normal ones say nothing: what is
+    slow may be so beside others only."""
+    ten = range(10)
+    over = [{*ten, *([10 + i] if i < len(apart) else [])} for i in range(2)]
+    rows = tuple(range(10, 10 + len(apart)))
+    assert explained([0.5] * 10 + list(apart), over, rows) == [left]
+
+
+@pytest.mark.parametrize(("fewer", "left"), [(1, {0, 1}), (2, {0})])
+def test_what_explains_little_less_is_answered_as_well(fewer, left):
+    """Two and a half standard deviations are worth three of a logarithm at most: one reading less
+    is near, two are not."""
+    over = [set(range(10)), set(range(10 - fewer))]
+    assert explained([0.025] * 10, over) == [left]
+
+
+def test_readings_apart_alone_make_no_suspect():
+    assert explained([0.0] * 10 + [0.5] * 10, [set(range(20))], range(10, 20)) == []
+
+
+def test_candidates_that_share_no_reading_are_two_suspects_though_as_likely():
+    both = explained([0.5] * 20, [set(range(10)), set(range(10, 20))])
+    assert sorted(both, key=min) == [{0}, {1}]

@@ -1,6 +1,7 @@
 """Messages of a cable that is out of use go around, and meet others."""
 # mypy: disable-error-code="no-untyped-def"
 
+import math
 import random
 from dataclasses import replace
 
@@ -9,8 +10,17 @@ import pytest
 from tests.unit.diagnose.check.suspects.detours import detour, surveyed_twice
 
 from weft.core.finding import Severity
+from weft.diagnose.check.measured.crossing import Crossings
+from weft.diagnose.check.measured.network import Network
+from weft.diagnose.check.measured.norms import Normed
+from weft.diagnose.check.measured.readings import Metric, readings_of
 from weft.diagnose.check.suspects.follow_up import Size, follow_up
-from weft.diagnose.check.suspects.meetings import shown_apart
+from weft.diagnose.check.suspects.meetings import (
+    detours_of,
+    gains_of_sharing,
+    shown_apart,
+    that_may_have_met,
+)
 from weft.diagnose.check.suspects.survey import survey_of
 from weft.diagnose.check.thresholds import thresholds
 from weft.diagnose.check.trials import TOGETHER
@@ -114,3 +124,63 @@ def test_of_cables_between_the_same_two_switches_one_is_accused(twice):
     assert apart(twice, one, beside) == ["leaf-01[5]"]
     assert apart(twice, beside, one) == ["leaf-01[21]"]
     assert len(apart(twice, one, elsewhere)) == 2
+
+
+def gains(make_tree, make_fabric, pair, ratios):
+    """What readings gain by having shared a cable, that took so many times as long; cables between
+    switches hold two messages."""
+    tree = make_tree(2, 4, 1)
+    for link in tree.document["links"]:
+        if "/" not in link["a"]:
+            link["bits_per_s"] *= 2
+    readings = readings_of(make_fabric(tree).measure([[pair] for _ in ratios]))
+    rows = np.flatnonzero((readings.metric == Metric.BANDWIDTH.code) & ~readings.backwards)
+    slower = np.zeros(len(readings))
+    slower[rows] = [math.log(ratio) for ratio in ratios]
+    against = Normed((), np.zeros(len(readings), np.int64), slower, np.full(len(readings), 0.01))
+    crossings = Crossings(readings, Network(tree), adaptive=False)
+    return gains_of_sharing(crossings, against, rows)
+
+
+def test_what_met_is_slow_by_one_guest_or_two_more_than_fit(make_tree, make_fabric):
+    """Where one fits a second halves it; where two fit a third takes a third."""
+    near, far = (gains(make_tree, make_fabric, pair, (1.5, 2, 3, 4)) for pair in ((0, 1), (0, 4)))
+    assert near[2] > near[1] > near[0]
+    assert near[3] < near[2]
+    assert far[0] > near[0] + 1
+    assert far[1] > far[2]
+    assert near[2] > far[2] + 1
+
+
+@pytest.mark.parametrize("dead", [(1, 1), (2, 4), (3, 2), (4, 3)])
+def test_a_dead_cable_is_as_sure_as_what_went_around_and_what_that_met(
+    make_tree, make_fabric, dead
+):
+    """Without noise these are all that is slow; against it speaks each of its messages that found
+    its way around free."""
+    planned, broken = make_tree(4, 4, 4), make_tree(4, 4, 4, down=[dead])
+    samples = make_fabric(broken, collide=True, noise=0.0).all_pairs()
+    survey = survey_of(samples, planned, thresholds())
+    readings = survey.readings
+    slow = that_may_have_met(survey.crossings, survey.normed, np.arange(len(readings)))
+    (first,) = detours_of(survey.crossings, survey.normed, slow)
+
+    def way(tree, row):
+        return set(tree.paths([readings.name(row)])[0][1:-1])
+
+    gone = set(planned.cable_of(f"leaf-{dead[0]:02d}[{4 + dead[1]}]"))
+    sending = np.flatnonzero(readings.metric == Metric.BANDWIDTH.code).tolist()
+    moved = [row for row in sending if gone & way(planned, row)]
+    around = [row for row in moved if row in slow]
+    met = {
+        other
+        for row in around
+        for other in slow.tolist()
+        if readings.moment[other] == readings.moment[row] and way(broken, row) & way(broken, other)
+    }
+    assert survey.crossings.network.port_id[min(gone)] // 2 == first.cables[0]
+    assert set(first.rows) == set(around)
+    assert met == set(slow) == {*first.rows, *first.met}
+    gained = gains_of_sharing(survey.crossings, survey.normed, np.array(sorted(met))).sum()
+    free = thresholds().free_way * (len(moved) - len(around))
+    assert first.evidence == pytest.approx(gained - free)
