@@ -1,12 +1,10 @@
 """`weft check` of few nodes, end to end on twins: what they do not tell is told of nobody."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from weft.cli import run
+from tests.cli.checked import checked
 
 Capture = pytest.CaptureFixture[str]
 
@@ -16,15 +14,7 @@ def _engine() -> None:
     pytest.importorskip("weft._engine", reason="the engine is not built")
 
 
-def check(tmp_path: Path, capsys: Capture, *words: str) -> dict[str, Any]:
-    argv = ["check", *words, "--no-report", "--dir", str(tmp_path / "run"), "--format", "json"]
-    code = run(argv)
-    answer: dict[str, Any] = json.loads(capsys.readouterr().out)
-    assert code == answer["exit_code"]
-    return answer
-
-
-def accused(answer: dict[str, Any]) -> set[str | None]:
+def accused_nodes(answer: dict[str, Any]) -> set[str | None]:
     """The nodes that findings accuse or point at; None for what is nobody's."""
     suspects = [one for f in answer["findings"] for one in f["facts"].get("suspects", ())]
     return {one["node"] for one in suspects}
@@ -34,11 +24,11 @@ def test_of_three_nodes_of_eight_rails_the_slow_one_is_told_and_no_cable(
     tmp_path: Path, capsys: Capture
 ) -> None:
     """Two of them are under one leaf: no pair of that distance is without the slow one."""
-    answer = check(
+    answer = checked(
         tmp_path, capsys, "--twin", "azure-ndv4", "--nodes", "3", "--plant", "n002 slow=3"
     )
     assert answer["exit_code"] == 1
-    assert accused(answer) == {"n002"}
+    assert accused_nodes(answer) == {"n002"}
     pairs = [f for f in answer["findings"] if f["kind"] == "suspect-pair"]
     assert pairs[0]["severity"] == "bad"
     assert all("n002" in f"{a} {b}" for f in pairs for a, b in f["facts"]["pairs"])
@@ -48,7 +38,7 @@ def test_of_three_nodes_of_eight_rails_the_slow_one_is_told_and_no_cable(
 
 def test_of_three_nodes_one_slow_rail_is_told(tmp_path: Path, capsys: Capture) -> None:
     twin = ("--twin", "azure-ndv4", "--nodes", "3")
-    answer = check(tmp_path, capsys, *twin, "--plant", "leaf-02[3] rate=0.25")
+    answer = checked(tmp_path, capsys, *twin, "--plant", "leaf-02[3] rate=0.25")
     assert answer["exit_code"] == 1
     bad, warning = answer["findings"]
     # Port 3 of the second leaf is the third adapter of its first node.
@@ -61,7 +51,7 @@ def test_of_three_nodes_one_slow_rail_is_told(tmp_path: Path, capsys: Capture) -
 
 @pytest.mark.parametrize("n", [2, 3])
 def test_few_healthy_nodes_are_good(n: int, tmp_path: Path, capsys: Capture) -> None:
-    answer = check(tmp_path, capsys, "--twin", "azure-ndv4", "--nodes", str(n))
+    answer = checked(tmp_path, capsys, "--twin", "azure-ndv4", "--nodes", str(n))
     assert answer["exit_code"] == 0
     assert {f["severity"] for f in answer["findings"]} <= {"good", "note"}
 
@@ -71,7 +61,7 @@ def test_a_suspect_whose_good_nodes_are_all_far_is_told_from_the_distance(
 ) -> None:
     """All known-good nodes are under one leaf, so every pair four links apart has the suspect."""
     twin = ("--twin", "fat-tree", "--nodes", "16", "--schedule", "bisect:n001|n[005-008]")
-    answer = check(tmp_path, capsys, *twin, "--plant", "n001 slow=3")
+    answer = checked(tmp_path, capsys, *twin, "--plant", "n001 slow=3")
     assert answer["exit_code"] == 1
     (finding,) = (f for f in answer["findings"] if f["severity"] in ("bad", "warning"))
     # Nothing else under its leaf was measured, so its leaf may be it, too.

@@ -202,7 +202,8 @@ def simulate(document: Document) -> Mapping[str, Any]:
                 refused.what,
                 where="twin",
                 expected="a way between every two ranks",
-                hint="a planted fault cuts it; plant another, or leave that node out",
+                hint="a planted fault cuts it: plant another, or leave that node out; or planes of"
+                " the fabric never meet: simulate one of them",
             ) from error
         raise refused from error
     return outcome

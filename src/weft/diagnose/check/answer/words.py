@@ -32,15 +32,16 @@ def who(components: Sequence[Component]) -> str:
 
 
 def own_node(components: Sequence[Component]) -> Component | None:
-    """The node or HCA, where the components are one and its own one cable."""
-    nodes = [c for c in components if c.thing[0] in ("node", "hca")]
+    """The node or HCA, where the components are one (or a node and its one HCA) and its own one
+    cable."""
+    owners = [c for kind in ("node", "hca") for c in components if c.thing[0] == kind]
     cables = [c for c in components if c.thing[0] == "cable"]
-    if len(components) != 2 or len(nodes) != 1 or len(cables) != 1:
+    kinds = {c.thing[0] for c in owners}
+    if not owners or len(cables) != 1 or len(components) != 1 + len(kinds):
         return None
-    name = nodes[0].ends[0]
     hcas = {vertex_of(end) for end in cables[0].ends}
-    owners = hcas | {hca.partition("/")[0] for hca in hcas}
-    return nodes[0] if name in owners else None
+    names = hcas | {hca.partition("/")[0] for hca in hcas}
+    return owners[0] if names.issuperset(c.ends[0] for c in owners) else None
 
 
 def _kinds(components: Sequence[Component]) -> str:

@@ -57,7 +57,8 @@ class PlannedCoverage:
     """`filled`: by port, how often the schedule fills it, and `worth`: how many fillings its
     messages there add up to; `reachable`: by port between switches, whether any pair of these ranks
     crosses it. All None without a fabric. `n_in_part`: cables of which these ranks cannot send as
-    much through one direction as it bears."""
+    much through one direction as it bears. `n_across`: pairs of unlike rails, which are no part of
+    the others."""
 
     ranks: Ranks
     n_rounds: int
@@ -67,6 +68,7 @@ class PlannedCoverage:
     worth: Floats | None
     reachable: Bools | None
     n_in_part: int = 0
+    n_across: int = 0
 
     @cached_property
     def by_cable(self) -> Floats:
@@ -107,10 +109,11 @@ class PlannedCoverage:
 
     @property
     def pairs_text(self) -> str:
-        """'2,610 of 139,128 pairs of 528 nodes in 13 rounds'."""
+        """'2,610 of 139,128 pairs of 528 nodes in 13 rounds'; and pairs of unlike rails apart."""
         kind = "rank" if self.ranks.n_rails > 1 or self.ranks.host is not None else "node"
+        across = f" and {self.n_across:,} of unlike rails" if self.n_across else ""
         return (
-            f"{self.n_pairs:,} of {counted(self.n_pairs_possible, 'pair')}"
+            f"{self.n_pairs:,} of {counted(self.n_pairs_possible, 'pair')}{across}"
             f" of {counted(len(self.ranks), kind)} in {counted(self.n_rounds, 'round')}"
         )
 
@@ -172,4 +175,5 @@ def planned_coverage(
         n_in_part = int(room.reshape(-1, 2).any(axis=1).sum())
     n_same = int((~cross_rail).sum())
     n_rounds = len(rounds)
-    return PlannedCoverage(ranks, n_rounds, n_same, possible, filled, worths, reachable, n_in_part)
+    of_cables = (filled, worths, reachable, n_in_part)
+    return PlannedCoverage(ranks, n_rounds, n_same, possible, *of_cables, int(cross_rail.sum()))

@@ -226,12 +226,13 @@ def _leaf_to_leaf(leaves: Sequence[Sequence[int]]) -> list[Round]:
 
 def _rails(scheme: Scheme, field: Field) -> _Recipe:  # noqa: ARG001
     ranks = field.ranks
+    # In turn: a rail that is slow as a whole is then no stretch of time.
     rounds = [
         with_rails(pairs * ranks.n_rails + rail, ranks)
-        for rail in range(ranks.n_rails)
         for pairs in reflections(len(ranks.units))
+        for rail in range(ranks.n_rails)
     ]
-    return ("all pairs, one rail after the other", rounds)
+    return ("all pairs, one rail at a time", rounds)
 
 
 def _bisect(scheme: Scheme, field: Field) -> _Recipe:
@@ -324,7 +325,22 @@ def _units(text: str, ranks: Ranks) -> list[int]:
 
 
 def _file(scheme: Scheme, field: Field) -> _Recipe:
-    return (f"the rounds of {scheme.file}", read_rounds(scheme.file, field.ranks))
+    rounds = read_rounds(scheme.file, field.ranks)
+    if field.ways is not None:
+        _refuse_no_way(scheme, rounds, field.ranks.hca, field.ways)
+    return (f"the rounds of {scheme.file}", rounds)
+
+
+def _refuse_no_way(scheme: Scheme, rounds: Sequence[Round], hca: Ints, ways: Ways) -> None:
+    """Raise InputError for a pair whose planes never meet, naming the file that asks for it."""
+    for pairs in rounds:
+        a, b = hca[pairs].T
+        try:
+            ways.cross(np.concatenate([a, b]), np.concatenate([b, a]))
+        except InputError as error:
+            raise InputError(
+                error.what, where=f"--schedule {scheme.file}", expected=error.expected
+            ) from error
 
 
 _RECIPES: dict[Kind, Callable[[Scheme, Field], _Recipe]] = {

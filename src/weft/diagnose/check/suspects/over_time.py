@@ -13,6 +13,7 @@ from scipy.stats import theilslopes
 from weft.bench.model import Sample
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
+from weft.diagnose.check.measured.components import Part
 from weft.diagnose.check.measured.readings import METRICS, Bools, Floats, Ints, Metric
 from weft.diagnose.check.suspects.explain import Likelihood
 from weft.diagnose.check.suspects.survey import Survey
@@ -123,12 +124,17 @@ def _best_stretch(by_round: Floats) -> tuple[int, int, int, float]:
 
 
 def _most_of_one(survey: Survey, rows: Ints, gain: Floats) -> float:
-    """The most evidence that readings of one endpoint give: a slow node is no slow stretch."""
+    """The most evidence that readings of one endpoint or one rail give: neither a slow node nor a
+    round of a slow rail is a slow stretch."""
     readings = survey.readings
     by_endpoint = np.zeros(len(readings.endpoints))
     np.add.at(by_endpoint, readings.a[rows], gain)
     np.add.at(by_endpoint, readings.b[rows], gain)
-    return float(max(by_endpoint.max(initial=0.0), 0.0))
+    rails = [
+        float(gain[np.isin(rows, survey.candidates.rows(rail))].sum())
+        for rail in survey.candidates.of_part(Part.RAIL).values()
+    ]
+    return max(float(by_endpoint.max(initial=0.0)), 0.0, *rails)
 
 
 def drifts(survey: Survey) -> tuple[tuple[Metric, Drift], ...]:
