@@ -184,3 +184,33 @@ def test_a_dead_cable_is_as_sure_as_what_went_around_and_what_that_met(
     gained = gains_of_sharing(survey.crossings, survey.normed, np.array(sorted(met))).sum()
     free = thresholds().free_way * (len(moved) - len(around))
     assert first.evidence == pytest.approx(gained - free)
+
+
+def strongest(make_tree, make_fabric, flows, slow):
+    """The strongest detour of two like moments in which flows took twice as long, those of `slow`,
+    what one such reading gains, and how many others of the two cross its cable."""
+    tree = make_tree(3, 4, 3)
+    readings = readings_of(make_fabric(tree).measure([flows, flows]))
+    names = [(tree.nodes[a], tree.nodes[b]) for a, b in slow]
+    mine = [row for row in range(len(readings)) if readings.name(row) in names]
+    rows = np.array([r for r in mine if readings.metric[r] == Metric.BANDWIDTH.code])
+    slower = np.zeros(len(readings))
+    slower[rows] = math.log(2)
+    against = Normed((), np.zeros(len(readings), np.int64), slower, np.full(len(readings), 0.01))
+    crossings = Crossings(readings, Network(tree), adaptive=False)
+    first = detours_of(crossings, against, rows)[0]
+    crossing = crossings.candidates.rows(first.suspect(crossings).candidates[0])
+    sending = crossing[readings.metric[crossing] == Metric.BANDWIDTH.code]
+    (gain,) = set(gains_of_sharing(crossings, against, rows).tolist())
+    return first, gain, np.setdiff1d(sending, first.rows).size
+
+
+@pytest.mark.parametrize(("more", "n_met"), [([], 2), ([(3, 11)], 3)])
+def test_a_message_went_around_where_most_is_slow_out_and_in(make_tree, make_fabric, more, n_met):
+    """From leaf 1 to leaf 2, not by spine 1: by spine 2, where one left that is slow, or by spine
+    3, where another did, or two, and one came in."""
+    slow = [(0, 6), (1, 10), (2, 8), (9, 5), *more]
+    first, gain, n_free = strongest(make_tree, make_fabric, slow, slow)
+    assert first.rows.size == 2
+    free = thresholds().free_way * n_free
+    assert first.evidence == pytest.approx(2 * (1 + n_met) * gain - free)

@@ -161,9 +161,10 @@ def mixed(pairs, n_hcas, seed=1):
     return again(pairs, Network(SimpleNamespace(document=document)), seed)
 
 
-def again(pairs, network, seed=1):
-    """A round of these pairs, all of it, with other partners."""
-    readings = readings_of([sample(a, b, 0, {"bandwidth_mb_s": 1.0}) for a, b in pairs])
+def again(pairs, network, seed=1, later=()):
+    """A round of these pairs, all of it, with other partners, where one of `later` came after."""
+    rounds = [(0, pair) for pair in pairs] + [(1, pair) for pair in later]
+    readings = readings_of([sample(*pair, n, {"bandwidth_mb_s": 1.0}) for n, pair in rounds])
     survey = SimpleNamespace(
         shared=SimpleNamespace(rows_of=lambda _: np.arange(len(readings))),
         crowded=(SimpleNamespace(look=Look.ALL),),
@@ -211,6 +212,18 @@ def test_a_round_within_halves_asks_no_more_of_what_joins_them(seed):
     share = thresholds().asked_of_shared
     most = {stage: max(before[stage], share, 1 / len(stage)) for stage in now}
     assert all(now[stage] <= most[stage] + 1e-9 for stage in now)
+
+
+def test_a_round_may_ask_for_as_much_as_the_fullest_of_all_did():
+    """Neighbours met first, then all nodes under one leaf met those under the other."""
+    tree = Tree(2, 4, 1)
+    network = Network(tree)
+    near = [("n001", "n002"), ("n003", "n004"), ("n005", "n006"), ("n007", "n008")]
+    far = [(f"n{i:03d}", f"n{i + 4:03d}") for i in range(1, 5)]
+    up = (network.port_id["leaf-01[5]"],)
+    for later, most in (((), 1), (far, 4)):
+        rounds = [again(near, network, seed, later) for seed in range(20)]
+        assert max(asked_of_stages(of, network)[up] for of in rounds) == most
 
 
 def test_one_message_finds_room_where_it_is_more_than_any_may_ask():
