@@ -71,3 +71,29 @@ def test_a_suspect_whose_good_nodes_are_all_far_is_told_from_the_distance(
         "switch leaf-01",
     }
     assert answer["planted"][0]["named"] == "tie"
+
+
+def test_where_only_longer_ways_are_slow_nobody_is_sent_to_the_adapters_first(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """All cables up from the suspects' leaf: no other pair of that distance is measured."""
+    twin = ("--twin", "fat-tree", "--nodes", "16", "--schedule", "bisect:n[001-004]|n[005-008]")
+    plants = [word for port in range(5, 9) for word in ("--plant", f"leaf-01[{port}] rate=0.4")]
+    (finding,) = checked(tmp_path, capsys, *twin, *plants)["findings"]
+    assert (finding["kind"], finding["severity"]) == ("below-expected", "bad")
+    assert finding["sentence"].startswith("All pairs 4 links apart at 200 Gb/s deliver ")
+    assert finding["evidence"][0] == (
+        "pairs 2 links apart at 200 Gb/s are as expected: look at the longer ways first"
+    )
+
+
+def test_a_distance_that_one_node_alone_has_is_told_with_the_node(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """Latency depends on the distance, so that nothing but the platform tells it of n001."""
+    twin = ("--twin", "fat-tree", "--nodes", "16", "--schedule", "bisect:n001|n[005-008]")
+    found = checked(tmp_path, capsys, *twin, "--plant", "n001 slow=30")["findings"]
+    (distance,) = (f for f in found if f["kind"] == "below-expected")
+    assert distance["severity"] == "warning"
+    said = "n001 is in all of these pairs: it may be slow, and not their distance"
+    assert distance["evidence"][0] == said

@@ -158,6 +158,7 @@ def test_pipes_and_folders_in_place_of_files_are_told_and_hold_nobody_up(
     os.mkfifo(pipe)
     for option, path, said in (
         ("--fabric", pipe, f"--fabric {pipe}: this is read more than once, and is no file but a"),
+        ("--counters", pipe, f"--counters {pipe}: this is a named pipe: a check would wait"),
         ("--fabric", "-", "--fabric -: this is read more than once, and is no file but a pipe"),
         ("--hostfile", pipe, f"{pipe}: cannot be read: it is a pipe"),
         ("--schedule", pipe, f"{pipe}: cannot be read: it is a pipe"),

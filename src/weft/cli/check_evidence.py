@@ -11,6 +11,7 @@ import click
 
 from weft.cli.backend import BackendChoice
 from weft.cli.check_plan import Setup
+from weft.cli.fabric_files import refuse_named_pipes
 from weft.cli.option_group import options_as
 from weft.core.errors import InputError
 
@@ -90,6 +91,7 @@ def gather(given: EvidenceChoice, choice: BackendChoice, setup: Setup) -> Eviden
     from weft.diagnose.check.beside import machine
     from weft.diagnose.check.beside.marks import NO_MARKS
 
+    refuse_named_pipes(given.counters, "--counters")
     named = machine.named(given.platform) if given.platform else None
     if given.counters and setup.fabric is None:
         raise InputError(

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from weft.topology.subnet import Subnet
 
 MOST_SAID = 5
+_OPEN = ("/dev/fd/", "/proc/")
+"""Where the system keeps the open files of a process."""
 
 
 def open_subnet(files: Sequence[str]) -> "Subnet":
@@ -44,6 +46,18 @@ def refuse_read_once(files: Iterable[str], option: str) -> None:
                 where=f"{option} {file}",
                 expected="files",
                 hint="write what comes out of it into a file first",
+            )
+
+
+def refuse_named_pipes(files: Iterable[str], option: str) -> None:
+    """Pipes that somebody must open to write: nobody may. Those that are open already, as
+    `<(zcat FILE)` gives them, are read. Raises InputError."""
+    for file in files:
+        if Path(file).is_fifo() and not file.startswith(_OPEN):
+            raise InputError(
+                "this is a named pipe: a check would wait for whoever writes into it",
+                where=f"{option} {file}",
+                expected=f"files, or pipes that are open: {option} <(zcat FILE)",
             )
 
 

@@ -1,6 +1,6 @@
 """Findings about whole hop classes: slower than the machine should be, or faster than it can."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from weft.core.units import format_significant
 from weft.core.words import counted
 from weft.diagnose.check.answer.words import capital
 from weft.diagnose.check.beside.expectation import Expectations, Expected, slow_first
+from weft.diagnose.check.measured.norms import HopClass, of_one_node
 from weft.diagnose.check.measured.readings import METRICS
 from weft.diagnose.check.suspects.survey import Survey
 from weft.diagnose.judge.causes import Case, likely_causes
@@ -30,14 +31,39 @@ def beyond_expectation(survey: Survey, expectations: Expectations) -> list[Findi
     found = _impossible_readings(survey, expectations)
     for metric in METRICS:
         of = [one for c, one in expectations.of.items() if c.metric is metric]
-        for state, make in ((RowState.IMPOSSIBLE, _impossible), (RowState.LOW, _slow)):
-            such = slow_first([one for one in of if one.state is state])
-            if such:
-                found.append(make(expectations, such, len(of)))
+        impossible = slow_first([one for one in of if one.state is RowState.IMPOSSIBLE])
+        if impossible:
+            found.append(_impossible(expectations, impossible, len(of)))
+        low = slow_first([one for one in of if one.state is RowState.LOW])
+        if low:
+            where = _where_first(of_one_node(survey.crossings), low, of)
+            found.append(_slow(expectations, low, len(of), where))
     return found
 
 
-def _slow(expectations: Expectations, such: Sequence[Expected], n_classes: int) -> Finding:
+def _where_first(
+    nodes: Mapping[HopClass, str], low: Sequence[Expected], of: Sequence[Expected]
+) -> tuple[str, ...]:
+    """What slow classes (`low`, of all `of` a metric) have that others do not: a node in all of
+    their pairs (`nodes`), or longer ways."""
+    such = {one.norm.hop_class for one in low}
+    node = {nodes.get(hop_class) for hop_class in such}
+    if len(node) == 1 and None not in node:
+        return (f"{node.pop()} is in all of these pairs: it may be slow, and not their distance",)
+    fine = [one for one in of if one.state is RowState.NORMAL]
+    if fine and max(_n_links(one) for one in fine) < min(_n_links(one) for one in low):
+        nearest = min(fine, key=_n_links)
+        return (f"pairs {_where(nearest)} are as expected: look at the longer ways first",)
+    return ()
+
+
+def _n_links(one: Expected) -> int:
+    return one.norm.hop_class.n_links
+
+
+def _slow(
+    expectations: Expectations, such: Sequence[Expected], n_classes: int, where: tuple[str, ...]
+) -> Finding:
     sure = any(one.sure for one in such)
     worst = next((one for one in such if one.sure), such[0])
     text = f"{_subject(such, n_classes)} {_delivers(worst)}: expected {worst.words}"
@@ -48,6 +74,7 @@ def _slow(expectations: Expectations, such: Sequence[Expected], n_classes: int) 
         Severity.BAD if sure else Severity.WARNING,
         text,
         evidence=(
+            *where,
             *_each(such),
             *_slower_cables(expectations, such),
             *_causes(expectations, such),
