@@ -16,11 +16,13 @@ from scipy.stats import norm
 
 from weft.diagnose.check.measured.candidates import Candidates
 from weft.diagnose.check.measured.norms import Normed
-from weft.diagnose.check.measured.readings import METRICS, Floats, Ints, Metric, Readings
+from weft.diagnose.check.measured.readings import METRICS, Bools, Floats, Ints, Metric, Readings
 from weft.diagnose.check.thresholds import Thresholds
 
 _STEPS = 48
 """Slownesses tried, 11 % apart: finer than readings over one fault differ (`uneven_share`)."""
+_ROWS_AT_ONCE = 512
+"""So few that what is reckoned of them stays in the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -113,10 +115,9 @@ class Explainer:
         judged = normed.norm >= 0
         together = judged.copy()
         together[np.zeros(0, np.int64) if apart is None else apart] = False
-        self._all_of_metric = [
-            np.flatnonzero(judged & (readings.metric == metric.code)) for metric in METRICS
-        ]
-        self._of_metric = [rows[together[rows]] for rows in self._all_of_metric]
+        self._metric = readings.metric
+        self._judged = judged
+        self._together = together
         self._apart = np.flatnonzero(judged & ~together)
         self._grids = [
             np.geomspace(limits.least_effect(metric), limits.slowest_fitted, _STEPS)
@@ -153,8 +154,8 @@ class Explainer:
         by_metric: dict[Metric, tuple[Floats, Floats]] = {}
         by_row = columns.tocsr()
         crossed = np.diff(by_row.indptr) > 0
-        for metric, of_metric, grid in zip(METRICS, self._of_metric, self._grids, strict=True):
-            rows = of_metric[crossed[of_metric]]
+        for metric, grid in zip(METRICS, self._grids, strict=True):
+            rows = np.flatnonzero(crossed & self._together & (self._metric == metric.code))
             if not rows.size:
                 continue
             gain = self._gain(rows, predicted, grid)
@@ -176,7 +177,7 @@ class Explainer:
         mine = np.intersect1d(self.candidates.rows(candidate), rows)
         total = 0.0
         for metric, least in slower.items():
-            of = np.intersect1d(mine, self._all_of_metric[metric.code])
+            of = self._of_metric(mine, metric, self._judged)
             if of.size:
                 grid = np.array([self._grids[metric.code][0], least])
                 total += float(self._gain(of, predicted, grid)[:, 1].sum())
@@ -188,13 +189,24 @@ class Explainer:
         for suspect in suspects:
             rows = self.candidates.rows(suspect.best)
             for metric, slower in suspect.slower.items():
-                of = np.intersect1d(rows, self._all_of_metric[metric.code], assume_unique=True)
+                of = self._of_metric(rows, metric, self._judged)
                 predicted[of] = np.maximum(predicted[of], slower)
         return predicted
 
+    def _of_metric(self, rows: Ints, metric: Metric, among: Bools) -> Ints:
+        of: Ints = rows[among[rows] & (self._metric[rows] == metric.code)]
+        return of
+
     def _gain(self, rows: Ints, predicted: Floats, grid: Floats) -> Floats:
-        """Rows x grid: the gain in log-likelihood if a way is at least this slow. What is slow
-        already gains by a component that is slower still by as much as matters."""
+        """Rows x grid: the gain in log-likelihood if a way is at least this slow."""
+        gain = np.empty((rows.size, grid.size))
+        for start in range(0, rows.size, _ROWS_AT_ONCE):
+            part = slice(start, start + _ROWS_AT_ONCE)
+            gain[part] = self._gain_of(rows[part], predicted, grid)
+        return gain
+
+    def _gain_of(self, rows: Ints, predicted: Floats, grid: Floats) -> Floats:
+        """What is slow already gains by a component that is slower still by as much as matters."""
         slower, sigma = self._normed.slower[rows, None], self._normed.sigma[rows, None]
         before = predicted[rows, None]
         matters = (grid[None, :] >= before + grid[0]) | (before == 0)
@@ -261,7 +273,7 @@ class Explainer:
 
     def _refined(self, candidate: int, metric: Metric, near: float, predicted: Floats) -> float:
         """The slowness that fits best between the grid's neighbours of `near`."""
-        rows = np.intersect1d(self.candidates.rows(candidate), self._of_metric[metric.code])
+        rows = self._of_metric(self.candidates.rows(candidate), metric, self._together)
         grid = self._grids[metric.code]
         ratio = grid[1] / grid[0]
         fine = np.geomspace(max(grid[0], near / ratio), near * ratio, _STEPS)
@@ -273,7 +285,7 @@ class Explainer:
     def _agree(self, candidate: int, metric: Metric, least: float, predicted: Floats) -> bool:
         """Whether so many flows across a candidate are slow as must be, were it at fault: a fault
         slows whatever crosses it, a component that shares ways with a fault only a part."""
-        rows = np.intersect1d(self.candidates.rows(candidate), self._of_metric[metric.code])
+        rows = self._of_metric(self.candidates.rows(candidate), metric, self._together)
         rows = rows[predicted[rows] < least]
         if not rows.size:
             return True
