@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from tests.cli.checked import checked
 
+from weft.cli import run
+
 Capture = pytest.CaptureFixture[str]
 
 
@@ -97,3 +99,14 @@ def test_a_distance_that_one_node_alone_has_is_told_with_the_node(
     assert distance["severity"] == "warning"
     said = "n001 is in all of these pairs: it may be slow, and not their distance"
     assert distance["evidence"][0] == said
+
+
+def test_of_two_nodes_the_slow_rail_is_told_and_all_that_it_may_be(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    argv = ["check", "--twin", "azure-ndv4", "--nodes", "2", "--plant", "n002/hca3[1] rate=0.4"]
+    assert run([*argv, "--no-report", "--dir", str(tmp_path / "run")]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("BAD      Pair n001:3 - n002:11 is slower than expected: bandwidth ")
+    assert lines[1].startswith("WARNING  1 of 5   1 rail and 2 HCAs and 2 cables   40 % of others ")
+    assert "planted: n002/hca3[1] rate=0.4; named: tie" in lines

@@ -49,9 +49,10 @@ def _kinds(components: Sequence[Component]) -> str:
     counted: dict[str, int] = {}
     for component in components:
         counted[component.thing[0]] = counted.get(component.thing[0], 0) + 1
-    plural = {"switch": "switches"}
+    one, plural = {"hca": "HCA"}, {"switch": "switches", "hca": "HCAs"}
     words = [
-        f"{n} {plural.get(kind, kind + 's') if n > 1 else kind}" for kind, n in counted.items()
+        f"{n} {plural.get(kind, kind + 's') if n > 1 else one.get(kind, kind)}"
+        for kind, n in counted.items()
     ]
     text = " and ".join(words)
     common = _common_vertex(components)

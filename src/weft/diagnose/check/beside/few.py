@@ -107,7 +107,7 @@ def _finding(expectations: Expectations, slow: Sequence[SlowPair]) -> Finding:
         Severity.BAD if sure else Severity.WARNING,
         f"{who} {verb} slower than expected: {metric.word} {format_significant(worst.value)}"
         f" {metric.unit}, expected {worst.of.words} of {expectations.platform.name}.",
-        evidence=(list_pairs(pairs),),
+        evidence=(list_pairs(pairs),) if len(pairs) > 1 else (),
         facts={"pairs": [list(pair) for pair in pairs]},
     )
 
