@@ -4,7 +4,7 @@ Every namespace (the bridge lies in one, too) has no name and one process that h
 ends when its standard input does, so with this process, however that ends; the kernel then takes
 its namespace away. A stand-in for the launcher puts each rank of the kernel into its namespace; MPI
 then has nothing but TCP over a virtual cable to each rank, which can be limited, and a rank can be
-given less of a CPU by a control group.
+given less of a CPU by a control group, and company in it.
 """
 
 import os
@@ -20,6 +20,15 @@ LIMIT_S = 20.0
 CGROUPS = (Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup"))
 
 OWN_SYS = "mount -t sysfs sysfs /sys"
+SPIN = """\
+import os, threading
+def spin():
+    while True: pass
+threading.Thread(target=spin, daemon=True).start()
+os.write(1, os.read(0, 6))
+os.read(0, 1)
+"""
+ENTER = 'echo $$ > "$0/cgroup.procs" && exec "$@"'
 REMOVE = 'cat; for i in $(seq 100); do rmdir "$0" 2>/dev/null && exit; sleep 0.1; done'
 
 RANK = """\
@@ -111,16 +120,26 @@ class RanksApart:
     def hold(self, rank: int, share: float) -> str | None:
         """Give a rank no more than a share of one CPU; why not, where that is not possible."""
         for root in CGROUPS:
-            group = root / f"weft{os.getpid()}"
             try:
-                group.mkdir()
-                _while_we_live(self._held, "sh", "-c", REMOVE, str(group))
+                group = self._group(root / f"weft{os.getpid()}-{rank}")
                 _set_quota(group, share)
             except OSError:
                 continue
             (self._folder / f"held-{rank}").write_text(str(group))
             return None
         return "needs a CPU controller of control groups that may be written"
+
+    def load(self, rank: int, n: int) -> None:
+        """Start processes that spin beside a held rank, on the CPU time that is given to it."""
+        group = (self._folder / f"held-{rank}").read_text()
+        for _ in range(n):
+            _while_we_live(self._held, "sh", "-c", ENTER, group, sys.executable, "-c", SPIN)
+
+    def _group(self, folder: Path) -> Path:
+        if not folder.exists():
+            folder.mkdir()
+            _while_we_live(self._held, "sh", "-c", REMOVE, str(folder))
+        return folder
 
     def _join(self) -> None:
         self._switch.ip("link", "add", "br0", "type", "bridge")

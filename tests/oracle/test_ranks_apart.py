@@ -57,7 +57,7 @@ def networks() -> set[str]:
 
 
 def groups_of(process: int) -> list[Path]:
-    return [root / f"weft{process}" for root in CGROUPS if (root / f"weft{process}").exists()]
+    return [group for root in CGROUPS for group in root.glob(f"weft{process}-*")]
 
 
 def becomes_true(condition: Callable[[], bool], seconds: float = 20) -> bool:

@@ -135,7 +135,7 @@ def judge_check(
         *expected,
         *over_time.findings(survey, spoiled),
     ]
-    if not _any_bad(findings):
+    if not _any_bad(one for one in findings if one.kind is not FindingKind.SUSPECT_PAIR):
         findings = _with_intermittent(survey, findings, coverage, limits)
     if not _any_bad(findings):
         findings.append(sentences.healthy(survey, coverage, expectations))
@@ -184,15 +184,23 @@ def _any_bad(findings: Iterable[Finding]) -> bool:
 def _with_intermittent(
     survey: Survey, findings: Sequence[Finding], coverage: Covered, limits: Thresholds
 ) -> list[Finding]:
-    """The findings with what comes and goes, in place of pairs that it explains."""
+    """The findings with what comes and goes, in place of pairs that it explains and of notes that
+    the same was normal when measured again. Pairs that are slow for sure give way only to what is
+    named for sure and has them all."""
     enough_nodes = _enough_nodes(coverage, limits)
     found = intermittent.findings(survey, limits, _owners(survey), enough_nodes=enough_nodes)
-    kept = [
-        one
-        for one in findings
-        if one.kind is not FindingKind.SUSPECT_PAIR
-        or not intermittent.explained(found, one.facts["pairs"])
-    ]
+    sure = [one for one in found if one.severity is Severity.BAD]
+    told = [one.facts["suspects"] for one in found if "suspects" in one.facts]
+    surely_slow = [one.facts["pairs"] for one in findings if one.severity is Severity.BAD]
+    if not all(intermittent.explained(sure, pairs) for pairs in surely_slow):
+        return list(findings)
+
+    def is_explained(one: Finding) -> bool:
+        if one.kind is FindingKind.SUSPECT_PAIR:
+            return intermittent.explained(found, one.facts["pairs"])
+        return one.severity is Severity.NOTE and one.facts.get("suspects") in told
+
+    kept = [one for one in findings if not is_explained(one)]
     return [*kept, *found]
 
 

@@ -17,6 +17,7 @@ from weft.diagnose.check.suspects.accusation import (
     accuse,
     components_of,
     slow_rows,
+    standing_of,
 )
 from weft.diagnose.check.suspects.explain import Suspect
 from weft.diagnose.check.suspects.survey import Survey
@@ -50,9 +51,10 @@ def intermittents(survey: Survey, limits: Thresholds) -> tuple[Intermittent, ...
     """
     if survey.crossings.adaptive or not len(survey.candidates):
         return ()
-    free = (survey.normed.norm >= 0) & (survey.explanation.predicted == 0)
+    of_others = [s for s in survey.explanation.suspects if not slow_again(survey, s, limits)]
+    free = (survey.normed.norm >= 0) & (survey.explainer.predicted(of_others) == 0)
     free[survey.alone] = False
-    slow = free & (survey.normed.slower > limits.lone_sigma * survey.normed.sigma)
+    slow = free & _slow(survey, limits)
     found: list[Intermittent] = []
     while len(found) <= limits.most_intermittent:
         best = _strongest(survey, free, slow, limits)
@@ -62,6 +64,15 @@ def intermittents(survey: Survey, limits: Thresholds) -> tuple[Intermittent, ...
         found.append(one)
         free[rows] = slow[rows] = False
     return tuple(found) if len(found) <= limits.most_intermittent else ()
+
+
+def slow_again(survey: Survey, suspect: Suspect, limits: Thresholds) -> bool:
+    """Whether a suspect that did not stand the test was slow in most readings of a metric with
+    nothing beside it all the same: by another amount each time, or normal now and then."""
+    if standing_of(survey, suspect, survey.explanation.suspects, limits) is not Standing.PASSING:
+        return False
+    of_metrics = [_again(survey, suspect.best, metric, limits) for metric in suspect.slower]
+    return any(n > 1 and 2 * n_again > n for n_again, n in of_metrics)
 
 
 def findings(
@@ -102,21 +113,46 @@ def _unsteady(
     *,
     enough_nodes: bool,
 ) -> Finding:
-    slow = survey.normed.slower > limits.lone_sigma * survey.normed.sigma
+    slow = _slow(survey, limits)
     rows = survey.candidates.rows(one.candidates[0])
     rows = rows[survey.readings.metric[rows] == one.metric.code]
-    again = np.intersect1d(rows, survey.alone)
-    n_again = int(slow[again].sum())
+    n_again, n = _again(survey, one.candidates[0], one.metric, limits)
+    evidence = one.evidence + _evidence_again(survey, one, limits)
     suspect = Suspect(
         one.candidates,
         {one.metric: float(np.median(survey.normed.slower[rows[slow[rows]]]))},
-        one.evidence,
+        evidence,
     )
     accusation = accuse(survey, suspect, (), slow_rows(survey), Standing.CONFIRMED)
-    named = enough_nodes and one.evidence >= limits.named_evidence
-    sure = named and again.size > 1 and 2 * n_again > again.size
-    shown = f"{n_again} of {counted(int(again.size), 'reading')} with nothing beside them slow, too"
-    return unsteady(accusation, shown if again.size else "not measured again", sure, owners)
+    named = enough_nodes and evidence >= limits.named_evidence
+    sure = named and n > 1 and 2 * n_again > n
+    shown = f"{n_again} of {counted(n, 'reading')} with nothing beside them slow, too"
+    return unsteady(accusation, shown if n else "not measured again", sure, owners)
+
+
+def _evidence_again(survey: Survey, one: Intermittent, limits: Thresholds) -> float:
+    """What readings with nothing beside them add; nothing where they are of one pair only, which
+    may be slow by itself."""
+    rows = np.intersect1d(survey.candidates.rows(one.candidates[0]), survey.alone)
+    rows = rows[survey.readings.metric[rows] == one.metric.code]
+    slow = _slow(survey, limits)[rows]
+    if np.unique(survey.readings.pair[rows[slow]]).size < 2:
+        return 0.0
+    n, n_slow = np.array([[rows.size], [int(slow.sum())]], np.float64)
+    n_all, n_all_slow = one.n_others + rows.size, one.n_others_slow + int(slow.sum())
+    return float(_evidence(n, n_slow, n_all, n_all_slow, limits)[0])
+
+
+def _slow(survey: Survey, limits: Thresholds) -> Bools:
+    slow: Bools = survey.normed.slower > limits.lone_sigma * survey.normed.sigma
+    return slow
+
+
+def _again(survey: Survey, candidate: int, metric: Metric, limits: Thresholds) -> tuple[int, int]:
+    """Of the readings over a candidate with nothing beside them: how many are slow, and all."""
+    rows = np.intersect1d(survey.candidates.rows(candidate), survey.alone)
+    rows = rows[survey.readings.metric[rows] == metric.code]
+    return int(_slow(survey, limits)[rows].sum()), int(rows.size)
 
 
 def _strongest(

@@ -88,6 +88,54 @@ def test_of_too_few_nodes_none_is_named_unsteady_for_sure(make_tree):
         assert "unsteady" in verdict.findings[0].sentence
 
 
+N007 = {"n007", "n007/hca0[1]", "leaf-02[3]"}
+
+
+def again_alone(tree, is_slow, seed: int) -> list[Sample]:
+    """All pairs of n007 once more, with nothing beside them."""
+    alone = [s for s in surveyed(tree, is_slow, seed, ALONE) if has_n007(s)]
+    return [replace(s, pair=replace(s.pair, n_concurrent=1)) for s in alone]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_was_slow_in_most_readings_alone_is_not_said_to_have_passed(make_tree, seed):
+    """A survey in which the node is slow by one amount makes a suspect; alone it is slow by others,
+    and in one reading of three not at all."""
+    tree = make_tree(4, 4, 2)
+    draws = Random(f"again/{seed}")
+    own = lambda ways: bool({"leaf-02[3]", "n007/hca0[1]"} & set(ways))  # noqa: E731
+    drawn = lambda: draws.uniform(0.1, 0.4) if draws.random() < 0.67 else 0.0  # noqa: E731
+    samples = surveyed(tree, lambda _, ways: 2.0 if own(ways) else 0.0, seed)
+    samples += again_alone(tree, lambda _, ways: drawn() if own(ways) else 0.0, seed + 99)
+    said = judge_check(samples, tree).findings
+    assert said[0].severity is Severity.BAD
+    assert {end for suspect in said[0].facts["suspects"] for end in suspect["ends"]} == N007
+    assert not [one for one in said if one.facts.get("standing") == "passing"]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_unsteady_node_is_named_in_place_of_a_pair_that_was_slow_each_time(make_tree, seed):
+    """And a pair that is slow for sure, of a node whose other pairs are normal, stays a pair."""
+    tree = make_tree(2, 4, 2)
+    nodes = {"n003", "n007"}
+    always = {frozenset(nodes)}
+
+    def of_pair(samples: list[Sample], slow: list[Sample]) -> list[Sample]:
+        chosen = zip(samples, slow, strict=True)
+        return [s if frozenset((one.pair.a, one.pair.b)) in always else one for one, s in chosen]
+
+    never, surely = (lambda *_: 0.0), (lambda *_: 2.0)
+    for other, kind in ((unsteady(seed), "suspect-node"), (never, "suspect-pair")):
+        samples = of_pair(surveyed(tree, other, seed), surveyed(tree, surely, seed))
+        for later in (seed + 100, seed + 200, seed + 300):
+            again = again_alone(tree, other, later), again_alone(tree, surely, later)
+            samples += of_pair(*again)
+        said = judge_check(samples, None).findings
+        (bad,) = (one for one in said if one.severity is Severity.BAD)
+        assert bad.kind == kind
+        assert "n007" in bad.sentence
+
+
 def has_n007(sample: Sample) -> bool:
     return sample.pair is not None and "n007" in (sample.pair.a, sample.pair.b)
 
