@@ -5,7 +5,8 @@ import shutil
 import socket
 import subprocess
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,10 @@ from weft.diagnose.check.answer.drain import drain_text
 
 TOOLS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol")
 LIMIT_S = 60.0
+NODES = ("n1", "n2", "n3")
 TREE = """\
 SwitchName=leaf1 Nodes=n[1-2]
-SwitchName=leaf2 Nodes=n3
+SwitchName=leaf2 Nodes={rest}
 SwitchName=spine Switches=leaf[1-2]
 """
 CONF = """\
@@ -36,7 +38,7 @@ SwitchType=switch/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 JobAcctGatherType=jobacct_gather/none
-SlurmctldPort={ports[0]}
+SlurmctldPort={port}
 AccountingStorageType=accounting_storage/none
 StateSaveLocation={folder}/state
 SlurmctldPidFile={folder}/ctld.pid
@@ -47,7 +49,7 @@ SlurmdLogFile={folder}/slurmd-%n.log
 TopologyPlugin=topology/tree
 PartitionName=main Nodes=ALL Default=YES
 """
-NODE = "NodeName=n{i} NodeAddr=127.0.0.1 NodeHostname={host} Port={port} CPUs=1\n"
+NODE = "NodeName={node} NodeAddr=127.0.0.1 NodeHostname={host} Port={port} CPUs=1\n"
 
 
 def _where(tool: str) -> str | None:
@@ -63,21 +65,24 @@ def _free_ports(n: int) -> list[int]:
 
 
 class Slurm:
-    """A cluster of three nodes on this machine."""
+    """A cluster of some nodes on this machine, `more` in its configuration."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, nodes: Sequence[str] = NODES, more: str = "") -> None:
         self.folder = folder
+        self.nodes = nodes
+        self.more = more
         self.daemons: list[subprocess.Popen[bytes]] = []
         self.env = {**os.environ, "SLURM_CONF": str(folder / "slurm.conf")}
 
     def start(self) -> None:
-        ports = _free_ports(4)
+        port, *ports = _free_ports(1 + len(self.nodes))
         host = os.uname().nodename
         user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout
-        conf = CONF.format(host=host, user=user.strip(), folder=self.folder, ports=ports)
-        conf += "".join(NODE.format(i=i, host=host, port=ports[i]) for i in (1, 2, 3))
-        (self.folder / "slurm.conf").write_text(conf)
-        (self.folder / "topology.conf").write_text(TREE)
+        conf = CONF.format(host=host, user=user.strip(), folder=self.folder, port=port)
+        for node, port in zip(self.nodes, ports, strict=True):
+            conf += NODE.format(node=node, host=host, port=port)
+        (self.folder / "slurm.conf").write_text(conf + self.more)
+        (self.folder / "topology.conf").write_text(TREE.format(rest=",".join(self.nodes[2:])))
         (self.folder / "state").mkdir()
         key = self.folder / "key"
         key.write_bytes(os.urandom(128))
@@ -88,10 +93,10 @@ class Slurm:
         self._daemon("munged", "--foreground", "--force", "--num-threads=1", *files)
         self._wait("munge", (self.folder / "socket").exists)
         self._daemon("slurmctld", "-D")
-        for i in (1, 2, 3):
-            self._daemon("slurmd", "-D", "-N", f"n{i}")
+        for node in self.nodes:
+            self._daemon("slurmd", "-D", "-N", node)
         idle = ["sinfo", "--noheader", "--states=idle", "--Node", "--format=%N"]
-        self._wait("three idle nodes", lambda: self.say(idle).split() == ["n1", "n2", "n3"])
+        self._wait("idle nodes", lambda: self.say(idle).split() == list(self.nodes))
 
     def submit(self, node: str) -> str:
         """A sleeping job on that node, once it runs; its number."""
@@ -131,22 +136,28 @@ class Slurm:
             time.sleep(0.1)
 
 
-@pytest.fixture(scope="module")
-def slurm(tmp_path_factory):
+@contextmanager
+def running(folder: Path, nodes: Sequence[str] = NODES, more: str = "") -> Iterator[Slurm]:
+    """A cluster in that folder, as long as it is needed; a skip where this machine bears none."""
     missing = [tool for tool in TOOLS if _where(tool) is None]
     if missing:
         pytest.skip(f"no {', '.join(missing)} on this machine")
     if os.geteuid() != 0:
         pytest.skip("munged and slurmd of one's own need root")
-    folder = tmp_path_factory.mktemp("slurm")
     if len(str(folder / "socket")) > 100:
         pytest.skip("the temporary folder's name is too long for a socket")
-    cluster = Slurm(folder)
+    cluster = Slurm(folder, nodes, more)
     try:
         cluster.start()
         yield cluster
     finally:
         cluster.stop()
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("slurm")) as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="module")
