@@ -11,6 +11,9 @@ from weft.topology.engine import as_input_error, engine_module
 Path = tuple[str, ...]
 Cable = tuple[str, str]
 
+TABLES_AS_READ = "forwarding tables: as they were read, whatever engine filled them"
+"""What a document assumes whose tables are a subnet manager's."""
+
 _NO_ROUTE = "is unreachable from"
 """What the engine says where a pair has no way."""
 
@@ -60,9 +63,12 @@ class Fabric:
     @cached_property
     def engines(self) -> tuple[str, ...]:
         """The routing engines that fill the tables as they are; often one, none for other tables
-        than weft's own. Small trees may be filled alike by several."""
+        than weft's own. Small trees may be filled alike by several. None is a subnet manager's: it
+        fills a small tree alike while all is well, and not once a cable is dead."""
         if self._engine is not None:
             return (self._engine,)
+        if TABLES_AS_READ in self.document.get("assumed", ()):
+            return ()
         return tuple(self._asked(ask="engines"))
 
     def rerouted(

@@ -2,6 +2,7 @@
 
 from weft.catalog.platform import Platform
 from weft.core.errors import InputError
+from weft.topology.fabric import TABLES_AS_READ
 from weft.topology.fabric_spec import Document, picoseconds, twin_parts
 from weft.topology.subnet import Subnet
 
@@ -35,6 +36,7 @@ def own_fabric(
         guesses = [text for text in document.get("assumed", []) if "delay" not in text]
         guesses.append(f"cables' delays are those of platform {platform.name}")
         document["assumed"] = guesses
+    document["assumed"] = [*document.get("assumed", []), TABLES_AS_READ]
     return document, (*changed, *answer["changed"])
 
 

@@ -4,7 +4,9 @@ import pytest
 
 from weft.core.errors import InputError
 from weft.topology.engine import as_input_error
-from weft.topology.fabric import Fabric
+from weft.topology.fabric import TABLES_AS_READ, Fabric
+from weft.topology.own_fabric import own_fabric
+from weft.topology.subnet import Subnet
 
 TREE = {
     "generate": "fat_tree",
@@ -119,6 +121,15 @@ def test_nobody_knows_how_tables_are_filled_anew_that_no_engine_fills(fabric: Fa
     here = tables["leaf-01"][6]
     tables["leaf-01"][6] = here + 1 if here % 2 == 1 else here - 1
     assert Fabric.from_document({**fabric.document, "lfts": tables}).engines == ()
+
+
+def test_no_engine_is_taken_to_have_filled_tables_that_were_read() -> None:
+    """Though minhop fills those of a regular tree just so."""
+    routed = Subnet.of_fabric({**TREE, "routing": {"engine": "minhop"}}).route("minhop")
+    document, _ = own_fabric(routed, "read")
+    assert Fabric.from_document(document).engines == ()
+    unmarked = [text for text in document["assumed"] if text != TABLES_AS_READ]
+    assert "minhop" in Fabric.from_document({**document, "assumed": unmarked}).engines
 
 
 def test_a_port_without_a_cable_is_refused(fabric: Fabric) -> None:

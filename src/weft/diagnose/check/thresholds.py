@@ -62,6 +62,9 @@ class Thresholds:
     clear_gain: float
     one_story: float
     rerouted_most: int
+    left_open: float
+    fitted_share: float
+    most_placed: int
     rerouted_share: float
     free_share: float
     least_slowed: float

@@ -154,7 +154,7 @@ class Network:
         return egress
 
     @cached_property
-    def _out_of(self) -> Ints | None:
+    def out_of(self) -> Ints | None:
         """Switches x HCAs: the port towards it, -1 for none; None for a fabric without tables."""
         lfts: Any = self.wiring.document.get("lfts")
         if not lfts:
@@ -175,7 +175,7 @@ class Network:
     def crossed(self, src: Ints, dst: Ints) -> tuple[Ints, Ints]:
         """By the tables, from each HCA to another (by number): how many ports are crossed, and
         these ports, one flow after the other."""
-        ways = self._walk(src, dst) if self._out_of is not None and src.size else None
+        ways = self._walk(src, dst) if self.out_of is not None and src.size else None
         if ways is not None:
             return (ways >= 0).sum(axis=1), ways[ways >= 0]
         # The engine says what is missing, or routes where there are no tables.
@@ -187,7 +187,7 @@ class Network:
     def _walk(self, src: Ints, dst: Ints) -> Ints | None:
         """Flows x ports crossed, -1 after the last: all flows step by step through the tables.
         None where one does not arrive."""
-        assert self._out_of is not None
+        assert self.out_of is not None
         port, last = self.port_of_hca[src], self.port_of_hca[dst] ^ 1
         if (port < 0).any() or (self.port_of_hca[dst] < 0).any() or (src == dst).any():
             return None
@@ -197,7 +197,7 @@ class Network:
             at = self.vertex[port ^ 1]
             if (at[~done] >= self.n_switches).any():
                 return None
-            port = np.where(done, port, self._out_of[np.where(done, 0, at), dst])
+            port = np.where(done, port, self.out_of[np.where(done, 0, at), dst])
             if (port < 0).any():
                 return None
             crossed.append(np.where(done, -1, port))

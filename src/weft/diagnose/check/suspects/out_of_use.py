@@ -7,6 +7,7 @@ import numpy as np
 from weft.diagnose.check.measured.crossing import Crossings
 from weft.diagnose.check.measured.norms import Normed
 from weft.diagnose.check.measured.readings import Bools, Ints
+from weft.diagnose.check.suspects.kept import Kept
 from weft.diagnose.check.suspects.meetings import (
     Detour,
     detours_of,
@@ -23,12 +24,12 @@ def out_of_use(crossings: Crossings, against: Normed, pool: Ints, but: Ints) -> 
     """Detours that explain slow readings of `pool`, the strongest first; rows `but` were measured
     alone or are slow for something else.
 
-    Where the routing engine is known it says how messages meet without a cable; else where they
-    may have met.
+    Where the routing engine is known it says how messages meet without a cable; of tables that
+    somebody else filled the readings tell; else where messages may have met.
     """
     rows = _rows_of(crossings, against, pool)
-    by_engine = _by_engine(crossings, against, rows, but)
-    return detours_of(crossings, against, rows) if by_engine is None else by_engine
+    by_routing = _by_routing(crossings, against, rows, but)
+    return detours_of(crossings, against, rows) if by_routing is None else by_routing
 
 
 def surely_out_of_use(
@@ -37,10 +38,10 @@ def surely_out_of_use(
     """Those of the same that surely are, once the rounds came again; where messages only may have
     met, each must show apart from those before it."""
     rows = _rows_of(crossings, against, pool)
-    by_engine = _by_engine(crossings, against, rows, but)
-    if by_engine is None:
+    by_routing = _by_routing(crossings, against, rows, but)
+    if by_routing is None:
         return shown_apart(crossings, detours_of(crossings, against, rows))
-    return tuple(detour for detour in by_engine if detour.is_sure(crossings))
+    return tuple(detour for detour in by_routing if detour.is_sure(crossings))
 
 
 def _rows_of(crossings: Crossings, against: Normed, pool: Ints) -> Ints:
@@ -49,24 +50,44 @@ def _rows_of(crossings: Crossings, against: Normed, pool: Ints) -> Ints:
     return that_may_have_met(crossings, against, pool)
 
 
-def _by_engine(
+def _by_routing(
     crossings: Crossings, against: Normed, rows: Ints, but: Ints
 ) -> tuple[Detour, ...] | None:
-    """What the engines say that fill the tables as they are; None without one, and where they do
-    not say the same: they go around a cable in ways of their own."""
+    """What the routing explains; None where nobody knows it."""
     if not rows.size:
         return ()
+    assert crossings.network is not None
+    if crossings.network.wiring.engines:
+        return _by_engines(crossings, against, rows, but)
+    return None if crossings.network.out_of is None else _by_tables(crossings, against, rows, but)
+
+
+def _by_engines(
+    crossings: Crossings, against: Normed, rows: Ints, but: Ints
+) -> tuple[Detour, ...] | None:
+    """What the engines say that fill the tables as they are; None where they do not say the same:
+    they go around a cable in ways of their own."""
     assert crossings.network is not None
     said = [
         _ByRouting(crossings, against, rows, Rerouted(crossings, against, but, engine)).found()
         for engine in crossings.network.wiring.engines
     ]
     said.sort(key=_evidence, reverse=True)
-    if not said:
-        return None
     least = _evidence(said[0]) - crossings.limits.near_evidence
     agree = all(_cables(found) == _cables(said[0]) for found in said if _evidence(found) >= least)
     return said[0] if agree else None
+
+
+def _by_tables(crossings: Crossings, against: Normed, rows: Ints, but: Ints) -> tuple[Detour, ...]:
+    """The one cable out of use that explains nearly all by itself, by the ways that the readings
+    tell. Ways chosen around two cables would fit much that is none."""
+    found = _ByRouting(crossings, against, rows, Kept(crossings, against, but)).alone()
+    if found is None:
+        return ()
+    gain = gains_of_sharing(crossings, against, rows)
+    told = np.where(gain > crossings.limits.clear_gain, gain, 0.0)
+    left_open = float(told[~np.isin(rows, found.rows)].sum())
+    return (found,) if left_open <= crossings.limits.left_open * told.sum() else ()
 
 
 def _evidence(found: Sequence[Detour]) -> float:
@@ -103,6 +124,10 @@ class _ByRouting:
             kept += [] if again is None else [again]
         return tuple(self._and_more(kept))
 
+    def alone(self) -> Detour | None:
+        """The strongest detour, with nothing else out of use."""
+        return self._beside([])
+
     def _and_more(self, found: list[Detour]) -> list[Detour]:
         while (best := self._beside(found)) is not None:
             found.append(best)
@@ -120,7 +145,8 @@ class _ByRouting:
         slowed = np.isin(self._rows, expected)
         if not self._is_told(slowed) or slowed.sum() < self._limits.least_slowed * expected.size:
             return None
-        alike = tuple(c for minus, c in scored if -minus >= score - self._limits.near_evidence)
+        least = self._rerouted.least_alike(score)
+        alike = tuple(c for minus, c in scored if -minus >= least)
         if not self._rerouted.told_of.issuperset(alike):
             return None
         mine = self._rows[slowed]

@@ -29,6 +29,10 @@ class Rerouted:
         self._log = Likelihood(crossings.limits).log
         self._known: dict[tuple[int, ...], Floats | None] = {}
 
+    def least_alike(self, evidence: float) -> float:
+        """The evidence from which on another cable is not told from one with so much."""
+        return evidence - self._crossings.limits.near_evidence
+
     @cached_property
     def told_of(self) -> frozenset[int]:
         """Cables between switches that judged readings beside others cross: an answer can name no
@@ -55,14 +59,17 @@ class Rerouted:
         if before is None or after is None:
             return 0.0
         rows = np.flatnonzero((before != after) & self._judged)
+        return float(self._gains(rows, before[rows], after[rows]).sum())
+
+    def _gains(self, rows: Ints, before: Floats, after: Floats) -> Floats:
         free = self._crossings.limits.free_share
         now, then = self._likely(rows, before), self._likely(rows, after)
-        gain = np.logaddexp(np.log(free) + now, np.log(1 - free) + then) - now
-        return float(gain.sum())
+        gains: Floats = np.logaddexp(np.log(free) + now, np.log(1 - free) + then) - now
+        return gains
 
     def _likely(self, rows: Ints, predicted: Floats) -> Floats:
         slower, sigma = self._against.slower[rows], self._against.sigma[rows]
-        return self._log(slower, sigma, predicted[rows])
+        return self._log(slower, sigma, predicted)
 
     def slowed(self, cables: Sequence[int], known: Sequence[int]) -> Ints:
         """The judged rows that cables out of use slow beside those known to be."""

@@ -170,9 +170,9 @@ def test_what_an_engine_says_need_not_show_apart_but_surely_and_again(monkeypatc
     one, beside = (detour(twice, port, n=2) for port in ("leaf-01[5]", "leaf-01[21]"))
     unsure = [detour(twice, "leaf-02[5]", evidence=19.0), detour(twice, "leaf-02[5]", again=1)]
     for found, sure in (([one, beside], 2), ([one, *unsure, one], 2), (unsure, 0)):
-        monkeypatch.setattr(module, "_by_engine", lambda *_, said=tuple(found): said)
+        monkeypatch.setattr(module, "_by_routing", lambda *_, said=tuple(found): said)
         left = module.surely_out_of_use(twice.crossings, twice.normed, NOBODY, NOBODY)
         assert len(left) == sure
-    monkeypatch.setattr(module, "_by_engine", lambda *_: None)
+    monkeypatch.setattr(module, "_by_routing", lambda *_: None)
     monkeypatch.setattr(module, "detours_of", lambda *_: (one, beside))
     assert module.surely_out_of_use(twice.crossings, twice.normed, NOBODY, NOBODY) == (one,)
