@@ -225,7 +225,9 @@ def document_of(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_built_fabric_carries_the_tables_of_the_engine_it_names_and_no_engine() -> None:
+    """The schema first, by which readers of files know it."""
     built = document_of({**FABRIC, "routing": {"engine": "updn"}})
+    assert next(iter(built)) == "schema"
     assert set(built["lfts"]) == {"leaf-01", "leaf-02", "spine-01", "spine-02"}
     assert {len(table) for table in built["lfts"].values()} == {8}
     assert "routing" not in built

@@ -1,8 +1,7 @@
 //! A fabric document read once, for many questions.
 
 use pyo3::prelude::*;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use weft_fabric::document::{self, Engine, FabricDocument};
 use weft_fabric::{FabricError, Routes, check, engines, fault, json as documents};
 
@@ -46,7 +45,7 @@ pub(crate) fn ask_fabric(py: Python<'_>, fabric: &Fabric, question_json: &str) -
         let question = documents::from_text("question", "question.", question_json)?;
         fabric.answer(question)
     });
-    Ok(answer.map_err(refuse)?.to_string())
+    answer.map_err(refuse)
 }
 
 /// What can be asked.
@@ -69,18 +68,24 @@ enum Question {
     },
 }
 
+fn text_of(answer: &impl Serialize) -> String {
+    serde_json::to_string(answer).expect("names and numbers")
+}
+
 impl Fabric {
-    fn answer(&self, question: Question) -> Result<Value, FabricError> {
-        match question {
-            Question::Document {} => Ok(json!(self.written)),
+    fn answer(&self, question: Question) -> Result<String, FabricError> {
+        Ok(match question {
+            // As written, not as a value: that would put names before `schema`, by which files are
+            // known.
+            Question::Document {} => text_of(&self.written),
             Question::Engines {} => {
                 let filling = FILLING.iter().filter(|engine| self.is_filled_by(**engine));
-                Ok(filling.map(|engine| json!(engine)).collect())
+                text_of(&filling.collect::<Vec<_>>())
             }
             Question::Trace { pairs, engine, down } => {
-                Ok(json!(self.trace(&pairs, engine.as_deref(), &down)?))
+                text_of(&self.trace(&pairs, engine.as_deref(), &down)?)
             }
-        }
+        })
     }
 
     fn is_filled_by(&self, engine: Engine) -> bool {

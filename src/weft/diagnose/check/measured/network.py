@@ -88,6 +88,33 @@ class Network:
         return inner & inner.reshape(-1, 2)[:, ::-1].reshape(-1)
 
     @cached_property
+    def height(self) -> Ints:
+        """By switch: how many cables it is away from the nearest one with an HCA."""
+        inner = np.flatnonzero(self.between_switches)
+        here, there = self.vertex[inner], self.vertex[inner ^ 1]
+        height = np.full(self.n_switches, self.n_switches, np.int64)
+        of_hcas = self.port_of_hca[self.port_of_hca >= 0]
+        leaves = self.vertex[of_hcas ^ 1]
+        height[leaves[leaves < self.n_switches]] = 0
+        for _ in range(self.n_switches):
+            lower = height.copy()
+            np.minimum.at(lower, here, height[there] + 1)
+            if (lower == height).all():
+                break
+            height = lower
+        return height
+
+    @cached_property
+    def climbs(self) -> Ints:
+        """By port between switches: whether it leads up (1), down (-1) or neither (0); else 0."""
+        inner = np.flatnonzero(self.between_switches)
+        climbs = np.zeros(len(self.ports), np.int64)
+        climbs[inner] = np.sign(
+            self.height[self.vertex[inner ^ 1]] - self.height[self.vertex[inner]]
+        )
+        return climbs
+
+    @cached_property
     def node_of_hca(self) -> dict[str, str]:
         """The node that an HCA belongs to."""
         return {hca: node for node, hcas in self.hcas_of.items() for hca in hcas}

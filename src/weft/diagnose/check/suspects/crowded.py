@@ -54,10 +54,12 @@ class CrowdedWay:
 
 @dataclass(frozen=True)
 class _Delivered:
-    """By way (number `ways`, of kind `kind`): how slow it is, and the standard error of that."""
+    """By way (number `ways`, of kind `kind`): how slow it is, and the standard error of that.
+    `climbs`: what goes down meets messages from everywhere and is slower than what goes up."""
 
     ways: Ints
     kind: Ints
+    climbs: Ints
     slower: Floats
     error: Floats
 
@@ -67,6 +69,8 @@ class SharedWays:
 
     def __init__(self, crossings: Crossings, against: Normed, predicted: Floats) -> None:
         self._crossings = crossings
+        assert crossings.network is not None
+        self._network = crossings.network
         self._against = against
         self._limits = crossings.limits
         self._explained = predicted > 0
@@ -94,9 +98,11 @@ class SharedWays:
         if delivered is None or others is None or way.number not in delivered.ways:
             return False
         place = int(np.flatnonzero(delivered.ways == way.number)[0])
-        slower, kind = float(delivered.slower[place]), delivered.kind[place]
+        slower = float(delivered.slower[place])
         known = [other.number for other in found if other.look is way.look]
-        peers = others.slower[(others.kind == kind) & ~np.isin(others.ways, known)]
+        alike = others.kind == delivered.kind[place]
+        alike &= others.climbs == delivered.climbs[place]
+        peers = others.slower[alike & ~np.isin(others.ways, known)]
         if not peers.size or slower - float(np.median(peers)) < way.slower / 2:
             return False
         margin = self._limits.crowded_margin
@@ -134,8 +140,7 @@ class SharedWays:
     def by_itself(self) -> tuple[Ints, Ints]:
         """Rows in whose moment one stage between switches was filled as far as it ever was, and no
         other of their way half as far; and these stages."""
-        crossings, network = self._crossings, self._crossings.network
-        assert network is not None
+        crossings, network = self._crossings, self._network
         inner = np.array(
             [bool(network.between_switches[list(of)].all()) for of in crossings.stages]
         )
@@ -159,6 +164,8 @@ class SharedWays:
         left = rows.copy()
         while (delivered := self._delivered(look, left)) is not None:
             clear = self._out_of_kind(delivered)
+            if look is Look.ALONE:
+                clear = self._both_ways(delivered.ways, clear)
             clear[delivered.slower < least] = 0.0
             place = int(np.argmax(clear))
             if clear[place] < self._limits.peer_sigma:
@@ -204,7 +211,8 @@ class SharedWays:
         sigma = np.array([float(np.median(self._against.sigma[of])) for of in of_stage])
         stages = [self._crossings.stages[number] for number in numbers.tolist()]
         kind = np.array([len(stage) for stage in stages], np.int64)
-        return _Delivered(numbers, kind, middle, _MEDIAN_ERROR * sigma / np.sqrt(n))
+        climbs = self._network.climbs[[stage[0] for stage in stages]]
+        return _Delivered(numbers, kind, climbs, middle, _MEDIAN_ERROR * sigma / np.sqrt(n))
 
     def _groups_with_suspects(self) -> Ints:
         """Moments and stages (a number for both) that something crossed which a suspect slows."""
@@ -230,7 +238,25 @@ class SharedWays:
             return None
         members = self._crossings.candidates.members
         kinds = [(len(members[way]) << 8) + members[way][0][0] for way in ways.tolist()]
-        return _Delivered(ways, np.array(kinds, np.int64), slower, np.zeros(ways.size))
+        climbs = [self._climbs(members[way][0]) for way in ways.tolist()]
+        return _Delivered(
+            ways, np.array(kinds, np.int64), np.array(climbs), slower, np.zeros(ways.size)
+        )
+
+    def _climbs(self, member: Member) -> int:
+        part, index = member
+        return int(self._network.climbs[index]) if PARTS[part] is Part.DIRECTION else 0
+
+    def _both_ways(self, stages: Ints, clear: Floats) -> Floats:
+        """What is wrong with a cable shows in both of its directions: where both are slower than
+        their kinds, the two together say more than the slower one."""
+        place = {frozenset(self._crossings.stages[s]): i for i, s in enumerate(stages.tolist())}
+        both = clear.copy()
+        for ports, here in place.items():
+            back = place.get(frozenset(port ^ 1 for port in ports))
+            if back is not None and clear[here] >= clear[back] > 0:
+                both[here] = max(clear[here], (clear[here] + clear[back]) / np.sqrt(2))
+        return both
 
     @cached_property
     def _behind(self) -> Ints:
@@ -262,10 +288,11 @@ class SharedWays:
             peers = np.flatnonzero(delivered.kind == kind)
             if peers.size < self._limits.crowded_peers:
                 continue
-            values = delivered.slower[peers]
+            values, climbs = delivered.slower[peers].copy(), delivered.climbs[peers]
+            for way in np.unique(climbs):
+                values[climbs == way] -= np.median(values[climbs == way])
             least = np.maximum(delivered.error[peers], self._limits.scale_floor / 2)
-            scale = np.maximum(robust_sigma(values), least)
-            clear[peers] = (values - np.median(values)) / scale
+            clear[peers] = values / np.maximum(robust_sigma(values), least)
         return clear
 
 

@@ -57,3 +57,19 @@ def test_what_the_tables_do_not_tell_is_asked(broken):
     flow = ("n002/hca0", "n007/hca0")
     assert [way.tolist() for way in network.routes([flow])] == [[]]
     assert asked == [flow]
+
+
+def test_ports_lead_up_away_from_hosts_and_down_towards_them():
+    """Three levels: the names say which."""
+    network = Network(generated(**THREE_LEVELS))
+    level = {"leaf": 0, "spine": 1, "core": 2}
+    heights = [level[name.partition("-")[0]] for name in network.switches]
+    assert network.height.tolist() == heights
+    for port, (here, there) in enumerate(zip(network.ports, _others(network.ports), strict=True)):
+        tiers = [level.get(end.partition("-")[0]) for end in (here, there)]
+        up = 0 if None in tiers else tiers[1] - tiers[0]
+        assert network.climbs[port] == up
+
+
+def _others(ports):
+    return [ports[i ^ 1] for i in range(len(ports))]

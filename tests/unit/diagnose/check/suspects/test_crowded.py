@@ -9,7 +9,7 @@ import pytest
 
 from weft.core.finding import Severity
 from weft.diagnose.check.measured.readings import Metric
-from weft.diagnose.check.suspects.crowded import CrowdedWay, Look, SharedWays
+from weft.diagnose.check.suspects.crowded import CrowdedWay, Look, SharedWays, _Delivered
 from weft.diagnose.check.suspects.explain import Suspect
 from weft.diagnose.check.suspects.follow_up import Plan, Size, follow_up
 from weft.diagnose.check.suspects.survey import survey_of
@@ -151,9 +151,11 @@ class Told(SharedWays):
 
     def __init__(self, slower, peers):
         self._limits = thresholds()
-        values = np.array([slower, *peers, 0.9])
-        kind = np.array([1] * (values.size - 1) + [2])
-        self.told = SimpleNamespace(ways=np.arange(values.size), kind=kind, slower=values)
+        values = np.array([slower, *peers, 0.9, 0.9])
+        kind, climbs = np.ones(values.size), np.ones(values.size)
+        kind[-1], climbs[-2] = 2, -1
+        ways = np.arange(values.size)
+        self.told = SimpleNamespace(ways=ways, kind=kind, climbs=climbs, slower=values)
 
     def _delivered(self, look, rows):
         return self.told
@@ -191,3 +193,58 @@ def test_in_full_rounds_it_is_slower_than_any_that_was_not_found_as_well():
     assert told.shows_again(full, (full, found_by(Look.ALL, 3)), rows)
     assert not told.shows_again(full, (full, found_by(Look.ALONE, 3)), rows)
     assert told.shows_again(alone, (alone,), rows)
+
+
+UPS, DOWNS = [(2 * i,) for i in range(8)], [(2 * i + 1,) for i in range(8)]
+
+
+class Ways(SharedWays):
+    """The ways up and down of eight leaves, each filled by itself, and how slow they are."""
+
+    def __init__(self, up, down, n=40):
+        self._limits = thresholds()
+        self._crossings = SimpleNamespace(stages=[*UPS, *DOWNS])
+        self.values, self.n = np.array([*up, *down]), n
+
+    def _delivered(self, look, rows):
+        if look is not Look.ALONE or not rows[0]:
+            return None
+        ways = np.flatnonzero(rows)
+        climbs = np.where(ways < len(UPS), 1, -1)
+        error = np.full(ways.size, 0.02 / np.sqrt(self.n))
+        return _Delivered(ways, np.ones(ways.size), climbs, self.values[ways], error)
+
+    def _candidates(self, look, number):
+        return (number,)
+
+    def rows_of(self, way):
+        return np.array([way.number])
+
+    def cables_of(self, way):
+        return frozenset({way.number % len(UPS)})
+
+
+EVEN = np.array([-0.004, -0.003, -0.001, 0.0, 0.0, 0.001, 0.003, 0.004])
+
+
+def named(ways):
+    return [way.number for way in ways.crowded(np.ones(16, np.bool_), surely_slow=True)]
+
+
+def test_ways_down_are_slower_than_ways_up_and_none_of_them_is_out_of_its_kind():
+    assert named(Ways(EVEN, 0.03 + EVEN)) == []
+
+
+@pytest.mark.parametrize("leaf", [1, 6])
+def test_a_way_up_is_out_of_its_kind_that_is_as_slow_as_every_way_down(leaf):
+    up = EVEN.copy()
+    up[leaf] += 0.04
+    assert named(Ways(up, 0.03 + EVEN)) == [leaf]
+
+
+def test_a_cable_that_is_slow_in_both_directions_is_named_where_neither_alone_would_be():
+    up, down = EVEN.copy(), 0.03 + EVEN
+    up[3], down[3] = 0.02, 0.051
+    assert named(Ways(up, down)) == [8 + 3]
+    down[3], down[4] = down[4], down[3]
+    assert named(Ways(up, down)) == []
