@@ -9,7 +9,7 @@ import numpy as np
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
 from weft.diagnose.check.beside.damaged import Damage, damage_of, disturbed_by, overruled
-from weft.diagnose.check.beside.marks import OWN_RATE, Mark, Marks, related
+from weft.diagnose.check.beside.marks import MISSING, OWN_RATE, Mark, Marks, related
 from weft.diagnose.check.measured.components import Component, Thing
 from weft.diagnose.check.suspects.accusation import Accusation, slow_rows
 from weft.diagnose.check.suspects.survey import Survey
@@ -81,11 +81,32 @@ def unshown(
     for mark in marks.marks:
         if mark.is_fault and not named & set(related(mark.thing, owners)):
             by_rule[mark.rule].append(mark)
-    return [_unshown(survey, rule, of) for rule, of in by_rule.items()]
+    missing = by_rule.pop(MISSING, [])
+    of_cables = [_unshown(survey, rule, of) for rule, of in by_rule.items()]
+    return [*([_missing(missing)] if missing else []), *of_cables]
+
+
+def _missing(of: Sequence[Mark]) -> Finding:
+    """Cables that are not there slow nothing by themselves: what is left carries their share."""
+    first, *more = dict.fromkeys(mark.says for mark in of)
+    lines = more[:MOST_LINES]
+    if len(more) > MOST_LINES:
+        lines.append(f"and {len(more) - MOST_LINES} more: weft fabric audit")
+    return Finding(
+        FindingKind.SUSPECT_LINK,
+        Severity.WARNING,
+        f"The files say that cables are missing: {first}.",
+        evidence=(*lines, "no pair can cross them: what is left carries their share", *_fixes(of)),
+        facts={"rule": MISSING, "things": [[kind, list(names)] for kind, names in _things(of)]},
+    )
+
+
+def _things(of: Sequence[Mark]) -> tuple[Thing, ...]:
+    return tuple(dict.fromkeys(mark.thing for mark in of))
 
 
 def _unshown(survey: Survey, rule: str, of: Sequence[Mark]) -> Finding:
-    things = tuple(dict.fromkeys(mark.thing for mark in of))
+    things = _things(of)
     n, n_slow = _crossed(survey, things)
     first = of[0].says
     shown = f"{counted(n_slow, 'slow reading')} may show" if n_slow else "no reading shows"

@@ -34,6 +34,9 @@ OWN_RATE = "slow-cables"
 GROWN = "error-rates"
 """The rule that finds counters that grew between two readings."""
 
+MISSING = "missing-up-links"
+"""The rule that finds switches with fewer cables up than their siblings."""
+
 _BIT_ERRORS = "bit-errors"
 
 _NUMBERED = re.compile(r"#\d+(?=\[\d+\]$)")
@@ -92,6 +95,7 @@ class PortNames:
             ends = (str(link["a"]), str(link["b"]))
             links[frozenset(_NUMBERED.sub("", end) for end in ends)].append(ends)
         self._links = links
+        self._switches = {str(switch["name"]) for switch in document["switches"]}
         self._n_cabled: dict[int, int] = defaultdict(int)
         for cable in subnet.cables:
             for end in cable.ends:
@@ -104,6 +108,10 @@ class PortNames:
         if key not in self._found:
             self._found[key] = self._cable(cable)
         return self._found[key]
+
+    def switch(self, description: str) -> Thing | None:
+        """A switch by its name; None where the document has none such."""
+        return ("switch", (description,)) if description in self._switches else None
 
     def _cable(self, cable: Cable) -> Thing | None:
         here, there = (self._candidates(*end.key) for end in cable.ends)
@@ -132,19 +140,28 @@ def marks_of(case: Case, names: PortNames) -> Marks:
     places = _Places(case, names)
     marks: list[Mark] = []
     n_strange = 0
+    for rule, finding in _said(case):
+        fix, damage = str(finding.facts.get("fix", "")), _is_damage(case, rule, finding)
+        for place, says in places.said(finding):
+            thing = places.switch(place) if rule.name == MISSING else places.thing(place)
+            if thing is None:
+                n_strange += 1
+            else:
+                growing = damage and _is_growing(case, finding, place)
+                mark = Mark(thing, rule.name, finding.severity, says, fix, damage, growing)
+                marks.append(mark)
+    return Marks(tuple(dict.fromkeys(marks)), places.counted(), n_strange)
+
+
+def _said(case: Case) -> Iterator[tuple[Rule, Finding]]:
+    """What the rules find that speak of single cables, and cables that are not there."""
     for rule in RULES:
         if rule.name in ABOUT_ONE_THING:
+            yield from ((rule, finding) for finding in rule.judge(case).findings)
+        elif rule.name == MISSING:
             for finding in rule.judge(case).findings:
-                fix, damage = str(finding.facts.get("fix", "")), _is_damage(case, rule, finding)
-                for place, says in places.said(finding):
-                    thing = places.thing(place)
-                    if thing is None:
-                        n_strange += 1
-                    else:
-                        growing = damage and _is_growing(case, finding, place)
-                        mark = Mark(thing, rule.name, finding.severity, says, fix, damage, growing)
-                        marks.append(mark)
-    return Marks(tuple(dict.fromkeys(marks)), places.counted(), n_strange)
+                if finding.severity is Severity.BAD:
+                    yield rule, finding
 
 
 def _is_damage(case: Case, rule: Rule, finding: Finding) -> bool:
@@ -188,6 +205,10 @@ class _Places:
             return None
         cable = self._case.subnet.cable_at.get((node, int(port)))
         return None if cable is None else self._names.cable(cable)
+
+    def switch(self, place: Mapping[str, Any]) -> Thing | None:
+        """The switch at a place; None where the document has none such."""
+        return self._names.switch(str(place.get("node")))
 
     def counted(self) -> frozenset[Thing]:
         """Cables with counters of both their ports."""

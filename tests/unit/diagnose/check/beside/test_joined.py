@@ -159,3 +159,20 @@ def test_a_link_below_its_rate_points_at_the_cable_of_a_node(make_tree, make_slo
     assert ("n006",) in suspects(found)
     assert "a link below its rate is its cable or a port: look there first" in found.evidence
     assert not others
+
+
+def test_cables_that_are_not_there_are_one_warning_beside_a_healthy_fabric(make_tree, make_fabric):
+    tree = make_tree(4, 4, 4)
+    lacks = [
+        Mark(
+            ("switch", (name,)), "missing-up-links", Severity.BAD, f"{name} lacks 1 of 4", "plug in"
+        )
+        for name in ("leaf-01", "leaf-02")
+    ]
+    verdict = check(make_fabric(tree), Marks((*lacks, lacks[0])))
+    (warning,) = [f for f in verdict.findings if f.severity is Severity.WARNING]
+    assert warning.sentence == "The files say that cables are missing: leaf-01 lacks 1 of 4."
+    assert warning.evidence[0] == "leaf-02 lacks 1 of 4"
+    assert warning.evidence[-1] == "to do: plug in"
+    assert warning.facts["things"] == [["switch", ["leaf-01"]], ["switch", ["leaf-02"]]]
+    assert verdict.exit_code == 0

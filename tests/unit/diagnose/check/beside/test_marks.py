@@ -68,6 +68,17 @@ def test_several_slow_cables_are_several_marks_each_with_its_rate() -> None:
     assert "1xHDR" not in by_thing[UP]
 
 
+def test_a_cable_that_is_not_there_is_a_mark_on_the_switch_that_lacks_it() -> None:
+    subnet = Planted()
+    subnet.cut("leaf-03", 5)
+    (mark,) = said(subnet).marks
+    assert mark.thing == ("switch", ("leaf-03",))
+    assert (mark.rule, mark.severity) == ("missing-up-links", Severity.BAD)
+    assert "leaf-03 lacks 1 of 4 up-links" in mark.says
+    assert "spine-01" in mark.says
+    assert "plug in" in mark.fix
+
+
 def test_counters_are_on_the_cable_of_the_port_that_counted() -> None:
     subnet = Planted()
     subnet.read_counters("leaf-03", 5, SymbolErrorCounter=42)
