@@ -132,7 +132,7 @@ class Fit:
         """The load of the fullest port of a way, as a share of its rate; 1 where none is full."""
         message, load, rate = self._messages[row], self._load, self._rate
         full = (load[message.moment, port] / rate[port] for port in message.ports)
-        return float(max(1.0, *full))
+        return float(max((1.0, *full)))
 
     def _take(self, entry: Entry) -> None:
         for row in entry.rows:

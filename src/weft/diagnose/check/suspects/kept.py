@@ -43,6 +43,15 @@ class Kept(Rerouted):
         share = 1 - self._crossings.limits.fitted_share
         return min(super().least_alike(evidence), share * evidence)
 
+    def shows_both_ways(self, cable: int, slow: Ints) -> bool:
+        """Whether most of what a cable out of use should slow is among rows `slow`, each way: a
+        destination that tables by now send another way leaves one direction of it."""
+        expected = self.slowed([cable], ())
+        least = self._crossings.limits.least_slowed
+        over = self._crossed[expected][:, [2 * cable, 2 * cable + 1]].toarray() > 0
+        shown = over[np.isin(expected, slow)].sum(axis=0)
+        return bool((shown >= least * over.sum(axis=0)).all())
+
     def _changes(self, cables: Sequence[int]) -> csr_matrix | None:
         entries = self._entries({port for c in cables for port in (2 * c, 2 * c + 1)})
         fit = None if entries is None else self._fit(entries)

@@ -81,8 +81,9 @@ def _by_engines(
 def _by_tables(crossings: Crossings, against: Normed, rows: Ints, but: Ints) -> tuple[Detour, ...]:
     """The one cable out of use that explains nearly all by itself, by the ways that the readings
     tell. Ways chosen around two cables would fit much that is none."""
-    found = _ByRouting(crossings, against, rows, Kept(crossings, against, but)).alone()
-    if found is None:
+    kept = Kept(crossings, against, but)
+    found = _ByRouting(crossings, against, rows, kept).alone()
+    if found is None or not kept.shows_both_ways(found.cables[0], found.rows):
         return ()
     gain = gains_of_sharing(crossings, against, rows)
     told = np.where(gain > crossings.limits.clear_gain, gain, 0.0)

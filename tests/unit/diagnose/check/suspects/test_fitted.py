@@ -11,6 +11,9 @@ from weft.diagnose.check.suspects.fitted import Entry, Fit, Message
 UP, OTHER, THIRD = 0, 1, 2
 """Three ports; all of them bear one message."""
 
+NONE = -1
+"""No port: both ends are ranks of one adapter."""
+
 
 def fit(slower, entries, ways):
     """A fit of messages of one moment to how much slower each was measured."""
@@ -18,7 +21,7 @@ def fit(slower, entries, ways):
     def gain(row, said):
         return -((slower[row] - said) ** 2) + slower[row] ** 2
 
-    messages = {row: Message(0, 1.0, {port}) for row, port in enumerate(ways)}
+    messages = {row: Message(0, 1.0, {port} - {NONE}) for row, port in enumerate(ways)}
     return Fit(entries, messages, np.ones(3), gain, orders=8)
 
 
@@ -41,3 +44,10 @@ def test_a_choice_that_every_way_fits_alike_is_no_better_than_one_at_random():
     assert fit([0.0], [entry], [UP]).settle() == pytest.approx(0.0)
     sure = fit([10.0, 0.0, 10.0], [entry], [UP, OTHER, THIRD]).settle()
     assert sure == pytest.approx(math.log(2), abs=1e-3)
+
+
+def test_a_message_between_ranks_of_one_adapter_crosses_nothing_and_changes_nothing():
+    entry = Entry((UP,), ((OTHER,), (THIRD,)), [0])
+    half = math.log(2)
+    fit([half, 0.0, half, 0.0], [entry], [UP, OTHER, THIRD, NONE]).settle()
+    assert entry.way == (THIRD,)
