@@ -9,7 +9,7 @@ import numpy as np
 from weft.diagnose.check.measured.network import Network
 from weft.diagnose.check.measured.readings import Floats, Ints, Metric, host_of
 from weft.diagnose.check.measured.stages import stages_of
-from weft.diagnose.check.rounds.admission import admitted
+from weft.diagnose.check.rounds.admission import FULL
 from weft.diagnose.check.suspects.crowded import Look
 from weft.diagnose.check.suspects.survey import Survey
 from weft.diagnose.check.trials import SURVEY
@@ -71,47 +71,50 @@ def _with_others(survey: Survey, rows: Ints, n: int, draws: Random, *, whole: bo
 
 class _Room:
     """What a round may ask of the ports between switches, of those of a stage each its share: as
-    much as the fullest of some rounds did, or the share that any may ask. Each rank of these rounds
-    is in one pair."""
+    much as the fullest of some rounds did, or the share that any may ask.
+
+    Pair by pair: nearly all share some stage, and `rounds.admission`, which admits at once what
+    shares nothing, would look at all of them again for each.
+    """
 
     def __init__(self, network: Network, asked: float, rounds: Sequence[Round]) -> None:
         self._network = network
-        ranks = dict.fromkeys(end for pairs in rounds for pair in pairs for end in pair)
-        n_ports = network.rate.size
-        self._place_of = {rank: n_ports + i for i, rank in enumerate(ranks)}
-        self._room: Floats = np.concatenate([asked * network.rate, np.ones(len(ranks)), [np.inf]])
+        self._most: Floats = asked * network.rate
         for pairs in rounds:
-            uses, load = self._asked_by(pairs)
-            carried = np.bincount(uses.reshape(-1), weights=load.reshape(-1), minlength=n_ports)
-            self._room[:n_ports] = np.maximum(self._room[:n_ports], carried[:n_ports])
+            carried = np.zeros(self._most.size)
+            for ports, load in map(self._asked_by, pairs):
+                carried[ports] += load
+            self._most = np.maximum(self._most, carried)
 
     def admitted(self, pairs: Sequence[EndpointPair]) -> Round:
         """The pairs, in turn, whose ranks no pair before them has, and beside which nothing is
         asked for more. One message finds room in any case."""
-        uses, load = self._asked_by(pairs)
-        fits = admitted(uses, np.minimum(load, self._room[uses]), self._room.copy())
-        return tuple(pair for pair, kept in zip(pairs, fits.tolist(), strict=True) if kept)
+        carried = np.zeros(self._most.size)
+        taken: set[str] = set()
+        kept: list[EndpointPair] = []
+        for pair in pairs:
+            if taken & set(pair):
+                continue
+            ports, load = self._asked_by(pair)
+            fits = carried[ports] + load <= self._most[ports] * FULL
+            if (fits | (carried[ports] == 0)).all():
+                taken |= set(pair)
+                kept.append(pair)
+                carried[ports] += load
+        return tuple(kept)
 
-    def _asked_by(self, pairs: Sequence[EndpointPair]) -> tuple[Ints, Floats]:
-        """Pairs x places: the ranks of a pair and the ports that it may take, there and back,
-        filled up with nowhere; and what it asks of each (of ports bit/s)."""
-        asked = [self._places(pair) for pair in pairs]
-        shape = (len(pairs), max((len(places) for places in asked), default=0))
-        uses, load = np.full(shape, self._room.size - 1, np.int64), np.zeros(shape)
-        for row, places in enumerate(asked):
-            uses[row, : len(places)] = list(places)
-            load[row, : len(places)] = list(places.values())
-        return uses, load
-
-    def _places(self, pair: EndpointPair) -> dict[int, float]:
+    def _asked_by(self, pair: EndpointPair) -> tuple[Ints, Floats]:
+        """The ports that a pair may take, there and back, and what it asks of each (bit/s)."""
         network = self._network
         a, b = (network.known_hca_of(end) for end in pair)
-        asked = {self._place_of[end]: 1.0 for end in pair}
+        ports: list[int] = []
+        load: list[float] = []
         for way in stages_of(network).between([(a, b), (b, a)]):
             rate = min(float(network.rate[list(stage)].min()) for stage in way)
-            # No shortest way back crosses a port of one there.
-            asked |= {port: rate / len(stage) for stage in way[1:-1] for port in stage}
-        return asked
+            for stage in way[1:-1]:
+                ports += stage
+                load += [rate / len(stage)] * len(stage)
+        return np.array(ports, np.int64), np.array(load, np.float64)
 
 
 def _mixed(network: Network, pairs: Round, draws: Random) -> list[EndpointPair]:
