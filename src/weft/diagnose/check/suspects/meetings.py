@@ -82,6 +82,31 @@ def shown_apart(crossings: Crossings, found: Sequence[Detour]) -> tuple[Detour, 
     return tuple(kept)
 
 
+def shown_in_most(
+    crossings: Crossings, against: Normed, found: Sequence[Detour]
+) -> tuple[Detour, ...]:
+    """Those of detours that slow most of what should cross their cable, but for what something else
+    slows: where hosts have other work, some of the messages over any cable seem to have met."""
+
+    def n_normal(detour: Detour) -> int:
+        free = _free(crossings, detour.cables[0], detour.rows)
+        return int((against.slower[free] < crossings.limits.meeting_least).sum())
+
+    least = crossings.limits.least_slowed
+    return tuple(d for d in found if d.rows.size >= least * (d.rows.size + n_normal(d)))
+
+
+def _free(crossings: Crossings, cable: int, mine: Ints) -> Ints:
+    """Readings beside others that should cross a cable and are not among `mine`."""
+    (candidate, *_) = candidates_of(crossings, (cable,)) or (None,)
+    if candidate is None:
+        return np.zeros(0, np.int64)
+    alone = crossings.readings.of_trial(ALONE)
+    rows = crossings.candidates.rows(candidate)
+    sending = crossings.readings.metric[rows] == Metric.BANDWIDTH.code
+    return np.setdiff1d(rows[sending], np.union1d(mine, alone))
+
+
 def _ends(crossings: Crossings, cable: int) -> frozenset[int]:
     """The vertices that a cable joins."""
     network = crossings.network
@@ -313,15 +338,4 @@ class _Search:
         if not met - set(mine) or not self._is_told(mine):
             return 0.0
         gain = float(self._gain[sorted(met | set(mine))].sum())
-        return gain - self._limits.free_way * self._n_free(cable, self._rows[mine])
-
-    def _n_free(self, cable: int, mine: Ints) -> int:
-        """Readings beside others that should cross a cable and are not among `mine`."""
-        crossings = self._crossings
-        alone = crossings.readings.of_trial(ALONE)
-        (candidate, *_) = candidates_of(crossings, (cable,)) or (None,)
-        if candidate is None:
-            return 0
-        rows = crossings.candidates.rows(candidate)
-        sending = crossings.readings.metric[rows] == Metric.BANDWIDTH.code
-        return int(np.setdiff1d(rows[sending], np.union1d(mine, alone)).size)
+        return gain - self._limits.free_way * _free(self._crossings, cable, self._rows[mine]).size

@@ -13,6 +13,7 @@ from weft.diagnose.check.suspects.meetings import (
     detours_of,
     gains_of_sharing,
     shown_apart,
+    shown_in_most,
     that_may_have_met,
 )
 from weft.diagnose.check.suspects.rerouted import Rerouted
@@ -40,7 +41,8 @@ def surely_out_of_use(
     rows = _rows_of(crossings, against, pool)
     by_routing = _by_routing(crossings, against, rows, but)
     if by_routing is None:
-        return shown_apart(crossings, detours_of(crossings, against, rows))
+        found = shown_in_most(crossings, against, detours_of(crossings, against, rows))
+        return shown_apart(crossings, found)
     return tuple(detour for detour in by_routing if detour.is_sure(crossings))
 
 

@@ -186,6 +186,17 @@ def test_a_dead_cable_is_as_sure_as_what_went_around_and_what_that_met(
     assert first.evidence == pytest.approx(gained - free)
 
 
+@pytest.mark.parametrize("disturbed", [0.2, 1 / 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_where_hosts_have_other_work_no_cable_is_out_of_use(
+    make_tree, make_fabric, disturbed, seed
+):
+    """Messages held up at random seem to have met; over no cable most of them do."""
+    tree = make_tree(8, 4, 4)
+    made = make_fabric(tree, noise=0.02, disturbed=disturbed, seed=seed)
+    assert out_of_use(verdict_of(made, tree)) == []
+
+
 def strongest(make_tree, make_fabric, flows, slow):
     """The strongest detour of two like moments in which flows took twice as long, those of `slow`,
     what one such reading gains, and how many others of the two cross its cable."""
