@@ -160,6 +160,9 @@ def _pool(crossings: Crossings, i: int, sound: Bools, limits: Thresholds) -> Boo
         if (other.metric, other.size_bytes, other.bits_per_s, other.load)
         == (own.metric, own.size_bytes, own.bits_per_s, own.load)
     ]
+    owners = {of_one_node(crossings).get(classes[j]) for j in alike}
+    if len(owners) == 1 and None not in owners:
+        return None
     pooled: Bools = np.isin(place, alike) & sound
     return pooled if pooled.sum() >= limits.smallest_class else None
 

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix, diags
+from scipy.stats import binom, norm
 
 from weft.diagnose.check.measured.candidates import Member
 from weft.diagnose.check.measured.components import PARTS, Part
@@ -167,6 +168,9 @@ class SharedWays:
             if look is Look.ALONE:
                 clear = self._both_ways(delivered.ways, clear)
             clear[delivered.slower < least] = 0.0
+            if look is Look.SOME:
+                for more in np.flatnonzero(clear >= limits.peer_sigma).tolist():
+                    clear[more] *= self._is_more_than_usual(delivered, more, left)
             place = int(np.argmax(clear))
             if clear[place] < self._limits.peer_sigma:
                 return
@@ -176,6 +180,29 @@ class SharedWays:
             way = CrowdedWay(suspect, look, number)
             yield way
             left[self.rows_of(way)] = False
+
+    def _is_more_than_usual(self, delivered: _Delivered, place: int, rows: Bools) -> bool:
+        """Whether more of what a way carried is slow than chance makes it, where of the middle way
+        of its kind this share is: other work on the hosts slows some of everything."""
+        ways, columns = self._shared
+        peers = (delivered.kind == delivered.kind[place]) & (
+            delivered.ways != delivered.ways[place]
+        )
+        middle = float(np.median(delivered.slower[peers]))
+        full = self._in_full_rounds(rows)
+        slow = full & (self._slower > (delivered.slower[place] + middle) / 2)
+        found = np.searchsorted(ways, delivered.ways)
+        n, n_slow = (np.asarray(columns.T @ of.astype(np.int64))[found] for of in (full, slow))
+        usual = float(np.median(n_slow[peers] / n[peers]))
+        usual = min(max(usual, self._limits.disturbed_share), 0.5)
+        chance = binom.sf(n_slow[place] - 1, n[place], usual)
+        return bool(chance < norm.sf(self._limits.peer_sigma))
+
+    def _in_full_rounds(self, rows: Bools) -> Bools:
+        full: Bools = self._judged & rows
+        full[self.by_itself[0]] = False
+        full[self._behind] = False
+        return full
 
     def _candidates(self, look: Look, number: int) -> tuple[int, ...]:
         """The candidates that stand for a way; several for a stage whose ports not the same
@@ -188,9 +215,7 @@ class SharedWays:
     def _delivered(self, look: Look, rows: Bools) -> _Delivered | None:
         if look is Look.ALONE:
             return self._filled_alone(rows)
-        full = self._judged & rows
-        full[self.by_itself[0]] = False
-        full[self._behind] = False
+        full = self._in_full_rounds(rows)
         return self._quantiles(full, 1 - self._limits.crowded_some if look is Look.SOME else 0.5)
 
     def _filled_alone(self, rows: Bools) -> _Delivered | None:

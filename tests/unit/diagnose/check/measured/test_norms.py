@@ -127,5 +127,21 @@ def test_pairs_of_one_node_alone_do_not_say_what_is_normal(make_tree, make_fabri
     assert (normed(only, thresholds()).norm >= 0).all(), "nothing else was measured"
 
 
+def test_a_node_with_the_only_slow_cables_does_not_say_what_they_deliver(make_tree, make_fabric):
+    """Half the rate by the document: nobody else has such cables, so nothing is normal for them."""
+    tree = make_tree(2, 4, 4)
+    links = tree.document["links"]
+    slower = [{**x, "bits_per_s": 10**11} if "n001/" in f"{x['a']} {x['b']}" else x for x in links]
+    assert slower != links
+    tree.document["links"] = slower
+    made = crossings(make_fabric(tree, noise=0.0).all_pairs() * 2, tree)
+    found = normed(made, thresholds())
+    n001 = made.readings.endpoints.index("n001")
+    touched = (made.readings.a == n001) | (made.readings.b == n001)
+    bandwidth = made.readings.metric == Metric.BANDWIDTH.code
+    assert (found.norm[touched & bandwidth] == -1).all()
+    assert (found.norm[~touched & bandwidth] >= 0).all()
+
+
 NEAR = [[(a, b)] for a in (4, 5, 6, 7) for b in (4, 5, 6, 7) if a < b] * 2
 """All pairs of the nodes under the second of two leaves."""

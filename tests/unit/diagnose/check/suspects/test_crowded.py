@@ -48,6 +48,15 @@ def test_leaves_that_differ_by_a_few_percent_are_healthy(make_tree, make_fabric,
     assert bad(judged(tree, full, alone)) == []
 
 
+@pytest.mark.parametrize("disturbed", [0.05, 0.1, 0.15])
+@pytest.mark.parametrize("seed", range(3))
+def test_where_hosts_have_other_work_no_way_is_accused(make_tree, make_fabric, disturbed, seed):
+    """One reading in seven is half as fast: of some ways more than that by chance."""
+    tree = make_tree(7, 2, 2)
+    busy = make_fabric(tree, noise=0.01, disturbed=disturbed, seed=seed)
+    assert bad(judged(tree, busy, busy)) == []
+
+
 @pytest.mark.parametrize("leaf", [2, 7])
 def test_a_leaf_far_out_of_its_kind_is_named(make_tree, make_fabric, make_slow, leaf):
     tree = make_tree(N_LEAVES, 4, 4)
