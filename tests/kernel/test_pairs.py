@@ -115,6 +115,16 @@ def test_a_time_limit_means_fewer_iterations_of_a_pair(kernel):
     assert min(row["iterations"] for row in outcome.of("pair_row")) < 3000
 
 
+@pytest.mark.parametrize(("asked", "ran"), [(7, 7), (0, 1)])
+def test_a_pair_says_how_often_it_was_warmed_up_whatever_the_time_limit(kernel, asked, ran):
+    """First contact is never timed, so there is one message at least."""
+    counts = ("--iterations", "3000", "--warmup", str(asked))
+    limit = ("--max-seconds-per-size", "0.00001")
+    outcome = kernel.run(2, "--benchmark", "pairs", *counts, *limit)
+    assert {row["warmup"] for row in outcome.of("pair_row")} == {ran}
+    assert max(row["iterations"] for row in outcome.of("pair_row")) < 3000
+
+
 @pytest.mark.parametrize("listed_pairs", ["3-4\n3-4\n", "0-4 1-3\n3-4\n0-1\n", "1-2 3-4\n"])
 def test_ranks_that_no_round_names_rest_to_the_end(any_kernel, tmp_path, listed_pairs):
     """Nodes of fewer rails than others, odd counts, a group of the launch; rank 0 may rest too."""

@@ -204,13 +204,19 @@ static struct counts counts_of(const struct group *group, const struct kind *kin
     return counts;
 }
 
-/* First contact of a pair, and the warm-up of every kind; at least one message each way. */
+/* How often a kind runs untimed before all else: at least one message each way. */
+static int n_warmups(const struct group *group, const struct kind *kind) {
+    int n = counts_of(group, kind).warmup;
+    return n > 0 ? n : 1;
+}
+
+/* First contact of a pair, and the warm-up of every kind. */
 static void warm_up(struct job *job, const struct group *group, struct pair pair) {
     for (const struct kind *kind = kinds; kind < kinds + N_KINDS; kind++) {
         if (!runs(group, kind)) continue;
         aim(job, group, kind, pair);
-        int n = counts_of(group, kind).warmup;
-        for (int i = 0; i < (n > 0 ? n : 1); i++) kind->benchmark->once(job);
+        int n = n_warmups(group, kind);
+        for (int i = 0; i < n; i++) kind->benchmark->once(job);
     }
 }
 
@@ -237,7 +243,7 @@ static void run_kind(struct job *job, const struct group *group, const struct ki
     struct counts counts = within_limit(job, group, kind, counts_of(group, kind));
     time_back_to_back(job, kind->benchmark->once, counts.iterations, times_ns);
     keep_times(times_ns, counts.iterations, out);
-    out->warmup = counts.warmup;
+    out->warmup = n_warmups(group, kind);
     out->n_wrong = 0;
     if (!group->validate) return;
     out->n_wrong = validate(job, kind->benchmark, counts.iterations);

@@ -8,7 +8,7 @@ import numpy as np
 
 from weft.diagnose.check.measured.network import Network
 from weft.diagnose.check.measured.readings import Floats, Ints, Metric, host_of
-from weft.diagnose.check.measured.stages import stages_of
+from weft.diagnose.check.measured.stages import Stage, stages_of
 from weft.diagnose.check.rounds.admission import FULL
 from weft.diagnose.check.suspects.crowded import Look
 from weft.diagnose.check.suspects.survey import Survey
@@ -79,6 +79,7 @@ class _Room:
 
     def __init__(self, network: Network, asked: float, rounds: Sequence[Round]) -> None:
         self._network = network
+        self._known: dict[int, tuple[Ints, float]] = {}
         self._most: Floats = asked * network.rate
         for pairs in rounds:
             carried = np.zeros(self._most.size)
@@ -107,14 +108,24 @@ class _Room:
         """The ports that a pair may take, there and back, and what it asks of each (bit/s)."""
         network = self._network
         a, b = (network.known_hca_of(end) for end in pair)
-        ports: list[int] = []
-        load: list[float] = []
-        for way in stages_of(network).between([(a, b), (b, a)]):
-            rate = min(float(network.rate[list(stage)].min()) for stage in way)
-            for stage in way[1:-1]:
-                ports += stage
-                load += [rate / len(stage)] * len(stage)
-        return np.array(ports, np.int64), np.array(load, np.float64)
+        ports, load = [np.zeros(0, np.int64)], [np.zeros(0)]
+        for first, *between, last in stages_of(network).between([(a, b), (b, a)]):
+            inner = [self._stage(stage) for stage in between]
+            own = network.rate[[*first, *last]].min()
+            rate = min([float(own), *(lowest for _, lowest in inner)])
+            ports += [of for of, _ in inner]
+            load += [np.full(of.size, rate / of.size) for of, _ in inner]
+        return np.concatenate(ports), np.concatenate(load)
+
+    def _stage(self, stage: Stage) -> tuple[Ints, float]:
+        """The ports of a stage between switches, and the lowest rate (bit/s) of one.
+
+        INVARIANT: `stages_of` makes such a stage once and keeps it, so that no other has its id.
+        """
+        if id(stage) not in self._known:
+            ports = np.array(stage, np.int64)
+            self._known[id(stage)] = (ports, float(self._network.rate[ports].min()))
+        return self._known[id(stage)]
 
 
 def _mixed(network: Network, pairs: Round, draws: Random) -> list[EndpointPair]:
