@@ -14,6 +14,9 @@ Cable = tuple[str, str]
 TABLES_AS_READ = "forwarding tables: as they were read, whatever engine filled them"
 """What a document assumes whose tables are a subnet manager's."""
 
+TABLES_UNREAD = "forwarding tables: none were read; those of OpenSM's minhop"
+"""What a document of a real fabric assumes without them."""
+
 _NO_ROUTE = "is unreachable from"
 """What the engine says where a pair has no way."""
 
@@ -67,7 +70,7 @@ class Fabric:
         fills a small tree alike while all is well, and not once a cable is dead."""
         if self._engine is not None:
             return (self._engine,)
-        if TABLES_AS_READ in self.document.get("assumed", ()):
+        if {TABLES_AS_READ, TABLES_UNREAD} & set(self.document.get("assumed", ())):
             return ()
         return tuple(self._asked(ask="engines"))
 

@@ -2,7 +2,7 @@
 
 from weft.catalog.platform import Platform
 from weft.core.errors import InputError
-from weft.topology.fabric import TABLES_AS_READ
+from weft.topology.fabric import TABLES_AS_READ, TABLES_UNREAD
 from weft.topology.fabric_spec import Document, picoseconds, twin_parts
 from weft.topology.subnet import Subnet
 
@@ -21,6 +21,7 @@ def own_fabric(
     or no adapter a cable.
     """
     changed = []
+    tables = TABLES_AS_READ if subnet.has_tables else TABLES_UNREAD
     if not subnet.has_tables:
         subnet = subnet.route("minhop")
         changed.append("no forwarding tables were read: routed as OpenSM's minhop would")
@@ -36,7 +37,7 @@ def own_fabric(
         guesses = [text for text in document.get("assumed", []) if "delay" not in text]
         guesses.append(f"cables' delays are those of platform {platform.name}")
         document["assumed"] = guesses
-    document["assumed"] = [*document.get("assumed", []), TABLES_AS_READ]
+    document["assumed"] = [*document.get("assumed", []), tables]
     return document, (*changed, *answer["changed"])
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from weft.core.errors import InputError
 from weft.topology.engine import as_input_error
-from weft.topology.fabric import TABLES_AS_READ, Fabric
+from weft.topology.fabric import TABLES_AS_READ, TABLES_UNREAD, Fabric
 from weft.topology.own_fabric import own_fabric
 from weft.topology.subnet import Subnet
 
@@ -130,6 +130,16 @@ def test_no_engine_is_taken_to_have_filled_tables_that_were_read() -> None:
     assert Fabric.from_document(document).engines == ()
     unmarked = [text for text in document["assumed"] if text != TABLES_AS_READ]
     assert "minhop" in Fabric.from_document({**document, "assumed": unmarked}).engines
+
+
+def test_tables_that_nobody_read_are_not_said_to_be_read() -> None:
+    """Of ibnetdiscover alone: the running subnet manager's are another matter all the same."""
+    subnet = Subnet.read(["tests/fixtures/fabric/quirks/ibnetdiscover.out"])
+    assert not subnet.has_tables
+    document, _ = own_fabric(subnet, "quirks")
+    assert TABLES_UNREAD in document["assumed"]
+    assert TABLES_AS_READ not in document["assumed"]
+    assert Fabric.from_document(document).engines == ()
 
 
 def test_a_port_without_a_cable_is_refused(fabric: Fabric) -> None:

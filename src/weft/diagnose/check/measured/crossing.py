@@ -134,9 +134,10 @@ class Crossings:
 
     @cached_property
     def lowest_rate(self) -> Ints:
-        """By reading: the lowest rate (bit/s) of a cable on the way; -1 without a fabric."""
+        """By reading: the lowest rate (bit/s) of a cable on the way; 0 where none is, -1 without a
+        fabric."""
         network = self.network
-        lowest = np.full(self._n_crossed.size, np.iinfo(np.int64).max)
+        lowest = np.where(self._n_crossed > 0, np.iinfo(np.int64).max, 0)
         if network is not None:
             rate = np.array([network.rate[list(stage)].min() for stage in self.stages], np.int64)
             flows = np.repeat(np.arange(lowest.size), self._n_crossed)

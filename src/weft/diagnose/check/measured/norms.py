@@ -16,9 +16,9 @@ from weft.stats.spread import robust_sigma
 
 @dataclass(frozen=True, slots=True)
 class HopClass:
-    """Readings that should be equal: `n_links` crossed and the lowest rate on the way (-1 without
-    a fabric), and `load`, the traffic of the same moment on the fullest cable of the way as a
-    share of its rate, in percent (100: full; more: each gets less)."""
+    """Readings that should be equal: `n_links` crossed and the lowest rate on the way (0 within one
+    HCA, -1 without a fabric), and `load`, the traffic of the same moment on the fullest cable of
+    the way as a share of its rate, in percent (100: full; more: each gets less)."""
 
     metric: Metric
     size_bytes: int
@@ -32,6 +32,8 @@ class HopClass:
         """As said in a sentence."""
         if self.n_links < 0:
             return "on one host" if self.same_host else "between hosts"
+        if not self.n_links:
+            return "within one HCA"
         words = f"{self.n_links} links apart at {self.bits_per_s / 1e9:g} Gb/s"
         return words if self.load <= 100 else f"{words}, sharing cables {self.load / 100:g} : 1"
 

@@ -109,7 +109,7 @@ def slow_rows(survey: Survey) -> Bools:
 
 def components_of(survey: Survey, candidates: Sequence[int]) -> tuple[Component, ...]:
     """The components of candidates, one for each physical thing, the widest: a cable rather than
-    its direction. What all candidates have in common comes first, and alone if there is any."""
+    its direction."""
     members: list[Member] = [m for c in candidates for m in survey.candidates.members[c]]
     found = [survey.crossings.component(member) for member in members]
     widest: dict[tuple[str, tuple[str, ...]], Component] = {}

@@ -54,7 +54,7 @@ class CrowdedWay:
 
 
 @dataclass(frozen=True)
-class _Delivered:
+class Delivered:
     """By way (number `ways`, of kind `kind`): how slow it is, and the standard error of that.
     `climbs`: what goes down meets messages from everywhere and is slower than what goes up."""
 
@@ -181,7 +181,7 @@ class SharedWays:
             yield way
             left[self.rows_of(way)] = False
 
-    def _is_more_than_usual(self, delivered: _Delivered, place: int, rows: Bools) -> bool:
+    def _is_more_than_usual(self, delivered: Delivered, place: int, rows: Bools) -> bool:
         """Whether more of what a way carried is slow than chance makes it, where of the middle way
         of its kind this share is: other work on the hosts slows some of everything."""
         ways, columns = self._shared
@@ -212,13 +212,13 @@ class SharedWays:
         of_port = self._crossings.candidates.of_part(Part.DIRECTION)
         return tuple(dict.fromkeys(of_port[port] for port in self._crossings.stages[number]))
 
-    def _delivered(self, look: Look, rows: Bools) -> _Delivered | None:
+    def _delivered(self, look: Look, rows: Bools) -> Delivered | None:
         if look is Look.ALONE:
             return self._filled_alone(rows)
         full = self._in_full_rounds(rows)
         return self._quantiles(full, 1 - self._limits.crowded_some if look is Look.SOME else 0.5)
 
-    def _filled_alone(self, rows: Bools) -> _Delivered | None:
+    def _filled_alone(self, rows: Bools) -> Delivered | None:
         """What ways deliver where they are filled by themselves; of moments in which something
         that is slow was among it, nothing."""
         where, stage = self.by_itself
@@ -237,7 +237,7 @@ class SharedWays:
         stages = [self._crossings.stages[number] for number in numbers.tolist()]
         kind = np.array([len(stage) for stage in stages], np.int64)
         climbs = self._network.climbs[[stage[0] for stage in stages]]
-        return _Delivered(numbers, kind, climbs, middle, _MEDIAN_ERROR * sigma / np.sqrt(n))
+        return Delivered(numbers, kind, climbs, middle, _MEDIAN_ERROR * sigma / np.sqrt(n))
 
     def _groups_with_suspects(self) -> Ints:
         """Moments and stages (a number for both) that something crossed which a suspect slows."""
@@ -245,7 +245,7 @@ class SharedWays:
         moment = self._crossings.readings.moment[self._explained][crossed.row]
         return np.unique(moment * len(self._crossings.stages) + crossed.col)
 
-    def _quantiles(self, full: Bools, quantile: float) -> _Delivered | None:
+    def _quantiles(self, full: Bools, quantile: float) -> Delivered | None:
         """What ways deliver in full rounds."""
         ways, columns = self._shared
         chosen = csc_matrix(diags(full.astype(np.float64)) @ columns)
@@ -258,13 +258,13 @@ class SharedWays:
         enough = n >= self._limits.crowded_readings
         return self._of(ways[enough], ordered[at[enough]])
 
-    def _of(self, ways: Ints, slower: Floats) -> _Delivered | None:
+    def _of(self, ways: Ints, slower: Floats) -> Delivered | None:
         if not ways.size:
             return None
         members = self._crossings.candidates.members
         kinds = [(len(members[way]) << 8) + members[way][0][0] for way in ways.tolist()]
         climbs = [self._climbs(members[way][0]) for way in ways.tolist()]
-        return _Delivered(
+        return Delivered(
             ways, np.array(kinds, np.int64), np.array(climbs), slower, np.zeros(ways.size)
         )
 
@@ -305,7 +305,7 @@ class SharedWays:
         ways = np.array(sorted(widest.values()), np.int64)
         return ways, candidates.columns[:, ways]
 
-    def _out_of_kind(self, delivered: _Delivered) -> Floats:
+    def _out_of_kind(self, delivered: Delivered) -> Floats:
         """By way: standard deviations that it is slower than others of its kind; 0 where these are
         too few to tell."""
         clear = np.zeros(delivered.ways.size)

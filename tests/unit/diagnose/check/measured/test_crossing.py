@@ -9,8 +9,10 @@ from weft.core.errors import InputError
 from weft.diagnose.check.measured.components import Part
 from weft.diagnose.check.measured.crossing import Crossings
 from weft.diagnose.check.measured.network import Network
+from weft.diagnose.check.measured.norms import hop_classes
 from weft.diagnose.check.measured.readings import Metric, readings_of
 from weft.diagnose.check.thresholds import thresholds
+from weft.topology.fabric import Fabric
 
 
 @pytest.mark.parametrize(("filled_share", "with_room"), [(0.9, {1}), (0.4, set())])
@@ -59,6 +61,18 @@ def test_among_ways_of_unequal_rates_the_lowest_counts(make_tree, make_fabric):
     made = Crossings(readings_of(samples), Network(tree), adaptive=True)
     by_round = {n: set(made.lowest_rate[made.readings.round == n].tolist()) for n in (0, 1)}
     assert by_round == {0: {100_000_000_000}, 1: {200_000_000_000}}
+
+
+def test_a_message_within_one_hca_crosses_nothing_and_is_told_so(make_tree, make_fabric):
+    """Two ranks of n001, beside a pair of two nodes."""
+    tree = make_tree(2, 2, 1)
+    (inside, *_), (across, *_) = (make_fabric(tree).measure([[pair]]) for pair in ((0, 1), (0, 2)))
+    inside = replace(inside, pair=replace(inside.pair, a="n001:0", b="n001:1"))
+    network = Network(Fabric.from_document(tree.document))
+    made = Crossings(readings_of([inside, across]), network, adaptive=False)
+    (loop,) = {kind for kind in hop_classes(made)[0] if kind.same_host and not kind.n_links}
+    assert (loop.words, loop.load) == ("within one HCA", 100)
+    assert set(made.lowest_rate.tolist()) == {0, 200_000_000_000}
 
 
 def test_a_round_trip_is_sent_and_received_by_both(make_tree, make_fabric):

@@ -9,7 +9,7 @@ import pytest
 
 from weft.core.finding import Severity
 from weft.diagnose.check.measured.readings import Metric
-from weft.diagnose.check.suspects.crowded import CrowdedWay, Look, SharedWays, _Delivered
+from weft.diagnose.check.suspects.crowded import CrowdedWay, Delivered, Look, SharedWays
 from weft.diagnose.check.suspects.explain import Suspect
 from weft.diagnose.check.suspects.follow_up import Plan, Size, follow_up
 from weft.diagnose.check.suspects.survey import survey_of
@@ -221,7 +221,7 @@ class Ways(SharedWays):
         ways = np.flatnonzero(rows)
         climbs = np.where(ways < len(UPS), 1, -1)
         error = np.full(ways.size, 0.02 / np.sqrt(self.n))
-        return _Delivered(ways, np.ones(ways.size), climbs, self.values[ways], error)
+        return Delivered(ways, np.ones(ways.size), climbs, self.values[ways], error)
 
     def _candidates(self, look, number):
         return (number,)
