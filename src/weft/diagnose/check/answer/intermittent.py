@@ -25,19 +25,32 @@ from weft.diagnose.check.thresholds import Thresholds
 
 
 @dataclass(frozen=True)
-class Intermittent:
-    """`n_slow` of `n` readings of a metric over `components` are slow, `n_others_slow` of
-    `n_others` elsewhere; they were slow in so many of the rounds in which they were measured."""
+class Seen:
+    """Of one metric: `n_slow` of `n` readings over something are slow, `n_others_slow` of
+    `n_others` elsewhere, and what that tells, as a natural logarithm."""
 
-    components: tuple[Component, ...]
     metric: Metric
     n_slow: int
     n: int
     n_others_slow: int
     n_others: int
+    evidence: float
+
+    @property
+    def is_mostly_slow(self) -> bool:
+        """Whether more of its readings are slow than not."""
+        return 2 * self.n_slow > self.n
+
+
+@dataclass(frozen=True)
+class Intermittent:
+    """`components` that were slow now and then, by the metric that tells most (`seen` first) in so
+    many of the rounds in which they were measured."""
+
+    components: tuple[Component, ...]
+    seen: tuple[Seen, ...]
     n_rounds_slow: int
     n_rounds: int
-    evidence: float
     candidates: tuple[int, ...]
 
 
@@ -72,7 +85,7 @@ def slow_again(survey: Survey, suspect: Suspect, limits: Thresholds) -> bool:
     if standing_of(survey, suspect, survey.explanation.suspects, limits) is not Standing.PASSING:
         return False
     of_metrics = [_again(survey, suspect.best, metric, limits) for metric in suspect.slower]
-    return any(n > 1 and 2 * n_again > n for n_again, n in of_metrics)
+    return any(_is_most(n_again, n) for n_again, n in of_metrics)
 
 
 def findings(
@@ -83,7 +96,7 @@ def findings(
     tell slow from normal. `owners`: the node of each HCA."""
     return [
         _unsteady(survey, one, limits, owners, enough_nodes=enough_nodes)
-        if _is_unsteady(survey, one)
+        if _is_unsteady(survey, one, limits)
         else _finding(one)
         for one in intermittents(survey, limits)
     ]
@@ -98,11 +111,15 @@ def explained(findings: Iterable[Finding], pairs: Iterable[Sequence[str]]) -> bo
 _OWN = (Part.NODE, Part.NODE_SENDING, Part.NODE_RECEIVING, Part.HCA, Part.RANK)
 
 
-def _is_unsteady(survey: Survey, one: Intermittent) -> bool:
+def _is_unsteady(survey: Survey, one: Intermittent, limits: Thresholds) -> bool:
     """Whether a node, or what is its own, is slow more often than not."""
     members = survey.candidates.members[one.candidates[0]]
-    is_own = any(PARTS[part] in _OWN for part, _ in members)
-    return is_own and 2 * one.n_slow > one.n
+    return any(PARTS[part] in _OWN for part, _ in members) and bool(_mostly_slow(one, limits))
+
+
+def _mostly_slow(one: Intermittent, limits: Thresholds) -> list[Seen]:
+    told = [seen for seen in one.seen if seen.evidence >= limits.suspect_evidence]
+    return [seen for seen in told if seen.is_mostly_slow]
 
 
 def _unsteady(
@@ -113,33 +130,43 @@ def _unsteady(
     *,
     enough_nodes: bool,
 ) -> Finding:
-    slow = _slow(survey, limits)
-    rows = survey.candidates.rows(one.candidates[0])
-    rows = rows[survey.readings.metric[rows] == one.metric.code]
-    n_again, n = _again(survey, one.candidates[0], one.metric, limits)
-    evidence = one.evidence + _evidence_again(survey, one, limits)
+    """Each metric by which it is mostly slow tells; what it is said to be slow by is one by which
+    it was slow again, if any."""
+    mostly = _mostly_slow(one, limits)
+    again = {seen.metric: _again(survey, one.candidates[0], seen.metric, limits) for seen in mostly}
+    slow_again = [seen for seen in mostly if _is_most(*again[seen.metric])]
+    first = (slow_again or mostly)[0]
+    evidence = sum(seen.evidence + _evidence_again(survey, one, seen, limits) for seen in mostly)
     suspect = Suspect(
-        one.candidates,
-        {one.metric: float(np.median(survey.normed.slower[rows[slow[rows]]]))},
-        evidence,
+        one.candidates, {first.metric: _median_of_slow(survey, one, first.metric, limits)}, evidence
     )
     accusation = accuse(survey, suspect, (), slow_rows(survey), Standing.CONFIRMED)
-    named = enough_nodes and evidence >= limits.named_evidence
-    sure = named and n > 1 and 2 * n_again > n
+    sure = enough_nodes and evidence >= limits.named_evidence and bool(slow_again)
+    n_again, n = again[first.metric]
     shown = f"{n_again} of {counted(n, 'reading')} with nothing beside them slow, too"
     return unsteady(accusation, shown if n else "not measured again", sure, owners)
 
 
-def _evidence_again(survey: Survey, one: Intermittent, limits: Thresholds) -> float:
+def _is_most(n_slow: int, n: int) -> bool:
+    return n > 1 and 2 * n_slow > n
+
+
+def _median_of_slow(survey: Survey, one: Intermittent, metric: Metric, limits: Thresholds) -> float:
+    rows = survey.candidates.rows(one.candidates[0])
+    rows = rows[survey.readings.metric[rows] == metric.code]
+    return float(np.median(survey.normed.slower[rows[_slow(survey, limits)[rows]]]))
+
+
+def _evidence_again(survey: Survey, one: Intermittent, seen: Seen, limits: Thresholds) -> float:
     """What readings with nothing beside them add; nothing where they are of one pair only, which
     may be slow by itself."""
     rows = np.intersect1d(survey.candidates.rows(one.candidates[0]), survey.alone)
-    rows = rows[survey.readings.metric[rows] == one.metric.code]
+    rows = rows[survey.readings.metric[rows] == seen.metric.code]
     slow = _slow(survey, limits)[rows]
     if np.unique(survey.readings.pair[rows[slow]]).size < 2:
         return 0.0
     n, n_slow = np.array([[rows.size], [int(slow.sum())]], np.float64)
-    n_all, n_all_slow = one.n_others + rows.size, one.n_others_slow + int(slow.sum())
+    n_all, n_all_slow = seen.n_others + rows.size, seen.n_others_slow + int(slow.sum())
     return float(_evidence(n, n_slow, n_all, n_all_slow, limits)[0])
 
 
@@ -158,39 +185,54 @@ def _again(survey: Survey, candidate: int, metric: Metric, limits: Thresholds) -
 def _strongest(
     survey: Survey, free: Bools, slow: Bools, limits: Thresholds
 ) -> tuple[Intermittent, Ints] | None:
-    columns = survey.candidates.columns
-    best: tuple[float, Metric, Floats] | None = None
-    for metric in METRICS:
-        of = survey.readings.metric == metric.code
-        n = np.asarray(columns.T @ (free & of).astype(np.float64)).reshape(-1)
-        n_slow = np.asarray(columns.T @ (slow & of).astype(np.float64)).reshape(-1)
-        evidence = _evidence(n, n_slow, int((free & of).sum()), int((slow & of).sum()), limits)
-        evidence -= np.log(max(1, evidence.size))
-        if best is None or evidence.max() > best[0]:
-            best = (float(evidence.max()), metric, evidence)
-    if best is None or best[0] < limits.suspect_evidence:
+    told = {metric: _evidence_of(survey, metric, free, slow, limits) for metric in METRICS}
+    metric = max(told, key=lambda metric: float(told[metric].max()))
+    evidence = float(told[metric].max())
+    if evidence < limits.suspect_evidence:
         return None
-    evidence_, metric, of_all = best
-    alike = np.flatnonzero(of_all >= evidence_ - limits.near_evidence)
-    alike = alike[np.argsort(-of_all[alike], kind="stable")]
-    rows = survey.candidates.rows(int(alike[0]))
+    alike = np.flatnonzero(told[metric] >= evidence - limits.near_evidence)
+    alike = alike[np.argsort(-told[metric][alike], kind="stable")]
+    best = int(alike[0])
+    rows = survey.candidates.rows(best)
     alike = np.array([c for c in alike if _share(survey, int(c), rows, slow)], np.int64)
+    seen = (
+        _seen(free & (survey.readings.metric == m.code), rows, slow, m, float(told[m][best]))
+        for m in METRICS
+    )
     of = free & (survey.readings.metric == metric.code)
     mine = np.isin(np.arange(of.size), rows)
     rounds = np.stack([survey.readings.trial, survey.readings.round])
     one = Intermittent(
         components=components_of(survey, alike.tolist()),
-        metric=metric,
+        seen=tuple(sorted(seen, key=lambda s: -s.evidence)),
+        n_rounds_slow=np.unique(rounds[:, of & mine & slow], axis=1).shape[1],
+        n_rounds=np.unique(rounds[:, of & mine], axis=1).shape[1],
+        candidates=tuple(alike.tolist()),
+    )
+    return one, rows
+
+
+def _evidence_of(
+    survey: Survey, metric: Metric, free: Bools, slow: Bools, limits: Thresholds
+) -> Floats:
+    """By candidate, less what chance gives the best of so many."""
+    columns, of = survey.candidates.columns, survey.readings.metric == metric.code
+    n = np.asarray(columns.T @ (free & of).astype(np.float64)).reshape(-1)
+    n_slow = np.asarray(columns.T @ (slow & of).astype(np.float64)).reshape(-1)
+    evidence = _evidence(n, n_slow, int((free & of).sum()), int((slow & of).sum()), limits)
+    return np.asarray(evidence - np.log(max(1, evidence.size)), np.float64)
+
+
+def _seen(of: Bools, rows: Ints, slow: Bools, metric: Metric, evidence: float) -> Seen:
+    mine = np.isin(np.arange(of.size), rows)
+    return Seen(
+        metric,
         n_slow=int((of & mine & slow).sum()),
         n=int((of & mine).sum()),
         n_others_slow=int((of & ~mine & slow).sum()),
         n_others=int((of & ~mine).sum()),
-        n_rounds_slow=np.unique(rounds[:, of & mine & slow], axis=1).shape[1],
-        n_rounds=np.unique(rounds[:, of & mine], axis=1).shape[1],
-        evidence=evidence_,
-        candidates=tuple(alike.tolist()),
+        evidence=evidence,
     )
-    return one, rows
 
 
 def _share(survey: Survey, candidate: int, rows: Ints, slow: Bools) -> bool:
@@ -208,12 +250,13 @@ def _evidence(n: Floats, n_slow: Floats, n_all: int, n_all_slow: int, limits: Th
 
 
 def _finding(one: Intermittent) -> Finding:
+    told = one.seen[0]
     return Finding(
         FindingKind.ANOMALY,
         Severity.WARNING,
-        f"{capital(who(one.components))} may come and go: {one.n_slow} of {one.n}"
-        f" {one.metric.word} readings over it are slow, {one.n_others_slow} of"
-        f" {one.n_others:,} others.",
+        f"{capital(who(one.components))} may come and go: {told.n_slow} of {told.n}"
+        f" {told.metric.word} readings over it are slow, {told.n_others_slow} of"
+        f" {told.n_others:,} others.",
         evidence=(
             f"slow in {one.n_rounds_slow} of {counted(one.n_rounds, 'round')} that cross it",
             "a link that flaps or a host with other work does that, or something that its messages"
@@ -221,9 +264,9 @@ def _finding(one: Intermittent) -> Finding:
         ),
         facts={
             "ends": [list(component.ends) for component in one.components],
-            "metric": one.metric.value,
-            "n_slow": one.n_slow,
-            "n_crossing": one.n,
-            "evidence": round(one.evidence, 2),
+            "metric": told.metric.value,
+            "n_slow": told.n_slow,
+            "n_crossing": told.n,
+            "evidence": round(told.evidence, 2),
         },
     )

@@ -1,19 +1,21 @@
 """Slow pairs that no component explains: those that are always slow, by more than chance."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from weft.core.finding import Finding
 from weft.diagnose.check.answer import sentences
-from weft.diagnose.check.answer.words import against
+from weft.diagnose.check.answer.words import against, list_pairs
 from weft.diagnose.check.measured.readings import METRICS, Bools, Floats, Ints
-from weft.diagnose.check.suspects.accusation import Count, slow_rows
+from weft.diagnose.check.suspects.accusation import Accusation, Count, slow_rows
 from weft.diagnose.check.suspects.disturbed import shares
 from weft.diagnose.check.suspects.survey import Survey
 from weft.diagnose.check.thresholds import Thresholds
 
 NamedPair = tuple[str, str]
+_OWNERS = ("node", "hca", "rank")
 
 
 @dataclass(frozen=True)
@@ -26,28 +28,60 @@ class Lone:
     share: float
 
 
-def lone_findings(survey: Survey, limits: Thresholds, *, enough_nodes: bool) -> list[Finding]:
+def lone_findings(
+    survey: Survey, limits: Thresholds, told: Sequence[Accusation] = (), *, enough_nodes: bool
+) -> list[Finding]:
     """A finding about the pairs that are slow for sure; else one about those that may be: of too
-    few nodes no pair is for sure, since nobody knows which of them are normal."""
+    few nodes no pair is for sure, since nobody knows which of them are normal. Pairs of what is
+    `told` for a fault are no finding of their own: it is mended first, whatever else it slows."""
+    own = rows_of_own(survey, told)
     if not survey.alone.size:
-        pairs = {_pair(survey, row): row for row in survey.lone.tolist()[::-1]}
-        if 0 < survey.lone.size <= limits.most_lone:
+        pairs = {_pair(survey, row): row for row in survey.lone.tolist()[::-1] if row not in own}
+        if pairs and survey.lone.size <= limits.most_lone:
             return [_finding(survey, pairs, "not measured again alone", confirmed=False)]
         return []
     lone = lone_pairs(survey, limits)
-    if lone.sure:
+    sure = {pair: row for pair, row in lone.sure.items() if row not in own}
+    perhaps = {pair: row for pair, row in lone.perhaps.items() if row not in own}
+    if sure:
         again = "measured again alone and still slow"
         if not enough_nodes:
             again += "; but of so few nodes nobody knows which pairs are normal"
-        return [_finding(survey, lone.sure, again, confirmed=enough_nodes)]
-    if lone.perhaps:
+        return [_finding(survey, sure, again, confirmed=enough_nodes)]
+    if perhaps:
         again = (
             "measured again alone and still slow; but so are"
             f" {100 * lone.share:.0f} % of the readings of other pairs, for no reason: measure"
             " again when the hosts are quiet"
         )
-        return [_finding(survey, lone.perhaps, again, confirmed=False)]
+        return [_finding(survey, perhaps, again, confirmed=False)]
     return []
+
+
+def rows_of_own(survey: Survey, accused: Sequence[Accusation]) -> frozenset[int]:
+    """The readings over nodes, HCAs or ranks that are accused, of any metric and direction."""
+    things = {c.thing for one in accused for c in one.components if c.thing[0] in _OWNERS}
+    return frozenset(
+        row
+        for candidate, members in enumerate(survey.candidates.members)
+        if any(survey.crossings.component(member).thing in things for member in members)
+        for row in survey.candidates.rows(candidate).tolist()
+    )
+
+
+def slow_too(survey: Survey, limits: Thresholds, accused: Accusation) -> tuple[str, ...]:
+    """A line about the pairs of a node that are slow whenever they are measured, by a metric that
+    the node is not accused of."""
+    if not survey.alone.size:
+        return ()
+    own, lone = rows_of_own(survey, [accused]), lone_pairs(survey, limits)
+    rows = {pair: row for pair, row in lone.sure.items() if row in own}
+    if not rows:
+        return ()
+    return (
+        f"{list_pairs(sorted(rows))}: {against(_worst(survey, rows))}, too; that may be its doing:"
+        " check again when it is mended",
+    )
 
 
 def lone_pairs(survey: Survey, limits: Thresholds) -> Lone:
@@ -116,13 +150,16 @@ def _pair(survey: Survey, row: int) -> NamedPair:
 
 
 def _finding(survey: Survey, rows: dict[NamedPair, int], again: str, *, confirmed: bool) -> Finding:
-    row = max(rows.values(), key=lambda row: survey.normed.slower[row])
-    norm = survey.normed.norms[survey.normed.norm[row]]
-    count = Count(norm.hop_class.metric, norm, float(survey.readings.value[row]), 1, 1, 0, 0)
     return sentences.lone_pairs(
         sorted(rows),
-        against(count),
+        against(_worst(survey, rows)),
         again,
         with_fabric=survey.crossings.network is not None,
         confirmed=confirmed,
     )
+
+
+def _worst(survey: Survey, rows: dict[NamedPair, int]) -> Count:
+    row = max(rows.values(), key=lambda row: survey.normed.slower[row])
+    norm = survey.normed.norms[survey.normed.norm[row]]
+    return Count(norm.hop_class.metric, norm, float(survey.readings.value[row]), 1, 1, 0, 0)

@@ -1,5 +1,6 @@
 """Hosts that share their CPUs: one reading in three is slow for no reason, and accuses nobody."""
 
+import re
 from collections.abc import Callable, Iterable
 from random import Random
 
@@ -25,16 +26,19 @@ def measured(
     slower: Slower,
     draws: Random,
     disturbed: float,
+    by_bandwidth: Slower | None = None,
 ) -> list[Sample]:
-    """One pair a round, with 2 % of noise; a share of the readings takes half as long again."""
+    """One pair a round, with 2 % of noise; a share of the readings takes half as long again.
+    `slower` by latency, and by bandwidth where that is not said by itself."""
     samples = []
+    by_metric = (slower, *2 * (by_bandwidth or slower,))
     for number, pairs in enumerate(rounds):
         for a, b in pairs:
             each = [
-                slower((a, b))
+                by((a, b))
                 * draws.lognormvariate(0.0, 0.02)
                 * (draws.uniform(1.3, 1.9) if draws.random() < disturbed else 1.0)
-                for _ in range(3)
+                for by in by_metric
             ]
             both = {"bandwidth_ab_mb_s": 1e3 / each[1], "bandwidth_ba_mb_s": 1e3 / each[2]}
             at = Pair(a, b, number, 1)
@@ -45,14 +49,22 @@ def measured(
     return samples
 
 
-def check(slower: Slower, seed: int, disturbed: float, n_ranks: int = N, times: int = 1) -> Verdict:
+def check(
+    slower: Slower,
+    seed: int,
+    disturbed: float,
+    n_ranks: int = N,
+    times: int = 1,
+    by_bandwidth: Slower | None = None,
+) -> Verdict:
     """All pairs of the ranks of a host one at a time, the suspects again, the verdict."""
     draws = Random(f"lone/{seed}")
     pairs = [(a, b) for r in reflections(n_ranks) for a, b in r.tolist()]
     rounds = [[(f"h:{a}", f"h:{b}")] for a, b in times * pairs]
-    survey = measured(rounds, SURVEY, slower, draws, disturbed)
+    survey = measured(rounds, SURVEY, slower, draws, disturbed, by_bandwidth)
     plan = follow_up(survey_of(survey, None, thresholds()), Size(), seed)
-    return judge_check([*survey, *measured(plan.alone, ALONE, slower, draws, disturbed)], None)
+    again = measured(plan.alone, ALONE, slower, draws, disturbed, by_bandwidth)
+    return judge_check([*survey, *again], None)
 
 
 def bad(verdict: Verdict) -> list[Finding]:
@@ -128,3 +140,24 @@ def test_of_three_nobody_knows_which_pair_is_normal(
     assert finding.severity is severity
     assert ("of so few nodes" in finding.evidence[1]) == (severity is Severity.WARNING)
     assert bool(bad(verdict)) == (severity is Severity.BAD)
+
+
+def one_pair(a: str, b: str) -> Slower:
+    return lambda pair: 2.5 if set(pair) == {a, b} else 1.0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_pair_of_a_node_that_is_named_is_told_with_it(seed: int) -> None:
+    """The node is slow by latency, and by bandwidth with one partner only."""
+    (named,) = bad(check(slow_rank, seed, 0.0, by_bandwidth=one_pair("h:3", "h:6")))
+    assert [suspect["ends"] for suspect in named.facts["suspects"]] == [["h:3"]]
+    (line,) = (line for line in named.evidence if "that may be its doing" in line)
+    assert line.startswith("h:3 - h:6: bandwidth ")
+    assert re.search(r"\((3[6-9]|4[0-4]) %\), too", line)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_pair_of_others_is_named_beside_a_node(seed: int) -> None:
+    verdict = check(slow_rank, seed, 0.0, by_bandwidth=one_pair("h:2", "h:6"))
+    assert named_by(verdict) == ["h:3", "h:2 h:6"]
+    assert not any("its doing" in line for one in bad(verdict) for line in one.evidence)
