@@ -15,7 +15,7 @@ from weft.diagnose.check.answer import blind, intermittent, let_go, sentences
 from weft.diagnose.check.answer.covered import Covered, covered
 from weft.diagnose.check.answer.inputs import inputs as all_inputs
 from weft.diagnose.check.answer.inputs import inputs_of, with_findings
-from weft.diagnose.check.answer.lone import lone_findings, slow_too
+from weft.diagnose.check.answer.lone import lone_findings, lone_pairs, slow_too
 from weft.diagnose.check.beside.expectation import Expectations, expectations_of
 from weft.diagnose.check.beside.few import beside_platform
 from weft.diagnose.check.beside.joined import Told, joined, unshown
@@ -244,6 +244,7 @@ def _findings(
     if len(accused) >= limits.most_suspects:
         return [sentences.too_many(survey, sure=enough_nodes)]
     owners = _owners(survey)
+    lone = lone_pairs(survey, limits)
     found, told = list[Finding](), list[Accusation]()
     for one in accused:
         accusation = one.accusation
@@ -255,9 +256,9 @@ def _findings(
         beside = () if expectations is None else expectations.beside(accusation.worst.norm)
         if finding.severity is Severity.BAD:
             told.append(accusation)
-            beside = (*beside, *slow_too(survey, limits, accusation))
+            beside = (*beside, *slow_too(survey, lone, accusation))
         found.append(replace(finding, evidence=(*finding.evidence, *one.lines, *beside)))
-    found += lone_findings(survey, limits, told, enough_nodes=enough_nodes)
+    found += lone_findings(survey, lone, told, enough_nodes=enough_nodes)
     return found
 
 

@@ -8,14 +8,14 @@ import numpy as np
 from weft.core.finding import Finding
 from weft.diagnose.check.answer import sentences
 from weft.diagnose.check.answer.words import against, list_pairs
-from weft.diagnose.check.measured.readings import METRICS, Bools, Floats, Ints
+from weft.diagnose.check.measured.components import Thing
+from weft.diagnose.check.measured.readings import METRICS, Bools, Floats, Ints, host_of
 from weft.diagnose.check.suspects.accusation import Accusation, Count, slow_rows
 from weft.diagnose.check.suspects.disturbed import shares
 from weft.diagnose.check.suspects.survey import Survey
 from weft.diagnose.check.thresholds import Thresholds
 
 NamedPair = tuple[str, str]
-_OWNERS = ("node", "hca", "rank")
 
 
 @dataclass(frozen=True)
@@ -29,26 +29,23 @@ class Lone:
 
 
 def lone_findings(
-    survey: Survey, limits: Thresholds, told: Sequence[Accusation] = (), *, enough_nodes: bool
+    survey: Survey, lone: Lone, told: Sequence[Accusation], *, enough_nodes: bool
 ) -> list[Finding]:
     """A finding about the pairs that are slow for sure; else one about those that may be: of too
     few nodes no pair is for sure, since nobody knows which of them are normal. Pairs of what is
     `told` for a fault are no finding of their own: it is mended first, whatever else it slows."""
-    own = rows_of_own(survey, told)
     if not survey.alone.size:
-        pairs = {_pair(survey, row): row for row in survey.lone.tolist()[::-1] if row not in own}
-        if pairs and survey.lone.size <= limits.most_lone:
-            return [_finding(survey, pairs, "not measured again alone", confirmed=False)]
+        pairs = {_pair(survey, row): row for row in survey.lone.tolist()[::-1]}
+        others = _of_others(survey, pairs, told)
+        if others and survey.lone.size <= survey.limits.most_lone:
+            return [_finding(survey, others, "not measured again alone", confirmed=False)]
         return []
-    lone = lone_pairs(survey, limits)
-    sure = {pair: row for pair, row in lone.sure.items() if row not in own}
-    perhaps = {pair: row for pair, row in lone.perhaps.items() if row not in own}
-    if sure:
+    if sure := _of_others(survey, lone.sure, told):
         again = "measured again alone and still slow"
         if not enough_nodes:
             again += "; but of so few nodes nobody knows which pairs are normal"
         return [_finding(survey, sure, again, confirmed=enough_nodes)]
-    if perhaps:
+    if perhaps := _of_others(survey, lone.perhaps, told):
         again = (
             "measured again alone and still slow; but so are"
             f" {100 * lone.share:.0f} % of the readings of other pairs, for no reason: measure"
@@ -58,30 +55,36 @@ def lone_findings(
     return []
 
 
-def rows_of_own(survey: Survey, accused: Sequence[Accusation]) -> frozenset[int]:
-    """The readings over nodes, HCAs or ranks that are accused, of any metric and direction."""
-    things = {c.thing for one in accused for c in one.components if c.thing[0] in _OWNERS}
-    return frozenset(
-        row
-        for candidate, members in enumerate(survey.candidates.members)
-        if any(survey.crossings.component(member).thing in things for member in members)
-        for row in survey.candidates.rows(candidate).tolist()
-    )
-
-
-def slow_too(survey: Survey, limits: Thresholds, accused: Accusation) -> tuple[str, ...]:
+def slow_too(survey: Survey, lone: Lone, accused: Accusation) -> tuple[str, ...]:
     """A line about the pairs of a node that are slow whenever they are measured, by a metric that
     the node is not accused of."""
-    if not survey.alone.size:
-        return ()
-    own, lone = rows_of_own(survey, [accused]), lone_pairs(survey, limits)
-    rows = {pair: row for pair, row in lone.sure.items() if row in own}
+    others = _of_others(survey, lone.sure, [accused])
+    rows = {pair: row for pair, row in lone.sure.items() if pair not in others}
     if not rows:
         return ()
     return (
         f"{list_pairs(sorted(rows))}: {against(_worst(survey, rows))}, too; that may be its doing:"
         " check again when it is mended",
     )
+
+
+def _of_others(
+    survey: Survey, pairs: dict[NamedPair, int], told: Sequence[Accusation]
+) -> dict[NamedPair, int]:
+    """Those of no node, HCA or rank that is told of."""
+    things = {component.thing for one in told for component in one.components}
+    return {
+        pair: row
+        for pair, row in pairs.items()
+        if not any(things & _things_of(survey, end) for end in pair)
+    }
+
+
+def _things_of(survey: Survey, endpoint: str) -> set[Thing]:
+    """An endpoint as a node, a rank and an HCA."""
+    network = survey.crossings.network
+    hca = endpoint if network is None else network.hca_of(endpoint) or endpoint
+    return {("node", (host_of(endpoint),)), ("rank", (endpoint,)), ("hca", (hca,))}
 
 
 def lone_pairs(survey: Survey, limits: Thresholds) -> Lone:
