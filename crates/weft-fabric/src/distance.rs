@@ -18,12 +18,15 @@ pub(crate) struct Distances<'a> {
     /// Hops going down only (up*/down* engines), and cost of the best allowed path.
     down: Vec<u32>,
     best: Vec<u32>,
+    /// After `aim_up`: switches whose best path is not looked for yet.
+    unknown: Vec<bool>,
 }
 
 impl<'a> Distances<'a> {
     pub(crate) fn new(graph: &'a Graph, engine: Engine, heights: Vec<u32>) -> Distances<'a> {
         let n = graph.n_switches();
-        Distances { graph, engine, heights, down: vec![FAR; n], best: vec![FAR; n] }
+        let (down, best) = (vec![FAR; n], vec![FAR; n]);
+        Distances { graph, engine, heights, down, best, unknown: vec![false; n] }
     }
 
     fn up_then_down(&self) -> bool {
@@ -43,6 +46,50 @@ impl<'a> Distances<'a> {
         if !self.up_then_down() {
             return self.spread_costs(targets);
         }
+        let reached = self.spread_above(targets);
+        self.spread_below(reached);
+    }
+
+    /// Prepare distances to `target` for an engine that goes up, then down: those of switches that
+    /// only have to go down, and of others what [`Distances::reach`] is asked for.
+    pub(crate) fn aim_up(&mut self, target: usize) {
+        self.spread_above(&[target]);
+        for (unknown, down) in self.unknown.iter_mut().zip(&self.down) {
+            *unknown = *down == FAR;
+        }
+    }
+
+    /// After [`Distances::aim_up`]: know the distances of `at` and of what is above it.
+    pub(crate) fn reach(&mut self, at: usize) {
+        if !self.unknown[at] {
+            return;
+        }
+        self.unknown[at] = false;
+        let mut asked = vec![at];
+        let mut next = 0;
+        while next < asked.len() {
+            let from = asked[next];
+            next += 1;
+            for edge in self.graph.edges(from) {
+                let to = edge.to as usize;
+                if self.unknown[to] && self.above(to, from) {
+                    self.unknown[to] = false;
+                    asked.push(to);
+                }
+            }
+        }
+        // The highest first: what is above is known before what goes up to it.
+        asked.sort_unstable_by_key(|switch| std::cmp::Reverse((self.heights[*switch], *switch)));
+        for from in asked {
+            let edges = self.graph.edges(from).iter().map(|edge| edge.to as usize);
+            let above = edges.filter(|to| self.above(*to, from)).map(|to| self.best[to]);
+            self.best[from] = above.min().unwrap_or(FAR).saturating_add(1);
+        }
+    }
+
+    /// Hops down to `targets`, of all that can go down to them: these switches. They are their
+    /// best, too.
+    fn spread_above(&mut self, targets: &[usize]) -> Vec<usize> {
         self.down.fill(FAR);
         let mut reached = targets.to_vec();
         for target in targets {
@@ -61,7 +108,7 @@ impl<'a> Distances<'a> {
             }
         }
         self.best.copy_from_slice(&self.down);
-        self.spread_below(reached);
+        reached
     }
 
     /// Any way, by cost: one bucket a cost, those of the next costs only.

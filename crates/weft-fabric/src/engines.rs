@@ -14,7 +14,7 @@ use crate::fabric::Fabric;
 use crate::graph::{Edge, Graph};
 use crate::ids::{HcaId, PortId, SwitchId};
 use crate::leaf_table::LeafTableBuilder;
-use crate::routes::Routes;
+use crate::routes::{Routes, trace_by};
 
 /// What an engine says: one port a destination, and every port that it allows.
 #[derive(Clone, Debug)]
@@ -54,27 +54,51 @@ pub fn compute(fabric: &Fabric, engine: Engine) -> Routes {
     tables(fabric, engine).routes
 }
 
-/// The tables of d-mod-k as far as these destinations need them: it fills each leaf's entries by
-/// themselves.
-pub fn dmodk_towards(fabric: &Fabric, destinations: &[HcaId]) -> Routes {
+/// The ways of d-mod-k for some pairs, as [`Routes::trace`] gives them: of its tables only the
+/// entries on these ways.
+pub fn dmodk_ways(
+    fabric: &Fabric,
+    pairs: &[(HcaId, HcaId)],
+) -> Result<Vec<Vec<PortId>>, FabricError> {
     let attached = Attachments::of(fabric);
-    let mut wanted = vec![false; attached.n_leaves()];
-    destinations.iter().for_each(|hca| wanted[attached.leaf_of(*hca)] = true);
     let graph = Graph::of(fabric);
-    let heights = graph.levels.clone();
-    fill(fabric, &graph, Engine::Dmodk, heights, |leaf| wanted[leaf]).0.routes
+    let mut planner = Planner::new(fabric, &graph, Engine::Dmodk, graph.levels.clone());
+    let mut ways = vec![Vec::new(); pairs.len()];
+    let mut by_leaf: Vec<usize> = (0..pairs.len()).collect();
+    by_leaf.sort_by_key(|pair| attached.leaf_of(pairs[*pair].1));
+    let mut aimed = None;
+    for pair in by_leaf {
+        let (src, dst) = pairs[pair];
+        let target = attached.switch_of(attached.leaf_of(dst)).map(SwitchId::index);
+        if let Some(leaf) = target.filter(|_| aimed != target) {
+            planner.distances.aim_up(leaf);
+            aimed = target;
+        }
+        ways[pair] = trace_by(fabric, src, dst, |switch| {
+            let target = target?;
+            let number = if switch.index() == target {
+                live_number(fabric, &attached, dst)
+            } else {
+                planner.distances.reach(switch.index());
+                let closer: Vec<Edge> = planner.distances.closer(switch.index()).copied().collect();
+                planner.number(switch.index(), dst, &closer)
+            };
+            (number > 0).then_some(u32::from(number))
+        })?;
+    }
+    Ok(ways)
 }
 
 /// Forwarding tables and candidates over the cables that are up. Those of `ecmp` are of the fewest
 /// hops, as minhop's are.
 pub fn tables(fabric: &Fabric, engine: Engine) -> Tables {
     let graph = Graph::of(fabric);
-    let (tables, n_missing) = fill(fabric, &graph, engine, graph.levels.clone(), |_| true);
+    let (tables, n_missing) = fill(fabric, &graph, engine, graph.levels.clone());
     if engine == Engine::Updn && n_missing > 0 {
         // Levels may have several tops with no legal way from one to the other; one root always
         // has a way.
         let heights = heights_from_one_root(&graph);
-        let (rooted, n_still_missing) = fill(fabric, &graph, engine, heights, |_| true);
+        let (rooted, n_still_missing) = fill(fabric, &graph, engine, heights);
         if n_still_missing < n_missing {
             return rooted;
         }
@@ -82,15 +106,8 @@ pub fn tables(fabric: &Fabric, engine: Engine) -> Tables {
     tables
 }
 
-/// Tables for the given heights, towards the wanted leaves, and how many entries of these stay
-/// empty.
-fn fill(
-    fabric: &Fabric,
-    graph: &Graph,
-    engine: Engine,
-    heights: Vec<u32>,
-    wanted: impl Fn(usize) -> bool,
-) -> (Tables, usize) {
+/// Tables for the given heights, and how many entries stay empty.
+fn fill(fabric: &Fabric, graph: &Graph, engine: Engine, heights: Vec<u32>) -> (Tables, usize) {
     let attached = Attachments::of(fabric);
     let (n, n_leaves) = (graph.n_switches(), attached.n_leaves());
     let mut routes = LeafTableBuilder::new(n, n_leaves);
@@ -98,7 +115,7 @@ fn fill(
     let mut planner = Planner::new(fabric, graph, engine, heights);
     let mut n_missing = 0;
     let (mut group, mut block): (Vec<u16>, Vec<u16>) = (Vec::new(), Vec::new());
-    for leaf in (0..n_leaves).filter(|leaf| wanted(*leaf)) {
+    for leaf in 0..n_leaves {
         let hcas = attached.hcas_of(leaf);
         let Some(target) = attached.switch_of(leaf).map(|switch| switch.index()) else {
             n_missing += hcas.len() * n;

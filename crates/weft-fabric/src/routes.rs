@@ -127,17 +127,7 @@ impl Routes {
     /// The egress port of a vertex towards `dst`; none at `dst`, without a route or over a dead
     /// cable.
     pub fn next_port(&self, fabric: &Fabric, at: VertexId, dst: HcaId) -> Option<PortId> {
-        if at == dst.vertex() {
-            return None;
-        }
-        let port = match fabric.switch(at) {
-            None => fabric.hca_port(HcaId(at.0)),
-            Some(switch) => {
-                let number = self.number(switch, dst).checked_sub(1)?;
-                PortId(fabric.vertices[at.index()].first_port.0 + number)
-            }
-        };
-        fabric.ports[port.index()].up.then_some(port)
+        next_port(fabric, at, dst, |switch| self.entry(switch, dst))
     }
 
     /// The egress ports crossed from `src` to `dst`, the sending HCA's own first.
@@ -147,38 +137,16 @@ impl Routes {
         src: HcaId,
         dst: HcaId,
     ) -> Result<Vec<PortId>, FabricError> {
-        let mut crossed = Vec::new();
-        let mut at = src.vertex();
-        while at != dst.vertex() {
-            let next = self.next_port(fabric, at, dst);
-            let next = next.and_then(|port| Some((port, fabric.neighbour(port)?)));
-            let passes_hca = at != src.vertex() && fabric.hca(at).is_some();
-            let Some((port, vertex)) = next.filter(|_| !passes_hca) else {
-                return Err(unreachable(fabric, src, dst, at));
-            };
-            crossed.push(port);
-            if crossed.len() > fabric.vertices.len() {
-                return Err(self.loop_error(fabric, at, dst));
-            }
-            at = vertex;
-        }
-        Ok(crossed)
+        trace_by(fabric, src, dst, |switch| self.entry(switch, dst))
     }
 
     /// The error of a route that goes in a circle through `at`.
     pub(crate) fn loop_error(&self, fabric: &Fabric, at: VertexId, dst: HcaId) -> FabricError {
-        let name = |vertex: VertexId| fabric.vertices[vertex.index()].name.clone();
-        let mut cycle = vec![name(at)];
-        let mut vertex = at;
-        loop {
-            let next = self.next_port(fabric, vertex, dst).and_then(|p| fabric.neighbour(p));
-            vertex = next.expect("a loop goes on for ever");
-            cycle.push(name(vertex));
-            if vertex == at || cycle.len() > fabric.vertices.len() {
-                break;
-            }
-        }
-        FabricError::RouteLoop { at: name(at), dst: name(dst.vertex()), cycle: cycle.join(" -> ") }
+        loop_error(fabric, at, dst, |switch| self.entry(switch, dst))
+    }
+
+    fn entry(&self, switch: SwitchId, dst: HcaId) -> Option<u32> {
+        Some(self.number(switch, dst)).filter(|number| *number > 0)
     }
 
     /// The tables as a document writes them.
@@ -192,6 +160,71 @@ impl Routes {
             })
             .collect()
     }
+}
+
+/// The egress ports crossed from `src` to `dst`, the sending HCA's own first; `number` is the port
+/// (from 1) of a switch towards `dst`.
+pub(crate) fn trace_by(
+    fabric: &Fabric,
+    src: HcaId,
+    dst: HcaId,
+    mut number: impl FnMut(SwitchId) -> Option<u32>,
+) -> Result<Vec<PortId>, FabricError> {
+    let mut crossed = Vec::new();
+    let mut at = src.vertex();
+    while at != dst.vertex() {
+        let next = next_port(fabric, at, dst, &mut number);
+        let next = next.and_then(|port| Some((port, fabric.neighbour(port)?)));
+        let passes_hca = at != src.vertex() && fabric.hca(at).is_some();
+        let Some((port, vertex)) = next.filter(|_| !passes_hca) else {
+            return Err(unreachable(fabric, src, dst, at));
+        };
+        crossed.push(port);
+        if crossed.len() > fabric.vertices.len() {
+            return Err(loop_error(fabric, at, dst, number));
+        }
+        at = vertex;
+    }
+    Ok(crossed)
+}
+
+fn next_port(
+    fabric: &Fabric,
+    at: VertexId,
+    dst: HcaId,
+    mut number: impl FnMut(SwitchId) -> Option<u32>,
+) -> Option<PortId> {
+    if at == dst.vertex() {
+        return None;
+    }
+    let port = match fabric.switch(at) {
+        None => fabric.hca_port(HcaId(at.0)),
+        Some(switch) => {
+            let number = number(switch)?.checked_sub(1)?;
+            PortId(fabric.vertices[at.index()].first_port.0 + number)
+        }
+    };
+    fabric.ports[port.index()].up.then_some(port)
+}
+
+fn loop_error(
+    fabric: &Fabric,
+    at: VertexId,
+    dst: HcaId,
+    mut number: impl FnMut(SwitchId) -> Option<u32>,
+) -> FabricError {
+    let name = |vertex: VertexId| fabric.vertices[vertex.index()].name.clone();
+    let mut cycle = vec![name(at)];
+    let mut vertex = at;
+    loop {
+        let next = next_port(fabric, vertex, dst, &mut number);
+        vertex = next.and_then(|port| fabric.neighbour(port)).expect("a loop goes on for ever");
+        cycle.push(name(vertex));
+        if vertex == at || cycle.len() > fabric.vertices.len() {
+            break;
+        }
+    }
+    FabricError::RouteLoop { at: name(at), dst: name(dst.vertex()), cycle: cycle.join(" -> ") }
 }
 
 /// Refuse a row that is no table of `switch`.

@@ -128,6 +128,41 @@ fn a_dead_up_link_moves_only_the_routes_it_carried() {
     assert!(moved > 0 && kept > 900, "{moved} moved, {kept} kept");
 }
 
+/// Each pair's way by d-mod-k's tables, or why there is none, and the same without the tables.
+fn ways_twice(fabric: &Fabric, src: HcaId, dst: HcaId) -> [Result<Vec<PortId>, String>; 2] {
+    let tables = engines::compute(fabric, Engine::Dmodk);
+    let by_tables = tables.trace(fabric, src, dst);
+    let by_itself = engines::dmodk_ways(fabric, &[(src, dst)]).map(|mut ways| ways.remove(0));
+    [by_tables, by_itself].map(|way| way.map_err(|error| error.to_string()))
+}
+
+#[test]
+fn ways_of_some_pairs_are_those_of_the_tables_around_dead_cables() {
+    let trees = [two_levels(24, 6, 3, 2), three_levels(54, 6), three_levels(40, 6)];
+    for (whole, n_dead) in trees.iter().flat_map(|tree| [(tree, 0), (tree, 3), (tree, 9)]) {
+        let mut fabric = whole.clone();
+        let ports: Vec<PortId> = (0..fabric.ports.len() as u32).map(PortId).collect();
+        let cabled = |port: &&PortId| whole.ports[port.index()].peer.is_some();
+        let cabled: Vec<&PortId> = ports.iter().filter(cabled).collect();
+        for n in 0..n_dead {
+            fault::take_down(&mut fabric, "test", *cabled[(n * 37 + 11) % cabled.len()]).unwrap();
+        }
+        let all = hcas(&fabric);
+        let pairs: Vec<(HcaId, HcaId)> =
+            all.iter().flat_map(|src| all.iter().rev().map(|dst| (*src, *dst))).collect();
+        let tables = engines::compute(&fabric, Engine::Dmodk);
+        let reached = |(src, dst): &(HcaId, HcaId)| tables.trace(&fabric, *src, *dst).ok();
+        let (good, ways): (Vec<_>, Vec<_>) =
+            pairs.iter().filter_map(|pair| Some((*pair, reached(pair)?))).unzip();
+        assert!(n_dead > 0 || good.len() == pairs.len());
+        assert_eq!(engines::dmodk_ways(&fabric, &good), Ok(ways));
+        for (src, dst) in pairs.iter().filter(|pair| reached(pair).is_none()).take(5) {
+            let [by_tables, by_itself] = ways_twice(&fabric, *src, *dst);
+            assert_eq!(by_tables, by_itself);
+        }
+    }
+}
+
 #[test]
 fn a_route_that_goes_in_a_circle_is_named() {
     let spec = json!({"generate": "fat_tree", "levels": 2, "nodes": 4, "nodes_per_leaf": 2,
@@ -202,6 +237,24 @@ proptest! {
         let fabric = fabric_of(spec);
         let routes = engines::compute(&fabric, Engine::Updn);
         prop_assert_eq!(check::check_routes(&fabric, &routes, &hcas(&fabric)), Ok(()));
+    }
+
+    #[test]
+    fn ways_of_some_pairs_are_those_of_the_tables_on_any_fabric(
+        spec in any_fabric(),
+        dead in proptest::collection::vec(any::<u32>(), 0..4),
+        ends in any::<(u32, u32)>(),
+    ) {
+        let mut fabric = fabric_of(spec);
+        let n_ports = fabric.ports.len() as u32;
+        for port in dead.iter().map(|n| PortId(n % n_ports)) {
+            if fabric.ports[port.index()].peer.is_some() {
+                fault::take_down(&mut fabric, "test", port).expect("a cable");
+            }
+        }
+        let [src, dst] = [ends.0, ends.1].map(|n| HcaId(n % fabric.n_hcas()));
+        let [by_tables, by_itself] = ways_twice(&fabric, src, dst);
+        prop_assert_eq!(by_tables, by_itself);
     }
 
     #[test]

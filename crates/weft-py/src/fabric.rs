@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use weft_fabric::document::{self, Engine, FabricDocument};
-use weft_fabric::{FabricError, Routes, check, engines, fault, json as documents};
+use weft_fabric::{FabricError, HcaId, PortId, Routes, check, engines, fault, json as documents};
 
 use crate::refuse;
 
@@ -121,18 +121,15 @@ impl Fabric {
             .enumerate()
             .map(|(index, (src, dst))| Ok((find(index, src)?, find(index, dst)?)))
             .collect::<Result<Vec<_>, FabricError>>()?;
-        let routes = match engine {
-            Some(Engine::Dmodk) => {
-                let destinations: Vec<_> = ends.iter().map(|(_, dst)| *dst).collect();
-                engines::dmodk_towards(&fabric, &destinations)
+        let ways = match engine {
+            Some(Engine::Dmodk) => engines::dmodk_ways(&fabric, &ends)?,
+            _ => {
+                let routes = engines::routes_of(&fabric, &self.written, engine)?;
+                let trace = |(src, dst): &(HcaId, HcaId)| routes.trace(&fabric, *src, *dst);
+                ends.iter().map(trace).collect::<Result<_, _>>()?
             }
-            _ => engines::routes_of(&fabric, &self.written, engine)?,
         };
-        let mut paths = Vec::with_capacity(pairs.len());
-        for (src, dst) in ends {
-            let crossed = routes.trace(&fabric, src, dst)?;
-            paths.push(crossed.into_iter().map(|port| fabric.port_name(port)).collect());
-        }
-        Ok(paths)
+        let name = |way: Vec<PortId>| way.into_iter().map(|port| fabric.port_name(port)).collect();
+        Ok(ways.into_iter().map(name).collect())
     }
 }
