@@ -15,7 +15,7 @@ def caveats(survey: Survey, accusations: Sequence[Accusation]) -> tuple[str, ...
     marked = np.flatnonzero(slow_rows(survey) & (survey.explanation.predicted > 0))
     left = np.setdiff1d(marked, _rows(survey, (one.candidate for one in accusations)))
     if left.size:
-        left = np.setdiff1d(left, _rows(survey, _of_things(survey, accusations)))
+        left = np.setdiff1d(left, _rows(survey, _of_things(survey, accusations, left)))
     if not left.size:
         return ()
     return (
@@ -37,9 +37,12 @@ def _rows(survey: Survey, candidates: Iterable[int]) -> Ints:
     return np.unique(np.concatenate([np.zeros(0, np.int64), *rows]))
 
 
-def _of_things(survey: Survey, accusations: Sequence[Accusation]) -> Iterator[int]:
-    """Candidates that hold any of the things accused, or a part of one."""
+def _of_things(survey: Survey, accusations: Sequence[Accusation], rows: Ints) -> Iterator[int]:
+    """Candidates, of those that rows cross, that hold any of the things accused, or a part of
+    one."""
     things = {component.thing for one in accusations for component in one.components}
-    for candidate, members in enumerate(survey.candidates.members):
+    crossed = np.asarray(survey.candidates.columns[rows].sum(axis=0)).reshape(-1)
+    for candidate in np.flatnonzero(crossed).tolist():
+        members = survey.candidates.members[candidate]
         if any(survey.crossings.component(member).thing in things for member in members):
             yield candidate

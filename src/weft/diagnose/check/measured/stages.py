@@ -39,17 +39,21 @@ class Stages:
 
     def between(self, flows: Sequence[tuple[str, str]]) -> list[tuple[Stage, ...]]:
         """The stages of each flow between two HCAs. Raises InputError where there is no way."""
-        return [self._of_flow(self._end(a), self._end(b)) for a, b in flows]
+        return [self._of_flow(self.end(a), self.end(b)) for a, b in flows]
 
-    def _of_flow(self, source: tuple[int, int], target: tuple[int, int]) -> tuple[Stage, ...]:
-        (first, a), (last, b) = source, target
+    def inner(self, a: int, b: int) -> tuple[Stage, ...]:
+        """The stages from one switch to another. Raises InputError where there is no way."""
         known = self._of_switches.get((a, b))
         if known is None:
             known = self._of_switches[a, b] = self._find(a, b)
-        return ((first,), *known, (last ^ 1,))
+        return known
 
-    def _end(self, hca: str) -> tuple[int, int]:
-        """An HCA's own port, and the switch that it leads to."""
+    def _of_flow(self, source: tuple[int, int], target: tuple[int, int]) -> tuple[Stage, ...]:
+        (first, a), (last, b) = source, target
+        return ((first,), *self.inner(a, b), (last ^ 1,))
+
+    def end(self, hca: str) -> tuple[int, int]:
+        """An HCA's own port, and the switch that it leads to. Raises InputError without one."""
         known = self._of_hca.get(hca)
         if known is None:
             port = self._own_port(hca)

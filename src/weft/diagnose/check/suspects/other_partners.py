@@ -2,6 +2,7 @@
 stays slow lies in the ways, what goes was the schedule's."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from random import Random
 
 import numpy as np
@@ -17,6 +18,7 @@ from weft.diagnose.check.trials import SURVEY
 EndpointPair = tuple[str, str]
 Round = tuple[EndpointPair, ...]
 
+_NO_PORTS, _NO_LOAD = np.zeros(0, np.int64), np.zeros(0)
 _TRIES = 50
 """Shuffles until nobody meets a rank of its own host; then such pairs stay as they were."""
 
@@ -40,9 +42,11 @@ def rounds_with_others(survey: Survey, n: int, draws: Random) -> tuple[Round, ..
 def round_of(survey: Survey, number: int, among: Ints | None = None) -> Round:
     """The pairs of a round of the survey (of its rows `among`), who sends first in each first."""
     readings = survey.readings
-    rows = np.flatnonzero(readings.round == number)
-    rows = np.intersect1d(readings.of_trial(SURVEY), rows if among is None else among)
-    rows = rows[readings.round[rows] == number]
+    rows = readings.of_trial(SURVEY) if among is None else among
+    of_round = readings.round == number
+    rows = rows[of_round[rows]]
+    if among is not None:
+        rows = np.intersect1d(rows, readings.of_trial(SURVEY))
     first = readings.metric[rows] == Metric.BANDWIDTH.code
     rows = rows[first] if first.any() else rows
     pairs: dict[frozenset[int], EndpointPair] = {}
@@ -79,12 +83,16 @@ class _Room:
 
     def __init__(self, network: Network, asked: float, rounds: Sequence[Round]) -> None:
         self._network = network
-        self._known: dict[int, tuple[Ints, float]] = {}
+        self._stages = stages_of(network)
+        self._known: dict[int, _Shared] = {}
         self._most: Floats = asked * network.rate
         for pairs in rounds:
+            asked_of: dict[int, float] = {}
+            for stage, rate in (one for pair in pairs for one in self._stages_of(pair)):
+                asked_of[id(stage)] = asked_of.get(id(stage), 0.0) + rate
             carried = np.zeros(self._most.size)
-            for ports, load in map(self._asked_by, pairs):
-                carried[ports] += load
+            for stage in self._known.values():
+                carried[stage.ports] += asked_of.get(id(stage), 0.0) * stage.share
             self._most = np.maximum(self._most, carried)
 
     def admitted(self, pairs: Sequence[EndpointPair]) -> Round:
@@ -106,26 +114,47 @@ class _Room:
 
     def _asked_by(self, pair: EndpointPair) -> tuple[Ints, Floats]:
         """The ports that a pair may take, there and back, and what it asks of each (bit/s)."""
-        network = self._network
-        a, b = (network.known_hca_of(end) for end in pair)
-        ports, load = [np.zeros(0, np.int64)], [np.zeros(0)]
-        for first, *between, last in stages_of(network).between([(a, b), (b, a)]):
-            inner = [self._stage(stage) for stage in between]
-            own = network.rate[[*first, *last]].min()
-            rate = min([float(own), *(lowest for _, lowest in inner)])
-            ports += [of for of, _ in inner]
-            load += [np.full(of.size, rate / of.size) for of, _ in inner]
+        stages = self._stages_of(pair)
+        ports = [_NO_PORTS, *(stage.ports for stage, _ in stages)]
+        load = [_NO_LOAD, *(rate * stage.share for stage, rate in stages)]
         return np.concatenate(ports), np.concatenate(load)
 
-    def _stage(self, stage: Stage) -> tuple[Ints, float]:
-        """The ports of a stage between switches, and the lowest rate (bit/s) of one.
+    def _stages_of(self, pair: EndpointPair) -> list[tuple["_Shared", float]]:
+        """The stages between switches of a pair, there and back, with the rate of its messages
+        (bit/s)."""
+        rate = self._network.rate
+        ends = (self._network.known_hca_of(end) for end in pair)
+        (first, a), (last, b) = (self._stages.end(hca) for hca in ends)
+        found = []
+        for inner, own in (
+            (self._stages.inner(a, b), min(rate[first], rate[last ^ 1])),
+            (self._stages.inner(b, a), min(rate[last], rate[first ^ 1])),
+        ):
+            stages = [self._stage(stage) for stage in inner]
+            lowest = float(min([own, *(stage.lowest for stage in stages)]))
+            found += [(stage, lowest) for stage in stages]
+        return found
 
-        INVARIANT: `stages_of` makes such a stage once and keeps it, so that no other has its id.
-        """
-        if id(stage) not in self._known:
+    def _stage(self, stage: Stage) -> "_Shared":
+        """INVARIANT: `stages_of` makes such a stage once and keeps it, so that no other has its
+        id."""
+        known = self._known.get(id(stage))
+        if known is None:
             ports = np.array(stage, np.int64)
-            self._known[id(stage)] = (ports, float(self._network.rate[ports].min()))
-        return self._known[id(stage)]
+            share = np.full(ports.size, 1 / ports.size)
+            known = _Shared(ports, share, float(self._network.rate[ports].min()))
+            self._known[id(stage)] = known
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """The ports of a stage between switches, the share of a message that each may get, and the
+    lowest rate of one (bit/s)."""
+
+    ports: Ints
+    share: Floats
+    lowest: float
 
 
 def _mixed(network: Network, pairs: Round, draws: Random) -> list[EndpointPair]:
