@@ -47,7 +47,7 @@ def named(answer: dict[str, Any], name: str) -> dict[str, Any] | None:
 def test_bytes_past_the_adapter_refuse_a_verdict_and_name_both_devices(
     two_hosts: tuple[str, str], sysfs: Path, tmp_path: Path, capsys: Capture
 ) -> None:
-    with growing(sysfs / "class/net/eth0/statistics/tx_bytes", 2**20):
+    with growing(sysfs / "class/net/eth0/statistics/tx_bytes", 2**26):
         answer = check(two_hosts, tmp_path / "run", capsys)
     assert answer["exit_code"] == 4
     assert answer["findings"][0]["facts"]["validity"] == "not-on-fabric"
