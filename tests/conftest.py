@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from hypothesis import settings
 # A busy machine is not a failure, and a red run must be red again when it is repeated.
 settings.register_profile("weft", deadline=None, derandomize=True)
 settings.load_profile("weft")
+
+# A shell starts what runs in its background deaf to Ctrl-C, and what that starts stays so.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 FAKE_SSH = """#!/bin/sh
 # Stands in for ssh: the rest of the command runs here, under the name of the host.
