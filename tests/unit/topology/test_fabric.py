@@ -133,13 +133,16 @@ def test_no_engine_is_taken_to_have_filled_tables_that_were_read() -> None:
 
 
 def test_tables_that_nobody_read_are_not_said_to_be_read() -> None:
-    """Of ibnetdiscover alone: the running subnet manager's are another matter all the same."""
-    subnet = Subnet.read(["tests/fixtures/fabric/quirks/ibnetdiscover.out"])
+    """Of cables alone: the running subnet manager's are another matter all the same, though those
+    assumed are minhop's."""
+    subnet = Subnet.of_fabric(TREE)
     assert not subnet.has_tables
-    document, _ = own_fabric(subnet, "quirks")
+    document, _ = own_fabric(subnet, "unread")
     assert TABLES_UNREAD in document["assumed"]
     assert TABLES_AS_READ not in document["assumed"]
     assert Fabric.from_document(document).engines == ()
+    unmarked = [text for text in document["assumed"] if text != TABLES_UNREAD]
+    assert "minhop" in Fabric.from_document({**document, "assumed": unmarked}).engines
 
 
 def test_a_port_without_a_cable_is_refused(fabric: Fabric) -> None:

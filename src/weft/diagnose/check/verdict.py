@@ -15,7 +15,7 @@ from weft.diagnose.check.answer import blind, intermittent, let_go, sentences
 from weft.diagnose.check.answer.covered import Covered, covered
 from weft.diagnose.check.answer.inputs import inputs as all_inputs
 from weft.diagnose.check.answer.inputs import inputs_of, with_findings
-from weft.diagnose.check.answer.lone import lone_findings, lone_pairs, slow_too
+from weft.diagnose.check.answer.lone import Lone, lone_findings, lone_pairs, slow_too
 from weft.diagnose.check.beside.expectation import Expectations, expectations_of
 from weft.diagnose.check.beside.few import beside_platform
 from weft.diagnose.check.beside.joined import Told, joined, unshown
@@ -192,16 +192,23 @@ def _with_intermittent(
     sure = [one for one in found if one.severity is Severity.BAD]
     told = [one.facts["suspects"] for one in found if "suspects" in one.facts]
     surely_slow = [one.facts["pairs"] for one in findings if one.severity is Severity.BAD]
-    if not all(intermittent.explained(sure, pairs) for pairs in surely_slow):
+    if not all(intermittent.explained(survey, sure, pairs) for pairs in surely_slow):
         return list(findings)
 
     def is_explained(one: Finding) -> bool:
         if one.kind is FindingKind.SUSPECT_PAIR:
-            return intermittent.explained(found, one.facts["pairs"])
+            return intermittent.explained(survey, found, one.facts["pairs"])
         return one.severity is Severity.NOTE and one.facts.get("suspects") in told
 
     kept = [one for one in findings if not is_explained(one)]
-    return [*kept, *found]
+    lone = lone_pairs(survey, limits)
+    return [*kept, *(_with_pairs(survey, one, lone) for one in found)]
+
+
+def _with_pairs(survey: Survey, finding: Finding, lone: Lone) -> Finding:
+    told = {Metric(name) for name in finding.facts.get("metrics", ())}
+    lines = slow_too(survey, lone, intermittent.accused_things(finding), told)
+    return replace(finding, evidence=(*finding.evidence, *lines))
 
 
 def _refused(
@@ -256,7 +263,8 @@ def _findings(
         beside = () if expectations is None else expectations.beside(accusation.worst.norm)
         if finding.severity is Severity.BAD:
             told.append(accusation)
-            beside = (*beside, *slow_too(survey, lone, accusation))
+            things = {component.thing for component in accusation.components}
+            beside = (*beside, *slow_too(survey, lone, things))
         found.append(replace(finding, evidence=(*finding.evidence, *one.lines, *beside)))
     found += lone_findings(survey, lone, told, enough_nodes=enough_nodes)
     return found

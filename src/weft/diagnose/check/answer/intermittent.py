@@ -8,9 +8,10 @@ from scipy.special import xlogy
 
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
+from weft.diagnose.check.answer.lone import have_an_end_in
 from weft.diagnose.check.answer.sentences import unsteady
 from weft.diagnose.check.answer.words import capital, who
-from weft.diagnose.check.measured.components import PARTS, Component, Part
+from weft.diagnose.check.measured.components import PARTS, Component, Part, Thing
 from weft.diagnose.check.measured.readings import METRICS, Bools, Floats, Ints, Metric
 from weft.diagnose.check.suspects.accusation import (
     Standing,
@@ -102,10 +103,21 @@ def findings(
     ]
 
 
-def explained(findings: Iterable[Finding], pairs: Iterable[Sequence[str]]) -> bool:
-    """Whether each of these pairs is among those that one of the findings accuses."""
-    accused = {tuple(sorted(pair)) for one in findings for pair in one.facts.get("pairs", ())}
-    return all(tuple(sorted(pair)) in accused for pair in pairs)
+def explained(survey: Survey, findings: Iterable[Finding], pairs: Iterable[Sequence[str]]) -> bool:
+    """Whether each of these pairs is among those that one of the findings accuses, or has an end
+    that is accused."""
+    things, accused = set[Thing](), set[tuple[str, ...]]()
+    for one in findings:
+        things |= accused_things(one)
+        accused |= {tuple(sorted(pair)) for pair in one.facts.get("pairs", ())}
+    others = [pair for pair in pairs if tuple(sorted(pair)) not in accused]
+    return have_an_end_in(survey, others, things)
+
+
+def accused_things(finding: Finding) -> set[Thing]:
+    """What a finding accuses of being slow."""
+    suspects = finding.facts.get("suspects", ())
+    return {Component(Part(one["part"]), tuple(one["ends"])).thing for one in suspects}
 
 
 _OWN = (Part.NODE, Part.NODE_SENDING, Part.NODE_RECEIVING, Part.HCA, Part.RANK)
@@ -130,21 +142,25 @@ def _unsteady(
     *,
     enough_nodes: bool,
 ) -> Finding:
-    """Each metric by which it is mostly slow tells; what it is said to be slow by is one by which
-    it was slow again, if any."""
+    """Each metric by which it is mostly slow tells, unless its readings alone refute that."""
     mostly = _mostly_slow(one, limits)
     again = {seen.metric: _again(survey, one.candidates[0], seen.metric, limits) for seen in mostly}
-    slow_again = [seen for seen in mostly if _is_most(*again[seen.metric])]
-    first = (slow_again or mostly)[0]
-    evidence = sum(seen.evidence + _evidence_again(survey, one, seen, limits) for seen in mostly)
-    suspect = Suspect(
-        one.candidates, {first.metric: _median_of_slow(survey, one, first.metric, limits)}, evidence
-    )
+    shown = [seen for seen in mostly if not _is_refuted(seen, *again[seen.metric])]
+    told = shown or mostly
+    evidence = sum(seen.evidence + _evidence_again(survey, one, seen, limits) for seen in told)
+    slower = {seen.metric: _median_of_slow(survey, one, seen.metric, limits) for seen in told}
+    suspect = Suspect(one.candidates, slower, evidence)
     accusation = accuse(survey, suspect, (), slow_rows(survey), Standing.CONFIRMED)
-    sure = enough_nodes and evidence >= limits.named_evidence and bool(slow_again)
-    n_again, n = again[first.metric]
-    shown = f"{n_again} of {counted(n, 'reading')} with nothing beside them slow, too"
-    return unsteady(accusation, shown if n else "not measured again", sure, owners)
+    slow_again = any(_is_most(*again[seen.metric]) for seen in shown)
+    sure = enough_nodes and evidence >= limits.named_evidence and slow_again
+    n_again, n = (sum(of) for of in zip(*(again[seen.metric] for seen in told), strict=True))
+    said = f"{n_again} of {counted(n, 'reading')} with nothing beside them slow, too"
+    return unsteady(accusation, said if n else "not measured again", sure, owners)
+
+
+def _is_refuted(seen: Seen, n_slow: int, n: int) -> bool:
+    """Whether readings alone are slow less than half as often as those of the survey."""
+    return 2 * n_slow * seen.n < n * seen.n_slow
 
 
 def _is_most(n_slow: int, n: int) -> bool:

@@ -1,6 +1,6 @@
 """Slow pairs that no component explains: those that are always slow, by more than chance."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +9,7 @@ from weft.core.finding import Finding
 from weft.diagnose.check.answer import sentences
 from weft.diagnose.check.answer.words import against, list_pairs
 from weft.diagnose.check.measured.components import Thing
-from weft.diagnose.check.measured.readings import METRICS, Bools, Floats, Ints, host_of
+from weft.diagnose.check.measured.readings import METRICS, Bools, Floats, Ints, Metric, host_of
 from weft.diagnose.check.suspects.accusation import Accusation, Count, slow_rows
 from weft.diagnose.check.suspects.disturbed import shares
 from weft.diagnose.check.suspects.survey import Survey
@@ -20,12 +20,12 @@ NamedPair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Lone:
-    """Pairs that were slow whenever they were measured, with a slow row of each. `sure`: by more
-    than chance; `share`: of the readings of other pairs that are as slow for no reason."""
+    """A reading of each pair and metric that was slow whenever it was measured. `sure`: by more
+    than chance; `perhaps`: as far as is known, `doubt` says why no more is."""
 
-    sure: dict[NamedPair, int]
-    perhaps: dict[NamedPair, int]
-    share: float
+    sure: tuple[int, ...]
+    perhaps: tuple[int, ...]
+    doubt: str
 
 
 def lone_findings(
@@ -33,51 +33,47 @@ def lone_findings(
 ) -> list[Finding]:
     """A finding about the pairs that are slow for sure; else one about those that may be: of too
     few nodes no pair is for sure, since nobody knows which of them are normal. Pairs of what is
-    `told` for a fault are no finding of their own: it is mended first, whatever else it slows."""
-    if not survey.alone.size:
-        pairs = {_pair(survey, row): row for row in survey.lone.tolist()[::-1]}
-        others = _of_others(survey, pairs, told)
-        if others and survey.lone.size <= survey.limits.most_lone:
-            return [_finding(survey, others, "not measured again alone", confirmed=False)]
-        return []
-    if sure := _of_others(survey, lone.sure, told):
+    `told` for a fault are no finding of their own (`slow_too`): it is mended first, whatever else
+    it slows."""
+    things = {component.thing for one in told for component in one.components}
+    if sure := _of(survey, lone.sure, things, mine=False):
         again = "measured again alone and still slow"
         if not enough_nodes:
             again += "; but of so few nodes nobody knows which pairs are normal"
         return [_finding(survey, sure, again, confirmed=enough_nodes)]
-    if perhaps := _of_others(survey, lone.perhaps, told):
-        again = (
-            "measured again alone and still slow; but so are"
-            f" {100 * lone.share:.0f} % of the readings of other pairs, for no reason: measure"
-            " again when the hosts are quiet"
-        )
-        return [_finding(survey, perhaps, again, confirmed=False)]
+    if perhaps := _of(survey, lone.perhaps, things, mine=False):
+        return [_finding(survey, perhaps, lone.doubt, confirmed=False)]
     return []
 
 
-def slow_too(survey: Survey, lone: Lone, accused: Accusation) -> tuple[str, ...]:
-    """A line about the pairs of a node that are slow whenever they are measured, by a metric that
-    the node is not accused of."""
-    others = _of_others(survey, lone.sure, [accused])
-    rows = {pair: row for pair, row in lone.sure.items() if pair not in others}
-    if not rows:
-        return ()
-    return (
-        f"{list_pairs(sorted(rows))}: {against(_worst(survey, rows))}, too; that may be its doing:"
-        " check again when it is mended",
+def slow_too(
+    survey: Survey, lone: Lone, things: Set[Thing], but: Set[Metric] = frozenset()
+) -> Iterator[str]:
+    """Lines about the pairs of accused things that are slow, or may be, by what their accusation
+    does not explain: by other metrics `but` those."""
+    codes, metric = {one.code for one in but}, survey.readings.metric
+    sure, perhaps = (
+        [row for row in _of(survey, rows, things, mine=True) if metric[row] not in codes]
+        for rows in (lone.sure, lone.perhaps)
     )
+    if sure:
+        yield (
+            f"{list_pairs(_pairs(survey, sure))}: {against(_worst(survey, sure))}, too; that may be"
+            " its doing: check again when it is mended"
+        )
+    if perhaps:
+        worst = against(_worst(survey, perhaps))
+        yield f"{list_pairs(_pairs(survey, perhaps))}: may be slow, too ({worst}); {lone.doubt}"
 
 
-def _of_others(
-    survey: Survey, pairs: dict[NamedPair, int], told: Sequence[Accusation]
-) -> dict[NamedPair, int]:
-    """Those of no node, HCA or rank that is told of."""
-    things = {component.thing for one in told for component in one.components}
-    return {
-        pair: row
-        for pair, row in pairs.items()
-        if not any(things & _things_of(survey, end) for end in pair)
-    }
+def have_an_end_in(survey: Survey, pairs: Iterable[Sequence[str]], things: Set[Thing]) -> bool:
+    """Whether an end of each of these pairs is one of the things."""
+    return all(any(things & _things_of(survey, end) for end in pair) for pair in pairs)
+
+
+def _of(survey: Survey, rows: Iterable[int], things: Set[Thing], *, mine: bool) -> list[int]:
+    """Those of pairs with an end that is one of the things, or without."""
+    return [row for row in rows if have_an_end_in(survey, [_pair(survey, row)], things) == mine]
 
 
 def _things_of(survey: Survey, endpoint: str) -> set[Thing]:
@@ -89,20 +85,24 @@ def _things_of(survey: Survey, endpoint: str) -> set[Thing]:
 
 def lone_pairs(survey: Survey, limits: Thresholds) -> Lone:
     """Pairs that no suspect explains, slow in the survey and every time they were alone, by as much
-    as a component must be."""
+    as a component must be; where nothing was measured alone, a few that were slow in the survey."""
+    if not survey.alone.size:
+        few = survey.lone.size <= limits.most_lone
+        return Lone((), tuple(survey.lone.tolist() if few else ()), "not measured again alone")
     rows = _always_slow(survey, limits)
     readings = survey.readings
     share = _chance(survey, rows, limits)
     n_tested = len({_pair(survey, row) for row in survey.lone.tolist()})
-    sure: dict[NamedPair, int] = {}
-    perhaps: dict[NamedPair, int] = {}
+    sure, perhaps = list[int](), list[int]()
     for row, n_again in rows.items():
         chance = n_tested * float(share[readings.metric[row]]) ** n_again
-        (sure if chance <= limits.chance_of_a_lone_pair else perhaps).setdefault(
-            _pair(survey, row), row
-        )
+        (sure if chance <= limits.chance_of_a_lone_pair else perhaps).append(row)
     worst = max((float(share[readings.metric[row]]) for row in rows), default=0.0)
-    return Lone(sure, perhaps, worst)
+    doubt = (
+        f"measured again alone and still slow; but so are {100 * worst:.0f} % of the readings of"
+        " other pairs, for no reason: measure again when the hosts are quiet"
+    )
+    return Lone(tuple(sure), tuple(perhaps), doubt)
 
 
 def _chance(survey: Survey, always_slow: dict[int, int], limits: Thresholds) -> Floats:
@@ -152,9 +152,13 @@ def _pair(survey: Survey, row: int) -> NamedPair:
     return (min(a, b), max(a, b))
 
 
-def _finding(survey: Survey, rows: dict[NamedPair, int], again: str, *, confirmed: bool) -> Finding:
+def _pairs(survey: Survey, rows: Iterable[int]) -> list[NamedPair]:
+    return sorted({_pair(survey, row) for row in rows})
+
+
+def _finding(survey: Survey, rows: Sequence[int], again: str, *, confirmed: bool) -> Finding:
     return sentences.lone_pairs(
-        sorted(rows),
+        _pairs(survey, rows),
         against(_worst(survey, rows)),
         again,
         with_fabric=survey.crossings.network is not None,
@@ -162,7 +166,7 @@ def _finding(survey: Survey, rows: dict[NamedPair, int], again: str, *, confirme
     )
 
 
-def _worst(survey: Survey, rows: dict[NamedPair, int]) -> Count:
-    row = max(rows.values(), key=lambda row: survey.normed.slower[row])
+def _worst(survey: Survey, rows: Sequence[int]) -> Count:
+    row = max(rows, key=lambda row: survey.normed.slower[row])
     norm = survey.normed.norms[survey.normed.norm[row]]
     return Count(norm.hop_class.metric, norm, float(survey.readings.value[row]), 1, 1, 0, 0)

@@ -79,13 +79,14 @@ def test_a_node_that_is_slow_by_another_amount_each_time_is_named(make_tree, see
     assert not [f for f in verdict.findings if f.kind is FindingKind.SUSPECT_PAIR]
 
 
-def latencies(tree, draws: Random, trial=SURVEY) -> list[Sample]:
-    """Of all pairs of a tree, 2 % of noise; those of n007 are half as long again or up to thrice as
-    long."""
+def latencies(tree, draws: Random, trial=SURVEY, share: float = 1.0) -> list[Sample]:
+    """Of all pairs of a tree, 2 % of noise; a share of those of n007 is half as long again or up to
+    thrice as long."""
     samples = []
     for number, pairs in enumerate(reflections(len(tree.nodes))):
         for a, b in ((tree.nodes[i], tree.nodes[j]) for i, j in pairs.tolist()):
-            slower = draws.uniform(1.5, 3.0) if OWN & set(tree.paths([(a, b)])[0]) else 1.0
+            own = OWN & set(tree.paths([(a, b)])[0]) and draws.random() < share
+            slower = draws.uniform(1.5, 3.0) if own else 1.0
             values = {"latency_us": 1.9 * draws.lognormvariate(0.0, 0.02) * slower}
             samples.append(
                 Sample(trial, 1, "pairs", 8, values, 20, 0.0, pair=Pair(a, b, number, len(pairs)))
@@ -105,7 +106,58 @@ def test_a_node_that_is_slow_again_by_one_metric_only_is_named_by_it(make_tree, 
     said = judge_check(samples, tree).findings
     (bad,) = (one for one in said if one.severity is Severity.BAD)
     assert {end for suspect in bad.facts["suspects"] for end in suspect["ends"]} == N007
-    assert "latency" in bad.sentence
+    assert "latency_us" in bad.facts["metrics"]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_readings_alone_refute_makes_nobody_unsteady_for_sure(make_tree, seed):
+    """Bandwidth mostly slow beside others and never alone; latency slow with eight partners of
+    fifteen, and alone with the one with which it was measured again."""
+    tree = make_tree(4, 4, 2)
+    draws = Random(f"refuted/{seed}")
+    beside = lambda _, ways: OWN & set(ways) and draws.random() < 0.85  # noqa: E731
+    partners = {"n001", "n002", "n003", "n004", "n008", "n009", "n010", "n011"}
+    is_slow = lambda s, among: has_n007(s) and {s.pair.a, s.pair.b} & among  # noqa: E731
+    samples = surveyed(tree, beside, seed)
+    samples += [
+        s if is_slow(s, partners) or not has_n007(s) else replace(s, metrics={"latency_us": 1.9})
+        for s in latencies(tree, draws)
+    ]
+    wide = surveyed(tree, lambda *_: False, seed + 99, ALONE)
+    again = [*latencies(tree, draws, ALONE), *latencies(tree, draws, ALONE)]
+    alone = [*filter(has_n007, wide), *(s for s in again if is_slow(s, {"n003"}))]
+    samples += [
+        replace(s, pair=replace(s.pair, round=n, n_concurrent=1)) for n, s in enumerate(alone)
+    ]
+    said = judge_check(samples, tree).findings
+    about = {one.severity for one in said if "n007" in one.sentence}
+    assert Severity.WARNING in about
+    assert Severity.BAD not in about
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_unsteady_node_is_named_beside_a_pair_of_it_that_is_slow_by_another_metric(
+    make_tree, seed
+):
+    tree = make_tree(4, 4, 2)
+    draws = Random(f"other metric/{seed}")
+    partner = lambda s: {s.pair.a, s.pair.b} == {"n003", "n007"}  # noqa: E731
+
+    def measured(trial, later):
+        fast, slow = (
+            surveyed(tree, lambda *_, by=by: by, later, trial) for by in (0.0, 1.0)
+        )  # fmt: skip
+        wide = [s if partner(s) else f for f, s in zip(fast, slow, strict=True)]
+        return [*wide, *latencies(tree, draws, trial, share=0.85)]
+
+    again = [s for n in range(1, 4) for s in measured(ALONE, seed + 100 * n)]
+    samples = measured(SURVEY, seed) + [
+        replace(s, pair=replace(s.pair, round=n, n_concurrent=1)) for n, s in enumerate(again)
+    ]
+    (bad,) = (one for one in judge_check(samples, tree).findings if one.severity is Severity.BAD)
+    assert bad.kind is FindingKind.SUSPECT_NODE
+    assert "n007" in bad.sentence
+    assert [line for line in bad.evidence if line.startswith("n003 - n007: bandwidth")]
 
 
 def test_of_too_few_nodes_none_is_named_unsteady_for_sure(make_tree):

@@ -161,3 +161,28 @@ def test_a_pair_of_others_is_named_beside_a_node(seed: int) -> None:
     verdict = check(slow_rank, seed, 0.0, by_bandwidth=one_pair("h:2", "h:6"))
     assert named_by(verdict) == ["h:3", "h:2 h:6"]
     assert not any("its doing" in line for one in bad(verdict) for line in one.evidence)
+
+
+def test_a_pair_of_a_node_that_is_named_may_be_slow_too_where_it_was_measured_once() -> None:
+    rounds = [
+        [(f"h:{a}", f"h:{b}")] for pairs in (r.tolist() for r in reflections(N)) for a, b in pairs
+    ]
+    once = measured(rounds, SURVEY, slow_rank, Random("once"), 0.0, one_pair("h:3", "h:6"))
+    (named,) = judge_check(once, None).findings
+    assert [suspect["ends"] for suspect in named.facts["suspects"]] == [["h:3"]]
+    (line,) = (line for line in named.evidence if "may be slow, too" in line)
+    assert line.startswith("h:3 - h:6: ")
+    assert line.endswith("; not measured again alone")
+
+
+def test_a_pair_of_a_node_that_is_named_is_not_lost_among_disturbed_readings() -> None:
+    """Told in one way or another: as a line, for sure or not, or as slow itself."""
+    verdicts = [
+        check(slow_rank, seed, 0.12, by_bandwidth=one_pair("h:3", "h:6")) for seed in range(10)
+    ]
+    told = [
+        line for v in verdicts for f in v.findings for line in (f.sentence, *f.evidence)
+        if "h:3 - h:6" in line and "bandwidth" in line
+    ]  # fmt: skip
+    assert len(told) >= len(verdicts) / 2
+    assert any("may be slow, too" in line for line in told)
