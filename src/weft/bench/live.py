@@ -13,11 +13,12 @@ from weft.bench.kernel_argv import kernel_argv, rounds_text
 from weft.bench.kernel_records import KernelOutput, read_kernel_output
 from weft.bench.kernel_samples import to_samples
 from weft.bench.model import Launch, Sample, State, Trial
-from weft.bench.process import Child, Ending, Limits, run_child
+from weft.bench.process import Ending, Limits, run_child
+from weft.bench.seat import Here, Seat
 from weft.cluster.neighbours import asking
 from weft.cluster.scheduler import ANSWER_TIMEOUT_S
 from weft.core.errors import BenchmarkError, InputError
-from weft.core.host import Host, rail_exists, this_host
+from weft.core.host import rail_exists
 from weft.launch.kernel import build_kernel
 from weft.launch.mpi import Mpi
 from weft.launch.recipe import Recipe, make_recipe
@@ -49,12 +50,13 @@ class LiveBackend:
         rails: Sequence[str] = (),
         *,
         kernel: Path | None = None,
+        seat: Seat | None = None,
     ) -> None:
         self.mpi = mpi
         self.nodes = tuple(nodes)
         self.rails = tuple(rails)
         self._kernel = kernel
-        self._host = this_host()
+        self._seat: Seat = Here() if seat is None else seat
         self._run_dir = Path()
         self._may_bind = not rails
         self._crowded = False
@@ -83,7 +85,7 @@ class LiveBackend:
         A trial between hosts that wants a quiet network also asks the scheduler who else is there;
         launch and answer share the trial's time.
         """
-        here = all(is_this_machine(node, self._host.name) for node in launch.trial.nodes)
+        here = all(map(self._seat.is_here, launch.trial.nodes))
         if here or "quiet" not in launch.trial.options:
             yield from _samples(self._run(launch), launch)
             return
@@ -96,7 +98,7 @@ class LiveBackend:
 
     def recipe(self, launch: Launch) -> str:
         """The command line of a launch, as shell lines; nothing runs."""
-        return self._recipe(launch).text
+        return self._seat.text(self._recipe(launch))
 
     def facts(self) -> Mapping[str, Any]:
         """The MPI, the nodes and the rails."""
@@ -146,7 +148,7 @@ class LiveBackend:
         meeting = Trial(
             "meeting", "barrier", (0,), nodes, tasks, options=options, timeout_s=limit_s
         )
-        if all(is_this_machine(node, self._host.name) for node in nodes) or meeting.n_ranks < 2:
+        if all(map(self._seat.is_here, nodes)) or meeting.n_ranks < 2:
             return
         until = time.monotonic() + limit_s
         for repeat in range(2):
@@ -160,12 +162,10 @@ class LiveBackend:
     def _run(self, launch: Launch) -> KernelOutput:
         """Run one launch to its end. Raises BenchmarkError, MissingError."""
         recipe = self._recipe(launch)
-        for path, content in recipe.files.items():
-            path.write_text(content)
-        (self._run_dir / "recipes" / f"{launch.name}.txt").write_text(recipe.text)
+        self._seat.put(recipe.files)
+        (self._run_dir / "recipes" / f"{launch.name}.txt").write_text(self._seat.text(recipe))
         out, err = (self._run_dir / "raw" / f"{launch.name}.{end}" for end in ("out", "err"))
-        child = Child(recipe.argv, dict(os.environ) | dict(recipe.env), recipe.cwd, out, err)
-        ended = run_child(child, Limits(launch.trial.timeout_s))
+        ended = run_child(self._seat.child(recipe, out, err), Limits(launch.trial.timeout_s))
         loud = ended.ending is Ending.TOO_LOUD
         output = KernelOutput() if loud else read_kernel_output(out)
         failure = failure_of(launch, ended, output, out, err)
@@ -175,13 +175,13 @@ class LiveBackend:
 
     def _check_rails(self) -> None:
         """Only where all ranks run here: other hosts have other devices."""
-        if not all(is_this_machine(node, self._host.name) for node in self.nodes):
+        if not all(map(self._seat.is_here, self.nodes)):
             return
         for rail in self.rails:
             if not rail_exists(rail):
-                there_are = ", ".join(device.name for device in self._host.devices)
+                there_are = ", ".join(device.name for device in self._seat.host.devices)
                 raise InputError(
-                    f"no network device '{rail}' on {self._host.name}",
+                    f"no network device '{rail}' on {self._seat.host.name}",
                     where="--rails",
                     expected=there_are or "a device of /sys/class/infiniband, cxi or net",
                 )
@@ -189,39 +189,41 @@ class LiveBackend:
     def _recipe(self, launch: Launch) -> Recipe:
         trial = launch.trial
         rounds = rounds_text(trial)
-        rounds_file = self._run_dir / "recipes" / f"{launch.name}.rounds"
+        folder = self._seat.folder(self._run_dir)
+        rounds_file = folder / f"{launch.name}.rounds"
         arguments = kernel_argv(trial, self.rails, None if rounds is None else str(rounds_file))
         spec = launch_spec(
             self.mpi,
             trial,
-            self._host,
+            self._seat,
             program=(str(self._kernel or KERNEL_PLACEHOLDER), *arguments),
-            hostfile=self._run_dir / "recipes" / f"{launch.name}.hosts",
+            hostfile=folder / f"{launch.name}.hosts",
             may_bind=self._may_bind,
             crowded=self._crowded,
         )
         files = {} if rounds is None else {rounds_file: rounds}
-        return make_recipe(self.mpi, spec, self._run_dir, files)
+        return make_recipe(self.mpi, spec, self._seat.cwd(self._run_dir), files)
 
 
 def launch_spec(
     mpi: Mpi,
     trial: Trial,
-    host: Host,
+    seat: Seat,
     *,
     program: tuple[str, ...],
     hostfile: Path,
     may_bind: bool = True,
     crowded: bool = False,
 ) -> LaunchSpec:
-    """What to start for a trial. `host` stands for all hosts: it tells how many cores they have.
+    """What to start for a trial, from a seat whose host tells how many cores all hosts have.
 
     One core a rank where every rank can have one; else nothing is bound, because a launcher that
     sees only a part of what shares the machine binds ranks of several hosts, or of several jobs,
     to the same core. With rails the kernel binds itself, near its device: `may_bind` is false.
     `crowded`: ranks are known to outnumber the CPUs, whatever the names of the hosts say.
     """
-    here = all(is_this_machine(node, host.name) for node in trial.nodes)
+    host = seat.host
+    here = all(map(seat.is_here, trial.nodes))
     n_here = trial.n_ranks if here else trial.tasks_per_node
     return LaunchSpec(
         launcher=mpi.launcher,
@@ -234,13 +236,9 @@ def launch_spec(
         oversubscribed=crowded or n_here > len(host.cpus),
         on_this_machine=here,
         as_root=os.geteuid() == 0,
+        remote_shell=seat.remote_shell,
+        interface=seat.interface,
     )
-
-
-def is_this_machine(node: str, hostname: str) -> bool:
-    """Whether a node's name means the host this runs on, by name alone: nothing is looked up."""
-    short = hostname.partition(".")[0]
-    return node in ("localhost", "127.0.0.1", "::1", hostname) or node.partition(".")[0] == short
 
 
 def _samples(

@@ -62,13 +62,15 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A command, the whole environment it gets, its folder, and the files of its two streams."""
+    """A command, the whole environment it gets, its folder, and the files of its two streams.
+    `holds_stdin`: its standard input stays open as long as it is wanted, instead of being empty."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
     cwd: Path
     out: Path
     err: Path
+    holds_stdin: bool = False
 
 
 def run_child(child: Child, limits: Limits) -> Ended:
@@ -85,6 +87,8 @@ def run_child(child: Child, limits: Limits) -> Ended:
         seconds = time.monotonic() - started
         last_seen = () if ending is Ending.EXITED else _look(process.pid, mark)
     finally:
+        if process.stdin is not None:
+            process.stdin.close()
         _end(process, mark, limits.grace_s)
     return Ended(ending, process.returncode, seconds, last_seen)
 
@@ -96,7 +100,7 @@ def _start(child: Child, mark: str) -> subprocess.Popen[bytes]:
                 list(child.argv),
                 env=dict(child.env) | {MARKER: mark},
                 cwd=child.cwd,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE if child.holds_stdin else subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
                 start_new_session=True,

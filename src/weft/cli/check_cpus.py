@@ -11,7 +11,7 @@ def cpus_of(choice: BackendChoice, nodes: tuple[str, ...]) -> dict[str, int]:
     The hostfile's slots, else what Slurm gave the job. This machine knows its own, and stands for
     the others where it is one of them. A twin's ranks need no CPU.
     """
-    from weft.bench.live import is_this_machine
+    from weft.bench.seat import is_this_machine
     from weft.cluster.cpus import cpus_by_node
     from weft.launch.hostfile import read_hostfile
 

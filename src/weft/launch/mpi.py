@@ -55,7 +55,7 @@ def find_mpi(mpicc: str | None = None) -> Mpi:
         wrapper,
         launcher,
         kind,
-        _in_words(implementation, launcher, version_text),
+        version_in_words(implementation, launcher, version_text),
         library.strip(),
     )
 
@@ -174,7 +174,7 @@ def _say(argv: list[str]) -> str:
     return done.stdout
 
 
-def _in_words(implementation: str, launcher: Path, version_text: str) -> str:
+def version_in_words(implementation: str, launcher: Path, version_text: str) -> str:
     """'MPICH 5.0.2', 'Open MPI 4.1.4', 'srun: slurm 23.02.7'; what was printed, of an unknown one.
 
     Hydra's version is MPICH's; MVAPICH prints the Hydra it was built from.

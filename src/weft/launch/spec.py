@@ -13,6 +13,8 @@ class LaunchSpec:
     every rank. `bound`: one core a rank; otherwise ranks float. `oversubscribed`: more ranks than
     cores, so that a waiting rank must give up its core. `on_this_machine`: no remote shell and no
     name look-up. `hostfile` is where the host list will be written for launchers that want a file.
+    `remote_shell` is what a launcher runs in place of ssh, as `remote_shell HOST COMMAND`;
+    `interface` the one by which launcher and ranks meet. None of both: as the launcher chooses.
     """
 
     launcher: Path
@@ -25,6 +27,8 @@ class LaunchSpec:
     oversubscribed: bool = False
     on_this_machine: bool = False
     as_root: bool = False
+    remote_shell: str | None = None
+    interface: str | None = None
 
     @property
     def n_ranks(self) -> int:

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from weft.bench.failure import HangError
-from weft.bench.live import LiveBackend, is_this_machine, launch_spec
+from weft.bench.live import LiveBackend, launch_spec
 from weft.bench.model import Launch, Sample, State, Trial
+from weft.bench.seat import Here, is_this_machine
 from weft.core.errors import BenchmarkError, ExitCode, InputError, MissingError
 from weft.core.host import Host, this_host
 from weft.launch.kernel import build_kernel
@@ -325,7 +326,8 @@ def test_ranks_are_bound_only_where_each_can_have_a_core(
     mpich: Mpi, host: Host, nodes, tasks, may_bind, expected
 ):
     given = Trial("t1", "latency", (8,), nodes, tasks)
-    spec = launch_spec(mpich, given, host, program=("k",), hostfile=Path("h"), may_bind=may_bind)
+    seat = Here(host)
+    spec = launch_spec(mpich, given, seat, program=("k",), hostfile=Path("h"), may_bind=may_bind)
     assert (spec.bound, spec.oversubscribed) == expected
 
 

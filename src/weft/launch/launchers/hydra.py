@@ -4,7 +4,8 @@ from weft.launch.spec import Command, LaunchSpec
 
 
 def command(spec: LaunchSpec) -> Command:
-    """`mpiexec [-launcher fork -hosts H | -f F] -ppn N -n N -bind-to core|none -genv A B`."""
+    """`mpiexec [-launcher fork -hosts H | [-launcher ssh -launcher-exec S] [-iface I] -f F] -ppn N
+    -n N -bind-to core|none -genv A B`."""
     return Command(
         argv=(
             str(spec.launcher),
@@ -26,7 +27,12 @@ def where(spec: LaunchSpec) -> tuple[str, ...]:
     """
     if spec.on_this_machine:
         return ("-launcher", "fork", "-hosts", spec.hosts[0])
-    return ("-f", str(spec.hostfile))
+    shell, interface = spec.remote_shell, spec.interface
+    return (
+        *(() if shell is None else ("-launcher", "ssh", "-launcher-exec", shell)),
+        *(() if interface is None else ("-iface", interface)),
+        *("-f", str(spec.hostfile)),
+    )
 
 
 def hostfile_text(spec: LaunchSpec) -> str | None:

@@ -5,19 +5,30 @@ from weft.launch.spec import Command, LaunchSpec
 
 
 def command(spec: LaunchSpec) -> Command:
-    """`mpiexec [-bootstrap fork -hosts H | -f F] -ppn N -n N -genv I_MPI_PIN 0|1 ...`."""
+    """`mpiexec [-bootstrap fork -hosts H | [-bootstrap ssh -bootstrap-exec S] [-iface I] -f F]
+    -ppn N -n N -genv I_MPI_PIN 0|1 ...`."""
     here = spec.on_this_machine
     return Command(
         argv=(
             str(spec.launcher),
-            *(("-bootstrap", "fork", "-hosts", spec.hosts[0]) if here else ()),
-            *(() if here else ("-f", str(spec.hostfile))),
+            *_where(spec),
             *("-ppn", str(spec.n_ranks if here else spec.tasks_per_node)),
             *("-n", str(spec.n_ranks)),
             *genv(_pinning(spec) | dict(spec.env)),
             *spec.program,
         ),
         hostfile_text=hostfile_text(spec),
+    )
+
+
+def _where(spec: LaunchSpec) -> tuple[str, ...]:
+    if spec.on_this_machine:
+        return ("-bootstrap", "fork", "-hosts", spec.hosts[0])
+    shell, interface = spec.remote_shell, spec.interface
+    return (
+        *(() if shell is None else ("-bootstrap", "ssh", "-bootstrap-exec", shell)),
+        *(() if interface is None else ("-iface", interface)),
+        *("-f", str(spec.hostfile)),
     )
 
 

@@ -24,9 +24,20 @@ def command(spec: LaunchSpec) -> Command:
 
 def _where(spec: LaunchSpec) -> tuple[str, ...]:
     if not spec.on_this_machine:
-        return ("--hostfile", str(spec.hostfile))
+        shell = () if spec.remote_shell is None else ("--mca", "plm_rsh_agent", spec.remote_shell)
+        return ("--hostfile", str(spec.hostfile), *shell, *_by_interface(spec))
     # Open MPI 4 refuses to start where it finds no ssh, even when it needs none.
     return ("--host", f"localhost:{spec.n_ranks}", "--mca", "plm_rsh_agent", "/bin/false")
+
+
+def _by_interface(spec: LaunchSpec) -> tuple[str, ...]:
+    """The one for the launcher's own messages, and for ranks that talk over TCP."""
+    if spec.interface is None:
+        return ()
+    return (
+        *("--mca", "oob_tcp_if_include", spec.interface),
+        *("--mca", "btl_tcp_if_include", spec.interface),
+    )
 
 
 def _hostfile(spec: LaunchSpec) -> str:

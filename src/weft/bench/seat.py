@@ -1,0 +1,139 @@
+"""Where the launcher runs: on this machine, or on the first host of a cluster over ssh."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from weft.bench.process import Child
+from weft.cluster.head import Head
+from weft.core.errors import BenchmarkError
+from weft.core.host import Host, this_host
+from weft.launch.recipe import Recipe
+
+
+class Seat(Protocol):
+    """See the module."""
+
+    @property
+    def host(self) -> Host:
+        """Of which every host of a launch has as many CPUs."""
+        ...
+
+    @property
+    def remote_shell(self) -> str | None:
+        """As in a LaunchSpec."""
+        ...
+
+    @property
+    def interface(self) -> str | None:
+        """As in a LaunchSpec."""
+        ...
+
+    def is_here(self, node: str) -> bool:
+        """Whether a node's name means the host this runs on, by name alone."""
+        ...
+
+    def folder(self, run_dir: Path) -> Path:
+        """Where a launch's own files lie, as its ranks see them."""
+        ...
+
+    def cwd(self, run_dir: Path) -> Path:
+        """Where the launcher runs."""
+        ...
+
+    def put(self, files: Mapping[Path, str]) -> None:
+        """Write files there. Raises BenchmarkError."""
+        ...
+
+    def child(self, recipe: Recipe, out: Path, err: Path) -> Child:
+        """The process that runs a recipe there."""
+        ...
+
+    def text(self, recipe: Recipe) -> str:
+        """Shell lines that repeat a recipe."""
+        ...
+
+
+class Here:
+    """This machine."""
+
+    remote_shell: str | None = None
+    interface: str | None = None
+
+    def __init__(self, host: Host | None = None) -> None:
+        self.host: Host = this_host() if host is None else host
+
+    def is_here(self, node: str) -> bool:
+        """See Seat."""
+        return is_this_machine(node, self.host.name)
+
+    def folder(self, run_dir: Path) -> Path:
+        """See Seat."""
+        return run_dir / "recipes"
+
+    def cwd(self, run_dir: Path) -> Path:
+        """See Seat."""
+        return run_dir
+
+    def put(self, files: Mapping[Path, str]) -> None:
+        """See Seat."""
+        for path, content in files.items():
+            path.write_text(content)
+
+    def child(self, recipe: Recipe, out: Path, err: Path) -> Child:
+        """See Seat."""
+        return Child(recipe.argv, dict(os.environ) | dict(recipe.env), recipe.cwd, out, err)
+
+    def text(self, recipe: Recipe) -> str:
+        """See Seat."""
+        return recipe.text
+
+
+@dataclass(frozen=True, slots=True)
+class OnHead:
+    """The first host of a cluster, whose commands run in a folder that every host has: ranks start
+    where their launcher does. `files` is where files are put there."""
+
+    head: Head
+    host: Host
+    files: Path
+    remote_shell: str | None
+    interface: str | None
+
+    def is_here(self, node: str) -> bool:  # noqa: ARG002
+        """See Seat."""
+        return False
+
+    def folder(self, run_dir: Path) -> Path:  # noqa: ARG002
+        """See Seat."""
+        return self.files / f"{os.uname().nodename}-{os.getpid()}"
+
+    def cwd(self, run_dir: Path) -> Path:  # noqa: ARG002
+        """See Seat."""
+        return Path(self.head.folder)
+
+    def put(self, files: Mapping[Path, str]) -> None:
+        """See Seat."""
+        for path, content in files.items():
+            done = self.head.put(str(path), content.encode())
+            if not done.ok:
+                raise BenchmarkError(
+                    f"{path} cannot be written: {done.last_line}", where=self.head.host
+                )
+
+    def child(self, recipe: Recipe, out: Path, err: Path) -> Child:
+        """See Seat."""
+        argv = self.head.argv(recipe.argv, recipe.env)
+        return Child(tuple(argv), dict(os.environ), out.parent, out, err, holds_stdin=True)
+
+    def text(self, recipe: Recipe) -> str:
+        """See Seat."""
+        return f"# on {self.head.host}\n{recipe.text}"
+
+
+def is_this_machine(node: str, hostname: str) -> bool:
+    """Whether a node's name means the host this runs on, by name alone: nothing is looked up."""
+    short = hostname.partition(".")[0]
+    return node in ("localhost", "127.0.0.1", "::1", hostname) or node.partition(".")[0] == short

@@ -1,0 +1,56 @@
+"""The host of a cluster on which launchers run: commands there that end when nobody waits for them
+any more, and files put there."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from weft.cluster.remote import Said, Ssh
+
+WRITE_S = 60.0
+
+GUARD = r"""
+exec 3<&0
+folder=$1
+shift
+mkdir -p "$folder" && cd "$folder" || exit 97
+setsid "$@" 3<&- </dev/null &
+child=$!
+{
+    cat <&3 >/dev/null
+    kill -TERM "-$child" && sleep 3 && kill -KILL "-$child"
+} 2>/dev/null &
+watch=$!
+exec 3<&-
+wait "$child"
+code=$?
+kill "$watch" 2>/dev/null
+exit "$code"
+"""
+"""Runs a command in a session of its own, and ends it when standard input does: so when the ssh
+connection breaks, or the process that opened it is killed."""
+
+PUT = """\
+new="$1.$(uname -n).$$"
+mkdir -p "$(dirname "$1")" && cat > "$new" && mv -f "$new" "$1"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """`host` of a cluster, over `ssh`; `folder` is where its commands run."""
+
+    ssh: Ssh
+    host: str
+    folder: str
+
+    def argv(self, command: Sequence[str], env: Mapping[str, str]) -> list[str]:
+        """The local command that runs `command` there, as long as its standard input is open."""
+        settings = [f"{name}={value}" for name, value in env.items()]
+        whole = ("env", *settings, *command) if settings else tuple(command)
+        return self.ssh.argv(self.host, ("sh", "-c", GUARD, "sh", self.folder, *whole))
+
+    def put(self, path: str, content: bytes) -> Said:
+        """Write a file there."""
+        return self.ssh.run(
+            self.host, ("sh", "-c", PUT, "sh", path), given=content, timeout_s=WRITE_S
+        )

@@ -1,0 +1,48 @@
+"""What runs on a cluster's head ends when nobody waits for it any more."""
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from weft.cluster.head import GUARD, Head
+from weft.cluster.remote import Ssh
+
+
+def guarded(folder: Path, *command: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        ["sh", "-c", GUARD, "sh", str(folder), *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+@pytest.mark.parametrize("code", [0, 7])
+def test_the_exit_code_and_the_output_come_back(tmp_path: Path, code: int) -> None:
+    process = guarded(tmp_path / "new", "sh", "-c", f"pwd; exit {code}")
+    assert process.stdout is not None
+    assert process.stdout.read() == f"{tmp_path}/new\n".encode()
+    assert process.wait(10) == code
+
+
+@pytest.mark.parametrize("deaf", ["", "trap '' TERM; "])
+def test_it_ends_with_its_standard_input(tmp_path: Path, deaf: str) -> None:
+    process = guarded(tmp_path, "sh", "-c", f"{deaf}echo $$; sleep 60 & wait; sleep 60")
+    assert process.stdout is not None
+    assert process.stdin is not None
+    pid = int(process.stdout.readline())
+    assert Path("/proc", str(pid)).exists()
+    process.stdin.close()
+    process.wait(10)
+    until = time.monotonic() + 10
+    while Path("/proc", str(pid)).exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not Path("/proc", str(pid)).exists()
+
+
+def test_variables_and_words_arrive_whole() -> None:
+    head = Head(Ssh(), "node1", "/work of/x y")
+    line = head.argv(["mpiexec", "a b"], {"A": "1 2"})[-1]
+    assert line.endswith("'/work of/x y' env 'A=1 2' mpiexec 'a b'")

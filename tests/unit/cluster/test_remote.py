@@ -1,0 +1,87 @@
+"""Commands on other hosts arrive word by word, whatever the words are."""
+
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weft.cluster.remote import Said, Ssh, each
+from weft.core.errors import InputError
+
+HOSTILE = (
+    "; touch /tmp/pwned", "$(reboot)", "`id`", "a b", "", "'", '"', "\\", "*", "~", "-rf", "a\nb",
+    "!!", "%h", "#", "é", "\t", "${IFS}", "&", "|", ">x",
+)  # fmt: skip
+NAMES = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"))
+
+
+def arrived(command: list[str]) -> list[str]:
+    """The words that the shell of the other host makes of it: sshd gives it the last argument."""
+    line = Ssh().argv("node1", ["printf", "%s\\0", *command])[-1]
+    done = subprocess.run(["sh", "-c", line], capture_output=True, check=True)
+    return done.stdout.decode().split("\0")[:-1]
+
+
+def test_hostile_words_arrive_as_they_are() -> None:
+    assert arrived(list(HOSTILE)) == list(HOSTILE)
+
+
+@given(st.lists(NAMES, min_size=1, max_size=5))
+def test_any_words_arrive_as_they_are(words: list[str]) -> None:
+    assert shlex.split(Ssh().argv("node1", words)[-1]) == words
+
+
+@pytest.mark.parametrize("host", ["", "-oProxyCommand=x", "a b", "a\nb", "\x1b[31m"])
+def test_what_is_no_host_name_is_refused(host: str) -> None:
+    with pytest.raises(InputError, match="is no host name"):
+        Ssh().argv(host, ["true"])
+
+
+def test_host_keys_are_never_checked_less(tmp_path: Path) -> None:
+    words = " ".join(Ssh(tmp_path / "config").argv("node1", ["true"]))
+    assert "StrictHostKeyChecking" not in words
+    assert "UserKnownHostsFile" not in words
+    assert f"-F {tmp_path}/config" in words
+    assert "BatchMode=yes" in words
+
+
+@pytest.fixture
+def fake_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stands in for ssh: the last word runs here."""
+    ssh = tmp_path / "ssh"
+    ssh.write_text('#!/bin/sh\nfor last; do :; done\nexec sh -c "$last"\n')
+    ssh.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    return ssh
+
+
+@pytest.mark.usefixtures("fake_ssh")
+def test_what_was_said_comes_back() -> None:
+    said = Ssh().run("node1", ["sh", "-c", "cat; echo wrong >&2; exit 3"], given=b"in", timeout_s=9)
+    assert said == Said(3, "in", "wrong\n")
+    assert said.reached
+    assert not said.ok
+    assert said.last_line == "wrong"
+
+
+@pytest.mark.usefixtures("fake_ssh")
+def test_a_host_that_says_nothing_is_given_up() -> None:
+    said = Ssh().run("node1", ["sleep", "60"], timeout_s=0.2)
+    assert said.code is None
+    assert not said.reached
+    assert said.err == "no answer within 0.2 s"
+
+
+@pytest.mark.usefixtures("fake_ssh")
+def test_many_hosts_at_once_in_their_order() -> None:
+    hosts = [f"node{i}" for i in range(100)]
+    found = each(hosts, lambda host: host.upper())
+    assert list(found) == hosts
+    assert found["node7"] == "NODE7"
+
+
+def test_what_steers_a_terminal_is_not_repeated() -> None:
+    assert Said(1, "", "\x1b]0;title\x07bad\n").last_line == "]0;titlebad"
