@@ -18,6 +18,7 @@ VERBS: dict[str, str] = {
     "import": "Store result files of other tools as a run: report and compare work on it.",
     "expect": "What should this path or collective deliver, and what limits it?",
     "fabric": "Read, trace, route, audit, draw and export a cluster's own fabric files.",
+    "cluster": "From bare hosts to an MPI cluster, or a virtual one on this machine.",
     "platform": "List and show the platforms of the catalogue, with their sources.",
 }
 """Verb -> one line. `LazyVerbs.module_of` says where it lives, as `command`."""

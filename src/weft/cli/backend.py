@@ -24,6 +24,7 @@ class BackendChoice:
     fabric: tuple[str, ...]
     hosts: str | None
     hostfile: Path | None
+    cluster: str | None
     mpi: str | None
     rails: str | None
     plant: tuple[str, ...]
@@ -61,6 +62,7 @@ _OPTIONS = (
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         help="A file with one host a line.",
     ),
+    click.option("--cluster", metavar="NAME", help="Hosts that 'weft cluster up' brought up."),
     click.option(
         "--mpi",
         metavar="MPICC",
@@ -117,6 +119,7 @@ def _refuse_contradictions(choice: BackendChoice) -> None:
     for option, live_only in (
         ("--hosts", choice.hosts),
         ("--hostfile", choice.hostfile),
+        ("--cluster", choice.cluster),
         ("--mpi", choice.mpi),
         ("--rails", choice.rails),
     ):
@@ -151,7 +154,49 @@ def _open_live(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
     from weft.launch.mpi import find_mpi
 
     nodes = live_nodes(choice)
+    if choice.cluster is not None:
+        return _open_cluster(choice, nodes), nodes
     return LiveBackend(find_mpi(choice.mpi), nodes, choice.rail_names), nodes
+
+
+def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
+    from weft.bench.live import LiveBackend
+    from weft.bench.seat import OnHead
+    from weft.cluster.head import Head
+    from weft.cluster.record import read_cluster
+    from weft.cluster.remote import Ssh
+    from weft.core.host import Host
+    from weft.launch.mpi import Mpi
+
+    if choice.mpi is not None:
+        raise InputError(
+            "--mpi and --cluster contradict each other",
+            expected="the MPI that the cluster was brought up with",
+            hint=f"'weft cluster up ... --name {choice.cluster} --mpi {choice.mpi}' changes it",
+        )
+    record = read_cluster(str(choice.cluster))
+    agreed = record.agreed
+    home = Path(agreed["home"])
+    config = None if record.ssh_config is None else Path(record.ssh_config)
+    cpus = tuple(range(record.n_cpus))
+    seat = OnHead(
+        head=Head(Ssh(config), record.hosts[0], str(home)),
+        # How many of the CPUs are cores of their own nobody asked: no rank is bound to one.
+        host=Host(record.hosts[0], "", cpus, 0, False, 1, None, "", ()),
+        files=home / ".local/share/weft/clusters" / record.name,
+        remote_shell=agreed["remote_shell"],
+        interface=agreed["interface"] or None,
+    )
+    mpi = Mpi(
+        implementation=agreed["mpi"],
+        mpicc=Path(agreed["mpicc"]),
+        launcher=Path(agreed["launcher"]),
+        launcher_kind=agreed["launcher_kind"],
+        version=agreed["version"],
+        library=agreed["library"],
+    )
+    rails = choice.rail_names or ((agreed["interface"],) if agreed["rails"] == "" else ())
+    return LiveBackend(mpi, nodes, rails, kernel=Path(agreed["kernel"]), seat=seat)
 
 
 def _open_mock(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
@@ -163,11 +208,16 @@ def _open_mock(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
 
 def live_nodes(choice: BackendChoice) -> tuple[str, ...]:
     """Named hosts, else the Slurm allocation this runs in, else this host."""
+    from weft.cluster.record import read_cluster
     from weft.core.nodeset import expand
     from weft.launch.hostfile import read_hostfile
 
-    if choice.hosts is not None and choice.hostfile is not None:
-        raise InputError("--hosts and --hostfile contradict each other", expected="one of them")
+    named = [choice.hosts, choice.hostfile, choice.cluster]
+    if sum(one is not None for one in named) > 1:
+        words = "--hosts, --hostfile and --cluster contradict one another"
+        raise InputError(words, expected="one of them")
+    if choice.cluster is not None:
+        return read_cluster(choice.cluster).hosts
     if choice.hosts is not None:
         return expand(choice.hosts)
     if choice.hostfile is not None:

@@ -1,0 +1,17 @@
+"""`weft cluster`: from bare hosts to an MPI cluster, and back."""
+
+import click
+
+from weft.cli.lazy import LazyVerbs
+
+VERBS = {
+    "up": "Bring up hosts, stage by stage, or a virtual cluster on this machine (--local N).",
+    "status": "Which clusters there are, and how their hosts are.",
+    "down": "End a virtual cluster, or forget one of real hosts.",
+}
+"""Verb -> one line. Each lives in weft.cli.cluster_VERB, as `command`."""
+
+
+@click.group("cluster", cls=LazyVerbs, verbs=VERBS, prefix="cluster_")
+def command() -> None:
+    """Make an MPI cluster of hosts that answer over ssh, and measure on it (--cluster NAME)."""

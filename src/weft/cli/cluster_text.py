@@ -1,0 +1,84 @@
+"""How a bring-up is told: a line a stage as it goes, then hosts by stages, then what to do."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from weft.cli.output import table_text
+from weft.cluster.bringup.model import Cluster, Outcome, State
+from weft.cluster.bringup.run import Went
+from weft.core.nodeset import fold
+from weft.core.words import counted
+
+_SHORT = {
+    State.RIGHT: "ok",
+    State.MENDED: "mended",
+    State.WOULD: "would",
+    State.DOUBTFUL: "doubt",
+    State.FAILED: "FAILED",
+    State.NOT_TRIED: "-",
+}
+
+
+def stage_line(stage: str, outcomes: Mapping[str, Outcome]) -> str:
+    """'keys       4 mended' or 'reach      3 ok, 1 FAILED: node4'."""
+    by_state: dict[State, list[str]] = {}
+    for host, outcome in outcomes.items():
+        by_state.setdefault(outcome.state, []).append(host)
+    parts = []
+    for state in State:
+        hosts = by_state.get(state, [])
+        if hosts and state is not State.NOT_TRIED:
+            named = f": {fold(hosts)}" if state in (State.FAILED, State.DOUBTFUL) else ""
+            parts.append(f"{len(hosts)} {_SHORT[state]}{named}")
+    return f"{stage:<10} {', '.join(parts) or 'nobody left'}"
+
+
+def up_text(cluster: Cluster, went: Went) -> str:
+    """The verdict, the hosts by stages, causes with remedies, and the next command."""
+    good, n = went.good_hosts(), len(cluster.hosts)
+    head = "UP  " if len(good) == n else "PART" if good else "DOWN"
+    lines = [f"{head} {len(good)} of {counted(n, 'host')} of cluster '{cluster.name}'"]
+    lines += ["", table_text(["hosts", *went.stages], _rows(went)), ""]
+    lines += [
+        f"{_SHORT[outcome.state]:<7} {hosts}  {stage}: {outcome.note}"
+        + (f"\n        to mend: {outcome.remedy}" if outcome.remedy else "")
+        for (stage, outcome), hosts in _told(went)
+    ]
+    if good and cluster.mend:
+        lines.append(f"next: weft bench latency --cluster {cluster.name}")
+    return "\n".join(lines)
+
+
+def _rows(went: Went) -> list[list[str]]:
+    """Hosts on which all went alike stand in one row."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for host, of in went.outcomes.items():
+        alike.setdefault(tuple(_SHORT[of[stage].state] for stage in went.stages), []).append(host)
+    return [[fold(hosts), *states] for states, hosts in alike.items()]
+
+
+def _told(went: Went) -> list[tuple[tuple[str, Outcome], str]]:
+    found: dict[tuple[str, Outcome], list[str]] = {}
+    for host, of in went.outcomes.items():
+        for stage, outcome in of.items():
+            if outcome.state in (State.FAILED, State.DOUBTFUL, State.WOULD):
+                found.setdefault((stage, outcome), []).append(host)
+    return [(key, fold(hosts)) for key, hosts in found.items()]
+
+
+def up_record(cluster: Cluster, went: Went) -> dict[str, Any]:
+    """The same as plain JSON values."""
+    return {
+        "schema": "weft.cluster-up/1",
+        "cluster": cluster.name,
+        "folder": str(cluster.folder),
+        "good": list(went.good_hosts()),
+        "agreed": dict(cluster.agreed),
+        "hosts": {
+            host: {
+                stage: {"state": o.state.value, "note": o.note, "remedy": o.remedy}
+                for stage, o in of.items()
+            }
+            for host, of in went.outcomes.items()
+        },
+    }

@@ -1,0 +1,166 @@
+"""`weft cluster up`: every stage on every host; one bad host never stops the others."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from weft.cli.output import emit, format_option_of, talk
+from weft.core.errors import ExitCode, InputError
+
+if TYPE_CHECKING:
+    from weft.cluster.bringup.model import Cluster, Outcome
+
+_RATE = re.compile(r"([^=]+)=([1-9]\d{0,8}(?:[kmg]bit|bit))")
+
+
+@click.command("up")
+@click.argument("hosts", metavar="[HOSTS]", required=False)
+@click.option(
+    "--hostfile",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file with one host a line.",
+)
+@click.option("--local", type=click.IntRange(1, 254), metavar="N", help="N virtual hosts here.")
+@click.option("--name", help="What to call it.  [default: local, or cluster]")
+@click.option(
+    "--rate",
+    "rates",
+    multiple=True,
+    metavar="HOST=RATE",
+    help="Limit a virtual host's network, both ways: node3=200mbit; once a host.",
+)
+@click.option("--shared-home", is_flag=True, help="Virtual hosts share one home folder.")
+@click.option("--mpi", metavar="MPICC", help="'site' or an mpicc of the hosts. Default: weft's.")
+@click.option("--interface", help="The network interface to join the hosts by.")
+@click.option(
+    "--ssh-config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="What ssh is told with -F.  [default: your own]",
+)
+@click.option("--dry-run", is_flag=True, help="Look, and say what would be done; change nothing.")
+@format_option_of(("text", "json"))
+def command(
+    *,
+    hosts: str | None,
+    hostfile: Path | None,
+    local: int | None,
+    name: str | None,
+    rates: tuple[str, ...],
+    shared_home: bool,
+    mpi: str | None,
+    interface: str | None,
+    ssh_config: Path | None,
+    dry_run: bool,
+    format_: str,
+) -> int:
+    """Bring up an MPI cluster: ssh both ways, MPI, limits, names, weft's kernel, a first launch.
+
+    HOSTS is a node set such as node[1-16]. Run it again at any time: what is right stays as it is.
+    """
+    from weft.cluster.bringup.model import Cluster
+    from weft.cluster.bringup.run import bring_up
+    from weft.cluster.bringup.stages import stages
+    from weft.cluster.folder import cluster_folder
+    from weft.cluster.remote import Ssh
+
+    chosen = name or ("local" if local is not None else "cluster")
+    folder = cluster_folder(chosen)
+    if local is not None:
+        _refuse((hosts, "HOSTS"), (hostfile, "--hostfile"), (ssh_config, "--ssh-config"))
+        nodes = _virtual(folder, local, _rates(rates), shared_home=shared_home, dry_run=dry_run)
+        if not nodes:
+            return int(ExitCode.GOOD)
+        ssh_config = folder / "ssh_config"
+    else:
+        nodes = _named(hosts, hostfile)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    cluster = Cluster(chosen, folder, Ssh(ssh_config), nodes, mend=not dry_run)
+    went = bring_up(cluster, stages(mpi, interface), _tell)
+    good = went.good_hosts()
+    if not dry_run and good:
+        _keep(cluster, good, {"mpi": mpi, "interface": interface}, virtual=local is not None)
+    from weft.cli.cluster_text import up_record, up_text
+
+    record = up_record(cluster, went)
+    emit(format_, text=lambda: up_text(cluster, went), record=record, rows=[])
+    return int(ExitCode.GOOD if len(good) == len(nodes) else ExitCode.VERDICT_BAD)
+
+
+def _refuse(*others: tuple[object, str]) -> None:
+    for given, what in others:
+        if given is not None:
+            raise InputError(f"--local and {what} contradict each other", expected="one of them")
+
+
+def _named(hosts: str | None, hostfile: Path | None) -> tuple[str, ...]:
+    from weft.core.nodeset import expand
+    from weft.launch.hostfile import read_hostfile
+
+    if (hosts is None) == (hostfile is None):
+        raise InputError(
+            "which hosts?" if hosts is None else "HOSTS and --hostfile contradict each other",
+            expected="a node set, --hostfile FILE or --local N",
+            hint="'weft cluster up node[1-4]', or 'weft cluster up --local 4' on this machine",
+        )
+    return expand(hosts) if hosts is not None else tuple(read_hostfile(hostfile or Path()))
+
+
+def _rates(rates: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for text in rates:
+        match = _RATE.fullmatch(text.lower())
+        if match is None:
+            raise InputError(f"--rate '{text}'", expected="HOST=RATE such as node3=200mbit")
+        found[match[1]] = match[2]
+    return found
+
+
+def _virtual(
+    folder: Path, n: int, rates: Mapping[str, str], *, shared_home: bool, dry_run: bool
+) -> tuple[str, ...]:
+    """The hosts of a virtual cluster, started unless they run already."""
+    from weft.cluster.local.layout import read_layout, virtual_hosts
+    from weft.cluster.local.start import room_of, start
+
+    asked = virtual_hosts(n, rates)
+    if room_of(folder) is not None:
+        layout = read_layout(folder)
+        if layout.hosts != asked or layout.shared_home != shared_home:
+            raise InputError(
+                f"a virtual cluster '{folder.name}' of {len(layout.hosts)} other hosts is running",
+                expected="the same hosts, rates and homes, or another --name",
+                hint=f"'weft cluster down {folder.name}' ends it",
+            )
+    elif dry_run:
+        talk(f"would start {n} virtual hosts: {asked[0].name} to {asked[-1].name}")
+        return ()
+    else:
+        start(folder, n, rates, shared_home=shared_home)
+    return tuple(host.name for host in asked)
+
+
+def _keep(
+    cluster: "Cluster", good: tuple[str, ...], asked: dict[str, str | None], *, virtual: bool
+) -> None:
+    from weft.cluster.record import ClusterRecord
+
+    config = cluster.ssh.config
+    ClusterRecord(
+        name=cluster.name,
+        hosts=good,
+        all_hosts=cluster.hosts,
+        ssh_config=None if config is None else str(config.absolute()),
+        agreed=cluster.agreed,
+        n_cpus=min(cluster.facts[host].n_cpus for host in good),
+        virtual=virtual,
+        asked=asked,
+    ).write(cluster.folder)
+
+
+def _tell(stage: str, outcomes: "Mapping[str, Outcome]") -> None:
+    from weft.cli.cluster_text import stage_line
+
+    talk(stage_line(stage, outcomes))

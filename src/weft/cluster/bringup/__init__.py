@@ -1,0 +1,1 @@
+"""From bare hosts to an MPI cluster, stage by stage."""

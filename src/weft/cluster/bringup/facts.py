@@ -1,0 +1,137 @@
+"""What a host says of itself: one short script, read line by line."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+MOST_LINES = 4000
+MOST_LETTERS = 1000
+
+PROBE = r"""
+say() { printf '%s\t%s\n' "$1" "$2"; }
+say system "$(uname -s)"
+say machine "$(uname -m)"
+say name "$(uname -n)"
+say user "$(id -un)"
+say uid "$(id -u)"
+say home "$HOME"
+say os "$(sed -n 's/^PRETTY_NAME=//p' /etc/os-release 2>/dev/null | tr -d '"')"
+say clock "$(date +%s.%N)"
+say memlock "$(ulimit -l)"
+say shm_kib "$(df -Pk /dev/shm 2>/dev/null | tail -n 1 | tr -s ' ' | cut -d ' ' -f 4)"
+say cpus "$(getconf _NPROCESSORS_ONLN 2>/dev/null)"
+say ssh "$SSH_CONNECTION"
+for one in mpicc mpiexec srun cc python3; do
+    say "tool:$one" "$(command -v "$one" 2>/dev/null)"
+done
+ip -o address show up 2>/dev/null | while read -r _ device family address _; do
+    case "$family" in inet|inet6) say "address:$device" "$address" ;; esac
+done
+for port in /sys/class/infiniband/*/ports/*; do
+    [ -r "$port/state" ] || continue
+    device=${port%/ports/*}
+    say "port:${device##*/}:${port##*/}" "$(cat "$port/link_layer") $(cat "$port/state")"
+done
+for device in /sys/class/cxi/*; do
+    [ -e "$device" ] && say "port:${device##*/}" "Slingshot"
+done
+say end end
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A host's own words, checked: what cannot be printed is gone. `clock_s` is its time in seconds
+    since 1970 and `asked_s` ours when it said so; `addresses` are (interface, address) pairs,
+    `ports` (device, 'InfiniBand 4: ACTIVE') of fast devices. `server` and `ssh_port` are where its
+    sshd was reached."""
+
+    system: str
+    machine: str
+    name: str
+    user: str
+    uid: int
+    home: str
+    os: str
+    clock_s: float
+    asked_s: float
+    memlock_kib: int | None
+    shm_bytes: int | None
+    n_cpus: int
+    server: str
+    ssh_port: int
+    tools: dict[str, str]
+    addresses: tuple[tuple[str, str], ...]
+    ports: tuple[tuple[str, str], ...]
+
+    @property
+    def interface(self) -> str | None:
+        """The interface on which its sshd was reached."""
+        ours = (device for device, address in self.addresses if _same(address, self.server))
+        return next(ours, None)
+
+
+def read_facts(text: str, asked_s: float) -> Facts:
+    """Facts of what `PROBE` printed. Raises ValueError where it is something else."""
+    said: dict[str, str] = {}
+    addresses, ports, tools = list[tuple[str, str]](), list[tuple[str, str]](), dict[str, str]()
+    for key, value in _pairs(text.splitlines()[:MOST_LINES]):
+        kind, colon, rest = key.partition(":")
+        if not colon:
+            said[key] = value
+        elif kind == "address":
+            addresses.append((rest, value))
+        elif kind == "port":
+            ports.append((rest, value))
+        elif kind == "tool" and value.startswith("/"):
+            tools[rest] = value
+    missing = [key for key in ("system", "user", "uid", "home", "clock", "end") if key not in said]
+    if missing:
+        raise ValueError(f"the host did not say its {missing[0]}")
+    connection = said.get("ssh", "").split()
+    return Facts(
+        system=said["system"],
+        machine=said.get("machine", ""),
+        name=said.get("name", ""),
+        user=said["user"],
+        uid=int(said["uid"]),
+        home=said["home"],
+        os=said.get("os", ""),
+        clock_s=_clock(said["clock"]),
+        asked_s=asked_s,
+        memlock_kib=None if said.get("memlock") == "unlimited" else _whole(said.get("memlock"), 0),
+        shm_bytes=_bytes(said.get("shm_kib")),
+        n_cpus=_whole(said.get("cpus"), 1),
+        server=connection[2] if len(connection) == 4 else "",
+        ssh_port=_whole(connection[3], 22) if len(connection) == 4 else 22,
+        tools=tools,
+        addresses=tuple(addresses),
+        ports=tuple(ports),
+    )
+
+
+def _pairs(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for line in lines:
+        key, tab, value = line.partition("\t")
+        if tab and re.fullmatch(r"[\w:.@-]{1,80}", key):
+            yield key, "".join(c for c in value if c.isprintable())[:MOST_LETTERS].strip()
+
+
+def _clock(text: str) -> float:
+    # Without GNU date '%N' stays as it is.
+    seconds = re.match(r"\d+(\.\d+)?", text)
+    if seconds is None:
+        raise ValueError("the host did not say what time it is")
+    return float(seconds.group())
+
+
+def _whole(text: str | None, otherwise: int) -> int:
+    return int(text) if text and re.fullmatch(r"\d{1,15}", text) else otherwise
+
+
+def _bytes(kib: str | None) -> int | None:
+    return 1024 * int(kib) if kib and re.fullmatch(r"\d{1,15}", kib) else None
+
+
+def _same(address: str, server: str) -> bool:
+    return bool(server) and address.partition("/")[0] == server

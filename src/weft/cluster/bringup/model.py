@@ -1,0 +1,66 @@
+"""Stages, how each went on each host, and what they agree on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from weft.cluster.bringup.facts import Facts
+from weft.cluster.remote import Ssh
+
+
+class State(StrEnum):
+    """How a stage went on a host. MENDED: it was not right and now is; WOULD: with --dry-run, what
+    would be mended; DOUBTFUL: the cluster works without it, less well; NOT_TRIED: an earlier stage
+    failed there."""
+
+    RIGHT = "right"
+    MENDED = "mended"
+    WOULD = "would mend"
+    DOUBTFUL = "doubtful"
+    FAILED = "failed"
+    NOT_TRIED = "not tried"
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the host takes part in the next stage."""
+        return self not in (State.FAILED, State.NOT_TRIED)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a stage went on a host: `note` says what was found or done, `remedy` what to do."""
+
+    state: State
+    note: str = ""
+    remedy: str = ""
+
+
+RIGHT = Outcome(State.RIGHT)
+
+
+@dataclass
+class Cluster:
+    """What is brought up. `facts` fills as hosts answer, `agreed` as stages settle what holds for
+    all hosts; `mend` is false with --dry-run."""
+
+    name: str
+    folder: Path
+    ssh: Ssh
+    hosts: tuple[str, ...]
+    mend: bool = True
+    facts: dict[str, Facts] = field(default_factory=dict)
+    agreed: dict[str, str] = field(default_factory=dict)
+
+
+class Stage(Protocol):
+    """One thing that must be right on every host. It returns an outcome for each host it is given:
+    those that all stages before it went well on."""
+
+    name: str
+    says: str
+
+    def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
+        """How it went on each of these hosts."""
+        ...

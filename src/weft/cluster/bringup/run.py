@@ -1,0 +1,47 @@
+"""All stages, one after another, on the hosts that are still in it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from weft.cluster.bringup.model import Cluster, Outcome, Stage, State
+
+NOT_TRIED = Outcome(State.NOT_TRIED)
+Observer = Callable[[str, Mapping[str, Outcome]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Went:
+    """How each stage went on each host, stages in their order."""
+
+    stages: tuple[str, ...]
+    outcomes: dict[str, dict[str, Outcome]]
+
+    def good_hosts(self) -> tuple[str, ...]:
+        """Hosts on which every stage went well."""
+        return tuple(
+            h for h, of in self.outcomes.items() if all(o.state.goes_on for o in of.values())
+        )
+
+    def failed(self) -> dict[str, tuple[str, Outcome]]:
+        """By host the stage that failed there, and how."""
+        return {
+            host: (stage, outcome)
+            for host, of in self.outcomes.items()
+            for stage, outcome in of.items()
+            if outcome.state is State.FAILED
+        }
+
+
+def bring_up(cluster: Cluster, stages: Sequence[Stage], tell: Observer) -> Went:
+    """Run the stages. A host on which one fails takes no part in those after it; the others go on.
+    `tell` hears of each stage when it is over."""
+    outcomes: dict[str, dict[str, Outcome]] = {host: {} for host in cluster.hosts}
+    left = list(cluster.hosts)
+    for stage in stages:
+        of_stage = dict(stage(cluster, left)) if left else {}
+        told = {host: of_stage.get(host, NOT_TRIED) for host in cluster.hosts}
+        for host, outcome in told.items():
+            outcomes[host][stage.name] = outcome
+        tell(stage.name, told)
+        left = [host for host in left if told[host].state.goes_on]
+    return Went(tuple(stage.name for stage in stages), outcomes)

@@ -1,0 +1,80 @@
+"""One launch of weft's kernel over all hosts, with a rank on each; and the files for others."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
+from weft.cluster.bringup.stages.kernel import agreed_mpi
+from weft.cluster.head import Head
+from weft.cluster.remote import Said
+from weft.launch.recipe import make_recipe
+from weft.launch.spec import LaunchSpec
+
+HELLO_S = 60.0
+BARRIER = ("--benchmark", "barrier", "--iterations", "1", "--warmup", "0")
+
+
+class Hello:
+    """See the module."""
+
+    name = "hello"
+    says = "takes part in a launch over all hosts"
+
+    def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
+        """Over all; where that fails over the first and each other one, to find who is to blame."""
+        if "kernel" not in cluster.agreed or not cluster.mend:
+            return dict.fromkeys(hosts, RIGHT)
+        said = _launch(cluster, hosts)
+        if _n_ranks(said) == len(hosts):
+            return dict.fromkeys(hosts, RIGHT)
+        head, *others = hosts
+        alone = {host: _launch(cluster, (head, host)) for host in others}
+        bad = {host: one for host, one in alone.items() if _n_ranks(one) < 2}
+        if not bad or len(bad) == len(others):
+            why = Outcome(State.FAILED, said.last_line or "no rank answered", "")
+            return dict.fromkeys(hosts, why)
+        return {
+            host: Outcome(State.FAILED, bad[host].last_line or "its rank did not answer", "")
+            if host in bad
+            else RIGHT
+            for host in hosts
+        }
+
+
+def _launch(cluster: Cluster, hosts: Sequence[str]) -> Said:
+    agreed = cluster.agreed
+    folder = f"{agreed['home']}/.local/share/weft/clusters/{cluster.name}"
+    head = Head(cluster.ssh, hosts[0], folder)
+    spec = LaunchSpec(
+        launcher=Path(agreed["launcher"]),
+        program=(agreed["kernel"], *BARRIER),
+        hosts=tuple(hosts),
+        tasks_per_node=1,
+        hostfile=Path(folder) / "hello.hosts",
+        as_root=agreed["user"] == "root",
+        remote_shell=agreed["remote_shell"],
+        interface=agreed["interface"] or None,
+    )
+    # A folder that every host has: Hydra's ranks start in that of their launcher.
+    recipe = make_recipe(agreed_mpi(cluster), spec, Path(agreed["home"]))
+    for path, content in recipe.files.items():
+        done = head.put(str(path), content.encode())
+        if not done.ok:
+            return done
+    env = ("env", *(f"{name}={value}" for name, value in recipe.env.items()))
+    words = ("sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(recipe.cwd), *env, *recipe.argv)
+    return cluster.ssh.run(hosts[0], words, timeout_s=HELLO_S)
+
+
+def _n_ranks(said: Said) -> int:
+    """How many ranks said on which host they are."""
+    ranks = set()
+    for line in said.out.splitlines():
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict) and record.get("record") == "rank":
+            ranks.add(record.get("rank"))
+    return len(ranks)

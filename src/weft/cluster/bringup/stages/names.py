@@ -1,0 +1,65 @@
+"""Every host can look up every other's name, and all reach one another over one interface."""
+
+from collections.abc import Mapping, Sequence
+
+from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
+from weft.cluster.bringup.stages.account import most_common
+from weft.cluster.remote import each
+
+LIMIT_S = 60.0
+LOOK_UP = 'for name in "$@"; do getent ahosts "$name" >/dev/null || printf "%s\\n" "$name"; done'
+MOST_NAMED = 3
+
+
+class Names:
+    """See the module."""
+
+    name = "names"
+    says = "the hosts know one another's names"
+
+    def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
+        """A host that does not know all names works by addresses, which ssh is told anyway."""
+
+        def look(host: str) -> Outcome:
+            words = ["sh", "-c", LOOK_UP, "sh", *hosts]
+            said = cluster.ssh.run(host, words, timeout_s=LIMIT_S)
+            unknown = said.out.split()
+            if not said.ok:
+                return Outcome(State.FAILED, said.last_line, "")
+            if not unknown:
+                return RIGHT
+            named = ", ".join(unknown[:MOST_NAMED]) + (" ..." if unknown[MOST_NAMED:] else "")
+            note = f"it does not know {named}: addresses are used instead"
+            return Outcome(State.DOUBTFUL, note, "add them to its /etc/hosts or to DNS")
+
+        return each(hosts, look)
+
+
+class Interfaces:
+    """The interface by which all hosts are joined."""
+
+    name = "interface"
+    says = "an interface that all hosts have"
+
+    def __init__(self, asked: str | None = None) -> None:
+        self._asked = asked
+
+    def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
+        """The one named, else the one that most hosts were reached on."""
+        of = {host: cluster.facts[host].interface or "" for host in hosts}
+        name = self._asked or most_common(of.values())
+        cluster.agreed["interface"] = name
+        fast = {port for host in hosts for port, _ in cluster.facts[host].ports}
+        cluster.agreed["rails"] = ",".join(sorted(fast))
+        outcomes = {}
+        for host in hosts:
+            there = {interface for interface, _ in cluster.facts[host].addresses}
+            if name in there:
+                outcomes[host] = Outcome(State.RIGHT, name)
+            else:
+                outcomes[host] = Outcome(
+                    State.FAILED,
+                    f"it has no interface {name} that is up",
+                    f"it has {', '.join(sorted(there)) or 'none'}: name one with --interface",
+                )
+        return outcomes

@@ -1,0 +1,33 @@
+"""Where clusters are kept: a folder each, in this user's state folder."""
+
+import os
+import re
+from pathlib import Path
+
+from weft.core.errors import InputError
+
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?")
+
+
+def clusters_folder() -> Path:
+    """`$XDG_STATE_HOME/weft/clusters`, else below `~/.local/state`."""
+    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local/state")
+    return Path(state) / "weft/clusters"
+
+
+def cluster_folder(name: str) -> Path:
+    """Of a cluster of this name, whether there is one or not. Raises InputError."""
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"'{name}' is no name of a cluster",
+            expected="up to 32 lower-case letters, digits and '-', such as 'gpu-rack2'",
+        )
+    return clusters_folder() / name
+
+
+def cluster_names() -> list[str]:
+    """The names of all clusters that have a folder."""
+    folder = clusters_folder()
+    if not folder.is_dir():
+        return []
+    return sorted(path.name for path in folder.iterdir() if _NAME.fullmatch(path.name))

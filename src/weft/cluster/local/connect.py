@@ -1,0 +1,81 @@
+"""Standard input and output joined to port 22 of a virtual host: the ProxyCommand of its ssh.
+
+Run as a script, without weft's other modules: `connect.py ROOM_FILE HOST`. The room's network is
+another one; this process enters it.
+"""
+
+import ctypes
+import json
+import os
+import select
+import socket
+import sys
+
+PORT = 22
+CLONE_NEWNET = 0x40000000
+CLONE_NEWUSER = 0x10000000
+CHUNK = 1 << 16
+
+
+def main(room_file: str, host: str) -> int:
+    """Ends when either side does."""
+    with open(room_file) as file:
+        room = json.load(file)
+    pid = int(room["pid"])
+    with open(f"/proc/{pid}/stat") as file:
+        started = int(file.read().rpartition(")")[2].split()[19])
+    if started != int(room["started"]):
+        print("the virtual cluster is not running", file=sys.stderr)
+        return 1
+    address = _address(os.path.join(os.path.dirname(room_file), "hosts"), host)
+    if os.geteuid() != 0:
+        _enter(pid, "user", CLONE_NEWUSER)
+    _enter(pid, "net", CLONE_NEWNET)
+    with socket.create_connection((address, PORT), timeout=20) as connection:
+        connection.settimeout(None)
+        _copy(connection)
+    return 0
+
+
+def _address(hosts_file: str, host: str) -> str:
+    with open(hosts_file) as file:
+        for line in file:
+            address, name = line.split()
+            if name == host:
+                return address
+    raise SystemExit(f"no virtual host {host}")
+
+
+def _enter(pid: int, kind: str, flag: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY)
+    if libc.setns(descriptor, flag) != 0:
+        raise SystemExit(f"setns {kind}: {os.strerror(ctypes.get_errno())}")
+    os.close(descriptor)
+
+
+def _copy(connection: socket.socket) -> None:
+    open_ends = [0, connection.fileno()]
+    while open_ends:
+        ready, _, _ = select.select(open_ends, [], [])
+        if 0 in ready:
+            chunk = os.read(0, CHUNK)
+            if chunk:
+                connection.sendall(chunk)
+            else:
+                connection.shutdown(socket.SHUT_WR)
+                open_ends.remove(0)
+        if connection.fileno() in ready:
+            chunk = connection.recv(CHUNK)
+            if not chunk:
+                return
+            _write(chunk)
+
+
+def _write(chunk: bytes) -> None:
+    while chunk:
+        chunk = chunk[os.write(1, chunk) :]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2]))

@@ -1,0 +1,71 @@
+"""What a virtual cluster consists of, as the processes that make it are told."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+
+LAYOUT_FILE = "layout.json"
+MARKER = "WEFT_CLUSTER"
+"""The environment variable by which a virtual cluster's processes are found again."""
+
+BRIDGE_ADDRESS = "10.77.255.254"
+"""Of the bridge, where ssh comes from. Nothing of it is seen outside its own namespace."""
+
+_FIRST_ADDRESS = IPv4Address("10.77.0.1")
+PREFIX_LENGTH = 16
+MOST_HOSTS = 254
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualHost:
+    """A host; `rate` is what `tc` takes ('200mbit'), None for as fast as the machine is."""
+
+    name: str
+    address: str
+    rate: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The hosts, who logs in (`user` with a home folder and a numeric id), which folder is the
+    cluster's, and which folders stay visible inside though home and /tmp are private: those that
+    weft itself runs from. `caches` are private, too, where home is."""
+
+    name: str
+    folder: str
+    hosts: tuple[VirtualHost, ...]
+    user: str
+    uid: int
+    gid: int
+    home: str
+    shared_home: bool
+    visible: tuple[str, ...]
+    caches: tuple[str, ...]
+    sshd: str
+
+    @property
+    def is_root(self) -> bool:
+        """Whether root made it: else the hosts lie in a user namespace."""
+        return self.uid == 0
+
+    def write(self) -> None:
+        """Into the cluster's folder."""
+        (Path(self.folder) / LAYOUT_FILE).write_text(json.dumps(asdict(self), indent=1) + "\n")
+
+
+def read_layout(folder: Path) -> Layout:
+    """The layout that `write` wrote."""
+    known = json.loads((folder / LAYOUT_FILE).read_text())
+    hosts = tuple(VirtualHost(**host) for host in known.pop("hosts"))
+    known |= {name: tuple(known[name]) for name in ("visible", "caches")}
+    return Layout(hosts=hosts, **known)
+
+
+def virtual_hosts(n: int, rates: Mapping[str, str]) -> tuple[VirtualHost, ...]:
+    """`node1` to `nodeN`, each with its address; `rates` by name."""
+    names = [f"node{i}" for i in range(1, n + 1)]
+    return tuple(
+        VirtualHost(name, str(_FIRST_ADDRESS + i), rates.get(name)) for i, name in enumerate(names)
+    )

@@ -1,0 +1,299 @@
+"""Starting a virtual cluster, ending it, and finding what is left of others."""
+
+import contextlib
+import json
+import os
+import pwd
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import weft
+from weft.cluster.local.inside import ENVIRONMENT
+from weft.cluster.local.layout import (
+    BRIDGE_ADDRESS,
+    LAYOUT_FILE,
+    MARKER,
+    MOST_HOSTS,
+    Layout,
+    VirtualHost,
+    virtual_hosts,
+)
+from weft.core.errors import InputError, MissingError
+
+ROOM_FILE = "room.json"
+SSH_CONFIG = "ssh_config"
+KNOWN_HOSTS = "known_hosts"
+KEY = "id_ed25519"
+
+UP_LIMIT_S = 60.0
+DOWN_LIMIT_S = 20.0
+TOOLS = {
+    "unshare": "util-linux",
+    "mount": "mount",
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "ssh": "openssh-client",
+    "ssh-keygen": "openssh-client",
+    "sshd": "openssh-server",
+}
+_HIDDEN = ("/tmp", "/run", "/dev/shm")  # noqa: S108
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The first process of a virtual cluster as it is seen from outside: its id, and when it
+    started (clock ticks since boot), by which no other process is taken for it."""
+
+    pid: int
+    started: int
+
+
+def start(folder: Path, n: int, rates: Mapping[str, str], *, shared_home: bool) -> Layout:
+    """Start `n` hosts, whose `ssh_config` then lies in the folder. Raises InputError,
+    MissingError; nothing is left running then."""
+    layout = _layout(folder, n, rates, shared_home=shared_home)
+    _check_tools()
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if not (folder / KEY).exists():
+        _make_key(folder, layout.name)
+    for cache in layout.caches:
+        with contextlib.suppress(OSError):
+            Path(cache).mkdir(parents=True, exist_ok=True)
+    (folder / "hosts").write_text(_hosts_text(layout.hosts))
+    layout.write()
+    process = _open_room(layout)
+    try:
+        keys = _keys(process, folder)
+    except BaseException:
+        _kill(process.pid)
+        raise
+    room = Room(process.pid, _started(process.pid) or 0)
+    (folder / ROOM_FILE).write_text(json.dumps({"pid": room.pid, "started": room.started}))
+    known = "".join(f"{host.name},{host.address} {keys[host.name]}\n" for host in layout.hosts)
+    (folder / KNOWN_HOSTS).write_text(known)
+    (folder / SSH_CONFIG).write_text(_ssh_config(layout))
+    return layout
+
+
+def stop(folder: Path) -> int:
+    """End a virtual cluster and remove its folder; how many processes of it there were."""
+    pids = list(processes_of(folder.name))
+    until = time.monotonic() + DOWN_LIMIT_S
+    while (left := list(processes_of(folder.name))) and time.monotonic() < until:
+        for pid in left:
+            _kill(pid)
+        time.sleep(0.02)
+    shutil.rmtree(folder, ignore_errors=True)
+    return len(pids)
+
+
+def room_of(folder: Path) -> Room | None:
+    """The running room of a cluster's folder; None where there is none any more."""
+    try:
+        said = json.loads((folder / ROOM_FILE).read_text())
+        room = Room(int(said["pid"]), int(said["started"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return room if _started(room.pid) == room.started else None
+
+
+def leftovers() -> dict[str, int]:
+    """How many processes there are of each virtual cluster of this user, by its name."""
+    found: dict[str, int] = {}
+    for _, name in _marked():
+        found[name] = found.get(name, 0) + 1
+    return found
+
+
+def processes_of(name: str) -> Iterator[int]:
+    """The processes of a virtual cluster, as this machine numbers them."""
+    return (pid for pid, of in _marked() if of == name)
+
+
+def _layout(folder: Path, n: int, rates: Mapping[str, str], *, shared_home: bool) -> Layout:
+    hosts = virtual_hosts(n, rates) if 0 < n <= MOST_HOSTS else ()
+    names = {host.name for host in hosts}
+    if not hosts:
+        raise InputError(f"{n} virtual hosts", expected=f"1 to {MOST_HOSTS}")
+    strangers = sorted(set(rates) - names)
+    if strangers:
+        raise InputError(f"--rate names '{strangers[0]}'", expected=f"node1 to node{n}")
+    user = pwd.getpwuid(os.getuid())
+    home = Path(user.pw_dir)
+    hidden = [home, *map(Path, _HIDDEN)]
+    runs_from = dict.fromkeys(
+        Path(path).resolve()
+        for path in (sys.prefix, sys.base_prefix, Path(weft.__file__).parents[1])
+    )
+    visible = [p for p in runs_from if any(p.is_relative_to(one.resolve()) for one in hidden)]
+    return Layout(
+        name=folder.name,
+        folder=str(folder),
+        hosts=hosts,
+        user=user.pw_name,
+        uid=os.getuid(),
+        gid=os.getgid(),
+        home=str(home),
+        shared_home=shared_home,
+        visible=tuple(map(str, visible)),
+        caches=(str(Path(sys.prefix) / "var/weft"),),
+        sshd=_sshd() or "sshd",
+    )
+
+
+def _sshd() -> str | None:
+    """sshd wants to be started by its whole path."""
+    return shutil.which("sshd", path=ENVIRONMENT["PATH"])
+
+
+def _check_tools() -> None:
+    for tool, package in TOOLS.items():
+        if shutil.which(tool, path=ENVIRONMENT["PATH"]) is None:
+            raise MissingError(
+                f"no '{tool}' on this machine",
+                expected=f"the package {package}",
+                hint="a virtual cluster needs util-linux, iproute2 and an OpenSSH server",
+            )
+
+
+def _make_key(folder: Path, name: str) -> None:
+    subprocess.run(
+        [
+            shutil.which("ssh-keygen", path=ENVIRONMENT["PATH"]) or "ssh-keygen",
+            "-q",
+            "-t",
+            "ed25519",
+            "-N",
+            "",
+            "-C",
+            f"weft-{name}",
+            "-f",
+            KEY,
+        ],
+        cwd=folder,
+        check=True,
+        stdin=subprocess.DEVNULL,
+        env=ENVIRONMENT,
+    )
+
+
+def _hosts_text(hosts: tuple[VirtualHost, ...]) -> str:
+    lines = ["127.0.0.1 localhost", f"{BRIDGE_ADDRESS} bridge"]
+    return "".join(f"{line}\n" for line in [*lines, *(f"{h.address} {h.name}" for h in hosts)])
+
+
+def _open_room(layout: Layout) -> subprocess.Popen[bytes]:
+    own = () if layout.is_root else ("--user", "--map-root-user")
+    spaces = ("--net", "--uts", "--mount", "--ipc", "--pid", "--fork", "--mount-proc")
+    folder = Path(layout.folder)
+    with (folder / "room.log").open("wb") as log:
+        return subprocess.Popen(
+            [
+                *("unshare", *own, *spaces, "--kill-child=KILL"),
+                *(sys.executable, "-m", "weft.cluster.local.room", layout.folder),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env={**ENVIRONMENT, MARKER: layout.name},
+            cwd="/",
+            start_new_session=True,
+        )
+
+
+def _keys(process: subprocess.Popen[bytes], folder: Path) -> dict[str, str]:
+    """What the room says once it is ready. Raises MissingError."""
+    assert process.stdout is not None
+    with process.stdout as out:
+        ready, _, _ = select.select([out], [], [], UP_LIMIT_S)
+        line = out.readline() if ready else b""
+    try:
+        said = json.loads(line)
+    except ValueError:
+        said = {"error": _last_line(folder / "room.log") or "it said nothing"}
+    if "error" in said:
+        raise MissingError(
+            f"no virtual cluster can be made here: {said['error']}",
+            where=str(folder / "room.log"),
+            expected="namespaces of users, networks, mounts and processes",
+            hint="as root they work wherever the kernel has them; without root the kernel must"
+            " allow user namespaces (sysctl kernel.unprivileged_userns_clone,"
+            " user.max_user_namespaces; AppArmor may restrict them)",
+        )
+    return dict(said["keys"])
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
+    return lines[-1] if lines else ""
+
+
+def _ssh_config(layout: Layout) -> str:
+    """For `ssh -F`: from here into the cluster's network, by strict host keys."""
+    from weft.cluster.local.connect import __file__ as connect
+
+    folder = Path(layout.folder)
+    through = [sys.executable, "-I", "-S", "-E", str(connect), str(folder / ROOM_FILE)]
+    words = " ".join(_for_ssh(word) for word in through)
+    return (
+        f"Host {' '.join(host.name for host in layout.hosts)}\n"
+        f"  User {layout.user}\n"
+        f"  IdentityFile {_quoted(str(folder / KEY))}\n"
+        "  IdentitiesOnly yes\n"
+        f"  UserKnownHostsFile {_quoted(str(folder / KNOWN_HOSTS))}\n"
+        "  GlobalKnownHostsFile /dev/null\n"
+        "  StrictHostKeyChecking yes\n"
+        "  BatchMode yes\n"
+        f"  ProxyCommand {words} %h\n"
+    )
+
+
+def _quoted(path: str) -> str:
+    return '"' + path.replace("%", "%%") + '"'
+
+
+def _for_ssh(word: str) -> str:
+    """A word of a ProxyCommand: ssh expands '%', then a shell reads it."""
+    return "'" + word.replace("%", "%%").replace("'", "'\\''") + "'"
+
+
+def _started(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot; None where there is no such process."""
+    try:
+        text = Path("/proc", str(pid), "stat").read_text(errors="replace")
+    except OSError:
+        return None
+    fields = text.rpartition(")")[2].split()
+    return None if fields[0] in "ZX" else int(fields[19])
+
+
+def _marked() -> Iterator[tuple[int, str]]:
+    """Processes of this user's virtual clusters, with the cluster's name."""
+    wanted = f"{MARKER}=".encode()
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            environment = (entry / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        for setting in environment:
+            if setting.startswith(wanted) and _started(int(entry.name)) is not None:
+                yield int(entry.name), setting[len(wanted) :].decode(errors="replace")
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def has_layout(folder: Path) -> bool:
+    """Whether a folder is a virtual cluster's."""
+    return (folder / LAYOUT_FILE).exists()

@@ -1,0 +1,67 @@
+"""A cluster as it was brought up, kept in its folder for those who measure on it."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from weft.cluster.folder import cluster_folder, cluster_names
+from weft.core.errors import InputError, did_you_mean
+
+FILE = "cluster.json"
+SCHEMA = "weft.cluster/1"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterRecord:
+    """`hosts` on which every stage went well, in their order, the first one the head; `all_hosts`
+    those that were named. `ssh_config` is what `ssh -F` takes, None for the user's own. `agreed`
+    holds what all hosts have: mpi, launcher, kernel, interface, home, user. `asked` is the MPI and
+    the interface that somebody named."""
+
+    name: str
+    hosts: tuple[str, ...]
+    all_hosts: tuple[str, ...]
+    ssh_config: str | None
+    agreed: dict[str, str]
+    n_cpus: int
+    virtual: bool
+    asked: dict[str, str | None]
+
+    def write(self, folder: Path) -> None:
+        """Into the cluster's folder, whole or not at all."""
+        unfinished = folder / f".{FILE}"
+        unfinished.write_text(json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1) + "\n")
+        unfinished.rename(folder / FILE)
+
+
+def read_cluster(name: str) -> ClusterRecord:
+    """The cluster of this name. Raises InputError where there is none."""
+    folder = cluster_folder(name)
+    try:
+        said = json.loads((folder / FILE).read_text())
+    except FileNotFoundError:
+        known = [one for one in cluster_names() if (cluster_folder(one) / FILE).exists()]
+        raise InputError(
+            f"no cluster '{name}'",
+            expected=", ".join(known) or "one that 'weft cluster up' made",
+            hint=did_you_mean(name, known),
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"the record of cluster '{name}' cannot be read: {error}") from error
+    return _record(said, folder)
+
+
+def _record(said: Any, folder: Path) -> ClusterRecord:
+    try:
+        if said.pop("schema") != SCHEMA:
+            raise KeyError("schema")
+        lists = {key: tuple(map(str, said[key])) for key in ("hosts", "all_hosts")}
+        return ClusterRecord(**(said | lists))
+    except (AttributeError, KeyError, TypeError) as error:
+        raise InputError(
+            f"no record of a cluster ({error})",
+            where=str(folder / FILE),
+            expected=f"{SCHEMA}, as 'weft cluster up' writes it",
+            hint="run 'weft cluster up' again",
+        ) from error
