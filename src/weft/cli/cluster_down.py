@@ -27,7 +27,10 @@ def command(name: str | None, all_: bool, format_: str) -> int:
         virtual = {one for one in cluster_names() if has_layout(cluster_folder(one))}
         names = sorted(virtual | set(running))
     ended = {one: stop(cluster_folder(one)) for one in names}
-    lines = [f"DOWN {one}: {n} processes ended" for one, n in ended.items()]
+    lines = [
+        f"DOWN {one}: {n} of its processes ended" if n else f"DOWN {one}: forgotten"
+        for one, n in ended.items()
+    ]
     record = {"schema": "weft.cluster-down/1", "ended": ended}
     emit(format_, text=lambda: "\n".join(lines) or "no cluster is up", record=record, rows=[])
     left = leftovers()

@@ -18,15 +18,21 @@ def _all(format_: str) -> int:
     from weft.cluster.folder import cluster_folder, cluster_names
     from weft.cluster.local.start import leftovers, room_of
     from weft.cluster.record import FILE, read_cluster
+    from weft.core.errors import InputError
     from weft.core.nodeset import fold
 
     running = leftovers()
     rows, records = [], []
     for name in sorted({*cluster_names(), *running}):
         folder = cluster_folder(name)
-        record = read_cluster(name) if (folder / FILE).exists() else None
+        record, state = None, "brought up by half"
+        try:
+            record = read_cluster(name) if (folder / FILE).exists() else None
+        except InputError:
+            state = "its record cannot be read"
         hosts = () if record is None else record.hosts
-        state = "real hosts" if record is not None and not record.virtual else "virtual, down"
+        if record is not None:
+            state = "virtual, down" if record.virtual else "real hosts"
         if room_of(folder) is not None:
             state = "virtual, up"
         elif name in running:

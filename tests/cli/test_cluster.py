@@ -1,0 +1,57 @@
+"""`weft cluster` where nothing can be reached: what is wrong, where, and what to do."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from weft.cli import run
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return tmp_path / "weft/clusters"
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["up"], "which hosts?"),
+        (["up", "n1", "--local", "2"], "--local and HOSTS contradict each other"),
+        (["up", "--local", "2", "--rate", "node9=1gbit"], "--rate names 'node9'"),
+        (["up", "--local", "2", "--rate", "node1=fast"], "--rate 'node1=fast'"),
+        (["up", "n1", "--name", "../x"], "'../x' is no name of a cluster"),
+        (["down"], "which cluster?"),
+        (["down", "nope"], "no cluster 'nope'"),
+        (["status", "nope"], "no cluster 'nope'"),
+    ],
+)
+def test_wrong_words_are_refused(argv: list[str], said: str, capsys: Capture) -> None:
+    assert run(["cluster", *argv]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_host_that_nobody_knows_is_named_with_what_mends_it(capsys: Capture) -> None:
+    assert run(["cluster", "up", "nohost.invalid", "--name", "t", "--format", "json"]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    reach = answer["hosts"]["nohost.invalid"]["reach"]
+    assert reach["state"] == "failed"
+    assert reach["remedy"]
+    assert answer["hosts"]["nohost.invalid"]["hello"]["state"] == "not tried"
+
+
+def test_a_record_that_cannot_be_read_does_not_hide_the_others(
+    state: Path, capsys: Capture
+) -> None:
+    for name, text in (("good", ""), ("spoiled", "{")):
+        (state / name).mkdir(parents=True)
+        if text:
+            (state / name / "cluster.json").write_text(text)
+    assert run(["cluster", "status", "--format", "json"]) == 0
+    listed = {one["name"]: one["state"] for one in json.loads(capsys.readouterr().out)["clusters"]}
+    assert listed == {"good": "brought up by half", "spoiled": "its record cannot be read"}
+    assert run(["cluster", "down", "spoiled"]) == 0
+    assert not (state / "spoiled").exists()
