@@ -1,11 +1,14 @@
 """`weft cluster` where nothing can be reached: what is wrong, where, and what to do."""
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from weft.cli import run
+from weft.cluster.local.layout import MARKER
 
 Capture = pytest.CaptureFixture[str]
 
@@ -55,3 +58,23 @@ def test_a_record_that_cannot_be_read_does_not_hide_the_others(
     assert listed == {"good": "brought up by half", "spoiled": "its record cannot be read"}
     assert run(["cluster", "down", "spoiled"]) == 0
     assert not (state / "spoiled").exists()
+
+
+def test_a_dry_run_leaves_nothing(state: Path, capsys: Capture) -> None:
+    assert run(["cluster", "up", "nohost.invalid", "--name", "t", "--dry-run"]) == 1
+    assert "nohost.invalid" in capsys.readouterr().out
+    assert not state.exists()
+
+
+@pytest.mark.parametrize("name", ["mine", "../x", ""])
+def test_who_only_has_the_variable_is_no_virtual_cluster(name: str, capsys: Capture) -> None:
+    """As a shell in which somebody exported it."""
+    bystander = subprocess.Popen(["sleep", "60"], env={**os.environ, MARKER: name})
+    try:
+        assert run(["cluster", "down", "--all"]) == 0
+        assert run(["cluster", "status"]) == 0
+        assert capsys.readouterr().out == "no cluster is up\nno cluster\n"
+        assert bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()

@@ -1,6 +1,5 @@
 """The live backend: a launch becomes MPI processes on real hosts, and their records samples."""
 
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -235,7 +234,7 @@ def launch_spec(
         bound=n_here <= host.n_cores and host.all_cpus_allowed and may_bind,
         oversubscribed=crowded or n_here > len(host.cpus),
         on_this_machine=here,
-        as_root=os.geteuid() == 0,
+        as_root=seat.as_root,
         remote_shell=seat.remote_shell,
         interface=seat.interface,
     )

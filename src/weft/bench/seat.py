@@ -31,6 +31,11 @@ class Seat(Protocol):
         """As in a LaunchSpec."""
         ...
 
+    @property
+    def as_root(self) -> bool:
+        """Whether root runs the launcher."""
+        ...
+
     def is_here(self, node: str) -> bool:
         """Whether a node's name means the host this runs on, by name alone."""
         ...
@@ -64,6 +69,7 @@ class Here:
 
     def __init__(self, host: Host | None = None) -> None:
         self.host: Host = this_host() if host is None else host
+        self.as_root: bool = os.geteuid() == 0
 
     def is_here(self, node: str) -> bool:
         """See Seat."""
@@ -101,6 +107,7 @@ class OnHead:
     files: Path
     remote_shell: str | None
     interface: str | None
+    as_root: bool
 
     def is_here(self, node: str) -> bool:  # noqa: ARG002
         """See Seat."""

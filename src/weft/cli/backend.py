@@ -163,10 +163,9 @@ def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
     from weft.bench.live import LiveBackend
     from weft.bench.seat import OnHead
     from weft.cluster.head import Head
-    from weft.cluster.record import read_cluster
+    from weft.cluster.record import agreed_mpi, read_cluster
     from weft.cluster.remote import Ssh
     from weft.core.host import Host
-    from weft.launch.mpi import Mpi
 
     if choice.mpi is not None:
         raise InputError(
@@ -186,16 +185,10 @@ def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
         files=home / ".local/share/weft/clusters" / record.name,
         remote_shell=agreed["remote_shell"],
         interface=agreed["interface"] or None,
-    )
-    mpi = Mpi(
-        implementation=agreed["mpi"],
-        mpicc=Path(agreed["mpicc"]),
-        launcher=Path(agreed["launcher"]),
-        launcher_kind=agreed["launcher_kind"],
-        version=agreed["version"],
-        library=agreed["library"],
+        as_root=agreed["user"] == "root",
     )
     rails = choice.rail_names or ((agreed["interface"],) if agreed["rails"] == "" else ())
+    mpi = agreed_mpi(agreed)
     return LiveBackend(mpi, nodes, rails, kernel=Path(agreed["kernel"]), seat=seat)
 
 

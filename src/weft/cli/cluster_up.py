@@ -76,7 +76,6 @@ def command(
         ssh_config = folder / "ssh_config"
     else:
         nodes = _named(hosts, hostfile)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     cluster = Cluster(chosen, folder, Ssh(ssh_config), nodes, mend=not dry_run)
     went = bring_up(cluster, stages(mpi, interface), _tell)
     good = went.good_hosts()
@@ -148,6 +147,7 @@ def _keep(
     from weft.cluster.record import ClusterRecord
 
     config = cluster.ssh.config
+    cluster.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     ClusterRecord(
         name=cluster.name,
         hosts=good,

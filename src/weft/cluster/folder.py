@@ -15,9 +15,14 @@ def clusters_folder() -> Path:
     return Path(state) / "weft/clusters"
 
 
+def is_name(text: str) -> bool:
+    """Whether a cluster may be called so."""
+    return _NAME.fullmatch(text) is not None
+
+
 def cluster_folder(name: str) -> Path:
     """Of a cluster of this name, whether there is one or not. Raises InputError."""
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         raise InputError(
             f"'{name}' is no name of a cluster",
             expected="up to 32 lower-case letters, digits and '-', such as 'gpu-rack2'",
@@ -30,4 +35,4 @@ def cluster_names() -> list[str]:
     folder = clusters_folder()
     if not folder.is_dir():
         return []
-    return sorted(path.name for path in folder.iterdir() if _NAME.fullmatch(path.name))
+    return sorted(path.name for path in folder.iterdir() if is_name(path.name))

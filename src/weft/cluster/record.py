@@ -1,12 +1,14 @@
 """A cluster as it was brought up, kept in its folder for those who measure on it."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from weft.cluster.folder import cluster_folder, cluster_names
 from weft.core.errors import InputError, did_you_mean
+from weft.launch.mpi import Mpi
 
 FILE = "cluster.json"
 SCHEMA = "weft.cluster/1"
@@ -33,6 +35,18 @@ class ClusterRecord:
         unfinished = folder / f".{FILE}"
         unfinished.write_text(json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1) + "\n")
         unfinished.rename(folder / FILE)
+
+
+def agreed_mpi(agreed: Mapping[str, str]) -> Mpi:
+    """The MPI that all hosts of a cluster have."""
+    return Mpi(
+        implementation=agreed["mpi"],
+        mpicc=Path(agreed["mpicc"]),
+        launcher=Path(agreed["launcher"]),
+        launcher_kind=agreed["launcher_kind"],
+        version=agreed["version"],
+        library=agreed["library"],
+    )
 
 
 def read_cluster(name: str) -> ClusterRecord:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import weft
+from weft.cluster.folder import is_name
 from weft.cluster.local.inside import ENVIRONMENT
 from weft.cluster.local.layout import (
     BRIDGE_ADDRESS,
@@ -275,18 +276,27 @@ def _started(pid: int) -> int | None:
 
 
 def _marked() -> Iterator[tuple[int, str]]:
-    """Processes of this user's virtual clusters, with the cluster's name."""
+    """Processes of this user's virtual clusters, with the cluster's name. Who only has the variable
+    in the environment, in the network that this process is in, is none of them."""
     wanted = f"{MARKER}=".encode()
+    own = _network("self")
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
+            if entry.stat().st_uid != os.geteuid() or _network(entry.name) == own:
+                continue
             environment = (entry / "environ").read_bytes().split(b"\0")
         except OSError:
             continue
         for setting in environment:
-            if setting.startswith(wanted) and _started(int(entry.name)) is not None:
-                yield int(entry.name), setting[len(wanted) :].decode(errors="replace")
+            name = setting.removeprefix(wanted).decode(errors="replace")
+            if setting.startswith(wanted) and is_name(name) and _started(int(entry.name)):
+                yield int(entry.name), name
+
+
+def _network(pid: str) -> str:
+    return os.readlink(f"/proc/{pid}/ns/net")
 
 
 def _kill(pid: int) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
-from weft.cluster.bringup.stages.kernel import agreed_mpi
 from weft.cluster.head import Head
+from weft.cluster.record import agreed_mpi
 from weft.cluster.remote import Said
 from weft.launch.recipe import make_recipe
 from weft.launch.spec import LaunchSpec
@@ -57,7 +57,7 @@ def _launch(cluster: Cluster, hosts: Sequence[str]) -> Said:
         interface=agreed["interface"] or None,
     )
     # A folder that every host has: Hydra's ranks start in that of their launcher.
-    recipe = make_recipe(agreed_mpi(cluster), spec, Path(agreed["home"]))
+    recipe = make_recipe(agreed_mpi(agreed), spec, Path(agreed["home"]))
     for path, content in recipe.files.items():
         done = head.put(str(path), content.encode())
         if not done.ok:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
+from weft.cluster.record import agreed_mpi
 from weft.cluster.remote import each
 from weft.launch.kernel import COMPILE_TIMEOUT_S, COMPILER_FLAGS, digest, kernel_sources
-from weft.launch.mpi import Mpi
 
 LOOK_S = 30.0
 COPY_S = 120.0
@@ -37,7 +37,7 @@ class Kernel:
 
     def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
         """Looks for this very kernel; compiles and copies it where it is missing."""
-        mpi = agreed_mpi(cluster)
+        mpi = agreed_mpi(cluster.agreed)
         sources = kernel_sources()
         name = f"weft-kernel-{digest(mpi, sources)[:20]}"
         path = f"{cluster.agreed['home']}/.local/share/weft/kernels/{name}"
@@ -76,19 +76,6 @@ class Kernel:
         copied = each(missing, copy)
         compiled = {} if there[head] else {head: Outcome(State.MENDED, "compiled")}
         return dict.fromkeys(hosts, RIGHT) | compiled | dict(copied)
-
-
-def agreed_mpi(cluster: Cluster) -> Mpi:
-    """The MPI that the hosts agreed on."""
-    agreed = cluster.agreed
-    return Mpi(
-        implementation=agreed["mpi"],
-        mpicc=Path(agreed["mpicc"]),
-        launcher=Path(agreed["launcher"]),
-        launcher_kind=agreed["launcher_kind"],
-        version=agreed["version"],
-        library=agreed["library"],
-    )
 
 
 def _packed(sources: Sequence[Path]) -> bytes:
