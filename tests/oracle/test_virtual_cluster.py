@@ -95,12 +95,6 @@ def test_hosts_are_apart_and_know_one_another(weft: Weft) -> None:
     assert "StrictHostKeyChecking yes" in config
 
 
-def test_a_shared_home_is_one_folder(weft: Weft) -> None:
-    assert up(weft, 2, "--shared-home")[0] == 0
-    assert ssh().run("node1", ("touch", f"{Path.home()}/ours"), timeout_s=20).ok
-    assert ssh().run("node2", ("test", "-e", f"{Path.home()}/ours"), timeout_s=20).ok
-
-
 def test_a_host_without_sshd_is_named_and_the_others_go_on(weft: Weft) -> None:
     assert up(weft, 3)[0] == 0
     ssh().run("node2", ("pkill", "-o", "sshd"), timeout_s=20)
