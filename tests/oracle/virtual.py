@@ -1,0 +1,75 @@
+"""A virtual cluster for a test: namespaces that the test makes, and that end with it."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weft.cli import run
+from weft.cluster.folder import cluster_folder
+from weft.cluster.local.inside import ENVIRONMENT
+from weft.cluster.local.start import TOOLS, leftovers
+from weft.cluster.remote import Said, Ssh
+
+
+@dataclass(frozen=True, slots=True)
+class Virtual:
+    """Verbs in this process, and the cluster of one test: its name is this process's own, so that
+    tests beside it end theirs and no other."""
+
+    capture: pytest.CaptureFixture[str]
+    name: str
+
+    def weft(self, *argv: str) -> tuple[int, Any]:
+        """A verb's exit code and its JSON; where it printed none, what it said on its errors."""
+        code = run([*argv, "--format", "json"])
+        said = self.capture.readouterr()
+        return code, json.loads(said.out) if said.out else said.err
+
+    def up(self, n: int, *more: str) -> tuple[int, Any]:
+        """Bring up this many hosts, or look at them again."""
+        return self.weft("cluster", "up", "--local", str(n), "--name", self.name, *more)
+
+    @property
+    def folder(self) -> Path:
+        """Of the cluster, with its ssh_config."""
+        return cluster_folder(self.name)
+
+    def on(self, host: str, *command: str, timeout_s: float = 20.0) -> Said:
+        """What a command says on a host of it."""
+        return Ssh(self.folder / "ssh_config").run(host, command, timeout_s=timeout_s)
+
+    def end(self) -> None:
+        """End it, whatever is left of it."""
+        run(["cluster", "down", self.name])
+        self.capture.readouterr()
+        assert self.name not in leftovers()
+
+
+def states(said: dict[str, Any], host: str) -> dict[str, str]:
+    """How each stage went on a host, of what `up` or `status` printed."""
+    return {stage: of["state"] for stage, of in said["hosts"][host].items()}
+
+
+def skip_without(tools: Sequence[str]) -> None:
+    """Skip a test where one of the tools is not on this machine."""
+    for tool in tools:
+        if shutil.which(tool, path=ENVIRONMENT["PATH"]) is None:
+            pytest.skip(f"needs '{tool}' ({TOOLS.get(tool, 'a Debian package')})")
+
+
+def skip_without_namespaces() -> None:
+    """Skip a test where the sandbox allows no virtual cluster."""
+    skip_without(tuple(TOOLS))
+    own = () if os.geteuid() == 0 else ("--user", "--map-root-user")
+    spaces = ("--net", "--uts", "--mount", "--ipc", "--pid", "--fork", "--mount-proc")
+    try_it = "mount -t tmpfs none /run && ip link add br0 type bridge"
+    probe = ["unshare", *own, *spaces, "sh", "-c", try_it]
+    if subprocess.run(probe, check=False, env=ENVIRONMENT, timeout=20).returncode:
+        pytest.skip("this sandbox allows no such namespaces")
