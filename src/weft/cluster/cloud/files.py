@@ -1,0 +1,112 @@
+"""The files of a plan: what Azure deploys, and what ssh and `weft cluster up` read afterwards."""
+
+import shlex
+from pathlib import Path
+
+from weft.cluster.cloud.arm import template
+from weft.cluster.cloud.cloud_init import cloud_init
+from weft.cluster.cloud.plan import FIRST_PORT, Plan
+from weft.core.errors import InputError
+
+TEMPLATE = "template.json"
+NODE_CLOUD_INIT = "cloud-init.yaml"
+JUMP_CLOUD_INIT = "cloud-init-jump.yaml"
+SSH_CONFIG = "ssh_config"
+HOSTS = "hosts"
+GROUP = "YOUR-GROUP"
+REGION = "YOUR-REGION"
+
+
+def files_of(plan: Plan, folder: Path) -> dict[str, str]:
+    """Name -> content. `folder` is where they will lie."""
+    found = {TEMPLATE: template(plan), NODE_CLOUD_INIT: cloud_init(node=True)}
+    if plan.reach == "jump":
+        found[JUMP_CLOUD_INIT] = cloud_init(node=False)
+    found[SSH_CONFIG] = ssh_config(plan, folder)
+    found[HOSTS] = "".join(f"{name}\n" for name in plan.host_names)
+    return found
+
+
+def write_files(files: dict[str, str], folder: Path) -> None:
+    """Write them. Raises InputError where another file is in the way: nothing is written then."""
+    try:
+        for name, content in files.items():
+            path = folder / name
+            if path.exists() and path.read_bytes() != content.encode():
+                raise InputError(
+                    "there is another file already",
+                    where=str(path),
+                    expected="an empty folder, or one with the same files",
+                    hint="another --dir, or remove what is there",
+                )
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (folder / name).write_text(content)
+    except OSError as error:
+        raise InputError(
+            f"cannot be written: {error.strerror or error}", where=str(folder), expected="a folder"
+        ) from error
+
+
+def ssh_config(plan: Plan, folder: Path) -> str:
+    """What `ssh -F` reads: the public address, and the nodes behind it.
+
+    The first key that a machine shows is written down and none other taken from then on; what is
+    known of them lies beside, away from the user's own list.
+    """
+    address = plan.address or f"{plan.label}.{REGION}.cloudapp.azure.com"
+    common = [
+        f"User {plan.user}",
+        f"IdentityFile {_quoted(_identity(plan.key_file))}",
+        "IdentitiesOnly yes",
+        "StrictHostKeyChecking accept-new",
+        f"UserKnownHostsFile {_quoted(folder.absolute() / 'known_hosts')}",
+        "ServerAliveInterval 30",
+    ]
+    if plan.reach == "jump":
+        blocks = [
+            _block(plan.jump, [f"HostName {address}", *common]),
+            _block(f"{plan.name}??????", [f"ProxyJump {plan.jump}", *common]),
+        ]
+    else:
+        blocks = [
+            _block(name, [f"HostName {address}", f"Port {FIRST_PORT + i}", *common])
+            for i, name in enumerate(plan.host_names)
+        ]
+    return f"# {plan.nodes} x {plan.size.name}: ssh -F {SSH_CONFIG} HOST\n" + "\n".join(blocks)
+
+
+def commands(plan: Plan, folder: Path) -> tuple[str, ...]:
+    """The two commands that come next: deploy, and bring up."""
+    deploy = ["az", "deployment", "group", "create", "--resource-group", GROUP]
+    deploy += ["--name", plan.name, "--template-file", str(folder / TEMPLATE)]
+    if plan.ssh_from is None:
+        deploy += ["--parameters", "sshSource=YOUR-ADDRESS/32"]
+    up = ["weft", "cluster", "up", "--name", plan.name]
+    up += ["--hostfile", str(folder / HOSTS), "--ssh-config", str(folder / SSH_CONFIG)]
+    return shlex.join(deploy), shlex.join(up)
+
+
+def real_hosts(plan: Plan, folder: Path) -> str:
+    """The command that replaces the expected host names by those that Azure gave."""
+    ask = ["az", "vmss", "list-instances", "--resource-group", GROUP, "--name", plan.name]
+    ask += ["--query", "[].osProfile.computerName", "--output", "tsv"]
+    return f"{shlex.join(ask)} > {shlex.quote(str(folder / HOSTS))}"
+
+
+def _identity(key_file: Path) -> Path:
+    """The private key where it lies beside the public one; an agent may hold it under the latter's
+    name as well."""
+    private = key_file.with_suffix("") if key_file.suffix == ".pub" else key_file
+    return (private if private.exists() else key_file).absolute()
+
+
+def _quoted(path: Path) -> str:
+    text = str(path)
+    if not text.isprintable() or '"' in text:
+        raise InputError(f"{text!a} cannot stand in ssh_config", expected="a plain path")
+    return f'"{text.replace("%", "%%")}"'
+
+
+def _block(host: str, lines: list[str]) -> str:
+    return f"Host {host}\n" + "".join(f"    {line}\n" for line in lines)
