@@ -69,9 +69,10 @@ def test_a_dry_run_leaves_nothing(state: Path, capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize("name", ["mine", "../x", ""])
-def test_who_only_has_the_variable_is_no_virtual_cluster(name: str) -> None:
+def test_who_only_has_the_variable_is_no_virtual_cluster(name: str, state: Path) -> None:
     """As a shell in which somebody exported it."""
-    bystander = subprocess.Popen(["sleep", "60"], env={**os.environ, MARKER: name})
+    marked = {**os.environ, MARKER: f"{state}/{name}"}
+    bystander = subprocess.Popen(["sleep", "60"], env=marked)
     try:
         assert name not in leftovers()
         assert bystander.pid not in processes_of(name)

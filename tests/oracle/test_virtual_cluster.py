@@ -4,12 +4,14 @@ Its hosts are namespaces that the test made; nothing of it is seen outside them.
 """
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 from tests.oracle.virtual import Virtual, states
 
-from weft.cluster.local.start import leftovers, room_of
+from weft.cluster.local.inside import ENVIRONMENT
+from weft.cluster.local.start import leftovers, room_of, start
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 STAGES = {
@@ -43,6 +45,37 @@ def test_hosts_are_apart_and_know_one_another(virtual: Virtual) -> None:
     modes = virtual.on("node2", "stat", "-c", "%a", key, f"{key}/id_ed25519")
     assert modes.out.split() == ["700", "600"]
     assert "StrictHostKeyChecking yes" in virtual.on("node2", "cat", f"{key}/config").out
+
+
+def test_a_shared_home_is_one_folder(virtual: Virtual) -> None:
+    code, said = virtual.up(2, "--shared-home")
+    assert code == 0, said
+    assert virtual.on("node1", "touch", f"{Path.home()}/ours").ok
+    assert virtual.on("node2", "test", "-e", f"{Path.home()}/ours").ok
+    assert not (Path.home() / "ours").exists()
+
+
+def test_a_host_that_is_slow_to_get_its_namespaces_gets_its_cable(
+    virtual: Virtual, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = tmp_path / "unshare"
+    slow.write_text(f'#!/bin/sh\nsleep 0.3\nexec {shutil.which("unshare")} "$@"\n')
+    slow.chmod(0o755)
+    monkeypatch.setitem(ENVIRONMENT, "PATH", f"{tmp_path}:{ENVIRONMENT['PATH']}")
+    start(virtual.folder, 2, {}, shared_home=True)
+    assert virtual.on("node2", "uname", "-n").out == "node2\n"
+
+
+def test_who_keeps_clusters_elsewhere_ends_his_own(
+    virtual: Virtual, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert virtual.up(1)[0] == 0
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
+        assert leftovers() == {}
+        assert virtual.weft("cluster", "down", "--all")[1]["ended"] == {}
+    assert leftovers()[virtual.name] > 0
+    assert virtual.on("node1", "true").ok
 
 
 def test_a_host_without_sshd_is_named_and_the_others_go_on(virtual: Virtual) -> None:

@@ -12,7 +12,7 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?")
 def clusters_folder() -> Path:
     """`$XDG_STATE_HOME/weft/clusters`, else below `~/.local/state`."""
     state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local/state")
-    return Path(state) / "weft/clusters"
+    return Path(state).absolute() / "weft/clusters"
 
 
 def is_name(text: str) -> bool:

@@ -45,9 +45,11 @@ MaxSessions 200
 
 
 def main(folder: Path, name: str) -> int:
-    """Prints one line when it is up: the host's public key, or what went wrong."""
+    """Prints a line when it is in its namespaces, to which its cable can then be laid; and one when
+    it is up: the host's public key, or what went wrong."""
     layout = read_layout(folder)
     host = next(host for host in layout.hosts if host.name == name)
+    print(json.dumps({"waits": name}), flush=True)
     sys.stdin.readline()
     try:
         socket.sethostname(host.name)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 LAYOUT_FILE = "layout.json"
 MARKER = "WEFT_CLUSTER"
-"""The environment variable by which a virtual cluster's processes are found again."""
+"""The environment variable by which a virtual cluster's processes are found again: its folder."""
 
 BRIDGE_ADDRESS = "10.77.255.254"
 """Of the bridge, where ssh comes from. Nothing of it is seen outside its own namespace."""

@@ -43,6 +43,7 @@ def _make(layout: Layout) -> dict[str, str]:
         mount_tmpfs(Path(layout.folder) / SHARED_HOME, "0700")
     hosts = [(host.name, _start(layout, host.name)) for host in layout.hosts]
     for number, (host, (_, process)) in enumerate(zip(layout.hosts, hosts, strict=True)):
+        _hear(host.name, process, "waits")
         port = f"port{number + 1}"
         far_end = ("peer", "name", "eth0", "netns", str(process.pid))
         run("ip", "link", "add", port, "type", "veth", *far_end)
@@ -52,7 +53,7 @@ def _make(layout: Layout) -> dict[str, str]:
         assert process.stdin is not None
         process.stdin.write("connected\n")
         process.stdin.close()
-    return {name: _key(name, process) for name, process in hosts}
+    return {name: _hear(name, process, "key") for name, process in hosts}
 
 
 def _start(layout: Layout, name: str) -> subprocess.Popen[str]:
@@ -73,8 +74,8 @@ def _start(layout: Layout, name: str) -> subprocess.Popen[str]:
         )
 
 
-def _key(name: str, process: subprocess.Popen[str]) -> str:
-    """The public key of a host, once it is up."""
+def _hear(name: str, process: subprocess.Popen[str], what: str) -> str:
+    """What a host says next: that it waits for its cable, or its public key."""
     assert process.stdout is not None
     line = process.stdout.readline()
     try:
@@ -83,7 +84,7 @@ def _key(name: str, process: subprocess.Popen[str]) -> str:
         raise InsideError(f"{name} ended before it was up (its log says more)") from None
     if "error" in said:
         raise InsideError(f"{name}: {said['error']}")
-    return str(said["key"])
+    return str(said[what])
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import weft
-from weft.cluster.folder import is_name
+from weft.cluster.folder import clusters_folder, is_name
 from weft.cluster.local.inside import ENVIRONMENT
 from weft.cluster.local.layout import (
     BRIDGE_ADDRESS,
@@ -106,7 +106,7 @@ def room_of(folder: Path) -> Room | None:
 
 
 def leftovers() -> dict[str, int]:
-    """How many processes there are of each virtual cluster of this user, by its name."""
+    """How many processes there are of each virtual cluster of this state folder, by its name."""
     found: dict[str, int] = {}
     for _, name in _marked():
         found[name] = found.get(name, 0) + 1
@@ -203,7 +203,7 @@ def _open_room(layout: Layout) -> subprocess.Popen[bytes]:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
-            env={**ENVIRONMENT, MARKER: layout.name},
+            env={**ENVIRONMENT, MARKER: layout.folder},
             cwd="/",
             start_new_session=True,
         )
@@ -276,9 +276,9 @@ def _started(pid: int) -> int | None:
 
 
 def _marked() -> Iterator[tuple[int, str]]:
-    """Processes of this user's virtual clusters, with the cluster's name. Who only has the variable
-    in the environment, in the network that this process is in, is none of them."""
-    wanted = f"{MARKER}=".encode()
+    """Processes of the virtual clusters of this state folder, with the cluster's name. Who only has
+    the variable in the environment, in the network that this process is in, is none of them."""
+    wanted = f"{MARKER}={clusters_folder()}/".encode()
     own = _network("self")
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
