@@ -36,8 +36,9 @@ ANSWER_SHARE = 0.2
 class LiveBackend:
     """Runs trials over MPI on `nodes`.
 
-    `rails` are network devices by local rank ('mlx5_0:1'). Before `prepare`, `recipe` names the
-    kernel and the run directory by their plain names.
+    `rails` are network devices by local rank ('mlx5_0:1'); `placement` is what the scheduler says
+    of the nodes, kept with a run. Before `prepare`, `recipe` names the kernel and the run directory
+    by their plain names.
     """
 
     name = "live"
@@ -50,6 +51,7 @@ class LiveBackend:
         *,
         kernel: Path | None = None,
         seat: Seat | None = None,
+        placement: Mapping[str, Any] | None = None,
     ) -> None:
         self.mpi = mpi
         self.nodes = tuple(nodes)
@@ -59,6 +61,7 @@ class LiveBackend:
         self._run_dir = Path()
         self._may_bind = not rails
         self._crowded = False
+        self._placement = dict(placement or {})
 
     def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
         """Check every trial and compile the kernel; only then make `raw/` and `recipes/`.
@@ -100,7 +103,7 @@ class LiveBackend:
         return self._seat.text(self._recipe(launch))
 
     def facts(self) -> Mapping[str, Any]:
-        """The MPI, the nodes and the rails."""
+        """The MPI, its launcher, the nodes and the rails, and what the scheduler says of them."""
         return {
             "kind": "live",
             "mpi": self.mpi.implementation,
@@ -109,6 +112,8 @@ class LiveBackend:
             "launcher": str(self.mpi.launcher),
             "nodes": list(self.nodes),
             "rails": list(self.rails),
+            **({} if self.mpi.pmi is None else {"pmi": self.mpi.pmi}),
+            **({"slurm": self._placement} if self._placement else {}),
         }
 
     def close(self) -> None:
@@ -237,6 +242,7 @@ def launch_spec(
         as_root=seat.as_root,
         remote_shell=seat.remote_shell,
         interface=seat.interface,
+        pmi=mpi.pmi,
     )
 
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.option_group import options_as
-from weft.core.errors import InputError
+from weft.core.errors import InputError, MissingError
 
 if TYPE_CHECKING:
     from weft.bench.model import Backend
+    from weft.launch.mpi import Mpi
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class BackendChoice:
     plant: tuple[str, ...]
     seed: int
     mock: bool
+    launcher: str | None = None
 
     @property
     def rail_names(self) -> tuple[str, ...]:
@@ -78,6 +80,11 @@ _OPTIONS = (
         "noise=0.1,500.",
     ),
     click.option("--seed", type=int, default=1, show_default=True, help="Seed of every draw."),
+    click.option(
+        "--launcher",
+        type=click.Choice(["srun", "mpiexec"]),
+        help="srun, or the MPI's own launcher. Default: srun for the nodes of a Slurm job.",
+    ),
     click.option("--mock", is_flag=True, hidden=True),
 )
 
@@ -122,6 +129,7 @@ def _refuse_contradictions(choice: BackendChoice) -> None:
         ("--cluster", choice.cluster),
         ("--mpi", choice.mpi),
         ("--rails", choice.rails),
+        ("--launcher", choice.launcher),
     ):
         if live_only is not None:
             raise InputError(f"{option} and --twin contradict each other", expected="one of them")
@@ -151,12 +159,43 @@ def _open_twin(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
 
 def _open_live(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
     from weft.bench.live import LiveBackend
-    from weft.launch.mpi import find_mpi
+    from weft.cluster.allocation import placement
 
     nodes = live_nodes(choice)
     if choice.cluster is not None:
         return _open_cluster(choice, nodes), nodes
-    return LiveBackend(find_mpi(choice.mpi), nodes, choice.rail_names), nodes
+    mpi = launched_mpi(choice.mpi, choice.launcher, nodes)
+    return LiveBackend(mpi, nodes, choice.rail_names, placement=placement(nodes)), nodes
+
+
+def launched_mpi(mpicc: str | None, launcher: str | None, nodes: tuple[str, ...]) -> "Mpi":
+    """The MPI with the launcher that starts ranks on these nodes: srun where all are of the Slurm
+    job this runs in, unless another is asked for. Raises InputError, MissingError."""
+    from weft.cluster.allocation import job_nodes
+    from weft.launch.mpi import find_mpi
+    from weft.launch.slurm import through_srun
+
+    within = job_nodes(os.environ)
+    ours = bool(within) and set(nodes) <= set(within)
+    if launcher == "srun" and not ours:
+        stranger = next((node for node in nodes if node not in within), nodes[0])
+        raise InputError(
+            "--launcher srun needs a Slurm job that has all these nodes",
+            where=f"node {stranger}",
+            expected=", ".join(within[:8]) or "a Slurm job around this",
+            hint="salloc gives one, or 'weft study submit' where a study is to run",
+        )
+    mpi = find_mpi(mpicc)
+    if ours and launcher != "mpiexec":
+        return through_srun(mpi)
+    if launcher == "mpiexec" and mpi.launcher_kind == "srun":
+        raise MissingError(
+            "this MPI has no launcher of its own",
+            where=str(mpi.mpicc),
+            expected="mpiexec or mpirun beside the wrapper",
+            hint="leave --launcher out: srun is there",
+        )
+    return mpi
 
 
 def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
@@ -167,6 +206,11 @@ def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
     from weft.cluster.remote import Ssh
     from weft.core.host import Host
 
+    if choice.launcher is not None:
+        raise InputError(
+            "--launcher and --cluster contradict each other",
+            expected="the launcher that the cluster was brought up with",
+        )
     if choice.mpi is not None:
         raise InputError(
             "--mpi and --cluster contradict each other",

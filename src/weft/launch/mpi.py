@@ -28,7 +28,7 @@ class Mpi:
     `implementation` is openmpi, mpich, intel, mvapich or unknown; `launchers` names the syntax of
     `launcher` (a key of weft.launch.launchers.LAUNCHERS). `version` is product and number, from
     what the launcher says of itself. `library` is the compile line of the wrapper: two MPIs that
-    link different libraries differ in it.
+    link different libraries differ in it. `pmi` is srun's plugin for it, where one is named.
     """
 
     implementation: str
@@ -37,6 +37,7 @@ class Mpi:
     launcher_kind: str
     version: str
     library: str
+    pmi: str | None = None
 
 
 def find_mpi(mpicc: str | None = None) -> Mpi:

@@ -15,6 +15,7 @@ class LaunchSpec:
     name look-up. `hostfile` is where the host list will be written for launchers that want a file.
     `remote_shell` is what a launcher runs in place of ssh, as `remote_shell HOST COMMAND`;
     `interface` the one by which launcher and ranks meet. None of both: as the launcher chooses.
+    `pmi` is the plugin by which srun's ranks find each other; None: the one it has by default.
     """
 
     launcher: Path
@@ -29,6 +30,7 @@ class LaunchSpec:
     as_root: bool = False
     remote_shell: str | None = None
     interface: str | None = None
+    pmi: str | None = None
 
     @property
     def n_ranks(self) -> int:

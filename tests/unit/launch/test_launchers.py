@@ -80,6 +80,13 @@ TABLE = [
     ),
     (
         "srun",
+        spec(**TWO_HOSTS, pmi="pmix"),
+        "/mpi/bin/run --mpi=pmix --nodes=2 --ntasks=4 --ntasks-per-node=2 --nodelist=node1,node2 "
+        "--distribution=block --cpu-bind=cores --kill-on-bad-exit=1 --export=ALL "
+        "/k --benchmark latency",
+    ),
+    (
+        "srun",
         spec(**TWO_HOSTS, bound=False, oversubscribed=True),
         "/mpi/bin/run --nodes=2 --ntasks=4 --ntasks-per-node=2 --nodelist=node1,node2 "
         "--distribution=block --cpu-bind=none --overcommit --kill-on-bad-exit=1 --export=ALL "

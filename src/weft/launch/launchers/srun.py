@@ -5,13 +5,14 @@ from weft.launch.spec import Command, LaunchSpec
 
 
 def command(spec: LaunchSpec) -> Command:
-    """`srun --nodes --ntasks --ntasks-per-node --nodelist --cpu-bind=cores|none`.
+    """`srun [--mpi=pmix|pmi2] --nodes --ntasks --ntasks-per-node --nodelist --cpu-bind=cores|none`.
 
     Variables travel in srun's own environment: --export=NAME=VALUE splits values at commas.
     """
     return Command(
         argv=(
             str(spec.launcher),
+            *(() if spec.pmi is None else (f"--mpi={spec.pmi}",)),
             f"--nodes={len(spec.hosts)}",
             f"--ntasks={spec.n_ranks}",
             f"--ntasks-per-node={spec.tasks_per_node}",
@@ -23,5 +24,10 @@ def command(spec: LaunchSpec) -> Command:
             "--export=ALL",
             *spec.program,
         ),
-        env=dict(spec.env) | oversubscribed_env(spec),
+        env=_yielding(spec) | dict(spec.env) | oversubscribed_env(spec),
     )
+
+
+def _yielding(spec: LaunchSpec) -> dict[str, str]:
+    """Open MPI's word for it; no other MPI reads it."""
+    return {"OMPI_MCA_mpi_yield_when_idle": "1"} if spec.oversubscribed else {}

@@ -1,0 +1,66 @@
+"""The Slurm job this runs in: its nodes, and the leaf switch of each."""
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from weft.cluster.neighbours import TOPOLOGY, parse_leaves
+from weft.cluster.scheduler import ANSWER_TIMEOUT_S, question
+from weft.core.errors import InputError
+from weft.core.nodeset import expand
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """Leaf switch by node, as Slurm was told of them; or in `not_known` why nobody knows."""
+
+    by_node: Mapping[str, str]
+    not_known: str | None = None
+
+    def of(self, nodes: Sequence[str]) -> dict[str, str]:
+        """The leaf of each of these nodes that has one."""
+        return {node: self.by_node[node] for node in nodes if node in self.by_node}
+
+
+def job_id(environ: Mapping[str, str]) -> str | None:
+    """The id of the job, as squeue shows it: '12', '12_3' of an array; None outside of one."""
+    array, task = environ.get("SLURM_ARRAY_JOB_ID"), environ.get("SLURM_ARRAY_TASK_ID")
+    return f"{array}_{task}" if array and task else environ.get("SLURM_JOB_ID")
+
+
+def job_nodes(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The nodes of the job, in its order; none outside of one."""
+    listed = environ.get("SLURM_JOB_NODELIST")
+    return expand(listed) if listed and job_id(environ) is not None else ()
+
+
+def ask_leaves() -> Leaves:
+    """What Slurm says of its switches; never an error: a run goes on without."""
+    with question(TOPOLOGY) as asked:
+        answer = asked.answer_until(time.monotonic() + ANSWER_TIMEOUT_S)
+    if answer.not_known is not None:
+        return Leaves({}, answer.not_known)
+    try:
+        found = parse_leaves(answer.text)
+    except InputError as error:
+        return Leaves({}, str(error).partition("\n")[0])
+    by_node = {node: leaf for leaf, nodes in found.items() for node in nodes}
+    return Leaves(by_node, None if by_node else "Slurm was told of no switches")
+
+
+def placement(nodes: Sequence[str], environ: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What a run records of its job: id, nodes, and their leaves as far as they are known; empty
+    outside of a job, and where it measures other nodes."""
+    environ = os.environ if environ is None else environ
+    job = job_id(environ)
+    if job is None or not set(nodes) <= set(job_nodes(environ)):
+        return {}
+    leaves = ask_leaves()
+    found = leaves.of(nodes)
+    known = {"leaves": found, "n_leaves": len(set(found.values()))} if found else {}
+    why = {} if leaves.not_known is None else {"leaves_not_known": leaves.not_known}
+    partition = environ.get("SLURM_JOB_PARTITION")
+    named = {"partition": partition} if partition else {}
+    return {"job": job, **named, "nodes": list(nodes), **known, **why}

@@ -1,0 +1,105 @@
+"""srun in place of an MPI's own launcher, and the plugin by which its ranks find each other."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from weft.core.errors import MissingError
+from weft.launch.mpi import PRODUCTS, Mpi
+
+PLUGIN_OF = {"openmpi": "pmix", "mpich": "pmi2", "intel": "pmi2", "mvapich": "pmi2"}
+"""What each MPI's ranks speak.
+
+SOURCE: Slurm 22.05, mpi_guide: Open MPI is started by `--mpi=pmix`, MPICH, MVAPICH2 and Intel MPI
+by `--mpi=pmi2`.
+"""
+
+LIST_TIMEOUT_S = 20.0
+_LISTED = re.compile(r"(?:srun:\s*)?([a-z][a-z0-9_]*)")
+_VERSIONS = "specific pmix plugin versions available:"
+_NUMBERED = re.compile(r"pmix_v(\d+)")
+
+
+def through_srun(mpi: Mpi, environ: Mapping[str, str] | None = None) -> Mpi:
+    """The same MPI, its ranks started by srun.
+
+    With SLURM_MPI_TYPE set, srun takes its plugin from there, and from the cluster's configuration
+    for an MPI nobody knows. Raises MissingError where srun is absent, or has no plugin that the
+    MPI's ranks speak.
+    """
+    srun = shutil.which("srun")
+    if srun is None:
+        raise MissingError(
+            "no 'srun' on PATH",
+            expected="Slurm's launcher: this runs inside a Slurm job",
+            hint="--launcher mpiexec starts ranks by the MPI's own launcher",
+        )
+    environ = os.environ if environ is None else environ
+    wanted = PLUGIN_OF.get(mpi.implementation)
+    pmi = None
+    if wanted is not None and not environ.get("SLURM_MPI_TYPE"):
+        pmi = choose_plugin(mpi.implementation, plugins(_listed(srun)))
+    return replace(mpi, launcher=Path(srun), launcher_kind="srun", pmi=pmi)
+
+
+def choose_plugin(implementation: str, offered: tuple[str, ...]) -> str:
+    """The plugin for an MPI: `pmix`, its newest version where only those are listed, or `pmi2`.
+
+    Raises MissingError, naming what the MPI speaks and what srun offers.
+    """
+    wanted = PLUGIN_OF[implementation]
+    if wanted in offered:
+        return wanted
+    numbered = [(int(m[1]), name) for name in offered if (m := _NUMBERED.fullmatch(name))]
+    if wanted == "pmix" and numbered:
+        return max(numbered)[1]
+    raise MissingError(
+        f"{PRODUCTS[implementation]} wants srun's MPI plugin '{wanted}', "
+        f"and srun has none of that name: it offers {', '.join(offered) or 'none'}",
+        where="srun --mpi=list",
+        expected=f"a Slurm with its {wanted} plugin, or an MPI that speaks one of those",
+        hint="--launcher mpiexec starts ranks by the MPI's own launcher; "
+        "SLURM_MPI_TYPE=NAME makes srun use a plugin all the same",
+    )
+
+
+def plugins(text: str) -> tuple[str, ...]:
+    """The names that `srun --mpi=list` prints: one a line, old versions behind 'srun:'."""
+    names: dict[str, None] = {}
+    for line in map(str.strip, text.splitlines()):
+        listed = _LISTED.fullmatch(line)
+        if listed is not None:
+            names[listed[1]] = None
+        elif line.startswith(_VERSIONS):
+            more = line.removeprefix(_VERSIONS).split(",")
+            names |= dict.fromkeys(word.strip() for word in more if word.strip())
+    return tuple(names)
+
+
+def _listed(srun: str) -> str:
+    """Old versions print the list on standard error. Raises MissingError."""
+    argv = [srun, "--mpi=list"]
+    try:
+        done = subprocess.run(
+            argv,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=LIST_TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MissingError(f"'{' '.join(argv)}' does not run ({error})") from error
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["no message"]
+        raise MissingError(
+            f"'{' '.join(argv)}' failed with exit code {done.returncode}: {said[0]}",
+            expected="the list of its MPI plugins",
+            hint="--launcher mpiexec starts ranks by the MPI's own launcher",
+        )
+    return f"{done.stdout}\n{done.stderr}"

@@ -1,0 +1,98 @@
+"""Inside an allocation of a real Slurm on a virtual cluster everything is launched through srun."""
+
+import json
+import shutil
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.oracle.slurm_cluster import SlurmCluster, slurm_cluster
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+LATENCY = (
+    "bench",
+    "latency",
+    "--sizes",
+    "8",
+    "--iterations",
+    "100",
+    "--repeats",
+    "1",
+    "--format",
+    "json",
+)
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[SlurmCluster]:
+    with slurm_cluster(4) as cluster:
+        yield cluster
+
+
+def in_allocation(slurm: SlurmCluster, asked: str, *words: str) -> dict[str, Any]:
+    """What a verb prints in an allocation."""
+    # MPICH's UCX would take hosts of one machine for one host.
+    weft = ("env", "UCX_TLS=tcp,self", *slurm.weft_argv(*words))
+    said = slurm.on("node1", "salloc", "--quiet", *asked.split(), *weft, timeout_s=100)
+    assert said.code == 0, said
+    return dict(json.loads(said.out))
+
+
+def recorded(folder: Path) -> tuple[dict[str, Any], str]:
+    """The facts of a run, and what one of its launches was."""
+    meta = tomllib.loads((folder / "run.toml").read_text())
+    recipes = [path.read_text() for path in (folder / "recipes").glob("t000*.txt")]
+    return meta["backend"]["facts"], recipes[0]
+
+
+@pytest.mark.parametrize(
+    ("mpicc", "pmi"),
+    [(None, "pmi2"), ("mpicc.mpich", "pmi2"), ("mpicc.openmpi", "pmix")],
+)
+def test_srun_starts_the_ranks_by_the_plugin_that_their_mpi_speaks(
+    slurm: SlurmCluster, mpicc: str | None, pmi: str
+) -> None:
+    if mpicc is not None and shutil.which(mpicc) is None:
+        pytest.skip(f"no {mpicc} on this machine")
+    folder = slurm.folder / f"run-{mpicc}"
+    where = ("--dir", str(folder), "--rails", "eth0", *(() if mpicc is None else ("--mpi", mpicc)))
+    in_allocation(slurm, "--nodes=2 --switches=1", *LATENCY, *where)
+    facts, recipe = recorded(folder)
+    assert f"/srun --mpi={pmi} --nodes=2 --ntasks=2 " in recipe
+    assert facts["pmi"] == pmi
+    assert facts["launcher"].endswith("/srun")
+    assert facts["slurm"]["n_leaves"] == 1
+    assert set(facts["slurm"]["leaves"]) == set(facts["nodes"])
+
+
+def test_nodes_of_both_leaves_are_recorded_as_such(slurm: SlurmCluster) -> None:
+    folder = slurm.folder / "run-two-leaves"
+    in_allocation(slurm, "--nodelist=node[2-3]", *LATENCY, "--dir", str(folder))
+    facts, _ = recorded(folder)
+    assert facts["slurm"]["leaves"] == {"node2": "leaf0", "node3": "leaf1"}
+
+
+def test_a_plugin_that_srun_lacks_is_named_with_those_it_has(slurm: SlurmCluster) -> None:
+    if shutil.which("mpicc.openmpi") is None:
+        pytest.skip("no mpicc.openmpi on this machine")
+    folder = slurm.folder / "without-pmix"
+    folder.mkdir()
+    plugins = Path("/usr/lib/x86_64-linux-gnu/slurm-wlm")
+    if not (plugins / "mpi_pmix.so").exists():
+        pytest.skip(f"Slurm's plugins are not in {plugins}")
+    for path in plugins.iterdir():
+        if not path.name.startswith("mpi_pmix"):
+            (folder / path.name).symlink_to(path)
+    for name in ("slurm.conf", "cgroup.conf", "topology.conf"):
+        text = (slurm.folder / name).read_text()
+        more = f"PluginDir={folder}\n" if name == "slurm.conf" else ""
+        (folder / name).write_text(text + more)
+    weft = slurm.weft_argv(*LATENCY, "--mpi", "mpicc.openmpi", "--dir", str(folder / "run"))
+    conf = f"SLURM_CONF={folder / 'slurm.conf'}"
+    said = slurm.on("node1", "salloc", "--quiet", "--nodes=2", "env", conf, *weft, timeout_s=60)
+    assert said.code == 3, said
+    assert "Open MPI wants srun's MPI plugin 'pmix'" in said.err
+    assert "pmi2" in said.err
+    assert "--launcher mpiexec" in said.err

@@ -1,0 +1,53 @@
+"""Which launcher starts ranks: srun for the nodes of the job around it, else the MPI's own."""
+
+from pathlib import Path
+
+import pytest
+
+from weft.cli.backend import launched_mpi
+from weft.core.errors import InputError, MissingError
+
+
+def tool(path: Path, says: str) -> None:
+    path.write_text(f"#!/bin/sh\necho '{says}'\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def mpicc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An MPICH with its mpiexec, in a job of n1 to n4 with an srun."""
+    tool(tmp_path / "mpicc", "gcc -lmpich")
+    tool(tmp_path / "mpiexec", "HYDRA build details: Version: 4.0.2")
+    tool(tmp_path / "srun", "pmi2")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-4]")
+    monkeypatch.delenv("SLURM_MPI_TYPE", raising=False)
+    return str(tmp_path / "mpicc")
+
+
+def test_nodes_of_the_job_are_reached_by_srun(mpicc: str) -> None:
+    mpi = launched_mpi(mpicc, None, ("n1", "n3"))
+    assert (mpi.launcher.name, mpi.launcher_kind, mpi.pmi) == ("srun", "srun", "pmi2")
+
+
+def test_other_nodes_and_who_asks_for_it_get_the_mpis_own_launcher(mpicc: str) -> None:
+    for mpi in (launched_mpi(mpicc, None, ("n1", "n9")), launched_mpi(mpicc, "mpiexec", ("n1",))):
+        assert (mpi.launcher.name, mpi.launcher_kind, mpi.pmi) == ("mpiexec", "hydra", None)
+
+
+def test_srun_outside_of_a_job_is_refused(mpicc: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="needs a Slurm job") as caught:
+        launched_mpi(mpicc, "srun", ("n1", "n9"))
+    assert caught.value.where == "node n9"
+    monkeypatch.delenv("SLURM_JOB_ID")
+    with pytest.raises(InputError, match="needs a Slurm job") as caught:
+        launched_mpi(mpicc, "srun", ("n1",))
+    assert "weft study submit" in caught.value.describe()
+
+
+def test_an_mpi_without_a_launcher_has_srun_only(mpicc: str) -> None:
+    Path(mpicc).with_name("mpiexec").unlink()
+    assert launched_mpi(mpicc, None, ("n1",)).launcher_kind == "srun"
+    with pytest.raises(MissingError, match="no launcher of its own"):
+        launched_mpi(mpicc, "mpiexec", ("n1",))
