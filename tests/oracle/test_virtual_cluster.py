@@ -15,7 +15,7 @@ from weft.cluster.local.start import leftovers, room_of, start
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 STAGES = {
-    "reach", "account", "keys", "mpi", "limits", "names", "interface", "kernel", "hello",
+    "reach", "account", "keys", "logins", "mpi", "limits", "names", "interface", "kernel", "hello",
 }  # fmt: skip
 
 

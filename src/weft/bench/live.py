@@ -235,7 +235,7 @@ def launch_spec(
         hosts=trial.nodes,
         tasks_per_node=trial.tasks_per_node,
         hostfile=hostfile,
-        env=trial.env,
+        env={**seat.settings, **trial.env},
         bound=n_here <= host.n_cores and host.all_cpus_allowed and may_bind,
         oversubscribed=crowded or n_here > len(host.cpus),
         on_this_machine=here,

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 from weft.bench.process import Child
@@ -29,6 +30,11 @@ class Seat(Protocol):
     @property
     def interface(self) -> str | None:
         """As in a LaunchSpec."""
+        ...
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """Variables that the MPI wants in every rank, too."""
         ...
 
     @property
@@ -66,6 +72,7 @@ class Here:
 
     remote_shell: str | None = None
     interface: str | None = None
+    settings: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, host: Host | None = None) -> None:
         self.host: Host = this_host() if host is None else host
@@ -108,6 +115,11 @@ class OnHead:
     remote_shell: str | None
     interface: str | None
     as_root: bool
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """See Seat."""
+        return self.head.settings
 
     def is_here(self, node: str) -> bool:  # noqa: ARG002
         """See Seat."""

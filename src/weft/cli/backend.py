@@ -202,7 +202,7 @@ def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
     from weft.bench.live import LiveBackend
     from weft.bench.seat import OnHead
     from weft.cluster.head import Head
-    from weft.cluster.record import agreed_mpi, read_cluster
+    from weft.cluster.record import agreed_mpi, ready_cluster, settings
     from weft.cluster.remote import Ssh
     from weft.core.host import Host
 
@@ -217,13 +217,13 @@ def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
             expected="the MPI that the cluster was brought up with",
             hint=f"'weft cluster up ... --name {choice.cluster} --mpi {choice.mpi}' changes it",
         )
-    record = read_cluster(str(choice.cluster))
+    record = ready_cluster(str(choice.cluster))
     agreed = record.agreed
     home = Path(agreed["home"])
     config = None if record.ssh_config is None else Path(record.ssh_config)
     cpus = tuple(range(record.n_cpus))
     seat = OnHead(
-        head=Head(Ssh(config), record.hosts[0], str(home)),
+        head=Head(Ssh(config), record.hosts[0], str(home), settings(agreed)),
         # How many of the CPUs are cores of their own nobody asked: no rank is bound to one.
         host=Host(record.hosts[0], "", cpus, 0, False, 1, None, "", ()),
         files=home / ".local/share/weft/clusters" / record.name,
@@ -245,7 +245,7 @@ def _open_mock(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
 
 def live_nodes(choice: BackendChoice) -> tuple[str, ...]:
     """Named hosts, else the Slurm allocation this runs in, else this host."""
-    from weft.cluster.record import read_cluster
+    from weft.cluster.record import ready_cluster
     from weft.core.nodeset import expand
     from weft.launch.hostfile import read_hostfile
 
@@ -254,7 +254,7 @@ def live_nodes(choice: BackendChoice) -> tuple[str, ...]:
         words = "--hosts, --hostfile and --cluster contradict one another"
         raise InputError(words, expected="one of them")
     if choice.cluster is not None:
-        return read_cluster(choice.cluster).hosts
+        return ready_cluster(choice.cluster).hosts
     if choice.hosts is not None:
         return expand(choice.hosts)
     if choice.hostfile is not None:

@@ -8,7 +8,7 @@ VERBS = {
     "up": "Bring up hosts, stage by stage, or a virtual cluster on this machine (--local N).",
     "status": "Which clusters there are, and how their hosts are.",
     "template": "Write what a cloud needs to make a cluster with InfiniBand (azure).",
-    "down": "End a virtual cluster, or forget one of real hosts.",
+    "down": "End a virtual cluster, or take away what 'up' put on real hosts.",
 }
 """Verb -> one line. Each lives in weft.cli.cluster_VERB, as `command`."""
 

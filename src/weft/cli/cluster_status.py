@@ -59,7 +59,11 @@ def _one(name: str, format_: str) -> int:
     record = read_cluster(name)
     config = None if record.ssh_config is None else Path(record.ssh_config)
     cluster = Cluster(name, cluster_folder(name), Ssh(config), record.all_hosts, mend=False)
-    went = bring_up(cluster, stages(**record.asked), lambda *_: None)
+    went = bring_up(
+        cluster,
+        stages(*(record.asked.get(what) for what in ("mpi", "interface", "module"))),
+        lambda *_: None,
+    )
     emit(
         format_,
         text=lambda: up_text(cluster, went),

@@ -6,6 +6,7 @@ from typing import Any
 from weft.cli.output import table_text
 from weft.cluster.bringup.model import Cluster, Outcome, State
 from weft.cluster.bringup.run import Went
+from weft.cluster.hostfiles import written_hostfiles
 from weft.core.nodeset import fold
 from weft.core.words import counted
 
@@ -44,6 +45,8 @@ def up_text(cluster: Cluster, went: Went) -> str:
         + (f"\n        to mend: {outcome.remedy}" if outcome.remedy else "")
         for (stage, outcome), hosts in _told(went)
     ]
+    for name, path in written_hostfiles(cluster.folder).items():
+        lines.append(f"{name:<18} {path}")
     if good and cluster.mend:
         lines.append(f"next: weft bench latency --cluster {cluster.name}")
     return "\n".join(lines)
@@ -74,6 +77,7 @@ def up_record(cluster: Cluster, went: Went) -> dict[str, Any]:
         "folder": str(cluster.folder),
         "good": list(went.good_hosts()),
         "agreed": dict(cluster.agreed),
+        "hostfiles": written_hostfiles(cluster.folder),
         "hosts": {
             host: {
                 stage: {"state": o.state.value, "note": o.note, "remedy": o.remedy}

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,12 @@ _RATE = re.compile(r"([^=]+)=([1-9]\d{0,8}(?:[kmg]bit|bit))")
 )
 @click.option("--shared-home", is_flag=True, help="Virtual hosts share one home folder.")
 @click.option("--mpi", metavar="MPICC", help="'site' or an mpicc of the hosts. Default: weft's.")
+@click.option("--mpi-module", metavar="NAME", help="The site's module that has the MPI.")
+@click.option(
+    "--sudo",
+    is_flag=True,
+    help="Let 'sudo -n' install the distribution's packages: Open MPI, or --mpi mpich.",
+)
 @click.option("--interface", help="The network interface to join the hosts by.")
 @click.option(
     "--ssh-config",
@@ -51,6 +58,8 @@ def command(
     rates: tuple[str, ...],
     shared_home: bool,
     mpi: str | None,
+    mpi_module: str | None,
+    sudo: bool,
     interface: str | None,
     ssh_config: Path | None,
     dry_run: bool,
@@ -60,6 +69,7 @@ def command(
 
     HOSTS is a node set such as node[1-16]. Run it again at any time: what is right stays as it is.
     """
+    from weft.cli.cluster_text import stage_line
     from weft.cluster.bringup.model import Cluster
     from weft.cluster.bringup.run import bring_up
     from weft.cluster.bringup.stages import stages
@@ -77,15 +87,36 @@ def command(
     else:
         nodes = _named(hosts, hostfile)
     cluster = Cluster(chosen, folder, Ssh(ssh_config), nodes, mend=not dry_run)
-    went = bring_up(cluster, stages(mpi, interface), _tell)
+    asked = {"mpi": mpi, "interface": interface, "module": mpi_module}
+    _refuse_two_mpis(mpi, mpi_module, sudo=sudo)
+    keep = partial(_keep, cluster, asked, virtual=local is not None)
+
+    def tell(stage: str, outcomes: "Mapping[str, Outcome]") -> None:
+        talk(stage_line(stage, outcomes))
+        # From here on something is put on hosts, which 'down' takes away.
+        if stage == "account" and any(one.state.goes_on for one in outcomes.values()):
+            keep(())
+
+    went = bring_up(cluster, stages(**asked, sudo=sudo), tell)
     good = went.good_hosts()
-    if not dry_run and good:
-        _keep(cluster, good, {"mpi": mpi, "interface": interface}, virtual=local is not None)
+    if sudo:
+        asked["mpi"] = cluster.agreed.get("mpicc")
+    if good:
+        keep(good)
     from weft.cli.cluster_text import up_record, up_text
 
     record = up_record(cluster, went)
     emit(format_, text=lambda: up_text(cluster, went), record=record, rows=[])
     return int(ExitCode.GOOD if len(good) == len(nodes) else ExitCode.VERDICT_BAD)
+
+
+def _refuse_two_mpis(mpi: str | None, module: str | None, *, sudo: bool) -> None:
+    from weft.cluster.bringup.stages.packages import PRODUCTS
+
+    if sudo and module is not None:
+        raise InputError("--sudo and --mpi-module contradict each other", expected="one of them")
+    if sudo and mpi not in (None, *PRODUCTS):
+        raise InputError(f"--sudo and --mpi {mpi}", expected=f"--mpi {' or '.join(PRODUCTS)}")
 
 
 def _refuse(*others: tuple[object, str]) -> None:
@@ -142,25 +173,26 @@ def _virtual(
 
 
 def _keep(
-    cluster: "Cluster", good: tuple[str, ...], asked: dict[str, str | None], *, virtual: bool
+    cluster: "Cluster", asked: dict[str, str | None], good: tuple[str, ...], *, virtual: bool
 ) -> None:
-    from weft.cluster.record import ClusterRecord
+    """Write the record; nothing with --dry-run, nor without good hosts in place of an older one."""
+    from weft.cluster.hostfiles import write_hostfiles
+    from weft.cluster.record import FILE, ClusterRecord
 
+    if not cluster.mend or (not good and (cluster.folder / FILE).exists()):
+        return
     config = cluster.ssh.config
     cluster.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    n_cpus = {host: cluster.facts[host].n_cpus for host in good}
     ClusterRecord(
         name=cluster.name,
         hosts=good,
         all_hosts=cluster.hosts,
         ssh_config=None if config is None else str(config.absolute()),
         agreed=cluster.agreed,
-        n_cpus=min(cluster.facts[host].n_cpus for host in good),
+        n_cpus=min(n_cpus.values(), default=1),
         virtual=virtual,
         asked=asked,
     ).write(cluster.folder)
-
-
-def _tell(stage: str, outcomes: "Mapping[str, Outcome]") -> None:
-    from weft.cli.cluster_text import stage_line
-
-    talk(stage_line(stage, outcomes))
+    if good:
+        write_hostfiles(cluster.folder, n_cpus)

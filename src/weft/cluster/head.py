@@ -2,7 +2,7 @@
 any more, and files put there."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from weft.cluster.remote import Said, Ssh
 
@@ -37,16 +37,18 @@ mkdir -p "$(dirname "$1")" && cat > "$new" && mv -f "$new" "$1"
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """`host` of a cluster, over `ssh`; `folder` is where its commands run."""
+    """`host` of a cluster, over `ssh`; `folder` is where its commands run, with `settings` in their
+    environment."""
 
     ssh: Ssh
     host: str
     folder: str
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     def argv(self, command: Sequence[str], env: Mapping[str, str]) -> list[str]:
         """The local command that runs `command` there, as long as its standard input is open."""
-        settings = [f"{name}={value}" for name, value in env.items()]
-        whole = ("env", *settings, *command) if settings else tuple(command)
+        words = [f"{name}={value}" for name, value in {**self.settings, **env}.items()]
+        whole = ("env", *words, *command) if words else tuple(command)
         return self.ssh.argv(self.host, ("sh", "-c", GUARD, "sh", self.folder, *whole))
 
     def put(self, path: str, content: bytes) -> Said:

@@ -18,8 +18,8 @@ SCHEMA = "weft.cluster/1"
 class ClusterRecord:
     """`hosts` on which every stage went well, in their order, the first one the head; `all_hosts`
     those that were named. `ssh_config` is what `ssh -F` takes, None for the user's own. `agreed`
-    holds what all hosts have: mpi, launcher, kernel, interface, home, user. `asked` is the MPI and
-    the interface that somebody named."""
+    holds what all hosts have: mpi, launcher, kernel, interface, home, user. `asked` is the MPI, the
+    interface and the module that somebody named."""
 
     name: str
     hosts: tuple[str, ...]
@@ -49,6 +49,18 @@ def agreed_mpi(agreed: Mapping[str, str]) -> Mpi:
     )
 
 
+def settings(agreed: Mapping[str, str]) -> dict[str, str]:
+    """Variables that the MPI of a cluster wants: those of the site's module."""
+    named = {"PATH": agreed.get("path", ""), "LD_LIBRARY_PATH": agreed.get("library_path", "")}
+    return {name: value for name, value in named.items() if value}
+
+
+def with_settings(agreed: Mapping[str, str]) -> tuple[str, ...]:
+    """What comes before a command on a host of the cluster."""
+    of = settings(agreed)
+    return ("env", *(f"{name}={value}" for name, value in of.items())) if of else ()
+
+
 def read_cluster(name: str) -> ClusterRecord:
     """The cluster of this name. Raises InputError where there is none."""
     folder = cluster_folder(name)
@@ -64,6 +76,18 @@ def read_cluster(name: str) -> ClusterRecord:
     except (OSError, ValueError) as error:
         raise InputError(f"the record of cluster '{name}' cannot be read: {error}") from error
     return _record(said, folder)
+
+
+def ready_cluster(name: str) -> ClusterRecord:
+    """The cluster of this name, to measure on. Raises InputError where no host of it is good."""
+    record = read_cluster(name)
+    if not record.hosts:
+        raise InputError(
+            f"no host of cluster '{name}' is good",
+            expected="one at least on which every stage went well",
+            hint=f"'weft cluster status {name}' tells what is wrong; then 'weft cluster up' again",
+        )
+    return record
 
 
 def _record(said: Any, folder: Path) -> ClusterRecord:

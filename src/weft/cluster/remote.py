@@ -1,18 +1,24 @@
 """Commands on other hosts, over ssh: quoted once, here; bounded in time; nothing left waiting."""
 
 import shlex
-import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from weft.cluster.hear import End, hear
 from weft.core.errors import InputError
 
 CONNECT_S = 10
 MOST_AT_ONCE = 64
+MOST_BYTES = 4 << 20
+MOST_LETTERS = 300
 _SSH_FAILED = 255
+
+MARK = "\x1eweft\x1e"
+BEHIND_MARK = r"printf '\036weft\036'; exec " + '"$@"'
+"""What login scripts print comes before it."""
 
 T = TypeVar("T")
 
@@ -40,7 +46,7 @@ class Said:
     def last_line(self) -> str:
         """The last line on standard error, else on standard output, that can be printed."""
         lines = (self.err.strip() or self.out.strip()).splitlines()
-        return "".join(c for c in lines[-1] if c.isprintable()) if lines else ""
+        return in_words(lines[-1]) if lines else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,22 +65,40 @@ class Ssh:
         if not host or host.startswith("-") or not host.isprintable() or " " in host:
             raise InputError(f"{host[:80]!a} is no host name", expected="a name such as node001")
         own = () if self.config is None else ("-F", str(self.config))
-        fixed = ("-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT_S}")
+        # A master that outlives its command would hold the command's standard error open.
+        fixed = (
+            "-o",
+            "BatchMode=yes",
+            "-o",
+            f"ConnectTimeout={CONNECT_S}",
+            "-o",
+            "ControlMaster=no",
+        )
         quiet = ("-o", "LogLevel=ERROR", "-x", "-T")
         return ["ssh", *own, *fixed, *quiet, *self.options, "--", host, shlex.join(command)]
 
     def run(
-        self, host: str, command: Sequence[str], *, timeout_s: float, given: bytes = b""
+        self,
+        host: str,
+        command: Sequence[str],
+        *,
+        timeout_s: float,
+        given: bytes = b"",
+        most_bytes: int = MOST_BYTES,
     ) -> Said:
-        """Run a command with `given` on its standard input, to its end or to the time limit."""
-        try:
-            done = subprocess.run(
-                self.argv(host, command), input=given, capture_output=True, timeout=timeout_s,
-                check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired as late:
-            return Said(None, _text(late.stdout), f"no answer within {timeout_s:g} s")
-        return Said(done.returncode, _text(done.stdout), _text(done.stderr))
+        """Run a command with `given` on its standard input, to its end, to the time limit, or until
+        it has said more than anybody wants to hear."""
+        argv = self.argv(host, ("sh", "-c", BEHIND_MARK, "sh", *command))
+        heard = hear(argv, given, timeout_s=timeout_s, most_bytes=most_bytes)
+        before, mark, out = heard.out.decode("utf-8", "replace").partition(MARK)
+        if heard.end is End.TOO_LATE:
+            return Said(None, out, f"no answer within {timeout_s:g} s")
+        if heard.end is End.TOO_LOUD:
+            return Said(None, "", f"it said more than {most_bytes >> 20} MiB")
+        err = heard.err.decode("utf-8", "replace")
+        if not mark and heard.code == 0:
+            return Said(_SSH_FAILED, before, err or "its login shell did not run the command")
+        return Said(heard.code, out if mark else before, err)
 
 
 def each(hosts: Iterable[str], do: Callable[[str], T]) -> Mapping[str, T]:
@@ -84,5 +108,7 @@ def each(hosts: Iterable[str], do: Callable[[str], T]) -> Mapping[str, T]:
         return dict(zip(names, pool.map(do, names), strict=True))
 
 
-def _text(said: bytes | str | None) -> str:
-    return said.decode("utf-8", "replace") if isinstance(said, bytes) else said or ""
+def in_words(text: str) -> str:
+    """What another host said, as part of a sentence: printable, and not endless."""
+    shown = "".join(c for c in text[: 4 * MOST_LETTERS] if c.isprintable())
+    return shown if len(shown) <= MOST_LETTERS else f"{shown[:MOST_LETTERS]}..."

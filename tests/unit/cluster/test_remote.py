@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from weft.cluster.remote import Said, Ssh, each
@@ -76,6 +76,33 @@ def test_a_host_that_says_nothing_is_given_up() -> None:
 
 
 @pytest.mark.usefixtures("fake_ssh")
+def test_endless_words_are_cut_short() -> None:
+    said = Ssh().run("node1", ["yes"], timeout_s=30)
+    assert said.code is None
+    assert said.err == "it said more than 4 MiB"
+
+
+def test_what_login_scripts_print_is_no_answer(fake_ssh: Path) -> None:
+    fake_ssh.write_text(f"#!/bin/sh\necho Welcome, weft changed\n{fake_ssh.read_text()[10:]}")
+    assert Ssh().run("node1", ["printf", "a\\n"], timeout_s=9) == Said(0, "a\n", "")
+
+
+def test_a_login_shell_that_runs_nothing_is_told(fake_ssh: Path) -> None:
+    fake_ssh.write_text("#!/bin/sh\necho This account is not available.\n")
+    said = Ssh().run("node1", ["true"], timeout_s=9)
+    assert not said.reached
+    assert said.last_line == "its login shell did not run the command"
+
+
+@pytest.mark.usefixtures("fake_ssh")
+@given(st.lists(NAMES, min_size=1, max_size=4))
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_words_arrive_through_a_real_shell(words: list[str]) -> None:
+    said = Ssh().run("node1", ["printf", "%s\\0", *words], timeout_s=20)
+    assert said.out.split("\0")[:-1] == words
+
+
+@pytest.mark.usefixtures("fake_ssh")
 def test_many_hosts_at_once_in_their_order() -> None:
     hosts = [f"node{i}" for i in range(100)]
     found = each(hosts, lambda host: host.upper())
@@ -85,3 +112,7 @@ def test_many_hosts_at_once_in_their_order() -> None:
 
 def test_what_steers_a_terminal_is_not_repeated() -> None:
     assert Said(1, "", "\x1b]0;title\x07bad\n").last_line == "]0;titlebad"
+
+
+def test_a_sentence_is_not_endless() -> None:
+    assert len(Said(1, "", "x" * 10_000_000).last_line) < 400

@@ -16,6 +16,9 @@ say user "$(id -un)"
 say uid "$(id -u)"
 say home "$HOME"
 say os "$(sed -n 's/^PRETTY_NAME=//p' /etc/os-release 2>/dev/null | tr -d '"')"
+ids=$(sed -n 's/^ID=//p;s/^ID_LIKE=//p' /etc/os-release 2>/dev/null)
+say os_id "$(printf '%s' "$ids" | tr -d '"' | tr '\n' ' ')"
+say libc "$(getconf GNU_LIBC_VERSION 2>/dev/null || ldd --version 2>&1 | head -n 1)"
 say clock "$(date +%s.%N)"
 say memlock "$(ulimit -l)"
 say shm_kib "$(df -Pk /dev/shm 2>/dev/null | tail -n 1 | tr -s ' ' | cut -d ' ' -f 4)"
@@ -26,6 +29,10 @@ for one in mpicc mpiexec srun cc python3; do
 done
 ip -o address show up 2>/dev/null | while read -r _ device family address _; do
     case "$family" in inet|inet6) say "address:$device" "$address" ;; esac
+done
+for device in /sys/class/net/*; do
+    [ -r "$device/type" ] || continue
+    say "link:${device##*/}" "$(cat "$device/type") $(cat "$device/operstate")"
 done
 for port in /sys/class/infiniband/*/ports/*; do
     [ -r "$port/state" ] || continue
@@ -42,9 +49,11 @@ say end end
 @dataclass(frozen=True, slots=True)
 class Facts:
     """A host's own words, checked: what cannot be printed is gone. `clock_s` is its time in seconds
-    since 1970 and `asked_s` ours when it said so; `addresses` are (interface, address) pairs,
-    `ports` (device, 'InfiniBand 4: ACTIVE') of fast devices. `server` and `ssh_port` are where its
-    sshd was reached."""
+    since 1970 and `asked_s` ours when it said so; `os_id` is the distribution's id and those it is
+    like ('ubuntu debian'), `libc` such as 'glibc 2.36'; `addresses` are (interface, address) pairs,
+    `ports` (device, 'InfiniBand 4: ACTIVE') of fast devices, `links` the type of each interface
+    (ARPHRD_* of if_arp.h), None where it is down. `server` and `ssh_port` are where its sshd was
+    reached."""
 
     system: str
     machine: str
@@ -53,6 +62,8 @@ class Facts:
     uid: int
     home: str
     os: str
+    os_id: tuple[str, ...]
+    libc: str
     clock_s: float
     asked_s: float
     memlock_kib: int | None
@@ -63,6 +74,7 @@ class Facts:
     tools: dict[str, str]
     addresses: tuple[tuple[str, str], ...]
     ports: tuple[tuple[str, str], ...]
+    links: dict[str, int | None]
 
     @property
     def interface(self) -> str | None:
@@ -74,6 +86,7 @@ class Facts:
 def read_facts(text: str, asked_s: float) -> Facts:
     """Facts of what `PROBE` printed. Raises ValueError where it is something else."""
     said: dict[str, str] = {}
+    links = dict[str, int | None]()
     addresses, ports, tools = list[tuple[str, str]](), list[tuple[str, str]](), dict[str, str]()
     for key, value in _pairs(text.splitlines()[:MOST_LINES]):
         kind, colon, rest = key.partition(":")
@@ -83,6 +96,9 @@ def read_facts(text: str, asked_s: float) -> Facts:
             addresses.append((rest, value))
         elif kind == "port":
             ports.append((rest, value))
+        elif kind == "link":
+            type_, _, state = value.partition(" ")
+            links[rest] = None if state.strip() == "down" else _whole(type_, 0)
         elif kind == "tool" and value.startswith("/"):
             tools[rest] = value
     missing = [key for key in ("system", "user", "uid", "home", "clock", "end") if key not in said]
@@ -97,6 +113,8 @@ def read_facts(text: str, asked_s: float) -> Facts:
         uid=int(said["uid"]),
         home=said["home"],
         os=said.get("os", ""),
+        os_id=tuple(said.get("os_id", "").split()),
+        libc=said.get("libc", ""),
         clock_s=_clock(said["clock"]),
         asked_s=asked_s,
         memlock_kib=None if said.get("memlock") == "unlimited" else _whole(said.get("memlock"), 0),
@@ -107,6 +125,7 @@ def read_facts(text: str, asked_s: float) -> Facts:
         tools=tools,
         addresses=tuple(addresses),
         ports=tuple(ports),
+        links=links,
     )
 
 

@@ -1,7 +1,7 @@
-"""Standard input and output joined to port 22 of a virtual host: the ProxyCommand of its ssh.
+"""Standard input and output joined to a port of a virtual host: the ProxyCommand of its ssh.
 
-Run as a script, without weft's other modules: `connect.py ROOM_FILE HOST`. The room's network is
-another one; this process enters it.
+Run as a script, without weft's other modules: `connect.py ROOM_FILE HOST PORT`. The room's network
+is another one; this process enters it.
 """
 
 import ctypes
@@ -11,13 +11,12 @@ import select
 import socket
 import sys
 
-PORT = 22
 CLONE_NEWNET = 0x40000000
 CLONE_NEWUSER = 0x10000000
 CHUNK = 1 << 16
 
 
-def main(room_file: str, host: str) -> int:
+def main(room_file: str, host: str, port: int) -> int:
     """Ends when either side does."""
     with open(room_file) as file:
         room = json.load(file)
@@ -31,7 +30,7 @@ def main(room_file: str, host: str) -> int:
     if os.geteuid() != 0:
         _enter(pid, "user", CLONE_NEWUSER)
     _enter(pid, "net", CLONE_NEWNET)
-    with socket.create_connection((address, PORT), timeout=20) as connection:
+    with socket.create_connection((address, port), timeout=20) as connection:
         connection.settimeout(None)
         _copy(connection)
     return 0
@@ -78,4 +77,4 @@ def _write(chunk: bytes) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2]))
+    sys.exit(main(sys.argv[1], sys.argv[2], int(sys.argv[3])))

@@ -252,7 +252,7 @@ def _ssh_config(layout: Layout) -> str:
         "  GlobalKnownHostsFile /dev/null\n"
         "  StrictHostKeyChecking yes\n"
         "  BatchMode yes\n"
-        f"  ProxyCommand {words} %h\n"
+        f"  ProxyCommand {words} %h %p\n"
     )
 
 

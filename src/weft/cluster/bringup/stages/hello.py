@@ -6,12 +6,13 @@ from pathlib import Path
 
 from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
 from weft.cluster.head import Head
-from weft.cluster.record import agreed_mpi
+from weft.cluster.record import agreed_mpi, settings
 from weft.cluster.remote import Said
-from weft.launch.recipe import make_recipe
+from weft.launch.recipe import Recipe, make_recipe
 from weft.launch.spec import LaunchSpec
 
 HELLO_S = 60.0
+LOOK_S = 30.0
 BARRIER = ("--benchmark", "barrier", "--iterations", "1", "--warmup", "0")
 
 
@@ -23,29 +24,47 @@ class Hello:
 
     def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
         """Over all; where that fails over the first and each other one, to find who is to blame."""
-        if "kernel" not in cluster.agreed or not cluster.mend:
-            return dict.fromkeys(hosts, RIGHT)
+        if not cluster.mend and not _is_prepared(cluster, hosts):
+            return dict.fromkeys(hosts, Outcome(State.WOULD, "launch once over all hosts"))
         said = _launch(cluster, hosts)
         if _n_ranks(said) == len(hosts):
             return dict.fromkeys(hosts, RIGHT)
-        head, *others = hosts
-        alone = {host: _launch(cluster, (head, host)) for host in others}
-        bad = {host: one for host, one in alone.items() if _n_ranks(one) < 2}
-        if not bad or len(bad) == len(others):
+        if not cluster.mend:
             why = Outcome(State.FAILED, said.last_line or "no rank answered", "")
             return dict.fromkeys(hosts, why)
-        return {
-            host: Outcome(State.FAILED, bad[host].last_line or "its rank did not answer", "")
-            if host in bad
-            else RIGHT
-            for host in hosts
-        }
+        return _alone(cluster, hosts, said)
 
 
-def _launch(cluster: Cluster, hosts: Sequence[str]) -> Said:
+def _alone(cluster: Cluster, hosts: Sequence[str], said: Said) -> Mapping[str, Outcome]:
+    head, *others = hosts
+    alone = {host: _launch(cluster, (head, host)) for host in others}
+    bad = {host: one for host, one in alone.items() if _n_ranks(one) < 2}
+    if not bad or len(bad) == len(others):
+        why = Outcome(State.FAILED, said.last_line or "no rank answered", "")
+        return dict.fromkeys(hosts, why)
+    return {
+        host: Outcome(State.FAILED, bad[host].last_line or "its rank did not answer", "")
+        if host in bad
+        else RIGHT
+        for host in hosts
+    }
+
+
+def _is_prepared(cluster: Cluster, hosts: Sequence[str]) -> bool:
+    """Whether a launch writes nothing that is not there."""
+    if "kernel" not in cluster.agreed or "mpicc" not in cluster.agreed:
+        return False
+    recipe = _recipe(cluster, hosts)
+    there = ("sh", "-c", 'test -x "$1" && cmp -s - "$2"', "sh", cluster.agreed["kernel"])
+    return all(
+        cluster.ssh.run(hosts[0], (*there, str(path)), given=content.encode(), timeout_s=LOOK_S).ok
+        for path, content in recipe.files.items()
+    )
+
+
+def _recipe(cluster: Cluster, hosts: Sequence[str]) -> Recipe:
     agreed = cluster.agreed
     folder = f"{agreed['home']}/.local/share/weft/clusters/{cluster.name}"
-    head = Head(cluster.ssh, hosts[0], folder)
     spec = LaunchSpec(
         launcher=Path(agreed["launcher"]),
         program=(agreed["kernel"], *BARRIER),
@@ -55,14 +74,22 @@ def _launch(cluster: Cluster, hosts: Sequence[str]) -> Said:
         as_root=agreed["user"] == "root",
         remote_shell=agreed["remote_shell"],
         interface=agreed["interface"] or None,
+        env=settings(agreed),
     )
     # A folder that every host has: Hydra's ranks start in that of their launcher.
-    recipe = make_recipe(agreed_mpi(agreed), spec, Path(agreed["home"]))
+    return make_recipe(agreed_mpi(agreed), spec, Path(agreed["home"]))
+
+
+def _launch(cluster: Cluster, hosts: Sequence[str]) -> Said:
+    recipe = _recipe(cluster, hosts)
+    head = Head(cluster.ssh, hosts[0], cluster.agreed["home"])
     for path, content in recipe.files.items():
-        done = head.put(str(path), content.encode())
-        if not done.ok:
-            return done
-    env = ("env", *(f"{name}={value}" for name, value in recipe.env.items()))
+        if cluster.mend:
+            done = head.put(str(path), content.encode())
+            if not done.ok:
+                return done
+    variables = settings(cluster.agreed) | dict(recipe.env)
+    env = ("env", *(f"{name}={value}" for name, value in variables.items()))
     words = ("sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(recipe.cwd), *env, *recipe.argv)
     return cluster.ssh.run(hosts[0], words, timeout_s=HELLO_S)
 

@@ -1,17 +1,18 @@
 """weft's kernel, compiled once on the first host and brought to the others."""
 
-import io
-import tarfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import replace
 
 from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
-from weft.cluster.record import agreed_mpi
+from weft.cluster.pack import packed
+from weft.cluster.record import agreed_mpi, with_settings
 from weft.cluster.remote import each
 from weft.launch.kernel import COMPILE_TIMEOUT_S, COMPILER_FLAGS, digest, kernel_sources
 
 LOOK_S = 30.0
 COPY_S = 120.0
+MOST_BYTES = 64 << 20
+MOST_TRIED = 3
 
 COMPILE = r"""
 set -u
@@ -37,50 +38,69 @@ class Kernel:
 
     def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
         """Looks for this very kernel; compiles and copies it where it is missing."""
-        mpi = agreed_mpi(cluster.agreed)
-        sources = kernel_sources()
-        name = f"weft-kernel-{digest(mpi, sources)[:20]}"
+        if "mpicc" not in cluster.agreed:
+            return dict.fromkeys(hosts, Outcome(State.WOULD, "compile it with the MPI"))
+        name = f"weft-kernel-{digest(agreed_mpi(cluster.agreed), kernel_sources())[:20]}"
         path = f"{cluster.agreed['home']}/.local/share/weft/kernels/{name}"
         cluster.agreed["kernel"] = path
-        run = cluster.ssh.run
-        there = each(hosts, lambda host: run(host, ("test", "-x", path), timeout_s=LOOK_S).ok)
-        missing = [host for host in hosts if not there[host]]
-        if not missing:
-            return dict.fromkeys(hosts, RIGHT)
+        outcomes = dict.fromkeys(hosts, RIGHT)
+        missing = _missing(cluster, hosts, path)
         if not cluster.mend:
             would = Outcome(State.WOULD, "compile it, or copy it from the first host")
-            return {host: RIGHT if there[host] else would for host in hosts}
-        head = next((host for host in hosts if there[host]), None)
-        if head is None:
-            head = hosts[0]
-            argv = (str(mpi.mpicc), *COMPILER_FLAGS)
-            words = ("sh", "-c", COMPILE, "sh", path, *argv)
-            done = run(head, words, given=_packed(sources), timeout_s=COMPILE_TIMEOUT_S)
-            if not done.ok:
-                why = Outcome(
-                    State.FAILED,
-                    f"it does not compile on {head}: {done.last_line}",
-                    f"install a C compiler on {head}, or name its MPI with --mpi",
-                )
-                return dict.fromkeys(hosts, why)
-            missing.remove(head)
-        read = ("base64", path)
-        kernel = run(head, read, timeout_s=COPY_S).out.encode() if missing else b""
-
-        def copy(host: str) -> Outcome:
-            done = run(host, ("sh", "-c", PUT, "sh", path), given=kernel, timeout_s=COPY_S)
-            if done.ok:
-                return Outcome(State.MENDED, f"copied from {head}")
-            return Outcome(State.FAILED, done.last_line, "let its home folder be written")
-
-        copied = each(missing, copy)
-        compiled = {} if there[head] else {head: Outcome(State.MENDED, "compiled")}
-        return dict.fromkeys(hosts, RIGHT) | compiled | dict(copied)
+            return outcomes | dict.fromkeys(missing, would)
+        if len(missing) == len(hosts):
+            failed = _compile(cluster, hosts, path)
+            outcomes |= failed
+            missing = _missing(cluster, hosts, path)
+            head = next((host for host in hosts if host not in missing), None)
+            if head is None:
+                return dict.fromkeys(hosts, failed[hosts[0]])
+            outcomes[head] = Outcome(State.MENDED, "compiled")
+        if missing:
+            outcomes |= _copy(cluster, hosts, missing, path)
+        return outcomes
 
 
-def _packed(sources: Sequence[Path]) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as archive:
-        for path in sources:
-            archive.add(path, path.name, recursive=False)
-    return out.getvalue()
+def _missing(cluster: Cluster, hosts: Sequence[str], path: str) -> list[str]:
+    look = ("test", "-x", path)
+    there = each(hosts, lambda host: cluster.ssh.run(host, look, timeout_s=LOOK_S).ok)
+    return [host for host in hosts if not there[host]]
+
+
+def _compile(cluster: Cluster, hosts: Sequence[str], path: str) -> dict[str, Outcome]:
+    """On the first host where it can be; how it went on those before that."""
+    mpi, agreed = agreed_mpi(cluster.agreed), cluster.agreed
+    words = ("sh", "-c", COMPILE, "sh", path, *with_settings(agreed), str(mpi.mpicc))
+    given = packed({source.name: source.read_bytes() for source in kernel_sources()})
+    failed = {}
+    for host in hosts[:MOST_TRIED]:
+        done = cluster.ssh.run(
+            host, (*words, *COMPILER_FLAGS), given=given, timeout_s=COMPILE_TIMEOUT_S
+        )
+        if done.ok:
+            break
+        why = f"it does not compile on {host}: {done.last_line}"
+        remedy = f"install a C compiler on {host}, or name its MPI with --mpi"
+        failed[host] = Outcome(State.DOUBTFUL, why, remedy)
+    if len(failed) == len(hosts[:MOST_TRIED]):
+        return {host: replace(one, state=State.FAILED) for host, one in failed.items()}
+    return failed
+
+
+def _copy(
+    cluster: Cluster, hosts: Sequence[str], missing: Sequence[str], path: str
+) -> Mapping[str, Outcome]:
+    head = next(host for host in hosts if host not in missing)
+    run = cluster.ssh.run
+    read = run(head, ("base64", path), timeout_s=COPY_S, most_bytes=MOST_BYTES)
+
+    def copy(host: str) -> Outcome:
+        if not read.ok:
+            return Outcome(State.FAILED, f"it cannot be read on {head}: {read.last_line}", "")
+        words = ("sh", "-c", PUT, "sh", path)
+        done = run(host, words, given=read.out.encode(), timeout_s=COPY_S)
+        if done.ok:
+            return Outcome(State.MENDED, f"copied from {head}")
+        return Outcome(State.FAILED, done.last_line, "let its home folder be written")
+
+    return each(missing, copy)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
+from weft.cluster.pack import packed
 from weft.cluster.remote import Said, each
 
 LIMIT_S = 30.0
@@ -17,8 +18,8 @@ OWN_KEYS = r"""
 set -u
 umask 077
 folder="$HOME/.ssh/weft-$1"
-mkdir -p "$folder" || exit 1
 if [ "$4" = mend ] && [ ! -f "$folder/id_ed25519" ]; then
+    mkdir -p "$folder" || exit 1
     # Hosts that share a home folder do this at once: the first key that is whole stays.
     mine="$folder/.key.$(uname -n).$$"
     ssh-keygen -q -t ed25519 -N '' -C "weft-$1" -f "$mine" </dev/null || exit 1
@@ -28,7 +29,7 @@ if [ "$4" = mend ] && [ ! -f "$folder/id_ed25519" ]; then
     rm -f "$mine" "$mine.pub"
     echo made
 fi
-[ -f "$folder/id_ed25519" ] || exit 0
+[ -f "$folder/id_ed25519" ] || { echo keyless; exit 0; }
 for _ in 1 2 3 4 5; do [ -f "$folder/id_ed25519.pub" ] && break; sleep 1; done
 printf 'key %s\n' "$(cut -d ' ' -f 1,2 "$folder/id_ed25519.pub")"
 ssh-keyscan -T 5 -p "$3" -t ed25519,ecdsa,rsa "$2" 2>/dev/null | sed 's/^[^ ]* /host /'
@@ -38,29 +39,29 @@ WRITE = r"""
 set -u
 umask 077
 folder="$HOME/.ssh/weft-$1"
-put() {
-    if [ "$(cat "$1" 2>/dev/null)" = "$2" ]; then return 0; fi
-    echo changed
-    [ "$3" = mend ] || return 0
-    new="$1.$(uname -n).$$"
-    printf '%s\n' "$2" > "$new" && mv -f "$new" "$1"
-}
-put "$folder/known_hosts" "$3" "$2" || exit 1
-put "$folder/config" "$4" "$2" || exit 1
-put "$folder/ssh" "$6" "$2" || exit 1
-[ ! -f "$folder/ssh" ] || chmod 700 "$folder/ssh" || exit 1
+given=$(mktemp -d) || exit 1
+trap 'rm -rf "$given"' EXIT
+tar -xf - -C "$given" || exit 1
+for name in known_hosts config ssh; do
+    cmp -s "$given/$name" "$folder/$name" && continue
+    echo "weft changed"
+    [ "$2" = mend ] || continue
+    new="$folder/.$name.$(uname -n).$$"
+    cat "$given/$name" > "$new" && mv -f "$new" "$folder/$name" || exit 1
+done
+[ "$2" != mend ] || chmod 700 "$folder/ssh" || exit 1
 allowed="$HOME/.ssh/authorized_keys"
-touch "$allowed" || exit 1
-printf '%s\n' "$5" | while read -r line; do
-    grep -qxF -- "$line" "$allowed" && continue
-    echo changed
+[ "$2" != mend ] || touch "$allowed" || exit 1
+while read -r line; do
+    grep -qsxF -- "$line" "$allowed" && continue
+    echo "weft changed"
     [ "$2" = mend ] || continue
     [ -n "$(tail -c 1 "$allowed")" ] && echo >> "$allowed"
     printf '%s\n' "$line" >> "$allowed"
-done
+done < "$given/allowed"
 """
 
-SHELL = '#!/bin/sh\nexec ssh -F "$HOME/.ssh/weft-{}/config" "$@"'
+SHELL = '#!/bin/sh\nexec ssh -F "$HOME/.ssh/weft-{}/config" "$@"\n'
 
 _KEY = re.compile(r"[a-z0-9@.-]{1,40} [A-Za-z0-9+/=]{16,4000}")
 
@@ -72,7 +73,7 @@ class Keys:
     says = "logs in to the others with its own key"
 
     def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
-        """Makes keys, exchanges the public ones, and tries the logins."""
+        """Makes keys and exchanges the public ones."""
         mode = "mend" if cluster.mend else "look"
 
         def own(host: str) -> Said:
@@ -86,11 +87,16 @@ class Keys:
         whole = [host for host in hosts if keys[host][0] and keys[host][1]]
         folder = f"{cluster.agreed['home']}/.ssh/weft-{cluster.name}"
         cluster.agreed["remote_shell"] = f"{folder}/ssh"
-        config = _config(cluster, whole)
-        known = "\n".join(
-            f"{_known_name(cluster, host)} {key}" for host in whole for key in keys[host][1]
+        known = [f"{_known_name(cluster, host)} {key}" for host in whole for key in keys[host][1]]
+        allowed = [f"{keys[host][0]} weft-{cluster.name}" for host in whole]
+        given = packed(
+            {
+                "known_hosts": _lines(known),
+                "config": _lines(_config(cluster, whole)),
+                "ssh": SHELL.format(cluster.name).encode(),
+                "allowed": _lines(allowed),
+            }
         )
-        allowed = "\n".join(f"{keys[host][0]} weft-{cluster.name}" for host in whole)
 
         # Hosts with one key have one home folder: it is written once.
         writer = {keys[host][0]: host for host in reversed(whole)}
@@ -99,20 +105,18 @@ class Keys:
             if host in whole and writer[keys[host][0]] != host:
                 return RIGHT
             if host not in whole:
-                if not cluster.mend and said[host].ok:
+                if not cluster.mend and "keyless" in said[host].out.splitlines():
                     return Outcome(State.WOULD, "a key of its own, and the others' public keys")
                 return Outcome(
                     State.FAILED,
-                    said[host].last_line or "no key could be made there",
+                    _why(said[host], keys[host]),
                     "install the OpenSSH client there, and let ~/.ssh be written",
                 )
-            words = [cluster.name, mode, known, config, allowed, SHELL.format(cluster.name)]
-            done = cluster.ssh.run(
-                host, ["sh", "-s", *words], given=WRITE.encode(), timeout_s=LIMIT_S
-            )
+            words = ["sh", "-c", WRITE, "sh", cluster.name, mode]
+            done = cluster.ssh.run(host, words, given=given, timeout_s=LIMIT_S)
             if not done.ok:
                 return Outcome(State.FAILED, done.last_line, "let ~/.ssh be written there")
-            if "changed" in done.out or "made" in said[host].out:
+            if "weft changed" in done.out or "made" in said[host].out.splitlines():
                 note = "a key of its own, and the others' public keys"
                 return Outcome(State.MENDED if cluster.mend else State.WOULD, note)
             return RIGHT
@@ -129,12 +133,22 @@ def _keys_of(said: Said) -> tuple[str, tuple[str, ...]]:
     return (own[0] if own and _KEY.fullmatch(own[0]) else "", good)
 
 
+def _why(said: Said, keys: tuple[str, tuple[str, ...]]) -> str:
+    if said.ok and keys[0]:
+        return "its sshd did not show its host keys there (ssh-keyscan)"
+    return said.last_line or "no key could be made there"
+
+
 def _known_name(cluster: Cluster, host: str) -> str:
     facts = cluster.facts[host]
     return f"[{facts.server}]:{facts.ssh_port}" if facts.ssh_port != 22 else facts.server
 
 
-def _config(cluster: Cluster, hosts: Sequence[str]) -> str:
+def _lines(lines: Sequence[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _config(cluster: Cluster, hosts: Sequence[str]) -> list[str]:
     """For `ssh -F` on any of the hosts."""
     folder = f"~/.ssh/weft-{cluster.name}"
     blocks = [
@@ -142,15 +156,13 @@ def _config(cluster: Cluster, hosts: Sequence[str]) -> str:
         f"  Port {cluster.facts[host].ssh_port}"
         for host in hosts
     ]
-    return "\n".join(
-        [
-            *blocks,
-            "Host *",
-            f"  IdentityFile {folder}/id_ed25519",
-            "  IdentitiesOnly yes",
-            f"  UserKnownHostsFile {folder}/known_hosts",
-            "  GlobalKnownHostsFile /dev/null",
-            "  StrictHostKeyChecking yes",
-            "  BatchMode yes",
-        ]
-    )
+    return [
+        *blocks,
+        "Host *",
+        f"  IdentityFile {folder}/id_ed25519",
+        "  IdentitiesOnly yes",
+        f"  UserKnownHostsFile {folder}/known_hosts",
+        "  GlobalKnownHostsFile /dev/null",
+        "  StrictHostKeyChecking yes",
+        "  BatchMode yes",
+    ]

@@ -1,20 +1,24 @@
 """One MPI at one path on every host: the site's, or the one that weft brings."""
 
 import importlib.metadata
-import io
+import os
 import sys
-import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
+from weft.cluster.bringup.model import Cluster, Outcome, State
 from weft.cluster.bringup.stages.account import most_common
-from weft.cluster.remote import Said, each
+from weft.cluster.bringup.stages.packages import install, wrapper_of
+from weft.cluster.pack import packed
+from weft.cluster.remote import Said, each, in_words
 from weft.launch.mpi import LAUNCHER_KINDS, classify, version_in_words
 
 LOOK_S = 60.0
 COPY_S = 300.0
 DISTRIBUTION = "mpich"
+MOST_LINES = 100
+ROOM_HINT = "let its home folder be written, and look at the room there (df -h ~)"
+NAMES = ("mpicc", "launcher", "version", "library", "mpi", "launcher_kind")
 
 LOOK = r"""
 mpicc=$1
@@ -31,6 +35,13 @@ printf 'mpicc\t%s\nlauncher\t%s\n' "$mpicc" "$launcher"
 "$mpicc" -show 2>&1 | head -n 5 | sed 's/^/library\t/'
 """
 
+WITH_MODULE = r"""
+module load "$1" >&2 || exit 5
+shift
+printf 'path\t%s\nlibrary_path\t%s\n' "$PATH" "${LD_LIBRARY_PATH-}"
+"""
+"""In a login shell, where sites define 'module'."""
+
 UNPACK = r"""
 set -u
 folder=$1
@@ -43,67 +54,107 @@ mv -T "$new" "$folder" 2>/dev/null || rm -rf "$new"
 
 class Mpi:
     """See the module. `asked` is a wrapper's name or path on the hosts, 'site' for the mpicc of
-    their PATH, None for the MPI that weft brings."""
+    their PATH, None for the MPI that weft brings. `module` is the site's module that has it. With
+    `sudo` `asked` is a product, 'openmpi' or 'mpich', of which the distribution's packages are
+    installed where they are missing."""
 
     name = "mpi"
     says = "the same MPI at the same path"
 
-    def __init__(self, asked: str | None = None) -> None:
+    def __init__(
+        self, asked: str | None = None, module: str | None = None, *, sudo: bool = False
+    ) -> None:
         self._asked = asked
+        self._module = module
+        self._sudo = sudo
 
     def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
-        """Looks for it, brings it where it is weft's own and missing, and compares versions."""
-        if self._asked is not None:
-            wrapper = "mpicc" if self._asked == "site" else self._asked
-            said = _look(cluster, hosts, wrapper)
+        """Looks for it, brings it where it may and it is missing, and compares versions."""
+        if self._sudo:
+            return _from_packages(cluster, hosts, self._asked or "openmpi")
+        if self._module is not None or self._asked is not None:
+            wrapper = "mpicc" if self._asked in (None, "site") else str(self._asked)
+            said = _look(cluster, hosts, wrapper, self._module)
+            if self._module is not None:
+                cluster.agreed["module"] = self._module
             return _compared(cluster, said, mended=frozenset())
-        here = str(Path(sys.prefix) / "bin/mpicc")
-        said = _look(cluster, hosts, here)
-        if all(one.ok for one in said.values()):
-            return _compared(cluster, said, mended=frozenset())
-        number = importlib.metadata.version(DISTRIBUTION)
-        folder = f"{cluster.agreed['home']}/.local/share/weft/mpi/{DISTRIBUTION}-{number}"
-        said = _look(cluster, hosts, f"{folder}/bin/mpicc")
-        missing = [host for host in hosts if said[host].code in (3, 4)]
-        if not cluster.mend:
-            would = Outcome(State.WOULD, f"copy {DISTRIBUTION} {number} to {folder}")
-            return {host: would if host in missing else RIGHT for host in hosts}
-        packed = _packed() if missing else b""
-        each(
-            missing,
-            lambda host: cluster.ssh.run(
-                host, ["sh", "-c", UNPACK, "sh", folder], given=packed, timeout_s=COPY_S
-            ),
-        )
-        said = {**said, **_look(cluster, missing, f"{folder}/bin/mpicc")}
-        return _compared(cluster, said, mended=frozenset(missing))
+        return _own(cluster, hosts)
 
 
-def _look(cluster: Cluster, hosts: Sequence[str], wrapper: str) -> dict[str, Said]:
-    return dict(
-        each(
-            hosts,
-            lambda host: cluster.ssh.run(
-                host, ["sh", "-s", wrapper], given=LOOK.encode(), timeout_s=LOOK_S
-            ),
-        )
+def _own(cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
+    """The MPI that weft was installed with: where it is here, else copied below home."""
+    here = str(Path(sys.prefix) / "bin/mpicc")
+    said = _look(cluster, hosts, here)
+    if all(one.ok for one in said.values()):
+        return _compared(cluster, said, mended=frozenset())
+    number = importlib.metadata.version(DISTRIBUTION)
+    folder = f"{cluster.agreed['home']}/.local/share/weft/mpi/{DISTRIBUTION}-{number}"
+    said = _look(cluster, hosts, f"{folder}/bin/mpicc")
+    missing = [host for host in hosts if said[host].code in (3, 4)]
+    if not cluster.mend:
+        would = Outcome(State.WOULD, f"copy {DISTRIBUTION} {number} to {folder}")
+        return _compared(cluster, said, frozenset()) | dict.fromkeys(missing, would)
+    files = _packed() if missing else b""
+    words = ("sh", "-c", UNPACK, "sh", folder)
+    unpacked = each(
+        missing, lambda host: cluster.ssh.run(host, words, given=files, timeout_s=COPY_S)
     )
+    said = {**said, **_look(cluster, missing, f"{folder}/bin/mpicc")}
+    unwritten = {
+        host: Outcome(State.FAILED, one.last_line or "it cannot be unpacked there", ROOM_HINT)
+        for host, one in unpacked.items()
+        if not one.ok
+    }
+    return _compared(cluster, said, mended=frozenset(missing)) | unwritten
+
+
+def _from_packages(cluster: Cluster, hosts: Sequence[str], product: str) -> Mapping[str, Outcome]:
+    """The distribution's, whose packages are installed where it is missing."""
+    wrappers = {host: wrapper_of(cluster.facts[host], product) for host in hosts}
+    known = [host for host in hosts if wrappers[host]]
+    said = _look_each(cluster, {host: str(wrappers[host]) for host in known})
+    missing = [host for host in known if said[host].code in (3, 4)]
+    failed = install(cluster, missing, product)
+    mended = [host for host in missing if host not in failed]
+    said |= _look_each(cluster, {host: str(wrappers[host]) for host in mended})
+    unknown = Outcome(State.FAILED, "weft knows no packages of its distribution", "name --mpi")
+    outcomes = dict.fromkeys((host for host in hosts if host not in known), unknown)
+    return outcomes | _compared(cluster, said, mended=frozenset(mended)) | failed
+
+
+def _look(
+    cluster: Cluster, hosts: Sequence[str], wrapper: str, module: str | None = None
+) -> dict[str, Said]:
+    return _look_each(cluster, dict.fromkeys(hosts, wrapper), module)
+
+
+def _look_each(
+    cluster: Cluster, wrappers: Mapping[str, str], module: str | None = None
+) -> dict[str, Said]:
+    def look(host: str) -> Said:
+        words: tuple[str, ...] = ("sh", "-c", LOOK, "sh", wrappers[host])
+        if module is not None:
+            words = ("bash", "-lc", WITH_MODULE + LOOK, "bash", module, wrappers[host])
+        return cluster.ssh.run(host, words, timeout_s=LOOK_S)
+
+    return dict(each(wrappers, look))
 
 
 def _compared(
     cluster: Cluster, said: Mapping[str, Said], mended: frozenset[str]
 ) -> dict[str, Outcome]:
     """Of the hosts that have one: what most of them have is agreed on."""
-    found = {host: _read(one) for host, one in said.items() if one.ok}
+    found = {host: mine for host, one in said.items() if one.ok and (mine := _read(one))}
+    agreed: tuple[str, ...] = ()
     if found:
-        agreed = most_common("\n".join(of) for of in found.values())
-        names = ("mpicc", "launcher", "version", "library", "mpi", "launcher_kind")
-        cluster.agreed |= dict(zip(names, agreed.split("\n"), strict=True))
+        agreed = most_common(found.values())
+        cluster.agreed |= dict(zip(NAMES, agreed, strict=True))
+        cluster.agreed |= _settings(next(said[host] for host in found if found[host] == agreed))
     outcomes = {}
     for host, one in said.items():
         if host not in found:
             outcomes[host] = _missing(one)
-        elif "\n".join(found[host]) != agreed:
+        elif found[host] != agreed:
             mine = found[host]
             outcomes[host] = Outcome(
                 State.FAILED,
@@ -118,36 +169,52 @@ def _compared(
     return outcomes
 
 
-def _read(said: Said) -> tuple[str, ...]:
-    """mpicc, launcher, version in words, compile line, implementation, syntax of the launcher."""
-    lines = [line.partition("\t") for line in said.out.splitlines()]
-    of = {key: [v for k, _, v in lines if k == key] for key in ("mpicc", "launcher")}
-    version = "\n".join(value for key, _, value in lines if key == "version")
+def _read(said: Said) -> tuple[str, ...] | None:
+    """mpicc, launcher, version in words, compile line, implementation, syntax of the launcher;
+    None where it is something else that was said."""
+    lines = [line.partition("\t") for line in said.out.splitlines()[:MOST_LINES]]
+    paths = {key: v for key, _, v in lines if v.startswith("/") and v.isprintable()}
+    if not {"mpicc", "launcher"} <= paths.keys():
+        return None
+    version = "\n".join(in_words(value) for key, _, value in lines if key == "version")
     library = " ".join(value for key, _, value in lines if key == "library").strip()
-    launcher = Path(of["launcher"][0])
+    launcher = Path(paths["launcher"])
     kind = classify(version, library, launcher.name)
     words = version_in_words(kind, launcher, version)
-    return (of["mpicc"][0], str(launcher), words, library, kind, LAUNCHER_KINDS[kind])
+    return (paths["mpicc"], str(launcher), words, library, kind, LAUNCHER_KINDS[kind])
+
+
+def _settings(said: Said) -> dict[str, str]:
+    """PATH and the path of libraries as the site's module leaves them."""
+    lines = [line.partition("\t") for line in said.out.splitlines()[:MOST_LINES]]
+    wanted = ("path", "library_path")
+    return {key: v for key, _, v in lines if key in wanted and v and v.isprintable()}
 
 
 def _missing(said: Said) -> Outcome:
+    if said.code == 5:
+        return Outcome(
+            State.FAILED, f"no such module: {said.last_line}", "see 'module avail' there"
+        )
     if said.code == 4:
         return Outcome(
             State.FAILED, "its MPI has no launcher beside mpicc", "install the whole of it"
         )
     if said.code == 3:
-        hint = "load the site's module in its login scripts, or leave --mpi out"
+        hint = "name the site's module (--mpi-module) or its mpicc (--mpi), or leave --mpi out"
         return Outcome(State.FAILED, "that MPI is not there", hint)
     return Outcome(State.FAILED, said.last_line or "it did not answer", "")
 
 
 def _packed() -> bytes:
-    """The files of the MPI that weft was installed with, as a tar archive."""
+    """The MPI that weft was installed with: its files by their place below its prefix."""
     prefix = Path(sys.prefix)
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as archive:
-        for file in importlib.metadata.files(DISTRIBUTION) or []:
-            path = Path(str(file.locate())).resolve()
-            if path.is_file() and path.is_relative_to(prefix) and "site-packages" not in path.parts:
-                archive.add(path, str(path.relative_to(prefix)), recursive=False)
-    return out.getvalue()
+    found, programs = {}, set()
+    for file in importlib.metadata.files(DISTRIBUTION) or []:
+        path = Path(str(file.locate())).resolve()
+        if path.is_file() and path.is_relative_to(prefix) and "site-packages" not in path.parts:
+            name = str(path.relative_to(prefix))
+            found[name] = path.read_bytes()
+            if os.access(path, os.X_OK):
+                programs.add(name)
+    return packed(found, programs)

@@ -1,7 +1,9 @@
 """Every host can look up every other's name, and all reach one another over one interface."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from weft.cluster.bringup.facts import Facts
 from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
 from weft.cluster.bringup.stages.account import most_common
 from weft.cluster.remote import each
@@ -9,6 +11,7 @@ from weft.cluster.remote import each
 LIMIT_S = 60.0
 LOOK_UP = 'for name in "$@"; do getent ahosts "$name" >/dev/null || printf "%s\\n" "$name"; done'
 MOST_NAMED = 3
+ARPHRD_INFINIBAND = 32  # SOURCE: linux/if_arp.h
 
 
 class Names:
@@ -45,9 +48,9 @@ class Interfaces:
         self._asked = asked
 
     def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
-        """The one named, else the one that most hosts were reached on."""
-        of = {host: cluster.facts[host].interface or "" for host in hosts}
-        name = self._asked or most_common(of.values())
+        """The one named; else a fast one that most hosts have; else what most were reached on."""
+        facts = [cluster.facts[host] for host in hosts]
+        name = self._asked or fastest(facts) or most_common(one.interface or "" for one in facts)
         cluster.agreed["interface"] = name
         fast = {port for host in hosts for port, _ in cluster.facts[host].ports}
         cluster.agreed["rails"] = ",".join(sorted(fast))
@@ -63,3 +66,25 @@ class Interfaces:
                     f"it has {', '.join(sorted(there)) or 'none'}: name one with --interface",
                 )
         return outcomes
+
+
+def fastest(facts: Sequence[Facts]) -> str | None:
+    """InfiniBand, else Slingshot, that is up with an address on more than half of the hosts: the
+    one that most have, the first by name of several."""
+    counted = Counter(
+        (kind, name)
+        for one in facts
+        for name in {name for name, _ in one.addresses}
+        if (kind := _kind(one, name)) is not None
+    )
+    most = [(kind, -n, name) for (kind, name), n in counted.items() if 2 * n > len(facts)]
+    return min(most)[2] if most else None
+
+
+def _kind(facts: Facts, name: str) -> int | None:
+    """0 for InfiniBand, 1 for Slingshot, None for others and for what is down."""
+    if facts.links.get(name) is None:
+        return None
+    if facts.links[name] == ARPHRD_INFINIBAND:
+        return 0
+    return 1 if name.startswith("hsn") else None

@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from weft.cluster.bringup.facts import PROBE, Facts, read_facts
-from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
+from weft.cluster.bringup.model import Cluster, Outcome, State
 from weft.cluster.remote import Said, each
 
 PROBE_S = 30.0
@@ -12,6 +13,8 @@ CLOCK_OFF_S = 2.0
 """Beyond it log lines of hosts cannot be set beside each other; munge gives up at 300 s."""
 
 _CAUSES = (
+    ("identification has changed", "its host key is another one than known_hosts has",
+     "ask who runs it for the fingerprint; where it was installed anew: ssh-keygen -R {host}"),
     ("host key verification failed", "its host key is not the one in known_hosts, or is not there",
      "log in once by hand ('ssh {host}'), compare the fingerprint, and accept it"),
     ("permission denied", "it does not let this user in with a key",
@@ -37,15 +40,17 @@ class Reach:
         def ask(host: str) -> Outcome:
             asked = time.time()
             said = cluster.ssh.run(host, ["sh", "-s"], given=PROBE.encode(), timeout_s=PROBE_S)
-            asked = (asked + time.time()) / 2
+            answered = time.time()
             if not said.ok:
                 return _why(host, said)
             try:
                 facts = read_facts(said.out, asked)
             except ValueError as error:
                 return Outcome(State.FAILED, str(error), "look at what its login scripts print")
-            cluster.facts[host] = facts
-            return _of(facts)
+            # Its clock is off by what neither the question nor the answer took.
+            at = min(max(facts.clock_s, asked), answered)
+            cluster.facts[host] = replace(facts, asked_s=at)
+            return _of(cluster.facts[host])
 
         return each(hosts, ask)
 
@@ -70,4 +75,4 @@ def _of(facts: Facts) -> Outcome:
             f"its clock is {abs(off):.0f} s {'ahead' if off > 0 else 'behind'}",
             "run chronyd or ntpd there",
         )
-    return RIGHT
+    return Outcome(State.RIGHT, f"clock {off:+.1f} s")

@@ -1,0 +1,119 @@
+"""Every host logs in to the others: all pairs of a few hosts; of many, the next ones in a ring and
+some that are drawn."""
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
+from weft.cluster.remote import Said, each, in_words
+
+ALL_PAIRS_UP_TO = 16
+NEXT = 2
+DRAWN = 4
+AT_ONCE = 8
+LOGIN_S = 15
+SEED = 7
+
+TRY = r"""
+name=$1
+at_once=$2
+limit=$3
+shift 3
+config="$HOME/.ssh/weft-$name/config"
+[ -f "$config" ] || { echo none; exit 0; }
+login() {
+    said=$(ssh -F "$config" -o ConnectTimeout="$limit" -o LogLevel=ERROR -x -T -- "$1" true \
+        2>&1 </dev/null) && return 0
+    printf 'bad %s %s\n' "$1" "$(printf '%s' "$said" | tail -n 1 | cut -c 1-200)"
+}
+n=0
+for host in "$@"; do
+    login "$host" &
+    n=$((n + 1))
+    [ $((n % at_once)) = 0 ] && wait
+done
+wait
+echo tried
+"""
+
+
+class Logins:
+    """See the module."""
+
+    name = "logins"
+    says = "logs in to the others"
+
+    def __call__(self, cluster: Cluster, hosts: Sequence[str]) -> Mapping[str, Outcome]:
+        """Tries them by the keys of the stage before; changes nothing."""
+        partners = partners_of(hosts)
+
+        def look(host: str) -> Said:
+            words = (cluster.name, str(AT_ONCE), str(LOGIN_S), *partners[host])
+            rounds = 1 + len(partners[host]) // AT_ONCE
+            return cluster.ssh.run(
+                host, ("sh", "-c", TRY, "sh", *words), timeout_s=10 + 2 * LOGIN_S * rounds
+            )
+
+        said = each(hosts, look)
+        bad = {
+            (host, to): why
+            for host in hosts
+            for to, why in _bad(said[host], partners[host]).items()
+        }
+        to_blame = blamed(bad)
+        return {host: _of(host, said[host], to_blame, bad) for host in hosts}
+
+
+def partners_of(hosts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """By host those it is to log in to."""
+    n = len(hosts)
+    if n <= ALL_PAIRS_UP_TO:
+        return {host: tuple(to for to in hosts if to != host) for host in hosts}
+    draw = random.Random(SEED)  # noqa: S311
+    partners = {}
+    for i, host in enumerate(hosts):
+        ring = [hosts[(i + step) % n] for step in range(1, NEXT + 1)]
+        others = [to for to in hosts if to != host and to not in ring]
+        partners[host] = (*ring, *draw.sample(others, DRAWN))
+    return partners
+
+
+def blamed(bad: Mapping[tuple[str, str], str]) -> dict[str, tuple[str, str]]:
+    """The fewest hosts, one after another, by which all bad logins are explained: each with the
+    first of its bad pairs. Of two the one that logs in."""
+    left, found = dict(bad), dict[str, tuple[str, str]]()
+    while left:
+        counted = Counter(host for pair in left for host in pair)
+        most = max(counted.values())
+        host = next(one for pair in left for one in pair if counted[one] == most)
+        found[host] = next(pair for pair in left if host in pair)
+        left = {pair: why for pair, why in left.items() if host not in pair}
+    return found
+
+
+def _bad(said: Said, partners: Sequence[str]) -> dict[str, str]:
+    """By partner why it could not be logged in to."""
+    lines = [line.split(" ", 2) for line in said.out.splitlines() if line.startswith("bad ")]
+    return {words[1]: in_words(" ".join(words[2:])) for words in lines if words[1] in partners}
+
+
+def _of(
+    host: str,
+    said: Said,
+    to_blame: Mapping[str, tuple[str, str]],
+    bad: Mapping[tuple[str, str], str],
+) -> Outcome:
+    if "none" in said.out.splitlines():
+        return Outcome(State.WOULD, "log in to the others")
+    if "tried" not in said.out.splitlines():
+        return Outcome(State.FAILED, said.last_line or "its logins came to no end", "")
+    if host not in to_blame:
+        return RIGHT
+    pair = to_blame[host]
+    note = f"it cannot log in to {pair[1]}" if pair[0] == host else f"{pair[0]} cannot log in to it"
+    return Outcome(
+        State.FAILED,
+        f"{note}: {bad[pair] or 'ssh says nothing'}",
+        "let ssh through between the hosts, and let their sshd take keys of ~/.ssh/authorized_keys",
+    )

@@ -1,0 +1,36 @@
+"""Lists of a cluster's hosts as other tools read them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+FOLDER = "hostfiles"
+
+
+def hostfiles(n_cpus: Mapping[str, int]) -> dict[str, str]:
+    """By file name its text, for hosts with so many CPUs each.
+
+    SOURCE: mpirun(1) of Open MPI 4.1 and "Launching with rankfile" of the documentation of 5.0
+    ('host slots=N'; 'rank N=HOST slot=CPU'); Hydra's and Intel MPI's 'host:N'.
+    """
+    ranks = [(host, cpu) for host, n in n_cpus.items() for cpu in range(n)]
+    return {
+        "hosts": "".join(f"{host}\n" for host in n_cpus),
+        "openmpi.hostfile": "".join(f"{host} slots={n}\n" for host, n in n_cpus.items()),
+        "hydra.machinefile": "".join(f"{host}:{n}\n" for host, n in n_cpus.items()),
+        "openmpi.rankfile": "".join(
+            f"rank {rank}={host} slot={cpu}\n" for rank, (host, cpu) in enumerate(ranks)
+        ),
+    }
+
+
+def write_hostfiles(folder: Path, n_cpus: Mapping[str, int]) -> None:
+    """Into a folder of the cluster's own."""
+    (folder / FOLDER).mkdir(parents=True, exist_ok=True, mode=0o700)
+    for name, text in hostfiles(n_cpus).items():
+        (folder / FOLDER / name).write_text(text)
+
+
+def written_hostfiles(folder: Path) -> dict[str, str]:
+    """Name and path of those that are there."""
+    found = sorted((folder / FOLDER).glob("*")) if (folder / FOLDER).is_dir() else []
+    return {path.name: str(path) for path in found}
