@@ -81,7 +81,7 @@ int main(int argc, char **argv) {
     } else if (exit_code == 0) {
         exit_code = measure(&world, &options, &rail, argc, argv);
     }
-    CHECK(MPI_Comm_free(&world.node));
+    close_world(&world);
     CHECK(MPI_Finalize());
     return exit_code;
 }

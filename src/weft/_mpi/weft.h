@@ -131,8 +131,7 @@ const char *environment(const char *name);
 /* ---- world.c, cpus.c: ranks, hosts, CPUs ------------------------------------------------- */
 
 struct world {
-    int rank, n_ranks;
-    int local_rank, tasks_per_node;
+    int rank, n_ranks, local_rank, tasks_per_node;
     char host[MAX_NAME];
     MPI_Comm node; /* the ranks of this host */
     bool oversubscribed;
@@ -153,6 +152,7 @@ struct rank_facts {
 };
 
 void open_world(struct world *world);
+void close_world(struct world *world);
 void rank_facts(const struct world *world, const struct rail *rail, struct rank_facts *out);
 int *host_leaders(const struct world *world, int *n);
 void rest_until(MPI_Request *request, int64_t longest_ns);

@@ -202,7 +202,7 @@ def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
     from weft.bench.live import LiveBackend
     from weft.bench.seat import OnHead
     from weft.cluster.head import Head
-    from weft.cluster.record import agreed_mpi, ready_cluster, settings
+    from weft.cluster.record import agreed_mpi, ready_cluster, settings, tcp_rails
     from weft.cluster.remote import Ssh
     from weft.core.host import Host
 
@@ -231,7 +231,7 @@ def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
         interface=agreed["interface"] or None,
         as_root=agreed["user"] == "root",
     )
-    rails = choice.rail_names or ((agreed["interface"],) if agreed["rails"] == "" else ())
+    rails = choice.rail_names or tcp_rails(agreed)
     mpi = agreed_mpi(agreed)
     return LiveBackend(mpi, nodes, rails, kernel=Path(agreed["kernel"]), seat=seat)
 

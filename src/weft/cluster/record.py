@@ -55,10 +55,18 @@ def settings(agreed: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in named.items() if value}
 
 
-def with_settings(agreed: Mapping[str, str]) -> tuple[str, ...]:
+def with_settings(
+    agreed: Mapping[str, str], more: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
     """What comes before a command on a host of the cluster."""
-    of = settings(agreed)
+    of = settings(agreed) | dict(more or {})
     return ("env", *(f"{name}={value}" for name, value in of.items())) if of else ()
+
+
+def tcp_rails(agreed: Mapping[str, str]) -> tuple[str, ...]:
+    """The interface of a cluster whose hosts have no faster device: what its ranks keep to."""
+    interface = agreed["interface"]
+    return (interface,) if interface and not agreed["rails"] else ()
 
 
 def read_cluster(name: str) -> ClusterRecord:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import weft
 from weft.core.errors import MissingError
-from weft.launch.mpi import Mpi
+from weft.launch.mpi import Mpi, compiler_env
 
 # No -march=native: the login node that compiles is not the compute node that runs.
 COMPILER_FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra")
@@ -104,6 +104,7 @@ def _compile(mpi: Mpi, sources: Sequence[Path], target: Path) -> None:
             text=True,
             errors="replace",
             timeout=COMPILE_TIMEOUT_S,
+            env=dict(os.environ) | compiler_env(mpi),
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:

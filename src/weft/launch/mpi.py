@@ -61,6 +61,17 @@ def find_mpi(mpicc: str | None = None) -> Mpi:
     )
 
 
+def compiler_env(mpi: Mpi) -> dict[str, str]:
+    """What the compiler wrapper wants in its environment.
+
+    SOURCE: mpicc of PyPI's impi-devel 2021.16, which names its own folder by a placeholder where
+    I_MPI_ROOT does not: the package is unpacked, not installed.
+    """
+    if "I_MPI_SUBSTITUTE_INSTALLDIR" not in mpi.library:
+        return {}
+    return {"I_MPI_ROOT": str(mpi.mpicc.parent.parent)}
+
+
 LAUNCHER_KINDS = {
     "openmpi": "openmpi",
     "mpich": "hydra",

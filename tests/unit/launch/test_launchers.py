@@ -8,6 +8,7 @@ from weft.launch.launchers import LAUNCHERS
 from weft.launch.spec import LaunchSpec
 
 TWO_HOSTS = {"hosts": ("node1", "node2"), "tasks_per_node": 2}
+OVER_SSH = {**TWO_HOSTS, "remote_shell": "/own/ssh", "interface": "ib0"}
 HERE = {"hosts": ("login",), "tasks_per_node": 4, "on_this_machine": True}
 
 
@@ -92,12 +93,106 @@ TABLE = [
         "--distribution=block --cpu-bind=none --overcommit --kill-on-bad-exit=1 --export=ALL "
         "/k --benchmark latency",
     ),
+    (
+        "openmpi",
+        spec(**OVER_SSH, bound=False, as_root=True),
+        "/mpi/bin/run --allow-run-as-root --hostfile /run/h --mca plm_rsh_agent /own/ssh "
+        "--mca oob_tcp_if_include ib0 --mca btl_tcp_if_include ib0 -n 4 --map-by slot "
+        "--bind-to none /k --benchmark latency",
+    ),
+    (
+        "openmpi",
+        spec(**OVER_SSH, bound=False, oversubscribed=True),
+        "/mpi/bin/run --hostfile /run/h --mca plm_rsh_agent /own/ssh "
+        "--mca oob_tcp_if_include ib0 --mca btl_tcp_if_include ib0 -n 4 "
+        "--map-by slot:OVERSUBSCRIBE --bind-to none -x OMPI_MCA_mpi_yield_when_idle=1 "
+        "/k --benchmark latency",
+    ),
+    (
+        "openmpi",
+        spec(**TWO_HOSTS, interface="10.1.0.0/16", env={"OMPI_MCA_btl_tcp_if_include": "eth1"}),
+        "/mpi/bin/run --hostfile /run/h --mca oob_tcp_if_include 10.1.0.0/16 -n 4 "
+        "--map-by slot --bind-to core -x OMPI_MCA_btl_tcp_if_include=eth1 /k --benchmark latency",
+    ),
+    (
+        "hydra",
+        spec(**OVER_SSH, bound=False, as_root=True),
+        "/mpi/bin/run -print-all-exitcodes -launcher ssh -launcher-exec /own/ssh -iface ib0 "
+        "-f /run/h -ppn 2 -n 4 -bind-to none -genv FI_TCP_IFACE ib0 /k --benchmark latency",
+    ),
+    (
+        "hydra",
+        spec(**TWO_HOSTS, remote_shell="/own/ssh"),
+        "/mpi/bin/run -print-all-exitcodes -launcher ssh -launcher-exec /own/ssh "
+        "-f /run/h -ppn 2 -n 4 -bind-to core /k --benchmark latency",
+    ),
+    (
+        "hydra",
+        spec(**OVER_SSH, bound=False, oversubscribed=True, env={"FI_TCP_IFACE": "eth1"}),
+        "/mpi/bin/run -print-all-exitcodes -launcher ssh -launcher-exec /own/ssh -iface ib0 "
+        "-f /run/h -ppn 2 -n 4 -bind-to none -genv FI_TCP_IFACE eth1 "
+        "-genv MPIR_CVAR_DEVICE_COLLECTIVES none /k --benchmark latency",
+    ),
+    (
+        "intel",
+        spec(**OVER_SSH, bound=False),
+        "/mpi/bin/run -bootstrap ssh -bootstrap-exec /own/ssh -iface ib0 -f /run/h -ppn 2 -n 4 "
+        "-genv I_MPI_PIN 0 -genv FI_TCP_IFACE ib0 /k --benchmark latency",
+    ),
+    (
+        "intel",
+        spec(**OVER_SSH, oversubscribed=True, as_root=True),
+        "/mpi/bin/run -bootstrap ssh -bootstrap-exec /own/ssh -iface ib0 -f /run/h -ppn 2 -n 4 "
+        "-genv I_MPI_PIN 1 -genv I_MPI_PIN_DOMAIN core -genv FI_TCP_IFACE ib0 "
+        "/k --benchmark latency",
+    ),
+    (
+        "mvapich",
+        spec(**OVER_SSH, bound=False),
+        "/mpi/bin/run -launcher ssh -launcher-exec /own/ssh -iface ib0 -f /run/h -ppn 2 -n 4 "
+        "-genv MV2_ENABLE_AFFINITY 0 -genv FI_TCP_IFACE ib0 /k --benchmark latency",
+    ),
+    (
+        "srun",
+        spec(**OVER_SSH, bound=False, as_root=True),
+        "/mpi/bin/run --nodes=2 --ntasks=4 --ntasks-per-node=2 --nodelist=node1,node2 "
+        "--distribution=block --cpu-bind=none --kill-on-bad-exit=1 --export=ALL "
+        "/k --benchmark latency",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("launcher", "given", "expected"), TABLE)
 def test_command_line(launcher: str, given: LaunchSpec, expected: str):
     assert " ".join(LAUNCHERS[launcher](given).argv) == expected
+
+
+# What reaches a launcher or its ranks beside argv.
+ENVIRONMENTS = [
+    ("openmpi", spec(**OVER_SSH), {}),
+    (
+        "openmpi",
+        spec(**OVER_SSH, oversubscribed=True, as_root=True),
+        {
+            "OMPI_MCA_mpi_yield_when_idle": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        },
+    ),
+    *((launcher, spec(**OVER_SSH, as_root=True), {}) for launcher in ("hydra", "intel", "mvapich")),
+    ("srun", spec(**TWO_HOSTS), {}),
+    ("srun", spec(**OVER_SSH), {"FI_TCP_IFACE": "ib0", "OMPI_MCA_btl_tcp_if_include": "ib0"}),
+    (
+        "srun",
+        spec(**OVER_SSH, env={"FI_TCP_IFACE": "eth1"}),
+        {"FI_TCP_IFACE": "eth1", "OMPI_MCA_btl_tcp_if_include": "ib0"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("launcher", "given", "expected"), ENVIRONMENTS)
+def test_environment_of_the_launcher(launcher: str, given: LaunchSpec, expected: dict[str, str]):
+    assert LAUNCHERS[launcher](given).env == expected
 
 
 def test_every_launcher_is_in_the_table():

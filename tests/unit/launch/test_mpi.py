@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from weft.core.errors import ExitCode, MissingError
-from weft.launch.mpi import classify, find_mpi
+from weft.launch.mpi import classify, compiler_env, find_mpi
 
 OPEN_MPI = "mpirun (Open MPI) 5.0.3\n\nReport bugs to https://www.open-mpi.org/community/help/\n"
 HYDRA = "HYDRA build details:\n    Version:           4.0.2\n    CC:    gcc\n"
@@ -104,3 +104,14 @@ def test_a_wrapper_that_fails_is_missing_with_its_own_words(tmp_path: Path):
     make_tool(tmp_path / "mpiexec", HYDRA)
     with pytest.raises(MissingError, match="failed with exit code 1: no compiler licence"):
         find_mpi(str(tmp_path / "mpicc"))
+
+
+def test_a_wrapper_that_does_not_know_its_folder_is_told(tmp_path: Path):
+    """As mpicc of PyPI's impi-devel, which takes it from I_MPI_ROOT."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    make_tool(tools / "mpicc", 'gcc -I"I_MPI_SUBSTITUTE_INSTALLDIR/include" -lmpi')
+    make_tool(tools / "mpiexec", INTEL)
+    assert compiler_env(find_mpi(str(tools / "mpicc"))) == {"I_MPI_ROOT": str(tmp_path)}
+    make_tool(tools / "mpicc", "gcc -I/opt/intel/oneapi/mpi/2021.9/include -lmpi")
+    assert compiler_env(find_mpi(str(tools / "mpicc"))) == {}

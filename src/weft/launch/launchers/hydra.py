@@ -1,5 +1,6 @@
 """MPICH's mpiexec (Hydra)."""
 
+from weft.launch.launchers.interface import ofi_env
 from weft.launch.spec import Command, LaunchSpec
 
 
@@ -13,7 +14,7 @@ def command(spec: LaunchSpec) -> Command:
             *where(spec),
             *("-ppn", str(_per_host(spec)), "-n", str(spec.n_ranks)),
             *("-bind-to", "core" if spec.bound else "none"),
-            *genv(dict(spec.env) | oversubscribed_env(spec)),
+            *genv(dict(spec.env) | oversubscribed_env(spec) | ofi_env(spec)),
             *spec.program,
         ),
         hostfile_text=hostfile_text(spec),

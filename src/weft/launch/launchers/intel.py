@@ -1,6 +1,7 @@
 """Intel MPI's mpiexec.hydra: Hydra's words, but pinning by variable."""
 
 from weft.launch.launchers.hydra import genv, hostfile_text
+from weft.launch.launchers.interface import ofi_env
 from weft.launch.spec import Command, LaunchSpec
 
 
@@ -14,7 +15,7 @@ def command(spec: LaunchSpec) -> Command:
             *_where(spec),
             *("-ppn", str(spec.n_ranks if here else spec.tasks_per_node)),
             *("-n", str(spec.n_ranks)),
-            *genv(_pinning(spec) | dict(spec.env)),
+            *genv(_pinning(spec) | dict(spec.env) | ofi_env(spec)),
             *spec.program,
         ),
         hostfile_text=hostfile_text(spec),

@@ -1,6 +1,7 @@
 """MVAPICH2's mpiexec: Hydra places the ranks, MVAPICH2 itself binds them."""
 
 from weft.launch.launchers.hydra import genv, hostfile_text, where
+from weft.launch.launchers.interface import ofi_env
 from weft.launch.spec import Command, LaunchSpec
 
 
@@ -12,7 +13,7 @@ def command(spec: LaunchSpec) -> Command:
             str(spec.launcher),
             *where(spec),
             *("-ppn", str(per_host), "-n", str(spec.n_ranks)),
-            *genv(_affinity(spec) | dict(spec.env)),
+            *genv(_affinity(spec) | dict(spec.env) | ofi_env(spec)),
             *spec.program,
         ),
         hostfile_text=hostfile_text(spec),

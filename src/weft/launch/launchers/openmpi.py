@@ -1,5 +1,6 @@
 """Open MPI's mpirun/mpiexec (4.x and 5.x)."""
 
+from weft.launch.launchers.interface import OPEN_MPI
 from weft.launch.spec import Command, LaunchSpec
 
 
@@ -34,10 +35,8 @@ def _by_interface(spec: LaunchSpec) -> tuple[str, ...]:
     """The one for the launcher's own messages, and for ranks that talk over TCP."""
     if spec.interface is None:
         return ()
-    return (
-        *("--mca", "oob_tcp_if_include", spec.interface),
-        *("--mca", "btl_tcp_if_include", spec.interface),
-    )
+    ranks = () if OPEN_MPI in spec.env else ("--mca", "btl_tcp_if_include", spec.interface)
+    return ("--mca", "oob_tcp_if_include", spec.interface, *ranks)
 
 
 def _hostfile(spec: LaunchSpec) -> str:

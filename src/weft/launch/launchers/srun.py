@@ -1,6 +1,7 @@
 """Slurm's srun, inside an allocation."""
 
 from weft.launch.launchers.hydra import oversubscribed_env
+from weft.launch.launchers.interface import any_env
 from weft.launch.spec import Command, LaunchSpec
 
 
@@ -24,7 +25,7 @@ def command(spec: LaunchSpec) -> Command:
             "--export=ALL",
             *spec.program,
         ),
-        env=_yielding(spec) | dict(spec.env) | oversubscribed_env(spec),
+        env=_yielding(spec) | dict(spec.env) | oversubscribed_env(spec) | any_env(spec),
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
 from weft.cluster.head import Head
-from weft.cluster.record import agreed_mpi, settings
+from weft.cluster.record import agreed_mpi, settings, tcp_rails
 from weft.cluster.remote import Said
 from weft.launch.recipe import Recipe, make_recipe
 from weft.launch.spec import LaunchSpec
@@ -65,9 +65,10 @@ def _is_prepared(cluster: Cluster, hosts: Sequence[str]) -> bool:
 def _recipe(cluster: Cluster, hosts: Sequence[str]) -> Recipe:
     agreed = cluster.agreed
     folder = f"{agreed['home']}/.local/share/weft/clusters/{cluster.name}"
+    rails = tcp_rails(agreed)
     spec = LaunchSpec(
         launcher=Path(agreed["launcher"]),
-        program=(agreed["kernel"], *BARRIER),
+        program=(agreed["kernel"], *BARRIER, *(("--rails", *rails) if rails else ())),
         hosts=tuple(hosts),
         tasks_per_node=1,
         hostfile=Path(folder) / "hello.hosts",

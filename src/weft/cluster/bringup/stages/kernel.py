@@ -6,8 +6,9 @@ from dataclasses import replace
 from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
 from weft.cluster.pack import packed
 from weft.cluster.record import agreed_mpi, with_settings
-from weft.cluster.remote import each
+from weft.cluster.remote import Said, each
 from weft.launch.kernel import COMPILE_TIMEOUT_S, COMPILER_FLAGS, digest, kernel_sources
+from weft.launch.mpi import compiler_env
 
 LOOK_S = 30.0
 COPY_S = 120.0
@@ -70,7 +71,8 @@ def _missing(cluster: Cluster, hosts: Sequence[str], path: str) -> list[str]:
 def _compile(cluster: Cluster, hosts: Sequence[str], path: str) -> dict[str, Outcome]:
     """On the first host where it can be; how it went on those before that."""
     mpi, agreed = agreed_mpi(cluster.agreed), cluster.agreed
-    words = ("sh", "-c", COMPILE, "sh", path, *with_settings(agreed), str(mpi.mpicc))
+    env = with_settings(agreed, compiler_env(mpi))
+    words = ("sh", "-c", COMPILE, "sh", path, *env, str(mpi.mpicc))
     given = packed({source.name: source.read_bytes() for source in kernel_sources()})
     failed = {}
     for host in hosts[:MOST_TRIED]:
@@ -79,7 +81,7 @@ def _compile(cluster: Cluster, hosts: Sequence[str], path: str) -> dict[str, Out
         )
         if done.ok:
             break
-        why = f"it does not compile on {host}: {done.last_line}"
+        why = f"it does not compile on {host}: {_error(done)}"
         remedy = f"install a C compiler on {host}, or name its MPI with --mpi"
         failed[host] = Outcome(State.DOUBTFUL, why, remedy)
     if len(failed) == len(hosts[:MOST_TRIED]):
@@ -104,3 +106,10 @@ def _copy(
         return Outcome(State.FAILED, done.last_line, "let its home folder be written")
 
     return each(missing, copy)
+
+
+def _error(done: Said) -> str:
+    """What the compiler complained of first; its last line only says that it gave up."""
+    errors = (line for line in done.err.splitlines() if " error: " in line)
+    first = "".join(c for c in next(errors, "") if c.isprintable())
+    return first or done.last_line
