@@ -94,8 +94,9 @@ def test_hosts_are_named_where_the_job_named_them_before() -> None:
         *("weft", "check", "--hosts", "n[1-2]"),
         *("--mpi", "site"),
     )
-    named = replace(given, options={"--hostfile": ("--hostfile", "list")})
-    assert named.of_hosts(["n1"]) == named
+    for named_by in ("--hostfile", "--cluster"):
+        named = replace(given, options={named_by: (named_by, "list")})
+        assert named.of_hosts(["n1"]) == named
 
 
 def test_other_rails_replace_those_given_and_the_number_of_ranks() -> None:

@@ -116,13 +116,27 @@ def test_a_time_limit_means_fewer_iterations_of_a_pair(kernel):
 
 
 @pytest.mark.parametrize(("asked", "ran"), [(7, 7), (0, 1)])
-def test_a_pair_says_how_often_it_was_warmed_up_whatever_the_time_limit(kernel, asked, ran):
+def test_a_pair_says_how_often_it_was_warmed_up(kernel, asked, ran):
     """First contact is never timed, so there is one message at least."""
-    counts = ("--iterations", "3000", "--warmup", str(asked))
-    limit = ("--max-seconds-per-size", "0.00001")
-    outcome = kernel.run(2, "--benchmark", "pairs", *counts, *limit)
+    counts = ("--iterations", "3", "--warmup", str(asked))
+    outcome = kernel.run(2, "--benchmark", "pairs", *counts, *QUICK[4:])
     assert {row["warmup"] for row in outcome.of("pair_row")} == {ran}
-    assert max(row["iterations"] for row in outcome.of("pair_row")) < 3000
+
+
+def test_the_time_limit_bounds_warm_up_window_and_iterations_of_a_pair(kernel):
+    """No window of 16 MiB is moved in 10 us: a message at a time, and the fewest of them."""
+    limit = ("--max-seconds-per-size", "0.00001", "--warmup", "100", "--window", "16")
+    outcome = kernel.run(2, "--benchmark", "pairs", *limit, "--pair-sizes", "8,1048576")
+    _, *bandwidths = outcome.of("pair_row")
+    assert [row["window"] for row in bandwidths] == [1, 1]
+    assert [row["iterations"] for row in bandwidths] == [5, 5]
+    assert [row["warmup"] for row in bandwidths] == [1, 1]
+
+
+def test_a_time_limit_that_is_kept_leaves_the_windows_whole(kernel):
+    limit = ("--max-seconds-per-size", "10", "--iterations", "3")
+    outcome = kernel.run(2, "--benchmark", "pairs", *limit, "--pair-sizes", "8,64")
+    assert [row["window"] for row in outcome.of("pair_row")] == [None, 16, 16]
 
 
 @pytest.mark.parametrize("listed_pairs", ["3-4\n3-4\n", "0-4 1-3\n3-4\n0-1\n", "1-2 3-4\n"])

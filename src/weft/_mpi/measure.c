@@ -111,7 +111,7 @@ int64_t typical_ns(const struct job *job, void (*once)(const struct job *)) {
  * affordable to warm up. */
 struct counts affordable(struct counts counts, double max_seconds, int64_t once_ns) {
     double most = max_seconds * 1e9 / (double)once_ns;
-    if (most < 5) most = 5;
+    if (most < LEAST_ITERATIONS) most = LEAST_ITERATIONS;
     if (most < counts.iterations) counts.iterations = (int)most;
     if (most / 10 < counts.warmup) counts.warmup = (int)(most / 10);
     return counts;

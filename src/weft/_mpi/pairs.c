@@ -32,7 +32,7 @@ static const struct kind {
 
 /* What a series of one pair gave; sent as it is. */
 struct series_kept {
-    int64_t iterations, warmup, n_wrong, crowded, total_ns, times_ns[MAX_TIMES];
+    int64_t iterations, warmup, window, n_wrong, crowded, total_ns, times_ns[MAX_TIMES];
 };
 
 /* A rank of my machine, and the CPUs it may use. */
@@ -170,7 +170,7 @@ static void write_pair_row(const struct group *group, const struct kind *kind,
     json_int("iterations", series->iterations);
     json_int("warmup", series->warmup);
     if (kind->benchmark->has_window)
-        json_int("window", group->window == UNSET ? pairs.default_window : group->window);
+        json_int("window", series->window);
     else
         json_null("window");
     json_ints("times_ns", series->times_ns, whole ? (int)series->iterations : MAX_TIMES);
@@ -196,6 +196,11 @@ static void aim(struct job *job, const struct group *group, const struct kind *k
     job->bytes = (size_t)group->pair_sizes[kind->size];
 }
 
+/* Messages of an iteration, where the time limit lets them. */
+static int window_of(const struct group *group) {
+    return group->window == UNSET ? pairs.default_window : group->window;
+}
+
 /* Iterations and warm-up of a kind; `pairs` keeps its own defaults whatever the sizes. */
 static struct counts counts_of(const struct group *group, const struct kind *kind) {
     struct counts counts = kind->size == 0 ? pairs.small : pairs.large;
@@ -204,18 +209,18 @@ static struct counts counts_of(const struct group *group, const struct kind *kin
     return counts;
 }
 
-/* How often a kind runs untimed before all else: at least one message each way. */
-static int n_warmups(const struct group *group, const struct kind *kind) {
-    int n = counts_of(group, kind).warmup;
-    return n > 0 ? n : 1;
-}
+/* How often a kind runs untimed: at least one message each way. */
+static int n_warmups(struct counts counts) { return counts.warmup > 0 ? counts.warmup : 1; }
 
-/* First contact of a pair, and the warm-up of every kind. */
+/* First contact of a pair, and the warm-up of every kind; where time is limited only the first, by
+ * one message at a time, because nobody knows yet how long more would take. */
 static void warm_up(struct job *job, const struct group *group, struct pair pair) {
+    bool limited = group->max_seconds > 0;
     for (const struct kind *kind = kinds; kind < kinds + N_KINDS; kind++) {
         if (!runs(group, kind)) continue;
         aim(job, group, kind, pair);
-        int n = n_warmups(group, kind);
+        int n = limited ? 1 : n_warmups(counts_of(group, kind));
+        job->window = limited ? 1 : window_of(group);
         for (int i = 0; i < n; i++) kind->benchmark->once(job);
     }
 }
@@ -228,22 +233,38 @@ static int64_t swap(const struct job *job, int64_t mine) {
     return theirs;
 }
 
-/* Fewer iterations where the slower of the two partners would exceed the time limit. */
-static struct counts within_limit(const struct job *job, const struct group *group,
-                                  const struct kind *kind, struct counts counts) {
-    if (group->max_seconds <= 0) return counts;
+/* What an iteration takes the slower of the two partners. */
+static int64_t slower_ns(const struct job *job, const struct kind *kind) {
     int64_t mine_ns = typical_ns(job, kind->benchmark->once), theirs_ns = swap(job, mine_ns);
-    return affordable(counts, group->max_seconds, mine_ns > theirs_ns ? mine_ns : theirs_ns);
+    return mine_ns > theirs_ns ? mine_ns : theirs_ns;
+}
+
+/* Where a series would exceed the time limit: first smaller windows, down to a message, of which
+ * the fewest iterations fit, then fewer iterations. Sets the job's window. */
+static struct counts within_limit(struct job *job, const struct group *group,
+                                  const struct kind *kind) {
+    struct counts counts = counts_of(group, kind);
+    job->window = window_of(group);
+    if (group->max_seconds <= 0) return counts;
+    if (kind->benchmark->has_window) {
+        job->window = 1;
+        double most = group->max_seconds * 1e9 / LEAST_ITERATIONS / (double)slower_ns(job, kind);
+        job->window = most > window_of(group) ? window_of(group) : most > 1 ? (int)most : 1;
+    }
+    counts = affordable(counts, group->max_seconds, slower_ns(job, kind));
+    for (int i = 1; i < n_warmups(counts); i++) kind->benchmark->once(job);
+    return counts;
 }
 
 /* Time one kind in my pair; `times_ns` holds its longest series. */
 static void run_kind(struct job *job, const struct group *group, const struct kind *kind,
                       struct pair pair, int64_t *times_ns, struct series_kept *out) {
     aim(job, group, kind, pair);
-    struct counts counts = within_limit(job, group, kind, counts_of(group, kind));
+    struct counts counts = within_limit(job, group, kind);
     time_back_to_back(job, kind->benchmark->once, counts.iterations, times_ns);
     keep_times(times_ns, counts.iterations, out);
-    out->warmup = n_warmups(group, kind);
+    out->warmup = n_warmups(counts);
+    out->window = job->window;
     out->n_wrong = 0;
     if (!group->validate) return;
     out->n_wrong = validate(job, kind->benchmark, counts.iterations);
@@ -342,7 +363,7 @@ static void open_job(const struct world *world, const struct group *group, enum 
     long small = group->pair_sizes[0], large = group->pair_sizes[1];
     size_t bytes = (size_t)(small > large ? small : large) + 1; /* + 1: the acknowledgement */
     *job = (struct job){.rank = world->rank, .n_ranks = world->n_ranks, .batch = 1};
-    job->window = group->window == UNSET ? pairs.default_window : group->window;
+    job->window = window_of(group);
     job->send = open_buffer(memory, bytes, true);
     job->receive = open_buffer(memory, bytes, true);
     job->requests = claim(2 * (size_t)job->window, sizeof *job->requests);

@@ -79,7 +79,7 @@ extern const char *const buffers_names[];
 enum memory { MEMORY_HOST, MEMORY_CUDA, MEMORY_ROCM };
 
 /* One `--benchmark` and its options. Numbers are UNSET where the benchmark's own default holds. */
-enum { UNSET = -1 };
+enum { UNSET = -1, LEAST_ITERATIONS = 5 }; /* of a series, whatever its time limit */
 enum { WHOLE_SKEW = 1 << 20 };
 struct group {
     const struct benchmark *benchmark;

@@ -93,8 +93,8 @@ def metrics_of_pairs(groups: Sequence[list[PairRow]]) -> list[Metrics]:
             row.kind: np.array([groups[place][k].judged_ns for place in places], dtype=np.float64)
             for k, row in enumerate(first)
         }
-        window = max(row.window or 1 for row in first)
-        columns = pair_metrics(series, first[0].size_bytes, window)
+        windows = {row.kind: row.window or 1 for row in first}
+        columns = pair_metrics(series, first[0].size_bytes, windows)
         lists = {name: column.tolist() for name, column in columns.items()}
         for i, place in enumerate(places):
             found[place] = {name: values[i] for name, values in lists.items()}

@@ -158,7 +158,8 @@ class LiveBackend:
         for repeat in range(2):
             left_s = max(0.0, until - time.monotonic())
             output = self._run(Launch(replace(meeting, timeout_s=left_s), repeat, order=0))
-            if not any(rank.oversubscribed for rank in output.ranks):
+            known = self._seat.most_on_a_machine(nodes) > 1
+            if known or not any(rank.oversubscribed for rank in output.ranks):
                 return
             self._crowded = not self._may_bind
             self._may_bind = False
@@ -228,7 +229,8 @@ def launch_spec(
     """
     host = seat.host
     here = all(map(seat.is_here, trial.nodes))
-    n_here = trial.n_ranks if here else trial.tasks_per_node
+    together = len(trial.nodes) if here else seat.most_on_a_machine(trial.nodes)
+    n_here = trial.tasks_per_node * together
     return LaunchSpec(
         launcher=mpi.launcher,
         program=program,

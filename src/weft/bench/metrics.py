@@ -161,35 +161,37 @@ def pair_rates_mb_s(
 
 
 def pair_metrics(
-    series_ns: Mapping[str, NDArray[np.float64]], size: int, window: int
+    series_ns: Mapping[str, NDArray[np.float64]], size: int, windows: Mapping[str, int]
 ) -> dict[str, NDArray[np.float64]]:
     """Metrics of many pairs at one size, a column each.
 
     `series_ns` holds what was timed by kind (weft.bench.phase), one row a pair, one column an
-    iteration. `latency_us` is half the median round trip; `bandwidth_ab_mb_s` and
-    `bandwidth_ba_mb_s` are each way, `bandwidth_mb_s` the smaller of the two;
-    `bidirectional_mb_s` counts both directions at once.
+    iteration, and `windows` the messages of one. `latency_us` is half the median round trip;
+    `bandwidth_ab_mb_s` and `bandwidth_ba_mb_s` are each way, `bandwidth_mb_s` the smaller of the
+    two; `bidirectional_mb_s` counts both directions at once.
     """
     columns: dict[str, NDArray[np.float64]] = {}
     if "latency" in series_ns:
         columns["latency_us"] = pair_latencies_us(series_ns["latency"])
     if "bandwidth_ab" in series_ns:
         there, back = (
-            pair_rates_mb_s(series_ns[kind], size, window)
+            pair_rates_mb_s(series_ns[kind], size, windows[kind])
             for kind in ("bandwidth_ab", "bandwidth_ba")
         )
         columns |= {"bandwidth_ab_mb_s": there, "bandwidth_ba_mb_s": back}
         columns["bandwidth_mb_s"] = np.minimum(there, back)
     if "bidirectional" in series_ns:
-        both = pair_rates_mb_s(series_ns["bidirectional"], size, window, directions=2)
+        kind = "bidirectional"
+        both = pair_rates_mb_s(series_ns[kind], size, windows[kind], directions=2)
         columns["bidirectional_mb_s"] = both
     return columns
 
 
 def one_pair_metrics(series_ns: Mapping[str, Sequence[float]], size: int, window: int) -> Metrics:
-    """`pair_metrics` of a single pair."""
+    """`pair_metrics` of a single pair, with one window for all that was timed."""
     rows = {kind: _series(times)[np.newaxis, :] for kind, times in series_ns.items()}
-    return {name: float(column[0]) for name, column in pair_metrics(rows, size, window).items()}
+    windows = dict.fromkeys(rows, window)
+    return {name: float(column[0]) for name, column in pair_metrics(rows, size, windows).items()}
 
 
 def _all_positive(times_ns: NDArray[np.float64]) -> NDArray[np.float64]:

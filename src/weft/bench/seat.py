@@ -1,8 +1,9 @@
 """Where the launcher runs: on this machine, or on the first host of a cluster over ssh."""
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
@@ -46,6 +47,10 @@ class Seat(Protocol):
         """Whether a node's name means the host this runs on, by name alone."""
         ...
 
+    def most_on_a_machine(self, nodes: Sequence[str]) -> int:
+        """How many of these hosts are one machine, as far as is known before they meet."""
+        ...
+
     def folder(self, run_dir: Path) -> Path:
         """Where a launch's own files lie, as its ranks see them."""
         ...
@@ -82,6 +87,10 @@ class Here:
         """See Seat."""
         return is_this_machine(node, self.host.name)
 
+    def most_on_a_machine(self, nodes: Sequence[str]) -> int:  # noqa: ARG002
+        """See Seat."""
+        return 1
+
     def folder(self, run_dir: Path) -> Path:
         """See Seat."""
         return run_dir / "recipes"
@@ -107,7 +116,8 @@ class Here:
 @dataclass(frozen=True, slots=True)
 class OnHead:
     """The first host of a cluster, whose commands run in a folder that every host has: ranks start
-    where their launcher does. `files` is where files are put there."""
+    where their launcher does. `files` is where files are put there; hosts of one name in `machines`
+    are one machine, '' is not known."""
 
     head: Head
     host: Host
@@ -115,6 +125,7 @@ class OnHead:
     remote_shell: str | None
     interface: str | None
     as_root: bool
+    machines: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -124,6 +135,11 @@ class OnHead:
     def is_here(self, node: str) -> bool:  # noqa: ARG002
         """See Seat."""
         return False
+
+    def most_on_a_machine(self, nodes: Sequence[str]) -> int:
+        """See Seat."""
+        on = Counter(self.machines.get(node, "") for node in nodes)
+        return max((n for name, n in on.items() if name), default=1)
 
     def folder(self, run_dir: Path) -> Path:  # noqa: ARG002
         """See Seat."""

@@ -347,7 +347,8 @@ def _pair_columns(
                 step += 1
         if series:
             size = pair_size(trial, is_small=is_small)
-            by_metric = metrics.pair_metrics(series, size, window_of(measured, trial))
+            windows = dict.fromkeys(series, window_of(measured, trial))
+            by_metric = metrics.pair_metrics(series, size, windows)
             n_iterations = next(iter(series.values())).shape[1]
             lists = {name: column.tolist() for name, column in by_metric.items()}
             columns.append((size, n_iterations, lists))

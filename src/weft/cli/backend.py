@@ -230,6 +230,7 @@ def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
         remote_shell=agreed["remote_shell"],
         interface=agreed["interface"] or None,
         as_root=agreed["user"] == "root",
+        machines=record.machines,
     )
     rails = choice.rail_names or tcp_rails(agreed)
     mpi = agreed_mpi(agreed)

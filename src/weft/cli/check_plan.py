@@ -1,14 +1,14 @@
 """What a check is going to measure: backend, fabric, schedule; and what that will take."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from weft.cli.backend import BackendChoice
-from weft.cli.check_cpus import cpus_of
+from weft.cli.check_cpus import cpus_of, machine_of
 from weft.cli.fabric_files import refuse_read_once
 from weft.cli.option_group import options_as
 from weft.core.errors import InputError, did_you_mean
@@ -138,7 +138,8 @@ def set_up(
     options |= _phases(wanted)
     effort = effort_of({**options, **_limit(backend, fabric)}, sizes[1])
     by_host = {at: n_cpus[node] for at, node in enumerate(nodes) if node in n_cpus}
-    field = _field(ranks, wanted, by_host, seed=choice.seed, adaptive=adaptive)
+    field = _field(ranks, wanted, seed=choice.seed, adaptive=adaptive)
+    field = replace(field, n_cpus=by_host, machine_of=machine_of(choice, nodes))
     plan = _plan(field, effort, wanted, simulated=choice.twin is not None)
     options |= plan.options
     launches = check_launches(
@@ -168,9 +169,7 @@ def _in_a_hurry(launches: "tuple[Launch, Launch, Launch]") -> "tuple[Launch, Lau
     return survey, alone, together
 
 
-def _field(
-    ranks: "Ranks", wanted: PlanChoice, n_cpus: Mapping[int, int], *, seed: int, adaptive: bool
-) -> "Field":
+def _field(ranks: "Ranks", wanted: PlanChoice, *, seed: int, adaptive: bool) -> "Field":
     """Where the schedule is made for. Raises InputError on an --only that means nothing."""
     from weft.diagnose.check.rounds.group import group_of
     from weft.diagnose.check.rounds.schedule import Field
@@ -181,7 +180,7 @@ def _field(
     if network is not None:
         ways = Ways(network, ranks.hca[ranks.has_rail], adaptive=adaptive)
     only = None if wanted.only is None else group_of(wanted.only, ranks, ways)
-    return Field(ranks, ways, only, seed, n_cpus)
+    return Field(ranks, ways, only, seed)
 
 
 def _plan(field: "Field", effort: "Effort", wanted: PlanChoice, *, simulated: bool) -> "CheckPlan":

@@ -30,8 +30,8 @@ _RATE = re.compile(r"([^=]+)=([1-9]\d{0,8}(?:[kmg]bit|bit))")
     "--rate",
     "rates",
     multiple=True,
-    metavar="HOST=RATE",
-    help="Limit a virtual host's network, both ways: node3=200mbit; once a host.",
+    metavar="HOSTS=RATE",
+    help="Limit the network of virtual hosts, both ways: node3=200mbit, 'node[1-8]=1gbit'.",
 )
 @click.option("--shared-home", is_flag=True, help="Virtual hosts share one home folder.")
 @click.option("--mpi", metavar="MPICC", help="'site' or an mpicc of the hosts. Default: weft's.")
@@ -139,12 +139,15 @@ def _named(hosts: str | None, hostfile: Path | None) -> tuple[str, ...]:
 
 
 def _rates(rates: tuple[str, ...]) -> dict[str, str]:
-    found = {}
+    """By host; of a host that is named twice the last one."""
+    from weft.core.nodeset import expand
+
+    found: dict[str, str] = {}
     for text in rates:
         match = _RATE.fullmatch(text.lower())
         if match is None:
-            raise InputError(f"--rate '{text}'", expected="HOST=RATE such as node3=200mbit")
-        found[match[1]] = match[2]
+            raise InputError(f"--rate '{text}'", expected="HOSTS=RATE such as node3=200mbit")
+        found |= dict.fromkeys(expand(match[1]), match[2])
     return found
 
 
@@ -191,6 +194,7 @@ def _keep(
         ssh_config=None if config is None else str(config.absolute()),
         agreed=cluster.agreed,
         n_cpus=min(n_cpus.values(), default=1),
+        machines={host: cluster.facts[host].boot for host in good},
         virtual=virtual,
         asked=asked,
     ).write(cluster.folder)

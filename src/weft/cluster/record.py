@@ -1,7 +1,7 @@
 """A cluster as it was brought up, kept in its folder for those who measure on it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ SCHEMA = "weft.cluster/1"
 class ClusterRecord:
     """`hosts` on which every stage went well, in their order, the first one the head; `all_hosts`
     those that were named. `ssh_config` is what `ssh -F` takes, None for the user's own. `agreed`
-    holds what all hosts have: mpi, launcher, kernel, interface, home, user. `asked` is the MPI, the
-    interface and the module that somebody named."""
+    holds what all hosts have: mpi, launcher, kernel, interface, home, user. Hosts of one name in
+    `machines` are one machine (containers); '' is not known. `asked` is the MPI, the interface and
+    the module that somebody named."""
 
     name: str
     hosts: tuple[str, ...]
@@ -27,6 +28,7 @@ class ClusterRecord:
     ssh_config: str | None
     agreed: dict[str, str]
     n_cpus: int
+    machines: dict[str, str]
     virtual: bool
     asked: dict[str, str | None]
 
@@ -35,6 +37,15 @@ class ClusterRecord:
         unfinished = folder / f".{FILE}"
         unfinished.write_text(json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1) + "\n")
         unfinished.rename(folder / FILE)
+
+
+def first_on_machine(machines: Mapping[str, str], hosts: Sequence[str]) -> dict[int, int]:
+    """By host (its place in `hosts`) the first one on its machine, for hosts that share one."""
+    on: dict[str, list[int]] = {}
+    for place, host in enumerate(hosts):
+        on.setdefault(machines.get(host, ""), []).append(place)
+    shared = [places for name, places in on.items() if name and len(places) > 1]
+    return {place: places[0] for places in shared for place in places}
 
 
 def agreed_mpi(agreed: Mapping[str, str]) -> Mpi:

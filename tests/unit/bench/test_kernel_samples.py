@@ -191,6 +191,15 @@ def test_pairs_of_several_forms_each_have_their_own_times():
     assert found == pytest.approx(expected)
 
 
+def test_a_direction_with_a_smaller_window_is_as_fast_as_it_was():
+    """A time limit leaves each direction its own window: 2 messages in 1 ms, and 1 in 1 ms."""
+    there = pair_row("bandwidth_ab", 1000, (1_000_000,), window=2)
+    back = pair_row("bandwidth_ba", 1000, (1_000_000,), window=1)
+    (found,) = samples(pairs=(there, back))
+    assert found.metrics["bandwidth_ab_mb_s"] == pytest.approx(2.0)
+    assert found.metrics["bandwidth_ba_mb_s"] == pytest.approx(1.0)
+
+
 def test_only_rounds_that_crowd_a_host_are_oversubscribed():
     ranks = (rank(0, "n1", oversubscribed=True), rank(1, "n1", oversubscribed=True))
     quiet = tuple(r.model_copy(update={"crowded": False}) for r in PAIR)

@@ -24,6 +24,7 @@ say memlock "$(ulimit -l)"
 say shm_kib "$(df -Pk /dev/shm 2>/dev/null | tail -n 1 | tr -s ' ' | cut -d ' ' -f 4)"
 say cpus "$(getconf _NPROCESSORS_ONLN 2>/dev/null)"
 say ssh "$SSH_CONNECTION"
+say boot "$(cat /proc/sys/kernel/random/boot_id 2>/dev/null)"
 for one in mpicc mpiexec srun cc python3; do
     say "tool:$one" "$(command -v "$one" 2>/dev/null)"
 done
@@ -53,7 +54,7 @@ class Facts:
     like ('ubuntu debian'), `libc` such as 'glibc 2.36'; `addresses` are (interface, address) pairs,
     `ports` (device, 'InfiniBand 4: ACTIVE') of fast devices, `links` the type of each interface
     (ARPHRD_* of if_arp.h), None where it is down. `server` and `ssh_port` are where its sshd was
-    reached."""
+    reached; hosts of one `boot` are one machine (containers)."""
 
     system: str
     machine: str
@@ -75,6 +76,7 @@ class Facts:
     addresses: tuple[tuple[str, str], ...]
     ports: tuple[tuple[str, str], ...]
     links: dict[str, int | None]
+    boot: str = ""
 
     @property
     def interface(self) -> str | None:
@@ -126,6 +128,7 @@ def read_facts(text: str, asked_s: float) -> Facts:
         addresses=tuple(addresses),
         ports=tuple(ports),
         links=links,
+        boot=said.get("boot", ""),
     )
 
 

@@ -40,7 +40,7 @@ class Again:
 
     def of_hosts(self, hosts: Sequence[str]) -> "Again":
         """The same of these hosts, unless hosts were named."""
-        if {"--hosts", "--hostfile"} & set(self.options):
+        if {"--hosts", "--hostfile", "--cluster"} & set(self.options):
             return self
         return Again({"--hosts": ("--hosts", fold(hosts)), **self.options})
 

@@ -68,14 +68,16 @@ class Schedule:
 @dataclass(frozen=True)
 class Field:
     """Where a schedule is made for: ranks, their ways through a fabric (None: not known), a group
-    that every pair must touch (None: any), the seed of every draw, and by host the CPUs that active
-    ranks must find one of each (those that are known)."""
+    that every pair must touch (None: any), the seed of every draw, by host the CPUs that active
+    ranks must find one of each (those that are known), and the first host on the machine of those
+    that share one."""
 
     ranks: Ranks
     ways: Ways | None
     only: Group | None
     seed: int
     n_cpus: Mapping[int, int] = field(default_factory=dict)
+    machine_of: Mapping[int, int] = field(default_factory=dict)
 
     @cached_property
     def reach(self) -> Reach | None:
@@ -137,10 +139,11 @@ def n_overloaded(schedule: Schedule, field: Field) -> int:
 def _seated(rounds: list[Round], field: Field) -> list[Round]:
     """Rounds in which every active rank finds a CPU of its own."""
     per_host = field.ranks.per_host
-    if all(per_host <= n for n in field.n_cpus.values()):
+    if all(per_host <= n for n in field.n_cpus.values()) and not field.machine_of:
         return rounds
     listed = [[(int(a), int(b)) for a, b in pairs] for pairs in rounds]
-    return [np.array(p, np.int64) for p in within_cpus(listed, per_host, field.n_cpus)]
+    parts = within_cpus(listed, per_host, field.n_cpus, field.machine_of)
+    return [np.array(pairs, np.int64) for pairs in parts]
 
 
 def _others(group: Group, field: Field, n: int) -> list[Round]:

@@ -1,4 +1,4 @@
-"""Rounds in which no host has more active ranks than CPUs."""
+"""Rounds in which no machine has more active ranks than CPUs."""
 
 import pytest
 from hypothesis import given
@@ -49,6 +49,25 @@ def test_pairs_between_hosts_take_one_cpu_of_each() -> None:
 
 def test_a_pair_that_never_fits_keeps_a_round_of_its_own() -> None:
     assert within_cpus([[(0, 1), (2, 3)]], 4, {0: 1}) == [[(0, 1)], [(2, 3)]]
+
+
+def test_hosts_of_one_machine_share_its_cpus() -> None:
+    # Four hosts of one rank; the first three are one machine, of the last nobody knows.
+    one_machine = {0: 0, 1: 0, 2: 0}
+    cpus = dict.fromkeys(range(3), 2)
+    assert within_cpus([[(0, 1), (2, 3)]], 1, cpus, one_machine) == [[(0, 1)], [(2, 3)]]
+    assert within_cpus([[(0, 3), (1, 2)]], 1, dict.fromkeys(range(3), 3), one_machine) == [
+        [(0, 3), (1, 2)]
+    ]
+
+
+def test_two_machines_of_two_hosts_each_hold_a_pair_at_a_time() -> None:
+    rounds = [[(0, 1), (2, 3)], [(0, 2), (1, 3)]]
+    assert within_cpus(rounds, 1, dict.fromkeys(range(4), 2), {0: 0, 1: 0, 2: 2, 3: 2}) == rounds
+    assert within_cpus(rounds, 1, dict.fromkeys(range(4), 1), {0: 0, 1: 0, 2: 2, 3: 2}) == [
+        [(0, 1)], [(2, 3)],
+        [(0, 2)], [(1, 3)],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("tasks", "cpus"), [(0, 2), (2, 0)])
