@@ -36,14 +36,7 @@ class BackendChoice:
     @property
     def rail_names(self) -> tuple[str, ...]:
         """The devices of `--rails`, by local rank. Raises InputError where one has no name."""
-        if self.rails is None:
-            return ()
-        names = tuple(name.strip() for name in self.rails.split(","))
-        if not all(names):
-            raise InputError(
-                f"--rails '{self.rails}' names an empty device", expected="devices: mlx5_0:1,..."
-            )
-        return names
+        return rail_names(self.rails)
 
 
 _OPTIONS = (
@@ -87,6 +80,18 @@ _OPTIONS = (
     ),
     click.option("--mock", is_flag=True, hidden=True),
 )
+
+
+def rail_names(rails: str | None) -> tuple[str, ...]:
+    """The devices that `--rails` lists. Raises InputError where one has no name."""
+    if rails is None:
+        return ()
+    names = tuple(name.strip() for name in rails.split(","))
+    if not all(names):
+        raise InputError(
+            f"--rails '{rails}' names an empty device", expected="devices: mlx5_0:1,..."
+        )
+    return names
 
 
 def backend_options(command: Callable[..., Any]) -> Callable[..., Any]:

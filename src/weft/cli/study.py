@@ -1,4 +1,4 @@
-"""`weft study`: list, show, plan and run studies."""
+"""`weft study`: list, show, plan, run and submit studies."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,6 +8,9 @@ import click
 from weft.cli.backend import BackendChoice, backend_options, open_backend
 from weft.cli.measure import MeasureOptions, measure_study, plan_for
 from weft.cli.output import emit, format_option, table_text
+from weft.cli.study_block import block
+from weft.cli.study_status import status
+from weft.cli.study_submit import submit
 from weft.core.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -24,6 +27,11 @@ _NODES_SHOWN = 32
 @click.group(name="study")
 def command() -> None:
     """List, show, plan and run studies: arms compared over repeated launches."""
+
+
+command.add_command(submit)
+command.add_command(status)
+command.add_command(block)
 
 
 @command.command(name="list")

@@ -40,13 +40,16 @@ class Mpi:
     pmi: str | None = None
 
 
-def find_mpi(mpicc: str | None = None) -> Mpi:
+def find_mpi(mpicc: str | None = None, *, may_be_srun: bool | None = None) -> Mpi:
     """The embedded MPICH (None), the site's (`site`), or the one of a wrapper's name or path.
 
-    Raises MissingError where the wrapper or its launcher is absent or does not run.
+    `may_be_srun`: whether srun stands in where the wrapper has no launcher beside it (None: inside
+    a Slurm job). Raises MissingError where the wrapper or its launcher is absent or does not run.
     """
     wrapper = _find_wrapper(mpicc)
-    launcher = _find_launcher(wrapper)
+    launcher = _find_launcher(
+        wrapper, "SLURM_JOB_ID" in os.environ if may_be_srun is None else may_be_srun
+    )
     version_text = _say([str(launcher), "--version"])
     library = _say([str(wrapper), "-show"])
     implementation = classify(version_text, library, launcher.name)
@@ -138,7 +141,7 @@ def _site_path() -> str:
     return os.pathsep.join(f for f in folders if f and Path(f).resolve() not in own)
 
 
-def _find_launcher(wrapper: Path) -> Path:
+def _find_launcher(wrapper: Path, may_be_srun: bool) -> Path:
     """The launcher that goes with a wrapper: same folder, same ending; else srun.
 
     A launcher of another MPI starts N worlds of one rank each, so none is guessed from PATH.
@@ -150,7 +153,7 @@ def _find_launcher(wrapper: Path) -> Path:
             if os.access(folder / name, os.X_OK):
                 return folder / name
     srun = shutil.which("srun")
-    if srun is not None and "SLURM_JOB_ID" in os.environ:
+    if srun is not None and may_be_srun:
         return Path(srun)
     raise MissingError(
         f"no launcher for {wrapper}",

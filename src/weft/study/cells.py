@@ -52,11 +52,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The headline metric of one cell in one launch: the unit of replication."""
+    """The headline metric of one cell in one launch: the unit of replication. `nodes` in any order:
+    blocks of jobs may get the same ones, and are then one node set by two numbers."""
 
     arm: str
     cell: Cell
     node_set: int
+    nodes: frozenset[str]
     repeat: int
     metric: str
     value: float
@@ -192,6 +194,7 @@ def _value(launch: Launch, samples: Sequence[Sample], headline: HeadlineOf) -> V
         arm=arm_name(trial.arm),
         cell=Cell(trial.benchmark, len(trial.nodes), trial.tasks_per_node, samples[0].size_bytes),
         node_set=trial.node_set,
+        nodes=frozenset(trial.nodes),
         repeat=launch.repeat,
         metric=metric,
         value=median(sample.metrics[metric] for sample in samples),

@@ -224,6 +224,7 @@ def _run_table(run: Run, benchmark: str, values: Sequence[Value]) -> MeasuredTab
 def _digest(run: Run) -> str:
     """Of the samples, file by file: the run's identity, whatever its directory is called."""
     digest = hashlib.sha256()
-    for path in sorted((run.directory / "samples").glob("*.jsonl")):
+    blocks = run.directory.glob("blocks/*/samples/*.jsonl")
+    for path in (*sorted((run.directory / "samples").glob("*.jsonl")), *sorted(blocks)):
         digest.update(path.read_bytes())
     return digest.hexdigest()

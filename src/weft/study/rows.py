@@ -145,7 +145,7 @@ def _row(
         median_first=float(np.median(a)),
         median_second=float(np.median(b)),
         effect=effect,
-        sets=ratio_for_sets_like_these(a, b, [first.node_set for first, _ in pairs]),
+        sets=ratio_for_sets_like_these(a, b, [first.nodes for first, _ in pairs]),
         p_adjusted=p_adjusted,
         outcome=outcome,
         remarks=(*flags, *_bimodality(pairs)),

@@ -18,6 +18,7 @@ import tomli_w
 from weft.bench.model import Launch, Sample, State
 from weft.core.errors import InputError, MissingError
 from weft.core.jsonl import LineWriter, read_lines
+from weft.study.attempts import attempt_folders
 from weft.study.launch_record import launch_from_record, launch_to_record
 
 RUN_SCHEMA = "weft.run/1"
@@ -213,9 +214,10 @@ def read_meta(run_dir: Path) -> dict[str, Any]:
 def read_run(run_dir: Path) -> Run:
     """Everything a run directory says. Raises InputError where it is not one, or is damaged."""
     meta = read_meta(run_dir)
-    launches = _read_plan(run_dir)
+    launches = read_plan(run_dir)
     order = {launch.key: launch.order for launch in launches}
     read = _read_samples(run_dir)
+    launches = _with_blocks(run_dir, launches, read)
     last = len(order)
     keys = sorted(read.samples, key=lambda key: (order.get(key, last), key))
     failures = sorted(read.failures.values(), key=lambda f: order.get((f.trial, f.repeat), last))
@@ -230,6 +232,25 @@ def read_run(run_dir: Path) -> Run:
         fabric_document=json.loads(fabric.read_text()) if fabric.exists() else None,
         remarks=tuple(read.remarks),
     )
+
+
+def _with_blocks(run_dir: Path, launches: tuple[Launch, ...], read: "_Read") -> tuple[Launch, ...]:
+    """The launches on the nodes that their blocks got, where blocks ran as jobs of their own; their
+    samples are added to `read`. Of each block one attempt counts, so that all its arms had one node
+    set in one allocation: the first that is complete, else the last."""
+    placed: dict[Key, Launch] = {}
+    for block, folders in attempt_folders(run_dir).items():
+        keys = {launch.key for launch in launches if launch.block == block}
+        reads = [(folder, _read_samples(folder)) for folder in folders]
+        whole = [one for one in reads if keys <= one[1].over]
+        folder, part = (whole or reads[-1:])[0]
+        placed |= {launch.key: launch for launch in read_plan(folder)}
+        read.samples.update(part.samples)
+        read.failures.update(part.failures)
+        read.remarks.extend(part.remarks)
+        if not whole:
+            read.remarks.append(f"block {block} has {len(part.over)} of {len(keys)} launches")
+    return tuple(placed.get(launch.key, launch) for launch in launches)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +308,8 @@ def _take(
         ) from error
 
 
-def _read_plan(run_dir: Path) -> tuple[Launch, ...]:
+def read_plan(run_dir: Path) -> tuple[Launch, ...]:
+    """The launches of a run in order; none where there is no plan yet. Raises InputError."""
     path = run_dir / "plan.jsonl"
     if not path.exists():
         return ()

@@ -1,0 +1,178 @@
+"""A study submitted to a real Slurm on a virtual cluster: one task of an array is one block."""
+
+import json
+import time
+import tomllib
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.oracle.slurm_cluster import SlurmCluster, slurm_cluster
+
+from weft.study.store import read_run
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+STUDY = """\
+schema = "weft.study/1"
+name = "two-arms"
+title = "Two arms"
+question = "Do they differ?"
+repeats = 2
+nodes = {nodes}
+node_sets = {sets}
+timeout_s = 60
+
+[[benchmarks]]
+name = "barrier"
+options = {{ iterations = {iterations}, warmup = 1 }}
+
+[[factors]]
+name = "arm"
+
+[[factors.settings]]
+name = "one"
+env = {{ WEFT_TEST_ARM = "one" }}
+
+[[factors.settings]]
+name = "two"
+env = {{ WEFT_TEST_ARM = "two" }}
+"""
+LIMIT_S = 120
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[SlurmCluster]:
+    with slurm_cluster(4) as cluster:
+        yield cluster
+
+
+def submitted(slurm: SlurmCluster, run: Path, study: str, *more: str) -> list[dict[str, Any]]:
+    """The jobs of a study that is submitted into a new run directory."""
+    run.parent.mkdir(exist_ok=True)
+    document = run.with_name("study.toml")
+    document.write_text(study)
+    words = ("--dir", str(run), "--rails", "eth0", "--format", "json", *more)
+    said = slurm.weft("study", "submit", str(document), *words)
+    assert said.code == 0, said
+    return list(json.loads(said.out)["jobs"])
+
+
+def status(slurm: SlurmCluster, run: Path) -> tuple[int | None, dict[str, Any]]:
+    said = slurm.weft("study", "status", str(run), "--format", "json")
+    return said.code, json.loads(said.out)
+
+
+def until(slurm: SlurmCluster, run: Path, state: str, *blocks: int) -> dict[str, Any]:
+    """The status once these blocks, or all of them, are in that state."""
+    end = time.monotonic() + LIMIT_S
+    while True:
+        _, said = status(slurm, run)
+        of = [one for one in said["blocks"] if not blocks or one["block"] in blocks]
+        if all(one["state"] == state for one in of):
+            return said
+        assert time.monotonic() < end, (said, outputs(run))
+        time.sleep(0.5)
+
+
+def outputs(run: Path) -> list[str]:
+    return [path.read_text() for path in (run / "slurm").glob("*.out")]
+
+
+def times(said: dict[str, Any]) -> list[tuple[float, float]]:
+    return sorted((b["started_unix_s"], b["ended_unix_s"]) for b in said["blocks"])
+
+
+def test_blocks_run_one_after_the_other_and_are_one_run(slurm: SlurmCluster) -> None:
+    run = slurm.folder / "whole" / "run"
+    jobs = submitted(slurm, run, STUDY.format(nodes=[2, 3], sets=2, iterations=20))
+    assert [job["blocks"] for job in jobs] == [[0, 1], [2, 3]]
+    _, early = status(slurm, run)
+    assert early["states"]["queued"] >= 2
+    late = until(slurm, run, "done")
+    assert late["n_over"] == late["n_launches"] == 4 * 5
+    assert late["n_failed"] == 0
+    spans = times(late)
+    assert all(ended <= began for (_, ended), (began, _) in pairwise(spans))
+
+    whole = read_run(run)
+    assert whole.complete
+    by_block = {b["block"]: b for b in late["blocks"]}
+    for launch in whole.launches:
+        assert launch.trial.nodes == tuple(by_block[launch.block]["nodes"])
+    block_of = {launch.key: launch.block for launch in whole.launches}
+    for sample in whole.samples:
+        block = by_block[block_of[sample.trial, sample.repeat]]
+        assert block["started_unix_s"] <= sample.started_unix_s <= block["ended_unix_s"]
+    for recipe in run.glob("blocks/*/recipes/t*.txt"):
+        assert "/srun --mpi=pmi2 --nodes=" in recipe.read_text()
+
+    said = slurm.weft("compare", str(run), "--format", "json")
+    assert said.code in (0, 1), said
+    rows = json.loads(said.out)["rows"]
+    assert {row["n_pairs"] for row in rows} == {4}
+    assert slurm.weft("report", str(run)).code == 0
+
+
+def test_a_cancelled_block_is_told_and_runs_again_from_its_start(slurm: SlurmCluster) -> None:
+    run = slurm.folder / "cancelled" / "run"
+    (job,) = submitted(slurm, run, STUDY.format(nodes=[2], sets=2, iterations=3000))
+    slurm.wait("samples of block 0", lambda: status(slurm, run)[1]["blocks"][0]["n_over"] > 0)
+    slurm.say("scancel", f"{job['job']}_0")
+    first = until(slurm, run, "cancelled", 0)["blocks"][0]
+    assert first["job"] == f"{job['job']}_0"
+    assert "scancel" in first["why"]
+    until(slurm, run, "done", 1)
+    assert status(slurm, run)[0] == 4
+
+    again = slurm.weft("study", "submit", str(run), "--resume", "--format", "json")
+    assert again.code == 0, again
+    (second,) = json.loads(again.out)["jobs"]
+    assert second["blocks"] == [0]
+    late = until(slurm, run, "done")
+    assert late["blocks"][0]["job"] == f"{second['job']}_0"
+    assert len(list((run / "blocks").glob("000-*.json"))) == 2
+    whole = read_run(run)
+    assert whole.complete
+    began = late["blocks"][0]["started_unix_s"]
+    zero = {launch.key for launch in whole.launches if launch.block == 0}
+    assert all(s.started_unix_s >= began for s in whole.samples if (s.trial, s.repeat) in zero)
+    nothing = slurm.weft("study", "submit", str(run), "--resume", "--format", "json")
+    assert json.loads(nothing.out)["jobs"] == []
+
+
+def test_blocks_may_overlap_where_that_is_asked_for(slurm: SlurmCluster) -> None:
+    run = slurm.folder / "overlap" / "run"
+    study = STUDY.format(nodes=[2], sets=2, iterations=2000)
+    submitted(slurm, run, study, "--at-once", "2", "--switches", "1")
+    said = until(slurm, run, "done")
+    (_, first_ended), (second_began, _) = times(said)
+    assert second_began < first_ended
+    leaves = [set(block["leaves"].values()) for block in said["blocks"]]
+    assert sorted(map(sorted, leaves)) == [["leaf0"], ["leaf1"]]
+
+
+def test_a_block_lies_on_so_many_leaves_below_a_path_of_any_kind(slurm: SlurmCluster) -> None:
+    run = slurm.folder / "a 'b\" $(touch pwned);#" / "run"
+    word = "--comment=a \"b' \\ # $(touch pwned) %j;`touch pwned`"
+    study = STUDY.format(nodes=[2], sets=1, iterations=20)
+    (job,) = submitted(slurm, run, study, "--leaves", "2", f"--sbatch={word}")
+    shown = slurm.say("scontrol", "show", "job", "-o", str(job["job"]))
+    assert f"Comment={word.partition('=')[2]} " in shown
+    (block,) = until(slurm, run, "done")["blocks"]
+    assert set(block["leaves"].values()) == {"leaf0", "leaf1"}
+    assert sorted(block["nodes"]) == sorted(job["nodes"])
+    (meta,) = (tomllib.loads(p.read_text()) for p in run.glob("blocks/*/run.toml"))
+    assert meta["backend"]["facts"]["slurm"]["n_leaves"] == 2
+    assert not list(slurm.folder.rglob("pwned"))
+
+
+def test_what_sbatch_refuses_is_told_and_leaves_nothing(slurm: SlurmCluster) -> None:
+    study = slurm.folder / "refused.toml"
+    study.write_text(STUDY.format(nodes=[2], sets=1, iterations=20))
+    run = slurm.folder / "refused"
+    said = slurm.weft("study", "submit", str(study), "--dir", str(run), "--partition", "nosuch")
+    assert said.code == 2, said
+    assert "invalid partition specified: nosuch" in said.err
+    assert not run.exists()
