@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,19 @@ import pytest
 from tests.oracle.slurm_cluster import SlurmCluster, slurm_cluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+SLOW = """\
+schema = "weft.study/1"
+name = "slow"
+title = "Slow"
+question = "Does it end?"
+repeats = 1
+nodes = [2]
+timeout_s = 4
+
+[[benchmarks]]
+name = "barrier"
+options = { iterations = 10000000, warmup = 1 }
+"""
 LATENCY = (
     "bench",
     "latency",
@@ -96,3 +110,33 @@ def test_a_plugin_that_srun_lacks_is_named_with_those_it_has(slurm: SlurmCluster
     assert "Open MPI wants srun's MPI plugin 'pmix'" in said.err
     assert "pmi2" in said.err
     assert "--launcher mpiexec" in said.err
+
+
+def test_a_launch_that_takes_too_long_is_ended_on_every_host(slurm: SlurmCluster) -> None:
+    study = slurm.folder / "slow.toml"
+    study.write_text(SLOW)
+    folder = slurm.folder / "run-slow"
+    weft = slurm.weft_argv("study", "run", str(study), "--rails", "eth0", "--dir", str(folder))
+    said = slurm.on("node1", "salloc", "--quiet", "--nodes=2", *weft, timeout_s=100)
+    assert said.code == 4, said
+    assert "barrier (t000-barrier.r00) hung: no end after 4 s" in said.err
+    kernels = ("pgrep", "-c", "weft-kernel")
+    slurm.wait(
+        "end of the ranks", lambda: all(slurm.on(h, *kernels).out == "0\n" for h in slurm.hosts)
+    )
+    assert slurm.queue() == []
+
+
+def test_a_kernel_that_a_node_does_not_find_is_told_with_where_it_must_be(
+    slurm: SlurmCluster,
+) -> None:
+    folder = slurm.folder / "run-no-kernel"
+    hidden = "mount -t tmpfs none $0/var/weft"
+    assert slurm.on("node2", "sh", "-c", hidden, sys.prefix).ok
+    try:
+        weft = slurm.weft_argv(*LATENCY, "--rails", "eth0", "--dir", str(folder))
+        said = slurm.on("node1", "salloc", "--quiet", "--nodes=2", *weft, timeout_s=100)
+    finally:
+        slurm.on("node2", "umount", f"{sys.prefix}/var/weft")
+    assert said.code == 4, said
+    assert "every node must find the kernel" in said.err

@@ -199,7 +199,9 @@ def _other_world(launch: Launch, output: KernelOutput) -> BenchmarkError | None:
         f"{n_ranks or 1}",
         where=", ".join(launch.trial.nodes[:8]),
         expected="a launcher and an MPI library that belong together",
-        hint="name the mpicc whose launcher this is: --mpi /path/to/mpicc",
+        hint="name the mpicc whose launcher this is: --mpi /path/to/mpicc; srun also needs the "
+        "plugin that the MPI speaks: SLURM_MPI_TYPE=pmix or pmi2, and for Intel MPI "
+        "I_MPI_PMI_LIBRARY=/path/to/libpmi2.so",
     )
 
 
@@ -255,6 +257,8 @@ _HINTS = {
     "Could not resolve hostname": "check the names given to --hosts",
     # Hydra may give up before it has passed on what ssh said.
     "Launch proxy failed": "check the names given to --hosts, and ssh to each without a question",
+    "error: execve()": "every node must find the kernel: in <prefix>/var/weft/kernels, or in "
+    "$XDG_CACHE_HOME/weft/kernels",
     "error while loading shared libraries": "the MPI's libraries must be found on every node",
 }
 

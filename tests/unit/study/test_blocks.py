@@ -8,6 +8,7 @@ from weft.bench.mock import MockBackend
 from weft.core.errors import InputError
 from weft.study.attempts import Attempt, attempt_folder
 from weft.study.blocks import launches_of, on_nodes, plan_blocks
+from weft.study.compare import compare_arms
 from weft.study.load import parse_study
 from weft.study.model import Study
 from weft.study.store import RunStore, read_run
@@ -142,3 +143,14 @@ def test_a_whole_run_of_blocks_is_complete(run_dir: Path) -> None:
     run = read_run(run_dir)
     assert run.complete
     assert [sample.trial for sample in run.samples] == [one.trial.id for one in run.launches]
+
+
+@pytest.mark.parametrize(("nodes", "n_sets"), [(("ab", "ab", "ba"), 1), (("ab", "cd", "ef"), 3)])
+def test_blocks_on_the_same_nodes_are_one_node_set(
+    run_dir: Path, nodes: tuple[str, ...], n_sets: int
+) -> None:
+    for block, names in enumerate(nodes):
+        attempt(run_dir, block, f"7_{block}", tuple(names), at=float(block))
+    (row,) = compare_arms(read_run(run_dir)).rows
+    assert row.n_pairs == 3 * 4
+    assert row.sets.n_sets == n_sets
