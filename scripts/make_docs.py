@@ -7,6 +7,7 @@ import audit_page
 import click
 
 from weft.cli import VERBS, weft
+from weft.cli.lazy import CommandWithVerbs
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 WIDTH = 98
@@ -23,6 +24,9 @@ def sections(command: click.Command, name: str, parent: click.Context | None) ->
     """The help of a command and of the commands below it."""
     ctx = click.Context(command, info_name=name, parent=parent, terminal_width=WIDTH)
     parts = [f"## {ctx.command_path}\n\n```text\n{command.get_help(ctx)}\n```\n"]
+    if isinstance(command, CommandWithVerbs):
+        for verb in command.verbs:
+            parts.extend(sections(command.verb(verb), f"{name} {verb}", parent))
     if isinstance(command, click.Group):
         for below in command.list_commands(ctx):
             found = command.get_command(ctx, below)

@@ -6,12 +6,20 @@ from typing import Any
 import click
 
 from weft.cli.backend import BackendChoice, backend_options
+from weft.cli.lazy import CommandWithVerbs
 from weft.cli.measure import MeasureOptions, measure_study
 from weft.cli.output import format_option
 from weft.core.errors import InputError
 
 
-@click.command(name="bench")
+class Bench(CommandWithVerbs):
+    """See the module."""
+
+    verbs = ("rdma-pairs",)
+    prefix = "bench_"
+
+
+@click.command(name="bench", cls=Bench)
 @click.argument("benchmarks", nargs=-1, metavar="BENCHMARK...")
 @click.option("--sizes", default="", help="'8', '8,64K' or '1:4M'. Default: the benchmark's own.")
 @click.option("--tasks-per-node", type=click.IntRange(1), help="Ranks a node. Default: 1.")
@@ -58,6 +66,8 @@ def command(
     natural_ring_bandwidth. Point-to-point benchmarks use two nodes, the others all of --hosts (or
     of the twin's --nodes); on one host all ranks share it. Iterations, windows and figures are
     defined as OSU's, those of rings as HPCC's and GPCNeT's.
+
+    `weft bench rdma-pairs A B` measures RDMA on all rails between two hosts, by perftest.
     """
     if not benchmarks:
         raise InputError(

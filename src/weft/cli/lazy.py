@@ -50,3 +50,32 @@ class LazyVerbs(click.Group):
         """The verb table, without importing any verb."""
         with formatter.section("Verbs"):
             formatter.write_dl(list(self.verbs.items()))
+
+
+class CommandWithVerbs(click.Command):
+    """A command that takes any words, except that one of `verbs` in front of them stands for
+    another command: `weft.cli.` + `prefix` + the verb, '-' as '_'."""
+
+    verbs: tuple[str, ...] = ()
+    prefix = ""
+
+    def verb(self, name: str) -> click.Command:
+        """The command of one of the verbs."""
+        found: click.Command = importlib.import_module(
+            f"weft.cli.{self.prefix}{name.replace('-', '_')}"
+        ).command
+        return found
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **more: Any,
+    ) -> click.Context:
+        """Of the verb, where there is one."""
+        if args and args[0] in self.verbs:
+            return self.verb(args[0]).make_context(
+                f"{info_name} {args[0]}", args[1:], parent, **more
+            )
+        return super().make_context(info_name, args, parent, **more)

@@ -6,6 +6,7 @@ from importlib import resources
 
 import pytest
 
+from weft.bench.rdma.verdict import thresholds as rdma_thresholds
 from weft.catalog.shipped import figures_of, shipped_figures
 from weft.core.errors import InputError
 from weft.diagnose.check.rounds.cost import figures as check_cost
@@ -87,6 +88,7 @@ def test_a_table_that_is_missing_is_named() -> None:
         (check_cost(), "weft.diagnose.check.rounds", "cost.toml"),
         (validity_thresholds(), "weft.diagnose.validity", "thresholds.toml"),
         (judge_rules(), "weft.diagnose.judge", "rules.toml"),
+        (rdma_thresholds(), "weft.bench.rdma", "thresholds.toml"),
     ],
 )
 def test_every_figure_of_a_file_is_in_force(figures: object, package: str, name: str) -> None:

@@ -1,0 +1,63 @@
+"""Whether rails carry what their ports' rates promise."""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from weft.bench.rdma.measure import Reading
+from weft.bench.rdma.plan import Memory
+from weft.catalog.shipped import shipped_figures
+
+
+class State(StrEnum):
+    """Of one rail in one direction. IMPOSSIBLE: more than its port's rate."""
+
+    GOOD = "good"
+    LOW = "low"
+    IMPOSSIBLE = "impossible"
+    NO_RATE = "no rate"
+    DOWN = "down"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The least shares of a port's rate, by memory."""
+
+    host_share: float
+    gpu_share: float
+
+
+@functools.cache
+def thresholds() -> Thresholds:
+    """The shipped figures."""
+    return shipped_figures(Thresholds, "thresholds.toml", "weft.rdma_thresholds/1")
+
+
+def least_share(memory: Memory) -> float:
+    """From which share of its port's rate on a rail is good."""
+    return thresholds().host_share if memory == "host" else thresholds().gpu_share
+
+
+def state_of(reading: Reading, memory: Memory) -> State:
+    """What is to be said of a reading."""
+    if reading.way.pair.down:
+        return State.DOWN
+    if reading.gbps is None:
+        return State.FAILED
+    rate = reading.way.pair.rate_gbps
+    if rate is None:
+        return State.NO_RATE
+    if reading.gbps > rate:
+        return State.IMPOSSIBLE
+    return State.GOOD if reading.gbps >= least_share(memory) * rate else State.LOW
+
+
+def sums_gbps(readings: Sequence[Reading]) -> dict[tuple[str, str], float]:
+    """By (source, target) what all rails carried together."""
+    found: dict[tuple[str, str], float] = {}
+    for reading in readings:
+        ends = (reading.way.source.host, reading.way.target.host)
+        found[ends] = found.get(ends, 0.0) + (reading.gbps or 0.0)
+    return found
