@@ -4,7 +4,7 @@ As many rounds of one pair as there are pairs, on as few CPUs as this machine ha
 namespace, a virtual cable, and a CPU's worth of time of its own (ranks_apart.py). How many ranks
 there are, which is slowed, and how much, is drawn from a seed, which is part of a test's name. What
 is slowed: the cable of one rank; the CPU of one rank, by processes that spin on it; or by a quota,
-as the limit of a container does it.
+as the limit of a container does it. WEFT_TRIALS says how many seeds there are.
 """
 
 import json
@@ -27,7 +27,7 @@ Ranks = Callable[[int], AbstractContextManager[RanksApart]]
 Check = Callable[..., dict[str, Any]]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-SEEDS = pytest.mark.parametrize("seed", range(20))
+SEEDS = pytest.mark.parametrize("seed", range(int(os.environ.get("WEFT_TRIALS", "20"))))
 FEW_SEEDS = pytest.mark.parametrize("seed", range(3))
 
 
