@@ -14,7 +14,7 @@ import pytest
 from weft.cli import run
 from weft.cluster.folder import cluster_folder
 from weft.cluster.local.inside import ENVIRONMENT
-from weft.cluster.local.start import TOOLS, leftovers
+from weft.cluster.local.start import TOOLS, leftovers, processes_of
 from weft.cluster.remote import Said, Ssh
 
 
@@ -44,6 +44,25 @@ class Virtual:
     def on(self, host: str, *command: str, timeout_s: float = 20.0) -> Said:
         """What a command says on a host of it."""
         return Ssh(self.folder / "ssh_config").run(host, command, timeout_s=timeout_s)
+
+    def first_process(self, host: str) -> int:
+        """Of a host of this cluster, and of no other: its id on this machine."""
+        ours = ["-m", "weft.cluster.local.host", str(self.folder), host]
+        for pid in processes_of(self.name):
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")[1:-1]
+            if words == ours:
+                return pid
+        raise AssertionError(f"{host} of {self.name} is not running")
+
+    def inside(self, host: str, *command: str) -> str:
+        """What a command prints in a host's namespaces: without its sshd and its network."""
+        who = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
+        spaces = ("--net", "--uts", "--mount", "--ipc", "--pid")
+        entered = ["nsenter", "-t", str(self.first_process(host)), *who, *spaces, *command]
+        done = subprocess.run(
+            entered, check=True, capture_output=True, text=True, env=ENVIRONMENT, timeout=20
+        )
+        return done.stdout
 
     def end(self) -> None:
         """End it, whatever is left of it."""

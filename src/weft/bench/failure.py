@@ -3,16 +3,22 @@
 import re
 import signal
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from weft.bench.kernel_records import KernelOutput, Rank
 from weft.bench.model import Launch, Trial
 from weft.bench.phase import phases_of
-from weft.bench.process import Ended, Ending, ProcessState
+from weft.bench.process import Ended, Ending
+from weft.bench.watch import rank_states
+from weft.cluster.look import Look
 from weft.core.errors import BenchmarkError
 
+STOPPED = {"T": ", stopped", "t": ", stopped by a debugger", "D": ", held by a disk or a device"}
+"""What the kernel's state letters of a process that cannot go on mean."""
+
+NO_LOOKS: Mapping[str, Look] = {}
 STDERR_LINES = 6
 STDERR_BYTES = 65_536
 
@@ -33,9 +39,16 @@ class Blame:
 
 
 def failure_of(
-    launch: Launch, ended: Ended, output: KernelOutput, out: Path, err: Path
+    launch: Launch,
+    ended: Ended,
+    output: KernelOutput,
+    out: Path,
+    err: Path,
+    *,
+    looks: Mapping[str, Look] = NO_LOOKS,
 ) -> BenchmarkError | None:
-    """The one error of a launch, or None when it went well."""
+    """The one error of a launch, or None when it went well. `looks` are at other hosts, as they
+    were when time ran out."""
     stderr = tail(err)
     stranger = _other_world(launch, output)
     if stranger is not None:
@@ -49,7 +62,8 @@ def failure_of(
             expected="records of the kernel, some megabytes",
         )
     if ended.ending is Ending.TIMED_OUT:
-        return _hung(launch, ended, output, stderr)
+        states = rank_states(launch.trial, output, ended.last_seen, looks)
+        return _hung(launch, states, output, stderr)
     if ended.exit_code != 0:
         return _crashed(launch, ended, output, stderr)
     return _unreadable(launch, output, out)
@@ -86,29 +100,32 @@ def _stopped_itself(launch: Launch, output: KernelOutput) -> BenchmarkError:
     )
 
 
-def _hung(launch: Launch, ended: Ended, output: KernelOutput, stderr: str) -> HangError:
-    silent = _silent_ranks(output, ended.last_seen, _resting(launch.trial, output))
+def _hung(
+    launch: Launch, states: Mapping[int, str], output: KernelOutput, stderr: str
+) -> HangError:
+    silent = _silent_ranks(output, states, _resting(launch.trial, output))
     hosts = ", ".join(launch.trial.nodes[:8])
     return HangError(
         f"{_title(launch)} hung: no end after {launch.trial.timeout_s:g} s; "
         f"last heard of: {output.last_heard}" + _quote(stderr),
         where=_place(silent[0].rank, silent[0].host) if len(silent) == 1 else hosts,
         expected="an 'end' record from the kernel",
-        hint=_who_waits(silent),
+        hint=_who_waits(silent, states),
     )
 
 
 def _silent_ranks(
-    output: KernelOutput, last_seen: Sequence[ProcessState], resting: Container[int]
+    output: KernelOutput, states: Mapping[int, str], resting: Container[int]
 ) -> list[Rank]:
-    """Ranks of this machine that were not even waiting: MPI waits by spinning, so a rank that
-    sleeps, is stopped or is gone while others spin is the one they wait for. Not one that rests:
-    the kernel lets it sleep."""
-    states = {process.pid: process.state for process in last_seen}
-    here = {rank.host for rank in output.ranks if rank.pid in states}
-    local = [rank for rank in output.ranks if rank.host in here and rank.rank not in resting]
-    idle = [rank for rank in local if states.get(rank.pid, "gone") != "R"]
-    return idle if len(idle) < len(local) else []
+    """Ranks that were not even waiting. One that is stopped, or held by a device, is the one that
+    the others wait for; else, as MPI waits by spinning, one that sleeps or is gone while others
+    spin. Not one that rests: the kernel lets it sleep."""
+    known = [rank for rank in output.ranks if rank.rank in states and rank.rank not in resting]
+    stopped = [rank for rank in known if states[rank.rank] in STOPPED]
+    if stopped:
+        return stopped
+    idle = [rank for rank in known if states[rank.rank] != "R"]
+    return idle if len(idle) < len(known) else []
 
 
 def _resting(trial: Trial, output: KernelOutput) -> frozenset[int]:
@@ -129,10 +146,13 @@ def _resting(trial: Trial, output: KernelOutput) -> frozenset[int]:
     return frozenset(range(trial.n_ranks)) - busy
 
 
-def _who_waits(silent: Sequence[Rank]) -> str | None:
+def _who_waits(silent: Sequence[Rank], states: Mapping[int, str]) -> str | None:
     if not silent:
         return "attach a debugger to the ranks, or raise timeout_s if the trial is only slow"
-    names = ", ".join(f"rank {rank.rank} on {rank.host} (pid {rank.pid})" for rank in silent[:4])
+    names = ", ".join(
+        f"rank {rank.rank} on {rank.host} (pid {rank.pid}{STOPPED.get(states[rank.rank], '')})"
+        for rank in silent[:4]
+    )
     return f"the other ranks were waiting; not running: {names}"
 
 

@@ -14,6 +14,8 @@ from weft.bench.kernel_samples import to_samples
 from weft.bench.model import Launch, Sample, State, Trial
 from weft.bench.process import Ending, Limits, run_child
 from weft.bench.seat import Here, Seat
+from weft.bench.watch import Watch, accused, not_started, pids_of
+from weft.cluster.look import Look
 from weft.cluster.neighbours import asking
 from weft.cluster.scheduler import ANSWER_TIMEOUT_S
 from weft.core.errors import BenchmarkError, InputError
@@ -59,6 +61,8 @@ class LiveBackend:
         self._kernel = kernel
         self._seat: Seat = Here() if seat is None else seat
         self._run_dir = Path()
+        self._watch = Watch(reached=bool(self._seat.needs))
+        self._put_by: list[Seat] = []
         self._may_bind = not rails
         self._crowded = False
         self._placement = dict(placement or {})
@@ -117,7 +121,11 @@ class LiveBackend:
         }
 
     def close(self) -> None:
-        """Nothing is held between launches."""
+        """What was put on other hosts is taken away, where they answer."""
+        for seat in self._put_by:
+            if not self._watch.still_lost(seat, seat.needs):
+                seat.clear(self._run_dir)
+        self._put_by = []
 
     def _check(self, trial: Trial) -> None:
         if not trial.nodes or trial.tasks_per_node < 1:
@@ -158,6 +166,8 @@ class LiveBackend:
         for repeat in range(2):
             left_s = max(0.0, until - time.monotonic())
             output = self._run(Launch(replace(meeting, timeout_s=left_s), repeat, order=0))
+            if repeat == 0:
+                self._watch.acquaint(self._seat, nodes)
             known = self._seat.most_on_a_machine(nodes) > 1
             if known or not any(rank.oversubscribed for rank in output.ranks):
                 return
@@ -166,17 +176,41 @@ class LiveBackend:
 
     def _run(self, launch: Launch) -> KernelOutput:
         """Run one launch to its end. Raises BenchmarkError, MissingError."""
+        lost = self._watch.still_lost(self._seat, (*launch.trial.nodes, *self._seat.needs))
+        self._seat = self._seat.without(lost)
+        if missing := {host: lost[host] for host in launch.trial.nodes if host in lost}:
+            raise not_started(launch, missing)
         recipe = self._recipe(launch)
-        self._seat.put(recipe.files)
+        self._put(launch, recipe)
         (self._run_dir / "recipes" / f"{launch.name}.txt").write_text(self._seat.text(recipe))
         out, err = (self._run_dir / "raw" / f"{launch.name}.{end}" for end in ("out", "err"))
-        ended = run_child(self._seat.child(recipe, out, err), Limits(launch.trial.timeout_s))
+        looks: dict[str, Look] = {}
+        ended = run_child(
+            self._seat.child(recipe, out, err),
+            Limits(launch.trial.timeout_s),
+            lambda: looks.update(self._look(launch, read_kernel_output(out))),
+        )
         loud = ended.ending is Ending.TOO_LOUD
         output = KernelOutput() if loud else read_kernel_output(out)
-        failure = failure_of(launch, ended, output, out, err)
+        failure = failure_of(launch, ended, output, out, err, looks=looks)
         if failure is not None:
-            raise failure
+            raise accused(failure, looks or self._look(launch, output))
         return output
+
+    def _put(self, launch: Launch, recipe: Recipe) -> None:
+        if self._seat not in self._put_by:
+            self._put_by.append(self._seat)
+        try:
+            self._seat.put(recipe.files)
+        except BenchmarkError as failure:
+            raise accused(failure, self._look(launch, KernelOutput())) from failure
+
+    def _look(self, launch: Launch, output: KernelOutput) -> Mapping[str, Look]:
+        """How the hosts of a launch are that does not go well."""
+        if all(map(self._seat.is_here, launch.trial.nodes)):
+            return {}
+        pids = pids_of(launch.trial, output, self._seat.needs)
+        return self._watch.look(self._seat, pids)
 
     def _check_rails(self) -> None:
         """Only where all ranks run here: other hosts have other devices."""

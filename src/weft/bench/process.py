@@ -73,9 +73,12 @@ class Child:
     holds_stdin: bool = False
 
 
-def run_child(child: Child, limits: Limits) -> Ended:
+def run_child(
+    child: Child, limits: Limits, at_time_out: Callable[[], object] = lambda: None
+) -> Ended:
     """Run a command in a session of its own, its output going straight to two files.
 
+    `at_time_out` is called when time has run out, before anything is ended.
     INVARIANT: when this returns or raises, whatever the command started on this machine is gone.
     Raises MissingError when the command cannot be started; OSError when a file cannot be written.
     """
@@ -86,6 +89,8 @@ def run_child(child: Child, limits: Limits) -> Ended:
         ending = _watch(process, child, started + limits.timeout_s, limits.max_bytes)
         seconds = time.monotonic() - started
         last_seen = () if ending is Ending.EXITED else _look(process.pid, mark)
+        if ending is Ending.TIMED_OUT:
+            at_time_out()
     finally:
         if process.stdin is not None:
             process.stdin.close()

@@ -2,14 +2,15 @@
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
 from weft.bench.process import Child
 from weft.cluster.head import Head
+from weft.cluster.remote import Ssh
 from weft.core.errors import BenchmarkError
 from weft.core.host import Host, this_host
 from weft.launch.recipe import Recipe
@@ -43,6 +44,20 @@ class Seat(Protocol):
         """Whether root runs the launcher."""
         ...
 
+    @property
+    def ssh(self) -> Ssh:
+        """By which hosts are asked how they are."""
+        ...
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Hosts that every launch needs, whatever its nodes are."""
+        ...
+
+    def without(self, lost: Container[str]) -> "Seat":
+        """The seat to launch from while these hosts do not answer."""
+        ...
+
     def is_here(self, node: str) -> bool:
         """Whether a node's name means the host this runs on, by name alone."""
         ...
@@ -63,6 +78,10 @@ class Seat(Protocol):
         """Write files there. Raises BenchmarkError."""
         ...
 
+    def clear(self, run_dir: Path) -> None:
+        """Take away the files that were put where no run keeps them."""
+        ...
+
     def child(self, recipe: Recipe, out: Path, err: Path) -> Child:
         """The process that runs a recipe there."""
         ...
@@ -78,10 +97,16 @@ class Here:
     remote_shell: str | None = None
     interface: str | None = None
     settings: Mapping[str, str] = MappingProxyType({})
+    ssh = Ssh()
+    needs: tuple[str, ...] = ()
 
     def __init__(self, host: Host | None = None) -> None:
         self.host: Host = this_host() if host is None else host
         self.as_root: bool = os.geteuid() == 0
+
+    def without(self, lost: Container[str]) -> "Here":  # noqa: ARG002
+        """See Seat."""
+        return self
 
     def is_here(self, node: str) -> bool:
         """See Seat."""
@@ -104,6 +129,9 @@ class Here:
         for path, content in files.items():
             path.write_text(content)
 
+    def clear(self, run_dir: Path) -> None:
+        """They are part of the run."""
+
     def child(self, recipe: Recipe, out: Path, err: Path) -> Child:
         """See Seat."""
         return Child(recipe.argv, dict(os.environ) | dict(recipe.env), recipe.cwd, out, err)
@@ -115,9 +143,9 @@ class Here:
 
 @dataclass(frozen=True, slots=True)
 class OnHead:
-    """The first host of a cluster, whose commands run in a folder that every host has: ranks start
-    where their launcher does. `files` is where files are put there; hosts of one name in `machines`
-    are one machine, '' is not known."""
+    """The first host of a cluster that answers, whose commands run in a folder that every host has:
+    ranks start where their launcher does. `files` is where files are put there; hosts of one name
+    in `machines` are one machine, '' is not known; `others` are those that can take its place."""
 
     head: Head
     host: Host
@@ -126,6 +154,24 @@ class OnHead:
     interface: str | None
     as_root: bool
     machines: Mapping[str, str] = field(default_factory=dict)
+    others: tuple[str, ...] = field(default=())
+
+    @property
+    def ssh(self) -> Ssh:
+        """See Seat."""
+        return self.head.ssh
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """See Seat."""
+        return (self.head.host,)
+
+    def without(self, lost: Container[str]) -> "OnHead":
+        """See Seat."""
+        if self.head.host not in lost:
+            return self
+        name = next((host for host in self.others if host not in lost), self.head.host)
+        return replace(self, head=replace(self.head, host=name), host=replace(self.host, name=name))
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -155,8 +201,12 @@ class OnHead:
             done = self.head.put(str(path), content.encode())
             if not done.ok:
                 raise BenchmarkError(
-                    f"{path} cannot be written: {done.last_line}", where=self.head.host
+                    f"{path} cannot be written: {done.last_line}", where=f"host {self.head.host}"
                 )
+
+    def clear(self, run_dir: Path) -> None:
+        """See Seat."""
+        self.head.remove(str(self.folder(run_dir)))
 
     def child(self, recipe: Recipe, out: Path, err: Path) -> Child:
         """See Seat."""

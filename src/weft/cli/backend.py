@@ -236,6 +236,7 @@ def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
         interface=agreed["interface"] or None,
         as_root=agreed["user"] == "root",
         machines=record.machines,
+        others=record.hosts,
     )
     rails = choice.rail_names or tcp_rails(agreed)
     mpi = agreed_mpi(agreed)

@@ -109,6 +109,7 @@ def _print_result(where: Path, outcome: "RunOutcome", format_: str) -> None:
         "n_done": outcome.n_done,
         "n_failed": len(outcome.failures),
         "stopped": outcome.stopped,
+        "lost_hosts": outcome.lost,
         "excluded": dict(table.excluded),
         "rows": rows,
     }
@@ -122,6 +123,18 @@ def _print_result(where: Path, outcome: "RunOutcome", format_: str) -> None:
     )
     if outcome.stopped:
         talk(f"stopped: {outcome.stopped}")
+    if outcome.lost:
+        talk(_lost_text(outcome))
+
+
+def _lost_text(outcome: "RunOutcome") -> str:
+    """Who is gone, and what to do."""
+    of = f"of {outcome.n_launches} launches"
+    told = ", ".join(f"{host} ({n} {of} need it)" for host, n in outcome.lost.items())
+    return (
+        f"did not answer: {told}; what does not need them was measured\n"
+        "  mend them and measure again; 'weft cluster up' again leaves out who is not right"
+    )
 
 
 def _verdict_text(judgement: "Judgement") -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from weft.cluster.remote import Said, Ssh
 
 WRITE_S = 60.0
+REMOVE_S = 15.0
 
 GUARD = r"""
 exec 3<&0
@@ -56,3 +57,7 @@ class Head:
         return self.ssh.run(
             self.host, ("sh", "-c", PUT, "sh", path), given=content, timeout_s=WRITE_S
         )
+
+    def remove(self, folder: str) -> Said:
+        """Take a folder away there, with all that was put into it."""
+        return self.ssh.run(self.host, ("rm", "-rf", "--", folder), timeout_s=REMOVE_S)

@@ -11,6 +11,10 @@ from weft.cluster.hear import End, hear
 from weft.core.errors import InputError
 
 CONNECT_S = 10
+ALIVE_S = 15
+ALIVE_TIMES = 3
+"""A host that answers nothing for so long, so many times, is given up: its connection ends."""
+
 MOST_AT_ONCE = 64
 MOST_BYTES = 4 << 20
 MOST_LETTERS = 300
@@ -74,8 +78,10 @@ class Ssh:
             "-o",
             "ControlMaster=no",
         )
+        alive = ("-o", f"ServerAliveInterval={ALIVE_S}", "-o", f"ServerAliveCountMax={ALIVE_TIMES}")
         quiet = ("-o", "LogLevel=ERROR", "-x", "-T")
-        return ["ssh", *own, *fixed, *quiet, *self.options, "--", host, shlex.join(command)]
+        words = (*own, *fixed, *alive, *quiet, *self.options)
+        return ["ssh", *words, "--", host, shlex.join(command)]
 
     def run(
         self,
@@ -89,7 +95,10 @@ class Ssh:
         """Run a command with `given` on its standard input, to its end, to the time limit, or until
         it has said more than anybody wants to hear."""
         argv = self.argv(host, ("sh", "-c", BEHIND_MARK, "sh", *command))
-        heard = hear(argv, given, timeout_s=timeout_s, most_bytes=most_bytes)
+        try:
+            heard = hear(argv, given, timeout_s=timeout_s, most_bytes=most_bytes)
+        except FileNotFoundError as error:
+            return Said(_SSH_FAILED, "", str(error))
         before, mark, out = heard.out.decode("utf-8", "replace").partition(MARK)
         if heard.end is End.TOO_LATE:
             return Said(None, out, f"no answer within {timeout_s:g} s")

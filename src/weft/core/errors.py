@@ -58,9 +58,21 @@ class MissingError(WeftError):
 
 
 class BenchmarkError(WeftError):
-    """A benchmark failed to run (exit 4)."""
+    """A benchmark failed to run (exit 4). `lost` names hosts that answer no more."""
 
     exit_code = ExitCode.BENCHMARK
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        expected: str | None = None,
+        hint: str | None = None,
+        lost: tuple[str, ...] = (),
+    ) -> None:
+        self.lost = lost
+        super().__init__(what, where=where, expected=expected, hint=hint)
 
 
 def did_you_mean(word: str, known: list[str]) -> str | None:

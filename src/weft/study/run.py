@@ -51,6 +51,12 @@ class RunOutcome:
     stopped: str | None = None
 
     @property
+    def lost(self) -> dict[str, int]:
+        """Hosts that answered no more, with how many launches failed or hung for it."""
+        hosts = sorted({host for failure in self.failures for host in failure.lost})
+        return {host: sum(host in one.lost for one in self.failures) for host in hosts}
+
+    @property
     def complete(self) -> bool:
         """Whether every launch of the plan is over."""
         return self.n_before + self.n_done + len(self.failures) == self.n_launches
@@ -122,7 +128,7 @@ def _run_one(
             samples.append(sample)
     except BenchmarkError as error:
         state = State.HUNG if isinstance(error, HangError) else State.FAILED
-        return store.failed(launch, state, error.describe())
+        return store.failed(launch, state, error.describe(), error.lost)
     store.done(launch, n_samples=len(samples), seconds=clock() - started)
     return samples
 
@@ -130,7 +136,8 @@ def _run_one(
 @dataclass(slots=True)
 class _Tally:
     """Counts failures nobody expected: of trials that worked before, or while nothing has worked
-    yet. A trial that has never worked while others do is a result, however often it fails."""
+    yet. A trial that has never worked while others do is a result, however often it fails; so is
+    one that needs a host which is gone."""
 
     n_done: int = 0
     in_a_row: int = 0
@@ -144,6 +151,8 @@ class _Tally:
             self.worked.add(launch.trial.id)
             return
         self.failures.append(result)
+        if result.lost:
+            return
         if not self.worked or result.trial in self.worked:
             self.in_a_row += 1
 

@@ -30,12 +30,13 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A launch that failed or hung: the result of its cell."""
+    """A launch that failed or hung: the result of its cell. `lost`: its hosts that were gone."""
 
     trial: str
     repeat: int
     state: State
     message: str
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +154,14 @@ class RunStore:
         record = {"record": "done", "trial": launch.trial.id, "repeat": launch.repeat}
         self._append({**record, "n_samples": n_samples, "seconds": round(seconds, 6)})
 
-    def failed(self, launch: Launch, state: State, message: str) -> Failure:
+    def failed(
+        self, launch: Launch, state: State, message: str, lost: tuple[str, ...] = ()
+    ) -> Failure:
         """The launch is over, and its failure is the cell's result."""
-        failure = Failure(launch.trial.id, launch.repeat, state, message)
+        failure = Failure(launch.trial.id, launch.repeat, state, message, lost)
         record = {"record": "failed", "trial": failure.trial, "repeat": failure.repeat}
-        self._append({**record, "state": state.value, "message": message})
+        hosts = {"lost": list(lost)} if lost else {}
+        self._append({**record, "state": state.value, "message": message, **hosts})
         return failure
 
     def close(self) -> None:
@@ -299,7 +303,8 @@ def _take(
             pending.pop(key, None)
             if not read.is_over(key):
                 state = State(record["state"])
-                read.failures[key] = Failure(*key, state, str(record["message"]))
+                lost = tuple(map(str, record.get("lost", ())))
+                read.failures[key] = Failure(*key, state, str(record["message"]), lost)
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(
             f"not a '{kind}' record ({type(error).__name__}: {error})",

@@ -18,6 +18,7 @@ from weft.bench.kernel_records import (
 from weft.bench.model import Launch, Trial
 from weft.bench.phase import PHASES
 from weft.bench.process import Ended, Ending, ProcessState
+from weft.cluster.look import Look
 from weft.core.errors import BenchmarkError, ExitCode
 
 HYDRA_SIGNAL = """
@@ -311,3 +312,28 @@ def test_the_kernels_complaint_about_a_lone_rank_is_the_same_error(files: Files)
 )
 def test_rows_of_a_whole_output(trial: Trial, rows: int):
     assert expected_rows(trial) == rows
+
+
+@pytest.mark.parametrize(
+    ("states", "where"),
+    [
+        ("RS", "host node2, rank 1"),
+        ("ST", "host node2, rank 1"),
+        ("DS", "host node1, rank 0"),
+        ("TT", "node1, node2"),
+        ("SS", "node1, node2"),
+    ],
+)
+def test_a_hang_on_other_hosts_names_the_rank_that_does_not_go_on(
+    files: Files, states: str, where: str
+):
+    """Process ids are of different hosts: the same one may be there on each, and here."""
+    ranks = [rank.model_copy(update={"pid": 70}) for rank in RANKS]
+    looks = {f"node{n + 1}": Look(states={70: state}) for n, state in enumerate(states)}
+    here = (ProcessState(70, "ssh", "R"),)
+    ended = Ended(Ending.TIMED_OUT, -15, 9.0, here)
+    output = KernelOutput(header=HEADER, ranks=ranks)
+    error = failure_of(LAUNCH, ended, output, files.out, files.err, looks=looks)
+    assert isinstance(error, HangError)
+    assert error.where == where
+    assert ("stopped" in (error.hint or "")) is ("T" in states)

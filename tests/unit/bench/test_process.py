@@ -174,3 +174,12 @@ def test_who_was_alive_at_the_timeout_is_known(tmp_path: Path):
     (process,) = ended.last_seen
     assert process.state == "S"
     assert "python" in process.command
+
+
+def test_when_time_runs_out_the_processes_can_still_be_looked_at(tmp_path: Path) -> None:
+    tag = f"tag{os.getpid()}look"
+    seen: list[int] = []
+    look = lambda: seen.append(len(alive(tag)))  # noqa: E731
+    run_child(python(tmp_path, SLEEPER, tag), Limits(1.0, grace_s=0.3), look)
+    run_child(python(tmp_path, "pass"), Limits(30), look)
+    assert seen == [1]

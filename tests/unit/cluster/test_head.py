@@ -46,3 +46,16 @@ def test_variables_and_words_arrive_whole() -> None:
     head = Head(Ssh(), "node1", "/work of/x y")
     line = head.argv(["mpiexec", "a b"], {"A": "1 2"})[-1]
     assert line.endswith("'/work of/x y' env 'A=1 2' mpiexec 'a b'")
+
+
+def test_what_was_put_is_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ssh = tmp_path / "ssh"
+    ssh.write_text('#!/bin/sh\nfor last; do :; done\nexec sh -c "$last"\n')
+    ssh.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    head, folder = Head(Ssh(), "node1", "/"), tmp_path / "-r of; x"
+    assert head.put(f"{folder}/a b", b"text").ok
+    assert (folder / "a b").read_bytes() == b"text"
+    assert head.remove(str(folder)).ok
+    assert not folder.exists()
+    assert ssh.exists()

@@ -5,7 +5,7 @@ import pytest
 
 from weft.bench.mock import MockBackend
 from weft.bench.model import Launch, Sample, State, Trial
-from weft.core.errors import InputError, MissingError
+from weft.core.errors import BenchmarkError, InputError, MissingError
 from weft.study.run import RunOutcome, execute
 from weft.study.store import Failure, RunStore, read_run
 
@@ -78,6 +78,21 @@ def test_a_fabric_that_dies_midway_ends_the_run(tmp_path: Path) -> None:
     assert outcome.stopped is not None
     assert outcome.n_done == 4
     assert len(outcome.failures) == 3
+
+
+def test_launches_for_which_a_host_is_gone_do_not_end_the_run(tmp_path: Path) -> None:
+    launches = [
+        *_launches("latency", repeats=1),
+        *(
+            one
+            for one in _launches("latency", "barrier", repeats=9)
+            if one.key[0] != "t000-latency"
+        ),
+    ]
+    outcome = _run(tmp_path / "run", launches, _WithoutHost())
+    assert outcome.complete
+    assert outcome.lost == {"n002": 8}
+    assert {one.lost for one in read_run(tmp_path / "run").failures} == {("n002",)}
 
 
 def test_resuming_runs_what_is_not_over_and_nothing_else(tmp_path: Path) -> None:
@@ -188,6 +203,13 @@ class _Unprepared(MockBackend):
 class _Lacking(MockBackend):
     def measure(self, launch: Launch) -> Iterator[Sample]:
         raise MissingError("no mpiexec")
+
+
+class _WithoutHost(MockBackend):
+    def measure(self, launch: Launch) -> Iterator[Sample]:
+        if launch.trial.benchmark == "barrier" and launch.repeat > 0:
+            raise BenchmarkError("not started", where="host n002", lost=("n002",))
+        yield from super().measure(launch)
 
 
 class _FailsLate(MockBackend):

@@ -11,6 +11,7 @@ import select
 import socket
 import sys
 
+CONNECT_S = 3
 CLONE_NEWNET = 0x40000000
 CLONE_NEWUSER = 0x10000000
 CHUNK = 1 << 16
@@ -30,7 +31,12 @@ def main(room_file: str, host: str, port: int) -> int:
     if os.geteuid() != 0:
         _enter(pid, "user", CLONE_NEWUSER)
     _enter(pid, "net", CLONE_NEWNET)
-    with socket.create_connection((address, port), timeout=20) as connection:
+    try:
+        connection = socket.create_connection((address, port), timeout=CONNECT_S)
+    except OSError as error:
+        print(f"{host}: {error.strerror or error}", file=sys.stderr)
+        return 1
+    with connection:
         connection.settimeout(None)
         _copy(connection)
     return 0

@@ -4,11 +4,13 @@ It is process 1 of its namespaces and stays: when sshd ends the host is there wi
 one would be.
 """
 
+import contextlib
 import json
 import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from weft.cluster.local.inside import (
@@ -26,6 +28,8 @@ from weft.cluster.local.room import SHARED_HOME
 OWN = Path("/run/weft")
 HOST_KEY = OWN / "host_key"
 KEPT = OWN / "kept"
+SYSFS = OWN / "sys"
+ALONE_S = 0.5
 
 SSHD_CONFIG = """\
 Port 22
@@ -64,8 +68,11 @@ def main(folder: Path, name: str) -> int:
     print(json.dumps({"key": key}), flush=True)
     os.close(1)
     while True:
-        if reap() == daemon.pid:
+        ended = reap()
+        if ended == daemon.pid:
             print("sshd ended", file=sys.stderr, flush=True)
+        if ended is None:
+            time.sleep(ALONE_S)
 
 
 def _connect(layout: Layout, host: VirtualHost) -> None:
@@ -85,6 +92,7 @@ def _hide(layout: Layout) -> None:
     bind(Path(layout.folder) / "hosts", Path("/etc/hosts"))
     mount_tmpfs(Path("/run"), "0755")
     OWN.mkdir()
+    _show_own_devices()
     (OWN / "authorized").write_text(keys)
     kept = [(Path(path), KEPT / str(i)) for i, path in enumerate(layout.visible)]
     for path, stand_in in kept:
@@ -102,6 +110,16 @@ def _hide(layout: Layout) -> None:
     for cache in () if layout.shared_home else map(Path, layout.caches):
         if cache.is_dir():
             mount_tmpfs(cache, "0755")
+
+
+def _show_own_devices() -> None:
+    """The host's interfaces, with their counters, in place of the machine's: a sysfs shows those of
+    the network that it was mounted in. Without root the kernel may refuse to mount one."""
+    SYSFS.mkdir()
+    with contextlib.suppress(InsideError):
+        run("mount", "-t", "sysfs", "-o", "ro", "weft", str(SYSFS))
+        for folder in ("class/net", "devices/virtual/net"):
+            bind(SYSFS / folder, Path("/sys") / folder)
 
 
 def _make_key() -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
 from weft.cluster.pack import packed
-from weft.cluster.remote import Said, each
+from weft.cluster.remote import ALIVE_S, ALIVE_TIMES, CONNECT_S, Said, each
 
 LIMIT_S = 30.0
 
@@ -165,4 +165,7 @@ def _config(cluster: Cluster, hosts: Sequence[str]) -> list[str]:
         "  GlobalKnownHostsFile /dev/null",
         "  StrictHostKeyChecking yes",
         "  BatchMode yes",
+        f"  ConnectTimeout {CONNECT_S}",
+        f"  ServerAliveInterval {ALIVE_S}",
+        f"  ServerAliveCountMax {ALIVE_TIMES}",
     ]

@@ -7,25 +7,11 @@ from dataclasses import replace
 from weft.cluster.bringup.facts import PROBE, Facts, read_facts
 from weft.cluster.bringup.model import Cluster, Outcome, State
 from weft.cluster.remote import Said, each
+from weft.cluster.unreached import why_unreached
 
 PROBE_S = 30.0
 CLOCK_OFF_S = 2.0
 """Beyond it log lines of hosts cannot be set beside each other; munge gives up at 300 s."""
-
-_CAUSES = (
-    ("identification has changed", "its host key is another one than known_hosts has",
-     "ask who runs it for the fingerprint; where it was installed anew: ssh-keygen -R {host}"),
-    ("host key verification failed", "its host key is not the one in known_hosts, or is not there",
-     "log in once by hand ('ssh {host}'), compare the fingerprint, and accept it"),
-    ("permission denied", "it does not let this user in with a key",
-     "ssh-copy-id {host}, or name the key in ~/.ssh/config"),
-    ("could not resolve", "its name is not known here", "spell it as DNS or ~/.ssh/config do"),
-    ("connection refused", "nothing listens on its ssh port",
-     "start sshd there, or name the port in ~/.ssh/config"),
-    ("no route to host", "there is no way to it", "look at its power and its cable"),
-    ("timed out", "it does not answer", "look at its power, its cable and its firewall"),
-    ("connection closed", "its sshd closed the connection", "look at sshd's log there"),
-)  # fmt: skip
 
 
 class Reach:
@@ -56,13 +42,8 @@ class Reach:
 
 
 def _why(host: str, said: Said) -> Outcome:
-    if said.code is None:
-        return Outcome(State.FAILED, said.err, "look at its power, its load and its home folder")
-    text = said.err.lower()
-    for words, cause, remedy in _CAUSES:
-        if words in text:
-            return Outcome(State.FAILED, cause, remedy.format(host=host))
-    return Outcome(State.FAILED, said.last_line or f"ssh ended with code {said.code}", "")
+    why = why_unreached(host, said)
+    return Outcome(State.FAILED, why.cause, why.remedy)
 
 
 def _of(facts: Facts) -> Outcome:

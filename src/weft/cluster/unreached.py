@@ -1,0 +1,50 @@
+"""Why a host was not reached over ssh, from what ssh said, and what mends it."""
+
+from dataclasses import dataclass
+
+from weft.cluster.remote import Said
+
+
+@dataclass(frozen=True, slots=True)
+class Unreached:
+    """`cause` in words, `remedy` "" where nobody knows one. `alive`: the host did answer, but does
+    not let this user in, so that nothing is known of it."""
+
+    cause: str
+    remedy: str = ""
+    alive: bool = False
+
+
+_CAUSES = (
+    ("identification has changed", True, "its host key is another one than known_hosts has",
+     "ask who runs it for the fingerprint; where it was installed anew: ssh-keygen -R {host}"),
+    ("host key verification failed", True,
+     "its host key is not the one in known_hosts, or is not there",
+     "log in once by hand ('ssh {host}'), compare the fingerprint, and accept it"),
+    ("permission denied", True, "it does not let this user in with a key",
+     "ssh-copy-id {host}, or name the key in ~/.ssh/config"),
+    ("no such file or directory: 'ssh'", True, "there is no ssh on this machine",
+     "install an OpenSSH client here"),
+    ("it said more than", True, "it says more than anybody can hear",
+     "look at what its login scripts print"),
+    ("login shell did not run", True, "its login shell does not run commands",
+     "look at the user's login shell there"),
+    ("could not resolve", False, "its name is not known here",
+     "spell it as DNS or ~/.ssh/config do"),
+    ("connection refused", False, "nothing listens on its ssh port",
+     "start sshd there, or name the port in ~/.ssh/config"),
+    ("no route to host", False, "there is no way to it", "look at its power and its cable"),
+    ("timed out", False, "it does not answer", "look at its power, its cable and its firewall"),
+    ("connection closed", False, "its sshd closed the connection", "look at sshd's log there"),
+)  # fmt: skip
+
+
+def why_unreached(host: str, said: Said) -> Unreached:
+    """Of what `Ssh.run` gave back for a host that it did not reach."""
+    text = said.err.lower()
+    for words, alive, cause, remedy in _CAUSES:
+        if words in text:
+            return Unreached(cause, remedy.format(host=host), alive)
+    if said.code is None:
+        return Unreached(said.err, "look at its power, its load and its home folder")
+    return Unreached(said.last_line or f"ssh ended with code {said.code}")
