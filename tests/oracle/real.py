@@ -9,13 +9,25 @@ from typing import Any
 from tests.oracle.virtual import Virtual
 
 from weft.cluster.local.start import start
-from weft.cluster.remote import Ssh
 
 LISTING = (
     'cd && find . \\( -path ./.pyenv -o -path ./.cache \\) -prune -o -printf "%P %M %s %T@\\n"'
     " | sort; cat .ssh/authorized_keys"
 )
 SECOND_PORT = 2222
+USER_ANN = """
+set -e
+home=/tmp/ann
+mkdir -m 700 -p $home/.ssh
+cp ~/.ssh/authorized_keys $home/.ssh/
+chown -R 4242:4242 $home
+cp /etc/passwd /run/weft/passwd
+echo "ann:x:4242:4242::$home:/bin/sh" >> /run/weft/passwd
+mount --bind /run/weft/passwd /etc/passwd
+cp -p /etc/shadow /run/weft/shadow
+echo "ann:*:19000:0:99999:7:::" >> /run/weft/shadow
+mount --bind /run/weft/shadow /etc/shadow
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +76,6 @@ class Real:
         """One more sshd on each, on another port."""
         sshd = shutil.which("sshd", path="/usr/sbin:/usr/bin:/sbin:/bin")
         self.on_all(hosts, f"{sshd} -f /run/weft/sshd_config -p {SECOND_PORT}")
-
-    def ssh(self, config: Path) -> Ssh:
-        """By that configuration."""
-        return Ssh(config)
 
 
 def bare(virtual: Virtual, n: int, folder: Path) -> Real:

@@ -1,9 +1,14 @@
 """`weft cluster up HOSTS`: other ports, jump hosts, hosts that do not know one another's names."""
 
+import re
+import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from tests.oracle.real import SECOND_PORT, Real, bare
+from tests.oracle.real import SECOND_PORT, USER_ANN, Real, bare
 from tests.oracle.virtual import Virtual, states
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -70,3 +75,86 @@ def test_another_port_a_jump_host_and_names_that_hosts_do_not_know(real: Real) -
     code, table = real.virtual.weft("bench", "latency", *where, "--sizes", "8")
     assert code == 0, table
     assert real.down()[0] == 0
+
+
+def test_a_plain_user_gets_a_copied_mpi_that_launches(real: Real) -> None:
+    real.on_all(NODES, f"{USER_ANN}\nmount -t tmpfs none {sys.prefix}")
+    config = real.config(["Host node1 node2\n  User ann\n"])
+    code, said = real.up("node[1-2]", config)
+    assert code == 0, said
+    assert said["agreed"]["user"] == "ann"
+    assert said["agreed"]["mpicc"].startswith("/tmp/ann/.local/share/weft/mpi/mpich-")
+    assert states(said, "node2")["mpi"] == "mended"
+    where = ("--cluster", real.name, "--dir", str(real.folder / "run"))
+    code, table = real.virtual.weft("bench", "bandwidth", *where, "--sizes", "64K")
+    assert code == 0, table
+    assert real.down()[0] == 0
+    left = real.virtual.on("node2", "find", "/tmp/ann")
+    assert left.out.split() == ["/tmp/ann", "/tmp/ann/.ssh", "/tmp/ann/.ssh/authorized_keys"]
+
+
+def test_another_user_or_home_is_named_and_the_others_go_on(real: Real) -> None:
+    real.on_all(["node2"], USER_ANN)
+    code, said = real.up("node[1-3]", real.config(["Host node2\n  User ann\n"]))
+    assert code == 1
+    assert said["good"] == ["node1", "node3"]
+    account = said["hosts"]["node2"]["account"]
+    assert account["state"] == "failed"
+    assert "its user is ann, elsewhere it is root" in account["note"]
+    assert f"its home is /tmp/ann, elsewhere it is {Path.home()}" in account["note"]
+    assert states(said, "node2")["keys"] == "not tried"
+    assert real.virtual.on("node2", "ls", "-A", "/tmp/ann").out == ".ssh\n"
+
+
+def test_a_host_with_another_key_is_refused_and_named(real: Real) -> None:
+    known = real.virtual.folder / "known_hosts"
+    lines = known.read_text().splitlines()
+    swapped = f"{lines[1].split()[0]} {lines[2].split(' ', 1)[1]}"
+    (real.folder / "known").write_text("\n".join((lines[0], swapped, lines[2])) + "\n")
+    config = real.config(**{str(known): str(real.folder / "known")})
+    code, said = real.up("node[1-3]", config)
+    assert code == 1
+    assert said["good"] == ["node1", "node3"]
+    reach = said["hosts"]["node2"]["reach"]
+    assert (reach["state"], "another one" in reach["note"]) == ("failed", True)
+    assert "ssh-keygen -R node2" in reach["remedy"]
+    (real.folder / "known").write_text(f"{lines[0]}\n")
+    code, said = real.up("node[1-2]", config)
+    assert said["hosts"]["node2"]["reach"]["note"].endswith("or is not there")
+
+
+def test_no_private_key_leaves_its_host(real: Real) -> None:
+    code, said = real.up("node[1-3]", real.config())
+    assert code == 0, said
+    key = f"{Path.home()}/.ssh/weft-{real.name}/id_ed25519"
+    assert real.virtual.on("node1", "stat", "-c", "%a", key).out == "600\n"
+    secret = {host: real.virtual.on(host, "cat", key).out.splitlines()[3] for host in NODES}
+    assert len({*secret.values()}) == len(NODES)
+    state = real.virtual.folder.parent
+    for host in NODES:
+        others = [line for other, line in secret.items() if other != host]
+        search = ["grep", "-rlF", *(word for line in others for word in ("-e", line))]
+        places = ("/tmp", "/run", f"{Path.home()}/.ssh", f"{Path.home()}/.local")
+        found = real.virtual.on(host, *search, *places)
+        assert (found.code, found.out) == (1, ""), found
+        here = subprocess.run(["grep", "-rlF", "-e", secret[host], state], check=False)
+        assert here.returncode == 1
+
+
+def test_a_clock_that_is_off_and_login_scripts_that_talk(real: Real) -> None:
+    date = str(Path(shutil.which("date") or "").resolve())
+    late = "#!/bin/sh\nexec /run/weft/date -d '-1 hour' \"$@\"\n"
+    put = f"cp {date} /run/weft/date; printf %s {shlex.quote(late)} > /run/weft/late"
+    real.on_all(["node2"], f"{put}; chmod 755 /run/weft/late; mount --bind /run/weft/late {date}")
+    talk = "echo weft changed; printf '\\033]0;title\\007key x\\n'; yes | head -n 50\n"
+    real.on_all(NODES, f"printf %s {shlex.quote(talk)} | tee ~/.bashrc > ~/.profile")
+    config = real.config()
+    code, said = real.up("node[1-3]", config)
+    assert code == 0, said
+    assert said["hosts"]["node2"]["reach"]["state"] == "doubtful"
+    off = re.fullmatch(r"its clock is (\d+) s behind", said["hosts"]["node2"]["reach"]["note"])
+    assert off is not None
+    # Less by what question and answer took.
+    assert 3570 <= int(off[1]) <= 3600
+    code, said = real.up("node[1-3]", config)
+    assert {*states(said, "node3").values()} == {"right"}

@@ -5,6 +5,8 @@ Its hosts are namespaces that the test made; nothing of it is seen outside them.
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -97,3 +99,18 @@ def test_nothing_is_left_when_its_first_process_is_killed(virtual: Virtual) -> N
     assert virtual.weft("cluster", "down", virtual.name)[0] == 0
     assert virtual.name not in leftovers()
     assert not virtual.folder.exists()
+
+
+@pytest.mark.parametrize("stage", ["reach", "keys", "kernel"])
+def test_what_was_killed_is_brought_up_when_it_is_run_again(virtual: Virtual, stage: str) -> None:
+    words = ("cluster", "up", "--local", "2", "--name", virtual.name)
+    program = "import sys; from weft.cli import run; sys.exit(run(sys.argv[1:]))"
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *words], stderr=subprocess.PIPE, text=True
+    ) as up:
+        assert up.stderr is not None
+        assert any(line.startswith(stage) for line in up.stderr)
+        up.kill()
+    code, said = virtual.up(2)
+    assert code == 0, said
+    assert states(said, "node2")["hello"] == "right"

@@ -199,4 +199,4 @@ def _keep(
         asked=asked,
     ).write(cluster.folder)
     if good:
-        write_hostfiles(cluster.folder, n_cpus)
+        write_hostfiles(cluster.folder, {host: cluster.facts[host].n_cores for host in good})

@@ -6,27 +6,27 @@ from pathlib import Path
 FOLDER = "hostfiles"
 
 
-def hostfiles(n_cpus: Mapping[str, int]) -> dict[str, str]:
-    """By file name its text, for hosts with so many CPUs each.
+def hostfiles(n_cores: Mapping[str, int]) -> dict[str, str]:
+    """By file name its text, for hosts with so many cores each.
 
     SOURCE: mpirun(1) of Open MPI 4.1 and "Launching with rankfile" of the documentation of 5.0
-    ('host slots=N'; 'rank N=HOST slot=CPU'); Hydra's and Intel MPI's 'host:N'.
+    ('host slots=N'; 'rank N=HOST slot=CORE'); Hydra's and Intel MPI's 'host:N'.
     """
-    ranks = [(host, cpu) for host, n in n_cpus.items() for cpu in range(n)]
+    ranks = [(host, core) for host, n in n_cores.items() for core in range(n)]
     return {
-        "hosts": "".join(f"{host}\n" for host in n_cpus),
-        "openmpi.hostfile": "".join(f"{host} slots={n}\n" for host, n in n_cpus.items()),
-        "hydra.machinefile": "".join(f"{host}:{n}\n" for host, n in n_cpus.items()),
+        "hosts": "".join(f"{host}\n" for host in n_cores),
+        "openmpi.hostfile": "".join(f"{host} slots={n}\n" for host, n in n_cores.items()),
+        "hydra.machinefile": "".join(f"{host}:{n}\n" for host, n in n_cores.items()),
         "openmpi.rankfile": "".join(
-            f"rank {rank}={host} slot={cpu}\n" for rank, (host, cpu) in enumerate(ranks)
+            f"rank {rank}={host} slot={core}\n" for rank, (host, core) in enumerate(ranks)
         ),
     }
 
 
-def write_hostfiles(folder: Path, n_cpus: Mapping[str, int]) -> None:
+def write_hostfiles(folder: Path, n_cores: Mapping[str, int]) -> None:
     """Into a folder of the cluster's own."""
     (folder / FOLDER).mkdir(parents=True, exist_ok=True, mode=0o700)
-    for name, text in hostfiles(n_cpus).items():
+    for name, text in hostfiles(n_cores).items():
         (folder / FOLDER / name).write_text(text)
 
 

@@ -23,6 +23,8 @@ say clock "$(date +%s.%N)"
 say memlock "$(ulimit -l)"
 say shm_kib "$(df -Pk /dev/shm 2>/dev/null | tail -n 1 | tr -s ' ' | cut -d ' ' -f 4)"
 say cpus "$(getconf _NPROCESSORS_ONLN 2>/dev/null)"
+siblings=/sys/devices/system/cpu/cpu*/topology/thread_siblings_list
+say cores "$(cat $siblings 2>/dev/null | sort -u | wc -l)"
 say ssh "$SSH_CONNECTION"
 say boot "$(cat /proc/sys/kernel/random/boot_id 2>/dev/null)"
 for one in mpicc mpiexec srun cc python3; do
@@ -70,6 +72,7 @@ class Facts:
     memlock_kib: int | None
     shm_bytes: int | None
     n_cpus: int
+    n_cores: int
     server: str
     ssh_port: int
     tools: dict[str, str]
@@ -122,6 +125,7 @@ def read_facts(text: str, asked_s: float) -> Facts:
         memlock_kib=None if said.get("memlock") == "unlimited" else _whole(said.get("memlock"), 0),
         shm_bytes=_bytes(said.get("shm_kib")),
         n_cpus=_whole(said.get("cpus"), 1),
+        n_cores=_whole(said.get("cores"), 0) or _whole(said.get("cpus"), 1),
         server=connection[2] if len(connection) == 4 else "",
         ssh_port=_whole(connection[3], 22) if len(connection) == 4 else 22,
         tools=tools,

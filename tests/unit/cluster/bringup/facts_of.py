@@ -20,6 +20,7 @@ PLAIN = Facts(
     memlock_kib=None,
     shm_bytes=1 << 34,
     n_cpus=4,
+    n_cores=4,
     server="10.0.0.1",
     ssh_port=22,
     tools={},

@@ -96,8 +96,10 @@ def _launch(cluster: Cluster, hosts: Sequence[str]) -> Said:
 
 
 def _n_ranks(said: Said) -> int:
-    """How many ranks said on which host they are."""
+    """How many ranks said on which host they are, in a launch that came to its end."""
     ranks = set()
+    if not said.ok:
+        return 0
     for line in said.out.splitlines():
         try:
             record = json.loads(line)
