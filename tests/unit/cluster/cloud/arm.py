@@ -13,6 +13,19 @@ _WORD = re.compile(r"'([^']*)'")
 _CHILDREN = {"subnets", "frontendIPConfigurations", "inboundNatPools"}
 Id = tuple[str, tuple[str, ...]]
 
+# SOURCE: Azure/bicep-types-az, generated types of Microsoft.Compute and Microsoft.Network: some of
+# what `properties` of a resource may hold.
+_PROPERTIES = {
+    "networkSecurityGroups": "flushConnection securityRules",
+    "virtualNetworks": "addressSpace dhcpOptions enableDdosProtection subnets",
+    "publicIPAddresses": "dnsSettings ipAddress publicIPAddressVersion publicIPAllocationMethod",
+    "networkInterfaces": "enableAcceleratedNetworking ipConfigurations networkSecurityGroup",
+    "loadBalancers": "backendAddressPools frontendIPConfigurations inboundNatPools probes",
+    "virtualMachines": "hardwareProfile networkProfile osProfile securityProfile storageProfile",
+    "virtualMachineScaleSets": "orchestrationMode overprovision platformFaultDomainCount "
+    "proximityPlacementGroup singlePlacementGroup upgradePolicy virtualMachineProfile zoneBalance",
+}
+
 
 def strings(value: Any) -> Iterator[str]:
     """Every string of a document."""
@@ -58,6 +71,7 @@ def complaints(text: str) -> list[str]:
     found += _unbalanced(document)
     found += _names(document, "parameters") + _names(document, "variables")
     for own, one in resources.items():
+        found += _strangers(one)
         found += [f"{own} has no {key}" for key in ("apiVersion", "location") if not one.get(key)]
         after = ids_in(one.get("dependsOn", []))
         found += [
@@ -76,6 +90,12 @@ def complaints(text: str) -> list[str]:
     return found + _circles(
         {own: ids_in(one.get("dependsOn", [])) for own, one in resources.items()}
     )
+
+
+def _strangers(resource: Json) -> list[str]:
+    kind = resource["type"].rpartition("/")[2]
+    known = set(_PROPERTIES[kind].split())
+    return [f"{kind} has no property {key}" for key in resource["properties"] if key not in known]
 
 
 def _unbalanced(document: Json) -> list[str]:

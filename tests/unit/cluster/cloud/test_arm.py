@@ -53,6 +53,7 @@ def test_everything_named_is_there_used_and_waited_for(
         (r'"name": "weft-doors"', '"name": "doors"', "not there"),
         ('"apiVersion": "[^"]*",', "", "has no apiVersion"),
         (r"base64\(variables", "base64(variable(s", "no expression"),
+        ("singlePlacementGroup", "singlePlacmentGroup", "has no property singlePlacmentGroup"),
     ],
 )
 def test_a_spoilt_template_is_found_out(planned: Planned, old: str, new: str, said: str) -> None:
