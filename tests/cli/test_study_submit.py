@@ -221,6 +221,20 @@ def test_an_attempt_that_failed_says_why(here: Path, capsys: Capture) -> None:
     assert block["why"].startswith("no kernel on n2")
 
 
+def test_an_attempt_that_was_killed_has_failed_once_slurm_forgot_it(
+    here: Path, capsys: Capture
+) -> None:
+    where = submitted(capsys)
+    folder = attempt_folder(where, 0, "11_0")
+    folder.parent.mkdir()
+    Attempt(0, "11_0", ("n1", "n2"), 1.0).write(folder)
+    (here / "queue").write_text("11|0|RUNNING|None\n")
+    assert said(capsys, "status", str(where))[1]["blocks"][0]["state"] == "running"
+    (here / "queue").write_text("")
+    block = said(capsys, "status", str(where))[1]["blocks"][0]
+    assert (block["state"], "was killed" in block["why"]) == ("failed", True)
+
+
 def test_status_of_a_run_that_was_not_submitted_is_refused(here: Path, capsys: Capture) -> None:
     assert run(["study", "run", "smoke", "--mock", "--repeats", "1", "--dir", "plain"]) == 0
     capsys.readouterr()

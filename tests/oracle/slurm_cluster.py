@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,10 +57,12 @@ CGROUP = "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"
 
 @dataclass(frozen=True, slots=True)
 class SlurmCluster:
-    """A running one. `folder` is seen by all hosts and by this process, as few others are."""
+    """A running one. `folder` is seen by all hosts and by this process, as few others are. `prolog`
+    is what the controller runs before each job."""
 
     folder: Path
     layout: Layout
+    prolog: str | None = None
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -127,6 +129,10 @@ class SlurmCluster:
         hosts = self.layout.hosts
         conf = CONF.format(head=hosts[0].name, address=hosts[0].address, folder=self.folder)
         conf += "".join(f"NodeName={h.name} NodeAddr={h.address} CPUs=2\n" for h in hosts)
+        if self.prolog is not None:
+            conf += f"PrologSlurmctld={self.folder}/prolog\n"
+            (self.folder / "prolog").write_text(self.prolog.format(folder=self.folder))
+            (self.folder / "prolog").chmod(0o755)
         half = len(hosts) // 2
         names = [",".join(h.name for h in part) for part in (hosts[:half], hosts[half:])]
         tree = [f"SwitchName=leaf{i} Nodes={part}" for i, part in enumerate(names)]
@@ -142,13 +148,13 @@ class SlurmCluster:
 
 
 @contextmanager
-def slurm_cluster(n: int = 4, tools: Sequence[str] = TOOLS) -> Iterator[SlurmCluster]:
+def slurm_cluster(n: int = 4, prolog: str | None = None) -> Iterator[SlurmCluster]:
     """Slurm over `n` virtual hosts as long as it is needed; a skip where this machine bears none.
 
     The hosts have private folders in place of /tmp, but share /var/tmp and one home.
     """
     skip_without_namespaces()
-    skip_without(tools)
+    skip_without(TOOLS)
     if os.geteuid() != 0:
         pytest.skip("munged and slurmd of one's own need root")
     with tempfile.TemporaryDirectory(prefix="weft-slurm-", dir="/var/tmp") as shared:
@@ -158,12 +164,12 @@ def slurm_cluster(n: int = 4, tools: Sequence[str] = TOOLS) -> Iterator[SlurmClu
             patch.setenv("XDG_STATE_HOME", str(folder / "home-state"))
             home = cluster_folder(f"slurm-{os.getpid()}")
         try:
-            yield from _started(home, n, folder)
+            yield from _started(home, n, folder, prolog)
         finally:
             stop(home)
 
 
-def _started(home: Path, n: int, folder: Path) -> Iterator[SlurmCluster]:
-    cluster = SlurmCluster(folder, start(home, n, {}, shared_home=True))
+def _started(home: Path, n: int, folder: Path, prolog: str | None) -> Iterator[SlurmCluster]:
+    cluster = SlurmCluster(folder, start(home, n, {}, shared_home=True), prolog)
     cluster.start()
     yield cluster

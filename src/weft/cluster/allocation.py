@@ -36,6 +36,15 @@ def job_nodes(environ: Mapping[str, str]) -> tuple[str, ...]:
     return expand(listed) if listed and job_id(environ) is not None else ()
 
 
+def srun_nodes(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The nodes on which srun starts ranks now: those of the job, none in a prolog or an epilog, in
+    which a job has its variables and can have no step.
+
+    SOURCE: Slurm's guide to prologs and epilogs: SLURM_SCRIPT_CONTEXT is set in all of them.
+    """
+    return () if environ.get("SLURM_SCRIPT_CONTEXT") else job_nodes(environ)
+
+
 def ask_leaves() -> Leaves:
     """What Slurm says of its switches; never an error: a run goes on without."""
     with question(TOPOLOGY) as asked:

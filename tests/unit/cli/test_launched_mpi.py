@@ -36,6 +36,13 @@ def test_other_nodes_and_who_asks_for_it_get_the_mpis_own_launcher(mpicc: str) -
         assert (mpi.launcher.name, mpi.launcher_kind, mpi.pmi) == ("mpiexec", "hydra", None)
 
 
+def test_in_a_prolog_there_is_no_step_and_so_no_srun(
+    mpicc: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURM_SCRIPT_CONTEXT", "prolog_slurmctld")
+    assert launched_mpi(mpicc, None, ("n1", "n3")).launcher_kind == "hydra"
+
+
 def test_srun_outside_of_a_job_is_refused(mpicc: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="needs a Slurm job") as caught:
         launched_mpi(mpicc, "srun", ("n1", "n9"))
