@@ -10,6 +10,7 @@ import pytest
 from weft.cli import run
 from weft.cluster.local.layout import MARKER
 from weft.cluster.local.start import leftovers, processes_of
+from weft.cluster.record import ClusterRecord
 
 Capture = pytest.CaptureFixture[str]
 
@@ -28,6 +29,8 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["up", "--local", "2", "--rate", "node9=1gbit"], "--rate names 'node9'"),
         (["up", "--local", "2", "--rate", "node1=fast"], "--rate 'node1=fast'"),
         (["up", "n1", "--name", "../x"], "'../x' is no name of a cluster"),
+        (["up", "n1", "--sudo", "--mpi", "site"], "--sudo and --mpi site"),
+        (["up", "n1", "--sudo", "--mpi-module", "x"], "--sudo and --mpi-module contradict"),
         (["down"], "which cluster?"),
         (["down", "nope"], "no cluster 'nope'"),
         (["status", "nope"], "no cluster 'nope'"),
@@ -60,6 +63,27 @@ def test_a_record_that_cannot_be_read_does_not_hide_the_others(
     assert listed["spoiled"] == "its record cannot be read"
     assert run(["cluster", "down", "spoiled"]) == 0
     assert not (state / "spoiled").exists()
+
+
+def test_a_cluster_without_a_good_host_is_not_measured_on(state: Path, capsys: Capture) -> None:
+    (state / "sick").mkdir(parents=True)
+    ClusterRecord(
+        name="sick",
+        hosts=(),
+        all_hosts=("n1.invalid",),
+        ssh_config=None,
+        agreed={},
+        n_cpus=1,
+        machines={},
+        virtual=False,
+        asked={},
+    ).write(state / "sick")
+    assert run(["bench", "latency", "--cluster", "sick"]) == 2
+    assert "no host of cluster 'sick' is good" in capsys.readouterr().err
+    assert run(["cluster", "down", "sick", "--format", "json"]) == 1
+    assert json.loads(capsys.readouterr().out)["hosts"]["n1.invalid"]
+    assert run(["cluster", "down", "sick", "--forget"]) == 0
+    assert not (state / "sick").exists()
 
 
 def test_a_dry_run_leaves_nothing(state: Path, capsys: Capture) -> None:

@@ -158,3 +158,27 @@ def test_a_clock_that_is_off_and_login_scripts_that_talk(real: Real) -> None:
     assert 3570 <= int(off[1]) <= 3600
     code, said = real.up("node[1-3]", config)
     assert {*states(said, "node3").values()} == {"right"}
+
+
+def test_who_lets_the_others_not_in_is_named_and_who_is_gone_stays_on_record(real: Real) -> None:
+    real.on_all(
+        ["node2"],
+        "echo 'AllowUsers *@10.77.255.254' >> /run/weft/sshd_config;"
+        " pkill -o sshd; sleep 0.2; PATH=$PATH:/usr/sbin;"
+        " $(command -v sshd) -f /run/weft/sshd_config",
+    )
+    code, said = real.up("node[1-3]", real.config())
+    assert code == 1
+    assert said["good"] == ["node1", "node3"], said["hosts"]
+    logins = said["hosts"]["node2"]["logins"]
+    assert logins["state"] == "failed"
+    assert logins["note"].startswith("node1 cannot log in to it: ")
+    real.virtual.on("node2", "pkill", "sshd")
+    code, said = real.down()
+    assert code == 1
+    assert {host: bool(why) for host, why in said["hosts"].items()} == {
+        "node1": False, "node2": True, "node3": False,
+    }  # fmt: skip
+    assert (real.virtual.folder.parent / real.name).exists()
+    assert real.down("--forget")[0] == 0
+    assert not (real.virtual.folder.parent / real.name).exists()

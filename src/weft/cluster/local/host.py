@@ -28,6 +28,7 @@ from weft.cluster.local.room import SHARED_HOME
 OWN = Path("/run/weft")
 HOST_KEY = OWN / "host_key"
 KEPT = OWN / "kept"
+SHARED = OWN / "home"
 SYSFS = OWN / "sys"
 ALONE_S = 0.5
 
@@ -99,11 +100,15 @@ def _hide(layout: Layout) -> None:
         stand_in.mkdir(parents=True)
         bind(path, stand_in)
     if layout.shared_home:
-        bind(shared, home)
-    else:
-        mount_tmpfs(home, "0700")
+        SHARED.mkdir()
+        bind(shared, SHARED)
     for folder in ("/tmp", "/dev/shm"):  # noqa: S108
         mount_tmpfs(Path(folder), "1777")
+    if layout.shared_home:
+        home.mkdir(parents=True, exist_ok=True)
+        bind(SHARED, home)
+    else:
+        mount_tmpfs(home, "0700")
     for path, stand_in in kept:
         path.mkdir(parents=True, exist_ok=True)
         bind(stand_in, path)
