@@ -11,6 +11,8 @@ import pytest
 from tests.oracle.real import SECOND_PORT, USER_ANN, Real, bare
 from tests.oracle.virtual import Virtual, states
 
+from weft.cluster.remote import Ssh, each
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 NODES = ("node1", "node2", "node3")
 
@@ -121,6 +123,20 @@ def test_a_host_with_another_key_is_refused_and_named(real: Real) -> None:
     (real.folder / "known").write_text(f"{lines[0]}\n")
     code, said = real.up("node[1-2]", config)
     assert said["hosts"]["node2"]["reach"]["note"].endswith("or is not there")
+
+
+def test_logins_that_a_busy_sshd_turns_away_are_tried_again(real: Real) -> None:
+    """It takes one at a time, and turns all others away."""
+    sshd = shutil.which("sshd", path="/usr/sbin:/usr/bin:/sbin:/bin")
+    busy = f"pkill -o sshd; sleep 0.2; {sshd} -f /run/weft/sshd_config -o MaxStartups=1:100:1"
+    config = real.config(["Host way*\n  HostName node1\n"])
+    config.write_text(config.read_text().replace("Host node1 ", "Host node1 way* "))
+    real.on_all(["node1"], busy)
+    ssh = Ssh(config)
+    said = each([f"way{i}" for i in range(5)], lambda way: ssh.run(way, ["true"], timeout_s=60))
+    assert all(one.ok for one in said.values()), said
+    turned_away = real.virtual.folder / "node1.log"
+    assert "MaxStartups" in turned_away.read_text()
 
 
 def test_no_private_key_leaves_its_host(real: Real) -> None:

@@ -1,13 +1,15 @@
 """Commands on other hosts, over ssh: quoted once, here; bounded in time; nothing left waiting."""
 
 import shlex
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import TypeVar
 
-from weft.cluster.hear import End, hear
+from weft.cluster.hear import End, Heard, hear
 from weft.core.errors import InputError
 
 CONNECT_S = 10
@@ -19,6 +21,11 @@ MOST_AT_ONCE = 64
 MOST_BYTES = 4 << 20
 MOST_LETTERS = 300
 _SSH_FAILED = 255
+_DROPPED = (b"kex_exchange_identification:", b"ssh_exchange_identification:")
+"""How ssh tells that a connection was closed before either side named itself: an sshd does that at
+random where many log in at once (MaxStartups, sshd_config(5)). Nothing ran there."""
+TRIES = 6
+FIRST_WAIT_S = 0.3
 
 MARK = "\x1eweft\x1e"
 BEHIND_MARK = r"printf '\036weft\036'; exec " + '"$@"'
@@ -70,17 +77,10 @@ class Ssh:
             raise InputError(f"{host[:80]!a} is no host name", expected="a name such as node001")
         own = () if self.config is None else ("-F", str(self.config))
         # A master that outlives its command would hold the command's standard error open.
-        fixed = (
-            "-o",
-            "BatchMode=yes",
-            "-o",
-            f"ConnectTimeout={CONNECT_S}",
-            "-o",
-            "ControlMaster=no",
-        )
-        alive = ("-o", f"ServerAliveInterval={ALIVE_S}", "-o", f"ServerAliveCountMax={ALIVE_TIMES}")
-        quiet = ("-o", "LogLevel=ERROR", "-x", "-T")
-        words = (*own, *fixed, *alive, *quiet, *self.options)
+        fixed = ("BatchMode=yes", f"ConnectTimeout={CONNECT_S}", "ControlMaster=no")
+        alive = (f"ServerAliveInterval={ALIVE_S}", f"ServerAliveCountMax={ALIVE_TIMES}")
+        set_ = (word for one in (*fixed, *alive, "LogLevel=ERROR") for word in ("-o", one))
+        words = (*own, *set_, "-x", "-T", *self.options)
         return ["ssh", *words, "--", host, shlex.join(command)]
 
     def run(
@@ -93,21 +93,42 @@ class Ssh:
         most_bytes: int = MOST_BYTES,
     ) -> Said:
         """Run a command with `given` on its standard input, to its end, to the time limit, or until
-        it has said more than anybody wants to hear."""
+        it has said more than anybody wants to hear. Where sshd took no more logins it is tried
+        again."""
         argv = self.argv(host, ("sh", "-c", BEHIND_MARK, "sh", *command))
-        try:
-            heard = hear(argv, given, timeout_s=timeout_s, most_bytes=most_bytes)
-        except FileNotFoundError as error:
-            return Said(_SSH_FAILED, "", str(error))
-        before, mark, out = heard.out.decode("utf-8", "replace").partition(MARK)
-        if heard.end is End.TOO_LATE:
-            return Said(None, out, f"no answer within {timeout_s:g} s")
-        if heard.end is End.TOO_LOUD:
-            return Said(None, "", f"it said more than {most_bytes >> 20} MiB")
-        err = heard.err.decode("utf-8", "replace")
-        if not mark and heard.code == 0:
-            return Said(_SSH_FAILED, before, err or "its login shell did not run the command")
-        return Said(heard.code, out if mark else before, err)
+        until = time.monotonic() + timeout_s
+        draws = Random(host)  # noqa: S311
+        for attempt in range(TRIES):
+            left_s = max(0.0, until - time.monotonic())
+            try:
+                heard = hear(argv, given, timeout_s=left_s, most_bytes=most_bytes)
+            except FileNotFoundError as error:
+                return Said(_SSH_FAILED, "", str(error))
+            wait_s = FIRST_WAIT_S * 2**attempt * draws.uniform(0.5, 1.5)
+            too_late = time.monotonic() + wait_s >= until
+            if too_late or attempt == TRIES - 1 or not _was_turned_away(heard):
+                break
+            time.sleep(wait_s)
+        return _said(heard, timeout_s, most_bytes)
+
+
+def _was_turned_away(heard: Heard) -> bool:
+    """Before anything ran: there is no mark."""
+    err = bytes(heard.err).lstrip()
+    dropped = heard.end is End.EXITED and heard.code == _SSH_FAILED and err.startswith(_DROPPED)
+    return dropped and MARK.encode() not in heard.out
+
+
+def _said(heard: Heard, timeout_s: float, most_bytes: int) -> Said:
+    before, mark, out = heard.out.decode("utf-8", "replace").partition(MARK)
+    if heard.end is End.TOO_LATE:
+        return Said(None, out, f"no answer within {timeout_s:g} s")
+    if heard.end is End.TOO_LOUD:
+        return Said(None, "", f"it said more than {most_bytes >> 20} MiB")
+    err = heard.err.decode("utf-8", "replace")
+    if not mark and heard.code == 0:
+        return Said(_SSH_FAILED, before, err or "its login shell did not run the command")
+    return Said(heard.code, out if mark else before, err)
 
 
 def each(hosts: Iterable[str], do: Callable[[str], T]) -> Mapping[str, T]:

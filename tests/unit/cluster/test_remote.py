@@ -87,6 +87,29 @@ def test_what_login_scripts_print_is_no_answer(fake_ssh: Path) -> None:
     assert Ssh().run("node1", ["printf", "a\\n"], timeout_s=9) == Said(0, "a\n", "")
 
 
+def test_a_login_that_was_turned_away_is_tried_again(fake_ssh: Path) -> None:
+    tried = fake_ssh.with_name("tried")
+    fake_ssh.write_text(
+        f"""#!/bin/sh
+        echo x >> {tried}
+        [ "$(wc -l < {tried})" -ge 3 ] && for last; do :; done && exec sh -c "$last"
+        echo 'kex_exchange_identification: read: Connection reset by peer' >&2
+        exit 255
+        """
+    )
+    assert Ssh().run("node1", ["echo", "in"], timeout_s=30) == Said(0, "in\n", "")
+    tried.unlink()
+    assert not Ssh().run("node1", ["echo", "in"], timeout_s=0.2).reached
+    assert tried.read_text() == "x\n"
+
+
+def test_a_command_that_fails_as_ssh_does_is_not_tried_again(fake_ssh: Path) -> None:
+    tried = fake_ssh.with_name("tried")
+    words = ["sh", "-c", f"echo x >> {tried}; echo kex_exchange_identification: >&2; exit 255"]
+    assert Ssh().run("node1", words, timeout_s=30).code == 255
+    assert tried.read_text() == "x\n"
+
+
 def test_a_login_shell_that_runs_nothing_is_told(fake_ssh: Path) -> None:
     fake_ssh.write_text("#!/bin/sh\necho This account is not available.\n")
     said = Ssh().run("node1", ["true"], timeout_s=9)
