@@ -31,6 +31,10 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["up", "n1", "--name", "../x"], "'../x' is no name of a cluster"),
         (["up", "n1", "--sudo", "--mpi", "site"], "--sudo and --mpi site"),
         (["up", "n1", "--sudo", "--mpi-module", "x"], "--sudo and --mpi-module contradict"),
+        (["up", "a\x1bb"], "no host name"),
+        (["up", "$(touch)"], "no host name"),
+        (["up", "--", "-oProxyCommand=x"], "no host name"),
+        (["up", "a\nb"], "no host name"),
         (["down"], "which cluster?"),
         (["down", "nope"], "no cluster 'nope'"),
         (["status", "nope"], "no cluster 'nope'"),
@@ -38,7 +42,9 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_wrong_words_are_refused(argv: list[str], said: str, capsys: Capture) -> None:
     assert run(["cluster", *argv]) == 2
-    assert said in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert said in err
+    assert "\x1b" not in err
 
 
 def test_a_host_that_nobody_knows_is_named_with_what_mends_it(capsys: Capture) -> None:

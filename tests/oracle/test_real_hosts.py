@@ -198,3 +198,25 @@ def test_who_lets_the_others_not_in_is_named_and_who_is_gone_stays_on_record(rea
     assert (real.virtual.folder.parent / real.name).exists()
     assert real.down("--forget")[0] == 0
     assert not (real.virtual.folder.parent / real.name).exists()
+
+
+def test_the_fast_interface_is_chosen_and_used(real: Real) -> None:
+    for i, host in enumerate(NODES[:2], 1):
+        real.on_all(
+            [host],
+            "ip link add link eth0 name hsn0 type macvlan mode bridge;"
+            f" ip address add 10.78.0.{i}/16 dev hsn0; ip link set hsn0 up",
+        )
+    config = real.config()
+    code, said = real.up("node[1-2]", config)
+    assert code == 0, said
+    assert said["agreed"]["interface"] == "hsn0"
+    sent = real.virtual.on("node1", "cat", "/sys/class/net/hsn0/statistics/tx_bytes")
+    assert int(sent.out) > 10_000
+    code, said = real.up("node[1-3]", config)
+    assert code == 1
+    interface = said["hosts"]["node3"]["interface"]
+    assert interface["note"] == "it has no interface hsn0 that is up"
+    assert "eth0" in interface["remedy"]
+    code, said = real.up("node[1-3]", config, "--interface", "eth0")
+    assert code == 0, said

@@ -1,5 +1,6 @@
 """Commands on other hosts, over ssh: quoted once, here; bounded in time; nothing left waiting."""
 
+import re
 import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,6 +31,9 @@ FIRST_WAIT_S = 0.3
 MARK = "\x1eweft\x1e"
 BEHIND_MARK = r"printf '\036weft\036'; exec " + '"$@"'
 """What login scripts print comes before it."""
+
+# A name, an address, user@name: nothing that a shell reads as more than a word.
+_HOST = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9_.:@%-]{0,252}")
 
 T = TypeVar("T")
 
@@ -72,8 +76,8 @@ class Ssh:
 
     def argv(self, host: str, command: Sequence[str]) -> list[str]:
         """The local command that runs `command` on `host`. Raises InputError for what is no host
-        name: ssh would take it for an option."""
-        if not host or host.startswith("-") or not host.isprintable() or " " in host:
+        name: ssh would take it for an option, or give it to the shell of a ProxyCommand."""
+        if not _HOST.fullmatch(host):
             raise InputError(f"{host[:80]!a} is no host name", expected="a name such as node001")
         own = () if self.config is None else ("-F", str(self.config))
         # A master that outlives its command would hold the command's standard error open.

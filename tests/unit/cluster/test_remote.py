@@ -34,10 +34,18 @@ def test_any_words_arrive_as_they_are(words: list[str]) -> None:
     assert shlex.split(Ssh().argv("node1", words)[-1]) == words
 
 
-@pytest.mark.parametrize("host", ["", "-oProxyCommand=x", "a b", "a\nb", "\x1b[31m"])
+@pytest.mark.parametrize(
+    "host",
+    ["", "-oProxyCommand=x", "a b", "a\nb", "\x1b[31m", "$(id)", "`id`", "a;b", "a|b", "'a'", "é"],
+)
 def test_what_is_no_host_name_is_refused(host: str) -> None:
     with pytest.raises(InputError, match="is no host name"):
         Ssh().argv(host, ["true"])
+
+
+@pytest.mark.parametrize("host", ["node001", "10.0.0.1", "fe80::1%eth0", "ann@n1.example", "::1"])
+def test_names_and_addresses_are_host_names(host: str) -> None:
+    assert host in Ssh().argv(host, ["true"])
 
 
 def test_host_keys_are_never_checked_less(tmp_path: Path) -> None:
