@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,6 +113,13 @@ def going(cluster: Virtual, folder: Path, study: str) -> Iterator[Going]:
     document, directory = folder / "study.toml", folder / "run"
     document.write_text(study)
     words = ("study", "run", str(document), "--cluster", cluster.name, "--dir", str(directory))
+    with started(words, directory) as run:
+        yield run
+
+
+@contextlib.contextmanager
+def started(words: Sequence[str], directory: Path) -> Iterator[Going]:
+    """A verb that measures, beside the test."""
     process = subprocess.Popen(
         [*WEFT, *words, "--format", "json"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
@@ -253,6 +260,23 @@ def test_nothing_is_left_on_the_first_host(cluster: Virtual, tmp_path: Path) -> 
         assert run.process.wait(30) == 130
     assert cluster.on("node1", "sh", "-c", FILES).out == ""
     assert "weft-kernel" not in on_host(cluster, "node1", "ps -eo args")
+
+
+def test_a_check_in_which_a_host_goes_is_not_answered(cluster: Virtual, tmp_path: Path) -> None:
+    """One launch measures all nodes: it is over, and who is to blame is named."""
+    words = ("check", "--cluster", cluster.name, "--dir", str(tmp_path / "run"))
+    with started(words, tmp_path / "run") as run:
+        run.until(
+            lambda: "weft-kernel" in on_host(cluster, "node3", "pgrep -fa '^/.*pairs' || true")
+        )
+        on_host(cluster, "node3", "kill -9 $(pgrep -o sshd); pkill -9 -f '^/.*weft-kernel.*pairs'")
+        try:
+            _, err = run.process.communicate(timeout=60)
+        finally:
+            on_host(cluster, "node3", "$(command -v sshd) -f /run/weft/sshd_config")
+    assert run.process.returncode == 4
+    assert "node3 does not answer: nothing listens on its ssh port" in err
+    assert "check the others without node3" in err
 
 
 def test_a_host_that_dies(cluster: Virtual, tmp_path: Path) -> None:

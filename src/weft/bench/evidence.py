@@ -15,6 +15,7 @@ from weft.bench.carried import (
 )
 from weft.bench.kernel_records import Device, KernelOutput, Rank
 from weft.bench.model import State
+from weft.bench.named import missed_note, named_bytes
 from weft.bench.quiet import quiet_evidence
 
 
@@ -33,6 +34,7 @@ def evidence_of(output: KernelOutput) -> dict[str, Any]:
         "device_bytes": device_bytes(output.devices),
         "device_errors": device_errors(output.devices),
         **(carried_evidence(output.devices) if len(hosts) > 1 else {}),
+        "named": None if (named := named_bytes(output)) is None else named.to_record(),
         **affinity_evidence(output.ranks, output.devices),
         "quiet": quiet_evidence(output),
         "clock": clock_evidence(output),
@@ -73,15 +75,22 @@ def device_errors(devices: Sequence[Device]) -> dict[str, int]:
 
 
 def state_of(output: KernelOutput) -> State:
-    """NOT_ON_FABRIC where several hosts took part, a fast device counts its bytes, and most bytes
-    went elsewhere. Without such a device nothing can be said, and the state is OK."""
+    """NOT_ON_FABRIC where several hosts took part and most bytes went past the device that was
+    named, or past a fast device that counts its bytes. Without such a device nothing can be said,
+    and the state is OK."""
     if len({rank.host for rank in output.ranks}) < 2:
         return State.OK
+    named = named_bytes(output)
+    if named is not None and named.is_missed:
+        return State.NOT_ON_FABRIC
     return State.NOT_ON_FABRIC if missed_the_fabric(output.devices) else State.OK
 
 
 def not_on_fabric_note(output: KernelOutput) -> str:
     """Where the bytes went instead, and what to do about it."""
+    named = named_bytes(output)
+    if named is not None and named.is_missed:
+        return missed_note(named)
     carried = device_bytes(other_devices(output.devices))
     most = max(carried, key=lambda name: carried[name])
     fast = sorted({device.name for device in fabric_devices(output.devices)})

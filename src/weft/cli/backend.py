@@ -164,13 +164,19 @@ def _open_twin(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
 
 def _open_live(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
     from weft.bench.live import LiveBackend
+    from weft.bench.seat import Here
     from weft.cluster.allocation import placement
+    from weft.cluster.record import rail_interface
+    from weft.core.host import rdma_devices
 
     nodes = live_nodes(choice)
     if choice.cluster is not None:
         return _open_cluster(choice, nodes), nodes
     mpi = launched_mpi(choice.mpi, choice.launcher, nodes)
-    return LiveBackend(mpi, nodes, choice.rail_names, placement=placement(nodes)), nodes
+    rails = choice.rail_names
+    interface = rail_interface(rails, rdma_devices()) if len(nodes) > 1 else None
+    seat = Here(interface=interface)
+    return LiveBackend(mpi, nodes, rails, seat=seat, placement=placement(nodes)), nodes
 
 
 def launched_mpi(mpicc: str | None, launcher: str | None, nodes: tuple[str, ...]) -> "Mpi":
@@ -207,7 +213,13 @@ def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
     from weft.bench.live import LiveBackend
     from weft.bench.seat import OnHead
     from weft.cluster.head import Head
-    from weft.cluster.record import agreed_mpi, ready_cluster, settings, tcp_rails
+    from weft.cluster.record import (
+        agreed_mpi,
+        rail_interface,
+        ready_cluster,
+        settings,
+        tcp_rails,
+    )
     from weft.cluster.remote import Ssh
     from weft.core.host import Host
 
@@ -225,6 +237,7 @@ def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
     record = ready_cluster(str(choice.cluster))
     agreed = record.agreed
     home = Path(agreed["home"])
+    fast = agreed["rails"].split(",")
     config = None if record.ssh_config is None else Path(record.ssh_config)
     cpus = tuple(range(record.n_cpus))
     seat = OnHead(
@@ -233,7 +246,7 @@ def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
         host=Host(record.hosts[0], "", cpus, 0, False, 1, None, "", ()),
         files=home / ".local/share/weft/clusters" / record.name,
         remote_shell=agreed["remote_shell"],
-        interface=agreed["interface"] or None,
+        interface=rail_interface(choice.rail_names, fast) or agreed["interface"] or None,
         as_root=agreed["user"] == "root",
         machines=record.machines,
         others=record.hosts,

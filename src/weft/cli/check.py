@@ -187,7 +187,8 @@ def _measure(
         raise BenchmarkError(
             f"the check did not finish: {failure.message}",
             where=f"launch {failure.trial}",
-            hint=f"raw output is in {directory / 'raw'}",
+            hint=f"raw output is in {directory / 'raw'}"
+            + (f"; check the others without {', '.join(failure.lost)}" if failure.lost else ""),
         )
     return read_run(directory)
 

@@ -74,6 +74,17 @@ def with_settings(
     return ("env", *(f"{name}={value}" for name, value in of.items())) if of else ()
 
 
+def rail_interface(rails: Sequence[str], fast: Sequence[str]) -> str | None:
+    """The one interface of the Linux kernel that `--rails` names, by which launcher and ranks meet,
+    too; None for devices made for MPI (`fast` are those that are known, 'mlx5_0:1'), or several."""
+    names = set(rails)
+    if len(names) != 1:
+        return None
+    (name,) = names
+    known = {one.partition(":")[0] for one in fast}
+    return None if ":" in name or name.startswith("cxi") or name in known else name
+
+
 def tcp_rails(agreed: Mapping[str, str]) -> tuple[str, ...]:
     """The interface of a cluster whose hosts have no faster device: what its ranks keep to."""
     interface = agreed["interface"]

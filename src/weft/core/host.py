@@ -93,6 +93,12 @@ def sysfs_root() -> Path:
     return Path(os.environ.get("WEFT_SYSFS") or "/sys")
 
 
+def rdma_devices() -> tuple[str, ...]:
+    """This host's devices of /sys/class/infiniband, such as 'mlx5_0'."""
+    folder = sysfs_root() / "class/infiniband"
+    return tuple(sorted(path.name for path in folder.iterdir())) if folder.is_dir() else ()
+
+
 def rail_exists(rail: str) -> bool:
     """Whether this host has the device of a rail such as 'mlx5_0:1', 'cxi0' or 'eth0'."""
     device, _, port = rail.partition(":")

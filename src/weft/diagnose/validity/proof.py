@@ -32,6 +32,19 @@ class FastDevice(_Record):
     bytes: int = 0
 
 
+class Named(_Record):
+    """Bytes of the devices that were named and of the busiest other one; the hosts that missed
+    them, the first few by name; the least that ranks sent (0: not known)."""
+
+    devices: tuple[str, ...]
+    bytes: int = 0
+    other: str | None = None
+    other_bytes: int = 0
+    sent_bytes: int = 0
+    n_missed: int = 0
+    missed: tuple[str, ...] = ()
+
+
 class OffHost(_Record):
     """A host whose bytes went elsewhere, with its fast devices and their states."""
 
@@ -126,6 +139,7 @@ class _Evidence(_Record):
     carried_bytes: CarriedBytes | None = None
     fast_devices: tuple[FastDevice, ...] = ()
     off_fabric: OffFabric | None = None
+    named: Named | None = None
     crowded_cpus: Crowded | None = None
     far_ranks: Far | None = None
     quiet: Quiet | None = None

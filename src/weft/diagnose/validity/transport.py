@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from weft.bench.model import State
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.nodeset import fold
 from weft.core.words import counted
-from weft.diagnose.validity.proof import FastDevice, OffHost, Proof
+from weft.diagnose.validity.proof import FastDevice, Named, OffHost, Proof
 from weft.diagnose.validity.remedies import how_to_select, settings_in_the_way
 from weft.diagnose.validity.thresholds import Thresholds
 
@@ -19,6 +20,8 @@ def not_on_fabric(proofs: Sequence[Proof], nodes: Sequence[str] = ()) -> Finding
     `nodes` are what to check again.
     """
     proof = max(proofs, key=_elsewhere, default=None)
+    if proof is not None and proof.evidence.named is not None and not _missed_fast(proof):
+        return _not_on_named(proof, proof.evidence.named, nodes)
     rails = [] if proof is None else [one.device for one in _up(proof)]
     evidence = ("a fast device exists and its counters did not move",)
     return Finding(
@@ -28,6 +31,55 @@ def not_on_fabric(proofs: Sequence[Proof], nodes: Sequence[str] = ()) -> Finding
         evidence=evidence if proof is None else _why_elsewhere(proof),
         next_command=_again(rails, nodes),
         facts={"validity": "not-on-fabric", "rails": rails, "hosts": list(nodes)},
+    )
+
+
+def off_named_hosts(proofs: Sequence[Proof]) -> Finding | None:
+    """Some hosts went past the devices that were named, and the others kept to them."""
+    told = [p.evidence.named for p in proofs if p.state is State.OK and p.evidence.named]
+    named = max(told, key=lambda one: one.n_missed, default=None)
+    if named is None or named.n_missed == 0:
+        return None
+    wanted = ", ".join(named.devices)
+    return Finding(
+        FindingKind.MIS_SETTING,
+        Severity.WARNING,
+        f"{counted(named.n_missed, 'host')} did not mostly use {wanted}, which was named:"
+        f" {', '.join(named.missed)}.",
+        evidence=(f"{named.other} carried more there, of this run or of somebody else",),
+        facts={"validity": "off-named-hosts", "hosts": list(named.missed)},
+    )
+
+
+def _missed_fast(proof: Proof) -> bool:
+    """Whether the devices that the messages missed are those made for MPI."""
+    named = proof.evidence.named
+    fast = {one.device for one in proof.evidence.fast_devices}
+    return bool(fast) and (named is None or set(named.devices) <= fast)
+
+
+def _not_on_named(proof: Proof, named: Named, nodes: Sequence[str]) -> Finding:
+    wanted = ", ".join(named.devices)
+    said = [
+        f"{named.other} carried {size_text(named.other_bytes)}, {wanted} {size_text(named.bytes)}"
+    ]
+    if named.sent_bytes:
+        said[0] += f"; the ranks sent at least {size_text(named.sent_bytes)}"
+    if named.missed:
+        said.append(f"past it went the bytes of {', '.join(named.missed)}")
+    library = " ".join(proof.evidence.mpi_library.split())
+    if chosen := ", ".join((library, *proof.evidence.mpi_selected)).strip(", "):
+        said.append(f"the MPI library: {chosen}")
+    said += settings_in_the_way(proof.evidence.rail_settings)
+    said.append(
+        f"to mend: let the MPI keep to {wanted}, or name the device it uses ({named.other})"
+    )
+    return Finding(
+        FindingKind.MIS_SETTING,
+        Severity.WARNING,
+        f"The messages did not travel over {wanted}, which was named, so nothing is said about it.",
+        evidence=tuple(said),
+        facts={"validity": "not-on-fabric", "rails": list(named.devices), "hosts": list(nodes)},
     )
 
 

@@ -47,6 +47,7 @@ def findings(samples: Iterable[Sample], limits: Thresholds | None = None) -> Val
         refusal = binding.crowded_cpus(proofs) or binding.oversubscribed()
     found = (
         None if missed else transport.off_fabric_hosts(proofs),
+        None if missed else transport.off_named_hosts(proofs),
         transport.unproved(proofs, limits),
         quiet.errors_that_grew(proofs),
         quiet.not_quiet(proofs, limits),

@@ -24,6 +24,30 @@ def refused(**evidence):
     return validity.refusal
 
 
+NAMED = {
+    "devices": ["eth1"], "bytes": 2 * MB, "other": "eth0", "other_bytes": 300 * MB,
+    "sent_bytes": 100 * MB, "n_missed": 1, "missed": ["n2"],
+}  # fmt: skip
+
+
+def test_a_run_past_the_interface_that_was_named_says_which_one_carried_it():
+    said = refused(fast_devices=[], device_bytes={"eth0": 300 * MB}, named=NAMED)
+    assert said.sentence.startswith("The messages did not travel over eth1, which was named")
+    assert said.evidence[0] == "eth0 carried 300 MB, eth1 2 MB; the ranks sent at least 100 MB"
+    assert said.facts["rails"] == ["eth1"]
+
+
+def test_a_fast_device_that_was_named_is_mended_as_any_fast_device():
+    said = refused(named=NAMED | {"devices": ["mlx5_0:1"]})
+    assert "fast network" in said.sentence
+
+
+def test_hosts_past_the_interface_that_the_others_kept_to_are_named(judged):
+    (finding,) = [one for one in judged(named=NAMED).warnings if "named" in one.sentence]
+    assert finding.sentence == "1 host did not mostly use eth1, which was named: n2."
+    assert finding.severity is Severity.WARNING
+
+
 def test_a_run_on_the_fabric_is_refused_nothing(judged):
     validity = judged()
     assert validity.refusal is None
