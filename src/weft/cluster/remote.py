@@ -118,9 +118,9 @@ class Ssh:
 
 def _was_turned_away(heard: Heard) -> bool:
     """Before anything ran: there is no mark."""
-    err = bytes(heard.err).lstrip()
-    dropped = heard.end is End.EXITED and heard.code == _SSH_FAILED and err.startswith(_DROPPED)
-    return dropped and MARK.encode() not in heard.out
+    if heard.end is not End.EXITED or heard.code != _SSH_FAILED or MARK.encode() in heard.out:
+        return False
+    return any(line.startswith(_DROPPED) for line in heard.err.splitlines())
 
 
 def _said(heard: Heard, timeout_s: float, most_bytes: int) -> Said:

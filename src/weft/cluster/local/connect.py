@@ -4,6 +4,7 @@ Run as a script, without weft's other modules: `connect.py ROOM_FILE HOST PORT`.
 is another one; this process enters it.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -38,7 +39,8 @@ def main(room_file: str, host: str, port: int) -> int:
         return 1
     with connection:
         connection.settimeout(None)
-        _copy(connection)
+        with contextlib.suppress(ConnectionError):
+            _copy(connection)
     return 0
 
 
