@@ -96,6 +96,19 @@ def test_latency_and_bidirectional_bandwidth_between_two_hosts(
         assert re.match(case.calls_itself + version + r"\b", run.library), run.library
 
 
+def test_launches_over_more_hosts_end_with_mpich_4_over_ucx(
+    virtual: Virtual, tmp_path: Path
+) -> None:
+    """Its MPI_Finalize waits for ever for ranks that are gone (pmodels/mpich pull request 6596)."""
+    mpi = CASES["debian-mpich"].find()
+    code, said = virtual.up(4, "--mpi", mpi.mpicc)
+    assert code == 0, said
+    where = ("--cluster", virtual.name, "--dir", str(tmp_path / "run"))
+    code, said = virtual.weft("bench", "barrier", "--iterations", "1", "--repeats", "4", *where)
+    assert code == 0, said
+    assert (said["n_done"], said["n_failed"]) == (4, 0)
+
+
 @dataclass(frozen=True)
 class Measured:
     """A run's medians by size, where each rank was, and which library it ran."""

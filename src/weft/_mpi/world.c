@@ -9,14 +9,15 @@
 #include <unistd.h>
 
 /* SOURCE: pmodels/mpich pull request 6596 (July 2023, first in MPICH 4.2). Before it MPI_Finalize
- * over UCX closes the connections, which a peer must answer, and then waits outside of MPI: a rank
- * that closes after its peer's last look at its messages waits for ever. */
+ * over UCX closes the connections, and then waits outside of MPI. Over those by which a rank sent
+ * anything the peer must answer its close, and does so as long as its own close waits: a rank
+ * that nobody keeps waiting is gone before the last ones ask. */
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40200000
 #define FINALIZE_MAY_HANG true
 #else
 #define FINALIZE_MAY_HANG false
 #endif
-enum { REST_BEFORE_FINALIZE_NS = 100000000 };
+enum { TAG_LAST = 51, REST_BEFORE_FINALIZE_NS = 100000000 };
 
 /* 64-bit FNV-1a of a string: a key that ranks compare instead of sending the string around. */
 static uint64_t digest(const char *text) {
@@ -76,13 +77,26 @@ void open_world(struct world *world) {
     world->common_clock = same_clock_everywhere(MPI_COMM_WORLD);
 }
 
-/* Collective, before MPI_Finalize. Where that may hang no rank comes to it before all have left
- * their last call of MPI: the first thing that each then does there is to close its connections. */
+/* Collective: every rank sends something to every other one. */
+static void everybody_sends(const struct world *world) {
+    char out = 0, in = 0;
+    for (int step = 1; step < world->n_ranks; step++) {
+        int to = (world->rank + step) % world->n_ranks;
+        int from = (world->rank + world->n_ranks - step) % world->n_ranks;
+        CHECK(MPI_Sendrecv(&out, 1, MPI_CHAR, to, TAG_LAST, &in, 1, MPI_CHAR, from, TAG_LAST,
+                           MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
+}
+
+/* Collective, before MPI_Finalize. Where that may hang every close is answered: all connections
+ * have been used both ways, and no rank closes one before all have left their last call of MPI,
+ * so that the first thing each then does there is to ask for its own answers. */
 void close_world(struct world *world) {
     const struct timespec rest = {0, REST_BEFORE_FINALIZE_NS};
     bool several_hosts = world->tasks_per_node < world->n_ranks;
     CHECK(MPI_Comm_free(&world->node));
     if (!FINALIZE_MAY_HANG || !several_hosts) return;
+    everybody_sends(world);
     CHECK(MPI_Barrier(MPI_COMM_WORLD));
     nanosleep(&rest, NULL);
 }
