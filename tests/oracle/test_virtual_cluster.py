@@ -71,7 +71,7 @@ def test_a_host_that_is_slow_to_get_its_namespaces_gets_its_cable(
 def test_who_keeps_clusters_elsewhere_ends_his_own(
     virtual: Virtual, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert virtual.up(1)[0] == 0
+    start(virtual.folder, 1, {}, shared_home=False)
     with monkeypatch.context() as elsewhere:
         elsewhere.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
         assert leftovers() == {}
