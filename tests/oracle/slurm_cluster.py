@@ -18,7 +18,7 @@ from tests.oracle.virtual import skip_without, skip_without_namespaces
 import weft
 from weft.cluster.folder import cluster_folder
 from weft.cluster.local.layout import Layout
-from weft.cluster.local.start import SSH_CONFIG, start, stop
+from weft.cluster.local.start import SSH_CONFIG, leftovers, start, stop
 from weft.cluster.remote import Said, Ssh
 
 TOOLS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol", "scancel")
@@ -163,10 +163,11 @@ def slurm_cluster(n: int = 4, prolog: str | None = None) -> Iterator[SlurmCluste
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("XDG_STATE_HOME", str(folder / "home-state"))
             home = cluster_folder(f"slurm-{os.getpid()}")
-        try:
-            yield from _started(home, n, folder, prolog)
-        finally:
-            stop(home)
+            try:
+                yield from _started(home, n, folder, prolog)
+            finally:
+                stop(home)
+                assert not leftovers()
 
 
 def _started(home: Path, n: int, folder: Path, prolog: str | None) -> Iterator[SlurmCluster]:

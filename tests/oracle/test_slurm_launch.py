@@ -10,53 +10,53 @@ from typing import Any
 
 import pytest
 from tests.oracle.slurm_cluster import SlurmCluster, slurm_cluster
+from tests.oracle.virtual import skip_without
 
 from weft.cluster.allocation import job_nodes, srun_nodes
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-SLOW = """\
+STUDY = """\
 schema = "weft.study/1"
-name = "slow"
-title = "Slow"
+name = "one-launch"
+title = "One launch"
 question = "Does it end?"
 repeats = 1
 nodes = [2]
-timeout_s = 4
+timeout_s = {limit_s}
 
 [[benchmarks]]
 name = "barrier"
-options = { iterations = 10000000, warmup = 1 }
+options = {{ iterations = {iterations}, warmup = 1 }}
 """
 PROLOG = """\
 #!/bin/sh
 /usr/bin/env >{folder}/prolog.new && /bin/mv {folder}/prolog.new {folder}/prolog.said
 """
+OPEN_MPI = "mpicc.openmpi"
 OF_PYPI = f"{sys.prefix}/opt"
-LATENCY = (
-    "bench",
-    "latency",
-    "--sizes",
-    "8",
-    "--iterations",
-    "100",
-    "--repeats",
-    "1",
-    "--format",
-    "json",
-)
 
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[SlurmCluster]:
+    skip_without([OPEN_MPI])
     with slurm_cluster(4, PROLOG) as cluster:
         yield cluster
+
+
+def launch(slurm: SlurmCluster, *words: str, limit_s: int = 30, iterations: int = 20) -> list[str]:
+    """The words of a verb that launches once, after the hosts have met."""
+    study = slurm.folder / f"{limit_s}-{iterations}.toml"
+    study.write_text(STUDY.format(limit_s=limit_s, iterations=iterations))
+    return ["study", "run", str(study), *words, "--format", "json"]
 
 
 def in_allocation(slurm: SlurmCluster, asked: str, *words: str) -> dict[str, Any]:
     """What a verb prints in an allocation."""
     # MPICH's UCX would take hosts of one machine for one host.
     weft = ("env", "UCX_TLS=tcp,self", *slurm.weft_argv(*words))
-    said = slurm.on("node1", "salloc", "--quiet", *asked.split(), *weft, timeout_s=100)
+    said = slurm.on("node1", "salloc", "--quiet", *asked.split(), *weft, timeout_s=60)
+    if "value not properly terminated in client request" in said.err:
+        pytest.xfail("MPICH 5.0.2 puts more on a line than pmi2 of Slurm 22.05 reads")
     assert said.code == 0, said
     return dict(json.loads(said.out))
 
@@ -86,7 +86,7 @@ def test_srun_starts_the_ranks_by_the_plugin_that_their_mpi_speaks(
         pytest.skip(f"no {mpicc} on this machine (those of PyPI: make mpis)")
     folder = slurm.folder / f"run-{(mpicc or 'embedded').replace('/', '-')}"
     where = ("--dir", str(folder), "--rails", "eth0", *(() if mpicc is None else ("--mpi", mpicc)))
-    in_allocation(slurm, "--nodes=2 --switches=1", *LATENCY, *where)
+    in_allocation(slurm, "--nodes=2 --switches=1", *launch(slurm, *where))
     facts, recipe = recorded(folder)
     assert f"/srun --mpi={pmi} --nodes=2 --ntasks=2 " in recipe
     assert facts["pmi"] == pmi
@@ -97,14 +97,13 @@ def test_srun_starts_the_ranks_by_the_plugin_that_their_mpi_speaks(
 
 def test_nodes_of_both_leaves_are_recorded_as_such(slurm: SlurmCluster) -> None:
     folder = slurm.folder / "run-two-leaves"
-    in_allocation(slurm, "--nodelist=node[2-3]", *LATENCY, "--dir", str(folder))
+    where = ("--mpi", OPEN_MPI, "--dir", str(folder))
+    in_allocation(slurm, "--nodelist=node[2-3]", *launch(slurm, *where))
     facts, _ = recorded(folder)
     assert facts["slurm"]["leaves"] == {"node2": "leaf0", "node3": "leaf1"}
 
 
 def test_a_plugin_that_srun_lacks_is_named_with_those_it_has(slurm: SlurmCluster) -> None:
-    if shutil.which("mpicc.openmpi") is None:
-        pytest.skip("no mpicc.openmpi on this machine")
     folder = slurm.folder / "without-pmix"
     folder.mkdir()
     plugins = Path("/usr/lib/x86_64-linux-gnu/slurm-wlm")
@@ -117,7 +116,7 @@ def test_a_plugin_that_srun_lacks_is_named_with_those_it_has(slurm: SlurmCluster
         text = (slurm.folder / name).read_text()
         more = f"PluginDir={folder}\n" if name == "slurm.conf" else ""
         (folder / name).write_text(text + more)
-    weft = slurm.weft_argv(*LATENCY, "--mpi", "mpicc.openmpi", "--dir", str(folder / "run"))
+    weft = slurm.weft_argv(*launch(slurm, "--mpi", OPEN_MPI, "--dir", str(folder / "run")))
     conf = f"SLURM_CONF={folder / 'slurm.conf'}"
     said = slurm.on("node1", "salloc", "--quiet", "--nodes=2", "env", conf, *weft, timeout_s=60)
     assert said.code == 3, said
@@ -127,10 +126,8 @@ def test_a_plugin_that_srun_lacks_is_named_with_those_it_has(slurm: SlurmCluster
 
 
 def test_a_launch_that_takes_too_long_is_ended_on_every_host(slurm: SlurmCluster) -> None:
-    study = slurm.folder / "slow.toml"
-    study.write_text(SLOW)
-    folder = slurm.folder / "run-slow"
-    weft = slurm.weft_argv("study", "run", str(study), "--rails", "eth0", "--dir", str(folder))
+    where = ("--mpi", OPEN_MPI, "--dir", str(slurm.folder / "run-slow"))
+    weft = slurm.weft_argv(*launch(slurm, *where, limit_s=4, iterations=10_000_000))
     said = slurm.on("node1", "salloc", "--quiet", "--nodes=2", *weft, timeout_s=100)
     assert said.code == 4, said
     assert "barrier (t000-barrier.r00) hung: no end after 4 s" in said.err
@@ -148,7 +145,7 @@ def test_a_kernel_that_a_node_does_not_find_is_told_with_where_it_must_be(
     hidden = "mount -t tmpfs none $0/var/weft"
     assert slurm.on("node2", "sh", "-c", hidden, sys.prefix).ok
     try:
-        weft = slurm.weft_argv(*LATENCY, "--rails", "eth0", "--dir", str(folder))
+        weft = slurm.weft_argv(*launch(slurm, "--mpi", OPEN_MPI, "--dir", str(folder)))
         said = slurm.on("node1", "salloc", "--quiet", "--nodes=2", *weft, timeout_s=100)
     finally:
         slurm.on("node2", "umount", f"{sys.prefix}/var/weft")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.oracle.slurm_cluster import SlurmCluster, slurm_cluster
+from tests.oracle.virtual import skip_without
 
 from weft.study.store import read_run
 
@@ -39,11 +40,13 @@ env = {{ WEFT_TEST_ARM = "one" }}
 name = "two"
 env = {{ WEFT_TEST_ARM = "two" }}
 """
+MPICC = "mpicc.openmpi"
 LIMIT_S = 120
 
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[SlurmCluster]:
+    skip_without([MPICC])
     with slurm_cluster(4) as cluster:
         yield cluster
 
@@ -53,7 +56,7 @@ def submitted(slurm: SlurmCluster, run: Path, study: str, *more: str) -> list[di
     run.parent.mkdir(exist_ok=True)
     document = run.with_name("study.toml")
     document.write_text(study)
-    words = ("--dir", str(run), "--rails", "eth0", "--format", "json", *more)
+    words = ("--dir", str(run), "--rails", "eth0", "--mpi", MPICC, "--format", "json", *more)
     said = slurm.weft("study", "submit", str(document), *words)
     assert said.code == 0, said
     return list(json.loads(said.out)["jobs"])
@@ -106,7 +109,7 @@ def test_blocks_run_one_after_the_other_and_are_one_run(slurm: SlurmCluster) -> 
         block = by_block[block_of[sample.trial, sample.repeat]]
         assert block["started_unix_s"] <= sample.started_unix_s <= block["ended_unix_s"]
     for recipe in run.glob("blocks/*/recipes/t*.txt"):
-        assert "/srun --mpi=pmi2 --nodes=" in recipe.read_text()
+        assert "/srun --mpi=pmix --nodes=" in recipe.read_text()
 
     said = slurm.weft("compare", str(run), "--format", "json")
     assert said.code in (0, 1), said

@@ -277,6 +277,9 @@ _HINTS = {
     "Could not resolve hostname": "check the names given to --hosts",
     # Hydra may give up before it has passed on what ssh said.
     "Launch proxy failed": "check the names given to --hosts, and ssh to each without a question",
+    # MPICH 5.0.2 puts up to 1077 bytes on a line of PMI-1, of which Slurm 22.05 reads 1024.
+    "value not properly terminated in client request": "this MPICH and this Slurm's pmi2 do not "
+    "always understand each other: another MPI (--mpi site), or --launcher mpiexec",
     "error: execve()": "every node must find the kernel: in <prefix>/var/weft/kernels, or in "
     "$XDG_CACHE_HOME/weft/kernels",
     "error while loading shared libraries": "the MPI's libraries must be found on every node",
