@@ -181,10 +181,10 @@ def _open_live(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
 
 def launched_mpi(mpicc: str | None, launcher: str | None, nodes: tuple[str, ...]) -> "Mpi":
     """The MPI with the launcher that starts ranks on these nodes: srun where all are of the Slurm
-    job this runs in, unless another is asked for. Raises InputError, MissingError."""
+    job this runs in, unless another is asked for or is safer. Raises InputError, MissingError."""
     from weft.cluster.allocation import srun_nodes
     from weft.launch.mpi import find_mpi
-    from weft.launch.slurm import through_srun
+    from weft.launch.slurm import is_better_alone, through_srun
 
     within = srun_nodes(os.environ)
     ours = bool(within) and set(nodes) <= set(within)
@@ -197,7 +197,7 @@ def launched_mpi(mpicc: str | None, launcher: str | None, nodes: tuple[str, ...]
             hint="salloc gives one, or 'weft study submit' where a study is to run",
         )
     mpi = find_mpi(mpicc)
-    if ours and launcher != "mpiexec":
+    if launcher == "srun" or (ours and launcher is None and not is_better_alone(mpi)):
         return through_srun(mpi)
     if launcher == "mpiexec" and mpi.launcher_kind == "srun":
         raise MissingError(

@@ -18,6 +18,13 @@ SOURCE: Slurm 22.05, mpi_guide: Open MPI is started by `--mpi=pmix`, MPICH, MVAP
 by `--mpi=pmi2`.
 """
 
+LONG_LINES_FROM = 5
+"""The MPICH whose ranks may put more on a line of PMI-1 than Slurm reads.
+
+SOURCE: seen of MPICH 5.0.2, up to 1,077 bytes, with strace; pmi2 of Slurm 22.05 reads 1,024, and
+MPICH 4.0.2 keeps to them.
+"""
+
 LIST_TIMEOUT_S = 20.0
 _LISTED = re.compile(r"(?:srun:\s*)?([a-z][a-z0-9_]*)")
 _VERSIONS = "specific pmix plugin versions available:"
@@ -44,6 +51,13 @@ def through_srun(mpi: Mpi, environ: Mapping[str, str] | None = None) -> Mpi:
     if wanted is not None and not environ.get("SLURM_MPI_TYPE"):
         pmi = choose_plugin(mpi.implementation, plugins(_listed(srun)))
     return replace(mpi, launcher=Path(srun), launcher_kind="srun", pmi=pmi)
+
+
+def is_better_alone(mpi: Mpi) -> bool:
+    """Whether an MPI's own launcher is the safe one inside a job: Hydra, which starts one process
+    a node by srun and speaks to the ranks itself."""
+    number = re.match(r"MPICH (\d+)\.", mpi.version)
+    return mpi.launcher_kind == "hydra" and number is not None and int(number[1]) >= LONG_LINES_FROM
 
 
 def choose_plugin(implementation: str, offered: tuple[str, ...]) -> str:

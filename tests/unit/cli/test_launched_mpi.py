@@ -31,6 +31,12 @@ def test_nodes_of_the_job_are_reached_by_srun(mpicc: str) -> None:
     assert (mpi.launcher.name, mpi.launcher_kind, mpi.pmi) == ("srun", "srun", "pmi2")
 
 
+def test_an_mpich_whose_lines_are_too_long_for_srun_starts_its_ranks_itself(mpicc: str) -> None:
+    tool(Path(mpicc).with_name("mpiexec"), "HYDRA build details: Version: 5.0.2")
+    assert launched_mpi(mpicc, None, ("n1", "n3")).launcher_kind == "hydra"
+    assert launched_mpi(mpicc, "srun", ("n1", "n3")).launcher_kind == "srun"
+
+
 def test_other_nodes_and_who_asks_for_it_get_the_mpis_own_launcher(mpicc: str) -> None:
     for mpi in (launched_mpi(mpicc, None, ("n1", "n9")), launched_mpi(mpicc, "mpiexec", ("n1",))):
         assert (mpi.launcher.name, mpi.launcher_kind, mpi.pmi) == ("mpiexec", "hydra", None)
