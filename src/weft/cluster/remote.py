@@ -35,6 +35,9 @@ BEHIND_MARK = r"printf '\036weft\036'; exec " + '"$@"'
 # A name, an address, user@name: nothing that a shell reads as more than a word.
 _HOST = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9_.:@%-]{0,252}")
 
+# Between single quotes they are more than themselves to some login shell (tcsh(1), fish(1)).
+_NOT_IN_ALL_SHELLS = re.compile(r"[\n!]|\\[\\']")
+
 T = TypeVar("T")
 
 
@@ -82,10 +85,12 @@ class Ssh:
         own = () if self.config is None else ("-F", str(self.config))
         # A master that outlives its command would hold the command's standard error open.
         fixed = ("BatchMode=yes", f"ConnectTimeout={CONNECT_S}", "ControlMaster=no")
+        # What a user's configuration may want of his own logins.
+        plain = ("RemoteCommand=none", "ClearAllForwardings=yes")
         alive = (f"ServerAliveInterval={ALIVE_S}", f"ServerAliveCountMax={ALIVE_TIMES}")
-        set_ = (word for one in (*fixed, *alive, "LogLevel=ERROR") for word in ("-o", one))
+        set_ = (word for one in (*fixed, *plain, *alive, "LogLevel=ERROR") for word in ("-o", one))
         words = (*own, *set_, "-x", "-T", *self.options)
-        return ["ssh", *words, "--", host, shlex.join(command)]
+        return ["ssh", *words, "--", host, in_any_shell(command)]
 
     def run(
         self,
@@ -114,6 +119,16 @@ class Ssh:
                 break
             time.sleep(wait_s)
         return _said(heard, timeout_s, most_bytes)
+
+
+def in_any_shell(command: Sequence[str]) -> str:
+    """The line by which a login shell runs `command`, whichever it is: csh and tcsh take no end of
+    a line and no '!' between quotes, fish no backslash before some letters."""
+    line = shlex.join(command)
+    if not _NOT_IN_ALL_SHELLS.search(line):
+        return line
+    told = re.sub(r"[\n!\\]", lambda found: f"\\0{ord(found[0]):03o}", f"exec {line}")
+    return shlex.join(("sh", "-c", 'eval "$(printf %b "$1")"', "sh", told))
 
 
 def _was_turned_away(heard: Heard) -> bool:

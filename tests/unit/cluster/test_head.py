@@ -42,10 +42,14 @@ def test_it_ends_with_its_standard_input(tmp_path: Path, deaf: str) -> None:
     assert not Path("/proc", str(pid)).exists()
 
 
-def test_variables_and_words_arrive_whole() -> None:
-    head = Head(Ssh(), "node1", "/work of/x y")
-    line = head.argv(["mpiexec", "a b"], {"A": "1 2"})[-1]
-    assert line.endswith("'/work of/x y' env 'A=1 2' mpiexec 'a b'")
+def test_variables_and_words_arrive_whole(tmp_path: Path) -> None:
+    head = Head(Ssh(), "node1", f"{tmp_path}/x y", {"A": "1 2"})
+    line = head.argv(
+        ["sh", "-c", 'printf "%s|%s|%s|%s" "$PWD" "$A" "$B" "$1"', "sh", "a b"], {"B": "$A"}
+    )[-1]
+    with subprocess.Popen(["sh", "-c", line], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+        assert run.stdout is not None
+        assert run.stdout.read() == f"{tmp_path}/x y|1 2|$A|a b".encode()
 
 
 def test_what_was_put_is_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

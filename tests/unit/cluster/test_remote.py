@@ -1,6 +1,7 @@
 """Commands on other hosts arrive word by word, whatever the words are."""
 
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -8,30 +9,63 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from weft.cluster.head import Head
 from weft.cluster.remote import Said, Ssh, each
 from weft.core.errors import InputError
 
 HOSTILE = (
     "; touch /tmp/pwned", "$(reboot)", "`id`", "a b", "", "'", '"', "\\", "*", "~", "-rf", "a\nb",
-    "!!", "%h", "#", "é", "\t", "${IFS}", "&", "|", ">x",
+    "!!", "a\\'b", "\\\\", "%h", "#", "é", "\t", "${IFS}", "&", "|", ">x",
 )  # fmt: skip
 NAMES = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"))
 
 
-def arrived(command: list[str]) -> list[str]:
+@pytest.fixture(params=["sh", "tcsh", "fish"])
+def login_shell(request: pytest.FixtureRequest) -> str:
+    """Of the user on the other host."""
+    shell = str(request.param)
+    if shutil.which(shell) is None:
+        pytest.skip(f"needs '{shell}'")
+    return shell
+
+
+def arrived(login_shell: str, command: list[str]) -> list[str]:
     """The words that the shell of the other host makes of it: sshd gives it the last argument."""
     line = Ssh().argv("node1", ["printf", "%s\\0", *command])[-1]
-    done = subprocess.run(["sh", "-c", line], capture_output=True, check=True)
+    done = subprocess.run([login_shell, "-c", line], capture_output=True, check=True)
     return done.stdout.decode().split("\0")[:-1]
 
 
-def test_hostile_words_arrive_as_they_are() -> None:
-    assert arrived(list(HOSTILE)) == list(HOSTILE)
+@pytest.mark.parametrize("word", HOSTILE)
+def test_hostile_words_arrive_as_they_are(login_shell: str, word: str) -> None:
+    assert arrived(login_shell, [word]) == [word]
+
+
+def test_a_script_runs_whatever_the_login_shell(login_shell: str, tmp_path: Path) -> None:
+    line = Head(Ssh(), "node1", f"{tmp_path}/it's").argv(["sh", "-c", "! echo in; pwd"], {})[-1]
+    stdin = subprocess.PIPE
+    with subprocess.Popen([login_shell, "-c", line], stdin=stdin, stdout=subprocess.PIPE) as run:
+        assert run.stdout is not None
+        assert run.stdout.read() == f"in\n{tmp_path}/it's\n".encode()
 
 
 @given(st.lists(NAMES, min_size=1, max_size=5))
-def test_any_words_arrive_as_they_are(words: list[str]) -> None:
-    assert shlex.split(Ssh().argv("node1", words)[-1]) == words
+def test_no_shell_reads_more_than_words(words: list[str]) -> None:
+    line = Ssh().argv("node1", words)[-1]
+    assert not {*line} & {"\n", "!"}
+    assert line == shlex.join(words) or shlex.split(line)[:2] == ["sh", "-c"]
+
+
+def test_what_a_user_wants_of_his_own_logins_is_left_out(tmp_path: Path) -> None:
+    """As ssh itself reads the configuration and the options."""
+    config = tmp_path / "config"
+    config.write_text("Host *\n  RemoteCommand tmux\n  LocalForward 9999 localhost:80\n")
+    program, *options = Ssh(config).argv("node1", ["true"])
+    said = subprocess.run(
+        [program, "-G", *options[:-1]], capture_output=True, text=True, check=True
+    )
+    assert "remotecommand none" in said.stdout or "remotecommand" not in said.stdout
+    assert "clearallforwardings yes" in said.stdout
 
 
 @pytest.mark.parametrize(
