@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,18 @@ def test_a_host_without_sshd_is_named_and_the_others_go_on(virtual: Virtual) -> 
     assert said["good"] == ["node1", "node3"]
     assert states(said, "node2")["reach"] == "failed"
     assert states(said, "node3")["hello"] == "right"
+
+
+def test_nothing_waits_here_for_a_host_that_was_given_up(virtual: Virtual) -> None:
+    """Its sshd takes the connection and says nothing."""
+    start(virtual.folder, 1, {}, shared_home=False)
+    assert virtual.on("node1", "sh", "-c", "kill -STOP $(pgrep -o sshd)").ok
+    assert virtual.on("node1", "true", timeout_s=1.5).code is None
+    waiting = ["pgrep", "-f", f"connect.py {virtual.folder}/"]
+    until = time.monotonic() + 5
+    while subprocess.run(waiting, check=False).returncode == 0 and time.monotonic() < until:
+        time.sleep(0.1)
+    assert subprocess.run(waiting, check=False).returncode == 1
 
 
 def test_nothing_is_left_when_its_first_process_is_killed(virtual: Virtual) -> None:

@@ -62,16 +62,13 @@ def _enter(pid: int, kind: str, flag: int) -> None:
 
 
 def _copy(connection: socket.socket) -> None:
-    open_ends = [0, connection.fileno()]
-    while open_ends:
-        ready, _, _ = select.select(open_ends, [], [])
+    while True:
+        ready, _, _ = select.select([0, connection.fileno()], [], [])
         if 0 in ready:
             chunk = os.read(0, CHUNK)
-            if chunk:
-                connection.sendall(chunk)
-            else:
-                connection.shutdown(socket.SHUT_WR)
-                open_ends.remove(0)
+            if not chunk:
+                return
+            connection.sendall(chunk)
         if connection.fileno() in ready:
             chunk = connection.recv(CHUNK)
             if not chunk:
