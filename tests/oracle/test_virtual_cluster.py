@@ -3,18 +3,20 @@
 Its hosts are namespaces that the test made; nothing of it is seen outside them.
 """
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from tests.oracle.virtual import Virtual, states
 
 from weft.cluster.local.inside import ENVIRONMENT
-from weft.cluster.local.start import leftovers, room_of, start
+from weft.cluster.local.start import leftovers, processes_of, room_of, start
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 STAGES = {
@@ -103,15 +105,36 @@ def test_nothing_waits_here_for_a_host_that_was_given_up(virtual: Virtual) -> No
     assert subprocess.run(waiting, check=False).returncode == 1
 
 
-def test_nothing_is_left_when_its_first_process_is_killed(virtual: Virtual) -> None:
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_nothing_is_left(virtual: Virtual, is_killed: bool) -> None:
+    """No process, no namespace, no mount, no file; nor where its first process was killed."""
+    mounts = Path("/proc/self/mountinfo").read_text()
     assert virtual.up(2)[0] == 0
-    assert leftovers()[virtual.name] > 0
+    pids = list(processes_of(virtual.name))
+    theirs = namespaces(pids) - namespaces([os.getpid()])
+    # Of network, host name, mounts, processes and messages: the room and two hosts.
+    assert len(theirs) >= 15
     room = room_of(virtual.folder)
     assert room is not None
-    os.kill(room.pid, 9)
+    if is_killed:
+        os.kill(room.pid, 9)
     assert virtual.weft("cluster", "down", virtual.name)[0] == 0
     assert virtual.name not in leftovers()
+    assert not theirs & namespaces(int(entry) for entry in os.listdir("/proc") if entry.isdigit())
+    assert Path("/proc/self/mountinfo").read_text() == mounts
     assert not virtual.folder.exists()
+
+
+def namespaces(pids: Iterable[int]) -> set[str]:
+    """Those that these processes are in, as 'net:[4026531840]'; not of one that has ended and
+    waits for its parent, which here is this process."""
+    found = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+                kinds = ("net", "uts", "mnt", "pid", "ipc")
+                found |= {os.readlink(f"/proc/{pid}/ns/{kind}") for kind in kinds}
+    return found
 
 
 @pytest.mark.parametrize("stage", ["reach", "keys", "kernel"])
