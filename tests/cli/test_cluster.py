@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from weft.cli import run
-from weft.cluster.local.layout import MARKER
+from weft.cluster.local.layout import LAYOUT_FILE, MARKER
 from weft.cluster.local.start import leftovers, processes_of
-from weft.cluster.record import ClusterRecord
+from weft.cluster.record import ClusterRecord, former_hosts
 
 Capture = pytest.CaptureFixture[str]
 
@@ -28,6 +28,9 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["up", "n1", "--local", "2"], "--local and HOSTS contradict each other"),
         (["up", "--local", "2", "--rate", "node9=1gbit"], "--rate names 'node9'"),
         (["up", "--local", "2", "--rate", "node1=fast"], "--rate 'node1=fast'"),
+        (["up", "n1", "--rate", "n1=1gbit"], "--rate is for virtual hosts"),
+        (["up", "n1", "--shared-home"], "--shared-home is for virtual hosts"),
+        (["up", "root@n1"], "'root@n1' names a user"),
         (["up", "n1", "--name", "../x"], "'../x' is no name of a cluster"),
         (["up", "n1", "--sudo", "--mpi", "site"], "--sudo and --mpi site"),
         (["up", "n1", "--sudo", "--mpi-module", "x"], "--sudo and --mpi-module contradict"),
@@ -67,14 +70,19 @@ def test_a_record_that_cannot_be_read_does_not_hide_the_others(
     listed = {one["name"]: one["state"] for one in json.loads(capsys.readouterr().out)["clusters"]}
     assert listed["good"] == "brought up by half"
     assert listed["spoiled"] == "its record cannot be read"
-    assert run(["cluster", "down", "spoiled"]) == 0
+    assert run(["cluster", "down", "spoiled"]) == 2
+    assert "'weft cluster down --forget' drops it" in capsys.readouterr().err
+    assert run(["cluster", "down", "spoiled", "--forget"]) == 0
+    assert run(["cluster", "down", "good"]) == 0
+    assert not (state / "good").exists()
     assert not (state / "spoiled").exists()
 
 
-def test_a_cluster_without_a_good_host_is_not_measured_on(state: Path, capsys: Capture) -> None:
-    (state / "sick").mkdir(parents=True)
+def of_real_hosts(folder: Path, **more: tuple[str, ...]) -> None:
+    """The record of a cluster of which no host was good."""
+    folder.mkdir(parents=True)
     ClusterRecord(
-        name="sick",
+        name=folder.name,
         hosts=(),
         all_hosts=("n1.invalid",),
         ssh_config=None,
@@ -83,7 +91,47 @@ def test_a_cluster_without_a_good_host_is_not_measured_on(state: Path, capsys: C
         machines={},
         virtual=False,
         asked={},
-    ).write(state / "sick")
+        **more,
+    ).write(folder)
+
+
+def test_hosts_that_were_named_before_are_cleaned_too(state: Path, capsys: Capture) -> None:
+    of_real_hosts(state / "mine", former_hosts=("n0.invalid",))
+    assert former_hosts("mine", ("n2.invalid",)) == ("n1.invalid", "n0.invalid")
+    assert former_hosts("mine", ("n0.invalid", "n1.invalid")) == ()
+    assert former_hosts("none", ("n1.invalid",)) == ()
+    assert run(["cluster", "down", "mine", "--format", "json"]) == 1
+    assert {*json.loads(capsys.readouterr().out)["hosts"]} == {"n0.invalid", "n1.invalid"}
+
+
+def test_virtual_and_real_hosts_make_no_cluster_together(state: Path, capsys: Capture) -> None:
+    of_real_hosts(state / "mine")
+    assert run(["cluster", "up", "--local", "2", "--name", "mine"]) == 2
+    assert "'mine' is a cluster of real hosts" in capsys.readouterr().err
+    (state / "own").mkdir()
+    (state / "own" / LAYOUT_FILE).write_text("{}")
+    assert run(["cluster", "up", "n1.invalid", "--name", "own"]) == 2
+    assert "'own' is a virtual cluster" in capsys.readouterr().err
+
+
+def test_what_would_be_started_is_told_to_programs_too(state: Path, capsys: Capture) -> None:
+    assert run(["cluster", "up", "--local", "2", "--dry-run", "--format", "json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert {host: of["start"]["state"] for host, of in said["hosts"].items()} == {
+        "node1": "would mend", "node2": "would mend",
+    }  # fmt: skip
+    assert run(["cluster", "up", "--local", "2", "--dry-run"]) == 0
+    assert capsys.readouterr().out.startswith("WOULD bring up 2 of 2 hosts")
+    assert not state.exists()
+
+
+def test_stages_that_no_host_came_to_are_not_told(capsys: Capture) -> None:
+    assert run(["cluster", "up", "nohost.invalid", "--name", "t"]) == 1
+    assert capsys.readouterr().err == "reach      1 FAILED: nohost.invalid\n"
+
+
+def test_a_cluster_without_a_good_host_is_not_measured_on(state: Path, capsys: Capture) -> None:
+    of_real_hosts(state / "sick")
     assert run(["bench", "latency", "--cluster", "sick"]) == 2
     assert "no host of cluster 'sick' is good" in capsys.readouterr().err
     assert run(["cluster", "down", "sick", "--format", "json"]) == 1

@@ -11,6 +11,7 @@ import pytest
 from tests.oracle.real import SECOND_PORT, USER_ANN, Real, bare
 from tests.oracle.virtual import Virtual, states
 
+from weft.cluster.bringup.stages import hello
 from weft.cluster.remote import Ssh, each
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -50,6 +51,43 @@ def test_a_dry_run_and_status_change_nothing_and_down_leaves_nothing(real: Real)
 def paths(listing: str) -> set[str]:
     """Without times: folders whose files came and went have other ones."""
     return {" ".join(line.split(" ")[:2]) for line in listing.splitlines()}
+
+
+def test_a_host_that_is_installed_anew_or_left_out_is_let_in_no_more(real: Real) -> None:
+    config = real.config()
+    real.on_all(["node1"], "printf 'ssh-ed25519 AAAAwhoever of somebody' >> ~/.ssh/authorized_keys")
+    assert real.up("node[1-3]", config)[0] == 0
+    allowed = ("sed", "-n", f"s/ weft-{real.name}$//p", ".ssh/authorized_keys")
+    before = real.virtual.on("node1", *allowed).out.splitlines()
+    real.on_all(["node2"], f"rm -r ~/.ssh/weft-{real.name}")
+    code, said = real.up("node[1-2]", config)
+    assert code == 0, said
+    after = real.virtual.on("node1", *allowed).out.splitlines()
+    anew = real.virtual.on("node2", "cat", f".ssh/weft-{real.name}/id_ed25519.pub").out
+    assert (len(before), len(after)) == (3, 2)
+    assert " ".join(anew.split()[:2]) in after
+    assert not {*after} & {*before[1:]}
+    assert "of somebody\n" in real.virtual.on("node1", "cat", ".ssh/authorized_keys").out
+    code, said = real.down()
+    assert code == 0, said
+    assert said["hosts"] == dict.fromkeys(NODES, "")
+    assert not real.virtual.on("node3", "test", "-e", f".ssh/weft-{real.name}").ok
+
+
+def test_who_takes_no_part_in_a_launch_is_looked_for_and_named(
+    real: Real, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hello, "HELLO_S", 5.0)
+    config = real.config()
+    code, said = real.up("node[1-3]", config)
+    assert code == 0, said
+    kernel = said["agreed"]["kernel"]
+    real.on_all(["node2"], f"printf '#!/bin/sh\\nexit 7\\n' > {kernel}")
+    code, said = real.up("node[1-3]", config)
+    assert code == 1
+    assert said["good"] == ["node1", "node3"]
+    assert said["hosts"]["node2"]["hello"]["state"] == "failed"
+    assert "--interface" in said["hosts"]["node2"]["hello"]["remedy"]
 
 
 def test_another_port_a_jump_host_and_names_that_hosts_do_not_know(real: Real) -> None:

@@ -27,7 +27,7 @@ def command(name: str | None, all_: bool, forget: bool, format_: str) -> int:
     else:
         virtual = {one for one in cluster_names() if has_layout(cluster_folder(one))}
         names = sorted(virtual | set(running))
-    left = {} if name is None or name in running else _leave(name)
+    left = {} if name is None or name in running else _leave(name, forget=forget)
     kept = {host: why for host, why in left.items() if why} if not forget else {}
     ended = {} if kept else {one: stop(cluster_folder(one)) for one in names}
     lines = [
@@ -43,22 +43,28 @@ def command(name: str | None, all_: bool, forget: bool, format_: str) -> int:
     return int(ExitCode.VERDICT_BAD if is_left else ExitCode.GOOD)
 
 
-def _leave(name: str) -> dict[str, str]:
-    """By real host why what 'up' put there is there still; '' where it is gone."""
+def _leave(name: str, *, forget: bool) -> dict[str, str]:
+    """By real host why what 'up' put there is there still; '' where it is gone. Raises InputError
+    where nobody can tell which hosts: with `forget` there are none then."""
     from pathlib import Path
 
     from weft.cluster.bringup.leave import leave
-    from weft.cluster.record import read_cluster
+    from weft.cluster.folder import cluster_folder
+    from weft.cluster.local.start import has_layout
+    from weft.cluster.record import FILE, read_cluster
     from weft.cluster.remote import Ssh
 
+    folder = cluster_folder(name)
+    if has_layout(folder) or not (folder / FILE).exists():
+        return {}
     try:
         record = read_cluster(name)
     except InputError:
-        return {}
-    if record.virtual:
-        return {}
+        if forget:
+            return {}
+        raise
     config = None if record.ssh_config is None else Path(record.ssh_config)
-    said = leave(Ssh(config), name, record.all_hosts)
+    said = leave(Ssh(config), name, (*record.all_hosts, *record.former_hosts))
     return {
         host: "" if one.ok else one.last_line or "it did not answer" for host, one in said.items()
     }

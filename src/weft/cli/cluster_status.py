@@ -70,5 +70,5 @@ def _one(name: str, format_: str) -> int:
         record=up_record(cluster, went),
         rows=[],
     )
-    whole = len(went.good_hosts()) == len(cluster.hosts)
+    whole = len(went.good_hosts()) == len(cluster.hosts) and not went.would_mend()
     return int(ExitCode.GOOD if whole else ExitCode.VERDICT_BAD)

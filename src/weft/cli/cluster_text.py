@@ -31,13 +31,15 @@ def stage_line(stage: str, outcomes: Mapping[str, Outcome]) -> str:
         if hosts and state is not State.NOT_TRIED:
             named = f": {fold(hosts)}" if state in (State.FAILED, State.DOUBTFUL) else ""
             parts.append(f"{len(hosts)} {_SHORT[state]}{named}")
-    return f"{stage:<10} {', '.join(parts) or 'nobody left'}"
+    return f"{stage:<10} {', '.join(parts)}"
 
 
 def up_text(cluster: Cluster, went: Went) -> str:
     """The verdict, the hosts by stages, causes with remedies, and the next command."""
     good, n = went.good_hosts(), len(cluster.hosts)
     head = "UP  " if len(good) == n else "PART" if good else "DOWN"
+    if went.would_mend():
+        head = "WOULD bring up"
     lines = [f"{head} {len(good)} of {counted(n, 'host')} of cluster '{cluster.name}'"]
     lines += ["", table_text(["hosts", *went.stages], _rows(went)), ""]
     lines += [

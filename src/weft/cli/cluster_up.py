@@ -1,6 +1,5 @@
 """`weft cluster up`: every stage on every host; one bad host never stops the others."""
 
-import re
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -13,8 +12,6 @@ from weft.core.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
     from weft.cluster.bringup.model import Cluster, Outcome
-
-_RATE = re.compile(r"([^=]+)=([1-9]\d{0,8}(?:[kmg]bit|bit))")
 
 
 @click.command("up")
@@ -69,26 +66,30 @@ def command(
 
     HOSTS is a node set such as node[1-16]. Run it again at any time: what is right stays as it is.
     """
-    from weft.cli.cluster_text import stage_line
+    from weft.cli.cluster_hosts import named_hosts, rates_of, virtual_hosts
+    from weft.cli.cluster_text import stage_line, up_record, up_text
     from weft.cluster.bringup.model import Cluster
     from weft.cluster.bringup.run import bring_up
     from weft.cluster.bringup.stages import stages
     from weft.cluster.folder import cluster_folder
     from weft.cluster.remote import Ssh
 
+    _refuse_two_mpis(mpi, mpi_module, sudo=sudo)
     chosen = name or ("local" if local is not None else "cluster")
     folder = cluster_folder(chosen)
     if local is not None:
         _refuse((hosts, "HOSTS"), (hostfile, "--hostfile"), (ssh_config, "--ssh-config"))
-        nodes = _virtual(folder, local, _rates(rates), shared_home=shared_home, dry_run=dry_run)
-        if not nodes:
-            return int(ExitCode.GOOD)
+        nodes, running = virtual_hosts(
+            folder, local, rates_of(rates), shared_home=shared_home, start=not dry_run
+        )
         ssh_config = folder / "ssh_config"
     else:
-        nodes = _named(hosts, hostfile)
+        _refuse_of_real(rates, shared_home=shared_home)
+        nodes, running = named_hosts(hosts, hostfile, folder), True
     cluster = Cluster(chosen, folder, Ssh(ssh_config), nodes, mend=not dry_run)
+    if not running:
+        return _would_start(cluster, format_)
     asked = {"mpi": mpi, "interface": interface, "module": mpi_module}
-    _refuse_two_mpis(mpi, mpi_module, sudo=sudo)
     keep = partial(_keep, cluster, asked, virtual=local is not None)
 
     def tell(stage: str, outcomes: "Mapping[str, Outcome]") -> None:
@@ -103,8 +104,6 @@ def command(
         asked["mpi"] = cluster.agreed.get("mpicc")
     if good:
         keep(good)
-    from weft.cli.cluster_text import up_record, up_text
-
     record = up_record(cluster, went)
     emit(format_, text=lambda: up_text(cluster, went), record=record, rows=[])
     return int(ExitCode.GOOD if len(good) == len(nodes) else ExitCode.VERDICT_BAD)
@@ -119,60 +118,28 @@ def _refuse_two_mpis(mpi: str | None, module: str | None, *, sudo: bool) -> None
         raise InputError(f"--sudo and --mpi {mpi}", expected=f"--mpi {' or '.join(PRODUCTS)}")
 
 
+def _refuse_of_real(rates: tuple[str, ...], *, shared_home: bool) -> None:
+    for given, what in ((rates, "--rate"), (shared_home, "--shared-home")):
+        if given:
+            raise InputError(f"{what} is for virtual hosts", expected="--local N with it")
+
+
+def _would_start(cluster: "Cluster", format_: str) -> int:
+    from weft.cli.cluster_text import up_record, up_text
+    from weft.cluster.bringup.model import Outcome, State
+    from weft.cluster.bringup.run import Went
+
+    would = Outcome(State.WOULD, "start it on this machine, then go through the stages")
+    went = Went(("start",), {host: {"start": would} for host in cluster.hosts})
+    record = up_record(cluster, went)
+    emit(format_, text=lambda: up_text(cluster, went), record=record, rows=[])
+    return int(ExitCode.GOOD)
+
+
 def _refuse(*others: tuple[object, str]) -> None:
     for given, what in others:
         if given is not None:
             raise InputError(f"--local and {what} contradict each other", expected="one of them")
-
-
-def _named(hosts: str | None, hostfile: Path | None) -> tuple[str, ...]:
-    from weft.core.nodeset import expand
-    from weft.launch.hostfile import read_hostfile
-
-    if (hosts is None) == (hostfile is None):
-        raise InputError(
-            "which hosts?" if hosts is None else "HOSTS and --hostfile contradict each other",
-            expected="a node set, --hostfile FILE or --local N",
-            hint="'weft cluster up node[1-4]', or 'weft cluster up --local 4' on this machine",
-        )
-    return expand(hosts) if hosts is not None else tuple(read_hostfile(hostfile or Path()))
-
-
-def _rates(rates: tuple[str, ...]) -> dict[str, str]:
-    """By host; of a host that is named twice the last one."""
-    from weft.core.nodeset import expand
-
-    found: dict[str, str] = {}
-    for text in rates:
-        match = _RATE.fullmatch(text.lower())
-        if match is None:
-            raise InputError(f"--rate '{text}'", expected="HOSTS=RATE such as node3=200mbit")
-        found |= dict.fromkeys(expand(match[1]), match[2])
-    return found
-
-
-def _virtual(
-    folder: Path, n: int, rates: Mapping[str, str], *, shared_home: bool, dry_run: bool
-) -> tuple[str, ...]:
-    """The hosts of a virtual cluster, started unless they run already."""
-    from weft.cluster.local.layout import read_layout, virtual_hosts
-    from weft.cluster.local.start import room_of, start
-
-    asked = virtual_hosts(n, rates)
-    if room_of(folder) is not None:
-        layout = read_layout(folder)
-        if layout.hosts != asked or layout.shared_home != shared_home:
-            raise InputError(
-                f"a virtual cluster '{folder.name}' of {len(layout.hosts)} other hosts is running",
-                expected="the same hosts, rates and homes, or another --name",
-                hint=f"'weft cluster down {folder.name}' ends it",
-            )
-    elif dry_run:
-        talk(f"would start {n} virtual hosts: {asked[0].name} to {asked[-1].name}")
-        return ()
-    else:
-        start(folder, n, rates, shared_home=shared_home)
-    return tuple(host.name for host in asked)
 
 
 def _keep(
@@ -180,7 +147,7 @@ def _keep(
 ) -> None:
     """Write the record; nothing with --dry-run, nor without good hosts in place of an older one."""
     from weft.cluster.hostfiles import write_hostfiles
-    from weft.cluster.record import FILE, ClusterRecord
+    from weft.cluster.record import FILE, ClusterRecord, former_hosts
 
     if not cluster.mend or (not good and (cluster.folder / FILE).exists()):
         return
@@ -197,6 +164,7 @@ def _keep(
         machines={host: cluster.facts[host].boot for host in good},
         virtual=virtual,
         asked=asked,
+        former_hosts=former_hosts(cluster.name, cluster.hosts),
     ).write(cluster.folder)
     if good:
         write_hostfiles(cluster.folder, {host: cluster.facts[host].n_cores for host in good})

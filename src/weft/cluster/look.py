@@ -1,6 +1,7 @@
 """What hosts are like after a launch went wrong there: who answers, which of its processes do not
 run, which folders are full."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -70,18 +71,25 @@ def look_at(
 
 def read_look(host: str, said: Said) -> Look:
     """The look that `SCRIPT` printed, as far as it came."""
-    lines = [line.split() for line in said.out.splitlines() if line.startswith(f"{MARK} ")]
+    split = [line.split() for line in said.out.splitlines() if line.startswith(f"{MARK} ")]
+    lines = [words for words in split if len(words) > 1]
     if not said.reached and not lines:
         return Look(unreached=why_unreached(host, said))
-    states = {int(w[2]): w[3] for w in lines if w[1] == "process" and len(w) == 4}
+    states = {
+        int(w[2]): w[3] for w in lines if w[1] == "process" and len(w) == 4 and _is_number(w[2])
+    }
     full = tuple(" ".join(w[6:]) for w in lines if w[1] == "folder" and _is_full(w[2:6]))
     link_down = any(w[1:] in (["link", "down"], ["link", "lowerlayerdown"]) for w in lines)
     return Look(states=states, full=full, link_down=link_down)
 
 
+def _is_number(word: str) -> bool:
+    return re.fullmatch(r"\d{1,20}", word) is not None
+
+
 def _is_full(words: Sequence[str]) -> bool:
     """Of free blocks, block size, inodes and free inodes; some file systems count no inodes."""
-    if len(words) != 4 or not all(word.isdigit() for word in words):
+    if len(words) != 4 or not all(map(_is_number, words)):
         return False
     blocks, size, inodes, free_inodes = map(int, words)
     return blocks * size < FULL_BYTES or (inodes > 0 and free_inodes == 0)

@@ -144,7 +144,7 @@ def parse_jobs(text: str) -> tuple[Job, ...]:
     jobs = []
     for line in _lines(text):
         parts = line.split("|")
-        if len(parts) != 4 or not _ID.fullmatch(parts[1]) or not parts[0].isdigit():
+        if len(parts) != 4 or not _ID.fullmatch(parts[1]) or not parts[0].isdecimal():
             raise _not_understood("squeue", line, "number|id|user|nodes")
         number, name, user, nodes = parts
         # A job that completes may have given its nodes back already.

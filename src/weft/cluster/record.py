@@ -12,12 +12,15 @@ from weft.launch.mpi import Mpi
 
 FILE = "cluster.json"
 SCHEMA = "weft.cluster/1"
+_LISTS = ("hosts", "all_hosts", "former_hosts")
+_MADE_AGAIN = "'weft cluster up' writes it again, 'weft cluster down --forget' drops it"
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterRecord:
     """`hosts` on which every stage went well, in their order, the first one the head; `all_hosts`
-    those that were named. `ssh_config` is what `ssh -F` takes, None for the user's own. `agreed`
+    those that were named, `former_hosts` those that only earlier runs of `up` named: something of
+    it may lie there still. `ssh_config` is what `ssh -F` takes, None for the user's own. `agreed`
     holds what all hosts have: mpi, launcher, kernel, interface, home, user. Hosts of one name in
     `machines` are one machine (containers); '' is not known. `asked` is the MPI, the interface and
     the module that somebody named."""
@@ -31,6 +34,7 @@ class ClusterRecord:
     machines: dict[str, str]
     virtual: bool
     asked: dict[str, str | None]
+    former_hosts: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
         """Into the cluster's folder, whole or not at all."""
@@ -104,8 +108,23 @@ def read_cluster(name: str) -> ClusterRecord:
             hint=did_you_mean(name, known),
         ) from None
     except (OSError, ValueError) as error:
-        raise InputError(f"the record of cluster '{name}' cannot be read: {error}") from error
+        raise InputError(
+            f"the record of cluster '{name}' cannot be read: {error}",
+            where=str(folder / FILE),
+            expected=SCHEMA,
+            hint=_MADE_AGAIN,
+        ) from error
     return _record(said, folder)
+
+
+def former_hosts(name: str, hosts: Sequence[str]) -> tuple[str, ...]:
+    """Those that the record of this name knows and that are not among `hosts`."""
+    try:
+        record = read_cluster(name)
+    except InputError:
+        return ()
+    known = (*record.all_hosts, *record.former_hosts)
+    return tuple(host for host in dict.fromkeys(known) if host not in hosts)
 
 
 def ready_cluster(name: str) -> ClusterRecord:
@@ -124,12 +143,12 @@ def _record(said: Any, folder: Path) -> ClusterRecord:
     try:
         if said.pop("schema") != SCHEMA:
             raise KeyError("schema")
-        lists = {key: tuple(map(str, said[key])) for key in ("hosts", "all_hosts")}
+        lists = {key: tuple(map(str, said.get(key, ()))) for key in _LISTS}
         return ClusterRecord(**(said | lists))
     except (AttributeError, KeyError, TypeError) as error:
         raise InputError(
             f"no record of a cluster ({error})",
             where=str(folder / FILE),
             expected=f"{SCHEMA}, as 'weft cluster up' writes it",
-            hint="run 'weft cluster up' again",
+            hint=_MADE_AGAIN,
         ) from error

@@ -150,10 +150,12 @@ def _said(heard: Heard, timeout_s: float, most_bytes: int) -> Said:
     return Said(heard.code, out if mark else before, err)
 
 
-def each(hosts: Iterable[str], do: Callable[[str], T]) -> Mapping[str, T]:
+def each(
+    hosts: Iterable[str], do: Callable[[str], T], *, at_once: int = MOST_AT_ONCE
+) -> Mapping[str, T]:
     """What `do` returns for each host, many at once; in the order of the hosts."""
     names = list(dict.fromkeys(hosts))
-    with ThreadPoolExecutor(max_workers=min(MOST_AT_ONCE, max(1, len(names)))) as pool:
+    with ThreadPoolExecutor(max_workers=min(at_once, max(1, len(names)))) as pool:
         return dict(zip(names, pool.map(do, names), strict=True))
 
 

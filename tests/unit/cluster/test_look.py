@@ -69,6 +69,20 @@ def test_a_folder_is_full_without_blocks_or_inodes(line: str, full: tuple[str, .
     assert read_look("node1", Said(0, f"{line}\n", "")).full == full
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        " process x R",
+        " process \u00b2 R",
+        " folder \u00b2 \u00b2 9 9 /tmp",
+        " process " + "9" * 5000 + " R",
+    ],
+)
+def test_what_is_no_look_is_passed_over(line: str) -> None:
+    assert read_look("node1", Said(0, f"weft-look {line}\nweft-look end\n", "")) == Look()
+
+
 @pytest.mark.parametrize(("word", "down"), [("down", True), ("up", False), ("unknown", False)])
 def test_an_interface_that_is_down(word: str, down: bool) -> None:
     assert read_look("node1", Said(0, f"weft-look link {word}\n", "")).link_down is down

@@ -12,6 +12,7 @@ TOOL = "ib_write_bw"
 MOST_LINES = 4000
 _NVIDIA = "0x10de"
 _FIELDS = {"ssh": 1, "tool": 2, "port": 6, "gpu": 4, "end": 1}
+_NUMBER = re.compile(r"\d{1,9}")
 _ROOT = re.compile(r"pci[0-9a-f]+:[0-9a-f]+")
 
 PROBE = r"""
@@ -164,7 +165,7 @@ def _rail(words: list[str]) -> Rail:
     number = re.match(r"\d+(\.\d+)?", rate)
     return Rail(
         device=device,
-        port=int(port) if port.isdigit() else 1,
+        port=int(port) if _NUMBER.fullmatch(port) else 1,
         layer=layer,
         state=state.rpartition(":")[2].strip(),
         rate_gbps=float(number.group()) if number is not None and float(number.group()) else None,
@@ -175,7 +176,7 @@ def _rail(words: list[str]) -> Rail:
 
 def _numa(text: str) -> int | None:
     """-1 is the kernel's word for not known."""
-    return int(text) if text.isdigit() else None
+    return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def _below_root(path: str) -> tuple[str, ...]:

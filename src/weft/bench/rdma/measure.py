@@ -123,7 +123,7 @@ def _silent(ssh: Ssh, host: str, ports: Sequence[int], ticks: int) -> set[int]:
         raise BenchmarkError(
             f"cannot be asked which TCP ports listen: {said.last_line}", where=host
         )
-    return {int(word) for word in said.out.split() if word.isdigit()}
+    return {int(word) for word in said.out.split() if word.isdecimal()} & set(ports)
 
 
 def _reading(way: Way, client: RemoteChild | None, server: RemoteChild, asked: Asked) -> Reading:

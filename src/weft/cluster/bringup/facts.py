@@ -8,6 +8,7 @@ MOST_LINES = 4000
 MOST_LETTERS = 1000
 
 PROBE = r"""
+PATH="$PATH:/usr/sbin:/sbin"
 say() { printf '%s\t%s\n' "$1" "$2"; }
 say system "$(uname -s)"
 say machine "$(uname -m)"

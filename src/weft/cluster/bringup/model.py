@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from weft.cluster.bringup.facts import Facts
-from weft.cluster.remote import Ssh
+from weft.cluster.remote import Said, Ssh
 
 
 class State(StrEnum):
@@ -36,8 +36,18 @@ class Outcome:
     note: str = ""
     remedy: str = ""
 
+    def __post_init__(self) -> None:
+        """Nobody is told of a failure without what to do."""
+        assert self.state is not State.FAILED or (self.note and self.remedy), self
+
 
 RIGHT = Outcome(State.RIGHT)
+
+
+def unanswered(said: Said, otherwise: str = "it did not answer") -> Outcome:
+    """A command on a host came to no good end, for a reason that is not the stage's own."""
+    remedy = "look at its load, its home folder and its ssh; then 'weft cluster up' again"
+    return Outcome(State.FAILED, said.last_line or otherwise, remedy)
 
 
 @dataclass

@@ -22,19 +22,14 @@ class Went:
             h for h, of in self.outcomes.items() if all(o.state.goes_on for o in of.values())
         )
 
-    def failed(self) -> dict[str, tuple[str, Outcome]]:
-        """By host the stage that failed there, and how."""
-        return {
-            host: (stage, outcome)
-            for host, of in self.outcomes.items()
-            for stage, outcome in of.items()
-            if outcome.state is State.FAILED
-        }
+    def would_mend(self) -> bool:
+        """Whether something is left to do that only was looked at."""
+        return any(o.state is State.WOULD for of in self.outcomes.values() for o in of.values())
 
 
 def bring_up(cluster: Cluster, stages: Sequence[Stage], tell: Observer) -> Went:
     """Run the stages. A host on which one fails takes no part in those after it; the others go on.
-    `tell` hears of each stage when it is over."""
+    `tell` hears of each stage that a host came to when it is over."""
     outcomes: dict[str, dict[str, Outcome]] = {host: {} for host in cluster.hosts}
     left = list(cluster.hosts)
     for stage in stages:
@@ -42,6 +37,7 @@ def bring_up(cluster: Cluster, stages: Sequence[Stage], tell: Observer) -> Went:
         told = {host: of_stage.get(host, NOT_TRIED) for host in cluster.hosts}
         for host, outcome in told.items():
             outcomes[host][stage.name] = outcome
-        tell(stage.name, told)
+        if left:
+            tell(stage.name, told)
         left = [host for host in left if told[host].state.goes_on]
     return Went(tuple(stage.name for stage in stages), outcomes)

@@ -174,7 +174,7 @@ def _make_key(folder: Path, name: str) -> None:
             "-N",
             "",
             "-C",
-            f"weft-{name}",
+            f"virtual cluster {name}",
             "-f",
             KEY,
         ],

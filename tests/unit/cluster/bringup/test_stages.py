@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from tests.unit.cluster.bringup.facts_of import facts_of
 
 from weft.cluster.bringup.facts import Facts
-from weft.cluster.bringup.model import Cluster, State
+from weft.cluster.bringup.model import Cluster, Outcome, State, unanswered
 from weft.cluster.bringup.stages.account import Account
 from weft.cluster.bringup.stages.logins import ALL_PAIRS_UP_TO, blamed, partners_of
 from weft.cluster.bringup.stages.names import ARPHRD_INFINIBAND, Interfaces, fastest
 from weft.cluster.bringup.stages.packages import commands, wrapper_of
 from weft.cluster.hostfiles import hostfiles
-from weft.cluster.remote import Ssh
+from weft.cluster.remote import Said, Ssh
 
 
 def cluster_of(facts: Mapping[str, Facts]) -> Cluster:
@@ -74,6 +74,24 @@ def test_a_fast_interface_that_few_hosts_have_is_not_chosen() -> None:
     assert "eth0" in went["c"].remedy
     went = Interfaces("eth0")(cluster_of(facts), ("a", "b", "c"))
     assert {one.state for one in went.values()} == {State.RIGHT}
+
+
+def test_hosts_that_tell_no_interface_or_another_are_told_what_mends_it() -> None:
+    facts = {"a": facts_of(addresses=()), "b": facts_of(server="192.0.2.1")}
+    went = Interfaces()(cluster_of(facts), ("a", "b"))
+    assert went["a"].note == "it does not say which interfaces it has"
+    assert "iproute2" in went["a"].remedy
+    assert went["b"].note == "ssh came by none of its addresses"
+    assert went["b"].remedy == "it has eth0, lo: name one with --interface"
+    assert Interfaces("eth0")(cluster_of(facts), ("b",))["b"].state is State.RIGHT
+
+
+@pytest.mark.parametrize("said", [("why", ""), ("", "what to do")])
+def test_no_failure_is_without_cause_and_remedy(said: tuple[str, str]) -> None:
+    with pytest.raises(AssertionError):
+        Outcome(State.FAILED, *said)
+    assert unanswered(Said(None, "", "late")).note == "late"
+    assert unanswered(Said(1, "", "")).remedy
 
 
 def test_a_few_hosts_log_in_to_all_others() -> None:

@@ -7,12 +7,13 @@ from pathlib import Path
 from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
 from weft.cluster.head import Head
 from weft.cluster.record import agreed_mpi, settings, tcp_rails
-from weft.cluster.remote import Said
+from weft.cluster.remote import Said, each
 from weft.launch.recipe import Recipe, make_recipe
 from weft.launch.spec import LaunchSpec
 
 HELLO_S = 60.0
 LOOK_S = 30.0
+PAIRS_AT_ONCE = 8
 BARRIER = ("--benchmark", "barrier", "--iterations", "1", "--warmup", "0")
 
 
@@ -30,24 +31,27 @@ class Hello:
         if _n_ranks(said) == len(hosts):
             return dict.fromkeys(hosts, RIGHT)
         if not cluster.mend:
-            why = Outcome(State.FAILED, said.last_line or "no rank answered", "")
-            return dict.fromkeys(hosts, why)
+            return dict.fromkeys(hosts, _silent(cluster, said))
         return _alone(cluster, hosts, said)
 
 
 def _alone(cluster: Cluster, hosts: Sequence[str], said: Said) -> Mapping[str, Outcome]:
     head, *others = hosts
-    alone = {host: _launch(cluster, (head, host)) for host in others}
+    alone = each(others, lambda host: _launch(cluster, (head, host)), at_once=PAIRS_AT_ONCE)
     bad = {host: one for host, one in alone.items() if _n_ranks(one) < 2}
     if not bad or len(bad) == len(others):
-        why = Outcome(State.FAILED, said.last_line or "no rank answered", "")
-        return dict.fromkeys(hosts, why)
-    return {
-        host: Outcome(State.FAILED, bad[host].last_line or "its rank did not answer", "")
-        if host in bad
-        else RIGHT
-        for host in hosts
-    }
+        return dict.fromkeys(hosts, _silent(cluster, said))
+    return {host: _silent(cluster, bad[host]) if host in bad else RIGHT for host in hosts}
+
+
+def _silent(cluster: Cluster, said: Said) -> Outcome:
+    interface = cluster.agreed["interface"]
+    return Outcome(
+        State.FAILED,
+        said.last_line or "no rank answered",
+        f"let its firewall pass TCP from the other hosts on {interface}, all ports; or name another"
+        " network (--interface) or MPI (--mpi)",
+    )
 
 
 def _is_prepared(cluster: Cluster, hosts: Sequence[str]) -> bool:
@@ -64,14 +68,16 @@ def _is_prepared(cluster: Cluster, hosts: Sequence[str]) -> bool:
 
 def _recipe(cluster: Cluster, hosts: Sequence[str]) -> Recipe:
     agreed = cluster.agreed
-    folder = f"{agreed['home']}/.local/share/weft/clusters/{cluster.name}"
+    folder = Path(agreed["home"]) / ".local/share/weft/clusters" / cluster.name
+    # Launches of pairs run side by side.
+    name = f"hello.{hosts[-1]}.hosts" if len(hosts) == 2 else "hello.hosts"
     rails = tcp_rails(agreed)
     spec = LaunchSpec(
         launcher=Path(agreed["launcher"]),
         program=(agreed["kernel"], *BARRIER, *(("--rails", *rails) if rails else ())),
         hosts=tuple(hosts),
         tasks_per_node=1,
-        hostfile=Path(folder) / "hello.hosts",
+        hostfile=folder / name,
         as_root=agreed["user"] == "root",
         remote_shell=agreed["remote_shell"],
         interface=agreed["interface"] or None,

@@ -27,7 +27,8 @@ mkdir -p "$(dirname "$target")" && mv -f weft-kernel "$target"
 """
 PUT = """\
 new="$1.$(uname -n).$$"
-mkdir -p "${1%/*}" && base64 -d > "$new" && chmod 755 "$new" && mv -f "$new" "$1"
+mkdir -p "${1%/*}" || exit 1
+base64 -d > "$new" && chmod 755 "$new" && mv -f "$new" "$1" || { rm -f "$new"; exit 1; }
 """
 
 
@@ -98,12 +99,15 @@ def _copy(
 
     def copy(host: str) -> Outcome:
         if not read.ok:
-            return Outcome(State.FAILED, f"it cannot be read on {head}: {read.last_line}", "")
+            why = f"it cannot be read on {head}: {read.last_line}"
+            return Outcome(State.FAILED, why, f"look at the load and the ssh of {head}")
         words = ("sh", "-c", PUT, "sh", path)
         done = run(host, words, given=read.out.encode(), timeout_s=COPY_S)
         if done.ok:
             return Outcome(State.MENDED, f"copied from {head}")
-        return Outcome(State.FAILED, done.last_line, "let its home folder be written")
+        return Outcome(
+            State.FAILED, done.last_line or "it cannot be written", "let its home folder be written"
+        )
 
     return each(missing, copy)
 

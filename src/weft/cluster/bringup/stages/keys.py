@@ -13,6 +13,7 @@ from weft.cluster.pack import packed
 from weft.cluster.remote import ALIVE_S, ALIVE_TIMES, CONNECT_S, Said, each
 
 LIMIT_S = 30.0
+NOT_WRITTEN = "its keys cannot be written"
 
 OWN_KEYS = r"""
 set -u
@@ -50,8 +51,19 @@ for name in known_hosts config ssh; do
     cat "$given/$name" > "$new" && mv -f "$new" "$folder/$name" || exit 1
 done
 [ "$2" != mend ] || chmod 700 "$folder/ssh" || exit 1
-allowed="$HOME/.ssh/authorized_keys"
+allowed=$(readlink -f "$HOME/.ssh/authorized_keys")
 [ "$2" != mend ] || touch "$allowed" || exit 1
+# Keys of hosts that were installed anew, or left out.
+grep -s -- " weft-$1\$" "$allowed" | grep -vxF -f "$given/allowed" > "$given/stale"
+if [ -s "$given/stale" ]; then
+    echo "weft changed"
+    new="$allowed.$(uname -n).$$"
+    if [ "$2" = mend ]; then
+        cp -p "$allowed" "$new" || exit 1
+        grep -vxF -f "$given/stale" "$allowed" > "$new"
+        [ $? -le 1 ] && mv -f "$new" "$allowed" || { rm -f "$new"; exit 1; }
+    fi
+fi
 while read -r line; do
     grep -qsxF -- "$line" "$allowed" && continue
     echo "weft changed"
@@ -115,7 +127,9 @@ class Keys:
             words = ["sh", "-c", WRITE, "sh", cluster.name, mode]
             done = cluster.ssh.run(host, words, given=given, timeout_s=LIMIT_S)
             if not done.ok:
-                return Outcome(State.FAILED, done.last_line, "let ~/.ssh be written there")
+                return Outcome(
+                    State.FAILED, done.last_line or NOT_WRITTEN, "let ~/.ssh be written there"
+                )
             if "weft changed" in done.out or "made" in said[host].out.splitlines():
                 note = "a key of its own, and the others' public keys"
                 return Outcome(State.MENDED if cluster.mend else State.WOULD, note)

@@ -5,7 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
+from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State, unanswered
 from weft.cluster.remote import Said, each, in_words
 
 ALL_PAIRS_UP_TO = 16
@@ -107,7 +107,7 @@ def _of(
     if "none" in said.out.splitlines():
         return Outcome(State.WOULD, "log in to the others")
     if "tried" not in said.out.splitlines():
-        return Outcome(State.FAILED, said.last_line or "its logins came to no end", "")
+        return unanswered(said, "its logins came to no end")
     if host not in to_blame:
         return RIGHT
     pair = to_blame[host]

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from weft.cluster.bringup.model import Cluster, Outcome, State
+from weft.cluster.bringup.model import Cluster, Outcome, State, unanswered
 from weft.cluster.bringup.stages.account import most_common
 from weft.cluster.bringup.stages.packages import install, wrapper_of
 from weft.cluster.pack import packed
@@ -46,7 +46,7 @@ UNPACK = r"""
 set -u
 folder=$1
 new="$folder.$(uname -n).$$"
-mkdir -p "$new" && tar -xf - -C "$new" || exit 1
+mkdir -p "$new" && tar -xf - -C "$new" || { rm -rf "$new"; exit 1; }
 mv -T "$new" "$folder" 2>/dev/null || rm -rf "$new"
 [ -x "$folder/bin/mpiexec" ]
 """
@@ -203,7 +203,7 @@ def _missing(said: Said) -> Outcome:
     if said.code == 3:
         hint = "name the site's module (--mpi-module) or its mpicc (--mpi), or leave --mpi out"
         return Outcome(State.FAILED, "that MPI is not there", hint)
-    return Outcome(State.FAILED, said.last_line or "it did not answer", "")
+    return unanswered(said)
 
 
 def _packed() -> bytes:

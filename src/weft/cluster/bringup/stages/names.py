@@ -1,10 +1,10 @@
 """Every host can look up every other's name, and all reach one another over one interface."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from weft.cluster.bringup.facts import Facts
-from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
+from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State, unanswered
 from weft.cluster.bringup.stages.account import most_common
 from weft.cluster.remote import each
 
@@ -28,7 +28,7 @@ class Names:
             said = cluster.ssh.run(host, words, timeout_s=LIMIT_S)
             unknown = said.out.split()
             if not said.ok:
-                return Outcome(State.FAILED, said.last_line, "")
+                return unanswered(said)
             if not unknown:
                 return RIGHT
             named = ", ".join(unknown[:MOST_NAMED]) + (" ..." if unknown[MOST_NAMED:] else "")
@@ -57,15 +57,21 @@ class Interfaces:
         outcomes = {}
         for host in hosts:
             there = {interface for interface, _ in cluster.facts[host].addresses}
-            if name in there:
-                outcomes[host] = Outcome(State.RIGHT, name)
-            else:
-                outcomes[host] = Outcome(
-                    State.FAILED,
-                    f"it has no interface {name} that is up",
-                    f"it has {', '.join(sorted(there)) or 'none'}: name one with --interface",
-                )
+            outcomes[host] = Outcome(State.RIGHT, name) if name in there else _lacks(name, there)
         return outcomes
+
+
+def _lacks(name: str, there: Set[str]) -> Outcome:
+    if not there:
+        return Outcome(
+            State.FAILED,
+            "it does not say which interfaces it has",
+            "install iproute2 there: 'ip address' tells them",
+        )
+    note = f"it has no interface {name} that is up" if name else "ssh came by none of its addresses"
+    return Outcome(
+        State.FAILED, note, f"it has {', '.join(sorted(there))}: name one with --interface"
+    )
 
 
 def fastest(facts: Sequence[Facts]) -> str | None:

@@ -43,12 +43,12 @@ class Reach:
 
 def _why(host: str, said: Said) -> Outcome:
     why = why_unreached(host, said)
-    return Outcome(State.FAILED, why.cause, why.remedy)
+    return Outcome(State.FAILED, why.cause, why.remedy or f"try by hand: ssh {host} true")
 
 
 def _of(facts: Facts) -> Outcome:
     if facts.system != "Linux":
-        return Outcome(State.FAILED, f"it runs {facts.system}, not Linux", "")
+        return Outcome(State.FAILED, f"it runs {facts.system}, not Linux", "leave it out")
     off = facts.clock_s - facts.asked_s
     if abs(off) > CLOCK_OFF_S:
         return Outcome(
