@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.mortal import use
 
 from weft.bench.mock import MockBackend
 from weft.cli import run
 from weft.core.finding import FindingKind
+from weft.diagnose.check.trials import SURVEY
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "check.md"
 NODES = tuple(f"n{i:03d}" for i in range(1, 9))
@@ -61,6 +63,8 @@ def test_the_page_lists_the_keys_that_are_printed(
     monkeypatch.setattr("weft.cli.backend.open_backend", opened)
     healthy = answer(["--mock"], tmp_path / "mock", capsys)
     printed |= set(paths_of(healthy))
+    use(monkeypatch, {"n003": SURVEY})
+    printed |= set(paths_of(answer(["--mock"], tmp_path / "lost", capsys)))
     # As the page says, these hold what stands elsewhere in the table.
     elsewhere = ("against.gone[].suspects[]", "findings[].facts.expectation.")
     printed = {path for path in printed if not path.startswith(elsewhere)}

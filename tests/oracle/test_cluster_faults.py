@@ -50,6 +50,9 @@ sizes = "1M"
 options = { iterations = 1000000 }
 """
 ENDLESS_RANKS = "--benchmark latency"
+LEFT = {"node1", "node2", "node4"}
+"""Of four hosts, when the third one is gone."""
+
 TIME_OUT_S = 10
 LOOK_S = 15.0
 """A look at the hosts and the ending of what is left, beyond a launch's own time."""
@@ -262,21 +265,30 @@ def test_nothing_is_left_on_the_first_host(cluster: Virtual, tmp_path: Path) -> 
     assert "weft-kernel" not in on_host(cluster, "node1", "ps -eo args")
 
 
-def test_a_check_in_which_a_host_goes_is_not_answered(cluster: Virtual, tmp_path: Path) -> None:
-    """One launch measures all nodes: it is over, and who is to blame is named."""
-    words = ("check", "--cluster", cluster.name, "--dir", str(tmp_path / "run"))
-    with started(words, tmp_path / "run") as run:
+def test_a_check_in_which_a_host_goes_is_answered_for_the_others(
+    cluster: Virtual, tmp_path: Path
+) -> None:
+    """One launch measures all nodes: it is over, and the hosts that are left are measured again."""
+    directory = tmp_path / "run"
+    words = ("check", "--cluster", cluster.name, "--dir", str(directory))
+    with started(words, directory) as run:
         run.until(
             lambda: "weft-kernel" in on_host(cluster, "node3", "pgrep -fa '^/.*pairs' || true")
         )
         on_host(cluster, "node3", "kill -9 $(pgrep -o sshd); pkill -9 -f '^/.*weft-kernel.*pairs'")
         try:
-            _, err = run.process.communicate(timeout=60)
+            out, err = run.process.communicate(timeout=150)
         finally:
             on_host(cluster, "node3", "$(command -v sshd) -f /run/weft/sshd_config")
-    assert run.process.returncode == 4
-    assert "node3 does not answer: nothing listens on its ssh port" in err
-    assert "check the others without node3" in err
+    assert run.process.returncode == 1, err
+    said = json.loads(out)
+    (lost,) = [one for one in said["findings"] if one["kind"] == "lost-node"]
+    assert lost["sentence"] == "node3 does not answer: nothing listens on its ssh port."
+    assert said["coverage"]["nodes"] == HOSTS - 1
+    assert "measuring the other 3 nodes" in err
+    kept, before = read_run(directory), read_run(directory / "earlier" / "1")
+    assert {node for launch in kept.launches for node in launch.trial.nodes} == LEFT
+    assert before.failures[0].lost == ("node3",)
 
 
 def test_a_host_that_dies(cluster: Virtual, tmp_path: Path) -> None:

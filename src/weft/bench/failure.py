@@ -64,7 +64,7 @@ def failure_of(
     if ended.ending is Ending.TIMED_OUT:
         states = rank_states(launch.trial, output, ended.last_seen, looks)
         return _hung(launch, states, output, stderr)
-    if ended.exit_code != 0:
+    if ended.exit_code != 0 or ended.ending is Ending.IN_VAIN:
         return _crashed(launch, ended, output, stderr)
     return _unreadable(launch, output, out)
 
@@ -157,6 +157,13 @@ def _who_waits(silent: Sequence[Rank], states: Mapping[int, str]) -> str | None:
 
 
 def _crashed(launch: Launch, ended: Ended, output: KernelOutput, stderr: str) -> BenchmarkError:
+    if ended.ending is Ending.IN_VAIN:
+        return BenchmarkError(
+            f"{_title(launch)} was ended when nothing came any more; last heard of: "
+            f"{output.last_heard}" + _quote(stderr),
+            where=", ".join(launch.trial.nodes[:8]),
+            expected="hosts that answer over ssh",
+        )
     dead = blame("\n".join((*output.last_noise, stderr)), output.ranks)
     nodes = launch.trial.nodes
     host = dead.host or (nodes[0] if len(nodes) == 1 else None)

@@ -18,6 +18,7 @@ from weft.bench.watch import Watch, accused, not_started, pids_of
 from weft.cluster.look import Look
 from weft.cluster.neighbours import asking
 from weft.cluster.scheduler import ANSWER_TIMEOUT_S
+from weft.cluster.unreached import Unreached
 from weft.core.errors import BenchmarkError, InputError
 from weft.core.host import rail_exists
 from weft.launch.kernel import build_kernel
@@ -30,6 +31,10 @@ KERNEL_PLACEHOLDER = Path("weft-kernel")
 MEETING_S = 120.0
 """Longest that hosts may take to meet before anything is measured; less where a trial may take
 less."""
+
+SILENT_S = 30.0
+"""A launch between hosts that has written nothing for so long has its hosts looked at: a connection
+to one that is gone may last for many minutes. No round of pairs takes that long."""
 
 ANSWER_SHARE = 0.2
 """Of what a launch may take: how long its samples wait for the scheduler's answer, at most."""
@@ -120,6 +125,11 @@ class LiveBackend:
             **({"slurm": self._placement} if self._placement else {}),
         }
 
+    @property
+    def lost(self) -> Mapping[str, Unreached]:
+        """The hosts that answered no more when they were last asked, and why."""
+        return self._watch.lost
+
     def close(self) -> None:
         """What was put on other hosts is taken away, where they answer."""
         for seat in self._put_by:
@@ -187,8 +197,9 @@ class LiveBackend:
         looks: dict[str, Look] = {}
         ended = run_child(
             self._seat.child(recipe, out, err),
-            Limits(launch.trial.timeout_s),
+            Limits(launch.trial.timeout_s, silent_s=SILENT_S),
             lambda: looks.update(self._look(launch, read_kernel_output(out))),
+            lambda: self._some_are_gone(launch, out, looks),
         )
         loud = ended.ending is Ending.TOO_LOUD
         output = KernelOutput() if loud else read_kernel_output(out)
@@ -196,6 +207,16 @@ class LiveBackend:
         if failure is not None:
             raise accused(failure, looks or self._look(launch, output))
         return output
+
+    def _some_are_gone(self, launch: Launch, out: Path, looks: dict[str, Look]) -> bool:
+        """Whether hosts of a silent launch answer no more; looked at twice, for one that is busy
+        may miss it once."""
+        for _ in range(2):
+            found = self._look(launch, read_kernel_output(out))
+            if not any(look.gone for look in found.values()):
+                return False
+        looks.update(found)
+        return True
 
     def _put(self, launch: Launch, recipe: Recipe) -> None:
         if self._seat not in self._put_by:

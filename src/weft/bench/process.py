@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import functools
+import math
 import os
 import select
 import signal
@@ -29,6 +30,7 @@ class Ending(StrEnum):
     EXITED = "exited"
     TIMED_OUT = "timed out"
     TOO_LOUD = "too loud"
+    IN_VAIN = "in vain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +55,13 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a child may take: seconds, and bytes on each of its two streams."""
+    """What a child may take: seconds, and bytes on each of its two streams. Once it has said
+    nothing for `silent_s`, it is asked whether it goes on in vain; ever more rarely after that."""
 
     timeout_s: float
     max_bytes: int = MAX_RAW_BYTES
     grace_s: float = GRACE_S
+    silent_s: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +78,15 @@ class Child:
 
 
 def run_child(
-    child: Child, limits: Limits, at_time_out: Callable[[], object] = lambda: None
+    child: Child,
+    limits: Limits,
+    at_time_out: Callable[[], object] = lambda: None,
+    in_vain: Callable[[], bool] = lambda: False,
 ) -> Ended:
     """Run a command in a session of its own, its output going straight to two files.
 
-    `at_time_out` is called when time has run out, before anything is ended.
+    `at_time_out` is called when time has run out, before anything is ended; `in_vain` tells of a
+    child that is silent whether to end it.
     INVARIANT: when this returns or raises, whatever the command started on this machine is gone.
     Raises MissingError when the command cannot be started; OSError when a file cannot be written.
     """
@@ -86,7 +94,7 @@ def run_child(
     started = time.monotonic()
     process = _start(child, mark)
     try:
-        ending = _watch(process, child, started + limits.timeout_s, limits.max_bytes)
+        ending = _watch(process, child, limits, in_vain)
         seconds = time.monotonic() - started
         last_seen = () if ending is Ending.EXITED else _look(process.pid, mark)
         if ending is Ending.TIMED_OUT:
@@ -131,17 +139,41 @@ def _die_with_parent(parent: int) -> None:
         os._exit(128 + signal.SIGTERM)
 
 
+@dataclass(slots=True)
+class _Silence:
+    """How long a child has said nothing, and after how long of it to ask next."""
+
+    silent_s: float
+    n_bytes: int = -1
+    since: float = 0.0
+    ask_after_s: float = 0.0
+
+    def is_long(self, n_bytes: int) -> bool:
+        now = time.monotonic()
+        if n_bytes != self.n_bytes:
+            self.n_bytes, self.since, self.ask_after_s = n_bytes, now, self.silent_s
+        if now - self.since < self.ask_after_s:
+            return False
+        self.ask_after_s *= 2
+        return True
+
+
 def _watch(
-    process: subprocess.Popen[bytes], child: Child, deadline: float, max_bytes: int
+    process: subprocess.Popen[bytes], child: Child, limits: Limits, in_vain: Callable[[], bool]
 ) -> Ending:
     """Wait for the end, waking rarely: the watcher shares the cores with what is measured."""
+    deadline = time.monotonic() + limits.timeout_s
+    silence = _Silence(limits.silent_s)
     with _exit_event(process) as wait_for_exit:
         while process.poll() is None:
             left = deadline - time.monotonic()
             if left <= 0:
                 return Ending.TIMED_OUT
-            if max(child.out.stat().st_size, child.err.stat().st_size) > max_bytes:
+            said, complained = child.out.stat().st_size, child.err.stat().st_size
+            if max(said, complained) > limits.max_bytes:
                 return Ending.TOO_LOUD
+            if silence.is_long(said) and in_vain():
+                return Ending.IN_VAIN
             wait_for_exit(min(left, WATCH_EVERY_S))
     return Ending.EXITED
 

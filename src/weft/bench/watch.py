@@ -118,7 +118,8 @@ def accused(failure: BenchmarkError, looks: Mapping[str, Look]) -> BenchmarkErro
         "; ".join((first, *told)) + newline + rest,
         where=failure.where if keeps else f"host {', '.join(lost or sick)}",
         expected=failure.expected,
-        hint="; ".join(_remedies(lost)) or f"make it right on {', '.join(sick)}",
+        hint="; ".join(_remedies(lost))
+        or (f"make it right on {', '.join(sick)}" if sick else None),
         lost=tuple(lost),
     )
 

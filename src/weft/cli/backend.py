@@ -32,6 +32,8 @@ class BackendChoice:
     seed: int
     mock: bool
     launcher: str | None = None
+    without: tuple[str, ...] = ()
+    """Hosts of those named that are gone; no option says them."""
 
     @property
     def rail_names(self) -> tuple[str, ...]:
@@ -240,16 +242,17 @@ def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
     fast = agreed["rails"].split(",")
     config = None if record.ssh_config is None else Path(record.ssh_config)
     cpus = tuple(range(record.n_cpus))
+    hosts = tuple(host for host in record.hosts if host not in choice.without)
     seat = OnHead(
-        head=Head(Ssh(config), record.hosts[0], str(home), settings(agreed)),
+        head=Head(Ssh(config), hosts[0], str(home), settings(agreed)),
         # How many of the CPUs are cores of their own nobody asked: no rank is bound to one.
-        host=Host(record.hosts[0], "", cpus, 0, False, 1, None, "", ()),
+        host=Host(hosts[0], "", cpus, 0, False, 1, None, "", ()),
         files=home / ".local/share/weft/clusters" / record.name,
         remote_shell=agreed["remote_shell"],
         interface=rail_interface(choice.rail_names, fast) or agreed["interface"] or None,
         as_root=agreed["user"] == "root",
         machines=record.machines,
-        others=record.hosts,
+        others=hosts,
     )
     rails = choice.rail_names or tcp_rails(agreed)
     mpi = agreed_mpi(agreed)
@@ -264,7 +267,12 @@ def _open_mock(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
 
 
 def live_nodes(choice: BackendChoice) -> tuple[str, ...]:
-    """Named hosts, else the Slurm allocation this runs in, else this host."""
+    """Named hosts, else the Slurm allocation this runs in, else this host; but for those that are
+    gone."""
+    return tuple(node for node in _named_nodes(choice) if node not in choice.without)
+
+
+def _named_nodes(choice: BackendChoice) -> tuple[str, ...]:
     from weft.cluster.record import ready_cluster
     from weft.core.nodeset import expand
     from weft.launch.hostfile import read_hostfile

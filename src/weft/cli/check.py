@@ -1,13 +1,13 @@
 """`weft check`: all pairs of nodes, and the one component that explains the slow ones."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from weft.cli.backend import BackendChoice, backend_options
-from weft.cli.check_again import again_of
 from weft.cli.check_answer import (
     Answer,
     earlier_verdict,
@@ -17,16 +17,13 @@ from weft.cli.check_answer import (
     write_drain,
     write_page,
 )
-from weft.cli.check_evidence import EvidenceChoice, evidence_options, gather
+from weft.cli.check_evidence import Evidence, EvidenceChoice, evidence_options, gather
+from weft.cli.check_measure import Keeping, again_with_hosts
 from weft.cli.check_plan import PlanChoice, Setup, plan_options, say_plan, set_up
+from weft.cli.check_rest import lost_before, measure_the_rest, without
 from weft.cli.output import FORMATS, format_option_of, talk
 from weft.cli.run_dir import fresh_run_dir
-from weft.core.errors import BenchmarkError, ExitCode, InputError
-from weft.core.words import counted
-
-if TYPE_CHECKING:
-    from weft.bench.model import Sample
-    from weft.study.store import Run, RunStore
+from weft.core.errors import ExitCode, InputError
 
 
 @click.command(name="check")
@@ -100,30 +97,28 @@ def command(
     from weft.diagnose.check.answer.again import with_own_options
     from weft.diagnose.check.answer.against import held_against as held_against_run
 
-    if resume and run_dir is None:
-        raise InputError(
-            "--resume needs --dir", expected="the directory of the check to go on with"
-        )
-    if resume and against is None and run_dir is not None:
-        against = held_against_before(run_dir)
+    resumed = _resumed(run_dir, resume)
+    if resumed is not None and against is None:
+        against = held_against_before(resumed)
     before = None if against is None else earlier_verdict(against)
-    setup = set_up(choice, (small, large), wanted, adaptive=adaptive, tasks_per_node=tasks_per_node)
-    evidence = gather(given, choice, setup)
-    setup = evidence.setup
+    set_ = partial(set_up, adaptive=adaptive, tasks_per_node=tasks_per_node)
+    planned = partial(_planned, given, (small, large), wanted, set_)
+    lost = () if resumed is None else lost_before(resumed)
+    evidence = planned(without(choice, lost))
     if dry_run:
-        say_plan(setup, format_)
+        say_plan(evidence.setup, format_)
         return int(ExitCode.GOOD)
-    talk(setup.plan.text)
+    talk(evidence.setup.plan.text)
     started = system_clock()
     directory = run_dir or fresh_run_dir("check")
-    within_s = wanted.within_s if setup.backend.name == "live" else math.inf
-    measured = _measure(setup, choice, directory, resume, against, within_s=within_s)
+    within_s = wanted.within_s if evidence.setup.backend.name == "live" else math.inf
+    keeping = Keeping(directory, resume, against, choice.seed, within_s)
+    evidence, measured = measure_the_rest(planned, choice, evidence, keeping, lost)
+    setup = evidence.setup
     evidence.keep(directory)
-    again = again_of(click.get_current_context())
-    if setup.backend.name == "live" and len(setup.nodes) > 1:
-        again = again.of_hosts(setup.nodes)
-    verdict = judged = with_own_options(evidence.verdict(measured), again)
-    changed = None
+    again = again_with_hosts(setup, measured)
+    judged = with_own_options(evidence.verdict(measured), again)
+    verdict, changed = judged, None
     if before is not None:
         verdict, changed = held_against_run(judged, before, str(against))
     seconds = system_clock() - started
@@ -144,86 +139,20 @@ def command(
     return int(verdict.exit_code)
 
 
-def _measure(
-    setup: Setup,
+def _planned(
+    given: EvidenceChoice,
+    sizes: tuple[str, str],
+    wanted: PlanChoice,
+    set_: Callable[[BackendChoice, tuple[str, str], PlanChoice], Setup],
     choice: BackendChoice,
-    directory: Path,
-    resume: bool,
-    against: Path | None,
-    *,
-    within_s: float,
-) -> "Run":
-    from weft.cli.progress import shown_check_progress
-    from weft.diagnose.check.launches import FollowUpBackend
-    from weft.diagnose.check.suspects.follow_up import Size
-    from weft.diagnose.check.trials import SURVEY
-    from weft.study.meta import AGAINST
-    from weft.study.run import execute
-    from weft.study.store import RunStore, read_run
+) -> Evidence:
+    return gather(given, choice, set_(choice, sizes, wanted))
 
-    known: tuple[Sample, ...] = ()
-    if resume:
-        known = tuple(s for s in read_run(directory).samples if s.trial == SURVEY)
-    backend = FollowUpBackend(
-        setup.backend,
-        setup.fabric,
-        known,
-        adaptive=setup.adaptive,
-        size=Size(most_rounds=setup.plan.most_follow_up_rounds),
-        seed=choice.seed,
-        within_s=within_s,
-    )
-    store = RunStore.open(directory) if resume else _new_store(setup, choice, directory)
-    if against is not None:
-        store.remember({AGAINST: str(against.resolve())})
-    with store, shown_check_progress(setup.said_time) as progress:
-        try:
-            outcome = execute(setup.launches, backend, store, progress=progress)
-        except KeyboardInterrupt:
-            talk(f"go on with the same command, --dir {directory} and --resume")
-            raise
-    if outcome.failures:
-        failure = outcome.failures[0]
-        raise BenchmarkError(
-            f"the check did not finish: {failure.message}",
-            where=f"launch {failure.trial}",
-            hint=f"raw output is in {directory / 'raw'}"
-            + (f"; check the others without {', '.join(failure.lost)}" if failure.lost else ""),
+
+def _resumed(run_dir: Path | None, resume: bool) -> Path | None:
+    """The directory of the check to go on with; None of a new one. Raises InputError."""
+    if resume and run_dir is None:
+        raise InputError(
+            "--resume needs --dir", expected="the directory of the check to go on with"
         )
-    return read_run(directory)
-
-
-def _new_store(setup: Setup, choice: BackendChoice, directory: Path) -> "RunStore":
-    import sys
-
-    from weft.study.meta import AGAIN, run_meta
-    from weft.study.store import RunStore
-
-    meta = run_meta(
-        study_text=_study_text(setup, choice.seed),
-        seed=choice.seed,
-        backend=setup.backend,
-        nodes=setup.nodes,
-        argv=sys.argv,
-    )
-    again = again_of(click.get_current_context())
-    return RunStore.create(directory, {**meta, AGAIN: again.to_record()})
-
-
-def _study_text(setup: Setup, seed: int) -> str:
-    """The check as a study document, so that every reader of run directories can read it."""
-    import tomli_w
-
-    small, large = setup.launches[0].trial.sizes_bytes
-    study = {
-        "schema": "weft.study/1",
-        "name": "check",
-        "title": f"Check of {counted(len(setup.nodes), 'node')}",
-        "question": "Is this fabric healthy, and if not, which node, link or switch?",
-        "seed": seed,
-        "repeats": 1,
-        "nodes": [len(setup.nodes)],
-        "tasks_per_node": [setup.launches[0].trial.tasks_per_node],
-        "benchmarks": [{"name": "pairs", "sizes": f"{small},{large}"}],
-    }
-    return tomli_w.dumps(study)
+    return run_dir if resume else None

@@ -54,7 +54,8 @@ class Answer:
         """What to type now, or after the repair: what mends a run that proves nothing; the check
         again where something is accused; else the report."""
         if self._first_remedy is not None:
-            only = None if ONLY in self.check_again else only_of(self.verdict)
+            whole = ONLY in self.check_again or self._some_are_lost
+            only = None if whole else only_of(self.verdict)
             return shlex.join([*self.check_again, *([] if only is None else [ONLY, only])])
         found = (one.next_command for one in self.verdict.findings)
         return next((command for command in found if command is not None), self.report)
@@ -66,6 +67,12 @@ class Answer:
         if remedy is None:
             return self.next_command
         return f"{remedy.do}; {remedy.fix}: {self.next_command}"
+
+    @property
+    def _some_are_lost(self) -> bool:
+        from weft.diagnose.check.answer.gone import lost_node
+
+        return any(lost_node(finding) is not None for finding in self.verdict.findings)
 
     @property
     def _first_remedy(self) -> "Remedy | None":
@@ -158,11 +165,15 @@ def write_page(run: "Run", verdict: "Verdict") -> Path | None:
 
 
 def write_drain(answer: Answer, path: Path) -> None:
-    """Write the drain list, whole or not at all. A run that proves nothing drains nobody."""
+    """Write the drain list, whole or not at all. A run that proves nothing drains nobody but those
+    that are gone."""
     from weft.core.files import write_whole
     from weft.diagnose.check.answer.drain import drain_text
+    from weft.diagnose.check.answer.gone import lost_node
 
-    findings = () if answer.verdict.refused else answer.verdict.findings
+    findings = answer.verdict.findings
+    if answer.verdict.refused:
+        findings = tuple(one for one in findings if lost_node(one) is not None)
     write_whole(path, drain_text(findings), what="drain list")
 
 

@@ -74,16 +74,18 @@ class Evidence:
     def verdict(self, run: "Run") -> "Verdict":
         """What the run's samples say beside all of it. A check that goes on without the files is
         held against what they said before."""
+        from weft.diagnose.check.answer.gone import with_lost
         from weft.diagnose.check.beside import machine, marks
         from weft.diagnose.check.verdict import judge_check
 
-        return judge_check(
+        verdict = judge_check(
             run.samples,
             self.setup.fabric,
             adaptive=self.setup.adaptive,
             machine=self.named or machine.of_run(run.directory, run.samples),
             marks=self.marks if self.marks.marks else marks.of_run(run.directory),
         )
+        return with_lost(verdict, run.lost, [one.trial for one in run.failed_for_lost])
 
 
 def gather(given: EvidenceChoice, choice: BackendChoice, setup: Setup) -> Evidence:

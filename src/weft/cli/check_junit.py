@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 from weft.core.finding import Finding, Severity
 from weft.diagnose.check.answer.drain import accused_node
+from weft.diagnose.check.answer.gone import lost_node
 from weft.diagnose.check.answer.headline import components_of, headline_of, things_of
 from weft.diagnose.check.measured.components import Part
 from weft.topology.labels import natural_key
@@ -24,19 +25,19 @@ def junit_text(answer: "Answer") -> str:
     error, and its nodes are skipped."""
     verdict = answer.verdict
     bad = [one for one in verdict.findings if one.severity is Severity.BAD]
+    if verdict.refused:
+        bad = [one for one in bad if lost_node(one) is not None]
     suite = ElementTree.Element("testsuite", name=SUITE)
     kind = verdict.coverage.endpoints.removesuffix("s")
     for name in sorted(verdict.endpoints, key=natural_key):
         case = _case(suite, kind, name)
-        if verdict.refused:
-            ElementTree.SubElement(case, "skipped", message="the run proves nothing")
-            continue
         for finding in bad:
             if _endpoint(finding) == name:
                 _told(case, "failure", finding)
+        if verdict.refused and case.find("failure") is None:
+            ElementTree.SubElement(case, "skipped", message="the run proves nothing")
     if verdict.refused:
         _told(_case(suite, "run", "validity"), "error", verdict.findings[0])
-        bad = []
     for finding in bad:
         if _endpoint(finding) not in verdict.endpoints:
             _told(_case(suite, _kind(finding), _name(finding)), "failure", finding)
@@ -69,14 +70,16 @@ def _told(case: ElementTree.Element, tag: str, finding: Finding) -> None:
 
 
 def _kind(finding: Finding) -> str:
+    if lost_node(finding) is not None:
+        return "node"
     kinds = {kind for kind, _ in things_of(finding)}
     return kinds.pop() if len(kinds) == 1 else finding.kind.value
 
 
 def _name(finding: Finding) -> str:
-    headline = headline_of(finding)
-    if headline is not None:
-        return headline.name
+    lost, headline = lost_node(finding), headline_of(finding)
+    if lost is not None or headline is not None:
+        return lost or (headline.name if headline else "")
     pairs: Sequence[Sequence[str]] = finding.facts.get("pairs", ())
     return ", ".join(" - ".join(pair) for pair in pairs) or finding.kind.value
 

@@ -9,6 +9,7 @@ import click
 
 from weft.core.finding import Severity
 from weft.core.units import format_duration
+from weft.diagnose.check.answer.gone import lost_node, n_unmeasured
 
 if TYPE_CHECKING:
     from weft.cli.check_answer import Answer
@@ -51,7 +52,7 @@ def verdict_text(answer: "Answer", *, matrix: bool, width: int | None = None) ->
 def _some_are_well(verdict: "Verdict") -> bool:
     """Whether anything is judged, and nothing that is bad is bad of all nodes."""
     judged = bool(verdict.survey.normed.norms) and not verdict.refused
-    some_are_not_bad = len(bad_nodes(verdict)) < verdict.coverage.n_nodes
+    some_are_not_bad = len(bad_nodes(verdict)) < n_nodes(verdict)
     return judged and some_are_not_bad and not _all_pairs_are_bad(verdict)
 
 
@@ -61,7 +62,11 @@ def _all_pairs_are_bad(verdict: "Verdict") -> bool:
 
     from weft.diagnose.check.measured.norms import hop_classes
 
-    bad = [one.facts for one in verdict.findings if one.severity is Severity.BAD]
+    bad = [
+        one.facts
+        for one in verdict.findings
+        if one.severity is Severity.BAD and lost_node(one) is None
+    ]
     of_all = [facts for facts in bad if not (facts.get("suspects") or facts.get("pairs"))]
     if any("hop_classes" not in facts for facts in of_all):
         return True
@@ -75,8 +80,9 @@ def _all_pairs_are_bad(verdict: "Verdict") -> bool:
 def ok_columns(answer: "Answer") -> tuple[str, str, str]:
     """How many are not accused, what was measured of them, what that took."""
     coverage = answer.verdict.coverage
-    n_good = coverage.n_nodes - len(bad_nodes(answer.verdict))
-    good = f"{n_good:,} of {coverage.n_nodes:,} {coverage.endpoints}"
+    n_all = n_nodes(answer.verdict)
+    n_good = n_all - len(bad_nodes(answer.verdict))
+    good = f"{n_good:,} of {n_all:,} {coverage.endpoints}"
     pairs = f"pairs {coverage.n_pairs:,} of {coverage.n_pairs_possible:,} measured, "
     took = f"took {format_duration(answer.seconds)}"
     if answer.fabric_time:
@@ -84,14 +90,22 @@ def ok_columns(answer: "Answer") -> tuple[str, str, str]:
     return good, pairs + coverage.cables_text, took
 
 
+def n_nodes(verdict: "Verdict") -> int:
+    """How many there were to measure: those measured, and those that were gone before."""
+    return verdict.coverage.n_nodes + n_unmeasured(verdict.findings)
+
+
 def bad_nodes(verdict: "Verdict") -> set[str]:
-    """Nodes that are accused, or hold an end of what is: of a slow pair, where no component is.
-    Ranks, where one host holds them all."""
+    """Nodes that are gone, are accused, or hold an end of what is: of a slow pair, where no
+    component is. Ranks, where one host holds them all."""
     ranks = verdict.coverage.endpoints == "ranks"
     nodes: set[str] = set()
     for finding in verdict.findings:
         if finding.severity is not Severity.BAD:
             continue
+        lost = lost_node(finding)
+        if lost is not None:
+            nodes.add(lost)
         suspects = finding.facts.get("suspects", ())
         pairs = () if suspects else finding.facts.get("pairs", ())
         ends = {end for pair in pairs for end in pair}

@@ -9,12 +9,13 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 def options_as(argument: str, choice: type[Any], options: Sequence[Decorator]) -> Decorator:
     """Add `options` to a command, which receives them as one `argument`: a `choice`, the dataclass
-    whose fields they are."""
+    whose fields they are; a field that is no option keeps its default."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def with_choice(**kwargs: Any) -> Any:
-            fields = {name: kwargs.pop(name) for name in choice.__dataclass_fields__}
+            named = [name for name in choice.__dataclass_fields__ if name in kwargs]
+            fields = {name: kwargs.pop(name) for name in named}
             return command(**{argument: choice(**fields)}, **kwargs)
 
         wrapped: Callable[..., Any] = with_choice

@@ -34,7 +34,8 @@ _CAUSES = (
     ("connection refused", False, "nothing listens on its ssh port",
      "start sshd there, or name the port in ~/.ssh/config"),
     ("no route to host", False, "there is no way to it", "look at its power and its cable"),
-    ("timed out", False, "it does not answer", "look at its power, its cable and its firewall"),
+    ("timed out", False, "nothing comes back from it",
+     "look at its power, its cable and its firewall"),
     ("connection closed", False, "its sshd closed the connection", "look at sshd's log there"),
 )  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import Any
 class FindingKind(StrEnum):
     """What a finding is about."""
 
+    LOST_NODE = "lost-node"
     SUSPECT_NODE = "suspect-node"
     SUSPECT_LINK = "suspect-link"
     SUSPECT_SWITCH = "suspect-switch"

@@ -9,6 +9,7 @@ from weft.bench.model import State
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
 from weft.diagnose.check.answer.again import Again, with_own_options
+from weft.diagnose.check.answer.gone import with_lost
 from weft.diagnose.check.answer.remedies import remedy_of
 from weft.diagnose.check.beside import machine, marks
 from weft.diagnose.check.launches import routes_adaptively
@@ -195,11 +196,13 @@ def _about_one_host(run: Run) -> list[str]:
 
 
 def failure_findings(run: Run) -> tuple[Finding, ...]:
-    """One finding for all failed launches; none where none failed."""
-    if not run.failures:
+    """One finding for all failed launches, but for those of a check that tells the hosts it lost;
+    none where none failed."""
+    failures = [failure for failure in run.failures if failure not in run.failed_for_lost]
+    if not failures:
         return ()
-    n_failed, n_all = len(run.failures), len(run.launches)
-    messages = dict.fromkeys(failure.message.splitlines()[0] for failure in run.failures)
+    n_failed, n_all = len(failures), len(run.launches)
+    messages = dict.fromkeys(failure.message.splitlines()[0] for failure in failures)
     return (
         Finding(
             FindingKind.FAILURE,
@@ -260,6 +263,7 @@ def pair_verdict(run: Run) -> Verdict | None:
     verdict = judge_check(
         with_pair, fabric_of(run), adaptive=adaptive, machine=held_against, marks=kept
     )
+    verdict = with_lost(verdict, run.lost, [one.trial for one in run.failed_for_lost])
     return with_own_options(verdict, Again.of_record(run.meta.get(AGAIN)))
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import tomli_w
 
+from weft.bench.lost import Lost, lost_of_record
 from weft.bench.model import Launch, Sample, State
 from weft.core.errors import InputError, MissingError
 from weft.core.jsonl import LineWriter, read_lines
@@ -25,6 +26,9 @@ RUN_SCHEMA = "weft.run/1"
 SAMPLES_SCHEMA = "weft.samples/1"
 _FILES = ("run.toml", "plan.jsonl", "platform.toml", "machine.toml", "marks.json", "fabric.json")
 _FOLDERS = ("samples", "recipes", "raw")
+LOST, EARLIER = "lost", "earlier"
+"""The key of hosts that a check lost; the folder of what it measured in vain, numbered runs."""
+
 Key = tuple[str, int]
 
 
@@ -58,6 +62,17 @@ class Run:
         over = self.done | {(f.trial, f.repeat) for f in self.failures}
         return all(launch.key in over for launch in self.launches)
 
+    @property
+    def lost(self) -> tuple[Lost, ...]:
+        """The hosts that a check lost, and was measured without."""
+        return lost_of_record(self.meta.get(LOST))
+
+    @property
+    def failed_for_lost(self) -> tuple[Failure, ...]:
+        """The launches that failed for nothing but these."""
+        told = {one.host for one in self.lost}
+        return tuple(one for one in self.failures if one.lost and told.issuperset(one.lost))
+
 
 class RunStore:
     """The one writer of a process in a run directory. `finished` are the launches over before,
@@ -81,7 +96,7 @@ class RunStore:
         with _disk_errors(run_dir):
             existed = run_dir.is_dir()
             run_dir.mkdir(parents=True, exist_ok=True)
-            if any(run_dir.iterdir()):
+            if any(path.name != EARLIER for path in run_dir.iterdir()):
                 raise _not_empty(run_dir)
             text = tomli_w.dumps({"schema": RUN_SCHEMA, **_without_none(meta)})
             try:
@@ -93,6 +108,21 @@ class RunStore:
         store = RunStore(run_dir)
         store._created = (*_FILES, *_FOLDERS) if existed else (*_FILES, *_FOLDERS, ".")
         return store
+
+    @staticmethod
+    def set_aside(run_dir: Path) -> Path | None:
+        """Move what a run directory holds below itself, where it is a run directory of its own, so
+        that the run can begin anew. None where it holds no run."""
+        if not (run_dir / "run.toml").exists():
+            return None
+        number = 1 + sum(1 for _ in (run_dir / EARLIER).glob("[0-9]*"))
+        folder = run_dir / EARLIER / str(number)
+        with _disk_errors(folder):
+            folder.mkdir(parents=True)
+            for name in (*_FOLDERS, *reversed(_FILES)):
+                with contextlib.suppress(FileNotFoundError):
+                    (run_dir / name).rename(folder / name)
+        return folder
 
     @staticmethod
     def open(run_dir: Path) -> "RunStore":

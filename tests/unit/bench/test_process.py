@@ -52,6 +52,30 @@ def wait_until(condition: Callable[[], object], seconds: float = 10) -> bool:
     return False
 
 
+def test_a_silent_child_is_ended_when_somebody_says_it_goes_on_in_vain(tmp_path: Path):
+    answers = [False, True]
+    asked: list[float] = []
+
+    def in_vain() -> bool:
+        asked.append(time.monotonic())
+        return answers[len(asked) - 1]
+
+    began = time.monotonic()
+    ended = run_child(child(tmp_path, "sleep", "60"), Limits(30, silent_s=0.5), in_vain=in_vain)
+    assert ended.ending is Ending.IN_VAIN
+    assert ended.seconds < 20
+    assert asked[0] - began >= 0.5
+    assert asked[1] - began >= 1.0, "it is asked ever more rarely"
+
+
+def test_a_child_that_goes_on_talking_is_not_asked(tmp_path: Path):
+    talks = "import time\nfor _ in range(10): print('.', flush=True); time.sleep(0.1)"
+    asked: list[bool] = []
+    limits = Limits(30, silent_s=20)
+    ended = run_child(python(tmp_path, talks), limits, in_vain=lambda: not asked.append(True))
+    assert (ended.ending, asked) == (Ending.EXITED, [])
+
+
 def test_both_streams_are_kept_byte_for_byte(tmp_path: Path):
     code = "import os; os.write(1, b'a\\xff\\0b\\r\\n'); os.write(2, b'\\x1b[1mloud')"
     ended = run_child(python(tmp_path, code), Limits(30))

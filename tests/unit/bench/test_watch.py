@@ -8,8 +8,9 @@ import pytest
 
 from weft.bench.failure import HangError
 from weft.bench.kernel_records import KernelOutput, Rank
+from weft.bench.live import LiveBackend
 from weft.bench.model import Launch, Trial
-from weft.bench.process import ProcessState
+from weft.bench.process import Child, ProcessState
 from weft.bench.seat import Here, OnHead
 from weft.bench.watch import Watch, accused, not_started, pids_of, rank_states
 from weft.cluster.head import Head
@@ -18,6 +19,8 @@ from weft.cluster.remote import Ssh
 from weft.cluster.unreached import Unreached
 from weft.core.errors import BenchmarkError
 from weft.core.host import this_host
+from weft.launch.mpi import Mpi
+from weft.launch.recipe import Recipe
 
 REFUSED = Unreached("nothing listens on its ssh port", "start sshd there")
 GONE = Look(unreached=REFUSED)
@@ -170,3 +173,40 @@ def test_what_was_not_started_says_for_whom() -> None:
     error = not_started(LAUNCH, {"node2": REFUSED})
     assert error.lost == ("node2",)
     assert error.describe().startswith("host node2: latency (t000-latency.r00) was not started; ")
+
+
+class Silent(OnHead):
+    """Its launcher writes nothing and does not end."""
+
+    def child(self, recipe: Recipe, out: Path, err: Path) -> Child:
+        return Child(("sleep", "60"), {}, out.parent, out, err)
+
+    def put(self, files: Mapping[Path, str]) -> None:
+        """Nowhere."""
+
+
+def test_a_launch_that_is_silent_for_a_host_that_is_gone_is_ended(
+    hosts: Hosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looked at twice: a busy host may miss one look."""
+    monkeypatch.setattr("weft.bench.live.SILENT_S", 0.2)
+    looks = iter([{"node2"}, set(), {"node2"}, {"node2"}])
+
+    def look_at(*asked: object) -> dict[str, Look]:
+        hosts.gone = next(looks)
+        return Hosts.look_at(hosts, *asked)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("weft.bench.watch.look_at", look_at)
+    mpi = Mpi("mpich", Path("mpicc"), Path("mpiexec"), "hydra", "MPICH 4.0.2", "")
+    of = seat()
+    silent = Silent(of.head, of.host, of.files, "ssh", "eth0", as_root=False, others=of.others)
+    backend = LiveBackend(mpi, ("node1", "node2"), kernel=Path("kernel"), seat=silent)
+    monkeypatch.setattr(LiveBackend, "_meet", lambda *_: None)
+    backend.prepare([TRIAL], tmp_path)
+    with pytest.raises(BenchmarkError) as caught:
+        list(backend.measure(LAUNCH))
+    assert caught.value.lost == ("node2",)
+    assert "was ended when nothing came any more" in caught.value.what
+    assert "node2 does not answer: nothing listens on its ssh port" in caught.value.what
+    assert backend.lost == {"node2": REFUSED}
+    assert len(hosts.asked) == 4

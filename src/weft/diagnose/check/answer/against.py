@@ -10,6 +10,7 @@ import numpy as np
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
 from weft.core.words import counted
+from weft.diagnose.check.answer.gone import lost_node
 from weft.diagnose.check.answer.headline import headline_of, is_accused, things_of
 from weft.diagnose.check.measured.components import PARTS, Part, Thing
 from weft.diagnose.check.measured.norms import Norm
@@ -51,7 +52,7 @@ class Against:
                     "change": change.value,
                     "sentence": finding.sentence,
                     "suspects": finding.facts.get("suspects", []),
-                    "pairs": finding.facts["pairs"],
+                    "pairs": finding.facts.get("pairs", []),
                 }
                 for change, finding in self.gone
             ],
@@ -87,7 +88,10 @@ def told(finding: Finding) -> str:
 
 def _things(finding: Finding) -> Iterator[Thing]:
     """The physical things that a finding accuses; pairs, where nothing explains them."""
-    if is_accused(finding):
+    lost = lost_node(finding)
+    if lost is not None:
+        yield ("node", (lost,))
+    elif is_accused(finding):
         yield from things_of(finding)
     elif finding.kind is FindingKind.SUSPECT_PAIR:
         yield from (("pair", tuple(sorted(pair))) for pair in finding.facts["pairs"])

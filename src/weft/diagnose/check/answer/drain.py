@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from weft.core.finding import Finding, Severity
+from weft.diagnose.check.answer.gone import lost_node
 from weft.diagnose.check.answer.headline import headline_of, is_accused
 
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -14,10 +15,10 @@ EVERY_NODE = "all"
 
 
 def accused_node(finding: Finding) -> str | None:
-    """The one node that a finding accuses: itself, its HCA, its cable; None where it is none, or
-    where more than one is left."""
+    """The one node that a finding accuses: itself, its HCA, its cable, or that it is gone; None
+    where it is none, or where more than one is left."""
     if not is_accused(finding):
-        return None
+        return lost_node(finding)
     nodes = {suspect["node"] for suspect in finding.facts["suspects"]}
     return nodes.pop() if len(nodes) == 1 else None
 

@@ -8,6 +8,7 @@ from pydantic import Field
 from weft.catalog.document import Document, Text
 from weft.catalog.shipped import shipped_document
 from weft.core.finding import Finding, Severity
+from weft.diagnose.check.answer.gone import lost_node
 from weft.diagnose.check.answer.headline import components_of, is_accused
 from weft.diagnose.check.answer.words import own_node
 from weft.diagnose.check.suspects.accusation import Standing
@@ -32,6 +33,7 @@ class _RemediesFile(Document):
     tie: Remedy
     out_of_use: Remedy
     unsure: Remedy
+    lost: Remedy
 
 
 @functools.cache
@@ -40,9 +42,9 @@ def _remedies() -> _RemediesFile:
 
 
 def remedy_of(finding: Finding) -> Remedy | None:
-    """What to do about an accusation; None for what is none."""
+    """What to do about an accusation, or a host that is gone; None for what is neither."""
     if not is_accused(finding):
-        return None
+        return _remedy_of_lost(finding)
     remedies = _remedies()
     if finding.severity is not Severity.BAD:
         return remedies.unsure
@@ -58,3 +60,12 @@ def remedy_of(finding: Finding) -> Remedy | None:
         return remedies.host_cable
     found: Remedy = getattr(remedies, kind)
     return found
+
+
+def _remedy_of_lost(finding: Finding) -> Remedy | None:
+    """What ssh said tells what to do, where anybody knows."""
+    node = lost_node(finding)
+    if node is None:
+        return None
+    general, told = _remedies().lost, finding.facts["remedy"]
+    return Remedy(do=f"{node}: {told or general.do}", fix=general.fix)
