@@ -118,6 +118,9 @@ def test_nothing_is_left(virtual: Virtual, is_killed: bool) -> None:
     assert room is not None
     if is_killed:
         os.kill(room.pid, 9)
+        code, said = virtual.weft("cluster", "status", virtual.name)
+        assert code == 1
+        assert said["hosts"]["node2"]["reach"]["note"] == "the virtual cluster is not running"
     assert virtual.weft("cluster", "down", virtual.name)[0] == 0
     assert virtual.name not in leftovers()
     assert not theirs & namespaces(int(entry) for entry in os.listdir("/proc") if entry.isdigit())

@@ -47,8 +47,9 @@ def up_text(cluster: Cluster, went: Went) -> str:
         + (f"\n        to mend: {outcome.remedy}" if outcome.remedy else "")
         for (stage, outcome), hosts in _told(went)
     ]
-    for name, path in written_hostfiles(cluster.folder).items():
-        lines.append(f"{name:<18} {path}")
+    if good:
+        files = written_hostfiles(cluster.folder)
+        lines += [f"{name:<18} {path}" for name, path in files.items()]
     if good and cluster.mend:
         lines.append(f"next: weft bench latency --cluster {cluster.name}")
     return "\n".join(lines)

@@ -25,6 +25,9 @@ _SSH_FAILED = 255
 _DROPPED = (b"kex_exchange_identification:", b"ssh_exchange_identification:")
 """How ssh tells that a connection was closed before either side named itself: an sshd does that at
 random where many log in at once (MaxStartups, sshd_config(5)). Nothing ran there."""
+_AND_WHY = (b"refused", b"open failed", b"is not running", b"No route", b"timed out")
+"""What a proxy command or a jump host says first where nobody turned the login away: the host is
+not there, and will not be soon."""
 TRIES = 6
 FIRST_WAIT_S = 0.3
 
@@ -134,6 +137,8 @@ def in_any_shell(command: Sequence[str]) -> str:
 def _was_turned_away(heard: Heard) -> bool:
     """Before anything ran: there is no mark."""
     if heard.end is not End.EXITED or heard.code != _SSH_FAILED or MARK.encode() in heard.out:
+        return False
+    if any(words in heard.err for words in _AND_WHY):
         return False
     return any(line.startswith(_DROPPED) for line in heard.err.splitlines())
 

@@ -29,6 +29,8 @@ _CAUSES = (
      "look at what its login scripts print"),
     ("login shell did not run", True, "its login shell does not run commands",
      "look at the user's login shell there"),
+    ("virtual cluster is not running", False, "the virtual cluster is not running",
+     "'weft cluster up --local N' starts it again"),
     ("could not resolve", False, "its name is not known here",
      "spell it as DNS or ~/.ssh/config do"),
     ("connection refused", False, "nothing listens on its ssh port",

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from weft.cluster.head import Head
 from weft.cluster.remote import Said, Ssh, each
+from weft.cluster.unreached import why_unreached
 from weft.core.errors import InputError
 
 HOSTILE = (
@@ -143,6 +144,28 @@ def test_a_login_that_was_turned_away_is_tried_again(fake_ssh: Path) -> None:
     tried.unlink()
     assert not Ssh().run("node1", ["echo", "in"], timeout_s=0.2).reached
     assert tried.read_text() == "x\n"
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        "node1: Connection refused",
+        "channel 0: open failed: connect failed: No route to host",
+        "the virtual cluster is not running",
+    ],
+)
+def test_a_host_that_is_not_there_behind_a_proxy_is_not_tried_again(
+    fake_ssh: Path, why: str
+) -> None:
+    tried = fake_ssh.with_name("tried")
+    dropped = "kex_exchange_identification: Connection closed by remote host"
+    fake_ssh.write_text(
+        f"#!/bin/sh\necho x >> {tried}\nprintf '%s\\n' '{why}' '{dropped}' >&2\nexit 255\n"
+    )
+    said = Ssh().run("node1", ["true"], timeout_s=30)
+    assert tried.read_text() == "x\n"
+    assert not said.reached
+    assert why_unreached("node1", said).cause != "its sshd closed the connection"
 
 
 def test_a_command_that_fails_as_ssh_does_is_not_tried_again(fake_ssh: Path) -> None:

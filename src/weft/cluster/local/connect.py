@@ -23,9 +23,7 @@ def main(room_file: str, host: str, port: int) -> int:
     with open(room_file) as file:
         room = json.load(file)
     pid = int(room["pid"])
-    with open(f"/proc/{pid}/stat") as file:
-        started = int(file.read().rpartition(")")[2].split()[19])
-    if started != int(room["started"]):
+    if _started(pid) != int(room["started"]):
         print("the virtual cluster is not running", file=sys.stderr)
         return 1
     address = _address(os.path.join(os.path.dirname(room_file), "hosts"), host)
@@ -42,6 +40,15 @@ def main(room_file: str, host: str, port: int) -> int:
         with contextlib.suppress(ConnectionError):
             _copy(connection)
     return 0
+
+
+def _started(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot; None where there is none."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return int(file.read().rpartition(")")[2].split()[19])
+    except OSError:
+        return None
 
 
 def _address(hosts_file: str, host: str) -> str:
