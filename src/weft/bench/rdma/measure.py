@@ -57,14 +57,19 @@ def measure(
     folder: Path,
     tell: Callable[[str], None],
 ) -> list[Reading]:
-    """Readings of every way, in order; what the commands wrote stays in `folder`. Raises
-    BenchmarkError where a host cannot be asked, InputError where a TCP port is taken."""
+    """Readings of every way, in order; what the commands wrote stays in `folder`. Of a direction
+    in which a host is gone every way has that as its cause. Raises InputError where a TCP port is
+    taken."""
     readings: list[Reading] = []
     for ways in directions:
         up = [way for way in ways if not way.pair.down]
         down = [Reading(way, None, _down(way)) for way in ways if way.pair.down]
         tell(f"{ways[0].source.host} -> {ways[0].target.host}: {len(up)} rails, {asked.seconds} s")
-        measured = _direction(ssh, up, asked, folder) if up else []
+        try:
+            measured = _direction(ssh, up, asked, folder) if up else []
+        except BenchmarkError as gone:
+            cause = Cause(str(gone).splitlines()[0], f"try by hand: ssh {gone.where} true")
+            measured = [Reading(way, None, cause) for way in up]
         readings += sorted([*measured, *down], key=lambda reading: reading.way.number)
     return readings
 

@@ -1,0 +1,29 @@
+"""A host that is gone spoils what needs it, and no more."""
+
+from pathlib import Path
+
+import pytest
+from tests.unit.bench.rdma.test_plan import ways
+
+from weft.bench.rdma.measure import measure
+from weft.bench.rdma.plan import Asked
+from weft.cluster.remote import Ssh
+
+
+def test_a_host_that_is_gone_is_the_cause_in_its_direction(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ssh = tmp_path / "ssh"
+    ssh.write_text("#!/bin/sh\necho 'port 22: No route to host' >&2\nexit 255\n")
+    ssh.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    asked, told = Asked("host", 8 << 20, 10, 18515), list[str]()
+    readings = measure(Ssh(), ways(asked), asked, tmp_path, told.append)
+    assert [one.way.target.host for one in readings] == ["b", "b", "a", "a"]
+    assert len(told) == 2
+    for one in readings:
+        assert one.gbps is None
+        assert one.cause is not None
+        assert one.cause.what.startswith(f"{one.way.target.host}: cannot be asked which TCP ports")
+        assert "No route to host" in one.cause.what
+        assert one.cause.remedy == f"try by hand: ssh {one.way.target.host} true"
