@@ -10,6 +10,7 @@ from tests.cli.mortal import CAUSE, MEETING, NODES, REMEDY, Mortal, use
 
 from weft.bench.failure import HangError
 from weft.cli import run
+from weft.core.errors import BenchmarkError
 from weft.diagnose.check.trials import ALONE, SURVEY, TOGETHER
 from weft.study.store import EARLIER, read_run
 
@@ -118,10 +119,12 @@ def test_a_host_that_goes_after_the_survey_leaves_its_readings(
     assert f"n003 does not answer: {CAUSE}" in page
 
 
-def test_two_hosts_of_which_one_goes_are_no_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+@pytest.mark.parametrize("dying", [("n003",), ("n003", "n002")])
+def test_two_hosts_of_which_one_or_both_go_are_no_answer(
+    dying: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    use(monkeypatch, {"n003": SURVEY}, NODES[1:3])
+    monkeypatch.setattr(Mortal, "name", "live")
+    use(monkeypatch, dict.fromkeys(dying, SURVEY), NODES[1:3])
     assert check(tmp_path / "run") == 4
     err = capsys.readouterr().err
     assert f"n003 does not answer: {CAUSE}" in err
@@ -158,3 +161,39 @@ def test_a_hang_without_a_lost_host_stays_no_answer(
     assert check(tmp_path / "run") == 4
     assert "host n003, rank 2: pairs hung" in capsys.readouterr().err
     assert len(backends) == 1
+
+
+def test_a_quick_check_has_no_time_for_a_second_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setattr(Mortal, "name", "live")
+    backends = use(monkeypatch, {"n003": SURVEY})
+    assert check(tmp_path / "run", "--quick") == 4
+    assert "check the others without n003" in capsys.readouterr().err
+    assert len(backends) == 1
+
+
+def test_hosts_that_nobody_named_are_all_measured_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """As inside a Slurm job: the command for after the repair has the host that was gone."""
+    monkeypatch.setattr(Mortal, "name", "live")
+    use(monkeypatch, {"n003": SURVEY})
+    assert check(tmp_path / "run", "--no-report") == 1
+    assert "weft check --hosts 'n[001-008]' " in capsys.readouterr().out
+
+
+def test_hosts_that_go_on_going_end_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """Every time it is measured, one more of many hosts is gone."""
+
+    def die(self: Mortal, trial: str, nodes: Sequence[str]) -> None:
+        if trial == SURVEY:
+            raise BenchmarkError(f"{nodes[0]} does not answer", lost=(nodes[0],))
+
+    monkeypatch.setattr(Mortal, "_die", die)
+    use(monkeypatch, {})
+    assert check(tmp_path / "run") == 4
+    assert "check the others without n001, n002, n003, n004" in capsys.readouterr().err
+    assert sorted(path.name for path in (tmp_path / "run" / EARLIER).iterdir()) == ["1", "2", "3"]

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MOST_TIMES = 4
 """A check is measured no more often than this: where hosts go on going, something else is wrong."""
 
+FEWEST = 2
+"""Hosts that make a pair."""
+
 Plan = Callable[[BackendChoice], Evidence]
 
 
@@ -45,10 +48,13 @@ def measure_the_rest(
         try:
             return evidence, measure(evidence.setup, keeping, lost)
         except BenchmarkError as failure:
+            left = set(evidence.setup.nodes) - set(failure.lost)
+            if not failure.lost or len(left) < FEWEST or keeping.is_in_a_hurry:
+                raise
             gone = lost_of(failure.lost, getattr(evidence.setup.backend, "lost", {}))
             lost = (*lost, *gone)
-            rest = _rest(plan, without(choice, lost)) if gone else None
-            if rest is None or keeping.is_in_a_hurry:
+            rest = _rest(plan, without(choice, lost))
+            if rest is None:
                 raise
             evidence = rest
         keeping = _begun_anew(keeping, gone, evidence)
@@ -61,12 +67,11 @@ def without(choice: BackendChoice, lost: Iterable[Lost]) -> BackendChoice:
 
 
 def _rest(plan: Plan, left: BackendChoice) -> Evidence | None:
-    """What is left to measure; None where that makes no pair, or not what the options ask for."""
+    """What is left to measure; None where that is not what the options ask for."""
     try:
-        evidence = plan(left)
+        return plan(left)
     except InputError:
         return None
-    return evidence if len(evidence.setup.nodes) > 1 else None
 
 
 def _begun_anew(keeping: Keeping, gone: tuple[Lost, ...], evidence: Evidence) -> Keeping:
