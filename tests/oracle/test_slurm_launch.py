@@ -12,6 +12,7 @@ import pytest
 from tests.oracle.slurm_cluster import SlurmCluster, slurm_cluster
 from tests.oracle.virtual import skip_without
 
+from weft.bench.kernel_records import read_kernel_output
 from weft.cluster.allocation import job_nodes, srun_nodes
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -110,6 +111,22 @@ def test_nodes_of_both_leaves_are_recorded_as_such(slurm: SlurmCluster) -> None:
     in_allocation(slurm, "--nodelist=node[2-3]", *launch(slurm, *where))
     facts, _ = recorded(folder)
     assert facts["slurm"]["leaves"] == {"node2": "leaf0", "node3": "leaf1"}
+
+
+@pytest.mark.parametrize("mpi", [("--mpi", OPEN_MPI), ()], ids=("open-mpi", "embedded"))
+def test_ranks_are_where_the_run_says_whatever_the_order_of_the_hosts(
+    slurm: SlurmCluster, mpi: tuple[str, ...]
+) -> None:
+    """Slurm sorts the nodes that it is given."""
+    folder = slurm.folder / f"run-order-{len(mpi)}"
+    hosts = slurm.folder / "node4-node3"
+    hosts.write_text("node4\nnode3\n")
+    where = (*mpi, "--hostfile", str(hosts), "--dir", str(folder), "--rails", "eth0")
+    in_allocation(slurm, "--nodelist=node[3-4]", *launch(slurm, *where))
+    facts, _ = recorded(folder)
+    (out,) = (folder / "raw").glob("t000*.out")
+    ranks = sorted(read_kernel_output(out).ranks, key=lambda rank: rank.rank)
+    assert [rank.host for rank in ranks] == facts["nodes"]
 
 
 def test_a_plugin_that_srun_lacks_is_named_with_those_it_has(slurm: SlurmCluster) -> None:

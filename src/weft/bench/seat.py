@@ -94,14 +94,19 @@ class Seat(Protocol):
 class Here:
     """This machine."""
 
-    remote_shell: str | None = None
     settings: Mapping[str, str] = MappingProxyType({})
     ssh = Ssh()
     needs: tuple[str, ...] = ()
 
-    def __init__(self, host: Host | None = None, interface: str | None = None) -> None:
+    def __init__(
+        self,
+        host: Host | None = None,
+        interface: str | None = None,
+        remote_shell: str | None = None,
+    ) -> None:
         self.host: Host = this_host() if host is None else host
         self.interface = interface
+        self.remote_shell = remote_shell
         self.as_root: bool = os.geteuid() == 0
 
     def without(self, lost: Container[str]) -> "Here":  # noqa: ARG002

@@ -165,20 +165,31 @@ def _open_twin(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
 
 
 def _open_live(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
-    from weft.bench.live import LiveBackend
-    from weft.bench.seat import Here
-    from weft.cluster.allocation import placement
-    from weft.cluster.record import rail_interface
-    from weft.core.host import rdma_devices
+    from weft.cluster.allocation import as_slurm_orders
 
     nodes = live_nodes(choice)
     if choice.cluster is not None:
         return _open_cluster(choice, nodes), nodes
-    mpi = launched_mpi(choice.mpi, choice.launcher, nodes)
-    rails = choice.rail_names
-    interface = rail_interface(rails, rdma_devices()) if len(nodes) > 1 else None
-    seat = Here(interface=interface)
-    return LiveBackend(mpi, nodes, rails, seat=seat, placement=placement(nodes)), nodes
+    nodes = as_slurm_orders(nodes, os.environ)
+    return live_backend(choice.mpi, choice.launcher, choice.rail_names, nodes), nodes
+
+
+def live_backend(
+    mpicc: str | None, launcher: str | None, rails: tuple[str, ...], nodes: tuple[str, ...]
+) -> "Backend":
+    """The backend of nodes that no cluster of ours has. Raises InputError, MissingError."""
+    from weft.bench.live import LiveBackend
+    from weft.bench.seat import Here
+    from weft.cluster.allocation import is_beyond_srun, placement
+    from weft.cluster.record import rail_interface
+    from weft.core.host import rdma_devices
+
+    mpi = launched_mpi(mpicc, launcher, nodes)
+    seat = Here(
+        interface=rail_interface(rails, rdma_devices()) if len(nodes) > 1 else None,
+        remote_shell="ssh" if is_beyond_srun(nodes, os.environ) else None,
+    )
+    return LiveBackend(mpi, nodes, rails, seat=seat, placement=placement(nodes))
 
 
 def launched_mpi(mpicc: str | None, launcher: str | None, nodes: tuple[str, ...]) -> "Mpi":

@@ -129,12 +129,10 @@ def _measure(
 
 
 def _backend(asked: "Mapping[str, Any]", nodes: tuple[str, ...]) -> "Backend":
-    from weft.bench.live import LiveBackend
-    from weft.cli.backend import launched_mpi, rail_names
-    from weft.cluster.allocation import placement
+    from weft.cli.backend import live_backend, rail_names
 
-    mpi = launched_mpi(asked.get("mpi"), asked.get("launcher"), nodes)
-    return LiveBackend(mpi, nodes, rail_names(asked.get("rails")), placement=placement(nodes))
+    rails = rail_names(asked.get("rails"))
+    return live_backend(asked.get("mpi"), asked.get("launcher"), rails, nodes)
 
 
 def _why_stopped(outcome: "RunOutcome") -> str | None:

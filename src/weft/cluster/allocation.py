@@ -45,6 +45,23 @@ def srun_nodes(environ: Mapping[str, str]) -> tuple[str, ...]:
     return () if environ.get("SLURM_SCRIPT_CONTEXT") else job_nodes(environ)
 
 
+def as_slurm_orders(nodes: Sequence[str], environ: Mapping[str, str]) -> tuple[str, ...]:
+    """These nodes in the order of the job where they are all of it: there ranks are placed in it,
+    whatever order they were asked for in.
+
+    SOURCE: srun(1) of Slurm 22.05, --nodelist: "The order of the node names in the list is not
+    important; the node names will be sorted by Slurm."
+    """
+    within = srun_nodes(environ)
+    return tuple(n for n in within if n in nodes) if set(nodes) <= set(within) else tuple(nodes)
+
+
+def is_beyond_srun(nodes: Sequence[str], environ: Mapping[str, str]) -> bool:
+    """Whether an MPI's own launcher, which goes by the job's variables, would take srun for nodes
+    that srun does not reach: strangers to the job, and all of them in a prolog."""
+    return job_id(environ) is not None and not set(nodes) <= set(srun_nodes(environ))
+
+
 def ask_leaves() -> Leaves:
     """What Slurm says of its switches; never an error: a run goes on without."""
     with question(TOPOLOGY) as asked:

@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from weft.cluster.allocation import job_id, job_nodes, placement
+from weft.cluster.allocation import (
+    as_slurm_orders,
+    is_beyond_srun,
+    job_id,
+    job_nodes,
+    placement,
+)
 
 JOB = {"SLURM_JOB_ID": "14", "SLURM_JOB_NODELIST": "n[1-3]", "SLURM_JOB_PARTITION": "main"}
 ARRAY = {**JOB, "SLURM_ARRAY_JOB_ID": "12", "SLURM_ARRAY_TASK_ID": "2"}
@@ -31,6 +37,19 @@ def test_a_task_of_an_array_is_called_as_squeue_calls_it() -> None:
 def test_nodes_are_those_of_the_job() -> None:
     assert job_nodes(JOB) == ("n1", "n2", "n3")
     assert job_nodes({"SLURM_JOB_NODELIST": "n1"}) == ()
+
+
+def test_the_jobs_nodes_are_in_its_order_and_others_in_that_they_were_named_in() -> None:
+    assert as_slurm_orders(("n3", "n1"), JOB) == ("n1", "n3")
+    assert as_slurm_orders(("n9", "n1"), JOB) == ("n9", "n1")
+    assert as_slurm_orders(("n3", "n1"), {}) == ("n3", "n1")
+
+
+def test_srun_reaches_the_jobs_nodes_and_none_in_a_prolog() -> None:
+    assert not is_beyond_srun(("n3", "n1"), JOB)
+    assert is_beyond_srun(("n1", "n9"), JOB)
+    assert is_beyond_srun(("n1",), {**JOB, "SLURM_SCRIPT_CONTEXT": "prolog_slurmctld"})
+    assert not is_beyond_srun(("n1", "n9"), {})
 
 
 def test_nodes_are_recorded_with_their_leaves(

@@ -96,14 +96,16 @@ TABLE = [
     (
         "openmpi",
         spec(**OVER_SSH, bound=False, as_root=True),
-        "/mpi/bin/run --allow-run-as-root --hostfile /run/h --mca plm_rsh_agent /own/ssh "
+        "/mpi/bin/run --allow-run-as-root --hostfile /run/h --mca plm ^slurm --mca ras ^slurm "
+        "--mca plm_rsh_agent /own/ssh "
         "--mca oob_tcp_if_include ib0 --mca btl_tcp_if_include ib0 -n 4 --map-by slot "
         "--bind-to none /k --benchmark latency",
     ),
     (
         "openmpi",
         spec(**OVER_SSH, bound=False, oversubscribed=True),
-        "/mpi/bin/run --hostfile /run/h --mca plm_rsh_agent /own/ssh "
+        "/mpi/bin/run --hostfile /run/h --mca plm ^slurm --mca ras ^slurm "
+        "--mca plm_rsh_agent /own/ssh "
         "--mca oob_tcp_if_include ib0 --mca btl_tcp_if_include ib0 -n 4 "
         "--map-by slot:OVERSUBSCRIBE --bind-to none -x OMPI_MCA_mpi_yield_when_idle=1 "
         "/k --benchmark latency",

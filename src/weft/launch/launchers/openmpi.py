@@ -25,10 +25,17 @@ def command(spec: LaunchSpec) -> Command:
 
 def _where(spec: LaunchSpec) -> tuple[str, ...]:
     if not spec.on_this_machine:
-        shell = () if spec.remote_shell is None else ("--mca", "plm_rsh_agent", spec.remote_shell)
-        return ("--hostfile", str(spec.hostfile), *shell, *_by_interface(spec))
+        return ("--hostfile", str(spec.hostfile), *_by_shell(spec), *_by_interface(spec))
     # Open MPI 4 refuses to start where it finds no ssh, even when it needs none.
     return ("--host", f"localhost:{spec.n_ranks}", "--mca", "plm_rsh_agent", "/bin/false")
+
+
+def _by_shell(spec: LaunchSpec) -> tuple[str, ...]:
+    """Inside a Slurm job mpirun would use srun, and refuse the nodes of no job."""
+    if spec.remote_shell is None:
+        return ()
+    not_slurm = ("--mca", "plm", "^slurm", "--mca", "ras", "^slurm")
+    return (*not_slurm, "--mca", "plm_rsh_agent", spec.remote_shell)
 
 
 def _by_interface(spec: LaunchSpec) -> tuple[str, ...]:

