@@ -96,8 +96,8 @@ def rank_states(
     states = {}
     for rank in output.ranks:
         look = looks.get(_node_of(rank, trial))
-        if look is not None and look.unreached is None:
-            states[rank.rank] = look.states.get(rank.pid, "gone")
+        if look is not None and rank.pid in look.states:
+            states[rank.rank] = look.states[rank.pid]
         elif look is None and rank.host in here:
             states[rank.rank] = local.get(rank.pid, "gone")
     return states
@@ -114,12 +114,12 @@ def accused(failure: BenchmarkError, looks: Mapping[str, Look]) -> BenchmarkErro
     told = [f"{host} does not answer: {why.cause}" for host, why in lost.items() if why]
     told += [f"on {host} {remark}" for host in sick for remark in _remarks(looks[host])]
     keeps = not lost and (failure.where or "").startswith("host ")
+    mend = f"make it right on {', '.join(sick)}" if sick else failure.hint
     return type(failure)(
         "; ".join((first, *told)) + newline + rest,
         where=failure.where if keeps else f"host {', '.join(lost or sick)}",
         expected=failure.expected,
-        hint="; ".join(_remedies(lost))
-        or (f"make it right on {', '.join(sick)}" if sick else None),
+        hint="; ".join(_remedies(lost)) or mend,
         lost=tuple(lost),
     )
 

@@ -139,7 +139,9 @@ def test_ranks_are_known_by_their_hosts_and_states() -> None:
     looks = {"node1": Look(states={70: "R"}), "node2": Look(states={70: "T"})}
     mine = (ProcessState(70, "ssh", "S"),)
     assert rank_states(TRIAL, output, mine, looks) == {0: "R", 1: "T"}
-    assert rank_states(TRIAL, output, (), {"node1": Look(), "node2": GONE}) == {0: "gone"}
+    ended = Look(states={70: "gone"})
+    assert rank_states(TRIAL, output, (), {"node1": ended, "node2": GONE}) == {0: "gone"}
+    assert rank_states(TRIAL, output, (), {"node1": Look(), "node2": GONE}) == {}
 
 
 def test_a_host_that_is_gone_is_to_blame_whatever_was_said() -> None:
@@ -153,6 +155,14 @@ def test_a_host_that_is_gone_is_to_blame_whatever_was_said() -> None:
         "  expected: end",
         "  hint: node2: start sshd there",
     ]
+
+
+def test_where_nobody_knows_a_remedy_the_failures_own_hint_stays() -> None:
+    failure = BenchmarkError("crashed", where="node1", hint="see raw/*.err")
+    strange = Look(unreached=Unreached("ssh ended with code 255"))
+    assert accused(failure, {"node2": strange}).hint == "see raw/*.err"
+    looks = {"node1": Look(full=("/tmp",)), "node2": strange}
+    assert accused(failure, looks).hint == "make it right on node1"
 
 
 def test_a_full_folder_is_told_and_who_was_named_stays_named() -> None:
