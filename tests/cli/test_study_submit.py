@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from weft.bench.mock import MockBackend
 from weft.cli import run
 from weft.study.attempts import Attempt, attempt_folder
-from weft.study.store import read_run
+from weft.study.blocks import launches_of, on_nodes
+from weft.study.run import execute
+from weft.study.store import RunStore, read_run
 
 Capture = pytest.CaptureFixture[str]
 
@@ -49,7 +52,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "mine.toml").write_text(STUDY)
     tool(
         tools / "sbatch",
-        f'cd "{tmp_path}"; echo >> n; n=$(wc -l < n); cp "$2" script-$n',
+        f'cd "{tmp_path}"; echo >> n; n=$(wc -l < n); for last; do :; done; cp "$last" script-$n',
         'if [ -e refuse-$n ]; then echo "sbatch: error: no" >&2; exit 1; fi; echo $((10 + n))',
     )
     tool(tools / "squeue", f'cat "{tmp_path}/queue"')
@@ -207,6 +210,33 @@ def test_resume_submits_what_is_missing_after_what_is_under_way(
                                 "14|3|PENDING|x\n")  # fmt: skip
     code, answer = said(capsys, "submit", str(where), "--resume")
     assert (code, answer["jobs"]) == (0, [])
+
+
+def test_a_block_that_ends_while_the_queue_is_asked_is_done(here: Path, capsys: Capture) -> None:
+    """Not one that is in no queue and not complete: that would be submitted again."""
+    where = submitted(capsys)
+    nodes, backend = ("n1", "n2"), MockBackend(seed=1)
+    folder = attempt_folder(where, 0, "11_0")
+    folder.parent.mkdir()
+    Attempt(0, "11_0", nodes, 1.0, 2.0).write(folder)
+    launches = on_nodes(launches_of(read_run(where).launches, 0), nodes)
+    with RunStore.create(folder, {}) as store:
+        execute(launches, backend, store)
+    (where / "blocks").rename(here / "later")
+    tool(here / "tools/squeue", f'cd "{here}"; [ ! -d later ] || mv later the-run/blocks')
+    assert said(capsys, "status", str(where))[1]["blocks"][0]["state"] == "done"
+    (where / "blocks").rename(here / "later")
+    _, answer = said(capsys, "submit", str(where), "--resume")
+    assert [job["blocks"] for job in answer["jobs"]] == [[1], [2, 3]]
+
+
+def test_leaves_typed_with_resume_take_the_place_of_switches(here: Path, capsys: Capture) -> None:
+    where = submitted(capsys, "--switches", "1")
+    tool(here / "tools/sinfo", "for n in 1 2 3 4; do echo 'n'$n'|idle|main*'; done")
+    tool(here / "tools/scontrol", "echo 'SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[1-4]'")
+    code, answer = said(capsys, "submit", str(where), "--resume", "--leaves", "1", "--dry-run")
+    assert code == 0, answer
+    assert all("--nodelist=" in one and "--switches" not in one for one in answer["scripts"])
 
 
 def test_an_attempt_that_failed_says_why(here: Path, capsys: Capture) -> None:

@@ -161,14 +161,35 @@ def test_a_block_lies_on_so_many_leaves_below_a_path_of_any_kind(slurm: SlurmClu
     word = "--comment=a \"b' \\ # $(touch pwned) %j;`touch pwned`"
     study = STUDY.format(nodes=[2], sets=1, iterations=20)
     (job,) = submitted(slurm, run, study, "--leaves", "2", f"--sbatch={word}")
-    shown = slurm.say("scontrol", "show", "job", "-o", str(job["job"]))
-    assert f"Comment={word.partition('=')[2]} " in shown
+    # The script says it as the command line does.
+    by_hand = ("sbatch", "--parsable", "--hold", str(run / "slurm" / job["script"]))
+    alone = slurm.say(*by_hand).strip()
+    for number in (str(job["job"]), alone):
+        shown = slurm.say("scontrol", "show", "job", "-o", number)
+        assert f"Comment={word.partition('=')[2]} " in shown
+    slurm.say("scancel", alone)
     (block,) = until(slurm, run, "done")["blocks"]
     assert set(block["leaves"].values()) == {"leaf0", "leaf1"}
     assert sorted(block["nodes"]) == sorted(job["nodes"])
     (meta,) = (tomllib.loads(p.read_text()) for p in run.glob("blocks/*/run.toml"))
     assert meta["backend"]["facts"]["slurm"]["n_leaves"] == 2
     assert not list(slurm.folder.rglob("pwned"))
+
+
+def test_what_was_asked_wins_over_the_users_own_settings_of_sbatch(slurm: SlurmCluster) -> None:
+    study = slurm.folder / "settings.toml"
+    study.write_text(STUDY.format(nodes=[2], sets=2, iterations=20))
+    words = ("--dir", str(slurm.folder / "settings"), "--partition", "main", "--mpi", MPICC)
+    weft = slurm.weft_argv("study", "submit", str(study), *words, "--format", "json")
+    own = ("SBATCH_PARTITION=nosuch", "SBATCH_ARRAY_INX=7-9", "SBATCH_JOB_NAME=mine")
+    said = slurm.on("node1", "env", *own, *weft)
+    assert said.code == 0, said
+    (job,) = json.loads(said.out)["jobs"]
+    shown = slurm.say(
+        "squeue", "--noheader", "--array", f"--jobs={job['job']}", "--format=%K %P %j"
+    )
+    slurm.say("scancel", job["job"])
+    assert sorted(shown.split("\n")) == ["", "0 main weft-two-arms", "1 main weft-two-arms"]
 
 
 def test_what_sbatch_refuses_is_told_and_leaves_nothing(slurm: SlurmCluster) -> None:

@@ -25,12 +25,9 @@ def status(run_dir: Path, format_: str) -> int:
     failed or cancelled, launches that are over, and what went wrong where. Exit 4 where a block
     needs to be submitted again or a launch failed.
     """
-    from weft.cluster.queue import ask_queue
-    from weft.study.submitted import blocks_status, read_jobs, read_submitted
+    from weft.study.submitted import read_status
 
-    run = read_submitted(run_dir)
-    queue = ask_queue([job.job for job in read_jobs(run_dir)])
-    blocks = blocks_status(run, queue)
+    _, queue, blocks = read_status(run_dir)
     records = [block.to_record() for block in blocks]
     states = Counter(block.state for block in blocks)
     record = {

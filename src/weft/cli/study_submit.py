@@ -160,21 +160,18 @@ def _resume(
 ) -> int:
     """Submit the blocks that are neither done nor in a job, as the run was submitted but for the
     options that were typed now. Raises InputError, MissingError."""
-    from weft.cluster.queue import ask_queue
-    from weft.study.submitted import blocks_status, read_jobs, read_submitted
+    from weft.study.submitted import read_status
 
     for option, given in fixed.items():
         if given is not None:
             raise InputError(f"{option} and --resume contradict each other", expected="one of them")
-    run = read_submitted(run_dir)
-    queue = ask_queue([job.job for job in read_jobs(run_dir)])
+    run, queue, blocks = read_status(run_dir)
     if queue.not_known is not None and not dry_run:
         raise MissingError(
             f"what is in the queue is not known: {queue.not_known}",
             where="squeue",
             expected="an answer, so that no block is submitted twice",
         )
-    blocks = blocks_status(run, queue)
     missing = tuple(b.block for b in blocks if not b.is_going and b.state != "done")
     going = tuple(dict.fromkeys(str(b.job).partition("_")[0] for b in blocks if b.is_going))
     asked = _typed_over(ctx, Asked.of_meta(run.meta["submit"]))
@@ -206,7 +203,9 @@ def _typed_over(ctx: click.Context, kept: Asked) -> Asked:
                 f"--{name} and --resume contradict each other",
                 expected="the MPI, devices and launcher that the run was submitted with",
             )
-    return replace(kept, **typed)
+    # Of the two only one holds, and what is typed now is it.
+    fresh = {"switches": None} if "leaves" in typed else {"leaves": None}
+    return replace(kept, **((fresh if {"leaves", "switches"} & typed.keys() else {}) | typed))
 
 
 def _create(

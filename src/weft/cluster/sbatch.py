@@ -1,6 +1,5 @@
 """Scripts for sbatch, and their submission. Nothing in them is read by a shell unquoted."""
 
-import os
 import re
 import shlex
 import shutil
@@ -108,17 +107,19 @@ def find_sbatch() -> str:
     return found
 
 
-def submit(script: Path, folder: Path) -> str:
-    """Submit a script from a folder; the job's id. Raises InputError with sbatch's own words where
-    it refuses, MissingError where it does not answer."""
-    argv = [find_sbatch(), "--parsable", str(script)]
-    # What a user's environment says of arrays would win over the script.
-    env = {name: value for name, value in os.environ.items() if name != "SBATCH_ARRAY_INX"}
+def submit(script: Path, folder: Path, options: Sequence[str]) -> str:
+    """Submit a script from a folder; the job's id. `options` are the script's own, again.
+
+    SOURCE: sbatch(1) of Slurm 22.05, "INPUT ENVIRONMENT VARIABLES": a user's SBATCH_ variables win
+    over what a script says, and options on the command line over both.
+    Raises InputError with sbatch's own words where it refuses, MissingError where it does not
+    answer.
+    """
+    argv = [find_sbatch(), "--parsable", *options, str(script)]
     try:
         done = subprocess.run(
             argv,
             cwd=folder,
-            env=env,
             capture_output=True,
             text=True,
             errors="replace",

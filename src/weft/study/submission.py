@@ -124,7 +124,7 @@ def submit_all(
         whole = replace(batch, after=earlier if batch.at_once == 1 else ())
         script = _new_script(run_dir.absolute() / SLURM_FOLDER, whole.script)
         try:
-            job = submit(script, run_dir)
+            job = submit(script, run_dir, whole.directives)
         except InputError as refused:
             script.unlink()
             if not jobs:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.bench.model import Launch
-from weft.cluster.queue import Phase, Queue, QueuedTask
+from weft.cluster.queue import Phase, Queue, QueuedTask, ask_queue
 from weft.core.errors import InputError
 from weft.study.attempts import Attempt, attempt_folders, started
 from weft.study.store import Failure, Run, read_meta, read_run
@@ -76,6 +76,18 @@ class BlockStatus:
         record = asdict(self) | {"nodes": list(self.nodes), "n_failed": len(self.failures)}
         record["failures"] = [{**asdict(f), "state": f.state.value} for f in self.failures]
         return {key: value for key, value in record.items() if value is not None}
+
+
+def read_status(run_dir: Path) -> tuple[Run, Queue, tuple[BlockStatus, ...]]:
+    """A submitted run, the queue, and the status of every block. Raises InputError.
+
+    The queue is asked before the run is read: a block that ends in between is done, not one that
+    is neither in the queue nor complete.
+    """
+    read_meta(run_dir)
+    queue = ask_queue([job.job for job in read_jobs(run_dir)])
+    run = _read_submitted(run_dir)
+    return run, queue, blocks_status(run, queue)
 
 
 def blocks_status(run: Run, queue: Queue) -> tuple[BlockStatus, ...]:
@@ -184,7 +196,7 @@ def _place(folders: Sequence[Path], attempts: Sequence[Attempt]) -> Mapping[str,
     return dict(leaves) if leaves else None
 
 
-def read_submitted(run_dir: Path) -> Run:
+def _read_submitted(run_dir: Path) -> Run:
     """A run that was submitted. Raises InputError where it was not."""
     run = read_run(run_dir)
     if "submit" not in run.meta:

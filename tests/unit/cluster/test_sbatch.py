@@ -104,17 +104,17 @@ def sbatch(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
 def test_the_job_is_what_sbatch_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
-    body = (
-        f'echo "$PWD $* $SBATCH_ARRAY_INX" > {shlex.quote(str(tmp_path / "argv"))}; echo "{said}"'
-    )
+    written = shlex.quote(str(tmp_path / "argv"))
+    body = f'printf "%s\\n" "$PWD" "$@" > {written}; echo "{said}"'
     sbatch(tmp_path, monkeypatch, body)
-    monkeypatch.setenv("SBATCH_ARRAY_INX", "0-99")
     folder = tmp_path / "run"
     folder.mkdir()
-    assert submit(folder / "a.sh", folder) == "17"
-    assert (tmp_path / "argv").read_text().split() == [
+    assert submit(folder / "a.sh", folder, ("--array=0%1", "--comment=a b")) == "17"
+    assert (tmp_path / "argv").read_text().splitlines() == [
         str(folder),
         "--parsable",
+        "--array=0%1",
+        "--comment=a b",
         str(folder / "a.sh"),
     ]
 
@@ -124,7 +124,7 @@ def test_a_refusal_is_told_in_sbatchs_words(
 ) -> None:
     sbatch(tmp_path, monkeypatch, "echo 'sbatch: error: Invalid qos' >&2; exit 1")
     with pytest.raises(InputError, match="sbatch refused: sbatch: error: Invalid qos"):
-        submit(tmp_path / "a.sh", tmp_path)
+        submit(tmp_path / "a.sh", tmp_path, ())
 
 
 def test_without_sbatch_it_is_said_where_there_is_one(
@@ -132,5 +132,5 @@ def test_without_sbatch_it_is_said_where_there_is_one(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingError, match="no 'sbatch' on PATH") as caught:
-        submit(tmp_path / "a.sh", tmp_path)
+        submit(tmp_path / "a.sh", tmp_path, ())
     assert "login node" in caught.value.describe()
