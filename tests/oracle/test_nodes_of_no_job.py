@@ -16,6 +16,8 @@ import pytest
 
 from weft.bench.model import Launch, Trial
 from weft.cli.backend import live_backend
+from weft.launch.launchers import openmpi
+from weft.launch.spec import LaunchSpec
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 EMBEDDED = str(Path(sys.executable).with_name("mpicc"))
@@ -77,6 +79,28 @@ def test_nodes_that_srun_does_not_reach_are_reached_by_ssh(
     launches = asked(called)
     assert launches
     assert all(line.startswith("ssh ") for line in launches), launches
+
+
+@pytest.mark.parametrize("mpirun", ["mpirun.openmpi", f"{OF_PYPI}/openmpi/bin/mpirun"])
+def test_a_machine_that_is_not_of_the_job_still_holds_ranks_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mpirun: str
+) -> None:
+    """As a login node inside of salloc."""
+    launcher = shutil.which(mpirun)
+    if launcher is None:
+        pytest.skip(f"no {mpirun} on this machine (that of PyPI: make mpis)")
+    for name, value in JOB.items():
+        monkeypatch.setenv(name, value)
+    spec = LaunchSpec(
+        launcher=Path(launcher), program=("echo", "here"), hosts=("localhost",), tasks_per_node=2,
+        hostfile=tmp_path / "hosts", on_this_machine=True, as_root=os.geteuid() == 0,
+    )  # fmt: skip
+    command = openmpi.command(spec)
+    said = subprocess.run(
+        command.argv, env=os.environ | dict(command.env), cwd=tmp_path,
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert said.stdout.split() == ["here", "here"], said
 
 
 def asked(called: Path) -> list[str]:

@@ -32,7 +32,8 @@ TABLE = [
     (
         "openmpi",
         spec(**HERE, bound=False, oversubscribed=True, as_root=True),
-        "/mpi/bin/run --allow-run-as-root --host localhost:4 --mca plm_rsh_agent "
+        "/mpi/bin/run --allow-run-as-root --host localhost:4 --mca plm ^slurm "
+        "--mca ras ^slurm --mca plm_rsh_agent "
         "/bin/false -n 4 --map-by slot:OVERSUBSCRIBE --bind-to none "
         "-x OMPI_MCA_mpi_yield_when_idle=1 /k --benchmark latency",
     ),

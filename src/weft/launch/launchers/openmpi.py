@@ -3,6 +3,9 @@
 from weft.launch.launchers.interface import OPEN_MPI
 from weft.launch.spec import Command, LaunchSpec
 
+NOT_SLURM = ("--mca", "plm", "^slurm", "--mca", "ras", "^slurm")
+"""Inside a Slurm job mpirun would start ranks by srun, and on nodes of the job alone."""
+
 
 def command(spec: LaunchSpec) -> Command:
     """`mpirun --host h:N | --hostfile F -n N --map-by slot --bind-to core|none -x NAME=VALUE`."""
@@ -27,15 +30,14 @@ def _where(spec: LaunchSpec) -> tuple[str, ...]:
     if not spec.on_this_machine:
         return ("--hostfile", str(spec.hostfile), *_by_shell(spec), *_by_interface(spec))
     # Open MPI 4 refuses to start where it finds no ssh, even when it needs none.
-    return ("--host", f"localhost:{spec.n_ranks}", "--mca", "plm_rsh_agent", "/bin/false")
+    no_shell = ("--mca", "plm_rsh_agent", "/bin/false")
+    return ("--host", f"localhost:{spec.n_ranks}", *NOT_SLURM, *no_shell)
 
 
 def _by_shell(spec: LaunchSpec) -> tuple[str, ...]:
-    """Inside a Slurm job mpirun would use srun, and refuse the nodes of no job."""
     if spec.remote_shell is None:
         return ()
-    not_slurm = ("--mca", "plm", "^slurm", "--mca", "ras", "^slurm")
-    return (*not_slurm, "--mca", "plm_rsh_agent", spec.remote_shell)
+    return (*NOT_SLURM, "--mca", "plm_rsh_agent", spec.remote_shell)
 
 
 def _by_interface(spec: LaunchSpec) -> tuple[str, ...]:
