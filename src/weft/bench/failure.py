@@ -282,6 +282,9 @@ _HINTS = {
     "Host key verification failed": "ssh to every host must work without a question",
     "Permission denied (publickey": "ssh to every host must work without a question",
     "Could not resolve hostname": "check the names given to --hosts",
+    # All that Hydra says where a host lacks the folder that its ranks start in.
+    "assert (!closed) failed": "every host must see the run directory (a shared file system: --dir "
+    "FOLDER there); where there is none, 'weft cluster up' and --cluster do without",
     # Hydra may give up before it has passed on what ssh said.
     "Launch proxy failed": "check the names given to --hosts, and ssh to each without a question",
     # MPICH 5.0.2 puts up to 1077 bytes on a line of PMI-1, of which Slurm 22.05 reads 1024.
