@@ -68,7 +68,8 @@ def test_a_quick_check_of_local_ranks_has_a_verdict_in_half_a_minute(
     assert ended.code in (0, 1), ended.err
     n_pairs = n_ranks * (n_ranks - 1) // 2
     assert f"pairs {n_pairs} of {n_pairs} measured" in ended.out
-    assert re.match(r"(OK|BAD|WARNING) ", ended.out)
+    # Other work on this machine may have been in the way for a while: then that is the verdict.
+    assert re.match(r"(OK|BAD|WARNING) |NOTE  .* normal when measured again", ended.out)
 
 
 def test_a_quick_check_with_a_rank_that_hangs_gives_up_in_half_a_minute(tmp_path: Path) -> None:
