@@ -3,11 +3,11 @@
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from weft.core.command import CommandError, run_command
 from weft.core.errors import InputError, MissingError
 
 SUBMIT_LIMIT_S = 60.0
@@ -117,21 +117,12 @@ def submit(script: Path, folder: Path, options: Sequence[str]) -> str:
     """
     argv = [find_sbatch(), "--parsable", *options, str(script)]
     try:
-        done = subprocess.run(
-            argv,
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=SUBMIT_LIMIT_S,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        ran = run_command(argv, timeout_s=SUBMIT_LIMIT_S, cwd=folder)
+    except CommandError as error:
         raise MissingError(f"sbatch does not answer ({error})", where=str(script)) from error
-    said = _SUBMITTED.fullmatch(done.stdout.strip())
-    if done.returncode != 0 or said is None:
-        words = (done.stderr or done.stdout).strip() or f"exit code {done.returncode}"
+    said = _SUBMITTED.fullmatch(ran.out.strip())
+    if ran.code != 0 or said is None:
+        words = (ran.err or ran.out).strip() or f"exit code {ran.code}"
         raise InputError(
             f"sbatch refused: {words[:400]}",
             where=str(script),

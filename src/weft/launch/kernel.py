@@ -3,12 +3,12 @@
 import hashlib
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import weft
+from weft.core.command import CommandError, run_command
 from weft.core.errors import MissingError
 from weft.launch.mpi import Mpi, compiler_env
 
@@ -98,20 +98,13 @@ def _compile(mpi: Mpi, sources: Sequence[Path], target: Path) -> None:
     units = [str(path) for path in sources if path.suffix == ".c"]
     argv = [str(mpi.mpicc), *COMPILER_FLAGS, "-o", str(target), *units, "-ldl", "-lm"]
     try:
-        done = subprocess.run(
-            argv,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=COMPILE_TIMEOUT_S,
-            env=dict(os.environ) | compiler_env(mpi),
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        env = dict(os.environ) | compiler_env(mpi)
+        ran = run_command(argv, timeout_s=COMPILE_TIMEOUT_S, env=env)
+    except CommandError as error:
         raise MissingError(f"the kernel does not compile: {error}", where=argv[0]) from error
-    if done.returncode != 0:
+    if ran.code != 0:
         raise MissingError(
-            f"the kernel does not compile with {mpi.mpicc}:\n{done.stdout}{done.stderr}".rstrip(),
+            f"the kernel does not compile with {mpi.mpicc}:\n{ran.out}{ran.err}".rstrip(),
             expected=f"'{' '.join(argv)}' to succeed",
             hint="a C compiler and the MPI's headers are needed on this machine",
         )

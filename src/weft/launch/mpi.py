@@ -3,12 +3,12 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
+from weft.core.command import CommandError, run_command
 from weft.core.errors import MissingError
 
 PROBE_TIMEOUT_S = 30.0
@@ -166,27 +166,18 @@ def _find_launcher(wrapper: Path, may_be_srun: bool) -> Path:
 def _say(argv: list[str]) -> str:
     """Standard output of a short probe. Raises MissingError where it does not run."""
     try:
-        done = subprocess.run(
-            argv,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=PROBE_TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        ran = run_command(argv, timeout_s=PROBE_TIMEOUT_S)
+    except CommandError as error:
         raise MissingError(
             f"'{' '.join(argv)}' does not run ({error})",
             expected="a working MPI installation",
         ) from error
-    if done.returncode != 0:
-        last = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["no message"]
+    if ran.code != 0:
         raise MissingError(
-            f"'{' '.join(argv)}' failed with exit code {done.returncode}: {last[0]}",
+            f"'{' '.join(argv)}' failed with exit code {ran.code}: {ran.complaint}",
             expected="a working MPI installation",
         )
-    return done.stdout
+    return ran.out
 
 
 def version_in_words(implementation: str, launcher: Path, version_text: str) -> str:

@@ -3,11 +3,11 @@
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from weft.core.command import CommandError, run_command
 from weft.core.errors import MissingError
 from weft.launch.mpi import PRODUCTS, Mpi
 
@@ -98,22 +98,13 @@ def _listed(srun: str) -> str:
     """Old versions print the list on standard error. Raises MissingError."""
     argv = [srun, "--mpi=list"]
     try:
-        done = subprocess.run(
-            argv,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=LIST_TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        ran = run_command(argv, timeout_s=LIST_TIMEOUT_S)
+    except CommandError as error:
         raise MissingError(f"'{' '.join(argv)}' does not run ({error})") from error
-    if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["no message"]
+    if ran.code != 0:
         raise MissingError(
-            f"'{' '.join(argv)}' failed with exit code {done.returncode}: {said[0]}",
+            f"'{' '.join(argv)}' failed with exit code {ran.code}: {ran.complaint}",
             expected="the list of its MPI plugins",
             hint="--launcher mpiexec starts ranks by the MPI's own launcher",
         )
-    return f"{done.stdout}\n{done.stderr}"
+    return f"{ran.out}\n{ran.err}"

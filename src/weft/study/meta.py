@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from weft import __version__
 from weft.bench.model import Backend
 from weft.core.clock import Clock, system_clock
+from weft.core.command import CommandError, run_command
 from weft.core.errors import InputError
 from weft.core.host import this_host
 from weft.launch.redact import KEPT_WHOLE, MASK, redact_environment
@@ -19,6 +19,8 @@ AGAINST = "against"
 
 AGAIN = "again"
 """The key of the options that measure the same check again, each a list of its words."""
+
+GIT_LIMIT_S = 5.0
 
 
 def run_meta(
@@ -66,16 +68,10 @@ def commit_of(directory: Path) -> str | None:
 
 def _git(directory: Path, *arguments: str) -> str | None:
     try:
-        done = subprocess.run(
-            ["git", "-C", str(directory), *arguments],  # noqa: S607 - the git the user has
-            capture_output=True,
-            text=True,
-            timeout=5,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        ran = run_command(("git", "-C", str(directory), *arguments), timeout_s=GIT_LIMIT_S)
+    except CommandError:
         return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    return ran.out.strip() if ran.code == 0 else None
 
 
 _SAME_FACTS = (

@@ -1,8 +1,9 @@
 """Commands that the processes of a virtual cluster run inside their namespaces."""
 
 import os
-import subprocess
 from pathlib import Path
+
+from weft.core.command import CommandError, run_command
 
 LIMIT_S = 20.0
 ENVIRONMENT = {**os.environ, "PATH": os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"}
@@ -15,21 +16,11 @@ class InsideError(Exception):
 def run(*argv: str) -> None:
     """Raises InsideError."""
     try:
-        done = subprocess.run(
-            argv,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=LIMIT_S,
-            env=ENVIRONMENT,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        ran = run_command(argv, timeout_s=LIMIT_S, env=ENVIRONMENT)
+    except CommandError as error:
         raise InsideError(f"{' '.join(argv)}: {error}") from error
-    if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines() or [f"code {done.returncode}"]
-        raise InsideError(f"{' '.join(argv)}: {said[-1]}")
+    if ran.code != 0:
+        raise InsideError(f"{' '.join(argv)} ended with code {ran.code}: {ran.complaint}")
 
 
 def mount_tmpfs(folder: Path, mode: str) -> None:
