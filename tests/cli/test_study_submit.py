@@ -10,6 +10,7 @@ import pytest
 
 from weft.bench.mock import MockBackend
 from weft.cli import run
+from weft.cluster import sbatch
 from weft.study.attempts import Attempt, attempt_folder
 from weft.study.blocks import launches_of, on_nodes
 from weft.study.run import execute
@@ -53,6 +54,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tool(
         tools / "sbatch",
         f'cd "{tmp_path}"; echo >> n; n=$(wc -l < n); for last; do :; done; cp "$last" script-$n',
+        "[ -e hang-$n ] && exec sleep 60",
         'if [ -e refuse-$n ]; then echo "sbatch: error: no" >&2; exit 1; fi; echo $((10 + n))',
     )
     tool(tools / "squeue", f'cat "{tmp_path}/queue"')
@@ -124,6 +126,29 @@ def test_blocks_that_may_overlap_wait_for_nothing(here: Path, capsys: Capture) -
     assert "--array=0-2%2" in script
     assert "--exclusive" not in script
     assert not (here / "script-2").exists()
+
+
+@pytest.mark.parametrize(("at_once", "waits"), [("3", True), ("4", False)])
+def test_no_more_blocks_of_all_arrays_run_at_once_than_was_asked_for(
+    here: Path, capsys: Capture, at_once: str, waits: bool
+) -> None:
+    """Two arrays of two blocks each."""
+    submitted(capsys, "--at-once", at_once)
+    assert "--dependency" not in (here / "script-1").read_text()
+    assert ("--dependency=afterany:11\n" in (here / "script-2").read_text()) is waits
+
+
+def test_jobs_are_kept_where_sbatch_does_not_answer_for_a_later_one(
+    here: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sbatch, "SUBMIT_LIMIT_S", 1.0)
+    (here / "hang-2").touch()
+    assert run(["study", "submit", "mine.toml", "--dir", "r", "--format", "json"]) == 3
+    printed = capsys.readouterr()
+    assert [job["job"] for job in json.loads(printed.out)["jobs"]] == ["11"]
+    assert "sbatch does not answer" in printed.err
+    assert (here / "r/slurm/job-11.json").exists()
+    assert (here / "r/slurm/001.sh").exists()
 
 
 @pytest.mark.parametrize(

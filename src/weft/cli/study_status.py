@@ -102,7 +102,8 @@ def _next(run_dir: Path, blocks: "tuple[BlockStatus, ...]") -> list[str]:
     import shlex
 
     where = shlex.quote(str(run_dir))
-    again = [block for block in blocks if not block.is_going and block.state != "done"]
+    over = ("done", "unknown")
+    again = [block for block in blocks if not block.is_going and block.state not in over]
     if again:
         return [f"next:  weft study submit {where} --resume   (blocks that are in no job)"]
     if all(block.state == "done" for block in blocks):

@@ -245,7 +245,10 @@ def _print_dry(where: Path, batches: "tuple[Batch, ...]", format_: str) -> int:
 
 
 def _print_jobs(
-    where: Path, jobs: "list[SubmittedJob]", refused: InputError | None, format_: str
+    where: Path,
+    jobs: "list[SubmittedJob]",
+    refused: InputError | MissingError | None,
+    format_: str,
 ) -> int:
     import shlex
 

@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from weft.bench.model import Launch
 from weft.cluster.sbatch import Batch, submit
 from weft.cluster.spread import spread, usable_leaves
-from weft.core.errors import InputError
+from weft.core.errors import InputError, MissingError
 from weft.study.submitted import SLURM_FOLDER, SubmittedJob
 
 
@@ -111,25 +112,32 @@ class Submission:
 
 def submit_all(
     run_dir: Path, batches: Sequence[Batch], before: tuple[str, ...] = ()
-) -> tuple[list[SubmittedJob], InputError | None]:
-    """Submit the arrays; one whose blocks run one at a time waits for the array before it, the
-    first for the jobs of `before`.
+) -> tuple[list[SubmittedJob], InputError | MissingError | None]:
+    """Submit the arrays, and the jobs of `before` being over, no more blocks run at once than was
+    asked for: an array waits for those whose places it takes.
 
-    What was submitted, and the error where sbatch refused a later one: jobs are on their way then.
-    Raises InputError where it refused the first, MissingError where there is no sbatch.
+    What was submitted, and the error where sbatch refused a later one or did not answer: jobs are
+    on their way then. Raises InputError where it refused the first, MissingError where there is no
+    sbatch.
     """
     jobs: list[SubmittedJob] = []
+    at_once = batches[0].at_once if batches else 1
+    places: deque[tuple[str, ...]] = deque([before] * at_once)
     for batch in batches:
-        earlier = (jobs[-1].job,) if jobs else before
-        whole = replace(batch, after=earlier if batch.at_once == 1 else ())
+        taken = [places.popleft() for _ in range(min(at_once, len(batch.tasks)))]
+        after = tuple(dict.fromkeys(job for earlier in taken for job in earlier))
+        whole = replace(batch, after=after)
         script = _new_script(run_dir.absolute() / SLURM_FOLDER, whole.script)
         try:
             job = submit(script, run_dir, whole.directives)
-        except InputError as refused:
-            script.unlink()
+        except (InputError, MissingError) as refused:
+            # One that did not answer may have taken it.
+            if isinstance(refused, InputError):
+                script.unlink()
             if not jobs:
                 raise
             return jobs, refused
+        places.extend([(job,)] * len(taken))
         told = SubmittedJob(job, batch.tasks, batch.nodes, script.name, round(time.time(), 3))
         told.write(run_dir)
         jobs.append(told)
