@@ -57,14 +57,14 @@ class Watch:
         asked = {host: own for host, own in pids.items() if not seat.is_here(host)}
         looks = look_at(seat.ssh, asked, seat.interface)
         self._note(looks)
+        now = self._clock()
+        self._ask_again = now + (now - began) / ASKING_SHARE
         if not self._reached and not self._answered & looks.keys():
             return {}
         for host, look in looks.items():
             self._lost.pop(host, None)
             if look.gone and look.unreached is not None:
                 self._lost[host] = look.unreached
-        now = self._clock()
-        self._ask_again = now + (now - began) / ASKING_SHARE
         return looks
 
     def still_lost(self, seat: Seat, hosts: Iterable[str]) -> Mapping[str, Unreached]:

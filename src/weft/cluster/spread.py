@@ -67,22 +67,29 @@ def spread(
             f"{n_nodes} nodes cannot lie on {n_leaves} leaves", where="--leaves",
             expected=f"at most {n_nodes}",
         )  # fmt: skip
-    most = -(-n_nodes // n_leaves)
-    shares = [n_nodes // n_leaves + (i < n_nodes % n_leaves) for i in range(n_leaves)]
-    wide = {leaf: nodes for leaf, nodes in leaves.items() if len(nodes) >= most}
-    if len(wide) < n_leaves:
+    least, n_larger = divmod(n_nodes, n_leaves)
+    shares = [least + 1] * n_larger + [least] * (n_leaves - n_larger)
+    wide = {leaf: nodes for leaf, nodes in leaves.items() if len(nodes) >= least}
+    n_widest = sum(len(nodes) > least for nodes in wide.values())
+    if len(wide) < n_leaves or n_widest < n_larger:
         there = ", ".join(f"{leaf}: {len(nodes)}" for leaf, nodes in sorted(leaves.items())[:8])
+        larger = f", {n_larger} of them {least + 1}" if n_larger else ""
         raise InputError(
-            f"{len(wide)} leaves have {most} usable nodes",
+            f"{n_nodes} nodes do not lie on {n_leaves} leaves",
             where="--leaves",
-            expected=f"{n_leaves} of them (usable nodes by leaf: {there or 'none'})",
+            expected=f"{n_leaves} leaves with {least} usable nodes{larger} (there are"
+            f" {there or 'none'})",
         )
     rng = random.Random(f"{seed}/{n_nodes}/{n_leaves}")  # noqa: S311 - reproducible, not secret
     used: Counter[str] = Counter()
     sets = []
     for _ in range(n_sets):
         chosen: list[str] = []
-        for leaf, share in zip(_least_used(rng, wide, used)[:n_leaves], shares, strict=True):
+        leaf_order = _least_used(rng, wide, used)
+        larger_ones = [leaf for leaf in leaf_order if len(wide[leaf]) > least][:n_larger]
+        others = [leaf for leaf in leaf_order if leaf not in larger_ones]
+        taken = [*larger_ones, *others][:n_leaves]
+        for leaf, share in zip(taken, shares, strict=True):
             order = rng.sample(list(wide[leaf]), len(wide[leaf]))
             chosen += sorted(order, key=lambda node: used[node])[:share]
         used.update(chosen)

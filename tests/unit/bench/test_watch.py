@@ -111,6 +111,16 @@ def test_a_host_that_answered_before_is_gone_even_if_nobody_else_answers(hosts: 
     assert set(watch.lost) == {"n2"}
 
 
+def test_one_that_nobody_beside_answers_for_is_not_asked_before_every_launch(hosts: Hosts) -> None:
+    watch = Watch(reached=False, clock=hosts.clock)
+    hosts.gone = {"n2"}
+    watch.look(Here(), {"n1": (), "n2": ()})
+    hosts.now += 11 * hosts.takes_s
+    for _ in range(4):
+        assert set(watch.still_lost(Here(), ("n2",))) == {"n2"}
+    assert len(hosts.asked) == 2
+
+
 def test_hosts_of_a_cluster_are_known_to_be_reached(hosts: Hosts) -> None:
     watch = Watch(reached=True, clock=hosts.clock)
     assert watch.acquaint(seat(), ("node1", "node2")) is None

@@ -29,7 +29,9 @@ def test_nodes_that_can_run_jobs_of_a_partition() -> None:
 
 @pytest.mark.parametrize(("n_nodes", "n_leaves"), [(2, 1), (4, 2), (4, 4), (5, 2), (8, 3)])
 def test_each_set_lies_evenly_on_so_many_leaves(n_nodes: int, n_leaves: int) -> None:
-    for chosen in spread(LEAVES, n_nodes, n_leaves, 6, seed=3):
+    sets = spread(LEAVES, n_nodes, n_leaves, 6, seed=3)
+    assert len(sets) == 6
+    for chosen in sets:
         assert len(set(chosen)) == n_nodes
         shares = Counter(LEAF_OF[node] for node in chosen)
         assert len(shares) == n_leaves
@@ -43,9 +45,14 @@ def test_sets_share_no_node_as_long_as_there_are_others() -> None:
     assert sets != spread(LEAVES, 4, 2, 4, seed=2)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_only_so_many_leaves_as_need_it_give_one_node_more(seed: int) -> None:
+    assert spread({"a": ["a1", "a2"], "b": ["b1"]}, 3, 2, 1, seed=seed) == (("a1", "a2", "b1"),)
+
+
 def test_too_few_leaves_are_told_with_those_there_are() -> None:
     small = {"leaf0": ["a", "b"], "leaf1": ["c"]}
-    with pytest.raises(InputError, match="1 leaves have 2 usable nodes") as caught:
+    with pytest.raises(InputError, match="4 nodes do not lie on 2 leaves") as caught:
         spread(small, 4, 2, 1, seed=1)
     assert "leaf0: 2, leaf1: 1" in caught.value.describe()
     with pytest.raises(InputError, match="2 nodes cannot lie on 3 leaves"):

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,6 +61,9 @@ def measure(
     """Readings of every way, in order; what the commands wrote stays in `folder`. Of a direction
     in which a host is gone every way has that as its cause. Raises InputError where a TCP port is
     taken."""
+    for ways in directions:
+        with suppress(BenchmarkError):  # of a host that is gone: its ways say so below
+            _refuse_taken(ssh, [way for way in ways if not way.pair.down])
     readings: list[Reading] = []
     for ways in directions:
         up = [way for way in ways if not way.pair.down]
@@ -74,7 +78,9 @@ def measure(
     return readings
 
 
-def _direction(ssh: Ssh, ways: Sequence[Way], asked: Asked, folder: Path) -> list[Reading]:
+def _refuse_taken(ssh: Ssh, ways: Sequence[Way]) -> None:
+    if not ways:
+        return
     target = ways[0].target.host
     ports = [way.port for way in ways]
     taken = sorted(set(ports) - _silent(ssh, target, ports, 0))
@@ -85,6 +91,11 @@ def _direction(ssh: Ssh, ways: Sequence[Way], asked: Asked, folder: Path) -> lis
             expected=f"free ports from {min(ports)} to {max(ports)}",
             hint="--port names another first one; is an ib_write_bw left over there?",
         )
+
+
+def _direction(ssh: Ssh, ways: Sequence[Way], asked: Asked, folder: Path) -> list[Reading]:
+    target = ways[0].target.host
+    ports = [way.port for way in ways]
     with RemoteChildren(ssh) as children:
         servers = [
             children.start(target, way.server(asked), way.env, folder / _file_name(way, "server"))

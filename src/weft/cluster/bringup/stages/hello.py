@@ -6,12 +6,13 @@ from pathlib import Path
 
 from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
 from weft.cluster.head import Head
-from weft.cluster.record import agreed_mpi, settings, tcp_rails
+from weft.cluster.record import agreed_mpi, settings, tcp_rails, with_settings
 from weft.cluster.remote import Said, each
 from weft.launch.recipe import Recipe, make_recipe
 from weft.launch.spec import LaunchSpec
 
 HELLO_S = 60.0
+ENDING_S = 8.0
 LOOK_S = 30.0
 PAIRS_AT_ONCE = 8
 BARRIER = ("--benchmark", "barrier", "--iterations", "1", "--warmup", "0")
@@ -95,9 +96,11 @@ def _launch(cluster: Cluster, hosts: Sequence[str]) -> Said:
             done = head.put(str(path), content.encode())
             if not done.ok:
                 return done
-    variables = settings(cluster.agreed) | dict(recipe.env)
-    env = ("env", *(f"{name}={value}" for name, value in variables.items()))
-    words = ("sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(recipe.cwd), *env, *recipe.argv)
+    # Ended there, too: who is given up here is not heard of by what runs on the host.
+    limited = ("timeout", "-k", "5", f"{HELLO_S - ENDING_S:g}")
+    env = with_settings(cluster.agreed, recipe.env)
+    within = ("sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(recipe.cwd))
+    words = (*within, *env, *limited, *recipe.argv)
     return cluster.ssh.run(hosts[0], words, timeout_s=HELLO_S)
 
 
