@@ -10,7 +10,7 @@ import pytest
 from weft.cli import run
 from weft.cluster.local.layout import LAYOUT_FILE, MARKER
 from weft.cluster.local.start import leftovers, processes_of
-from weft.cluster.record import ClusterRecord, former_hosts
+from weft.cluster.record import ClusterRecord, former_hosts, read_cluster, remember
 
 Capture = pytest.CaptureFixture[str]
 
@@ -93,6 +93,14 @@ def of_real_hosts(folder: Path, **more: tuple[str, ...]) -> None:
         asked={},
         **more,
     ).write(folder)
+
+
+def test_hosts_on_which_nothing_became_good_are_remembered_for_down(state: Path) -> None:
+    of_real_hosts(state / "mine", former_hosts=("n0.invalid",))
+    remember("mine", ("n1.invalid", "n2.invalid"))
+    record = read_cluster("mine")
+    assert record.all_hosts == ("n1.invalid",)
+    assert record.former_hosts == ("n0.invalid", "n2.invalid")
 
 
 def test_hosts_that_were_named_before_are_cleaned_too(state: Path, capsys: Capture) -> None:

@@ -89,11 +89,13 @@ def command(
     from weft.bench.rdma.plan import Asked, ways_of
     from weft.bench.rdma.record import record_of
     from weft.cli.bench_rdma_text import rdma_text
-    from weft.cluster.remote import each
+    from weft.cluster.remote import check_host, each
     from weft.core.units import parse_size
 
     if a == b:
         raise InputError(f"'{a}' twice", expected="two different hosts")
+    for host in (a, b):
+        check_host(host)
     ssh = _ssh(a, b, cluster, ssh_config)
     asked = Asked(memory, parse_size(size), seconds, port)
     if not asked.size_bytes:

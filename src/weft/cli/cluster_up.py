@@ -145,11 +145,15 @@ def _refuse(*others: tuple[object, str]) -> None:
 def _keep(
     cluster: "Cluster", asked: dict[str, str | None], good: tuple[str, ...], *, virtual: bool
 ) -> None:
-    """Write the record; nothing with --dry-run, nor without good hosts in place of an older one."""
+    """Write the record; nothing with --dry-run. Without good hosts an older one stays, and knows of
+    these hosts."""
     from weft.cluster.hostfiles import write_hostfiles
-    from weft.cluster.record import FILE, ClusterRecord, former_hosts
+    from weft.cluster.record import FILE, ClusterRecord, former_hosts, remember
 
-    if not cluster.mend or (not good and (cluster.folder / FILE).exists()):
+    if not cluster.mend:
+        return
+    if not good and (cluster.folder / FILE).exists():
+        remember(cluster.name, cluster.hosts)
         return
     config = cluster.ssh.config
     cluster.folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +125,20 @@ def former_hosts(name: str, hosts: Sequence[str]) -> tuple[str, ...]:
         return ()
     known = (*record.all_hosts, *record.former_hosts)
     return tuple(host for host in dict.fromkeys(known) if host not in hosts)
+
+
+def remember(name: str, hosts: Sequence[str]) -> None:
+    """Add hosts to those that the record of a cluster knows, for 'down' to clean them, too; one
+    that cannot be read stays as it is, for 'up' to write again."""
+    try:
+        record = read_cluster(name)
+    except InputError:
+        return
+    known = (*record.all_hosts, *record.former_hosts)
+    new = tuple(host for host in hosts if host not in known)
+    if new:
+        changed = replace(record, former_hosts=(*record.former_hosts, *new))
+        changed.write(cluster_folder(name))
 
 
 def ready_cluster(name: str) -> ClusterRecord:

@@ -83,8 +83,7 @@ class Ssh:
     def argv(self, host: str, command: Sequence[str]) -> list[str]:
         """The local command that runs `command` on `host`. Raises InputError for what is no host
         name: ssh would take it for an option, or give it to the shell of a ProxyCommand."""
-        if not _HOST.fullmatch(host):
-            raise InputError(f"{host[:80]!a} is no host name", expected="a name such as node001")
+        check_host(host)
         own = () if self.config is None else ("-F", str(self.config))
         # A master that outlives its command would hold the command's standard error open.
         fixed = ("BatchMode=yes", f"ConnectTimeout={CONNECT_S}", "ControlMaster=no")
@@ -153,6 +152,12 @@ def _said(heard: Heard, timeout_s: float, most_bytes: int) -> Said:
     if not mark and heard.code == 0:
         return Said(_SSH_FAILED, before, err or "its login shell did not run the command")
     return Said(heard.code, out if mark else before, err)
+
+
+def check_host(host: str) -> None:
+    """Raises InputError for what is no host name."""
+    if not _HOST.fullmatch(host):
+        raise InputError(f"{host[:80]!a} is no host name", expected="a name such as node001")
 
 
 def each(
