@@ -26,7 +26,7 @@ GOODPUT_MB_S = MBIT / 8 * 1448 / 1514
 """What TCP delivers of a rate on the wire: 1,448 B of data in a frame of 1,514 B."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-SEEDS = pytest.mark.parametrize("seed", range(int(os.environ.get("WEFT_TRIALS", "20"))))
+SEEDS = pytest.mark.parametrize("seed", range(max(1, int(os.environ.get("WEFT_TRIALS") or 20))))
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +72,7 @@ def check(cluster: Virtual, folder: Path) -> dict[str, Any]:
     where = ("--cluster", cluster.name, "--dir", str(folder), "--no-report")
     code, answer = cluster.weft("check", *where, "--large", "256K")
     assert code in (0, 1), answer
+    assert answer["coverage"]["nodes"] == N_HOSTS, answer["coverage"]
     found: dict[str, Any] = answer
     return found
 

@@ -27,7 +27,7 @@ Ranks = Callable[[int], AbstractContextManager[RanksApart]]
 Check = Callable[..., dict[str, Any]]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-SEEDS = pytest.mark.parametrize("seed", range(int(os.environ.get("WEFT_TRIALS", "20"))))
+SEEDS = pytest.mark.parametrize("seed", range(max(1, int(os.environ.get("WEFT_TRIALS") or 20))))
 FEW_SEEDS = pytest.mark.parametrize("seed", range(3))
 
 
