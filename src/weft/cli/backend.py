@@ -78,8 +78,8 @@ _OPTIONS = (
     click.option(
         "--launcher",
         type=click.Choice(["srun", "mpiexec"]),
-        help="srun, or the MPI's own launcher. Default: srun for the nodes of a Slurm job; of MPICH 5 "
-        "its mpiexec.",
+        help="srun, or the MPI's own launcher. Default: srun for the nodes of a Slurm job; of "
+        "MPICH 5 its mpiexec.",
     ),
     click.option("--mock", is_flag=True, hidden=True),
 )
