@@ -95,17 +95,20 @@ pub(crate) enum PacketKind {
     Cnp,
 }
 
-const KINDS: [PacketKind; 4] =
-    [PacketKind::Data, PacketKind::Ack, PacketKind::Nak, PacketKind::Cnp];
+/// By the kind's bits, of which some say nothing.
+const KINDS: [PacketKind; 8] = {
+    use PacketKind::*;
+    [Data, Ack, Nak, Cnp, Cnp, Cnp, Cnp, Cnp]
+};
 
 /// Of a packet's bits: the first of its message.
-pub(crate) const FIRST: u16 = 1 << 6;
+pub(crate) const FIRST: u16 = 1 << 7;
 /// Carries nothing of its message.
-pub(crate) const EMPTY: u16 = 1 << 7;
+pub(crate) const EMPTY: u16 = 1 << 8;
 /// Seen by the switch it is in: only waits for enough of it to be there, or for its turn.
-pub(crate) const ROUTED: u16 = 1 << 8;
+pub(crate) const ROUTED: u16 = 1 << 9;
 
-/// A packet in flight: 24 bytes. Bits 9 and 10 are kept for FECN and BECN.
+/// A packet in flight: 24 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     /// When its tail is in the buffer it is in, routing time included.
@@ -118,7 +121,7 @@ pub(crate) struct Packet {
     pub(crate) dst: u32,
     /// Bytes on the wire.
     pub(crate) wire_bytes: u16,
-    /// 4 of virtual lane, 2 of kind, then flags.
+    /// 4 of virtual lane, 3 of kind, then flags.
     bits: u16,
 }
 
@@ -147,7 +150,7 @@ impl Packet {
 
     #[inline]
     pub(crate) fn kind(&self) -> PacketKind {
-        KINDS[usize::from(self.bits >> 4 & 3)]
+        KINDS[usize::from(self.bits >> 4 & 7)]
     }
 
     #[inline]
