@@ -190,6 +190,22 @@ def test_what_is_refused_first_leaves_nothing_and_what_is_refused_later_is_told(
     assert "the jobs before it are submitted" in printed.err
 
 
+def test_a_job_that_could_not_be_kept_is_told_and_its_script_stays(
+    here: Path, capsys: Capture
+) -> None:
+    (here / "r").mkdir()
+    tool(
+        here / "tools/sbatch",
+        f'mkdir -p "{here}/r/slurm/job-11.json/in-the-way"; echo 11',
+    )
+    assert run(["study", "submit", "mine.toml", "--dir", "r", "--format", "json"]) == 3
+    printed = capsys.readouterr()
+    assert [job["job"] for job in json.loads(printed.out)["jobs"]] == ["11"]
+    assert "job 11 is submitted, but the record of the job cannot be written" in printed.err
+    assert "'scancel 11' before --resume" in printed.err
+    assert (here / "r/slurm/000.sh").exists()
+
+
 def test_status_says_where_each_block_is(here: Path, capsys: Capture) -> None:
     where = submitted(capsys)
     (here / "queue").write_text(

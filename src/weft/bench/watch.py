@@ -35,15 +35,12 @@ class Watch:
         """The hosts that answered no more when they were last asked."""
         return self._lost
 
-    def acquaint(self, seat: Seat, hosts: Iterable[str]) -> threading.Thread | None:
-        """Learn beside the run which hosts answer as long as all is well; None where that is
-        known."""
+    def acquaint(self, seat: Seat, hosts: Iterable[str]) -> None:
+        """Learn beside the run which hosts answer as long as all is well, unless that is known."""
         if self._reached:
-            return None
+            return
         asked = dict.fromkeys((host for host in hosts if not seat.is_here(host)), ())
-        thread = threading.Thread(target=self._hear, args=(seat, asked), daemon=True)
-        thread.start()
-        return thread
+        threading.Thread(target=self._hear, args=(seat, asked), daemon=True).start()
 
     def _hear(self, seat: Seat, asked: Mapping[str, Sequence[int]]) -> None:
         self._note(look_at(seat.ssh, asked))

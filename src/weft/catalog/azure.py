@@ -63,8 +63,6 @@ class Azure(Document):
     """All of it. `group_nodes` is what a placement group holds."""
 
     schema_: Literal["weft.azure/1"] = Field(alias="schema")
-    rdma_networks: tuple[Text, ...]
-    rdma_networks_source: Text
     refused_users: tuple[Text, ...]
     refused_users_source: Text
     group_nodes: Nodes

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from weft.core.finding import Finding, Severity
+from weft.core.natural import natural_key
 from weft.diagnose.check.answer.drain import accused_node
 from weft.diagnose.check.answer.gone import lost_node
 from weft.diagnose.check.answer.headline import components_of, headline_of, things_of
 from weft.diagnose.check.measured.components import Part
-from weft.topology.labels import natural_key
 
 if TYPE_CHECKING:
     from weft.cli.check_answer import Answer

@@ -44,7 +44,6 @@ def block(run_dir: Path, number: int | None) -> int:
         )
     nodes = job_nodes(os.environ)[: len(launches[0].trial.nodes)]
     folder = attempt_folder(run_dir.absolute(), chosen, job)
-    folder.parent.mkdir(exist_ok=True)
     attempt = Attempt(chosen, job, nodes, time.time())
     attempt.write(folder)
     signal.signal(signal.SIGTERM, _interrupt)

@@ -8,6 +8,7 @@ from typing import Any
 
 from weft.cluster.folder import cluster_folder, cluster_names
 from weft.core.errors import InputError, did_you_mean
+from weft.core.files import write_whole
 from weft.launch.mpi import Mpi
 
 FILE = "cluster.json"
@@ -37,10 +38,9 @@ class ClusterRecord:
     former_hosts: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
-        """Into the cluster's folder, whole or not at all."""
-        unfinished = folder / f".{FILE}"
-        unfinished.write_text(json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1) + "\n")
-        unfinished.rename(folder / FILE)
+        """Into the cluster's folder. Raises MissingError."""
+        text = json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1) + "\n"
+        write_whole(folder / FILE, text, what="record of the cluster", hint=None)
 
 
 def first_on_machine(machines: Mapping[str, str], hosts: Sequence[str]) -> dict[int, int]:

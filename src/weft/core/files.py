@@ -1,25 +1,33 @@
 """Files that are written whole or not at all."""
 
 import os
+import platform
 from pathlib import Path
 
 from weft.core.errors import MissingError
 
 
-def write_whole(out: Path, text: str, *, what: str) -> None:
-    """Write a file, whole or not at all; `what` is what it holds.
+def write_whole(
+    out: Path, text: str, *, what: str, hint: str | None = "name another with -o FILE"
+) -> None:
+    """Write a file, whole or not at all; `what` is what it holds. Processes of hosts that share the
+    directory may write at once: the last one stays.
 
     Raises MissingError on a disk that refuses.
     """
-    partial = out.with_name(f".{out.name}.{os.getpid()}")
+    partial = out.with_name(f".{out.name}.{platform.node()}-{os.getpid()}")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(out)
+        try:
+            partial.write_text(text, encoding="utf-8")
+            partial.replace(out)
+        except OSError:
+            partial.unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise MissingError(
             f"the {what} cannot be written ({error.strerror})",
             where=str(out),
             expected="a file in a directory that you may write to",
-            hint="name another with -o FILE",
+            hint=hint,
         ) from error

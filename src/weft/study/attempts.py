@@ -2,11 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from weft.core.errors import InputError
+from weft.core.files import write_whole
 
 FOLDER = "blocks"
 _NAME = re.compile(r"(\d+)-[\w-]+")
@@ -25,10 +25,9 @@ class Attempt:
     error: str | None = None
 
     def write(self, directory: Path) -> None:
-        """Beside the attempt's run directory, whole or not at all."""
-        unfinished = directory.with_name(f".{directory.name}.json")
-        unfinished.write_text(json.dumps(asdict(self)) + "\n", encoding="utf-8")
-        unfinished.replace(record_of(directory))
+        """Beside the attempt's run directory. Raises MissingError."""
+        text = json.dumps(asdict(self)) + "\n"
+        write_whole(record_of(directory), text, what="record of the block", hint=None)
 
 
 def attempt_folder(run_dir: Path, block: int, job: str) -> Path:
@@ -47,17 +46,18 @@ def record_of(directory: Path) -> Path:
     return directory.with_name(f"{directory.name}.json")
 
 
-def attempt_folders(run_dir: Path) -> dict[int, list[Path]]:
-    """The run directories of all attempts by block, those of a block in the order they started."""
-    found: dict[int, list[tuple[float, Path]]] = {}
+def read_attempts(run_dir: Path) -> dict[int, list[tuple[Path, Attempt]]]:
+    """All attempts by block, each with its run directory, those of a block in the order they
+    started. Raises InputError."""
+    found: dict[int, list[tuple[Path, Attempt]]] = {}
     for path in sorted((run_dir / FOLDER).glob("*.json")):
         name = _NAME.fullmatch(path.stem)
         if name is not None:
-            attempt = read_attempt(path)
-            found.setdefault(int(name[1]), []).append(
-                (attempt.started_unix_s, path.with_suffix(""))
-            )
-    return {block: [path for _, path in sorted(found[block])] for block in sorted(found)}
+            began = (path.with_suffix(""), read_attempt(path))
+            found.setdefault(int(name[1]), []).append(began)
+    for attempts in found.values():
+        attempts.sort(key=lambda one: (one[1].started_unix_s, one[0]))
+    return dict(sorted(found.items()))
 
 
 def read_attempt(path: Path) -> Attempt:
@@ -71,8 +71,3 @@ def read_attempt(path: Path) -> Attempt:
             where=str(path),
             expected="what 'weft study submit' has its jobs write",
         ) from error
-
-
-def started(folders: Iterable[Path]) -> tuple[Attempt, ...]:
-    """The records of these attempts."""
-    return tuple(read_attempt(record_of(folder)) for folder in folders)

@@ -18,8 +18,9 @@ import tomli_w
 from weft.bench.lost import Lost, lost_of_record
 from weft.bench.model import Launch, Sample, State
 from weft.core.errors import InputError, MissingError
+from weft.core.files import write_whole
 from weft.core.jsonl import LineWriter, read_lines
-from weft.study.attempts import attempt_folders
+from weft.study.attempts import read_attempts
 from weft.study.launch_record import launch_from_record, launch_to_record
 
 RUN_SCHEMA = "weft.run/1"
@@ -137,8 +138,7 @@ class RunStore:
         """Add to run.toml what a run learns only when it goes on."""
         path = self.run_dir / "run.toml"
         meta = {**read_meta(self.run_dir), **more}
-        with _disk_errors(path):
-            _write_whole(path, tomli_w.dumps(meta))
+        write_whole(path, tomli_w.dumps(meta), what="record of the run", hint=None)
 
     def abandon(self) -> None:
         """Take back what `create` wrote where the run could not even be prepared, so that the next
@@ -158,8 +158,7 @@ class RunStore:
         path = self.run_dir / "plan.jsonl"
         text = "".join(_plan_line(launch) for launch in launches)
         if not path.exists():
-            with _disk_errors(path):
-                _write_whole(path, text)
+            write_whole(path, text, what="plan of the run", hint=None)
         elif path.read_text() != text:
             raise InputError(
                 "this run was planned differently",
@@ -172,8 +171,8 @@ class RunStore:
         """Write fabric.json once."""
         path = self.run_dir / "fabric.json"
         if not path.exists():
-            with _disk_errors(path):
-                _write_whole(path, json.dumps(document, separators=(",", ":")) + "\n")
+            text = json.dumps(document, separators=(",", ":")) + "\n"
+            write_whole(path, text, what="fabric of the run", hint=None)
 
     def append(self, sample: Sample, *, started_unix_s: float = 0.0) -> None:
         """Keep one sample. It counts only once `done` follows."""
@@ -273,9 +272,9 @@ def _with_blocks(run_dir: Path, launches: tuple[Launch, ...], read: "_Read") -> 
     samples are added to `read`. Of each block one attempt counts, so that all its arms had one node
     set in one allocation: the first that is complete, else the last."""
     placed: dict[Key, Launch] = {}
-    for block, folders in attempt_folders(run_dir).items():
+    for block, attempts in read_attempts(run_dir).items():
         keys = {launch.key for launch in launches if launch.block == block}
-        reads = [(folder, _read_samples(folder)) for folder in folders]
+        reads = [(folder, _read_samples(folder)) for folder, _ in attempts]
         whole = [one for one in reads if keys <= one[1].over]
         folder, part = (whole or reads[-1:])[0]
         placed |= {launch.key: launch for launch in read_plan(folder)}
@@ -368,13 +367,6 @@ def _write_new(path: Path, text: str) -> None:
     """Write a file that must not exist yet. Raises FileExistsError."""
     with path.open("x", encoding="utf-8") as file:
         file.write(text)
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write a file so that a kill leaves the whole of it or none."""
-    partial = path.with_name(f".{path.name}.{socket.gethostname()}-{os.getpid()}")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
 
 
 def _without_none(value: Any) -> Any:

@@ -139,8 +139,16 @@ def submit_all(
             return jobs, refused
         places.extend([(job,)] * len(taken))
         told = SubmittedJob(job, batch.tasks, batch.nodes, script.name, round(time.time(), 3))
-        told.write(run_dir)
         jobs.append(told)
+        try:
+            told.write(run_dir)
+        except MissingError as unkept:
+            return jobs, MissingError(
+                f"job {job} is submitted, but {unkept.what}",
+                where=unkept.where,
+                expected=unkept.expected,
+                hint=f"'scancel {job}' before --resume, which does not know of it",
+            )
     return jobs, None
 
 

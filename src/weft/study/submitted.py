@@ -9,7 +9,8 @@ from typing import Any
 from weft.bench.model import Launch
 from weft.cluster.queue import Phase, Queue, QueuedTask, ask_queue
 from weft.core.errors import InputError
-from weft.study.attempts import Attempt, attempt_folders, started
+from weft.core.files import write_whole
+from weft.study.attempts import Attempt, read_attempts
 from weft.study.store import Failure, Run, read_meta, read_run
 
 SLURM_FOLDER = "slurm"
@@ -27,11 +28,9 @@ class SubmittedJob:
     submitted_unix_s: float
 
     def write(self, run_dir: Path) -> None:
-        """Into the run directory."""
+        """Into the run directory. Raises MissingError."""
         path = run_dir / SLURM_FOLDER / f"job-{self.job}.json"
-        unfinished = path.with_name(f".{path.name}")
-        unfinished.write_text(json.dumps(asdict(self)) + "\n", encoding="utf-8")
-        unfinished.replace(path)
+        write_whole(path, json.dumps(asdict(self)) + "\n", what="record of the job", hint=None)
 
 
 def read_jobs(run_dir: Path) -> tuple[SubmittedJob, ...]:
@@ -93,15 +92,15 @@ def read_status(run_dir: Path) -> tuple[Run, Queue, tuple[BlockStatus, ...]]:
 def blocks_status(run: Run, queue: Queue) -> tuple[BlockStatus, ...]:
     """The status of every block of a submitted run, as read, in order."""
     jobs = read_jobs(run.directory)
-    folders = attempt_folders(run.directory)
+    began = read_attempts(run.directory)
     by_block: dict[int, list[Launch]] = {}
     for launch in run.launches:
         by_block.setdefault(launch.block, []).append(launch)
     found = []
     for block, launches in sorted(by_block.items()):
         names = [f"{job.job}_{block}" for job in jobs if block in job.blocks]
-        attempts = started(folders.get(block, ()))
-        tried = _Tried(tuple(names), attempts, _place(folders.get(block, ()), attempts))
+        attempts = began.get(block, [])
+        tried = _Tried(tuple(names), tuple(one for _, one in attempts), _place(attempts))
         found.append(_status(run, launches, tried, queue))
     return tuple(found)
 
@@ -187,11 +186,11 @@ def _forgotten(name: str, attempt: Attempt | None, queue: Queue) -> tuple[str, s
     return "cancelled", f"{name} left the queue before it began"
 
 
-def _place(folders: Sequence[Path], attempts: Sequence[Attempt]) -> Mapping[str, str] | None:
+def _place(attempts: Sequence[tuple[Path, Attempt]]) -> Mapping[str, str] | None:
     """Leaf by node of the last attempt, where it recorded them."""
-    if not attempts or not (folders[-1] / "run.toml").exists():
+    if not attempts or not (attempts[-1][0] / "run.toml").exists():
         return None
-    facts = read_meta(folders[-1]).get("backend", {}).get("facts", {})
+    facts = read_meta(attempts[-1][0]).get("backend", {}).get("facts", {})
     leaves = facts.get("slurm", {}).get("leaves")
     return dict(leaves) if leaves else None
 

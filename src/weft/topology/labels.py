@@ -12,7 +12,6 @@ from weft.topology.subnet import Subnet, SubnetNode
 
 _MANAGED = re.compile(r"^(?:MF\d+;)?(?P<system>[^:;/]+):(?P<model>[^/]+)/(?P<part>.+)$")
 _ONLY_CHIP = re.compile(r"(?:^|/)U1$")
-_DIGITS = re.compile(r"(\d+)")
 _SEPARATORS = "/:; "
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -24,18 +23,6 @@ class Label:
     name: str
     system: str
     part: str
-
-
-SortKey = tuple[tuple[int, int, str], ...]
-
-
-def natural_key(name: str) -> SortKey:
-    """Sorts leaf9 before leaf10: figures by their value, the rest as text."""
-    parts = (part for part in _DIGITS.split(name) if part)
-    return tuple(
-        (0, int(part), part) if part.isascii() and part.isdigit() else (1, 0, part)
-        for part in parts
-    )
 
 
 def shown(description: str) -> str:

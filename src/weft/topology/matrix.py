@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
-from weft.topology.labels import natural_key
+from weft.core.natural import natural_key
 from weft.topology.subnet import Cable
 from weft.topology.tiers import Tiers
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from weft.core.errors import InputError
+from weft.core.natural import natural_key
 from weft.topology.fabric_spec import Document
-from weft.topology.labels import natural_key
 
 _DEVICE = re.compile(r"[a-z]+[0-9]*_[a-z]*[0-9]+(/[0-9]+)?")
 """As Linux names an RDMA device (mlx5_0, mlx5_ib3, hfi1_0), and perhaps its port."""

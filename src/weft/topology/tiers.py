@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from weft.topology.labels import Label, labels_of, natural_key
+from weft.core.natural import natural_key
+from weft.topology.labels import Label, labels_of
 from weft.topology.subnet import Cable, Subnet
 
 SIDEWAYS_SHARE = 0.1

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.core.errors import InputError
+from weft.core.natural import natural_key
 from weft.core.units import format_size, parse_size
 from weft.topology.engine import as_input_error, engine_module
-from weft.topology.labels import natural_key
 from weft.topology.places import Places
 from weft.topology.subnet import Subnet
 

@@ -2,21 +2,12 @@
 
 from tests.unit.topology.described import described
 
-from weft.topology.labels import Label, labels_of, natural_key, shown
+from weft.topology.labels import Label, labels_of, shown
 
 
 def labels(*names: str, system_guids: dict[str, int] | None = None) -> list[Label]:
     subnet = described(dict.fromkeys(names, 1), [], system_guids=system_guids)
     return list(labels_of(subnet).values())
-
-
-def test_figures_in_names_sort_by_value() -> None:
-    assert sorted(["leaf10", "leaf9", "core", "leaf9b"], key=natural_key) == [
-        "core",
-        "leaf9",
-        "leaf9b",
-        "leaf10",
-    ]
 
 
 def test_a_managed_switch_is_called_by_its_host_name_and_a_board_by_its_place() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from weft.cluster.remote import Ssh
 from weft.core.errors import BenchmarkError, MissingError
+from weft.core.natural import natural_key
 
 PROBE_S = 30.0
 TOOL = "ib_write_bw"
@@ -139,15 +140,9 @@ def read_devices(host: str, text: str) -> HostDevices:
         host=host,
         address=address,
         tools=tools,
-        rails=tuple(sorted(rails, key=lambda rail: (natural(rail.device), rail.port))),
+        rails=tuple(sorted(rails, key=lambda rail: (natural_key(rail.device), rail.port))),
         gpus=tuple(Gpu(i, *gpu) for i, gpu in enumerate(in_order)),
     )
-
-
-def natural(name: str) -> tuple[tuple[int, str], ...]:
-    """A key that puts mlx5_2 before mlx5_10."""
-    parts = re.findall(r"\d+|\D+", name)
-    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in parts)
 
 
 def _lines(text: str) -> Iterator[list[str]]:

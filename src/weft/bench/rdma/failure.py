@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from weft.bench.rdma.plan import Way
+from weft.cluster.remote import in_words
 
-_SHOWN = 160
 _COMPLAINTS = ("error", "fail", "couldn't", "unable", "not ", "closed", "denied")
 
 
@@ -57,8 +57,7 @@ def why(way: Way, text: str, side: Literal["client", "server"] = "client") -> Ca
     complaints = [line.strip() for line in text.splitlines() if _complains(line)]
     if not complaints:
         return None
-    last = "".join(c for c in complaints[-1] if c.isprintable())[:_SHOWN]
-    return Cause(f"its {side} said: {last}", "look at the raw output")
+    return Cause(f"its {side} said: {in_words(complaints[-1])}", "look at the raw output")
 
 
 def _complains(line: str) -> bool:

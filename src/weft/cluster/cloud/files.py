@@ -6,6 +6,7 @@ from pathlib import Path
 from weft.cluster.cloud.arm import template
 from weft.cluster.cloud.cloud_init import cloud_init
 from weft.cluster.cloud.plan import FIRST_PORT, Plan
+from weft.cluster.ssh_config import config_path
 from weft.core.errors import InputError
 
 TEMPLATE = "template.json"
@@ -57,10 +58,10 @@ def ssh_config(plan: Plan, folder: Path) -> str:
     address = plan.address or f"{plan.label}.{REGION}.cloudapp.azure.com"
     common = [
         f"User {plan.user}",
-        f"IdentityFile {_quoted(_identity(plan.key_file))}",
+        f"IdentityFile {config_path(_identity(plan.key_file))}",
         "IdentitiesOnly yes",
         "StrictHostKeyChecking accept-new",
-        f"UserKnownHostsFile {_quoted(folder.absolute() / 'known_hosts')}",
+        f"UserKnownHostsFile {config_path(folder.absolute() / 'known_hosts')}",
         "ServerAliveInterval 30",
     ]
     if plan.reach == "jump":
@@ -99,13 +100,6 @@ def _identity(key_file: Path) -> Path:
     name as well."""
     private = key_file.with_suffix("") if key_file.suffix == ".pub" else key_file
     return (private if private.exists() else key_file).absolute()
-
-
-def _quoted(path: Path) -> str:
-    text = str(path)
-    if not text.isprintable() or '"' in text:
-        raise InputError(f"{text!a} cannot stand in ssh_config", expected="a plain path")
-    return f'"{text.replace("%", "%%")}"'
 
 
 def _block(host: str, lines: list[str]) -> str:

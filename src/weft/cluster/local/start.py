@@ -26,6 +26,8 @@ from weft.cluster.local.layout import (
     VirtualHost,
     virtual_hosts,
 )
+from weft.cluster.ssh_config import config_path
+from weft.core.command import CommandError, run_command
 from weft.core.errors import InputError, MissingError
 
 ROOM_FILE = "room.json"
@@ -33,6 +35,7 @@ SSH_CONFIG = "ssh_config"
 KNOWN_HOSTS = "known_hosts"
 KEY = "id_ed25519"
 
+KEY_LIMIT_S = 30.0
 UP_LIMIT_S = 60.0
 DOWN_LIMIT_S = 20.0
 TOOLS = {
@@ -61,6 +64,7 @@ def start(folder: Path, n: int, rates: Mapping[str, str], *, shared_home: bool) 
     MissingError; nothing is left running then."""
     layout = _layout(folder, n, rates, shared_home=shared_home)
     _check_tools()
+    config = _ssh_config(layout)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not (folder / KEY).exists():
         _make_key(folder, layout.name)
@@ -79,7 +83,7 @@ def start(folder: Path, n: int, rates: Mapping[str, str], *, shared_home: bool) 
     (folder / ROOM_FILE).write_text(json.dumps({"pid": room.pid, "started": room.started}))
     known = "".join(f"{host.name},{host.address} {keys[host.name]}\n" for host in layout.hosts)
     (folder / KNOWN_HOSTS).write_text(known)
-    (folder / SSH_CONFIG).write_text(_ssh_config(layout))
+    (folder / SSH_CONFIG).write_text(config)
     return layout
 
 
@@ -165,24 +169,20 @@ def _check_tools() -> None:
 
 
 def _make_key(folder: Path, name: str) -> None:
-    subprocess.run(
-        [
-            shutil.which("ssh-keygen", path=ENVIRONMENT["PATH"]) or "ssh-keygen",
-            "-q",
-            "-t",
-            "ed25519",
-            "-N",
-            "",
-            "-C",
-            f"virtual cluster {name}",
-            "-f",
-            KEY,
-        ],
-        cwd=folder,
-        check=True,
-        stdin=subprocess.DEVNULL,
-        env=ENVIRONMENT,
-    )
+    tool = shutil.which("ssh-keygen", path=ENVIRONMENT["PATH"]) or "ssh-keygen"
+    argv = [tool, "-q", "-t", "ed25519", "-N", "", "-C", f"virtual cluster {name}", "-f", KEY]
+    try:
+        ran = run_command(argv, timeout_s=KEY_LIMIT_S, env=ENVIRONMENT, cwd=folder)
+    except CommandError as error:
+        why: str | None = str(error)
+    else:
+        why = ran.complaint if ran.code else None
+    if why is not None:
+        raise MissingError(
+            f"ssh-keygen makes no key: {why}",
+            where=str(folder / KEY),
+            expected="a key pair for the virtual hosts",
+        )
 
 
 def _hosts_text(hosts: tuple[VirtualHost, ...]) -> str:
@@ -246,18 +246,14 @@ def _ssh_config(layout: Layout) -> str:
     return (
         f"Host {' '.join(host.name for host in layout.hosts)}\n"
         f"  User {layout.user}\n"
-        f"  IdentityFile {_quoted(str(folder / KEY))}\n"
+        f"  IdentityFile {config_path(folder / KEY)}\n"
         "  IdentitiesOnly yes\n"
-        f"  UserKnownHostsFile {_quoted(str(folder / KNOWN_HOSTS))}\n"
+        f"  UserKnownHostsFile {config_path(folder / KNOWN_HOSTS)}\n"
         "  GlobalKnownHostsFile /dev/null\n"
         "  StrictHostKeyChecking yes\n"
         "  BatchMode yes\n"
         f"  ProxyCommand {words} %h %p\n"
     )
-
-
-def _quoted(path: str) -> str:
-    return '"' + path.replace("%", "%%") + '"'
 
 
 def _for_ssh(word: str) -> str:

@@ -3,11 +3,11 @@
 from collections import defaultdict
 
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.natural import natural_key
 from weft.diagnose.audit.case import Case, Ruling, finding, not_judged
 from weft.diagnose.audit.label import count, listing
 from weft.diagnose.audit.rails import Adapter, adapters_of
 from weft.diagnose.audit.wiring import most_common
-from weft.topology.labels import natural_key
 
 SAME_KIND = 3
 """So many nodes that lack the same are a kind."""

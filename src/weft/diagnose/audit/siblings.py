@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from weft.core.natural import SortKey, natural_key
 from weft.diagnose.audit.case import Case
 from weft.diagnose.audit.wiring import Way, most_common
-from weft.topology.labels import SortKey, natural_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import cos, pi, sin
 
+from weft.core.natural import natural_key
 from weft.report.fabric.matrix_layout import LETTER, LONGEST
-from weft.topology.labels import natural_key
 from weft.topology.tiers import Tiers
 
 WIDTH = 1140

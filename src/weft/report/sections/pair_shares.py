@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.core.natural import natural_key
 from weft.diagnose.check.measured.readings import (
     Bools,
     Floats,
@@ -16,7 +17,6 @@ from weft.diagnose.check.measured.readings import (
 )
 from weft.diagnose.check.suspects.accusation import slow_rows
 from weft.diagnose.check.suspects.survey import Survey
-from weft.topology.labels import natural_key
 
 
 @dataclass(frozen=True)

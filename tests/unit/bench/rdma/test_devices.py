@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.perftest_stand_in import Port, StandIn
 
-from weft.bench.rdma.devices import PROBE, Gpu, HostDevices, Rail, natural, read_devices
+from weft.bench.rdma.devices import PROBE, Gpu, HostDevices, Rail, read_devices
 from weft.bench.rdma.pairing import pair_gpus, pair_rails
 from weft.core.errors import BenchmarkError, InputError, MissingError
 
@@ -65,11 +65,6 @@ def test_words_that_steer_a_terminal_are_gone() -> None:
     text = "port\tmlx5_0:1\tInfini\x1b[31mBand\t4: ACTIVE\t200 Gb/sec\t0\t/x\nend\tend\n"
     (rail,) = read_devices("n1", text).rails
     assert rail.layer == "Infini[31mBand"
-
-
-def test_numbers_in_names_count() -> None:
-    names = ["mlx5_10", "mlx5_2", "ib", "mlx5_ib0"]
-    assert sorted(names, key=natural) == ["ib", "mlx5_2", "mlx5_10", "mlx5_ib0"]
 
 
 def rail(device: str, *pci: str, numa: int | None = 0, layer: str = "InfiniBand") -> Rail:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
 from weft.cluster.pack import packed
 from weft.cluster.record import agreed_mpi, with_settings
-from weft.cluster.remote import Said, each
+from weft.cluster.remote import Said, each, in_words
 from weft.launch.kernel import COMPILE_TIMEOUT_S, COMPILER_FLAGS, digest, kernel_sources
 from weft.launch.mpi import compiler_env
 
@@ -115,5 +115,4 @@ def _copy(
 def _error(done: Said) -> str:
     """What the compiler complained of first; its last line only says that it gave up."""
     errors = (line for line in done.err.splitlines() if " error: " in line)
-    first = "".join(c for c in next(errors, "") if c.isprintable())
-    return first or done.last_line
+    return in_words(next(errors, "")) or done.last_line

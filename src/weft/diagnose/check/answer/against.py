@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.natural import natural_key
 from weft.core.units import format_significant
 from weft.core.words import counted
 from weft.diagnose.check.answer.gone import lost_node
@@ -18,7 +19,6 @@ from weft.diagnose.check.measured.readings import METRICS, Metric
 from weft.diagnose.check.suspects.survey import Survey
 from weft.diagnose.check.thresholds import Thresholds, thresholds
 from weft.diagnose.check.verdict import Verdict, worst_first
-from weft.topology.labels import natural_key
 
 MOST_NAMED = 6
 """More nodes than this are counted, not listed."""

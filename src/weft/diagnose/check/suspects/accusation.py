@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from weft.core.natural import SortKey, natural_key
 from weft.diagnose.check.measured.candidates import Member
 from weft.diagnose.check.measured.components import Component, Part
 from weft.diagnose.check.measured.norms import Norm
@@ -14,7 +15,6 @@ from weft.diagnose.check.suspects.explain import Suspect
 from weft.diagnose.check.suspects.survey import Survey
 from weft.diagnose.check.thresholds import Thresholds
 from weft.diagnose.check.trials import ALONE, SURVEY, TOGETHER
-from weft.topology.labels import SortKey, natural_key
 
 _WIDEST_FIRST = (
     Part.RAIL,

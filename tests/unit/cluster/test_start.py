@@ -1,0 +1,49 @@
+"""A virtual cluster that cannot be started: what is wrong is said before anything runs."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from weft.cluster.local import start
+from weft.core.errors import InputError, MissingError
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which all tools are looked for; stand-ins that do nothing."""
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    for name in start.TOOLS:
+        tool(folder / name, "exit 0")
+    monkeypatch.setattr(start, "ENVIRONMENT", {"PATH": f"{folder}:/usr/bin:/bin"})
+    return folder
+
+
+def tool(path: Path, line: str) -> None:
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def test_ssh_keygen_that_fails_is_told_in_its_own_words(tools: Path, tmp_path: Path) -> None:
+    tool(tools / "ssh-keygen", "echo 'unknown key type ed25519' >&2; exit 1")
+    with pytest.raises(MissingError, match="makes no key: unknown key type ed25519"):
+        start.start(tmp_path / "mine", 1, {}, shared_home=False)
+    assert not (tmp_path / "mine" / "room.log").exists()
+
+
+def test_ssh_keygen_that_hangs_is_ended(
+    tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool(tools / "ssh-keygen", "exec sleep 60")
+    monkeypatch.setattr(start, "KEY_LIMIT_S", 0.2)
+    with pytest.raises(MissingError, match=r"makes no key: .*timed out"):
+        start.start(tmp_path / "mine", 1, {}, shared_home=False)
+
+
+@pytest.mark.usefixtures("tools")
+def test_a_folder_that_ssh_cannot_be_told_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / 'a"b'
+    with pytest.raises(InputError, match="cannot stand in ssh_config"):
+        start.start(folder, 1, {}, shared_home=False)
+    assert not folder.exists()
