@@ -126,6 +126,8 @@ def _deaf_ports(ssh: Ssh, host: str, servers: Mapping[int, RemoteChild]) -> set[
     while left and time.monotonic() < until:
         running = {port for port in left if servers[port].process.poll() is None}
         if not running:
+            # Raises where they ended because the host is gone.
+            _silent(ssh, host, sorted(left), 1)
             break
         left = (left - running) | _silent(ssh, host, sorted(running), 5)
     return left
