@@ -57,6 +57,8 @@ def test_a_dry_run_follows_the_format(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     argv = ["bench", "latency", "barrier", "--sizes", "8,64K", "--dry-run"]
+    assert run([*argv, "--time-limit", "0.25"]) == 0
+    assert capsys.readouterr().out.count("--max-seconds-per-size 0.25") == 2
     assert run([*argv, "--twin", "fat-tree", "--nodes", "2"]) == 0
     text = capsys.readouterr().out
     assert text.count("simulated 3 times: ") == 2
@@ -79,6 +81,9 @@ def test_a_dry_run_follows_the_format(
         (["latency", "--sizes", "4 parsecs"], "not a size"),
         (["latency", "--mpi", "no-such-mpicc"], "no-such-mpicc"),
         (["latency", "--twin", "no-such-platform"], "no-such-platform"),
+        (["latency", "--time-limit", "0"], "--time-limit"),
+        (["latency", "--time-limit", "inf"], "--time-limit"),
+        (["latency", "--time-limit", "1", "--twin", "fat-tree"], "--iterations"),
     ],
 )
 def test_wrong_input_is_said_and_nothing_is_left(

@@ -26,6 +26,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         (["up"], "which hosts?"),
         (["up", "n1", "--local", "2"], "--local and HOSTS contradict each other"),
+        (["up", "--local", "2", "--sudo"], "--sudo would install packages on this machine"),
         (["up", "--local", "2", "--rate", "node9=1gbit"], "--rate names 'node9'"),
         (["up", "--local", "2", "--rate", "node1=fast"], "--rate 'node1=fast'"),
         (["up", "n1", "--rate", "n1=1gbit"], "--rate is for virtual hosts"),

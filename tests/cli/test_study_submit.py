@@ -16,6 +16,8 @@ from weft.study.blocks import launches_of, on_nodes
 from weft.study.run import execute
 from weft.study.store import RunStore, read_run
 
+PAGE = (Path(__file__).parents[2] / "docs/reference/slurm.md").read_text()
+SUBMITTED = ("weft.study-submit/1", {"schema", "run", "jobs"})
 Capture = pytest.CaptureFixture[str]
 
 STUDY = """
@@ -51,6 +53,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tools.mkdir()
     (tmp_path / "queue").touch()
     (tmp_path / "mine.toml").write_text(STUDY)
+    (tmp_path / "alone.toml").write_text(STUDY.replace("[1, 3]", "[1]"))
+    faster = STUDY.replace('sizes = "8"', 'sizes = "8"\noptions = { speed = 2 }')
+    (tmp_path / "unknown.toml").write_text(faster)
     tool(
         tools / "sbatch",
         f'cd "{tmp_path}"; echo >> n; n=$(wc -l < n); for last; do :; done; cp "$last" script-$n',
@@ -90,6 +95,7 @@ def test_a_dry_run_prints_the_scripts_and_leaves_nothing(here: Path, capsys: Cap
     code, answer = said(capsys, "submit", "mine.toml", "--dir", "r", "--dry-run", *more)
     assert code == 0
     first, second = answer["scripts"]
+    assert answer["schema"] == "weft.study-submit/1"
     lines = first.splitlines()
     assert lines[:-1] == [
         "#!/bin/sh",
@@ -110,7 +116,12 @@ def test_a_dry_run_prints_the_scripts_and_leaves_nothing(here: Path, capsys: Cap
 
 
 def test_arrays_wait_for_one_another_and_are_kept_with_the_run(here: Path, capsys: Capture) -> None:
-    where = submitted(capsys)
+    code, answer = said(capsys, "submit", "mine.toml", "--dir", "the-run")
+    assert (code, answer["schema"], set(answer)) == (0, *SUBMITTED)
+    where = Path(answer["run"])
+    listed = PAGE.partition("## As JSON")[2]
+    for key in (*answer, *answer["jobs"][0]):
+        assert f"`{key}`" in listed or key == "schema"
     assert "--dependency" not in (here / "script-1").read_text()
     assert "#SBATCH --dependency=afterany:11\n" in (here / "script-2").read_text()
     jobs = [json.loads((where / f"slurm/job-{n}.json").read_text()) for n in (11, 12)]
@@ -159,6 +170,9 @@ def test_jobs_are_kept_where_sbatch_does_not_answer_for_a_later_one(
         (["mine.toml", "--dry-run", "--sbatch", "qos=x"], "'qos=x' is no option of sbatch"),
         (["mine.toml", "--resume", "--repeats", "3"], "--repeats and --resume contradict"),
         (["nothing.toml"], "nothing.toml"),
+        (["adaptive-routing", "--dir", "n"], "weft study run STUDY --twin PLATFORM"),
+        (["unknown.toml", "--dir", "n", "--dry-run"], "the live backend has no option 'speed'"),
+        (["alone.toml", "--dir", "n", "--nodes-per", "1"], "at least two ranks"),
     ],
 )
 def test_wrong_words_are_refused(here: Path, capsys: Capture, argv: list[str], words: str) -> None:
@@ -219,6 +233,10 @@ def test_status_says_where_each_block_is(here: Path, capsys: Capture) -> None:
     assert answer["blocks"][3]["why"] == "12_3 left the queue before it began"
     assert run(["study", "status", str(where)]) == 4
     text = capsys.readouterr().out
+    assert answer["schema"] == "weft.study-status/1"
+    listed = PAGE.partition("## As JSON")[2]
+    for key in {*answer, *answer["blocks"][0]} - {"schema"}:
+        assert f"`{key}`" in listed
     assert "4 blocks: 2 cancelled, 1 running, 1 queued; 0 of 40 launches over" in text
     assert f"weft study submit {where} --resume" in text
 

@@ -19,6 +19,7 @@ TWIN_OPTIONS = ("adaptive_routing", "routing", "algorithm")
 """What a trial can ask of a simulated fabric alone (weft.bench.scenario)."""
 
 MAX_MESSAGE_BYTES = 2**30  # an MPI count is an int
+MAX_SECONDS = 1e9
 ELEMENT_BYTES = {"allreduce": 4, "reduce": 4, "reduce_scatter": 4}
 BANDWIDTHS = (
     *("bandwidth", "bidirectional", "fan_in", "fan_out"),
@@ -141,8 +142,8 @@ def _one_of(*words: str) -> Callable[[Trial, str, Any], list[str]]:
 
 
 def _seconds(trial: Trial, name: str, value: Any) -> list[str]:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not value > 0:
-        raise _bad_option(trial, name, value, "seconds greater than 0")
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < MAX_SECONDS:
+        raise _bad_option(trial, name, value, "seconds greater than 0 and less than 1e9")
     return [_flag(name), f"{value:g}"]
 
 

@@ -138,8 +138,7 @@ class LiveBackend:
         self._put_by = []
 
     def _check(self, trial: Trial) -> None:
-        if not trial.nodes or trial.tasks_per_node < 1:
-            raise InputError("a trial without ranks", where=f"trial {trial.id}")
+        check_trial(trial, self.rails)
         strangers = [node for node in trial.nodes if node not in self.nodes]
         if strangers:
             raise InputError(
@@ -147,14 +146,6 @@ class LiveBackend:
                 where=f"trial {trial.id}",
                 expected=", ".join(self.nodes[:8]),
             )
-        if trial.n_ranks < 2:
-            raise InputError(
-                f"{trial.benchmark} with one rank measures no network",
-                where=f"trial {trial.id}",
-                expected="at least two ranks: more nodes, or more tasks per node",
-            )
-        kernel_argv(trial, self.rails, None)
-        rounds_text(trial)
 
     def _meet(self, trials: Sequence[Trial]) -> None:
         """Launch once on all hosts, to learn whether some of them share a machine.
@@ -263,6 +254,20 @@ class LiveBackend:
         )
         files = {} if rounds is None else {rounds_file: rounds}
         return make_recipe(self.mpi, spec, self._seat.cwd(self._run_dir), files)
+
+
+def check_trial(trial: Trial, rails: tuple[str, ...]) -> None:
+    """Raises InputError on a trial that no hosts can run, whichever they are."""
+    if not trial.nodes or trial.tasks_per_node < 1:
+        raise InputError("a trial without ranks", where=f"trial {trial.id}")
+    if trial.n_ranks < 2:
+        raise InputError(
+            f"{trial.benchmark} with one rank measures no network",
+            where=f"trial {trial.id}",
+            expected="at least two ranks: more nodes, or more tasks per node",
+        )
+    kernel_argv(trial, rails, None)
+    rounds_text(trial)
 
 
 def launch_spec(

@@ -41,6 +41,12 @@ class BackendChoice:
         return rail_names(self.rails)
 
 
+LAUNCHER = click.option(
+    "--launcher",
+    type=click.Choice(["srun", "mpiexec"]),
+    help="srun, or the MPI's own launcher. Default: srun for the nodes of a Slurm job; of MPICH 5 "
+    "its mpiexec.",
+)
 _OPTIONS = (
     click.option(
         "--twin", metavar="PLATFORM", help="Measure a simulated fabric, not this machine."
@@ -75,12 +81,7 @@ _OPTIONS = (
         "noise=0.1,500.",
     ),
     click.option("--seed", type=int, default=1, show_default=True, help="Seed of every draw."),
-    click.option(
-        "--launcher",
-        type=click.Choice(["srun", "mpiexec"]),
-        help="srun, or the MPI's own launcher. Default: srun for the nodes of a Slurm job; of "
-        "MPICH 5 its mpiexec.",
-    ),
+    LAUNCHER,
     click.option("--mock", is_flag=True, hidden=True),
 )
 

@@ -26,6 +26,13 @@ class Bench(CommandWithVerbs):
 @click.option("--repeats", type=click.IntRange(1, 10_000), default=3, show_default=True)
 @click.option("--iterations", type=click.IntRange(1), help="Instead of OSU's by size.")
 @click.option(
+    "--time-limit",
+    "max_seconds_per_size",
+    metavar="SECONDS",
+    type=click.FloatRange(0, 86_400, min_open=True),
+    help="Of a message size: fewer iterations where they take longer, five at least (live runs).",
+)
+@click.option(
     "--window", type=click.IntRange(1), help="Messages in flight. Default: 64; rings 8, or 1."
 )
 @click.option("--skew", type=click.FloatRange(0, 1), help="alltoallv: how unequal its blocks are.")
@@ -74,6 +81,11 @@ def command(
             "no benchmark named",
             expected="one or more of latency, bandwidth, allreduce ... (weft bench --help)",
             hint="weft bench latency bandwidth",
+        )
+    if choice.twin is not None and given["max_seconds_per_size"] is not None:
+        raise InputError(
+            "--time-limit and --twin contradict each other",
+            expected="--iterations: a simulated fabric takes no time",
         )
     options = {name: value for name, value in given.items() if value not in (None, False)}
     uses = [_use(name, sizes, options) for name in benchmarks]

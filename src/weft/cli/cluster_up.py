@@ -78,6 +78,7 @@ def command(
     chosen = name or ("local" if local is not None else "cluster")
     folder = cluster_folder(chosen)
     if local is not None:
+        _refuse_packages_here(sudo=sudo)
         _refuse((hosts, "HOSTS"), (hostfile, "--hostfile"), (ssh_config, "--ssh-config"))
         nodes, running = virtual_hosts(
             folder, local, rates_of(rates), shared_home=shared_home, start=not dry_run
@@ -122,6 +123,15 @@ def _refuse_of_real(rates: tuple[str, ...], *, shared_home: bool) -> None:
     for given, what in ((rates, "--rate"), (shared_home, "--shared-home")):
         if given:
             raise InputError(f"{what} is for virtual hosts", expected="--local N with it")
+
+
+def _refuse_packages_here(*, sudo: bool) -> None:
+    if sudo:
+        raise InputError(
+            "--sudo would install packages on this machine: virtual hosts have no others",
+            expected="--local without it",
+            hint="install the MPI here yourself, then name it: --mpi mpicc.openmpi",
+        )
 
 
 def _would_start(cluster: "Cluster", format_: str) -> int:

@@ -31,7 +31,7 @@ def status(run_dir: Path, format_: str) -> int:
     records = [block.to_record() for block in blocks]
     states = Counter(block.state for block in blocks)
     record = {
-        "schema": "weft.study_status/1",
+        "schema": "weft.study-status/1",
         "run": str(run_dir),
         "states": dict(states),
         "n_launches": sum(block.n_launches for block in blocks),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.backend import LAUNCHER, rail_names
 from weft.cli.option_group import options_as
 from weft.cli.output import emit, format_option_of, talk
 from weft.core.errors import ExitCode, InputError, MissingError, WeftError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from weft.study.store import RunStore
     from weft.study.submitted import SubmittedJob
 
+SCHEMA = "weft.study-submit/1"
 _TEXT = ("text", "json")
 
 
@@ -55,11 +57,7 @@ _OPTIONS = (
     ),
     click.option("--mpi", metavar="MPICC", help="As for 'weft study run'."),
     click.option("--rails", metavar="DEVICES", help="As for 'weft study run'."),
-    click.option(
-        "--launcher",
-        type=click.Choice(["srun", "mpiexec"]),
-        help="What starts the ranks. Default: srun.",
-    ),
+    LAUNCHER,
 )
 
 
@@ -127,11 +125,14 @@ def _submit_new(
     dry_run: bool,
     format_: str,
 ) -> int:
+    from weft.bench.live import check_trial
     from weft.cli.run_dir import fresh_run_dir
     from weft.cluster.sbatch import check_folder, find_sbatch
     from weft.study.blocks import plan_blocks
 
     launches = plan_blocks(document)
+    for launch in launches:
+        check_trial(launch.trial, rail_names(asked.rails))
     where = (run_dir or fresh_run_dir(document.name)).absolute()
     check_folder(where)
     every = tuple(sorted({launch.block for launch in launches}))
@@ -213,7 +214,6 @@ def _create(
 ) -> "RunStore":
     """The run directory, before any job may look for it."""
     from weft.bench.live import LiveBackend
-    from weft.cli.backend import rail_names
     from weft.launch.mpi import find_mpi
     from weft.study.meta import run_meta
     from weft.study.store import RunStore
@@ -239,7 +239,7 @@ def _take_back(store: "RunStore") -> None:
 
 def _print_dry(where: Path, batches: "tuple[Batch, ...]", format_: str) -> int:
     scripts = [batch.script for batch in batches]
-    record = {"run": str(where), "scripts": scripts}
+    record = {"schema": SCHEMA, "run": str(where), "scripts": scripts}
     emit(format_, text=lambda: "\n".join(scripts) or "nothing is missing", record=record, rows=[])
     return int(ExitCode.GOOD)
 
@@ -261,7 +261,7 @@ def _print_jobs(
     emit(
         format_,
         text=lambda: "\n".join([*(lines or ["nothing is missing"]), follow]),
-        record={"run": str(where), "jobs": [asdict(job) for job in jobs]},
+        record={"schema": SCHEMA, "run": str(where), "jobs": [asdict(job) for job in jobs]},
         rows=[],
     )
     return int(ExitCode.GOOD if refused is None else refused.exit_code)

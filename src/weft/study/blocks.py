@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
+from weft.bench.kernel_argv import TWIN_OPTIONS
 from weft.bench.model import Launch, Trial
 from weft.core.errors import InputError
 from weft.study.model import Study
@@ -13,7 +14,8 @@ def plan_blocks(study: Study, *, benchmark: BenchmarkLookup | None = None) -> tu
     """The launches of a study block by block, each with its returns to the baseline at its end.
 
     Blocks are numbered from 0, by node count in the order of the study, then by node set; their
-    nodes have the names of `stand_in`. Raises InputError for a study that somebody must switch.
+    nodes have the names of `stand_in`. Raises InputError for a study that somebody must switch, or
+    that only a simulated fabric can run.
     """
     manual = [factor.name for factor in study.factors if factor.manual]
     if manual:
@@ -25,6 +27,7 @@ def plan_blocks(study: Study, *, benchmark: BenchmarkLookup | None = None) -> tu
         )
     names = tuple(str(i) for i in range(max(study.nodes) * study.node_sets))
     made = make_plan(study, names, benchmark=benchmark)
+    _refuse_of_twins(study.name, made.launches)
     blocks = {
         (n_nodes, node_set): number
         for number, (n_nodes, node_set) in enumerate(
@@ -45,6 +48,18 @@ def plan_blocks(study: Study, *, benchmark: BenchmarkLookup | None = None) -> tu
         )
         for order, launch in enumerate(ordered)
     )
+
+
+def _refuse_of_twins(study: str, launches: Sequence[Launch]) -> None:
+    asked = {name for launch in launches for name in launch.trial.options}
+    only = next((name for name in TWIN_OPTIONS if name in asked), None)
+    if only is not None:
+        raise InputError(
+            f"only a simulated fabric has the option '{only}'",
+            where=f"study '{study}'",
+            expected="options that launches on hosts have: no job of Slurm can switch this",
+            hint="weft study run STUDY --twin PLATFORM",
+        )
 
 
 def stand_in(block: int, number: int) -> str:

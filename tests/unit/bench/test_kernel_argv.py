@@ -7,6 +7,8 @@ from weft.bench.kernel_argv import kernel_argv, rounds_text
 from weft.bench.model import Trial
 from weft.core.errors import ExitCode, InputError
 
+SECONDS = "seconds greater than 0 and less than 1e9"
+
 
 def trial(benchmark: str, sizes: tuple[int, ...] = (8,), n: int = 4, **options: Any) -> Trial:
     return Trial("t001", benchmark, sizes, ("n1",), n, options=options)
@@ -75,8 +77,9 @@ def test_rails_and_the_rounds_file_are_passed_on():
         ("memory", ["host"], "one of host, cuda, rocm"),
         ("pair_sizes", "8", "two sizes, such as '8,4M'"),
         ("pair_sizes", 8, "two sizes, such as '8,4M'"),
-        ("max_seconds_per_size", 0, "seconds greater than 0"),
-        ("max_seconds_per_size", float("nan"), "seconds greater than 0"),
+        ("max_seconds_per_size", 0, SECONDS),
+        ("max_seconds_per_size", float("nan"), SECONDS),
+        ("max_seconds_per_size", float("inf"), SECONDS),
     ],
 )
 def test_a_value_that_cannot_be_is_refused_with_what_can(name: str, value: Any, expected: str):

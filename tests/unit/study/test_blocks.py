@@ -9,7 +9,7 @@ from weft.core.errors import InputError
 from weft.study.attempts import Attempt, attempt_folder
 from weft.study.blocks import launches_of, on_nodes, plan_blocks
 from weft.study.compare import compare_arms
-from weft.study.load import parse_study
+from weft.study.load import load_study, parse_study
 from weft.study.model import Study
 from weft.study.store import RunStore, read_run
 
@@ -90,6 +90,14 @@ def test_a_block_is_one_node_set_with_all_arms_and_its_own_returns() -> None:
 def test_a_study_that_somebody_must_switch_is_refused() -> None:
     with pytest.raises(InputError, match="'arm' is switched by an administrator"):
         plan_blocks(study("manual = true"))
+
+
+def test_a_study_that_only_a_simulated_fabric_can_run_is_refused() -> None:
+    document, _ = load_study("adaptive-routing")
+    with pytest.raises(InputError, match="only a simulated fabric has the option 'adaptive_") as no:
+        plan_blocks(document)
+    assert no.value.where == "study 'adaptive-routing'"
+    assert no.value.hint == "weft study run STUDY --twin PLATFORM"
 
 
 def test_samples_of_blocks_are_one_run_on_the_nodes_that_they_got(run_dir: Path) -> None:

@@ -18,7 +18,7 @@ class Cause:
 
 
 # SOURCE: texts of perftest 4.5 (Debian 12) and of linux-rdma/perftest issues 262, 280.
-_CAUSES = (
+CAUSES = (
     (("use_cuda", "unrecognized option"), "ib_write_bw is built without CUDA",
      "name one that is with --perftest, or build perftest with CUDA_H_PATH=.../cuda.h"),
     (("couldn't connect to",), "nothing answered on {target}:{port}",
@@ -51,7 +51,7 @@ def why(way: Way, text: str, side: Literal["client", "server"] = "client") -> Ca
         "address": way.target.address or way.target.host,
         "port": way.port,
     }
-    for words, cause, remedy in _CAUSES:
+    for words, cause, remedy in CAUSES:
         if all(word in lowered for word in words):
             return Cause(cause.format(**names), remedy.format(**names))
     complaints = [line.strip() for line in text.splitlines() if _complains(line)]

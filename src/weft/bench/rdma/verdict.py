@@ -32,7 +32,7 @@ class Thresholds:
 @functools.cache
 def thresholds() -> Thresholds:
     """The shipped figures."""
-    return shipped_figures(Thresholds, "thresholds.toml", "weft.rdma_thresholds/1")
+    return shipped_figures(Thresholds, "thresholds.toml", "weft.rdma-thresholds/1")
 
 
 def least_share(memory: Memory) -> float:
