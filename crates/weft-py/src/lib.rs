@@ -56,6 +56,8 @@ fn columns(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
     let out = PyDict::new(py);
     out.set_item("status", outcome.status.as_str())?;
     out.set_item("message", outcome.message)?;
+    out.set_item("fidelity", outcome.fidelity.as_str())?;
+    out.set_item("notes", outcome.notes)?;
     let rows = outcome.rows;
     out.set_item("rows_left_out", rows.left_out)?;
     set_arrays!(py, out,

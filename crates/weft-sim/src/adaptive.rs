@@ -83,6 +83,17 @@ impl Steers {
     }
 }
 
+/// What answers to an HCA have in common.
+pub(crate) fn flow_of_answers(dst: u32) -> u64 {
+    mix(ANSWERS | u64::from(dst))
+}
+
+/// The port that a hash of the flow chooses at a switch.
+pub(crate) fn hashed(group: &[u16], switch: SwitchId, seed: u64, flow: u64) -> u16 {
+    let flow = flow ^ mix(seed ^ u64::from(switch.0));
+    group[(mix(flow) % group.len() as u64) as usize]
+}
+
 /// The one of `n` ports whose load is of the lowest grade, of equals the first from a turn on. A
 /// load of `u32::MAX` is no port's: it is taken where nothing else is.
 #[inline(always)]
@@ -192,9 +203,8 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     fn pick(&mut self, here: Here<'_>) -> u32 {
         let steering = &self.scenario.steering;
         if steering.choice == Choice::Hash {
-            let group = here.group;
-            let flow = self.flow_of(here.id) ^ mix(self.scenario.seed ^ u64::from(here.switch.0));
-            return u32::from(group[(mix(flow) % group.len() as u64) as usize]);
+            let flow = self.flow_of(here.id);
+            return u32::from(hashed(here.group, here.switch, self.scenario.seed, flow));
         }
         if let Some(gap_ps) = steering.flowlet_gap_ps {
             return self.follow_flowlet(here, gap_ps);
@@ -207,7 +217,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     fn flow_of(&self, id: u32) -> u64 {
         let packet: &Packet = &self.packets[id];
         if packet.kind() != PacketKind::Data {
-            return mix(ANSWERS | u64::from(packet.dst));
+            return flow_of_answers(packet.dst);
         }
         let (src, dst) = if self.scenario.transport.numbered {
             let connection = &self.connections[packet.message];

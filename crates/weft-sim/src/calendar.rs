@@ -28,6 +28,10 @@ pub(crate) enum Kind {
 /// instant, after all other kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Cold {
+    /// A flow may be over.
+    Drained(u32),
+    /// A message that was a flow comes to its endpoint.
+    Come(u32),
     /// A message comes to a rank of the same node.
     Local(u32),
     /// The last packet of a rank's message has left.
@@ -44,6 +48,8 @@ pub(crate) enum Cold {
     Fault(u32),
     /// A tenant begins.
     Start(u32),
+    /// Rates of flows are solved.
+    Solve,
     /// The watchdog looks.
     Watch,
 }
@@ -51,15 +57,18 @@ pub(crate) enum Cold {
 impl Cold {
     fn code(self) -> u64 {
         let (number, value) = match self {
-            Cold::Local(message) => (0, message),
-            Cold::Sent(rank) => (1, rank),
-            Cold::Rank(rank) => (2, rank),
-            Cold::Ready(message) => (3, message),
-            Cold::Read(port) => (4, port),
-            Cold::Timer(timer) => (5, timer),
-            Cold::Fault(fault) => (6, fault),
-            Cold::Start(tenant) => (7, tenant),
-            Cold::Watch => (8, 0),
+            Cold::Drained(flow) => (0, flow),
+            Cold::Come(message) => (1, message),
+            Cold::Local(message) => (2, message),
+            Cold::Sent(rank) => (3, rank),
+            Cold::Rank(rank) => (4, rank),
+            Cold::Ready(message) => (5, message),
+            Cold::Read(port) => (6, port),
+            Cold::Timer(timer) => (7, timer),
+            Cold::Fault(fault) => (8, fault),
+            Cold::Start(tenant) => (9, tenant),
+            Cold::Solve => (10, 0),
+            Cold::Watch => (11, 0),
         };
         number << 32 | u64::from(value)
     }
@@ -67,14 +76,17 @@ impl Cold {
     fn of(code: u64) -> Cold {
         let value = code as u32;
         match (code >> 32) & 0xffff {
-            0 => Cold::Local(value),
-            1 => Cold::Sent(value),
-            2 => Cold::Rank(value),
-            3 => Cold::Ready(value),
-            4 => Cold::Read(value),
-            5 => Cold::Timer(value),
-            6 => Cold::Fault(value),
-            7 => Cold::Start(value),
+            0 => Cold::Drained(value),
+            1 => Cold::Come(value),
+            2 => Cold::Local(value),
+            3 => Cold::Sent(value),
+            4 => Cold::Rank(value),
+            5 => Cold::Ready(value),
+            6 => Cold::Read(value),
+            7 => Cold::Timer(value),
+            8 => Cold::Fault(value),
+            9 => Cold::Start(value),
+            10 => Cold::Solve,
             _ => Cold::Watch,
         }
     }

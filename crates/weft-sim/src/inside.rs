@@ -5,7 +5,7 @@ use crate::delivery::COMPLETES;
 use crate::hosts::Hosts;
 use crate::message::{Message, Role};
 use crate::network::Network;
-use crate::packet::{Packet, PacketKind};
+use crate::packet::{NIL, Packet, PacketKind};
 use std::collections::{HashMap, VecDeque};
 use weft_fabric::{Fabric, HcaId, InnerId, NodeGraph, NodeId, VertexId};
 
@@ -71,25 +71,37 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// The egress port of a packet inside a node: towards its endpoint, or the HCA it leaves over.
     #[cold]
     pub(crate) fn route_inside(&self, q: u32, id: u32) -> (u32, u8) {
-        let (packet, port) = (&self.packets[id], &self.ports[q as usize]);
-        let fabric = self.fabric();
+        let packet = &self.packets[id];
+        (self.exit_inside(q, packet.dst, self.inner_target(packet)), packet.lane())
+    }
+
+    /// The egress port of what enters a vertex inside a node at `q` and goes to `target`, over the
+    /// HCA `dst` where that is in another node.
+    pub(crate) fn exit_inside(&self, q: u32, dst: u32, target: u32) -> u32 {
+        let (fabric, port) = (self.fabric(), &self.ports[q as usize]);
         let graph = fabric.inside.as_ref().expect("ports inside a node");
         let seat = |vertex| fabric.place_in_node(VertexId(vertex)).expect("a vertex of a node");
         let (node, at) = seat(port.vertex);
-        let (dst_node, dst) = seat(self.inner_target(packet));
-        let rail = InnerId(packet.dst % graph.n_hcas());
+        let (dst_node, target) = seat(target);
+        let rail = InnerId(dst % graph.n_hcas());
         let local = if node == dst_node {
-            graph.next_local(at, dst)
+            graph.next_local(at, target)
         } else if at == rail {
             0
         } else {
             graph.next_local(at, rail)
         };
-        (q - u32::from(port.local) + local, packet.lane())
+        q - u32::from(port.local) + local
     }
-}
 
-impl<const PLAIN: bool> Network<'_, PLAIN> {
+    /// The endpoint to which answers to a rank go; NIL where nodes have no inside.
+    pub(crate) fn answered_vertex(&self, rank: u32) -> u32 {
+        let fabric = self.fabric();
+        let Some(graph) = &fabric.inside else { return NIL };
+        let vertex = self.scenario.ranks[rank as usize].vertex;
+        memory_of(fabric, graph, vertex).unwrap_or(vertex).0
+    }
+
     /// The endpoint a packet goes to: the receiver's, or the sender's that is answered.
     fn inner_target(&self, packet: &Packet) -> u32 {
         let data = packet.kind() == PacketKind::Data;
@@ -101,9 +113,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         if data {
             return self.messages[packet.message].dst_vertex;
         }
-        let vertex = self.scenario.ranks[(packet.message & !COMPLETES) as usize].vertex;
-        let graph = self.fabric().inside.as_ref().expect("ports inside a node");
-        memory_of(self.fabric(), graph, vertex).unwrap_or(vertex).0
+        self.answered_vertex(packet.message & !COMPLETES)
     }
 }
 

@@ -19,6 +19,7 @@ mod egress;
 mod error;
 mod flowlet;
 mod flows;
+mod fluid;
 pub mod host;
 mod hosts;
 mod ingress;

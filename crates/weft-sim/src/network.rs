@@ -11,6 +11,7 @@ use crate::credits::LanePool;
 use crate::crossbar::Reader;
 use crate::document::Queueing;
 use crate::flows::FlowColumns;
+use crate::fluid::Fluid;
 use crate::ingress::InputFifo;
 use crate::matching::SPREAD;
 use crate::message::MessagePool;
@@ -87,6 +88,8 @@ pub(crate) struct Network<'a, const PLAIN: bool> {
     pub(crate) share_blocks: u32,
     /// By packet, where shares are counted: the output that holds its blocks.
     pub(crate) counted: Vec<u16>,
+    /// Flows, where messages are fluids.
+    pub(crate) fluid: Fluid,
     rules: Rules,
     /// The network is larger than the caches of a core.
     pub(crate) look_ahead: bool,
@@ -155,6 +158,7 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
             reading: (NIL, NIL),
             share_blocks: scenario.switch.share_blocks(),
             counted: Vec::new(),
+            fluid: if rules.fluid { Fluid::new(scenario) } else { Fluid::default() },
             rules,
             look_ahead: n_ports >= LARGE,
         };
@@ -283,6 +287,9 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
 
     /// The first message of a queue pair may leave.
     pub(crate) fn ready(&mut self, id: u32) {
+        if self.rules().fluid {
+            return self.ready_fluid(id);
+        }
         let (port, vl) = (self.messages[id].port, self.messages[id].lane);
         let sender = self.lanes[self.lane_index(port, vl)].queues;
         self.senders.enter(sender, id, &mut self.messages);

@@ -1,7 +1,7 @@
 //! What a simulation gives back: columns, and how it ended.
 
 use crate::counters::PortColumns;
-use crate::document::TenantRole;
+use crate::document::{Fidelity, TenantRole};
 use crate::flows::FlowColumns;
 use crate::probe::LoadColumns;
 use crate::scenario::Tenant;
@@ -129,6 +129,11 @@ pub struct Outcome {
     pub status: Status,
     /// Why, where it is not complete.
     pub message: String,
+    /// How closely packets were followed.
+    pub fidelity: Fidelity,
+    /// What these results cannot show, and why they are of that fidelity; nothing where all was
+    /// asked for and every packet was followed.
+    pub notes: Vec<String>,
     /// Measured times.
     pub rows: RowColumns,
     /// Tenants.

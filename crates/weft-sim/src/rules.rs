@@ -1,6 +1,6 @@
 //! What of a scenario every packet asks for, and the plain case.
 
-use crate::document::{Forwarding, NonMinimal, Queueing};
+use crate::document::{Fidelity, Forwarding, NonMinimal, Queueing};
 use crate::scenario::ValidScenario;
 use crate::steering::Choice;
 
@@ -25,6 +25,8 @@ pub(crate) struct Rules {
     pub(crate) inside: bool,
     /// Where something chooses, it does more than to take the least loaded port for each packet.
     pub(crate) subtle: bool,
+    /// Messages are fluids: there are no packets.
+    pub(crate) fluid: bool,
 }
 
 impl Rules {
@@ -40,6 +42,7 @@ impl Rules {
         watched: false,
         inside: false,
         subtle: false,
+        fluid: false,
     };
 
     pub(crate) fn new(scenario: &ValidScenario) -> Rules {
@@ -64,6 +67,7 @@ impl Rules {
             watched: !scenario.faults.troubles.is_empty() || scenario.probes.bin_ps.is_some(),
             inside: scenario.fabric.inside.is_some(),
             subtle,
+            fluid: scenario.fidelity == Fidelity::Flow,
         }
     }
 }

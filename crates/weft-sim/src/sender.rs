@@ -172,6 +172,16 @@ impl Senders {
         (next != NIL).then_some(next)
     }
 
+    /// A message that was first of its queue pair and never [`Senders::enter`]ed the ring is over;
+    /// the next one.
+    pub(crate) fn over(&mut self, id: u32, messages: &MessagePool) -> Option<u32> {
+        let next = messages[id].next;
+        if next == NIL {
+            self.last.remove(&key_of(&messages[id]));
+        }
+        (next != NIL).then_some(next)
+    }
+
     /// Queue a packet without payload.
     pub(crate) fn queue_control(&mut self, lane: u32, id: u32, packets: &mut PacketPool) {
         let [head, tail] = &mut self.lanes[lane as usize].control;

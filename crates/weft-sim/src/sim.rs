@@ -228,6 +228,9 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
         let hosts = &mut self.hosts;
         hosts.network.n_cold -= 1;
         match cold {
+            Cold::Drained(flow) => hosts.drained(flow),
+            Cold::Come(message) => hosts.come(message),
+            Cold::Solve => hosts.network.solve(),
             Cold::Local(message) => hosts.arrived(message),
             Cold::Sent(rank) => hosts.sent(rank),
             Cold::Rank(rank) => {
@@ -301,6 +304,7 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
 
     fn finish(mut self, status: Status) -> Outcome {
         let network = &mut self.hosts.network;
+        network.count_parts();
         let n_left = network.packets.in_flight();
         // Where cables die, copies of what has long come may be stuck for ever.
         if status == Status::Complete && !self.scenario.transport.numbered {
@@ -310,6 +314,8 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
             assert!(network.is_whole(), "credits are conserved");
         }
         self.outcome.status = status;
+        self.outcome.fidelity = self.scenario.fidelity;
+        self.outcome.notes = self.scenario.notes.clone();
         self.outcome.end_ps = self.end_ps.unwrap_or(network.now_ps);
         self.outcome.hops = network.hops;
         self.outcome.events = self.events;

@@ -65,6 +65,11 @@ fn delivered<const PLAIN: bool>(hosts: &Hosts<'_, PLAIN>, n_tenants: usize) -> V
         let digest = &mut digests[tenant as usize];
         *digest = mix(*digest, message.received_bytes);
     }
+    // Flows move all the time.
+    for id in hosts.network.fluid.messages() {
+        let tenant = hosts.network.scenario.ranks[hosts.network.messages[id].src as usize].tenant;
+        digests[tenant as usize] = mix(digests[tenant as usize], hosts.network.now_ps);
+    }
     digests
 }
 

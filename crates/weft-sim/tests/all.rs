@@ -13,6 +13,7 @@ mod determinism;
 mod ends;
 mod fault_kinds;
 mod faults;
+mod flow;
 mod fuzz;
 mod gap;
 mod hosts;

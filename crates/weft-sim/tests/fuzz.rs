@@ -75,7 +75,36 @@ fn seeds() -> Vec<Value> {
     let mut all = vec![first, tenants, faulty, two];
     all.extend(later_seeds(&small));
     all.extend(other_seeds(&small));
+    let flows: Vec<Value> = all.iter().map(flow_seed).collect();
+    all.extend(flows);
     all
+}
+
+/// A scenario with messages as flows, without what these have not.
+fn flow_seed(packets: &Value) -> Value {
+    let mut flow = with(packets.clone(), "fidelity", json!("flow"));
+    for (place, key) in [
+        ("/switch", "model"),
+        ("/switch", "output_share"),
+        ("/switch", "speedup"),
+        ("/lanes", "high"),
+        ("/lanes", "low"),
+        ("/transport", "out_of_order_ns"),
+        ("/routing/adaptive", "non_minimal"),
+        ("/routing/adaptive", "bias_bytes"),
+        ("/probes", "load_bin_ns"),
+    ] {
+        if let Some(part) = flow.pointer_mut(place).and_then(Value::as_object_mut) {
+            part.remove(key);
+        }
+    }
+    if let Some(faults) = flow["faults"].as_array_mut() {
+        let in_the_run = ["from_ns", "lost", "corrected"];
+        faults.retain(|fault| in_the_run.iter().all(|key| fault.get(key).is_none()));
+    } else {
+        flow.as_object_mut().unwrap().remove("faults");
+    }
+    flow
 }
 
 /// Insides of nodes, detours on a dragonfly, and the patterns and schedules that no other has.

@@ -16,7 +16,7 @@ fn refused(key: &str, value: Value, beginning: &str) {
 fn unknown_words() {
     refused("schema", json!("weft.scenario/9"), "scenario.schema: 'weft.scenario/9'");
     refused("colour", json!(1), "colour: unknown field `colour`");
-    refused("fidelity", json!("flow"), "fidelity: unknown variant `flow`");
+    refused("fidelity", json!("fluid"), "fidelity: unknown variant `fluid`");
     refused("routing", json!({"engine": "magic"}), "routing.engine: unknown variant `magic`");
     refused("fabric", json!({"schema": "x"}), "fabric: missing field `nodes`");
 }
@@ -189,4 +189,47 @@ fn lists_where_keys_are_wanted() {
     let row = json!([{"benchmark": "messages", "messages": [[0, 1, 8, 0]]}]);
     refused("work", row, "work[0].messages[0]: invalid type: sequence");
     refused_text("[\"weft.scenario/1\"]", "scenario: invalid type: sequence");
+}
+
+#[test]
+fn what_only_packets_have_is_refused_where_messages_are_flows() {
+    let case = |key: &str, value: Value| {
+        let good = scenario(tree(8, 4, 2, 100 * GBPS, 50_000), messages([(0, 1, 8)]));
+        let flow = with(good, "fidelity", json!("flow"));
+        refusal(&with(flow, key, value))
+    };
+    let named = |text: String, place: &str| {
+        assert!(text.starts_with(&format!("{place}: ")), "{text}");
+        assert!(text.contains("\n  expected: fidelity 'packet', or "), "{text}");
+    };
+    let adaptive = json!({"engine": "dragonfly", "adaptive": {"non_minimal": "ugal"}});
+    for (key, value, place) in [
+        ("switch", json!({"model": "input_fifo"}), "switch.model"),
+        ("switch", json!({"model": "shared_buffer", "output_share": 0.5}), "switch.model"),
+        ("switch", json!({"speedup": 1.5}), "switch.speedup"),
+        ("lanes", json!({"count": 2, "high": [{"vl": 1, "weight": 4}]}), "lanes.high"),
+        (
+            "lanes",
+            json!({"count": 2, "low": [{"vl": 0, "weight": 4}, {"vl": 1, "weight": 1}]}),
+            "lanes.low",
+        ),
+        ("transport", json!({"out_of_order_ns": 20}), "transport.out_of_order_ns"),
+        ("routing", adaptive, "routing.adaptive.non_minimal"),
+        ("probes", json!({"load_bin_ns": 100}), "probes.load_bin_ns"),
+        (
+            "faults",
+            json!([{"node": "n001", "slow_factor": 2.0},
+            {"link": "leaf-01[5]", "lost": 0.1}]),
+            "faults[1]",
+        ),
+        ("faults", json!([{"link": "leaf-01[5]", "down": true, "from_ns": 100}]), "faults[0]"),
+        (
+            "faults",
+            json!([{"link": "leaf-01[5]",
+            "corrected": {"probability": 0.1, "cost_ns": 100}}]),
+            "faults[0]",
+        ),
+    ] {
+        named(case(key, value), place);
+    }
 }

@@ -119,4 +119,16 @@ pub enum Fidelity {
     /// Every packet on every link.
     #[default]
     Packet,
+    /// Messages as fluids that share links max-min fairly.
+    Flow,
+}
+
+impl Fidelity {
+    /// The name as documents write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Fidelity::Packet => "packet",
+            Fidelity::Flow => "flow",
+        }
+    }
 }

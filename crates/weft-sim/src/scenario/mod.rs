@@ -2,6 +2,7 @@
 
 mod after_death;
 mod fault;
+mod fluid;
 mod inside;
 mod partition;
 mod place;
@@ -13,7 +14,9 @@ pub(crate) use plant::{Planted, Trouble};
 
 use crate::cable::LinkDeath;
 use crate::calendar::MAX_NUMBER;
-use crate::document::{Headers, Queueing, Routing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel};
+use crate::document::{
+    Fidelity, Headers, Queueing, Routing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel,
+};
 use crate::error::SimError;
 use crate::host::{HostModel, ps};
 use crate::lanes::Lanes;
@@ -50,6 +53,9 @@ pub struct ValidScenario {
     pub(crate) lanes: Lanes,
     pub(crate) transport: Transport,
     pub(crate) switch: SwitchModel,
+    pub(crate) fidelity: Fidelity,
+    /// What its results cannot show.
+    pub(crate) notes: Vec<String>,
     pub(crate) seed: u64,
     pub(crate) elide: bool,
     pub(crate) max_events: u64,
@@ -67,12 +73,14 @@ impl ValidScenario {
     /// The scenario of a document: faults planted, tables filled and checked.
     pub fn new(scenario: ScenarioDocument) -> Result<ValidScenario, SimError> {
         check_head(&scenario)?;
+        let notes = fluid::notes(&scenario)?;
         let written = document::read(scenario.fabric)?;
         let framing = Framing::new(&scenario.packets);
         let mtu_bytes = scenario.packets.mtu_bytes;
         let inside = inside::read(scenario.node, &written, framing, mtu_bytes)?;
         let mut fabric = Fabric::with_nodes(&written, inside)?;
         let faults = Planted::plant(&mut fabric, &scenario.faults)?;
+        fluid::check_faults(scenario.fidelity, &faults)?;
         require_rates(&fabric, &faults)?;
         inside::require_whole(&fabric, &faults)?;
         require_numbers(&fabric)?;
@@ -123,6 +131,8 @@ impl ValidScenario {
             lanes,
             transport: Transport::new(&scenario.transport, scenario.packets.mtu_bytes, perils)?,
             switch: scenario.switch,
+            fidelity: scenario.fidelity,
+            notes,
             seed: scenario.seed,
             elide: scenario.elide,
             max_events: scenario.limits.max_events,

@@ -1,0 +1,85 @@
+//! What the flow level cannot do is refused; what it cannot show is noted.
+
+use super::fault::LinkFault;
+use super::{Planted, Trouble};
+use crate::document::{Fidelity, NonMinimal, Queueing, ScenarioDocument};
+use crate::error::SimError;
+
+const EXPECTED: &str = "fidelity 'packet', or a scenario without this key";
+
+/// Refuse what only packets have.
+fn check(scenario: &ScenarioDocument) -> Result<(), SimError> {
+    let refuse = |place: &str, what: &str| Err(SimError::document(place, what, EXPECTED));
+    match scenario.switch.model {
+        Queueing::Voq | Queueing::Infinite => {}
+        Queueing::InputFifo => {
+            return refuse("switch.model", "flows do not queue: 'input_fifo' would change nothing");
+        }
+        Queueing::SharedBuffer => {
+            return refuse("switch.model", "flows fill no buffer: shares of it mean nothing");
+        }
+    }
+    if scenario.switch.speedup.is_some() {
+        return refuse("switch.speedup", "flows are not read from buffers");
+    }
+    if !scenario.lanes.high.is_empty() {
+        return refuse("lanes.high", "flows share links whatever their lanes");
+    }
+    if scenario.lanes.low.is_some() && scenario.lanes.count > 1 {
+        return refuse("lanes.low", "flows share links whatever their lanes");
+    }
+    if scenario.transport.out_of_order_ns > 0.0 {
+        return refuse("transport.out_of_order_ns", "flows have no packets to overtake others");
+    }
+    let adaptive = scenario.routing.adaptive.as_ref();
+    if adaptive.is_some_and(|adaptive| adaptive.non_minimal != NonMinimal::None) {
+        return refuse("routing.adaptive.non_minimal", "flows take no detours");
+    }
+    if scenario.probes.load_bin_ns.is_some() {
+        return refuse("probes.load_bin_ns", "load over time is counted packet by packet");
+    }
+    Ok(())
+}
+
+/// Refuse what happens to cables during the run.
+pub(super) fn check_faults(fidelity: Fidelity, faults: &Planted) -> Result<(), SimError> {
+    if fidelity == Fidelity::Packet {
+        return Ok(());
+    }
+    let Some(Trouble { kind, fault, .. }) = faults.troubles.first() else { return Ok(()) };
+    let what = match kind {
+        LinkFault::Lost(_) => "there are no packets to lose",
+        LinkFault::Corrected { .. } => "there are no packets with errors",
+        LinkFault::Rate(_) | LinkFault::Down => "cables do not change while flows run",
+    };
+    let expected = "fidelity 'packet', or a rate, a width or a dead cable without times";
+    Err(SimError::document(format!("faults[{fault}]"), what, expected))
+}
+
+/// What results cannot show that are not of packets, in sentences for a reader of the outcome; what
+/// they cannot be made of is refused.
+pub(super) fn notes(scenario: &ScenarioDocument) -> Result<Vec<String>, SimError> {
+    if scenario.fidelity == Fidelity::Packet {
+        return Ok(Vec::new());
+    }
+    check(scenario)?;
+    let mut notes = vec![
+        "flow level: messages share links max-min fairly from one instant to the next; no buffer \
+         fills, so nobody is held up by traffic for elsewhere, and congestion does not spread"
+            .to_owned(),
+        "flow level: requests, go-aheads and acknowledgements take their time and no bandwidth, \
+         and no packet waits for its turn"
+            .to_owned(),
+    ];
+    if scenario.routing.adaptive.is_some() {
+        notes.push(
+            "flow level: adaptive routing is ideal; every flow is split in equal parts over all \
+             the ports that its switches choose from, which real choices only approach"
+                .to_owned(),
+        );
+    }
+    if scenario.lanes.count > 1 {
+        notes.push("flow level: virtual lanes keep no traffic apart".to_owned());
+    }
+    Ok(notes)
+}
