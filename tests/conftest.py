@@ -1,13 +1,13 @@
 """What all tests share."""
 
 import os
-import shutil
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.needs import need
 
 # A busy machine is not a failure, and a red run must be red again when it is repeated.
 settings.register_profile("weft", deadline=None, derandomize=True)
@@ -29,8 +29,9 @@ exec unshare --uts sh -c 'hostname "$0"; exec sh -c "$1"' "$host" "$*"
 @pytest.fixture
 def two_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     """Names under which this machine can be reached twice by a launcher's remote shell."""
-    if os.geteuid() != 0 or shutil.which("unshare") is None:
-        pytest.skip("host names of one's own need root and unshare")
+    if os.geteuid() != 0:
+        pytest.skip("host names of one's own need root")
+    need("unshare", package="util-linux")
     if subprocess.run(["unshare", "--uts", "true"], check=False).returncode != 0:
         pytest.skip("this sandbox allows no UTS namespace")
     shell = tmp_path / "ssh"

@@ -61,7 +61,7 @@ def together(name, n):
     folder = HOME / name
     folder.mkdir(exist_ok=True)
     (folder / str(os.getpid())).touch()
-    until = time.monotonic() + 20
+    until = time.monotonic() + 40
     while len(list(folder.iterdir())) < n:
         if time.monotonic() > until:
             fail("alone: the others never came")

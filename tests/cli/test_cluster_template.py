@@ -40,6 +40,7 @@ def test_programs_read_it(capsys: Capture) -> None:
     assert said["sku"] == "Standard_ND96asr_v4"
     assert (said["hcas"], said["gpus"], said["platform"]) == (8, 8, "azure-ndv4")
     assert said["address"].endswith(".eastus.cloudapp.azure.com")
+    assert len(said["files"]) == 5
     assert all(Path(path).exists() for path in said["files"].values())
     assert len(said["next"]) == 2
 

@@ -295,6 +295,7 @@ def test_leaves_typed_with_resume_take_the_place_of_switches(here: Path, capsys:
     tool(here / "tools/scontrol", "echo 'SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[1-4]'")
     code, answer = said(capsys, "submit", str(where), "--resume", "--leaves", "1", "--dry-run")
     assert code == 0, answer
+    assert len(answer["scripts"]) == 3  # two sets of two nodes, and all four in both other blocks
     assert all("--nodelist=" in one and "--switches" not in one for one in answer["scripts"])
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.needs import need_mpi
 
 from weft.bench.block_sizes import most_bytes
 from weft.bench.metrics import COLLECTIVES
@@ -60,10 +61,7 @@ def build_case(kind: str) -> Case:
         twin = TwinBackend(platform("fat-tree"), 4, seed=1)
         return Case(twin, twin.nodes, 1)
     if kind == "live-openmpi":
-        import shutil
-
-        if shutil.which("mpicc.openmpi") is None:
-            pytest.skip("needs Open MPI (Debian: libopenmpi-dev openmpi-bin)")
+        need_mpi("mpicc.openmpi")
         return Case(live_backend("mpicc.openmpi"), (os.uname().nodename,), 2)
     return Case(live_backend(None), (os.uname().nodename,), 2)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.needs import absent
 
 SOURCES = Path(__file__).parents[2] / "mpi"
 STRICT = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
@@ -107,7 +108,7 @@ def build(mpi: str, folder: Path, *more: Path) -> Kernel:
     sources go into it."""
     compiler, launcher = compiler_and_launcher(mpi)
     if compiler is None:
-        pytest.skip(f"no {mpi} on this machine (its mpicc is not found)")
+        absent(f"no {mpi} on this machine: its mpicc is not found (Debian: lib{mpi}-dev)")
     binary = folder / "weft-kernel"
     sources = sorted(str(path) for path in SOURCES.glob("*.c")) + [str(path) for path in more]
     command = [str(compiler), *STRICT, "-o", str(binary), *sources, "-ldl", "-lm"]

@@ -1,13 +1,13 @@
 """`--quiet`: counters that move while no rank sends, in a made-up /sys that a thread writes."""
 
 import os
-import shutil
 import subprocess
 import sys
 
 import pytest
 from tests.counter_files import growing, put
 from tests.kernel.conftest import records_of
+from tests.needs import need
 
 BARRIER = ("--benchmark", "barrier", "--iterations", "2", "--warmup", "0")
 SECONDS = 0.2
@@ -73,13 +73,10 @@ def test_without_the_option_nobody_watches(kernel, sysfs):
 
 def test_every_host_watches_its_own_devices(kernel, sysfs):
     elsewhere = ("unshare", "--uts", "sh", "-c")
-    if (
-        shutil.which("unshare") is None
-        or subprocess.run(
-            [*elsewhere, "hostname elsewhere"], capture_output=True, check=False
-        ).returncode
-    ):
-        pytest.skip("a host name of one's own needs root and unshare")
+    need("unshare", package="util-linux")
+    probe = [*elsewhere, "hostname elsewhere"]
+    if subprocess.run(probe, capture_output=True, check=False).returncode:
+        pytest.skip("a host name of one's own needs root")
     here = ["-n", "1", str(kernel.binary), *BARRIER, "--quiet", str(SECONDS)]
     there = ["-n", "1", *elsewhere, 'hostname elsewhere; exec "$0" "$@"', *here[2:]]
     with growing(busy_counter(sysfs), 1000, start=10**9):
@@ -154,12 +151,9 @@ ip neigh add 10.9.9.2 lladdr 02:00:00:00:00:02 dev va
 def test_real_traffic_of_another_process_is_counted_to_the_byte(kernel):
     """A sender in a network namespace of its own, over a cable that Linux makes up."""
     apart = ("unshare", "--net", "--mount", "sh", "-ec")
-    if (
-        shutil.which("unshare") is None
-        or shutil.which("ip") is None
-        or subprocess.run([*apart, WIRE], capture_output=True, check=False).returncode
-    ):
-        pytest.skip("a network of one's own needs root, unshare and ip")
+    need("unshare", "ip", package="util-linux iproute2")
+    if subprocess.run([*apart, WIRE], capture_output=True, check=False).returncode:
+        pytest.skip("a network of one's own needs root")
     script = WIRE + '"$0" -c "$SENDER" & trap "kill $!" EXIT; "$@"'
     argv = [*kernel.launcher, "-n", "1", str(kernel.binary), *BARRIER, "--quiet", "0.5"]
     done = subprocess.run(

@@ -11,10 +11,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.needs import need
 from tests.oracle.processes import end
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PATIENCE_S = 60.0
+
+
+def need_chromium() -> None:
+    """Skip where no browser is installed."""
+    if CHROMIUM is None:
+        need("chromium")
 
 
 class Page:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-import pytest
+from tests.needs import need
 from tests.oracle.processes import end
 
 TOOLS = ("ibsim", "ibsim-run", "opensm", "ibnetdiscover", "ibtracert", "ibdmchk")
@@ -21,12 +21,7 @@ _PREFIX = {"Switch": "S", "Ca": "H"}
 
 def require_tools() -> None:
     """Skip where one of the Debian packages is absent."""
-    absent = [tool for tool in TOOLS if shutil.which(tool) is None]
-    if absent:
-        pytest.skip(
-            f"not installed: {', '.join(absent)} (Debian: opensm ibsim-utils "
-            "infiniband-diags ibutils)"
-        )
+    need(*TOOLS, package="opensm ibsim-utils infiniband-diags ibutils")
 
 
 class Ibsim:

@@ -8,12 +8,13 @@ given less of a CPU by a control group, and company in it.
 """
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+from tests.needs import need
 
 ENVIRONMENT = {**os.environ, "PATH": os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"}
 LIMIT_S = 20.0
@@ -59,12 +60,11 @@ def _run(*argv: str) -> None:
 
 
 def why_not() -> str | None:
-    """Why this machine bears no such ranks; None where it does."""
+    """Why this machine bears no such ranks; None where it does. Skips where a tool is missing."""
     if os.geteuid() != 0:
         return "needs root: network namespaces"
-    for tool, package in {"ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux"}.items():
-        if shutil.which(tool, path=ENVIRONMENT["PATH"]) is None:
-            return f"needs '{tool}' ({package})"
+    tools = ("ip", "tc", "nsenter", "unshare")
+    need(*tools, package="iproute2 util-linux", path=ENVIRONMENT["PATH"])
     if not (Path(sys.executable).parent / "mpiexec").exists():
         return "needs the embedded MPICH beside this Python"
     try:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.oracle.virtual import skip_without, skip_without_namespaces
+from tests.oracle.virtual import need_in_hosts, skip_without_namespaces
 
 import weft
 from weft.cluster.folder import cluster_folder
@@ -154,7 +154,7 @@ def slurm_cluster(n: int = 4, prolog: str | None = None) -> Iterator[SlurmCluste
     The hosts have private folders in place of /tmp, but share /var/tmp and one home.
     """
     skip_without_namespaces()
-    skip_without(TOOLS)
+    need_in_hosts(*TOOLS, package="slurmctld slurmd slurm-client munge")
     if os.geteuid() != 0:
         pytest.skip("munged and slurmd of one's own need root")
     with tempfile.TemporaryDirectory(prefix="weft-slurm-", dir="/var/tmp") as shared:

@@ -1,7 +1,8 @@
 """Hosts that go wrong in the middle of a run: each is named in time, what needs it is marked, and
 the rest is measured.
 
-The hosts are namespaces that the tests made; each test mends what it broke, but for the last two.
+The hosts are namespaces that the tests made; each test mends what it broke, but for those in which
+a host dies: they have a cluster of their own.
 """
 
 import contextlib
@@ -17,11 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.oracle.virtual import Virtual, skip_without, skip_without_namespaces
+from tests.oracle.virtual import Virtual, need_in_hosts, skip_without_namespaces
 
 from weft.bench.kernel_records import read_kernel_output
 from weft.bench.model import State
 from weft.cli import run as run_weft
+from weft.cluster.folder import cluster_folder
+from weft.cluster.local.start import leftovers
+from weft.study.run import GIVE_UP_AFTER
 from weft.study.store import Failure, Run, read_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
@@ -92,7 +96,7 @@ class Going:
 def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The state folder of one cluster for all tests here."""
     skip_without_namespaces()
-    skip_without(("nsenter",))
+    need_in_hosts("nsenter", package="util-linux")
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("state")
         patch.setenv("XDG_STATE_HOME", str(folder))
@@ -101,7 +105,9 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             assert run_weft(["cluster", "up", "--local", str(HOSTS), "--name", name]) == 0
             yield folder
         finally:
-            run_weft(["cluster", "down", name])
+            code = run_weft(["cluster", "down", name])
+            assert (code, name in leftovers()) == (0, False)
+            assert not cluster_folder(name).exists()
 
 
 @pytest.fixture
@@ -147,12 +153,15 @@ def study(
     return STUDY.format(nodes=nodes, sets=sets, repeats=repeats, tasks=tasks, timeout_s=timeout_s)
 
 
-def failures_of(run: Run, host: str) -> list[Failure]:
-    """Of launches that need the host. Every launch is over, and no other one failed."""
+def failures_of(run: Run, host: str, gone_unix_s: float) -> list[Failure]:
+    """Of launches that need the host. Every launch is over, no other one failed, and none of them
+    that began when the host was gone went well."""
     nodes = {launch.trial.id: launch.trial.nodes for launch in run.launches}
     assert run.complete
     assert run.failures
     assert all(host in nodes[one.trial] for one in run.failures), run.failures
+    good = [sample for sample in run.samples if host in nodes[sample.trial]]
+    assert all(sample.started_unix_s < gone_unix_s for sample in good), good
     return list(run.failures)
 
 
@@ -168,11 +177,12 @@ def test_a_host_without_sshd(cluster: Virtual, tmp_path: Path) -> None:
     with going(cluster, tmp_path, study()) as run:
         run.until(run.measures)
         on_host(cluster, "node3", "kill -9 $(pgrep -o sshd)")
+        gone = time.time()
         try:
             said, kept = run.ended()
         finally:
             on_host(cluster, "node3", "$(command -v sshd) -f /run/weft/sshd_config")
-    failures = failures_of(kept, "node3")
+    failures = failures_of(kept, "node3", gone)
     assert said["lost_hosts"] == {"node3": len(failures)}
     assert said["n_done"] == 8 - len(failures) >= 4
     assert all("node3 does not answer: nothing listens" in first_line(one) for one in failures)
@@ -183,13 +193,15 @@ def test_an_interface_that_is_taken_down(cluster: Virtual, tmp_path: Path) -> No
         run.until(run.measures)
         began = time.monotonic()
         on_host(cluster, "node2", "ip link set eth0 down")
+        gone = time.time()
         try:
             said, kept = run.ended()
         finally:
             on_host(cluster, "node2", "ip link set eth0 up")
-    failures = failures_of(kept, "node2")
+    failures = failures_of(kept, "node2", gone)
     assert said["lost_hosts"] == {"node2": len(failures)}
     assert said["n_done"] == 8 - len(failures) >= 4
+    assert len(failures) >= 2
     assert all("node2 does not answer" in first_line(one) for one in failures)
     assert sum("was not started" in first_line(one) for one in failures) == len(failures) - 1
     assert time.monotonic() - began < TIME_OUT_S + 3 * LOOK_S
@@ -224,18 +236,20 @@ def test_a_host_whose_shared_memory_is_full(cluster: Virtual, tmp_path: Path) ->
     with going(cluster, tmp_path, study(repeats=2, tasks=2)) as run:
         run.until(run.measures)
         on_host(cluster, "node3", fill)
+        full = time.time()
         try:
             said, kept = run.ended()
         finally:
             on_host(cluster, "node3", "rm /dev/shm/fill && mount -o remount,size=50% /dev/shm")
-    failures = failures_of(kept, "node3")
+    failures = failures_of(kept, "node3", full)
     assert all("on node3 /dev/shm is full" in first_line(one) for one in failures)
     assert said["n_done"] == 4 - len(failures) >= 2
     assert said["lost_hosts"] == {}
 
 
 def test_a_first_host_whose_home_is_full(cluster: Virtual, tmp_path: Path) -> None:
-    """Nothing can be put there for a launch: that is said, with its name and the reason."""
+    """Nothing can be put there for a launch: that is said, with its name and the reason, until
+    the run gives up."""
     fill = """
     used=$(df -k --output=used "$1" | tail -n 1)
     mount -o remount,size=$((used + 512))k "$1" || exit 1
@@ -246,12 +260,18 @@ def test_a_first_host_whose_home_is_full(cluster: Virtual, tmp_path: Path) -> No
     with going(cluster, tmp_path, study()) as run:
         run.until(run.measures)
         cluster.inside("node1", "sh", "-c", fill, "sh", home)
+        full = time.time()
         try:
-            _, kept = run.ended()
+            said, kept = run.ended()
         finally:
             cluster.inside("node1", "sh", "-c", mend, "sh", home)
-    assert "host node1: " in first_line(kept.failures[0])
-    assert "No space left on device" in first_line(kept.failures[0])
+    assert len(kept.failures) == GIVE_UP_AFTER
+    assert said["stopped"].startswith(f"{GIVE_UP_AFTER} launches in a row failed")
+    assert said["n_done"] == len(kept.done) >= 1
+    assert all(sample.started_unix_s < full for sample in kept.samples), kept.samples
+    for line in map(first_line, kept.failures):
+        assert line.startswith("host node1: ")
+        assert "No space left on device" in line
 
 
 def test_nothing_is_left_on_the_first_host(cluster: Virtual, tmp_path: Path) -> None:
@@ -291,26 +311,29 @@ def test_a_check_in_which_a_host_goes_is_answered_for_the_others(
     assert before.failures[0].lost == ("node3",)
 
 
-def test_a_host_that_dies(cluster: Virtual, tmp_path: Path) -> None:
+def test_a_host_that_dies(virtual: Virtual, tmp_path: Path) -> None:
     """What is said then helps: brought up again, the cluster goes on without it."""
-    with going(cluster, tmp_path, study()) as run:
+    assert virtual.up(HOSTS)[0] == 0
+    with going(virtual, tmp_path, study()) as run:
         run.until(run.measures)
-        os.kill(cluster.first_process("node4"), signal.SIGKILL)
+        os.kill(virtual.first_process("node4"), signal.SIGKILL)
+        gone = time.time()
         try:
             said, kept = run.ended()
         finally:
-            code, up = cluster.up(HOSTS)
-    failures = failures_of(kept, "node4")
+            code, up = virtual.up(HOSTS)
+    failures = failures_of(kept, "node4", gone)
     assert said["lost_hosts"] == {"node4": len(failures)}
     assert said["n_done"] == 8 - len(failures) >= 4
     assert (code, up["good"]) == (1, ["node1", "node2", "node3"])
 
 
-def test_the_first_host_dies(cluster: Virtual, tmp_path: Path) -> None:
+def test_the_first_host_dies(virtual: Virtual, tmp_path: Path) -> None:
     """Launchers run on it: the next one takes its place."""
-    with going(cluster, tmp_path, study(sets=3, repeats=3)) as run:
+    assert virtual.up(3)[0] == 0
+    with going(virtual, tmp_path, study(sets=3, repeats=3)) as run:
         run.until(run.measures)
-        os.kill(cluster.first_process("node1"), signal.SIGKILL)
+        os.kill(virtual.first_process("node1"), signal.SIGKILL)
         said, kept = run.ended()
     nodes = {launch.trial.id: launch.trial.nodes for launch in kept.launches}
     first, *later = kept.failures

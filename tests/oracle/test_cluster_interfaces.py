@@ -1,11 +1,12 @@
 """Benchmarks on virtual hosts that are joined by two networks: the one that is named carries them,
 by the byte counters of the hosts, and where another one does, that is said."""
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
-from tests.oracle.virtual import Virtual, skip_without
+from tests.oracle.virtual import Virtual, need_in_hosts
 
 from weft.bench.model import State
 from weft.cluster.local.inside import ENVIRONMENT
@@ -46,9 +47,10 @@ def join_again(cluster: Virtual, hosts: tuple[str, ...]) -> None:
     """A second cable from each host to a second bridge: eth1, 10.78.0.N."""
     room = room_of(cluster.folder)
     assert room is not None
+    who = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
 
     def in_room(*words: str) -> None:
-        entered = ["nsenter", "-t", str(room.pid), "--net", "ip", "link", *words]
+        entered = ["nsenter", "-t", str(room.pid), *who, "--net", "ip", "link", *words]
         subprocess.run(entered, check=True, env=ENVIRONMENT, timeout=20)
 
     in_room("add", "br1", "type", "bridge")
@@ -112,7 +114,7 @@ def test_the_interface_of_the_cluster_is_named_without_words(
 @pytest.fixture
 def cluster_of_two(virtual: Virtual) -> Virtual:
     """Two hosts with eth0 and eth1."""
-    skip_without(("nsenter",))
+    need_in_hosts("nsenter", package="util-linux")
     code, said = virtual.up(2)
     assert code == 0, said
     join_again(virtual, ("node1", "node2"))

@@ -4,7 +4,6 @@ machine, over TCP."""
 import importlib.metadata
 import json
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.needs import absent, need
 from tests.oracle.virtual import Virtual
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -35,14 +35,13 @@ def embedded() -> Installed:
 
 def of_debian(mpicc: str, package: str) -> Installed:
     """Debian's package says the version: '4.1.4-3+b1'."""
-    if shutil.which(mpicc) is None or shutil.which("dpkg-query") is None:
-        pytest.skip(f"needs '{mpicc}' (Debian: {package})")
+    need(mpicc, "dpkg-query", package=f"{package} dpkg")
     said = subprocess.run(
         ["dpkg-query", "--show", "--showformat=${Version}", package],
         capture_output=True, text=True, check=False, timeout=30,
     )  # fmt: skip
     if said.returncode != 0:
-        pytest.skip(f"needs the package {package}: '{mpicc}' is another one's")
+        absent(f"needs the package {package}: '{mpicc}' is another one's")
     return Installed(mpicc, said.stdout.partition("-")[0])
 
 

@@ -2,13 +2,13 @@
 
 import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
 from pathlib import Path
 
 import pytest
+from tests.needs import need
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,8 +28,7 @@ def without_network(*argv: str, env: dict[str, str], timeout_s: float) -> str:
 
 
 def needs_unshare() -> None:
-    if shutil.which("unshare") is None:
-        pytest.skip("needs unshare (Debian: util-linux)")
+    need("unshare", package="util-linux")
     probe = ["unshare", "--user", "--map-root-user", "--net", "true"]
     if subprocess.run(probe, capture_output=True, check=False).returncode != 0:
         pytest.skip("this kernel does not let us make a network namespace")

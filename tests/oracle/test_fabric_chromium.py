@@ -5,14 +5,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.oracle.chromium import CHROMIUM, Page, browser
+from tests.oracle.chromium import Page, browser, need_chromium
 from tests.unit.topology.described import described, tree_cables, tree_switches
 
 from weft.report.fabric.page import write_fabric_page
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
-
 SVG = "document.getElementById('matrix0-svg')"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _browser() -> None:
+    need_chromium()
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.needs import absent
 from tests.oracle.real import USER_ANN, Real, bare
-from tests.oracle.virtual import Virtual, skip_without, states
+from tests.oracle.virtual import Virtual, need_in_hosts, states
 
 from weft.cluster.bringup.stages.packages import DISTRIBUTIONS
 from weft.cluster.remote import Ssh
@@ -41,10 +42,14 @@ def real(virtual: Virtual, tmp_path: Path) -> Real:
     return bare(virtual, len(NODES), tmp_path)
 
 
-def test_a_module_brings_the_mpi_and_its_libraries_to_every_rank(real: Real) -> None:
-    skip_without(("mpicc.openmpi", "cc"))
+def need_modules() -> None:
     if not Path("/etc/profile.d/modules.sh").exists():
-        pytest.skip("needs 'module' (Debian package environment-modules)")
+        absent("needs 'module' (Debian: environment-modules)")
+
+
+def test_a_module_brings_the_mpi_and_its_libraries_to_every_rank(real: Real) -> None:
+    need_in_hosts("mpicc.openmpi", "cc", package="libopenmpi-dev gcc")
+    need_modules()
     real.on_all(NODES, MODULE)
     config = real.config()
     code, said = real.up("node[1-2]", config, "--mpi-module", "sitempi")
@@ -61,8 +66,7 @@ def test_a_module_brings_the_mpi_and_its_libraries_to_every_rank(real: Real) -> 
 
 
 def test_a_module_that_is_not_there_is_named(real: Real) -> None:
-    if not Path("/etc/profile.d/modules.sh").exists():
-        pytest.skip("needs 'module' (Debian package environment-modules)")
+    need_modules()
     real.on_all(NODES, MODULE)
     real.on_all(["node2"], "rm /run/weft/modules/sitempi")
     code, said = real.up("node[1-2]", real.config(), "--mpi-module", "sitempi")
@@ -95,7 +99,7 @@ mount --bind /run/weft/sudoers /etc/sudoers
 
 
 def test_packages_come_by_sudo_and_never_by_a_password(real: Real) -> None:
-    skip_without(("mpicc.openmpi", "apt-get", "sudo"))
+    need_in_hosts("mpicc.openmpi", "apt-get", "sudo", package="libopenmpi-dev apt sudo")
     real.on_all(NODES, USER_ANN + HIDDEN)
     real.on_all(["node1"], SUDOERS)
     config = real.config(["Host node1 node2\n  User ann\n"])
@@ -119,7 +123,7 @@ def test_packages_come_by_sudo_and_never_by_a_password(real: Real) -> None:
 
 @pytest.mark.parametrize("product", ["openmpi", "mpich"])
 def test_apt_knows_the_packages(product: str) -> None:
-    skip_without(("apt-get",))
+    need_in_hosts("apt-get", package="apt")
     distribution = DISTRIBUTIONS["debian"]
     words = (*distribution.commands[-1], "--simulate", *distribution.packages[product])
     if subprocess.run(["apt-cache", "show", "gcc"], capture_output=True, check=False).returncode:
@@ -129,7 +133,7 @@ def test_apt_knows_the_packages(product: str) -> None:
 
 
 def test_other_tools_take_the_lists_of_hosts(virtual: Virtual) -> None:
-    skip_without(("mpicc.openmpi", "mpiexec.mpich"))
+    need_in_hosts("mpicc.openmpi", "mpiexec.mpich", package="libopenmpi-dev mpich")
     code, said = virtual.up(2, "--mpi", "/usr/bin/mpicc.openmpi")
     assert code == 0, said
     siblings = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/topology/thread_siblings_list")

@@ -147,7 +147,12 @@ def test_nothing_is_left_when_it_is_killed(
         _until(lambda: hosts.running() == {"node1": 2, "node2": 2})
     finally:
         process.send_signal(number)
-        code = process.wait(30)
+        try:
+            code = process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise
     assert code == (130 if number == signal.SIGINT else -signal.SIGKILL)
     _until(lambda: hosts.running() == {"node1": 0, "node2": 0})
 

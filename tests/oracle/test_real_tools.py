@@ -2,12 +2,12 @@
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.needs import need
 
 from weft.bench.parse.model import Table
 from weft.bench.parse.read import read_results
@@ -57,9 +57,7 @@ HPL.out      output file name (if any)
 
 def run_here(argv: Sequence[str], folder: Path, package: str) -> str:
     """Run a tool in a folder; all it prints. Skips where the tool or its launcher is absent."""
-    for program in (argv[0], next(a for a in argv if a.startswith(("NP", "hpcc")))):
-        if shutil.which(program) is None:
-            pytest.skip(f"needs {program} (Debian: {package})")
+    need(argv[0], next(a for a in argv if a.startswith(("NP", "hpcc"))), package=package)
     env = {**os.environ, "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
     done = subprocess.run(
         argv,

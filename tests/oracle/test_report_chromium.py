@@ -6,11 +6,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from tests.oracle.chromium import CHROMIUM, browser, without_network
+from tests.oracle.chromium import browser, need_chromium, without_network
 
 from weft.cli import run
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 
 STUDY = """
 schema = "weft.study/1"
@@ -59,6 +57,11 @@ class Drawn(HTMLParser):
             "rule mark",
             "line mark",
         )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _browser() -> None:
+    need_chromium()
 
 
 @pytest.fixture(scope="module")

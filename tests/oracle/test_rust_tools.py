@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.needs import absent
 
 CRATE = Path(__file__).resolve().parents[2] / "crates" / "weft-fabric" / "tests"
 ADMIN = "/usr/local/sbin:/usr/sbin:/sbin"
@@ -16,6 +17,6 @@ def test_the_tools_of_a_rust_oracle_are_here(name: str) -> None:
     assert listed is not None
     tools = re.findall(r'"([\w-]+)"', listed.group(1))
     assert tools
-    absent = [t for t in tools if not (shutil.which(t) or shutil.which(t, path=ADMIN))]
-    if absent:
-        pytest.skip(f"the real tools are not asked in {name}: no {', '.join(absent)}")
+    missing = [t for t in tools if not (shutil.which(t) or shutil.which(t, path=ADMIN))]
+    if missing:
+        absent(f"the real tools are not asked in {name}: no {', '.join(missing)}")

@@ -8,7 +8,6 @@ switch does so only by back-pressure, which also holds up bystanders that use th
 """
 
 import json
-import shutil
 import statistics
 import subprocess
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 import pytest
 from benches.workloads import Triples, deep_tree, incast, messages, random_permutation, scenario
+from tests.needs import absent, need
 
 from weft.topology.engine import engine_module
 from weft.topology.fabric import Fabric
@@ -29,8 +29,9 @@ FlowPath = list[str]
 @pytest.fixture(scope="session")
 def simgrid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The fluid model's program, compiled here."""
-    if not Path("/usr/include/simgrid/s4u.hpp").exists() or shutil.which("g++") is None:
-        pytest.skip("needs g++ and SimGrid's headers (Debian: libsimgrid-dev)")
+    need("g++")
+    if not Path("/usr/include/simgrid/s4u.hpp").exists():
+        absent("needs SimGrid's headers (Debian: libsimgrid-dev)")
     program = tmp_path_factory.mktemp("simgrid") / "flows"
     command = ["g++", "-O1", "-std=c++17", str(SOURCE), "-o", str(program), "-lsimgrid"]
     subprocess.run(command, check=True, timeout=300)

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from tests.needs import need
 from tests.oracle.processes import end
 
 from weft.cluster.neighbours import asking, hides_jobs
@@ -52,8 +53,12 @@ PartitionName=main Nodes=ALL Default=YES
 NODE = "NodeName={node} NodeAddr=127.0.0.1 NodeHostname={host} Port={port} CPUs=1\n"
 
 
+def _path() -> str:
+    return os.environ["PATH"] + ":/usr/sbin:/sbin"
+
+
 def _where(tool: str) -> str | None:
-    return shutil.which(tool, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+    return shutil.which(tool, path=_path())
 
 
 def _free_ports(n: int) -> list[int]:
@@ -139,9 +144,7 @@ class Slurm:
 @contextmanager
 def running(folder: Path, nodes: Sequence[str] = NODES, more: str = "") -> Iterator[Slurm]:
     """A cluster in that folder, as long as it is needed; a skip where this machine bears none."""
-    missing = [tool for tool in TOOLS if _where(tool) is None]
-    if missing:
-        pytest.skip(f"no {', '.join(missing)} on this machine")
+    need(*TOOLS, package="slurmctld slurmd slurm-client munge", path=_path())
     if os.geteuid() != 0:
         pytest.skip("munged and slurmd of one's own need root")
     if len(str(folder / "socket")) > 100:

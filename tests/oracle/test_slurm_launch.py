@@ -1,7 +1,6 @@
 """Inside an allocation of a real Slurm on a virtual cluster everything is launched through srun."""
 
 import json
-import shutil
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -9,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.needs import absent, need_mpi
 from tests.oracle.slurm_cluster import SlurmCluster, slurm_cluster
-from tests.oracle.virtual import skip_without
+from tests.oracle.virtual import need_in_hosts
 
 from weft.bench.kernel_records import read_kernel_output
 from weft.cluster.allocation import job_nodes, srun_nodes
@@ -39,7 +39,7 @@ OF_PYPI = f"{sys.prefix}/opt"
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[SlurmCluster]:
-    skip_without([OPEN_MPI])
+    need_in_hosts(OPEN_MPI, package="libopenmpi-dev")
     with slurm_cluster(4, PROLOG) as cluster:
         yield cluster
 
@@ -80,8 +80,7 @@ def recorded(folder: Path) -> tuple[dict[str, Any], str]:
 def test_srun_starts_the_ranks_by_the_plugin_that_their_mpi_speaks(
     slurm: SlurmCluster, mpicc: str, pmi: str
 ) -> None:
-    if shutil.which(mpicc) is None:
-        pytest.skip(f"no {mpicc} on this machine (those of PyPI: make mpis)")
+    need_mpi(mpicc)
     folder = slurm.folder / f"run-{mpicc.replace('/', '-')}"
     where = ("--dir", str(folder), "--rails", "eth0", "--mpi", mpicc)
     in_allocation(slurm, "--nodes=2 --switches=1", *launch(slurm, *where))
@@ -132,10 +131,10 @@ def test_ranks_are_where_the_run_says_whatever_the_order_of_the_hosts(
 def test_a_plugin_that_srun_lacks_is_named_with_those_it_has(slurm: SlurmCluster) -> None:
     folder = slurm.folder / "without-pmix"
     folder.mkdir()
-    plugins = Path("/usr/lib/x86_64-linux-gnu/slurm-wlm")
-    if not (plugins / "mpi_pmix.so").exists():
-        pytest.skip(f"Slurm's plugins are not in {plugins}")
-    for path in plugins.iterdir():
+    pmix = next(Path("/usr/lib").glob("*/slurm-wlm/mpi_pmix.so"), None)
+    if pmix is None:
+        absent("needs Slurm's plugins (Debian: slurm-wlm-basic-plugins)")
+    for path in pmix.parent.iterdir():
         if not path.name.startswith("mpi_pmix"):
             (folder / path.name).symlink_to(path)
     for name in ("slurm.conf", "cgroup.conf", "topology.conf"):
@@ -161,7 +160,7 @@ def test_a_launch_that_takes_too_long_is_ended_on_every_host(slurm: SlurmCluster
     slurm.wait(
         "end of the ranks", lambda: all(slurm.on(h, *kernels).out == "0\n" for h in slurm.hosts)
     )
-    assert slurm.queue() == []
+    slurm.wait("end of the job", lambda: slurm.queue() == [])
 
 
 def test_a_kernel_that_a_node_does_not_find_is_told_with_where_it_must_be(
@@ -174,7 +173,8 @@ def test_a_kernel_that_a_node_does_not_find_is_told_with_where_it_must_be(
         weft = slurm.weft_argv(*launch(slurm, "--mpi", OPEN_MPI, "--dir", str(folder)))
         said = slurm.on("node1", "salloc", "--quiet", "--nodes=2", *weft, timeout_s=100)
     finally:
-        slurm.on("node2", "umount", f"{sys.prefix}/var/weft")
+        mended = slurm.on("node2", "umount", f"{sys.prefix}/var/weft")
+    assert mended.ok, mended
     assert said.code == 4, said
     assert "every node must find the kernel" in said.err
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.oracle.slurm_cluster import SlurmCluster, slurm_cluster
-from tests.oracle.virtual import skip_without
+from tests.oracle.virtual import need_in_hosts
 
 from weft.study.store import read_run
 
@@ -46,7 +46,7 @@ LIMIT_S = 120
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[SlurmCluster]:
-    skip_without([MPICC])
+    need_in_hosts(MPICC, package="libopenmpi-dev")
     with slurm_cluster(4) as cluster:
         yield cluster
 
@@ -73,6 +73,7 @@ def until(slurm: SlurmCluster, run: Path, state: str, *blocks: int) -> dict[str,
     while True:
         _, said = status(slurm, run)
         of = [one for one in said["blocks"] if not blocks or one["block"] in blocks]
+        assert len(of) == (len(blocks) or len(said["blocks"])) > 0, said
         if all(one["state"] == state for one in of):
             return said
         assert time.monotonic() < end, (said, outputs(run))
@@ -95,12 +96,14 @@ def test_blocks_run_one_after_the_other_and_are_one_run(slurm: SlurmCluster) -> 
     assert early["states"]["queued"] >= 2
     late = until(slurm, run, "done")
     assert late["n_over"] == late["n_launches"] == 4 * 5
-    assert late["n_failed"] == 0
+    assert late["n_failed"] == 0, [p.read_text() for p in run.rglob("*.err")]
     spans = times(late)
+    assert len(spans) == 4
     assert all(ended <= began for (_, ended), (began, _) in pairwise(spans))
 
     whole = read_run(run)
     assert whole.complete
+    assert len(whole.launches) == len(whole.samples) == 4 * 5
     by_block = {b["block"]: b for b in late["blocks"]}
     for launch in whole.launches:
         assert launch.trial.nodes == tuple(by_block[launch.block]["nodes"])
@@ -108,8 +111,9 @@ def test_blocks_run_one_after_the_other_and_are_one_run(slurm: SlurmCluster) -> 
     for sample in whole.samples:
         block = by_block[block_of[sample.trial, sample.repeat]]
         assert block["started_unix_s"] <= sample.started_unix_s <= block["ended_unix_s"]
-    for recipe in run.glob("blocks/*/recipes/t*.txt"):
-        assert "/srun --mpi=pmix --nodes=" in recipe.read_text()
+    recipes = [path.read_text() for path in run.glob("blocks/*/recipes/t*.txt")]
+    assert len(recipes) == 4 * 5
+    assert all("/srun --mpi=pmix --nodes=" in recipe for recipe in recipes)
 
     said = slurm.weft("compare", str(run), "--format", "json")
     assert said.code in (0, 1), said
@@ -140,7 +144,9 @@ def test_a_cancelled_block_is_told_and_runs_again_from_its_start(slurm: SlurmClu
     assert whole.complete
     began = late["blocks"][0]["started_unix_s"]
     zero = {launch.key for launch in whole.launches if launch.block == 0}
-    assert all(s.started_unix_s >= began for s in whole.samples if (s.trial, s.repeat) in zero)
+    samples = [sample for sample in whole.samples if (sample.trial, sample.repeat) in zero]
+    assert len(samples) == len(zero) == 5
+    assert all(sample.started_unix_s >= began for sample in samples)
     nothing = slurm.weft("study", "submit", str(run), "--resume", "--format", "json")
     assert json.loads(nothing.out)["jobs"] == []
 

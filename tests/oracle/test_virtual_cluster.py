@@ -6,6 +6,7 @@ Its hosts are namespaces that the test made; nothing of it is seen outside them.
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -150,6 +151,7 @@ def test_what_was_killed_is_brought_up_when_it_is_run_again(virtual: Virtual, st
         assert up.stderr is not None
         assert any(line.startswith(stage) for line in up.stderr)
         up.kill()
+        assert up.wait(20) == -signal.SIGKILL
     code, said = virtual.up(2)
     assert code == 0, said
     assert states(said, "node2")["hello"] == "right"

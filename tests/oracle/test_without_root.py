@@ -8,10 +8,11 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.oracle.virtual import skip_without, skip_without_namespaces
+from tests.oracle.virtual import need_in_hosts, skip_without_namespaces
 
 import weft
 
@@ -48,15 +49,20 @@ WEFT = f"{sys.executable} -c 'import sys; from weft.cli import run; sys.exit(run
 
 
 @pytest.fixture
-def needs_root() -> None:
+def needs_root() -> Iterator[None]:
     """The tests beside this one are without root where this one cannot be anybody else."""
     if os.geteuid() != 0:
         pytest.skip("needs root, to be somebody else")
     skip_without_namespaces()
-    skip_without(("setpriv",))
-    probe = ("setpriv", f"--reuid={UID}", f"--regid={UID}", "--clear-groups")
-    if subprocess.run([*probe, "unshare", "--user", "true"], check=False).returncode:
+    need_in_hosts("setpriv", "unshare", package="util-linux")
+    need_in_hosts("pgrep", "pkill", package="procps")
+    as_uid = ("setpriv", f"--reuid={UID}", f"--regid={UID}", "--clear-groups")
+    subprocess.run([*as_uid, "true"], check=True, timeout=20)
+    if subprocess.run([*as_uid, "unshare", "--user", "true"], check=False, timeout=20).returncode:
         pytest.skip("this kernel allows no user namespaces without root")
+    assert _of_ann() == "", "somebody else is this user here"
+    yield
+    subprocess.run(["pkill", "-KILL", "-u", str(UID)], check=False, timeout=20)
 
 
 def as_ann(script: str) -> "subprocess.CompletedProcess[str]":
@@ -72,13 +78,11 @@ def as_ann(script: str) -> "subprocess.CompletedProcess[str]":
 @pytest.mark.usefixtures("needs_root")
 def test_a_plain_user_makes_a_virtual_cluster_and_measures_on_it() -> None:
     readable = as_ann(f"{WEFT} --version")
-    if readable.returncode:
-        pytest.skip(f"another user cannot read this installation: {readable.stderr[-200:]}")
+    assert readable.returncode == 0, f"another user cannot read this: {readable.stderr[-500:]}"
     done = as_ann(
-        f"{WEFT} cluster up --local 2 --rate node2=200mbit --name own --format json &&"
+        f"{{ {WEFT} cluster up --local 2 --rate node2=200mbit --name own --format json &&"
         f" {WEFT} bench latency --cluster own --sizes 8 --dir ~/run --format json > ~/table &&"
-        " cat ~/table >&2 &&"
-        f" {WEFT} cluster down own >&2"
+        f" cat ~/table >&2; }}; code=$?; {WEFT} cluster down own >&2 || exit 99; exit $code"
     )
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)

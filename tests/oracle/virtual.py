@@ -2,14 +2,13 @@
 
 import json
 import os
-import shutil
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.needs import need
 
 from weft.cli import run
 from weft.cluster.folder import cluster_folder
@@ -76,16 +75,14 @@ def states(said: dict[str, Any], host: str) -> dict[str, str]:
     return {stage: of["state"] for stage, of in said["hosts"][host].items()}
 
 
-def skip_without(tools: Sequence[str]) -> None:
-    """Skip a test where one of the tools is not on this machine."""
-    for tool in tools:
-        if shutil.which(tool, path=ENVIRONMENT["PATH"]) is None:
-            pytest.skip(f"needs '{tool}' ({TOOLS.get(tool, 'a Debian package')})")
+def need_in_hosts(*tools: str, package: str | None = None) -> None:
+    """Tools that are found where virtual hosts look for them."""
+    need(*tools, package=package, path=ENVIRONMENT["PATH"])
 
 
 def skip_without_namespaces() -> None:
     """Skip a test where the sandbox allows no virtual cluster."""
-    skip_without(tuple(TOOLS))
+    need_in_hosts(*TOOLS, package=" ".join(dict.fromkeys(TOOLS.values())))
     own = () if os.geteuid() == 0 else ("--user", "--map-root-user")
     spaces = ("--net", "--uts", "--mount", "--ipc", "--pid", "--fork", "--mount-proc")
     try_it = "mount -t tmpfs none /run && ip link add br0 type bridge"

@@ -1,8 +1,7 @@
 """The MPI libraries of this machine."""
 
-import shutil
-
 import pytest
+from tests.needs import need_mpi
 
 from weft.launch.mpi import Mpi, find_mpi
 
@@ -13,6 +12,6 @@ WRAPPERS = {"mpich": None, "openmpi": "mpicc.openmpi"}
 def mpi(request: pytest.FixtureRequest) -> Mpi:
     """Each of them in turn."""
     wrapper = WRAPPERS[request.param]
-    if wrapper is not None and shutil.which(wrapper) is None:
-        pytest.skip(f"{wrapper} is not installed")
+    if wrapper is not None:
+        need_mpi(wrapper)
     return find_mpi(wrapper)

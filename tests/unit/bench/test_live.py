@@ -1,7 +1,6 @@
 """The live backend on real MPI processes of this machine, well-behaved and not."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.needs import need_mpi
 
 from weft.bench.failure import HangError
 from weft.bench.live import LiveBackend, launch_spec
@@ -160,8 +160,7 @@ def test_output_that_stops_in_the_middle_is_found_out(mpich: Mpi, tmp_path: Path
 
 
 def test_a_launcher_and_a_library_of_different_mpis_are_found_out(tmp_path: Path):
-    if shutil.which("mpicc.openmpi") is None:
-        pytest.skip("mpicc.openmpi is not installed")
+    need_mpi("mpicc.openmpi")
     open_mpi, embedded = find_mpi("mpicc.openmpi"), find_mpi()
     mixed = replace(open_mpi, launcher=embedded.launcher, launcher_kind="hydra")
     with pytest.raises(BenchmarkError, match="each sees a world of 1"):

@@ -29,17 +29,28 @@ def test_the_exit_code_and_the_output_come_back(tmp_path: Path, code: int) -> No
 
 @pytest.mark.parametrize("deaf", ["", "trap '' TERM; "])
 def test_it_ends_with_its_standard_input(tmp_path: Path, deaf: str) -> None:
-    process = guarded(tmp_path, "sh", "-c", f"{deaf}echo $$; sleep 60 & wait; sleep 60")
+    """All that it started, too."""
+    script = f"{deaf}sleep 60 & echo $$ $!; wait; sleep 60"
+    process = guarded(tmp_path, "sh", "-c", script)
     assert process.stdout is not None
     assert process.stdin is not None
-    pid = int(process.stdout.readline())
-    assert Path("/proc", str(pid)).exists()
+    pids = [int(word) for word in process.stdout.readline().split()]
+    assert len(pids) == 2
+    assert all(map(is_running, pids))
     process.stdin.close()
     process.wait(10)
     until = time.monotonic() + 10
-    while Path("/proc", str(pid)).exists() and time.monotonic() < until:
+    while any(map(is_running, pids)) and time.monotonic() < until:
         time.sleep(0.05)
-    assert not Path("/proc", str(pid)).exists()
+    assert not any(map(is_running, pids))
+
+
+def is_running(pid: int) -> bool:
+    """Not where it has ended and waits for a parent that may never ask."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_variables_and_words_arrive_whole(tmp_path: Path) -> None:

@@ -1,13 +1,13 @@
 """Commands on other hosts arrive word by word, whatever the words are."""
 
 import shlex
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.needs import need
 
 from weft.cluster.head import Head
 from weft.cluster.remote import Said, Ssh, each
@@ -25,8 +25,7 @@ NAMES = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters
 def login_shell(request: pytest.FixtureRequest) -> str:
     """Of the user on the other host."""
     shell = str(request.param)
-    if shutil.which(shell) is None:
-        pytest.skip(f"needs '{shell}'")
+    need(shell)
     return shell
 
 

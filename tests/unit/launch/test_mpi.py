@@ -1,7 +1,7 @@
-import shutil
 from pathlib import Path
 
 import pytest
+from tests.needs import need_mpi
 
 from weft.core.errors import ExitCode, MissingError
 from weft.launch.mpi import classify, compiler_env, find_mpi
@@ -36,8 +36,7 @@ def test_without_a_name_the_embedded_mpich_is_found():
 
 
 def test_open_mpi_by_its_debian_name_gets_its_own_launcher():
-    if shutil.which("mpicc.openmpi") is None:
-        pytest.skip("Open MPI (mpicc.openmpi) is not installed")
+    need_mpi("mpicc.openmpi")
     mpi = find_mpi("mpicc.openmpi")
     assert mpi.implementation == "openmpi"
     assert mpi.launcher.name in ("mpiexec.openmpi", "mpirun.openmpi")

@@ -1,9 +1,9 @@
 """Exact commands; and what perftest itself, where it is installed, makes of them."""
 
-import shutil
 import subprocess
 
 import pytest
+from tests.needs import need
 
 from weft.bench.rdma.devices import Gpu, HostDevices, Rail
 from weft.bench.rdma.failure import why
@@ -65,10 +65,8 @@ def test_numactl_is_wanted_only_where_there_is_something_to_bind_to() -> None:
 
 
 def said_by_perftest(command: tuple[str, ...]) -> str:
-    found = shutil.which("ib_write_bw")
-    if found is None:
-        pytest.skip("needs 'ib_write_bw' (Debian package perftest)")
-    argv = [found, *command[1:]]
+    need("ib_write_bw", package="perftest")
+    argv = ["ib_write_bw", *command[1:]]
     done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=20)
     return done.stdout + done.stderr
 

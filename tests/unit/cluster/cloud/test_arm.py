@@ -2,13 +2,13 @@
 
 import json
 import re
-import shutil
 import subprocess
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from tests.needs import need
 from tests.unit.cluster.cloud.arm import complaints, keys, strings
 from tests.unit.cluster.cloud.conftest import Planned
 
@@ -21,12 +21,20 @@ REACHES = get_args(Reach)
 # SOURCE: Microsoft, Set up InfiniBand, Azure documentation (MicrosoftDocs/azure-compute-docs
 # 9785197, 2026-09-25).
 RDMA_NETWORK = ip_network("172.16.0.0/16")
+KINDS_OF_MACHINES = {"jump": 2, "ports": 1}
+"""The nodes, and the jump host; each kind has a subnet of its own."""
 Json = dict[str, Any]
 
 
 @pytest.fixture(params=REACHES)
-def document(request: pytest.FixtureRequest, planned: Planned) -> Json:
-    found: Json = json.loads(template(planned(reach=request.param)))
+def reach(request: pytest.FixtureRequest) -> Reach:
+    found: Reach = request.param
+    return found
+
+
+@pytest.fixture
+def document(reach: Reach, planned: Planned) -> Json:
+    found: Json = json.loads(template(planned(reach=reach)))
     return found
 
 
@@ -84,12 +92,13 @@ def test_the_image_is_the_one_for_hpc(document: Json) -> None:
     assert image["imageReference"]["publisher"] == "microsoft-dsvm"
 
 
-def test_keys_are_the_only_way_in(document: Json) -> None:
+def test_keys_are_the_only_way_in(document: Json, reach: Reach) -> None:
     logins = [
         one["properties"].get("virtualMachineProfile", one["properties"])["osProfile"]
         for one in document["resources"]
         if one["type"].startswith("Microsoft.Compute/")
     ]
+    assert len(logins) == KINDS_OF_MACHINES[reach]
     for login in logins:
         linux = login["linuxConfiguration"]
         assert linux["disablePasswordAuthentication"] is True
@@ -101,7 +110,9 @@ def test_keys_are_the_only_way_in(document: Json) -> None:
     assert not any("PRIVATE KEY" in text or "someone@" in text for text in strings(document))
 
 
-def test_one_public_address_and_ssh_from_the_given_network_alone(document: Json) -> None:
+def test_one_public_address_and_ssh_from_the_given_network_alone(
+    document: Json, reach: Reach
+) -> None:
     assert len(of_type(document, "Microsoft.Network/publicIPAddresses")) == 1
     assert "publicIPAddressConfiguration" not in set(keys(document))
     (doors,) = of_type(document, "Microsoft.Network/networkSecurityGroups")
@@ -110,7 +121,9 @@ def test_one_public_address_and_ssh_from_the_given_network_alone(document: Json)
         ("[parameters('sshSource')]", "22")
     ]
     (network,) = of_type(document, "Microsoft.Network/virtualNetworks")
-    for subnet in network["properties"]["subnets"]:
+    subnets = network["properties"]["subnets"]
+    assert len(subnets) == KINDS_OF_MACHINES[reach]
+    for subnet in subnets:
         assert "weft-doors" in subnet["properties"]["networkSecurityGroup"]["id"]
 
 
@@ -148,8 +161,7 @@ def test_cloud_init_is_what_cloud_init_takes(node: bool, tmp_path: Path) -> None
     text = cloud_init(node=node)
     assert ("memlock" in text) == node
     assert json.loads(text.removeprefix("#cloud-config\n"))["ssh_pwauth"] is False
-    if shutil.which("cloud-init") is None:
-        pytest.skip("needs 'cloud-init' (the Debian package of that name)")
+    need("cloud-init")
     file = tmp_path / "cloud-init.yaml"
     file.write_text(text)
     argv = ["cloud-init", "schema", "--config-file", str(file)]
