@@ -9,7 +9,7 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use weft_sim::{MAX_RANKS, Outcome, ValidScenario};
+use weft_sim::{MAX_RANKS, OffloadColumns, Outcome, ValidScenario};
 use weft_traffic::{Blocks, StepDocument, TrafficError};
 
 fn refuse(error: impl std::fmt::Display) -> PyErr {
@@ -113,11 +113,20 @@ fn columns(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
         "flow_end_ps": flows.end_ps,
         "flow_done": flows.done,
     );
+    set_offloads(py, &out, outcome.offloads)?;
     out.set_item("end_ps", outcome.end_ps)?;
     out.set_item("hops", outcome.hops)?;
     out.set_item("events", outcome.events)?;
     out.set_item("trace_hash", outcome.trace_hash)?;
     Ok(out)
+}
+
+fn set_offloads(py: Python<'_>, out: &Bound<'_, PyDict>, offloads: OffloadColumns) -> PyResult<()> {
+    let by: Vec<&str> = offloads.by.iter().map(|by| by.as_str()).collect();
+    out.set_item("offload_by", by)?;
+    out.set_item("offload_reason", offloads.reason)?;
+    set_arrays!(py, out, "offload_tenant": offloads.tenant, "offload_step": offloads.step);
+    Ok(())
 }
 
 /// What every rank exchanges in a step: one row a send or receive.

@@ -48,6 +48,8 @@ pub(crate) enum Cold {
     Fault(u32),
     /// A tenant begins.
     Start(u32),
+    /// An aggregation node has done its work on an operation.
+    Reduced(u32),
     /// Rates of flows are solved.
     Solve,
     /// The watchdog looks.
@@ -67,8 +69,9 @@ impl Cold {
             Cold::Timer(timer) => (7, timer),
             Cold::Fault(fault) => (8, fault),
             Cold::Start(tenant) => (9, tenant),
-            Cold::Solve => (10, 0),
-            Cold::Watch => (11, 0),
+            Cold::Reduced(junction) => (10, junction),
+            Cold::Solve => (11, 0),
+            Cold::Watch => (12, 0),
         };
         number << 32 | u64::from(value)
     }
@@ -86,7 +89,8 @@ impl Cold {
             7 => Cold::Timer(value),
             8 => Cold::Fault(value),
             9 => Cold::Start(value),
-            10 => Cold::Solve,
+            10 => Cold::Reduced(value),
+            11 => Cold::Solve,
             _ => Cold::Watch,
         }
     }

@@ -20,11 +20,16 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
         let number = if numbered { self.network.packets.argument(id) } else { 0 };
         let packet = self.network.packets.remove(id);
         // Endpoints inside nodes have other vertices than the HCAs that packets are routed to.
-        let is_there = |vertex| vertex == packet.dst || vertex >= self.network.fabric().n_hcas();
+        let is_there = |vertex| {
+            vertex == packet.dst || vertex >= self.network.fabric().n_hcas() || packet.is_of_tree()
+        };
         debug_assert!(is_there(self.network.inputs[port as usize].vertex), "a wrong destination");
         let now_ps = self.network.now_ps;
         self.network.trace([now_ps, u64::from(port), u64::from(packet.wire_bytes)]);
         self.network.refund(port, packet.lane(), packet.blocks(), 0, now_ps);
+        if self.network.rules().trees && packet.is_of_tree() {
+            return self.result_arrived(packet);
+        }
         if numbered {
             return self.deliver_numbered(port, packet, number);
         }
@@ -80,6 +85,7 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
                 }
             }
             PacketKind::Cnp => unreachable!("nobody sends them yet"),
+            PacketKind::Up | PacketKind::Down => unreachable!("they belong to no connection"),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::arbiter::Served;
 use crate::calendar::{Cold, Kind};
 use crate::message::Role;
 use crate::network::Network;
-use crate::packet::{self, EMPTY, FIRST, NIL, Packet, PacketKind, ROUTED};
+use crate::packet::{self, BORN, COPY, EMPTY, FIRST, NIL, Packet, PacketKind, ROUTED};
 use crate::port::{BLOCKED, ENDPOINT, NEVER, TO_ENDPOINT, WATCHED};
 use crate::sender::Next;
 
@@ -97,6 +97,10 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         self.turn_ring(o, vl, id, packet);
         let output = if self.rules().choosy { self.counted(id) } else { 0 };
         let left_ps = self.transmit(o, vl, id, blocks);
+        if self.rules().trees && packet.has(BORN | COPY) {
+            self.left_junction(id, left_ps);
+            return Served::Sent(packet.wire_bytes);
+        }
         let q = o - u32::from(self.ports[o as usize].local) + packet.input();
         self.refund(q, packet.input_lane(), blocks, output, left_ps);
         if self.rules().choosy && !self.readers.is_empty() {
@@ -181,6 +185,9 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         let sender = self.lanes[index].queues;
         let id = self.messages[before].ring;
         let message = &self.messages[id];
+        if self.rules().trees && matches!(message.role, Role::Segment(_)) {
+            return self.send_segment(o, vl, before);
+        }
         let (left_bytes, first) = (message.size_bytes - message.sent_bytes, !message.begun);
         let payload_bytes = left_bytes.min(u64::from(self.scenario.mtu_bytes)) as u32;
         let bytes = self.scenario.framing.wire_bytes(payload_bytes, first);

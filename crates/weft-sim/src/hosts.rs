@@ -11,6 +11,7 @@ use crate::network::Network;
 use crate::packet::NIL;
 use crate::port::NEVER;
 use crate::rank::{Arrival, Progress, Rank};
+use crate::tree::Members;
 use weft_fabric::BitsPerSecond;
 use weft_traffic::{Exchange, Wait};
 
@@ -51,6 +52,7 @@ pub(crate) struct Hosts<'a, const PLAIN: bool> {
     pub(crate) ranks: Vec<Rank>,
     pub(crate) reports: Vec<Report>,
     pub(crate) transfers: Transfers,
+    pub(crate) members: Members,
 }
 
 impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
@@ -59,7 +61,8 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
         let seed = network.scenario.seed;
         let ranks = (0..n_ranks).map(|rank| Rank::new(seed, rank)).collect();
         let transfers = Transfers::new(network.fabric());
-        Hosts { network, ranks, reports: Vec::new(), transfers }
+        let members = Members::new(network.scenario.in_network.as_ref());
+        Hosts { network, ranks, reports: Vec::new(), transfers, members }
     }
 
     /// Let every rank that takes part begin an iteration now; how many there are.
@@ -84,7 +87,7 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
     }
 
     /// Let a rank's processor go on at `time_ps`, or when it is free.
-    fn wake(&mut self, number: u32, time_ps: u64) {
+    pub(crate) fn wake(&mut self, number: u32, time_ps: u64) {
         let rank = &mut self.ranks[number as usize];
         let time_ps = time_ps.max(rank.free_ps).max(rank.start_ps);
         if time_ps < rank.wake_ps {
@@ -111,6 +114,7 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
                 self.hand_over(message);
             } else if let Some(arrival) = rank.inbox.pop_front() {
                 self.take(number, arrival);
+            } else if self.network.rules().trees && self.goes_on_with_part(number) {
             } else if !self.may_go_on(number) || !self.next_exchange(stage, number) {
                 return;
             }
@@ -161,6 +165,10 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
         let message = stage.message_row(number, rank.index);
         rank.index += 1;
         (rank.progress, rank.waiting) = (Progress::Compute, exchange.wait);
+        if let Some(offload) = exchange.offload.filter(|_| self.network.rules().trees) {
+            self.begin_part(number, offload);
+            return true;
+        }
         self.prepare(number, exchange, message)
     }
 
@@ -227,7 +235,7 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
     }
 
     /// The port a message is injected at, its tenant's service level, and the lane it takes.
-    fn address(&self, message: &mut Message) {
+    pub(crate) fn address(&self, message: &mut Message) {
         let scenario = self.network.scenario;
         let place = scenario.ranks[message.src as usize];
         message.port = scenario.fabric.hca_port(place.hca).0;
@@ -236,7 +244,7 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
     }
 
     /// Processor time on this rank's node: slower nodes take longer, noise comes on top.
-    fn processor_time(&mut self, number: u32, ps: u64) -> u64 {
+    pub(crate) fn processor_time(&mut self, number: u32, ps: u64) -> u64 {
         let scenario = self.network.scenario;
         let node = scenario.ranks[number as usize].node.index();
         let ps = slowed(ps, scenario.faults.slowness[node]);
@@ -248,6 +256,9 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
     fn hand_over(&mut self, id: u32) {
         let message = self.network.messages[id];
         let scenario = self.network.scenario;
+        if matches!(message.role, Role::Segment(_)) {
+            return self.release(id);
+        }
         let places = &scenario.ranks;
         let (here, there) = (places[message.src as usize], places[message.dst as usize]);
         let inner = scenario.fabric.inside.is_some();
@@ -310,7 +321,7 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
             Role::GoAhead(_) => {
                 Some(Found { by_hca: model.by == Matching::Hardware, ..Found::default() })
             }
-            Role::Leg(_) | Role::Agreed => Some(Found::default()),
+            Role::Leg(_) | Role::Segment(_) | Role::Agreed => Some(Found::default()),
         };
         match found {
             None => {}
@@ -332,7 +343,7 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
                 self.hand_over(answer);
             }
             Role::GoAhead(data) => self.release(data),
-            Role::Leg(_) | Role::Eager | Role::Agreed => {
+            Role::Leg(_) | Role::Segment(_) | Role::Eager | Role::Agreed => {
                 unreachable!("user data is not part of an agreement")
             }
         }

@@ -19,6 +19,9 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     #[inline(always)]
     pub(crate) fn arrive(&mut self, q: u32, input: Input, id: u32) {
         let packet = self.packets[id];
+        if self.rules().trees && packet.is_of_tree() {
+            return self.arrive_at_junction(q, input, id);
+        }
         if !packet.has(ROUTED) {
             self.trace([self.now_ps, u64::from(q), u64::from(packet.wire_bytes)]);
             if self.rules().fifo {

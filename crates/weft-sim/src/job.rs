@@ -172,7 +172,7 @@ impl<'a> Job<'a> {
                     self.stage = Some(stage);
                 }
             }
-            if self.stage.is_none() && !self.open_next_phase(now_ps, go_on) {
+            if self.stage.is_none() && !self.open_next_phase(hosts, go_on) {
                 self.end_ps = Some(now_ps);
                 return false;
             }
@@ -186,12 +186,17 @@ impl<'a> Job<'a> {
         true
     }
 
-    fn open_next_phase(&mut self, now_ps: u64, go_on: bool) -> bool {
+    fn open_next_phase<const PLAIN: bool>(
+        &mut self,
+        hosts: &mut Hosts<'_, PLAIN>,
+        go_on: bool,
+    ) -> bool {
+        let now_ps = hosts.network.now_ps;
         loop {
             if self.tenant.repeat && !go_on {
                 return false;
             }
-            if self.open_phase() {
+            if self.open_phase(hosts) {
                 return true;
             }
             self.passes += 1;
@@ -203,12 +208,13 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn open_phase(&mut self) -> bool {
+    fn open_phase<const PLAIN: bool>(&mut self, hosts: &mut Hosts<'_, PLAIN>) -> bool {
         let (mut step, mut round) = self.next;
         while let Some(document) = self.tenant.work.get(step as usize) {
             if round < document.n_phases() {
                 let phase = document.phase("work", step, round, self.tenant.n_ranks);
                 let phase = phase.expect("work was checked before the run");
+                let phase = hosts.with_switches(self.number, phase);
                 self.stage = Some(Stage::new(self.tenant, phase));
                 self.next = (step, round + 1);
                 self.iteration = 0;

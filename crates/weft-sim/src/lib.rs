@@ -46,6 +46,7 @@ mod sim;
 mod steering;
 mod sweep;
 mod transport;
+mod tree;
 mod trouble;
 mod watch;
 
@@ -59,3 +60,4 @@ pub use probe::LoadColumns;
 pub use scenario::{MAX_RANKS, ValidScenario};
 pub use sim::{simulate, simulate_until, simulate_watched};
 pub use sweep::{check_many, simulate_many, simulate_many_watched};
+pub use tree::{CarriedOut, OffloadColumns};

@@ -45,7 +45,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             }
             return;
         }
-        if input.has(INSIDE) || stage > 3 {
+        if input.has(INSIDE) || stage > 3 || self.rules().trees && packet.is_of_tree() {
             return;
         }
         let switch = SwitchId(input.vertex - self.fabric().n_hcas());

@@ -16,6 +16,8 @@ pub(crate) enum Role {
     Agreed,
     /// A piece of a message on one leg of its way through nodes: the number of its transfer.
     Leg(u32),
+    /// A packet up a tree of switches: the number of its operation among those under way.
+    Segment(u32),
 }
 
 impl Role {

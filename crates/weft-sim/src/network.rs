@@ -15,7 +15,7 @@ use crate::fluid::Fluid;
 use crate::ingress::InputFifo;
 use crate::matching::SPREAD;
 use crate::message::MessagePool;
-use crate::packet::{BLOCK_BYTES, NIL, Packet, PacketKind, PacketPool};
+use crate::packet::{BLOCK_BYTES, BORN, NIL, Packet, PacketKind, PacketPool};
 use crate::port::{
     Counters, ENDPOINT, INSIDE, Input, Link, NEVER, Port, TO_ENDPOINT, WATCHED, Waiting,
 };
@@ -23,6 +23,7 @@ use crate::probe::Load;
 use crate::rules::Rules;
 use crate::scenario::ValidScenario;
 use crate::sender::Senders;
+use crate::tree::Junctions;
 use crate::trouble::Troubles;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -90,6 +91,8 @@ pub(crate) struct Network<'a, const PLAIN: bool> {
     pub(crate) counted: Vec<u16>,
     /// Flows, where messages are fluids.
     pub(crate) fluid: Fluid,
+    /// Where switches reduce.
+    pub(crate) junctions: Junctions,
     rules: Rules,
     /// The network is larger than the caches of a core.
     pub(crate) look_ahead: bool,
@@ -159,6 +162,7 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
             share_blocks: scenario.switch.share_blocks(),
             counted: Vec::new(),
             fluid: if rules.fluid { Fluid::new(scenario) } else { Fluid::default() },
+            junctions: Junctions::new(scenario.in_network.as_ref(), fabric.n_switches()),
             rules,
             look_ahead: n_ports >= LARGE,
         };
@@ -355,7 +359,8 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
         let first = (forwards && last != NIL).then(|| self.packets[last].ring());
         let after = move |id: &u32| (*id != last).then(|| self.packets[*id].ring());
         let ids = std::iter::successors(first, after);
-        let packets = ids.map(move |id| &self.packets[id]);
+        // What a switch has made itself holds no buffer.
+        let packets = ids.map(move |id| &self.packets[id]).filter(|packet| !packet.has(BORN));
         packets.map(move |packet| (o - u32::from(port.local) + packet.input(), packet.input_lane()))
     }
 

@@ -5,6 +5,7 @@ use crate::document::{Fidelity, TenantRole};
 use crate::flows::FlowColumns;
 use crate::probe::LoadColumns;
 use crate::scenario::Tenant;
+use crate::tree::OffloadColumns;
 use serde::Serialize;
 
 /// How a simulation ended.
@@ -146,6 +147,8 @@ pub struct Outcome {
     pub flows: FlowColumns,
     /// Load of links over time.
     pub load: LoadColumns,
+    /// Who carried out what was asked of switches.
+    pub offloads: OffloadColumns,
     /// When all work was done, or when the simulation ended without.
     pub end_ps: u64,
     /// Packets times links crossed.

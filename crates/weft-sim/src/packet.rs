@@ -93,12 +93,16 @@ pub(crate) enum PacketKind {
     /// The sender shall slow down.
     #[allow(dead_code)]
     Cnp,
+    /// Towards the root of a tree of switches.
+    Up,
+    /// From the root of a tree of switches.
+    Down,
 }
 
 /// By the kind's bits, of which some say nothing.
 const KINDS: [PacketKind; 8] = {
     use PacketKind::*;
-    [Data, Ack, Nak, Cnp, Cnp, Cnp, Cnp, Cnp]
+    [Data, Ack, Nak, Cnp, Up, Down, Down, Down]
 };
 
 /// Of a packet's bits: the first of its message.
@@ -107,6 +111,11 @@ pub(crate) const FIRST: u16 = 1 << 7;
 pub(crate) const EMPTY: u16 = 1 << 8;
 /// Seen by the switch it is in: only waits for enough of it to be there, or for its turn.
 pub(crate) const ROUTED: u16 = 1 << 9;
+
+/// Made by the switch it is in: it holds no input buffer.
+pub(crate) const BORN: u16 = 1 << 14;
+/// One of several that share the input buffer of what they are copies of.
+pub(crate) const COPY: u16 = 1 << 15;
 
 /// A packet in flight: 24 bytes.
 #[derive(Clone, Copy, Debug)]
@@ -151,6 +160,12 @@ impl Packet {
     #[inline]
     pub(crate) fn kind(&self) -> PacketKind {
         KINDS[usize::from(self.bits >> 4 & 7)]
+    }
+
+    /// Whether it goes along a tree of switches.
+    #[inline]
+    pub(crate) fn is_of_tree(&self) -> bool {
+        matches!(self.kind(), PacketKind::Up | PacketKind::Down)
     }
 
     #[inline]

@@ -23,6 +23,8 @@ pub(crate) struct Rules {
     pub(crate) watched: bool,
     /// Nodes have links inside.
     pub(crate) inside: bool,
+    /// Switches reduce and copy.
+    pub(crate) trees: bool,
     /// Where something chooses, it does more than to take the least loaded port for each packet.
     pub(crate) subtle: bool,
     /// Messages are fluids: there are no packets.
@@ -41,6 +43,7 @@ impl Rules {
         numbered: false,
         watched: false,
         inside: false,
+        trees: false,
         subtle: false,
         fluid: false,
     };
@@ -66,6 +69,7 @@ impl Rules {
             numbered: scenario.transport.numbered,
             watched: !scenario.faults.troubles.is_empty() || scenario.probes.bin_ps.is_some(),
             inside: scenario.fabric.inside.is_some(),
+            trees: scenario.in_network.is_some(),
             subtle,
             fluid: scenario.fidelity == Fidelity::Flow,
         }

@@ -139,7 +139,7 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
         let network = &self.hosts.network;
         let what = if stop.load(Ordering::Relaxed) {
             format!("stopped on request after {} events", self.events)
-        } else if !network.packets.have_room(0) {
+        } else if !network.packets.have_room(self.scenario.tree_packets()) {
             crowded(MAX_NUMBER, PACKETS)
         } else if !network.connections.have_room() {
             crowded(MAX_CONNECTIONS, "connections where packets may be lost")
@@ -251,6 +251,7 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
             Cold::Timer(connection) if self.end_ps.is_none() => hosts.timer(connection),
             Cold::Timer(_) => {}
             Cold::Read(port) => hosts.network.read_over(port),
+            Cold::Reduced(junction) => hosts.network.reduced(junction),
             Cold::Watch => unreachable!("dealt with above"),
         }
         // Faults and probes may go on for ever: when all work is done and received, so is the run.
@@ -324,6 +325,7 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
             self.outcome.tenants.push(job.tenant, job.passes, job.end_ps);
         }
         (self.outcome.ports, self.outcome.ports_left_out) = PortColumns::new(network);
+        self.outcome.offloads = std::mem::take(&mut self.hosts.members.offloads);
         self.outcome.flows = std::mem::take(&mut network.flows);
         if let Some(load) = &network.load {
             let n_ports = self.scenario.probes.load_ports;

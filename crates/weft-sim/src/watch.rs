@@ -43,6 +43,8 @@ impl Watch {
             let digest = members().fold(mix(delivered[number], job.n_begun()), |digest, rank| {
                 mix(mix(digest, rank.index), rank.outstanding.into())
             });
+            let results = stage.members().iter().map(|rank| hosts.progress_of(*rank));
+            let digest = results.fold(digest, mix);
             let (before, n_same) = self.seen[number];
             // A message within a node is on its way until its channel is free, and a latency more.
             let here_ps = hosts.network.now_ps.saturating_sub(latency_ps);

@@ -17,6 +17,8 @@ mod flow;
 mod fuzz;
 mod gap;
 mod hosts;
+mod in_network;
+mod in_network_oracle;
 mod lanes;
 mod latency;
 mod laws_adaptive;

@@ -77,6 +77,7 @@ fn seeds() -> Vec<Value> {
     all.extend(other_seeds(&small));
     let flows: Vec<Value> = all.iter().map(flow_seed).collect();
     all.extend(flows);
+    all.push(in_network_seed(&small));
     all
 }
 
@@ -105,6 +106,20 @@ fn flow_seed(packets: &Value) -> Value {
         flow.as_object_mut().unwrap().remove("faults");
     }
     flow
+}
+
+/// Collectives that switches carry out.
+fn in_network_seed(fabric: &Value) -> Value {
+    let step =
+        |benchmark| json!({"benchmark": benchmark, "algorithm": "sharp", "size_bytes": 3000});
+    let mut reduced = step("allreduce");
+    (reduced["fallback"], reduced["tasks_per_node"]) = (json!("ring"), json!(2));
+    let case = scenario(fabric.clone(), json!([reduced, step("broadcast"), step("reduce")]));
+    let case = with(case, "placement", json!({"tasks_per_node": 2}));
+    let model = json!({"reduction_ns": 400, "interval_ns": 300, "payload_bytes": 256,
+        "header_bytes": 12, "outstanding": 4, "max_bytes": 5000, "task_ns": 20,
+        "result": "multicast"});
+    with(case, "in_network", model)
 }
 
 /// Insides of nodes, detours on a dragonfly, and the patterns and schedules that no other has.

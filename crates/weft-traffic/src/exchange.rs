@@ -51,6 +51,18 @@ pub enum Wait {
     Together,
 }
 
+/// A part in a collective that switches carry out. All members of a group (a rank on each node of
+/// the tenant) take part in the same ones in the same order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offload {
+    /// Size of the buffer that is reduced.
+    pub size_bytes: u64,
+    /// Whether this rank's data are part of the sum; the others add nothing to it.
+    pub contributes: bool,
+    /// Ranks of its node it speaks for.
+    pub n_tasks: u32,
+}
+
 /// Compute, post the receive, start the send, then wait as `wait` says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exchange {
@@ -60,6 +72,8 @@ pub struct Exchange {
     pub recv: Option<Transfer>,
     /// The send to start.
     pub send: Option<Transfer>,
+    /// The collective of the switches to take part in.
+    pub offload: Option<Offload>,
     /// What to wait for afterwards.
     pub wait: Wait,
     /// Do nothing before this time, counted from the start of the phase.
@@ -80,6 +94,11 @@ impl Exchange {
     /// Send and receive at the same time, then wait.
     pub fn both(send: Transfer, recv: Transfer) -> Exchange {
         Exchange { send: Some(send), recv: Some(recv), wait: Wait::All, ..Exchange::default() }
+    }
+
+    /// Take part in a collective of the switches, then wait for its result.
+    pub fn offload(offload: Offload) -> Exchange {
+        Exchange { offload: Some(offload), wait: Wait::All, ..Exchange::default() }
     }
 
     /// The same with peers under other numbers.

@@ -29,6 +29,7 @@ impl StepDocument {
             let what = format!("there is no rank {root}");
             return refuse(place, "root", what, format!("a rank below {n_ranks}"));
         }
+        self.check_order(place)?;
         use BenchmarkName as B;
         let needs_two = matches!(
             self.benchmark,
@@ -52,6 +53,21 @@ impl StepDocument {
         Ok(())
     }
 
+    /// Nodes are told by the order of ranks, so an algorithm that takes a leader of each leaves
+    /// that order alone.
+    fn check_order(&self, place: &str) -> Result<(), TrafficError> {
+        if !self.algorithm.is_some_and(Algorithm::is_offloaded) {
+            return Ok(());
+        }
+        if self.shuffle.is_some() {
+            refuse(place, "shuffle", "switches know nodes, not an order", "no such key")?;
+        }
+        match self.root {
+            None | Some(0) => Ok(()),
+            Some(root) => refuse(place, "root", format!("it is {root}"), "0 where switches reduce"),
+        }
+    }
+
     fn check_presence(&self, place: &str) -> Result<(), TrafficError> {
         let name = self.benchmark.as_str();
         for (key, present, belongs) in self.uses() {
@@ -71,7 +87,7 @@ impl StepDocument {
     }
 
     /// By key: whether the step has it, and whether its benchmark (and algorithm) can.
-    fn uses(&self) -> [(&'static str, bool, bool); 24] {
+    fn uses(&self) -> [(&'static str, bool, bool); 25] {
         use {BenchmarkName as B, Operation as O};
         let is = |names: &[B]| names.contains(&self.benchmark);
         let operation = self.benchmark.operation();
@@ -100,8 +116,9 @@ impl StepDocument {
             (
                 "tasks_per_node",
                 self.tasks_per_node.is_some(),
-                chosen == Some(Algorithm::Hierarchical),
+                chosen.is_some_and(Algorithm::knows_nodes),
             ),
+            ("fallback", self.fallback.is_some(), chosen.is_some_and(Algorithm::is_offloaded)),
             ("skew", self.skew.is_some(), skewed),
             ("skew_of", self.skew_of.is_some(), skewed),
             ("compute_ns", self.compute_ns.is_some(), computes),

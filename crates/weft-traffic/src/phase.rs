@@ -1,7 +1,7 @@
 //! A phase: what all ranks do together, iteration by iteration.
 
 use crate::collective::Collective;
-use crate::exchange::{Blocks, Exchange, Transfer, Wait};
+use crate::exchange::{Blocks, Exchange, Offload, Transfer, Wait};
 use crate::flows::Flows;
 use crate::random::mixed;
 use crate::relabel::Relabel;
@@ -113,6 +113,22 @@ impl Phase {
         };
         let row = flows.row(rank, index)?;
         Some((row, flows.start_ps(row)))
+    }
+
+    /// The part of a node's leader in the collective of switches that the phase is, if it is one.
+    pub fn offload(&self) -> Option<Offload> {
+        let Pattern::Collective(collective) = &self.pattern else { return None };
+        if !collective.algorithm.is_offloaded() {
+            return None;
+        }
+        let moves = (0..).map_while(|index| collective.exchange(0, index));
+        moves.into_iter().find_map(|exchange| exchange.offload)
+    }
+
+    /// The same phase by ranks alone.
+    pub fn on_hosts(self) -> Phase {
+        let Pattern::Collective(collective) = self.pattern else { return self };
+        Phase { pattern: Pattern::Collective(collective.on_hosts()), ..self }
     }
 
     /// The `index`-th move of `rank` in one iteration; none when it has finished.

@@ -26,7 +26,7 @@ impl StepDocument {
     /// Take from outside what the step leaves there: the ranks of a node from the placement, and
     /// the schedule from its file. To be called once, before [`StepDocument::check`].
     pub fn prepare(&mut self, place: &str, tasks_per_node: u32) -> Result<(), TrafficError> {
-        if self.algorithm == Some(Algorithm::Hierarchical) {
+        if self.algorithm.is_some_and(Algorithm::knows_nodes) {
             self.tasks_per_node.get_or_insert(tasks_per_node);
         }
         self.load(place)
@@ -184,12 +184,20 @@ impl StepDocument {
             let expected = format!("one of {known:?} in snake_case");
             return Err(TrafficError::document(format!("{place}.algorithm"), what, expected));
         }
+        if let Some(fallback) = self.fallback
+            && (fallback.is_offloaded() || !known.contains(&fallback))
+        {
+            let what = format!("{fallback:?} is no algorithm of ranks alone");
+            let expected = format!("one of {known:?} in snake_case without switches");
+            return Err(TrafficError::document(format!("{place}.fallback"), what, expected));
+        }
         let skew = Skew { amount: self.skew.unwrap_or(0.0), of: self.skew_of.unwrap_or_default() };
         let collective = Collective {
             window: self.window,
             barrier_every_step: self.barrier_every_step,
             segment_bytes: self.segment_bytes.unwrap_or(DEFAULT_SEGMENT_BYTES),
             tasks_per_node: self.tasks_per_node.unwrap_or(1),
+            fallback: self.fallback,
             skew,
             ..Collective::new(operation, algorithm, n, self.size_bytes)
         };

@@ -196,9 +196,13 @@ pub struct StepDocument {
     /// Largest segment of a pipelined algorithm.
     #[serde(default)]
     pub segment_bytes: Option<u64>,
-    /// Ranks of a node, for the hierarchical alltoall; without it, the placement's.
+    /// Ranks of a node, for algorithms that tell them from others; without it, the placement's.
     #[serde(default)]
     pub tasks_per_node: Option<u32>,
+    /// What carries out a collective of the switches where they cannot; without it, the default
+    /// algorithm.
+    #[serde(default)]
+    pub fallback: Option<Algorithm>,
     /// How unequal the blocks of an alltoallv are, from 0 to 1.
     #[serde(default)]
     pub skew: Option<f64>,

@@ -33,7 +33,7 @@ const BENCHMARKS: [&str; 26] = [
     "schedule",
     "nothing",
 ];
-const ALGORITHMS: [&str; 17] = [
+const ALGORITHMS: [&str; 18] = [
     "dissemination",
     "tree",
     "recursive_doubling",
@@ -50,6 +50,7 @@ const ALGORITHMS: [&str; 17] = [
     "binomial",
     "scatter_allgather",
     "chain",
+    "sharp",
     "magic",
 ];
 const KINDS: [&str; 5] = ["latency", "bandwidth_ab", "bandwidth_ba", "bidirectional", "magic"];
@@ -115,6 +116,7 @@ fn any_key() -> impl Strategy<Value = (&'static str, Value)> {
     prop_oneof![
         8 => (counts, any_number()),
         4 => prop::sample::select(&ALGORITHMS[..]).prop_map(|name| ("algorithm", json!(name))),
+        1 => prop::sample::select(&ALGORITHMS[..]).prop_map(|name| ("fallback", json!(name))),
         1 => any::<bool>().prop_map(|yes| ("barrier_every_step", json!(yes))),
         1 => any::<bool>().prop_map(|yes| ("both_ways", json!(yes))),
         1 => Just(("skew_of", json!("destination"))),

@@ -108,6 +108,25 @@ fn every_reduce_gives_the_root_the_sum_of_all() {
     }
 }
 
+/// Of nodes of several tasks: the sum of all, once, to everybody (or the root), through switches.
+#[test]
+fn switches_give_every_rank_the_sum_of_all_whatever_the_nodes() {
+    for (operation, n) in [Operation::Allreduce, Operation::Reduce]
+        .into_iter()
+        .flat_map(|o| COUNTS.map(move |n| (o, n)))
+    {
+        for tasks_per_node in (1..=n).filter(|tasks| n.is_multiple_of(*tasks)) {
+            let plain = Collective::new(operation, Algorithm::Sharp, n, 5040);
+            let collective = Collective { tasks_per_node, ..plain };
+            let sums = sums(&collective);
+            let with_result = if operation == Operation::Reduce { 1 } else { n };
+            for sum in &sums[..with_result as usize] {
+                assert_eq!(*sum, [everybody(n)], "{} of {tasks_per_node}", name(&collective));
+            }
+        }
+    }
+}
+
 #[test]
 fn every_reduce_scatter_gives_every_rank_its_block_of_the_sum() {
     for collective in cases(Operation::ReduceScatter) {
@@ -278,7 +297,11 @@ fn bruck_gives_every_rank_its_block_of_every_other() {
 
 #[test]
 fn a_barrier_lets_nobody_go_before_everybody_has_come() {
-    for collective in cases(Operation::Barrier) {
+    let of_nodes = [2, 3, 7].map(|tasks_per_node| Collective {
+        tasks_per_node,
+        ..Collective::new(Operation::Barrier, Algorithm::Sharp, 42, 0)
+    });
+    for collective in cases(Operation::Barrier).chain(of_nodes) {
         let mut heard: Vec<u128> = (0..collective.n).map(|rank| 1 << rank).collect();
         executor::run(
             &name(&collective),

@@ -32,6 +32,7 @@ def scenario(
     if platform.packets is None or platform.switch is None:
         raise no_twin(platform)
     switch = platform.switch
+    in_network = trial.options.get("in_network")
     return {
         "schema": SCENARIO_SCHEMA,
         "seed": seed,
@@ -49,6 +50,8 @@ def scenario(
         "placement": {"nodes": list(trial.nodes), "tasks_per_node": trial.tasks_per_node},
         "work": [],
         "faults": [fault.to_document() for fault in faults],
+        # No platform says what its switches can do: a trial with the algorithm `sharp` does.
+        **({} if in_network is None else {"in_network": in_network}),
     }
 
 
@@ -119,7 +122,8 @@ def _algorithm(
 ) -> Document:
     """The algorithm asked for, or else the platform's, with the window that belongs to it."""
     if "algorithm" in options:
-        return {"algorithm": options["algorithm"]}
+        asked = ("algorithm", "fallback")
+        return {key: options[key] for key in asked if key in options}
     algorithm = platform.algorithm(benchmark, size, n_ranks)
     if algorithm is None:
         return {}

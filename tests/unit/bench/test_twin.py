@@ -320,3 +320,13 @@ def test_colliding_flows_part_where_routing_is_adaptive() -> None:
         assert sample.evidence["adaptive_routing"] == setting
         times[setting] = sample.metrics["bandwidth_mb_s"]
     assert times["on"] == pytest.approx(2 * times["off"], rel=0.05)
+
+
+@needs_engine
+def test_switches_reduce_where_a_trial_says_what_they_can() -> None:
+    twin = TwinBackend(FAT_TREE, 16)
+    model = {"reduction_ns": 450, "payload_bytes": 256}
+    asked = trial("allreduce", twin.nodes, (8,), algorithm="sharp", in_network=model)
+    (by_switches,) = measure(twin, asked)
+    (by_hosts,) = measure(twin, trial("allreduce", twin.nodes, (8,)))
+    assert by_switches.metrics["latency_us"] < by_hosts.metrics["latency_us"]

@@ -2,6 +2,7 @@
 
 mod fault;
 mod host;
+mod in_network;
 mod node;
 mod packets;
 mod place;
@@ -15,6 +16,7 @@ pub use host::{
     HostDocument, IntraNodeDocument, Matching, MatchingDocument, NoiseDocument, Protocol,
     RegimeDocument,
 };
+pub use in_network::{InNetworkDocument, ResultBy};
 pub use node::{InnerKind, InnerLinkDocument, InnerVertexDocument, NodeGraphDocument, Rail};
 pub use packets::{Headers, LaneWeight, LanesDocument, Packets};
 pub use place::{
@@ -80,6 +82,9 @@ pub struct ScenarioDocument {
     /// Jobs that share the fabric, instead of `placement` and `work`.
     #[serde(default)]
     pub tenants: Option<Vec<TenantDocument>>,
+    /// What switches that take part in collectives can do.
+    #[serde(default)]
+    pub in_network: Option<InNetworkDocument>,
     /// Partitions; without any, every node is a member of the default one.
     #[serde(default)]
     pub partitions: Vec<PartitionDocument>,

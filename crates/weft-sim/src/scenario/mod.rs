@@ -24,6 +24,7 @@ use crate::packet::{self, Framing};
 use crate::probe::Probes;
 use crate::steering::{self, Steering, Used};
 use crate::transport::{Perils, Transport};
+use crate::tree::{self, InNetwork};
 use std::sync::Arc;
 use weft_fabric::document::{Engine, FabricDocument};
 use weft_fabric::fabric::MAX_DELAY_PS;
@@ -47,6 +48,8 @@ pub struct ValidScenario {
     pub(crate) probes: Probes,
     pub(crate) ranks: Vec<RankPlace>,
     pub(crate) tenants: Vec<Tenant>,
+    /// What switches carry out, where anybody asks them to.
+    pub(crate) in_network: Option<InNetwork>,
     pub(crate) mtu_bytes: u32,
     pub(crate) headers: Headers,
     pub(crate) framing: Framing,
@@ -97,10 +100,7 @@ impl ValidScenario {
             partitions: scenario.partitions,
         };
         let (tenants, ranks) = place::place(&fabric, jobs)?;
-        match inside::check(&fabric, &ranks) {
-            Err(FabricError::CreditLoop { .. }) if scenario.routing.allow_credit_loops => {}
-            result => result?,
-        }
+        require_ways(&fabric, &ranks, &scenario.routing)?;
         let perils = Perils {
             losses: faults.lose_packets(),
             overtaking: scenario.routing.adaptive.is_some(),
@@ -115,7 +115,8 @@ impl ValidScenario {
         steering::complete(&fabric, &mut routes);
         let parts = after_death::Parts { fabric: &fabric, faults: &faults, routes: &routes };
         after_death::check(parts, &link_death, &routing, &steering, used)?;
-        Ok(ValidScenario {
+        let mut valid = ValidScenario {
+            in_network: None,
             fabric,
             routes: Arc::new(routes),
             steering,
@@ -138,7 +139,14 @@ impl ValidScenario {
             max_events: scenario.limits.max_events,
             max_messages: scenario.limits.max_messages,
             stall_ps: stall_ps(scenario.limits.stall_ns)?,
-        })
+        };
+        valid.in_network = tree::plan(scenario.in_network.as_ref(), &valid)?;
+        Ok(valid)
+    }
+
+    /// Packets that switches may make between two looks at how many there are.
+    pub(crate) fn tree_packets(&self) -> u64 {
+        self.in_network.as_ref().map_or(0, |plan| plan.n_packets())
     }
 }
 
@@ -155,6 +163,14 @@ fn stall_ps(stall_ns: f64) -> Result<u64, SimError> {
         return Err(SimError::document(place, what, "nanoseconds from 1000 to 1e12"));
     }
     ps(place, stall_ns)
+}
+
+/// Ways inside nodes cannot wait in a circle, unless that is allowed.
+fn require_ways(fabric: &Fabric, ranks: &[RankPlace], routing: &Routing) -> Result<(), SimError> {
+    match inside::check(fabric, ranks) {
+        Err(FabricError::CreditLoop { .. }) if routing.allow_credit_loops => Ok(()),
+        result => Ok(result?),
+    }
 }
 
 fn require_numbers(fabric: &Fabric) -> Result<(), SimError> {

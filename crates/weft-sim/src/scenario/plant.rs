@@ -109,7 +109,7 @@ impl Planted {
     }
 
     /// Whether packets may vanish during the run.
-    pub(super) fn lose_packets(&self) -> bool {
+    pub(crate) fn lose_packets(&self) -> bool {
         let loses =
             |trouble: &Trouble| matches!(trouble.kind, LinkFault::Down | LinkFault::Lost(_));
         self.troubles.iter().any(loses)

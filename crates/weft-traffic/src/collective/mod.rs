@@ -1,9 +1,8 @@
 //! Collectives: who exchanges what with whom at each move.
 //!
 //! An algorithm is a function of (ranks, rank, number of the move): nothing is stored. Roots are
-//! rank 0; [`crate::relabel`] puts another rank there. In-network reduction (SHARP, CollNet, NVLS)
-//! is not among them: it needs switches that take part, and will be an algorithm of its own whose
-//! moves end at a switch.
+//! rank 0; [`crate::relabel`] puts another rank there. Where switches take part (SHARP), a move
+//! ends at a switch: `in_network`.
 //!
 //! SOURCE: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
 //! MPICH" (IJHPCA 2005); Bruck et al., "Efficient Algorithms for All-to-All Communications in
@@ -15,6 +14,7 @@ mod alltoall;
 mod barrier;
 mod double_tree;
 mod fold;
+mod in_network;
 mod reduce_scatter;
 mod rooted;
 mod tree;
@@ -85,22 +85,36 @@ pub enum Algorithm {
     ScatterAllgather,
     /// Broadcast: rank to rank, in segments.
     Chain,
+    /// Tasks of a node reduce to their leader, the switches reduce what leaders have.
+    Sharp,
+}
+
+impl Algorithm {
+    /// Whether switches take part.
+    pub fn is_offloaded(self) -> bool {
+        matches!(self, Algorithm::Sharp)
+    }
+
+    /// Whether it tells the ranks of a node from others.
+    pub(crate) fn knows_nodes(self) -> bool {
+        matches!(self, Algorithm::Hierarchical | Algorithm::Sharp)
+    }
 }
 
 /// Algorithms of an operation, the default first.
 pub fn algorithms_of(operation: Operation) -> &'static [Algorithm] {
     use Algorithm::*;
     match operation {
-        Operation::Barrier => &[Dissemination, RecursiveDoubling, Tree],
+        Operation::Barrier => &[Dissemination, RecursiveDoubling, Tree, Sharp],
         Operation::Allreduce => {
-            &[RecursiveDoubling, Ring, Rabenseifner, DoubleBinaryTree, ReduceBroadcast]
+            &[RecursiveDoubling, Ring, Rabenseifner, DoubleBinaryTree, ReduceBroadcast, Sharp]
         }
         Operation::Alltoall => &[Pairwise, Linear, Bruck, Hierarchical],
         Operation::Alltoallv => &[Pairwise, Linear],
         Operation::Allgather => &[Ring, RecursiveDoubling, Bruck, NeighborExchange],
         Operation::ReduceScatter => &[RecursiveHalving, Ring, Pairwise],
-        Operation::Broadcast => &[Binomial, ScatterAllgather, Chain],
-        Operation::Reduce => &[Binomial, Rabenseifner],
+        Operation::Broadcast => &[Binomial, ScatterAllgather, Chain, Sharp],
+        Operation::Reduce => &[Binomial, Rabenseifner, Sharp],
         Operation::Gather | Operation::Scatter => &[Binomial, Linear],
     }
 }
@@ -127,8 +141,10 @@ pub struct Collective {
     pub barrier_every_step: bool,
     /// Largest segment of the pipelined algorithms.
     pub segment_bytes: u64,
-    /// Ranks of one node, for the hierarchical alltoall; divides `n`.
+    /// Ranks of one node, for algorithms that tell them from others; divides `n`.
     pub tasks_per_node: u32,
+    /// What carries out an offloaded collective where the switches cannot.
+    pub fallback: Option<Algorithm>,
     /// How blocks of an alltoallv differ.
     pub skew: Skew,
 }
@@ -145,6 +161,7 @@ impl Collective {
             barrier_every_step: false,
             segment_bytes: DEFAULT_SEGMENT_BYTES,
             tasks_per_node: 1,
+            fallback: None,
             skew: Skew::default(),
         }
     }
@@ -153,6 +170,9 @@ impl Collective {
     /// moves, but for the linear gather and scatter; some of them are empty.
     pub fn exchange(&self, rank: u32, index: u64) -> Option<Exchange> {
         let index = u32::try_from(index).ok().filter(|_| self.n > 1)?;
+        if self.algorithm.is_offloaded() {
+            return self.in_network(rank, index);
+        }
         match self.operation {
             Operation::Barrier => self.barrier(rank, index),
             Operation::Allreduce => self.allreduce(rank, index),

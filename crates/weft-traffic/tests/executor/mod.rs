@@ -23,7 +23,7 @@ struct Wire<P> {
 
 /// Runs all ranks to their end; panics where one is stuck or a message has no partner.
 /// `next` says a rank's moves, `gather` what a send carries, `store` takes what a receive brings.
-pub(crate) fn run<S, P>(
+pub(crate) fn run<S, P: Clone>(
     what: &str,
     states: &mut [S],
     next: impl Fn(u32, u64) -> Option<Exchange>,
@@ -35,6 +35,7 @@ pub(crate) fn run<S, P>(
         || Rank { index: 0, outstanding: [0, 0], waits: Wait::No, together: 0, landed: Vec::new() };
     let mut ranks: Vec<Rank<P>> = (0..n).map(|_| idle()).collect();
     let mut wires: BTreeMap<(u32, u32), Wire<P>> = BTreeMap::new();
+    let mut pools: BTreeMap<u64, Vec<(u32, Option<P>)>> = BTreeMap::new();
     let mut moved = true;
     while std::mem::take(&mut moved) {
         for rank in 0..n {
@@ -52,6 +53,18 @@ pub(crate) fn run<S, P>(
                 me.together += u64::from(exchange.wait == Wait::Together);
                 me.outstanding[0] += u32::from(exchange.send.is_some());
                 me.outstanding[1] += u32::from(exchange.recv.is_some());
+                if let Some(offload) = exchange.offload {
+                    let own = offload.contributes.then(|| gather(state, rank, Blocks::All));
+                    me.outstanding[1] += 1;
+                    let move_number = me.index - 1;
+                    let pool = pools.entry(move_number).or_default();
+                    pool.push((rank, own));
+                    let part = |rank: &u32| next(*rank, move_number).and_then(|e| e.offload);
+                    if pool.len() == (0..n).filter(|rank| part(rank).is_some()).count() {
+                        reduce(&mut ranks, pools.remove(&move_number).expect("just filled"));
+                    }
+                }
+                let state = &mut states[rank as usize];
                 let carried = exchange.send.map(|send| (send, gather(state, rank, send.blocks)));
                 if let Some(recv) = exchange.recv {
                     assert_ne!(recv.peer, rank, "{what}: a message to itself");
@@ -83,6 +96,17 @@ fn passes<P>(ranks: &[Rank<P>], rank: u32, next: impl Fn(u32, u64) -> Option<Exc
             let come = other.together == me.together || next(number as u32, other.index).is_none();
             other.together > me.together || other.outstanding == [0, 0] && come
         }),
+    }
+}
+
+/// Every member of a collective of switches gets what each other has added.
+fn reduce<P: Clone>(ranks: &mut [Rank<P>], pool: Vec<(u32, Option<P>)>) {
+    for (member, _) in &pool {
+        let others = pool.iter().filter(|(other, _)| other != member);
+        let landed = others.filter_map(|(_, own)| own.clone()).map(|own| (Blocks::All, own));
+        let me = &mut ranks[*member as usize];
+        me.outstanding[1] -= 1;
+        me.landed.extend(landed);
     }
 }
 
