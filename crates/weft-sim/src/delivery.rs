@@ -85,7 +85,9 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
                 }
             }
             PacketKind::Cnp => unreachable!("nobody sends them yet"),
-            PacketKind::Up | PacketKind::Down => unreachable!("they belong to no connection"),
+            PacketKind::Up | PacketKind::Down | PacketKind::Flood => {
+                unreachable!("they belong to no connection")
+            }
         }
     }
 

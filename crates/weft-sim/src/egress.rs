@@ -185,7 +185,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         let sender = self.lanes[index].queues;
         let id = self.messages[before].ring;
         let message = &self.messages[id];
-        if self.rules().trees && matches!(message.role, Role::Segment(_)) {
+        if self.rules().trees && message.role.is_of_tree() {
             return self.send_segment(o, vl, before);
         }
         let (left_bytes, first) = (message.size_bytes - message.sent_bytes, !message.begun);

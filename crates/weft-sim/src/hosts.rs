@@ -256,7 +256,7 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
     fn hand_over(&mut self, id: u32) {
         let message = self.network.messages[id];
         let scenario = self.network.scenario;
-        if matches!(message.role, Role::Segment(_)) {
+        if message.role.is_of_tree() {
             return self.release(id);
         }
         let places = &scenario.ranks;
@@ -286,17 +286,21 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
 
     /// Over to the HCA, a gap after the sender's message before; the latency follows.
     fn release(&mut self, id: u32) {
+        let Message { src, regime, size_bytes, .. } = self.network.messages[id];
+        self.network.messages[id].ready_ps = self.ready_ps(src, regime, size_bytes);
+        self.inject(id);
+    }
+
+    /// When a message may leave that is over to the HCA now.
+    pub(crate) fn ready_ps(&mut self, number: u32, regime: u8, size_bytes: u64) -> u64 {
         let scenario = self.network.scenario;
-        let message = &mut self.network.messages[id];
-        let place = scenario.ranks[message.src as usize];
-        let costs = scenario.hosts.regime(message.regime);
-        let gap_ps =
-            slowed(costs.gap_ps(message.size_bytes), scenario.faults.slowness[place.node.index()]);
-        let rank = &mut self.ranks[message.src as usize];
+        let node = scenario.ranks[number as usize].node.index();
+        let costs = scenario.hosts.regime(regime);
+        let gap_ps = slowed(costs.gap_ps(size_bytes), scenario.faults.slowness[node]);
+        let rank = &mut self.ranks[number as usize];
         let leave_ps = rank.gap_until_ps.max(self.network.now_ps);
         rank.gap_until_ps = (leave_ps + gap_ps).min(2 * CLOCK_END_PS);
-        message.ready_ps = leave_ps + costs.latency_ps(message.size_bytes).min(CLOCK_END_PS);
-        self.inject(id);
+        leave_ps + costs.latency_ps(size_bytes).min(CLOCK_END_PS)
     }
 
     /// A control message of the rendezvous; it carries no payload.
@@ -321,7 +325,7 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
             Role::GoAhead(_) => {
                 Some(Found { by_hca: model.by == Matching::Hardware, ..Found::default() })
             }
-            Role::Leg(_) | Role::Segment(_) | Role::Agreed => Some(Found::default()),
+            _ => Some(Found::default()),
         };
         match found {
             None => {}
@@ -343,9 +347,7 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
                 self.hand_over(answer);
             }
             Role::GoAhead(data) => self.release(data),
-            Role::Leg(_) | Role::Segment(_) | Role::Eager | Role::Agreed => {
-                unreachable!("user data is not part of an agreement")
-            }
+            _ => unreachable!("user data is not part of an agreement"),
         }
     }
 

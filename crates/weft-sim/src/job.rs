@@ -170,6 +170,8 @@ impl<'a> Job<'a> {
                 let n_iterations = stage.phase.warmup + stage.phase.iterations;
                 if self.iteration < n_iterations && (go_on || !self.tenant.repeat) {
                     self.stage = Some(stage);
+                } else {
+                    hosts.members.step_is_over(self.number);
                 }
             }
             if self.stage.is_none() && !self.open_next_phase(hosts, go_on) {

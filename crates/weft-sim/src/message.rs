@@ -16,14 +16,22 @@ pub(crate) enum Role {
     Agreed,
     /// A piece of a message on one leg of its way through nodes: the number of its transfer.
     Leg(u32),
-    /// A packet up a tree of switches: the number of its operation among those under way.
-    Segment(u32),
+    /// A packet up a tree of switches: the number of its operation among those under way, and
+    /// whether it is part of a stream.
+    Segment { operation: u32, streams: bool },
+    /// A packet to everybody of a tree.
+    Datagram,
 }
 
 impl Role {
     /// Whether it only serves to agree on another message.
     pub(crate) fn is_agreement(self) -> bool {
         matches!(self, Role::Request(_) | Role::GoAhead(_))
+    }
+
+    /// Whether it goes to switches, and no rank matches it.
+    pub(crate) fn is_of_tree(self) -> bool {
+        matches!(self, Role::Segment { .. } | Role::Datagram)
     }
 }
 

@@ -29,6 +29,9 @@ const CNP_BYTES: u32 = 16;
 /// Global route header, on every packet that crosses a router.
 const GRH_BYTES: u32 = 40;
 
+/// Datagram extended transport header, on packets that belong to no connection.
+const DETH_BYTES: u32 = 8;
+
 /// What headers add to payloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {
@@ -58,6 +61,16 @@ impl Framing {
     pub fn wire_bytes(&self, payload_bytes: u32, first: bool) -> u32 {
         let header_bytes = self.header_bytes + if first { self.first_bytes } else { 0 };
         (payload_bytes + header_bytes).max(1)
+    }
+
+    /// What a datagram to a multicast group carries beside the headers of every packet: it always
+    /// has a global route header.
+    pub(crate) fn datagram_bytes(&self) -> u32 {
+        match self.header_bytes {
+            HEADER_BYTES => DETH_BYTES + GRH_BYTES,
+            _ if self.first_bytes > 0 => DETH_BYTES,
+            _ => 0,
+        }
     }
 
     /// Bytes on the wire of a packet without payload.
@@ -97,12 +110,14 @@ pub(crate) enum PacketKind {
     Up,
     /// From the root of a tree of switches.
     Down,
+    /// To everybody of a tree but where it comes from.
+    Flood,
 }
 
 /// By the kind's bits, of which some say nothing.
 const KINDS: [PacketKind; 8] = {
     use PacketKind::*;
-    [Data, Ack, Nak, Cnp, Up, Down, Down, Down]
+    [Data, Ack, Nak, Cnp, Up, Down, Flood, Flood]
 };
 
 /// Of a packet's bits: the first of its message.
@@ -112,6 +127,8 @@ pub(crate) const EMPTY: u16 = 1 << 8;
 /// Seen by the switch it is in: only waits for enough of it to be there, or for its turn.
 pub(crate) const ROUTED: u16 = 1 << 9;
 
+/// Of a packet of a tree, in the place of [`FIRST`]: part of a stream.
+pub(crate) const STREAM: u16 = FIRST;
 /// Made by the switch it is in: it holds no input buffer.
 pub(crate) const BORN: u16 = 1 << 14;
 /// One of several that share the input buffer of what they are copies of.
@@ -165,7 +182,7 @@ impl Packet {
     /// Whether it goes along a tree of switches.
     #[inline]
     pub(crate) fn is_of_tree(&self) -> bool {
-        matches!(self.kind(), PacketKind::Up | PacketKind::Down)
+        matches!(self.kind(), PacketKind::Up | PacketKind::Down | PacketKind::Flood)
     }
 
     #[inline]

@@ -19,6 +19,7 @@ mod gap;
 mod hosts;
 mod in_network;
 mod in_network_oracle;
+mod in_network_streams;
 mod lanes;
 mod latency;
 mod laws_adaptive;

@@ -114,11 +114,14 @@ fn in_network_seed(fabric: &Value) -> Value {
         |benchmark| json!({"benchmark": benchmark, "algorithm": "sharp", "size_bytes": 3000});
     let mut reduced = step("allreduce");
     (reduced["fallback"], reduced["tasks_per_node"]) = (json!("ring"), json!(2));
-    let case = scenario(fabric.clone(), json!([reduced, step("broadcast"), step("reduce")]));
+    let copied = json!({"benchmark": "broadcast", "algorithm": "multicast", "size_bytes": 9000});
+    let work = json!([reduced, step("broadcast"), step("reduce"), copied]);
+    let case = scenario(fabric.clone(), work);
     let case = with(case, "placement", json!({"tasks_per_node": 2}));
     let model = json!({"reduction_ns": 400, "interval_ns": 300, "payload_bytes": 256,
         "header_bytes": 12, "outstanding": 4, "max_bytes": 5000, "task_ns": 20,
-        "result": "multicast"});
+        "result": "multicast", "quota": {"trees_per_switch": 2, "operations_per_switch": 9},
+        "sat": {"threshold_bytes": 2000, "payload_bytes": 512, "outstanding": 3, "lock": "port"}});
     with(case, "in_network", model)
 }
 

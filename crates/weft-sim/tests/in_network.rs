@@ -221,7 +221,7 @@ fn what_switches_cannot_do_is_refused_with_its_place() {
     };
     let mut without = case.clone();
     without.as_object_mut().expect("a document").remove("in_network");
-    refused(without, "work[0].algorithm: switches are to take part, and nothing says");
+    refused(without, "work[0].algorithm: switches are to reduce, and nothing says");
     for (key, value, beginning) in [
         ("payload_bytes", json!(0), "in_network.payload_bytes: it is 0"),
         ("payload_bytes", json!(5000), "in_network.payload_bytes: it is 5000"),

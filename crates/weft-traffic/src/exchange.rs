@@ -51,13 +51,24 @@ pub enum Wait {
     Together,
 }
 
+/// What switches do with the buffers of a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OffloadKind {
+    /// Add them up, and give the sum to all members.
+    Sum,
+    /// Copy the one of the member that contributes to all others.
+    Copy,
+}
+
 /// A part in a collective that switches carry out. All members of a group (a rank on each node of
 /// the tenant) take part in the same ones in the same order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offload {
-    /// Size of the buffer that is reduced.
+    /// What the switches do.
+    pub kind: OffloadKind,
+    /// Size of the buffer.
     pub size_bytes: u64,
-    /// Whether this rank's data are part of the sum; the others add nothing to it.
+    /// Whether this rank has data of its own; the others add nothing to a sum.
     pub contributes: bool,
     /// Ranks of its node it speaks for.
     pub n_tasks: u32,

@@ -19,7 +19,7 @@ mod talk;
 
 pub use collective::{Algorithm, Collective, Operation, Skew, SkewOf, algorithms_of};
 pub use error::TrafficError;
-pub use exchange::{Blocks, Exchange, Offload, Transfer, Wait};
+pub use exchange::{Blocks, Exchange, Offload, OffloadKind, Transfer, Wait};
 pub use phase::{Phase, Rows};
 pub use random::mixed;
 pub use schedule::ScheduleFormat;

@@ -33,7 +33,7 @@ const BENCHMARKS: [&str; 26] = [
     "schedule",
     "nothing",
 ];
-const ALGORITHMS: [&str; 18] = [
+const ALGORITHMS: [&str; 19] = [
     "dissemination",
     "tree",
     "recursive_doubling",
@@ -51,6 +51,7 @@ const ALGORITHMS: [&str; 18] = [
     "scatter_allgather",
     "chain",
     "sharp",
+    "multicast",
     "magic",
 ];
 const KINDS: [&str; 5] = ["latency", "bandwidth_ab", "bandwidth_ba", "bidirectional", "magic"];

@@ -29,6 +29,63 @@ pub struct InNetworkDocument {
     /// How results go down.
     #[serde(default)]
     pub result: ResultBy,
+    /// Streaming trees for large buffers; without it there are none.
+    #[serde(default)]
+    pub sat: Option<SatDocument>,
+    /// What the aggregation manager gives away.
+    #[serde(default)]
+    pub quota: QuotaDocument,
+}
+
+/// Streaming aggregation trees: HCAs cut a buffer into packets that are reduced at link rate.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SatDocument {
+    /// Smaller buffers go operation by operation.
+    #[serde(default = "sat_threshold_bytes")]
+    pub threshold_bytes: u64,
+    /// Payload of a packet.
+    pub payload_bytes: u32,
+    /// Packets of a member whose results have not come, at most.
+    #[serde(default = "sat_outstanding")]
+    pub outstanding: u32,
+    /// What a tree that streams has for itself.
+    #[serde(default)]
+    pub lock: SatLock,
+}
+
+/// SOURCE: SHARP_COLL_SAT_THRESHOLD of NVIDIA SHARP.
+fn sat_threshold_bytes() -> u64 {
+    16_384
+}
+
+/// Enough for 256 KiB of KiB packets: more than ten microseconds at 200 Gb/s. Assumed.
+fn sat_outstanding() -> u32 {
+    256
+}
+
+/// What a tree that streams has for itself.
+///
+/// SOURCE: NVIDIA SHARP documentation 3.13.0: one active tree a Quantum switch, one a port of a
+/// Quantum-2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SatLock {
+    /// Its switches.
+    #[default]
+    Switch,
+    /// Its ports.
+    Port,
+}
+
+/// What the aggregation manager gives away; without a key, as much as anybody asks for.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct QuotaDocument {
+    /// Trees of a switch.
+    pub trees_per_switch: Option<u32>,
+    /// Operations under way of all trees of a switch.
+    pub operations_per_switch: Option<u32>,
 }
 
 /// SOURCE: SHARP_COLL_OSTS_PER_GROUP of NVIDIA SHARP.

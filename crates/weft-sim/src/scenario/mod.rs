@@ -146,7 +146,7 @@ impl ValidScenario {
 
     /// Packets that switches may make between two looks at how many there are.
     pub(crate) fn tree_packets(&self) -> u64 {
-        self.in_network.as_ref().map_or(0, |plan| plan.n_packets())
+        self.in_network.as_ref().map_or(0, InNetwork::n_packets_a_look)
     }
 }
 

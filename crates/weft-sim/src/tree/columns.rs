@@ -11,6 +11,10 @@ const MAX_ROWS: usize = 1 << 16;
 pub enum CarriedOut {
     /// Switches, operation by operation (low-latency trees).
     Operations,
+    /// Switches, at link rate (streaming trees).
+    Stream,
+    /// Switches, by copies of datagrams.
+    Multicast,
     /// The ranks, by the algorithm that stands in.
     Hosts,
 }
@@ -20,6 +24,8 @@ impl CarriedOut {
     pub fn as_str(self) -> &'static str {
         match self {
             CarriedOut::Operations => "operations",
+            CarriedOut::Stream => "stream",
+            CarriedOut::Multicast => "multicast",
             CarriedOut::Hosts => "hosts",
         }
     }

@@ -10,7 +10,7 @@ use crate::calendar::{Cold, Kind};
 use crate::document::ResultBy;
 use crate::message::Role;
 use crate::network::Network;
-use crate::packet::{BORN, COPY, NIL, Packet, PacketKind, ROUTED, blocks_of};
+use crate::packet::{BORN, COPY, NIL, Packet, PacketKind, ROUTED, STREAM, blocks_of};
 use crate::port::Input;
 use std::collections::VecDeque;
 
@@ -30,7 +30,7 @@ pub(crate) struct Junctions {
 impl Junctions {
     pub(crate) fn new(plan: Option<&InNetwork>, n_switches: u32) -> Junctions {
         let Some(plan) = plan else { return Junctions::default() };
-        let (n, window) = (plan.forest.junctions.len(), plan.model.outstanding as usize);
+        let (n, window) = (plan.forest.junctions.len(), plan.model.window() as usize);
         Junctions {
             come: vec![0; n * window],
             at_work: vec![VecDeque::new(); n],
@@ -75,15 +75,26 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     }
 
     fn is_forwarded(&self, kind: PacketKind) -> bool {
-        kind == PacketKind::Down && self.in_network().model.result == ResultBy::Multicast
+        let by_multicast = self.in_network().model.result == ResultBy::Multicast;
+        kind == PacketKind::Flood || kind == PacketKind::Down && by_multicast
     }
 
     /// Whether no egress of a junction is faster than the link a packet comes by: it would run dry.
     fn keeps_pace(&self, input: Input, junction: u32) -> bool {
         let rate = |link: u32| self.links[link as usize].rate;
-        let egress = |branch: &Branch| rate(self.ports[branch.port as usize].link);
-        let branches = self.in_network().forest.branches_of(junction);
-        branches.iter().all(|branch| egress(branch) <= rate(input.link))
+        let ways = 0..=self.junction(junction).n_branches;
+        let mut egress =
+            ways.filter_map(|way| self.way_on(junction, way)).map(|branch| branch.port);
+        egress.all(|o| rate(self.ports[o as usize].link) <= rate(input.link))
+    }
+
+    /// A way on from a junction, by number: its branches, then the one towards the root.
+    fn way_on(&self, number: u32, way: u32) -> Option<Branch> {
+        let forest = &self.in_network().forest;
+        let junction = self.junction(number);
+        let up =
+            || (junction.up != NIL).then_some(Branch { port: junction.up, to: junction.parent });
+        forest.branches_of(number).get(way as usize).copied().or_else(up)
     }
 
     /// Count a packet that goes up; whether all children of the junction have come.
@@ -106,7 +117,8 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         let switch = self.junction(packet.dst).vertex - self.fabric().n_hcas();
         let free_ps = &mut self.junctions.free_ps[switch as usize];
         let begin_ps = self.now_ps.max(*free_ps);
-        *free_ps = begin_ps + model.interval_ps;
+        // What streams is reduced at the pace of the links.
+        *free_ps = begin_ps + if packet.has(STREAM) { 0 } else { model.interval_ps };
         self.junctions.at_work[packet.dst as usize].push_back(packet);
         self.schedule_cold(begin_ps + model.reduction_ps, Cold::Reduced(packet.dst));
     }
@@ -129,6 +141,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         let (vl, bytes) = (like.lane(), like.wire_bytes.into());
         let mut packet = Packet::new(kind, like.message, to, vl, bytes);
         packet.set(BORN, true);
+        packet.set(STREAM, like.has(STREAM));
         let id = self.packets.add(packet);
         // No packet leaves by the port it came by, so that input's place is free.
         let input = self.ports[o as usize].local;
@@ -136,9 +149,14 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         self.serve(o);
     }
 
-    /// Queue a copy at every branch; they share the buffer of the packet that came by `q`.
+    /// Queue a copy at every way on but the one by which a packet came; they share its buffer.
     fn copy(&mut self, q: u32, input: Input, packet: Packet) {
-        let (lane, n_left) = (packet.lane(), self.junction(packet.dst).n_branches);
+        let (lane, n_ways) = (packet.lane(), self.junction(packet.dst).n_branches + 1);
+        let floods = packet.kind() == PacketKind::Flood;
+        let goes = |branch: &Branch, up: u32| branch.port != q && (floods || branch.port != up);
+        let up = self.junction(packet.dst).up;
+        let ways = (0..n_ways).filter_map(|way| self.way_on(packet.dst, way));
+        let n_left = ways.filter(|branch| goes(branch, up)).count() as u32;
         let number = self.junctions.copies.add(Copied {
             port: q,
             lane,
@@ -147,9 +165,12 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             n_left,
             left_ps: 0,
         });
-        for at in 0..n_left {
-            let Branch { port: o, to } =
-                self.in_network().forest.branches_of(packet.dst)[at as usize];
+        assert!(n_left > 0, "the root of a tree is no end of it");
+        for way in 0..n_ways {
+            let Some(Branch { port: o, to }) = self.way_on(packet.dst, way) else { continue };
+            if !goes(&Branch { port: o, to }, up) {
+                continue;
+            }
             let mut copy = packet;
             (copy.message, copy.dst) = (number, to);
             copy.set(COPY, true);
@@ -183,10 +204,13 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         let sender = self.lanes[index].queues;
         let id = self.messages[before].ring;
         let message = self.messages[id];
-        let Role::Segment(operation) = message.role else {
-            unreachable!("only operations are sent like that")
+        let model = &self.in_network().model;
+        let (kind, bytes, operation, streams) = match message.role {
+            Role::Segment { operation, streams } => {
+                (PacketKind::Up, model.wire_bytes(message.size_bytes), operation, streams)
+            }
+            _ => (PacketKind::Flood, model.datagram_bytes(message.size_bytes), 0, false),
         };
-        let bytes = self.in_network().model.wire_bytes(message.size_bytes);
         let blocks = blocks_of(bytes);
         if !self.lanes.grant(index, self.now_ps, blocks) {
             self.await_credit(o, vl);
@@ -204,7 +228,8 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         }
         self.messages.remove(id);
         self.ports[o as usize].set_work(vl, !self.senders.is_idle(sender));
-        let packet = Packet::new(PacketKind::Up, operation, message.dst_hca, vl, bytes);
+        let mut packet = Packet::new(kind, operation, message.dst_hca, vl, bytes);
+        packet.set(STREAM, streams);
         let packet_id = self.packets.add(packet);
         self.transmit(o, vl, packet_id, blocks);
         Served::Sent(packet.wire_bytes)

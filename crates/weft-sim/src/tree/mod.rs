@@ -6,6 +6,7 @@
 //!
 //! SOURCE: Graham et al., "Scalable Hierarchical Aggregation Protocol (SHArP)" (COMHPC 2016).
 
+mod claims;
 mod columns;
 mod copies;
 mod junction;

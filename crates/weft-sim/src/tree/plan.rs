@@ -1,15 +1,20 @@
 //! Which tenants' collectives switches carry out, by which trees: decided before the run.
 
-use super::span::{Leaf, Loads, span};
+use super::span::{Leaf, Loads, Tree, span};
 use super::{CarriedOut, Forest, Model};
 use crate::document::{Fidelity, InNetworkDocument, Queueing};
 use crate::error::SimError;
-use crate::packet::NIL;
+use crate::packet::{BLOCK_BYTES, NIL, blocks_of};
 use crate::scenario::{Tenant, ValidScenario};
-use weft_traffic::{Algorithm, Offload};
+use crate::sim::EVENTS_A_LOOK;
+use std::ops::Range;
+use weft_fabric::Fabric;
+use weft_traffic::{Algorithm, Offload, StepDocument};
 
 /// Most packets of trees that may be in switches at a time: a part of those that events can name.
 const MAX_TREE_PACKETS: u64 = 1 << 22;
+/// Most datagrams of a broadcast: each is a message of its sender.
+const MAX_DATAGRAMS: u64 = 1 << 20;
 
 /// The collectives of switches of a scenario.
 #[derive(Clone, Debug)]
@@ -18,8 +23,9 @@ pub(crate) struct InNetwork {
     pub(crate) forest: Forest,
     /// By rank: the member it is, or NIL.
     pub(crate) member_of: Vec<u32>,
-    /// By tenant: why it has no tree; none where it has one, or asks for none.
-    refused: Vec<Option<String>>,
+    /// By tenant: the junctions of its tree, or why it has none; an empty tree where it asks for
+    /// none.
+    pub(crate) trees: Vec<Result<Range<u32>, String>>,
 }
 
 /// The trees of all tenants that ask for any, or what cannot be asked; none where nobody asks.
@@ -27,63 +33,97 @@ pub(crate) fn plan(
     document: Option<&InNetworkDocument>,
     asked: &ValidScenario,
 ) -> Result<Option<InNetwork>, SimError> {
-    let steps = |tenant: &Tenant| tenant.work.iter().position(is_offloaded);
-    let wanted: Vec<Option<usize>> = asked.tenants.iter().map(steps).collect();
-    let model = document.map(|d| Model::new(d, asked.framing, asked.mtu_bytes)).transpose()?;
-    let Some(tenant) = wanted.iter().position(Option::is_some) else {
+    let (framing, mtu_bytes) = (asked.framing, asked.mtu_bytes);
+    let model = document.map(|d| Model::new(d, framing, mtu_bytes)).transpose()?;
+    let mut wanted = vec![false; asked.tenants.len()];
+    for (number, tenant) in asked.tenants.iter().enumerate() {
+        for (index, step) in tenant.work.iter().enumerate() {
+            if step.algorithm.is_some_and(Algorithm::is_offloaded) {
+                let place = || place_of(asked, number, index);
+                require_means(place, step, model.is_some(), mtu_bytes)?;
+                wanted[number] = true;
+            }
+        }
+    }
+    if !wanted.contains(&true) {
         return Ok(None);
-    };
-    let Some(model) = model else {
-        let alone = asked.tenants.len() == 1 && asked.tenants[0].name.is_empty();
-        let before = if alone { String::new() } else { format!("tenants[{tenant}].") };
-        let place = format!("{before}work[{}].algorithm", wanted[tenant].unwrap_or(0));
-        let what = "switches are to take part, and nothing says what they can";
-        return Err(SimError::document(place, what, "'in_network', or an algorithm of ranks"));
-    };
-    require_support(asked)?;
+    }
+    let model = model.unwrap_or_else(|| Model::copying(framing, mtu_bytes));
+    require_support(asked, &model)?;
     let mut made = InNetwork {
         model,
         forest: Forest::default(),
         member_of: vec![NIL; asked.ranks.len()],
-        refused: vec![None; asked.tenants.len()],
+        trees: Vec::new(),
     };
     let mut loads = Loads::default();
-    for (number, tenant) in asked.tenants.iter().enumerate() {
-        if wanted[number].is_some() {
-            made.refused[number] = made.grow(asked, tenant, &mut loads).err();
-        }
+    for (tenant, wanted) in asked.tenants.iter().zip(wanted) {
+        let tree = if wanted { made.grow(asked, tenant, &mut loads) } else { Ok(0..0) };
+        made.trees.push(tree);
     }
     made.require_room()?;
     Ok(Some(made))
 }
 
-fn is_offloaded(step: &weft_traffic::StepDocument) -> bool {
-    step.algorithm.is_some_and(Algorithm::is_offloaded)
+/// Where a step is written.
+fn place_of(asked: &ValidScenario, tenant: usize, step: usize) -> String {
+    let alone = asked.tenants.len() == 1 && asked.tenants[0].name.is_empty();
+    let before = if alone { String::new() } else { format!("tenants[{tenant}].") };
+    format!("{before}work[{step}]")
+}
+
+/// What an offloaded step needs.
+fn require_means(
+    place: impl Fn() -> String,
+    step: &StepDocument,
+    has_model: bool,
+    mtu_bytes: u32,
+) -> Result<(), SimError> {
+    if step.algorithm != Some(Algorithm::Multicast) {
+        let what = "switches are to reduce, and nothing says what they can";
+        let expected = "'in_network', or an algorithm of ranks";
+        let missing = || Err(SimError::document(place() + ".algorithm", what, expected));
+        return if has_model { Ok(()) } else { missing() };
+    }
+    let n_datagrams = step.size_bytes.div_ceil(mtu_bytes.into());
+    if n_datagrams > MAX_DATAGRAMS {
+        let what = format!("{n_datagrams} datagrams");
+        let expected = format!("at most {MAX_DATAGRAMS} of {mtu_bytes} bytes");
+        return Err(SimError::document(place() + ".size_bytes", what, expected));
+    }
+    Ok(())
 }
 
 /// What trees go together with.
-fn require_support(asked: &ValidScenario) -> Result<(), SimError> {
+fn require_support(asked: &ValidScenario, model: &Model) -> Result<(), SimError> {
     let refuse =
         |place: &str, what: &str, expected: &str| Err(SimError::document(place, what, expected));
     if asked.fidelity != Fidelity::Packet {
         let what = "switches reduce packets, and there are none";
-        return refuse("fidelity", what, "fidelity 'packet' beside 'in_network'");
+        return refuse("fidelity", what, "fidelity 'packet' where switches take part");
     }
     if !matches!(asked.switch.model, Queueing::Voq | Queueing::Infinite) {
-        let what = "switches that reduce are simulated with a queue for each output";
-        return refuse("switch.model", what, "'voq' or 'infinite' beside 'in_network'");
+        let what = "switches that take part are simulated with a queue for each output";
+        return refuse("switch.model", what, "'voq' or 'infinite' where switches take part");
     }
     if asked.switch.speedup.is_some() {
         let what = "the speed at which copies are read is not simulated";
-        return refuse("switch.speedup", what, "no speed-up beside 'in_network'");
+        return refuse("switch.speedup", what, "no speed-up where switches take part");
     }
     if asked.faults.lose_packets() {
         let what = "packets of trees may be lost, which nobody repeats in this simulation";
-        return refuse("faults", what, "cables that lose nothing beside 'in_network'");
+        return refuse("faults", what, "cables that lose nothing where switches take part");
+    }
+    let longest = blocks_of(model.datagram_bytes(asked.mtu_bytes.into()));
+    let buffer = asked.switch.buffer_bytes;
+    if asked.switch.model == Queueing::Voq && buffer / BLOCK_BYTES < longest.into() {
+        let expected = format!("at least {} bytes", u64::from(longest) * BLOCK_BYTES);
+        let what = format!("{buffer} bytes hold no whole datagram");
+        return Err(SimError::document("switch.buffer_bytes", what, expected));
     }
     if asked.fabric.inside.is_some() {
         let what = "trees end at HCAs, and ranks sit on what is inside nodes";
-        return refuse("node", what, "no 'node' beside 'in_network'");
+        return refuse("node", what, "no 'node' where switches take part");
     }
     Ok(())
 }
@@ -95,7 +135,7 @@ impl InNetwork {
         asked: &ValidScenario,
         tenant: &Tenant,
         loads: &mut Loads,
-    ) -> Result<(), String> {
+    ) -> Result<Range<u32>, String> {
         let ranks = tenant.first_rank..tenant.first_rank + tenant.n_ranks;
         let leads = |rank: &u32| asked.ranks[*rank as usize].task == 0;
         let leaf = |rank: u32| {
@@ -104,20 +144,47 @@ impl InNetwork {
         };
         let leaves: Vec<Leaf> = ranks.filter(leads).map(leaf).collect();
         if leaves.len() < 2 {
-            return Ok(());
+            return Ok(0..0);
         }
         let tree = span(&asked.fabric, &leaves, loads)?;
+        self.require_quota(&asked.fabric, &tree, loads)?;
         tree.add_to(loads);
         for (leaf, member) in leaves.iter().zip(self.forest.members.len() as u32..) {
             self.member_of[leaf.rank as usize] = member;
         }
+        let first = self.forest.junctions.len() as u32;
         tree.plant(&asked.fabric, &leaves, &mut self.forest);
+        Ok(first..self.forest.junctions.len() as u32)
+    }
+
+    /// Every switch of a tree has room for one more.
+    fn require_quota(&self, fabric: &Fabric, tree: &Tree, loads: &Loads) -> Result<(), String> {
+        let (quota, each) = (self.model.quota, u64::from(self.model.n_operations()));
+        for (switch, _) in &tree.switches {
+            let n_trees = loads.trees.get(&switch.0).copied().unwrap_or(0);
+            let name = || &fabric.vertices[fabric.switch_vertex(*switch).index()].name;
+            if quota.trees_per_switch.is_some_and(|most| n_trees >= most) {
+                return Err(format!("switch '{}' has {n_trees} trees already", name()));
+            }
+            let n_operations = (u64::from(n_trees) + 1) * each;
+            if quota.operations_per_switch.is_some_and(|most| n_operations > most.into()) {
+                let most = quota.operations_per_switch.unwrap_or(0);
+                let what = format!("{n_operations} operations of {} trees", n_trees + 1);
+                return Err(format!("switch '{}' has room for {most}, not for {what}", name()));
+            }
+        }
         Ok(())
     }
 
     /// Most packets of trees at a time.
-    pub(crate) fn n_packets(&self) -> u64 {
-        self.forest.branches.len() as u64 * u64::from(self.model.outstanding)
+    fn n_packets(&self) -> u64 {
+        self.forest.branches.len() as u64 * u64::from(self.model.window())
+    }
+
+    /// Most packets that switches make between two looks at how many there are.
+    pub(crate) fn n_packets_a_look(&self) -> u64 {
+        let ways = self.forest.junctions.iter().map(|junction| u64::from(junction.n_branches));
+        (ways.max().unwrap_or(0) * EVENTS_A_LOOK).min(2 * MAX_TREE_PACKETS)
     }
 
     /// Events can name what is under way.
@@ -132,14 +199,10 @@ impl InNetwork {
     }
 
     /// How switches carry out a step of a tenant, or why they do not.
-    pub(crate) fn mode_of(&self, tenant: u32, offload: &Offload) -> Result<CarriedOut, String> {
-        if let Some(reason) = &self.refused[tenant as usize] {
-            return Err(reason.clone());
+    pub(crate) fn way_of(&self, tenant: u32, offload: &Offload) -> Result<CarriedOut, String> {
+        match &self.trees[tenant as usize] {
+            Ok(_) => self.model.way_of(offload),
+            Err(reason) => Err(reason.clone()),
         }
-        let (size, most) = (offload.size_bytes, self.model.max_bytes);
-        if size > most {
-            return Err(format!("{size} bytes are more than in_network.max_bytes ({most})"));
-        }
-        Ok(CarriedOut::Operations)
     }
 }

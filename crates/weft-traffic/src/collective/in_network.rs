@@ -3,8 +3,8 @@
 //!
 //! SOURCE: Graham et al., "Scalable Hierarchical Aggregation Protocol (SHArP)" (COMHPC 2016).
 
-use super::{Collective, Operation, Part, algorithms_of, log2_ceil, tree};
-use crate::exchange::{Exchange, Offload};
+use super::{Algorithm, Collective, Operation, Part, algorithms_of, log2_ceil, tree};
+use crate::exchange::{Exchange, Offload, OffloadKind};
 
 impl Collective {
     /// The same by ranks alone.
@@ -27,7 +27,9 @@ impl Collective {
         let moved = match index {
             _ if index < log => goes_up.then(|| tree::up(tasks, task, index, |_, _| part)),
             _ if index == log => (task == 0 && tasks < self.n).then(|| {
+                let copied = self.algorithm == Algorithm::Multicast;
                 Exchange::offload(Offload {
+                    kind: if copied { OffloadKind::Copy } else { OffloadKind::Sum },
                     size_bytes: part.size_bytes,
                     contributes: goes_up || rank == 0,
                     n_tasks: tasks,

@@ -87,17 +87,19 @@ pub enum Algorithm {
     Chain,
     /// Tasks of a node reduce to their leader, the switches reduce what leaders have.
     Sharp,
+    /// Broadcast: datagrams that switches copy, to the leaders of nodes.
+    Multicast,
 }
 
 impl Algorithm {
     /// Whether switches take part.
     pub fn is_offloaded(self) -> bool {
-        matches!(self, Algorithm::Sharp)
+        matches!(self, Algorithm::Sharp | Algorithm::Multicast)
     }
 
     /// Whether it tells the ranks of a node from others.
     pub(crate) fn knows_nodes(self) -> bool {
-        matches!(self, Algorithm::Hierarchical | Algorithm::Sharp)
+        self == Algorithm::Hierarchical || self.is_offloaded()
     }
 }
 
@@ -113,7 +115,7 @@ pub fn algorithms_of(operation: Operation) -> &'static [Algorithm] {
         Operation::Alltoallv => &[Pairwise, Linear],
         Operation::Allgather => &[Ring, RecursiveDoubling, Bruck, NeighborExchange],
         Operation::ReduceScatter => &[RecursiveHalving, Ring, Pairwise],
-        Operation::Broadcast => &[Binomial, ScatterAllgather, Chain, Sharp],
+        Operation::Broadcast => &[Binomial, ScatterAllgather, Chain, Sharp, Multicast],
         Operation::Reduce => &[Binomial, Rabenseifner, Sharp],
         Operation::Gather | Operation::Scatter => &[Binomial, Linear],
     }
