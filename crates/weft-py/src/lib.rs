@@ -95,6 +95,9 @@ fn columns(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
         "link_error_recovery_counter": ports.link_error_recovery_counter,
         "link_downed_counter": ports.link_downed_counter,
         "port_rcv_errors": ports.port_rcv_errors,
+        "port_xmit_fecn": ports.port_xmit_fecn,
+        "port_rcv_fecn": ports.port_rcv_fecn,
+        "port_rcv_becn": ports.port_rcv_becn,
     );
     let load = outcome.load;
     out.set_item("load_bin_ps", load.bin_ps)?;

@@ -55,6 +55,8 @@ pub(crate) struct Connection {
     pub(crate) src: u32,
     pub(crate) dst: u32,
     pub(crate) lane: u8,
+    /// Its queue pair among those that congestion control spaces.
+    pub(crate) pace: u32,
     /// The sender's port and, where nodes have an inside, the receiver's endpoint.
     pub(crate) port: u32,
     pub(crate) dst_vertex: u32,
@@ -82,6 +84,7 @@ impl Connection {
             src: message.src,
             dst: message.dst,
             lane: message.lane,
+            pace: message.pace,
             port: message.port,
             dst_vertex: message.dst_vertex,
             dst_hca: message.dst_hca,

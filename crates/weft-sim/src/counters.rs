@@ -47,6 +47,12 @@ pub struct PortColumns {
     pub link_downed_counter: Vec<u64>,
     /// Packets that were lost on the way to this port.
     pub port_rcv_errors: Vec<u64>,
+    /// Packets that this port of a switch marked where it was congested (FECN).
+    pub port_xmit_fecn: Vec<u64>,
+    /// Packets that came marked to this port of a host.
+    pub port_rcv_fecn: Vec<u64>,
+    /// Notifications (BECN) that came to this port of a host.
+    pub port_rcv_becn: Vec<u64>,
 }
 
 impl PortColumns {
@@ -84,6 +90,10 @@ impl PortColumns {
         self.link_error_recovery_counter.push(errors.recoveries);
         self.link_downed_counter.push(errors.downs);
         self.port_rcv_errors.push(far_errors.lost_packets);
+        let congestion = network.told.get(port as usize).copied().unwrap_or_default();
+        self.port_xmit_fecn.push(congestion.marked);
+        self.port_rcv_fecn.push(congestion.rcv_fecn);
+        self.port_rcv_becn.push(congestion.rcv_becn);
     }
 }
 

@@ -101,6 +101,13 @@ impl LanePool {
         self.accounts[index].load
     }
 
+    /// Blocks that wait for the egress, into whose buffer `full` fit. Whether credits that are back
+    /// are taken in makes no difference.
+    #[inline(always)]
+    pub(crate) fn backlog_of(&self, index: usize, full: i32) -> u32 {
+        (self.accounts[index].load as i32 + self.lanes[index].credits - full) as u32
+    }
+
     /// Whether there is credit for `blocks`. Where there is not, the grant sticks: the packet whose
     /// turn it is keeps it, so that small packets do not pass a large one for ever.
     #[inline(always)]

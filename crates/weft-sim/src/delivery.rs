@@ -6,7 +6,7 @@ use crate::connection::Verdict;
 use crate::hosts::{Hosts, Report};
 use crate::message::Role;
 use crate::network::{Control, Network};
-use crate::packet::{EMPTY, FIRST, PACKETS, Packet, PacketKind};
+use crate::packet::{BECN, EMPTY, FIRST, PACKETS, Packet, PacketKind};
 use crate::port::NEVER;
 
 /// Of what an acknowledgement says beside the rank: the rank's send is complete.
@@ -30,10 +30,19 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
         if self.network.rules().trees && packet.is_of_tree() {
             return self.result_arrived(packet);
         }
+        let throttled = self.network.rules().throttled;
+        if throttled && packet.kind().is_about_congestion() {
+            let argument = self.network.packets.argument(id);
+            return self.heed(port, packet, argument);
+        }
         if numbered {
             return self.deliver_numbered(port, packet, number);
         }
         if packet.kind() != PacketKind::Data {
+            if throttled && packet.has(BECN) {
+                let pace = self.network.packets.argument(id);
+                self.network.notified(port, pace, 0);
+            }
             if packet.message & COMPLETES != 0 {
                 self.sent(packet.message & !COMPLETES);
             }
@@ -45,17 +54,26 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
         let whole = message.received_bytes == message.size_bytes;
         let in_between = message.size_bytes > transport.ack_bytes
             && message.received_bytes.is_multiple_of(transport.ack_bytes);
+        let pace = message.pace;
+        let mut tells = None;
+        if throttled {
+            tells = self.network.news_for(port, pace, &packet);
+        }
         if transport.acknowledge && (whole || in_between) && !self.within_node(port, packet.message)
         {
-            self.acknowledge(port, packet.message, whole);
+            let carried = tells.take_if(|argument| *argument == 0);
+            self.acknowledge(port, packet.message, whole, carried.map(|_| pace));
+        }
+        if let Some(argument) = tells {
+            self.tell(port, PacketKind::Cnp, pace, argument);
         }
         if whole {
             self.arrived(packet.message);
         }
     }
 
-    /// Acknowledge what has come of a message.
-    fn acknowledge(&mut self, port: u32, id: u32, whole: bool) {
+    /// Acknowledge what has come of a message; the answer also notifies the queue pair it `tells`.
+    fn acknowledge(&mut self, port: u32, id: u32, whole: bool, tells: Option<u32>) {
         let message = &self.network.messages[id];
         let completes = whole && message.role == Role::Agreed;
         let control = Control {
@@ -63,7 +81,8 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
             lane: message.lane,
             kind: PacketKind::Ack,
             message: message.src | if completes { COMPLETES } else { 0 },
-            argument: 0,
+            argument: tells.unwrap_or(0),
+            becn: tells.is_some(),
         };
         self.network.send_control(port, control);
     }
@@ -84,7 +103,7 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
                     self.repeat(connection);
                 }
             }
-            PacketKind::Cnp => unreachable!("nobody sends them yet"),
+            PacketKind::Cnp | PacketKind::Probe | PacketKind::Echo => unreachable!("heeded before"),
             PacketKind::Up | PacketKind::Down | PacketKind::Flood => {
                 unreachable!("they belong to no connection")
             }
@@ -92,6 +111,13 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
     }
 
     fn receive(&mut self, port: u32, connection: u32, packet: Packet, number: u32) {
+        if self.network.rules().throttled {
+            // An answer carries a number here, so notifications go by themselves.
+            let pace = self.network.connections[connection].pace;
+            if let Some(argument) = self.network.news_for(port, pace, &packet) {
+                self.tell(port, PacketKind::Cnp, pace, argument);
+            }
+        }
         let transport = &self.network.scenario.transport;
         let there = &mut self.network.connections[connection];
         match there.judge(number, transport.any_order) {
@@ -154,6 +180,7 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
             kind,
             message: connection,
             argument: there.expected,
+            becn: false,
         };
         self.network.send_control(port, control);
     }

@@ -6,7 +6,7 @@ use crate::message::Role;
 use crate::network::Network;
 use crate::packet::{self, BORN, COPY, EMPTY, FIRST, NIL, Packet, PacketKind, ROUTED};
 use crate::port::{BLOCKED, ENDPOINT, NEVER, TO_ENDPOINT, WATCHED};
-use crate::sender::Next;
+use crate::sender::{Next, Turn};
 
 impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// Let port `o` send, if its link is free and the packet whose turn it is has credit.
@@ -90,9 +90,13 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         let id = self.packets[self.lanes[index].ring].ring();
         let packet = self.packets[id];
         let blocks = packet.blocks();
+        let waited = self.rules().throttled && self.lanes[index].need > 0;
         if !self.lanes.grant(index, self.now_ps, blocks) {
             self.await_credit(o, vl);
             return Served::Starved;
+        }
+        if self.rules().throttled {
+            self.mark(o, vl, id, waited);
         }
         self.turn_ring(o, vl, id, packet);
         let output = if self.rules().choosy { self.counted(id) } else { 0 };
@@ -156,6 +160,9 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
                     self.await_credit(o, vl);
                     return Served::Starved;
                 }
+                if self.rules().throttled {
+                    self.note_probe(id);
+                }
                 self.lanes.load(index, blocks);
                 self.senders.control_served(sender, &self.packets);
                 self.ports[o as usize].set_work(vl, !self.senders.is_idle(sender));
@@ -201,6 +208,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         }
         self.lanes.load(index, blocks);
         let message = &mut self.messages[id];
+        let pace = message.pace;
         message.begun = true;
         message.sent_bytes += u64::from(payload_bytes);
         let mut packet = Packet::new(PacketKind::Data, id, message.dst_hca, vl, bytes);
@@ -213,16 +221,30 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             let begin_ps = self.now_ps + self.message_gap_ps;
             self.senders.begun(sender, vl, self.n_lanes, begin_ps);
         }
-        if let Some(next) = self.senders.served(sender, before, finished, &mut self.messages)
+        let pause_ps = if self.rules().throttled { self.space(o, id, bytes) } else { None };
+        let turn = match pause_ps {
+            _ if finished => Turn::Ends,
+            Some(_) if !self.senders.by_lane => Turn::Pauses,
+            _ => Turn::Comes,
+        };
+        if let Some(next) = self.senders.served(sender, before, turn, &mut self.messages)
             && self.may_enter(next)
         {
             self.senders.enter(sender, next, &mut self.messages);
+        }
+        match pause_ps {
+            Some(next_ps) if self.senders.by_lane => self.senders.pause(sender, next_ps),
+            Some(next_ps) if !finished => self.schedule_cold(next_ps, Cold::Ready(id)),
+            _ => {}
         }
         self.ports[o as usize].set_work(vl, !self.senders.is_idle(sender));
         let packet_id = self.packets.add(packet);
         let left_ps = self.transmit(o, vl, packet_id, blocks);
         if self.rules().numbered {
             self.number(packet_id, id, left_ps);
+        }
+        if self.rules().throttled {
+            self.probe(o, pace, packet.dst);
         }
         if let Some(rank) = told {
             self.schedule_cold(left_ps, Cold::Sent(rank));

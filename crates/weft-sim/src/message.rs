@@ -64,6 +64,8 @@ pub(crate) struct Message {
     pub(crate) service_level: u8,
     /// The virtual lane of its service level.
     pub(crate) lane: u8,
+    /// Its queue pair among those that congestion control spaces.
+    pub(crate) pace: u32,
     /// The next message of its queue pair.
     pub(crate) next: u32,
     /// The next queue pair whose turn it is, by its first message.
@@ -93,6 +95,7 @@ impl Message {
             port: NIL,
             service_level: 0,
             lane: 0,
+            pace: NIL,
             next: NIL,
             ring: NIL,
         }

@@ -6,6 +6,7 @@
 use crate::adaptive::Steers;
 use crate::arbiter::Arbiter;
 use crate::calendar::{Calendar, Cold, Event, Kind};
+use crate::congestion::{Door, Marker, Paces, Told};
 use crate::connection::Connections;
 use crate::credits::LanePool;
 use crate::crossbar::Reader;
@@ -15,7 +16,7 @@ use crate::fluid::Fluid;
 use crate::ingress::InputFifo;
 use crate::matching::SPREAD;
 use crate::message::MessagePool;
-use crate::packet::{BLOCK_BYTES, BORN, NIL, Packet, PacketKind, PacketPool};
+use crate::packet::{BECN, BLOCK_BYTES, BORN, NIL, Packet, PacketKind, PacketPool};
 use crate::port::{
     Counters, ENDPOINT, INSIDE, Input, Link, NEVER, Port, TO_ENDPOINT, WATCHED, Waiting,
 };
@@ -53,6 +54,12 @@ pub(crate) struct Network<'a, const PLAIN: bool> {
     pub(crate) senders: Senders,
     /// Where packets are numbered.
     pub(crate) connections: Connections,
+    /// Where congestion control spaces queue pairs, and what switches have marked.
+    pub(crate) paces: Paces,
+    pub(crate) marker: Marker,
+    /// By port, where there is congestion control.
+    pub(crate) told: Vec<Told>,
+    pub(crate) doors: Vec<Door>,
     pub(crate) hops: u64,
     pub(crate) trace_hash: u64,
     /// The last packet of each queue that is in use, from `Lane::queues` on by input.
@@ -112,6 +119,8 @@ pub(crate) struct Control {
     pub(crate) message: u32,
     /// The same; [`PacketPool::argument`].
     pub(crate) argument: u32,
+    /// It also notifies the queue pair of its argument.
+    pub(crate) becn: bool,
 }
 
 impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
@@ -138,8 +147,12 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
             links: Vec::new(),
             packets: PacketPool::default(),
             messages: MessagePool::default(),
-            senders: Senders::default(),
+            senders: Senders::new(scenario.congestion.as_ref().is_some_and(|c| c.by_lane)),
             connections: Connections::default(),
+            paces: Paces::default(),
+            marker: Marker::of_lanes(if rules.throttled { n_ports * n_lanes } else { 0 }),
+            doors: vec![Door::default(); if rules.throttled { n_ports } else { 0 }],
+            told: vec![Told::default(); if rules.throttled { n_ports } else { 0 }],
             hops: 0,
             trace_hash: 0xcbf2_9ce4_8422_2325,
             tails: Vec::new(),
@@ -275,6 +288,9 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
 
     /// Hand a message to its endpoint: `port` and `lane` say which.
     pub(crate) fn send(&mut self, id: u32) {
+        if self.rules().throttled {
+            self.number_pace(id);
+        }
         if self.senders.queue(id, &mut self.messages) && self.may_enter(id) {
             self.ready(id);
         }
@@ -282,7 +298,11 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
 
     /// Whether the first message of a queue pair may leave; else it will be told when.
     pub(crate) fn may_enter(&mut self, id: u32) -> bool {
-        let ready_ps = self.messages[id].ready_ps;
+        let message = &self.messages[id];
+        let mut ready_ps = message.ready_ps;
+        if self.rules().throttled && !self.senders.by_lane {
+            ready_ps = ready_ps.max(self.paces[message.pace].next_ps);
+        }
         if ready_ps > self.now_ps {
             self.schedule_cold(ready_ps, Cold::Ready(id));
         }
@@ -303,9 +323,11 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
 
     /// Queue a packet without payload at an endpoint; it goes before the data of its lane.
     pub(crate) fn send_control(&mut self, port: u32, control: Control) {
-        let Control { dst, lane: vl, kind, message, argument } = control;
+        let Control { dst, lane: vl, kind, message, argument, becn } = control;
         let bytes = self.scenario.framing.control_bytes(kind);
-        self.queue_ahead(port, Packet::new(kind, message, dst, vl, bytes), argument);
+        let mut packet = Packet::new(kind, message, dst, vl, bytes);
+        packet.set(BECN, becn);
+        self.queue_ahead(port, packet, argument);
         self.serve(port);
     }
 
@@ -313,7 +335,7 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
     pub(crate) fn queue_ahead(&mut self, port: u32, packet: Packet, argument: u32) {
         let vl = packet.lane();
         let id = self.packets.add(packet);
-        if self.rules().numbered {
+        if self.rules().numbered || packet.has(BECN) {
             self.packets.set_argument(id, argument);
         }
         let lane = self.lane_index(port, vl);

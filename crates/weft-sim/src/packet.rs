@@ -24,7 +24,7 @@ const HEADER_BYTES: u32 = 26;
 const RETH_BYTES: u32 = 16;
 /// Acknowledge extended transport header, on acknowledgements and their negatives.
 const AETH_BYTES: u32 = 4;
-/// Reserved bytes of a congestion notification.
+/// Reserved bytes of a congestion notification; a probe and its answer are taken to be as long.
 const CNP_BYTES: u32 = 16;
 /// Global route header, on every packet that crosses a router.
 const GRH_BYTES: u32 = 40;
@@ -37,7 +37,7 @@ const DETH_BYTES: u32 = 8;
 pub struct Framing {
     header_bytes: u32,
     first_bytes: u32,
-    control_bytes: [u32; 4],
+    control_bytes: [u32; 9],
 }
 
 impl Framing {
@@ -46,12 +46,15 @@ impl Framing {
         let global = if packets.routed { GRH_BYTES } else { 0 };
         match packets.headers {
             Headers::None => {
-                Framing { header_bytes: global, first_bytes: 0, control_bytes: [global; 4] }
+                Framing { header_bytes: global, first_bytes: 0, control_bytes: [global; 9] }
             }
             Headers::Infiniband => {
                 let header_bytes = HEADER_BYTES + global;
                 let acknowledge = header_bytes + AETH_BYTES;
-                let control_bytes = [0, acknowledge, acknowledge, header_bytes + CNP_BYTES];
+                let cnp = header_bytes + CNP_BYTES;
+                let none = header_bytes;
+                let control_bytes =
+                    [none, acknowledge, acknowledge, cnp, none, none, none, cnp, cnp];
                 Framing { header_bytes, first_bytes: RETH_BYTES, control_bytes }
             }
         }
@@ -104,7 +107,6 @@ pub(crate) enum PacketKind {
     /// One before it is missing.
     Nak,
     /// The sender shall slow down.
-    #[allow(dead_code)]
     Cnp,
     /// Towards the root of a tree of switches.
     Up,
@@ -112,21 +114,36 @@ pub(crate) enum PacketKind {
     Down,
     /// To everybody of a tree but where it comes from.
     Flood,
+    /// How long does it take there and back?
+    Probe,
+    /// The answer.
+    Echo,
+}
+
+impl PacketKind {
+    /// Whether it is about congestion and nothing else.
+    pub(crate) fn is_about_congestion(self) -> bool {
+        matches!(self, PacketKind::Cnp | PacketKind::Probe | PacketKind::Echo)
+    }
 }
 
 /// By the kind's bits, of which some say nothing.
-const KINDS: [PacketKind; 8] = {
+const KINDS: [PacketKind; 16] = {
     use PacketKind::*;
-    [Data, Ack, Nak, Cnp, Up, Down, Flood, Flood]
+    [Data, Ack, Nak, Cnp, Up, Down, Flood, Probe, Echo, Echo, Echo, Echo, Echo, Echo, Echo, Echo]
 };
 
 /// Of a packet's bits: the first of its message.
-pub(crate) const FIRST: u16 = 1 << 7;
+pub(crate) const FIRST: u16 = 1 << 8;
 /// Carries nothing of its message.
-pub(crate) const EMPTY: u16 = 1 << 8;
+pub(crate) const EMPTY: u16 = 1 << 9;
 /// Seen by the switch it is in: only waits for enough of it to be there, or for its turn.
-pub(crate) const ROUTED: u16 = 1 << 9;
+pub(crate) const ROUTED: u16 = 1 << 10;
 
+/// Marked by a switch where it was congested (FECN).
+pub(crate) const FECN: u16 = 1 << 11;
+/// Tells its receiver to slow down (BECN).
+pub(crate) const BECN: u16 = 1 << 12;
 /// Of a packet of a tree, in the place of [`FIRST`]: part of a stream.
 pub(crate) const STREAM: u16 = FIRST;
 /// Made by the switch it is in: it holds no input buffer.
@@ -147,7 +164,7 @@ pub(crate) struct Packet {
     pub(crate) dst: u32,
     /// Bytes on the wire.
     pub(crate) wire_bytes: u16,
-    /// 4 of virtual lane, 3 of kind, then flags.
+    /// 4 of virtual lane, 4 of kind, then flags.
     bits: u16,
 }
 
@@ -176,7 +193,7 @@ impl Packet {
 
     #[inline]
     pub(crate) fn kind(&self) -> PacketKind {
-        KINDS[usize::from(self.bits >> 4 & 7)]
+        KINDS[usize::from(self.bits >> 4 & 15)]
     }
 
     /// Whether it goes along a tree of switches.

@@ -21,6 +21,8 @@ pub(crate) struct Rules {
     pub(crate) numbered: bool,
     /// Cables get into trouble, or somebody watches their load.
     pub(crate) watched: bool,
+    /// Congestion control slows senders down.
+    pub(crate) throttled: bool,
     /// Nodes have links inside.
     pub(crate) inside: bool,
     /// Switches reduce and copy.
@@ -42,6 +44,7 @@ impl Rules {
         choosy: false,
         numbered: false,
         watched: false,
+        throttled: false,
         inside: false,
         trees: false,
         subtle: false,
@@ -68,6 +71,7 @@ impl Rules {
             choosy: switch.speedup.is_some() || switch.model == Queueing::SharedBuffer,
             numbered: scenario.transport.numbered,
             watched: !scenario.faults.troubles.is_empty() || scenario.probes.bin_ps.is_some(),
+            throttled: scenario.congestion.is_some(),
             inside: scenario.fabric.inside.is_some(),
             trees: scenario.in_network.is_some(),
             subtle,

@@ -19,9 +19,22 @@ pub(crate) struct Sender {
     control: [u32; 2],
     /// No message may begin before.
     begin_ps: u64,
+    /// No packet with payload may leave before.
+    pause_ps: u64,
 }
 
-const IDLE: Sender = Sender { tail: NIL, control: [NIL; 2], begin_ps: 0 };
+const IDLE: Sender = Sender { tail: NIL, control: [NIL; 2], begin_ps: 0, pause_ps: 0 };
+
+/// What becomes of a queue pair's turns when a packet of a message has been sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// It has its next one last.
+    Comes,
+    /// It has none until it enters the ring again.
+    Pauses,
+    /// The packet was the message's last.
+    Ends,
+}
 
 /// What a lane of an endpoint can send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +53,8 @@ pub(crate) enum Next {
 #[derive(Debug, Default)]
 pub(crate) struct Senders {
     lanes: Vec<Sender>,
+    /// Congestion control slows lanes down, not queue pairs.
+    pub(crate) by_lane: bool,
     /// The last message of each queue pair that has one. Only looked up by key, never gone through.
     last: IdMap<u64, u32>,
 }
@@ -51,6 +66,11 @@ pub(crate) fn key_of(message: &Message) -> u64 {
 }
 
 impl Senders {
+    /// None yet; `by_lane`: see there.
+    pub(crate) fn new(by_lane: bool) -> Senders {
+        Senders { by_lane, ..Senders::default() }
+    }
+
     /// Room for the lanes of one more endpoint; the number of the first.
     pub(crate) fn add_endpoint(&mut self, n_lanes: usize) -> u32 {
         let first = self.lanes.len();
@@ -117,6 +137,9 @@ impl Senders {
         if lane.tail == NIL {
             return Next::Idle;
         }
+        if lane.pause_ps > now_ps {
+            return Next::NotBefore(lane.pause_ps);
+        }
         if lane.begin_ps <= now_ps {
             return Next::After(lane.tail);
         }
@@ -139,12 +162,12 @@ impl Senders {
         &mut self,
         lane: u32,
         before: u32,
-        finished: bool,
+        turn: Turn,
         messages: &mut MessagePool,
     ) -> Option<u32> {
         let lane = &mut self.lanes[lane as usize];
         let id = messages[before].ring;
-        if !finished && before == lane.tail {
+        if turn == Turn::Comes && before == lane.tail {
             lane.tail = id;
             return None;
         }
@@ -158,7 +181,10 @@ impl Senders {
                 lane.tail = before;
             }
         }
-        if !finished {
+        if turn == Turn::Pauses {
+            return None;
+        }
+        if turn == Turn::Comes {
             let first = messages[lane.tail].ring;
             messages[id].ring = first;
             messages[lane.tail].ring = id;
@@ -180,6 +206,11 @@ impl Senders {
             self.last.remove(&key_of(&messages[id]));
         }
         (next != NIL).then_some(next)
+    }
+
+    /// No packet with payload leaves a lane before `pause_ps`.
+    pub(crate) fn pause(&mut self, lane: u32, pause_ps: u64) {
+        self.lanes[lane as usize].pause_ps = pause_ps;
     }
 
     /// Queue a packet without payload.

@@ -19,6 +19,26 @@ const MAX_EVENTS: u64 = 2000;
 /// And may take so much of a processor, reading included.
 const MAX_TIME: Duration = Duration::from_secs(1);
 
+/// The laws of congestion control, with every knob.
+fn controlled_seeds(small: &Value) -> Vec<Value> {
+    let laws = [
+        json!({"dcqcn": {"least_bytes": 4096, "most_bytes": 9000, "probability": 0.5,
+            "cnp_interval_ns": 100, "cnp_service_level": 1, "gain": 0.1, "first_alpha": 0.9,
+            "alpha_timer_ns": 700, "increase_timer_ns": 300, "increase_bytes": 9000,
+            "fast_rounds": 1, "additive_bits_per_s": 5_000_000, "hyper_bits_per_s": 9_000_000,
+            "least_bits_per_s": 2_000_000}}),
+        json!({"rtt": {"target_ns": 300, "probe_interval_ns": 0, "answer_service_level": 0,
+            "decrease": 0.8, "most_decrease": 0.5, "additive_bits_per_s": 5_000_000,
+            "rise_after": 1, "rise": 0.5, "least_bits_per_s": 1_000_000}}),
+        json!({"endpoint": {"queue_bytes": 9000, "hold_ns": 9000, "count_ns": 500, "change": 0.1,
+            "cnp_service_level": 2}}),
+    ];
+    let work = json!([{"benchmark": "incast", "size_bytes": 30_000, "fan": 5,
+        "bystander_bytes": 9000}]);
+    let case = |law: Value| with(scenario(small.clone(), work.clone()), "congestion_control", law);
+    laws.into_iter().map(case).collect()
+}
+
 /// Scenarios that between them use every key.
 fn seeds() -> Vec<Value> {
     let small = tree(8, 4, 2, 100 * GBPS, 50_000);
@@ -71,8 +91,13 @@ fn seeds() -> Vec<Value> {
     let faulty = with(scenario(small.clone(), json!([{"benchmark": "barrier"}])), "faults", faults);
     let faulty = with(faulty, "routing", json!({"engine": "updn", "allow_credit_loops": true}));
     let faulty = with(faulty, "limits", json!({"max_events": 5000, "stall_ns": 1e6}));
+    tenants["congestion_control"] = json!({"annex_a10": {"threshold": 15, "full_bytes": 9000,
+        "marking_rate": 1, "packet_size": 2, "victim_mask": "all", "slows": "lane",
+        "increase": 3, "timer_ns": 900, "ccti_min": 1, "ccti_limit": 2, "cnp_service_level": 3,
+        "table": ["0:0", "3:7", "1:900"], "cnp_interval_ns": 0}});
     let two = scenario(named, json!([{"benchmark": "latency", "size_bytes": 8}]));
     let mut all = vec![first, tenants, faulty, two];
+    all.extend(controlled_seeds(&small));
     all.extend(later_seeds(&small));
     all.extend(other_seeds(&small));
     let flows: Vec<Value> = all.iter().map(flow_seed).collect();
@@ -94,6 +119,7 @@ fn flow_seed(packets: &Value) -> Value {
         ("/routing/adaptive", "non_minimal"),
         ("/routing/adaptive", "bias_bytes"),
         ("/probes", "load_bin_ns"),
+        ("", "congestion_control"),
     ] {
         if let Some(part) = flow.pointer_mut(place).and_then(Value::as_object_mut) {
             part.remove(key);

@@ -42,6 +42,42 @@ fn packets_and_switches() {
 }
 
 #[test]
+fn congestion_control() {
+    let wrong = |law: &str, knobs: Value, beginning: &str| {
+        let beginning = format!("congestion_control.{law}.{beginning}");
+        refused("congestion_control", json!({law: knobs}), &beginning);
+    };
+    refused("congestion_control", json!({"magic": {}}), "congestion_control: unknown variant");
+    wrong("annex_a10", json!({"threshold": 16}), "threshold: it is 16");
+    wrong("annex_a10", json!({"full_bytes": 0}), "full_bytes: it is 0");
+    wrong("annex_a10", json!({"timer_ns": 0}), "timer_ns: it is 0");
+    wrong("annex_a10", json!({"ccti_limit": 128}), "ccti_limit: it is 128");
+    wrong("annex_a10", json!({"ccti_min": 9, "ccti_limit": 8}), "ccti_min: it is 9");
+    wrong("annex_a10", json!({"table": []}), "table: 0 entries");
+    wrong("annex_a10", json!({"table": ["0:1", "4:1"]}), "table[1]: '4:1' is no entry");
+    let still = json!({"table": {"doubling": 0, "entries": 9}});
+    wrong("annex_a10", still, "table.doubling: it is 0");
+    wrong("annex_a10", json!({"cnp_service_level": 16}), "cnp_service_level: service level 16");
+    wrong("annex_a10", json!({"cnp_interval_ns": -1}), "cnp_interval_ns: -1 is no such time");
+    wrong("annex_a10", json!({"thresholds": 3}), "thresholds: unknown field");
+    wrong("dcqcn", json!({"gain": 0}), "gain: it is 0");
+    wrong("dcqcn", json!({"probability": 1.5}), "probability: it is 1.5");
+    let backwards = json!({"least_bytes": 9000, "most_bytes": 8000});
+    wrong("dcqcn", backwards, "most_bytes: it is 8000");
+    wrong("dcqcn", json!({"increase_timer_ns": 0}), "increase_timer_ns: it is 0");
+    wrong("dcqcn", json!({"least_bits_per_s": 1}), "least_bits_per_s: it is 1");
+    wrong("rtt", json!({"rise": 0}), "rise: it is 0");
+    wrong("rtt", json!({"most_decrease": 2}), "most_decrease: it is 2");
+    wrong("rtt", json!({"answer_service_level": 99}), "answer_service_level: service level 99");
+    wrong("endpoint", json!({"queue_bytes": 0}), "queue_bytes: it is 0");
+    wrong("endpoint", json!({"change": 0}), "change: it is 0");
+    let good = scenario(tree(8, 4, 2, 100 * GBPS, 50_000), messages([(0, 1, 8)]));
+    let endless = with(good, "switch", json!({"model": "infinite"}));
+    let text = refusal(&with(endless, "congestion_control", json!({"rtt": {}})));
+    assert!(text.starts_with("congestion_control: buffers that never fill"), "{text}");
+}
+
+#[test]
 fn virtual_lanes() {
     refused("lanes", json!({"count": 0}), "lanes.count: 0 lanes");
     refused("lanes", json!({"count": 16}), "lanes.count: 16 lanes");
@@ -216,6 +252,7 @@ fn what_only_packets_have_is_refused_where_messages_are_flows() {
         ("transport", json!({"out_of_order_ns": 20}), "transport.out_of_order_ns"),
         ("routing", adaptive, "routing.adaptive.non_minimal"),
         ("probes", json!({"load_bin_ns": 100}), "probes.load_bin_ns"),
+        ("congestion_control", json!({"rtt": {}}), "congestion_control"),
         (
             "faults",
             json!([{"node": "n001", "slow_factor": 2.0},

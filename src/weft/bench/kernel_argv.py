@@ -15,7 +15,9 @@ KERNEL_BENCHMARKS = (
     *("alltoall", "alltoallv", "gather", "scatter", "pairs"),
 )
 
-TWIN_OPTIONS = ("adaptive_routing", "routing", "algorithm", "fallback", "in_network")
+TWIN_OPTIONS = (
+    *("adaptive_routing", "congestion_control", "routing", "algorithm", "fallback", "in_network"),
+)
 """What a trial can ask of a simulated fabric alone (weft.bench.scenario)."""
 
 MAX_MESSAGE_BYTES = 2**30  # an MPI count is an int

@@ -9,7 +9,7 @@ from weft.bench.phase import phases_of
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.cabling import FatTree
 from weft.catalog.platform import Host, HostRegime, Platform
-from weft.core.errors import InputError
+from weft.core.errors import InputError, did_you_mean
 from weft.topology.fabric_spec import Document, no_twin, picoseconds, twin_parts
 
 SCENARIO_SCHEMA = "weft.scenario/1"
@@ -33,6 +33,8 @@ def scenario(
         raise no_twin(platform)
     switch = platform.switch
     in_network = trial.options.get("in_network")
+    law = congestion_control(trial)
+    controlled: Document = {} if law == "off" else {"congestion_control": {law: {}}}
     return {
         "schema": SCENARIO_SCHEMA,
         "seed": seed,
@@ -46,6 +48,7 @@ def scenario(
             "delay_ps": picoseconds(switch.delay.value),
             "buffer_bytes": switch.buffer.whole,
         },
+        **controlled,
         "host": _host(host),
         "placement": {"nodes": list(trial.nodes), "tasks_per_node": trial.tasks_per_node},
         "work": [],
@@ -61,6 +64,23 @@ def routes_adaptively(trial: Trial) -> bool:
     if asked not in ("on", "off"):
         raise InputError(f"option 'adaptive_routing' is {asked!r}", expected="'on' or 'off'")
     return bool(asked == "on")
+
+
+CONGESTION_CONTROLS = ("off", "annex_a10", "dcqcn", "rtt", "endpoint")
+"""What a trial can ask of a simulated fabric's congestion control; all but the first are laws with
+the engine's own settings (docs/reference/scenario.md)."""
+
+
+def congestion_control(trial: Trial) -> str:
+    """The trial's option `congestion_control`, "off" without it. Raises InputError."""
+    asked = trial.options.get("congestion_control", "off")
+    if asked not in CONGESTION_CONTROLS:
+        raise InputError(
+            f"option 'congestion_control' is {asked!r}",
+            expected=", ".join(CONGESTION_CONTROLS),
+            hint=did_you_mean(str(asked), list(CONGESTION_CONTROLS)),
+        )
+    return str(asked)
 
 
 def _routing(platform: Platform, tree: FatTree, trial: Trial, *, has_tables: bool) -> Document:
@@ -186,7 +206,8 @@ def left_to_chance(platform: Platform, faults: Sequence[Fault], trial: Trial) ->
     host = twin_parts(platform)[2]
     by_host = host.start_jitter is not None or host.noise is not None
     by_fault = any(fault.corrected or fault.lost or fault.noise for fault in faults)
-    return by_host or by_fault or routes_adaptively(trial)
+    by_network = routes_adaptively(trial) or congestion_control(trial) != "off"
+    return by_host or by_fault or by_network
 
 
 def _pair_steps(trial: Trial, options: Mapping[str, Any], counts: Document) -> list[Document]:

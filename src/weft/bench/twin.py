@@ -20,6 +20,7 @@ from weft.bench.phase import phases_of
 from weft.bench.port_counters import COUNTERS_FILE, PortCounters
 from weft.bench.rounds_apart import apart, joined
 from weft.bench.scenario import (
+    congestion_control,
     left_to_chance,
     pair_size,
     rounds_of,
@@ -389,7 +390,11 @@ def _sample(
 
 def _evidence(trial: Trial) -> dict[str, str]:
     routing = "on" if routes_adaptively(trial) else "off"
-    return {"transport": "simulated", "adaptive_routing": routing}
+    return {
+        "transport": "simulated",
+        "adaptive_routing": routing,
+        "congestion_control": congestion_control(trial),
+    }
 
 
 def _digest(text: str) -> str:

@@ -140,6 +140,22 @@ def test_adaptive_routing_that_cannot_be_is_refused(name: str, setting: str, mes
         scenario(platform(name), {}, [], asked, seed=1)
 
 
+@pytest.mark.parametrize("law", ["annex_a10", "dcqcn", "rtt", "endpoint"])
+def test_congestion_control_is_a_law_with_the_engines_settings(law: str) -> None:
+    asked = trial_of("alltoall", options={"congestion_control": law})
+    document = scenario(platform("fat-tree"), {}, [], asked, seed=1)
+    assert document["congestion_control"] == {law: {}}
+    off = trial_of("alltoall", options={"congestion_control": "off"})
+    assert "congestion_control" not in scenario(platform("fat-tree"), {}, [], off, seed=1)
+
+
+def test_a_law_nobody_knows_is_refused_with_the_one_that_was_meant() -> None:
+    asked = trial_of("alltoall", options={"congestion_control": "dcqn"})
+    with pytest.raises(InputError, match="option 'congestion_control' is 'dcqn'") as caught:
+        scenario(platform("fat-tree"), {}, [], asked, seed=1)
+    assert "dcqcn" in str(caught.value.hint)
+
+
 def test_pairs_are_three_steps_over_the_same_rounds() -> None:
     rounds = [[[0, 1]]]
     asked = trial_of("pairs", options={"rounds": rounds})
@@ -167,6 +183,7 @@ def test_a_trial_says_which_phases_its_pairs_have() -> None:
         ({}, ("leaf-01[25] lost=0.01",), (2, 1)),
         ({}, ("leaf-01[25] corrected=0.01,300",), (2, 1)),
         ({"adaptive_routing": "on"}, (), (2, 1)),
+        ({"congestion_control": "endpoint"}, (), (2, 1)),
     ],
 )
 def test_pairs_repeat_only_what_is_left_to_chance(

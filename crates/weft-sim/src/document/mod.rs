@@ -1,5 +1,6 @@
 //! The scenario document (schema `weft.scenario/1`), as written.
 
+mod congestion;
 mod fault;
 mod host;
 mod in_network;
@@ -11,6 +12,10 @@ mod run;
 mod switch;
 mod transport;
 
+pub use congestion::{
+    AnnexA10Document, CongestionDocument, DcqcnDocument, EndpointDocument, RttDocument, Slowed,
+    TableDocument, VictimMask,
+};
 pub use fault::{CorrectedDocument, FaultDocument};
 pub use host::{
     HostDocument, IntraNodeDocument, Matching, MatchingDocument, NoiseDocument, Protocol,
@@ -68,6 +73,9 @@ pub struct ScenarioDocument {
     /// The reliable transport.
     #[serde(default)]
     pub transport: TransportDocument,
+    /// How senders are told to slow down; without it, nobody is.
+    #[serde(default)]
+    pub congestion_control: Option<CongestionDocument>,
     /// What hosts cost.
     pub host: HostDocument,
     /// The inside of a node; without it, an HCA is all there is of one.

@@ -58,9 +58,9 @@ pub struct TenantDocument {
     /// Begin again with the first step until every tenant without this is done.
     #[serde(default)]
     pub repeat: bool,
-    /// The service level of its messages.
+    /// The service level of its messages; its partition's without it.
     #[serde(default)]
-    pub service_level: u8,
+    pub service_level: Option<u8>,
     /// The partition of its messages.
     #[serde(default = "default_partition")]
     pub partition_key: u16,
@@ -79,7 +79,7 @@ impl TenantDocument {
             role: TenantRole::Victim,
             start_ns: 0.0,
             repeat: false,
-            service_level: 0,
+            service_level: None,
             partition_key: DEFAULT_PARTITION,
             placement,
             work,
@@ -99,4 +99,7 @@ pub struct PartitionDocument {
     pub key: u16,
     /// Its member nodes.
     pub nodes: Vec<String>,
+    /// The service level that the subnet manager gives its messages.
+    #[serde(default)]
+    pub service_level: u8,
 }

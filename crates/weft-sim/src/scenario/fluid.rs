@@ -28,6 +28,9 @@ fn check(scenario: &ScenarioDocument) -> Result<(), SimError> {
     if scenario.lanes.low.is_some() && scenario.lanes.count > 1 {
         return refuse("lanes.low", "flows share links whatever their lanes");
     }
+    if scenario.congestion_control.is_some() {
+        return refuse("congestion_control", "flows fill no queue that would be marked");
+    }
     if scenario.transport.out_of_order_ns > 0.0 {
         return refuse("transport.out_of_order_ns", "flows have no packets to overtake others");
     }

@@ -14,6 +14,7 @@ pub(crate) use plant::{Planted, Trouble};
 
 use crate::cable::LinkDeath;
 use crate::calendar::MAX_NUMBER;
+use crate::congestion::Congestion;
 use crate::document::{
     Fidelity, Headers, Queueing, Routing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel,
 };
@@ -55,6 +56,7 @@ pub struct ValidScenario {
     pub(crate) framing: Framing,
     pub(crate) lanes: Lanes,
     pub(crate) transport: Transport,
+    pub(crate) congestion: Option<Congestion>,
     pub(crate) switch: SwitchModel,
     pub(crate) fidelity: Fidelity,
     /// What its results cannot show.
@@ -115,6 +117,10 @@ impl ValidScenario {
         steering::complete(&fabric, &mut routes);
         let parts = after_death::Parts { fabric: &fabric, faults: &faults, routes: &routes };
         after_death::check(parts, &link_death, &routing, &steering, used)?;
+        let congestion = scenario.congestion_control.as_ref();
+        let congestion = congestion
+            .map(|knobs| Congestion::new(knobs, &scenario.switch, &lanes, fabric.inside.is_some()))
+            .transpose()?;
         let mut valid = ValidScenario {
             in_network: None,
             fabric,
@@ -131,6 +137,7 @@ impl ValidScenario {
             framing,
             lanes,
             transport: Transport::new(&scenario.transport, scenario.packets.mtu_bytes, perils)?,
+            congestion,
             switch: scenario.switch,
             fidelity: scenario.fidelity,
             notes,

@@ -9,8 +9,17 @@ use crate::error::SimError;
 use std::collections::BTreeMap;
 use weft_fabric::Fabric;
 
-/// By key, whether each node is a member.
-pub(super) type Partitions = BTreeMap<u16, Vec<bool>>;
+/// A service level has four bits.
+const MAX_SERVICE_LEVEL: u8 = 15;
+
+/// A partition by node number, and the service level of its messages.
+pub(super) struct Partition {
+    members: Vec<bool>,
+    pub(super) service_level: u8,
+}
+
+/// Partitions by key.
+pub(super) type Partitions = BTreeMap<u16, Partition>;
 
 pub(super) fn read(
     fabric: &Fabric,
@@ -33,32 +42,45 @@ pub(super) fn read(
                 return Err(SimError::document(place, what, "every node at most once"));
             }
         }
-        if partitions.insert(document.key, members).is_some() {
+        let service_level = document.service_level;
+        require_level(&format!("{place}.service_level"), service_level)?;
+        let partition = Partition { members, service_level };
+        if partitions.insert(document.key, partition).is_some() {
             let what = format!("there are two partitions {:#06x}", document.key);
             return Err(SimError::document(format!("{place}.key"), what, "keys that differ"));
         }
     }
-    partitions.entry(DEFAULT_PARTITION).or_insert_with(|| vec![true; fabric.nodes.len()]);
+    let everybody = || Partition { members: vec![true; fabric.nodes.len()], service_level: 0 };
+    partitions.entry(DEFAULT_PARTITION).or_insert_with(everybody);
     Ok(partitions)
 }
 
-/// Refuse a tenant that has a rank on a node outside its partition. `place` is the tenant's, with
-/// its dot.
-pub(super) fn require(
+/// Refuse what is no service level.
+pub(super) fn require_level(place: &str, level: u8) -> Result<(), SimError> {
+    if level > MAX_SERVICE_LEVEL {
+        let what = format!("{level} is no service level");
+        return Err(SimError::document(place, what, "0 to 15"));
+    }
+    Ok(())
+}
+
+/// The tenant's partition; one that has a rank on a node outside it is refused. `place` is the
+/// tenant's, with its dot.
+pub(super) fn require<'a>(
     fabric: &Fabric,
-    partitions: &Partitions,
+    partitions: &'a Partitions,
     place: &str,
     key: u16,
     ranks: &[RankPlace],
-) -> Result<(), SimError> {
-    let Some(members) = partitions.get(&key) else {
+) -> Result<&'a Partition, SimError> {
+    let Some(partition) = partitions.get(&key) else {
         let known: Vec<String> = partitions.keys().map(|key| format!("{key:#06x}")).collect();
         let what = format!("there is no partition {key:#06x}");
         let expected = format!("one of {}", known.join(", "));
         return Err(SimError::document(format!("{place}partition_key"), what, expected));
     };
-    match ranks.iter().find(|rank| !members[rank.node.index()]) {
-        None => Ok(()),
+    match ranks.iter().find(|rank| !partition.members[rank.node.index()]) {
+        None => Ok(partition),
         Some(outside) => {
             let name = &fabric.nodes[outside.node.index()].name;
             let what = format!("node '{name}' is not in partition {key:#06x}");

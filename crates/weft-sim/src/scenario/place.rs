@@ -55,8 +55,6 @@ pub(super) struct Jobs {
 
 /// Most tenants of a scenario.
 const MAX_TENANTS: usize = 65_535;
-/// Service levels are 0 to 15.
-const MAX_SERVICE_LEVEL: u8 = 15;
 
 /// Tenants and the places of all their ranks, checked.
 pub(super) fn place(
@@ -95,14 +93,13 @@ pub(super) fn place(
         }
         let first_rank = ranks.len();
         place_ranks(fabric, &place, &document.placement, index as u32, &mut ranks)?;
-        partition::require(
-            fabric,
-            &partitions,
-            &place,
-            document.partition_key,
-            &ranks[first_rank..],
-        )?;
-        tenants.push(read_tenant(&place, document, first_rank, ranks.len() - first_rank)?);
+        let key = document.partition_key;
+        let own = &ranks[first_rank..];
+        let partition = partition::require(fabric, &partitions, &place, key, own)?;
+        let level = document.service_level.unwrap_or(partition.service_level);
+        partition::require_level(&format!("{place}service_level"), level)?;
+        let n_ranks = own.len();
+        tenants.push(read_tenant(&place, document, level, first_rank, n_ranks)?);
     }
     Ok((tenants, ranks))
 }
@@ -110,13 +107,10 @@ pub(super) fn place(
 fn read_tenant(
     place: &str,
     mut document: TenantDocument,
+    service_level: u8,
     first_rank: usize,
     n_ranks: usize,
 ) -> Result<Tenant, SimError> {
-    if document.service_level > MAX_SERVICE_LEVEL {
-        let what = format!("{} is no service level", document.service_level);
-        return Err(SimError::document(format!("{place}service_level"), what, "0 to 15"));
-    }
     for (index, step) in document.work.iter_mut().enumerate() {
         let place = format!("{place}work[{index}]");
         step.prepare(&place, document.placement.tasks_per_node)?;
@@ -127,7 +121,7 @@ fn read_tenant(
         role: document.role,
         start_ps: ps(&format!("{place}start_ns"), document.start_ns)?,
         repeat: document.repeat,
-        service_level: document.service_level,
+        service_level,
         partition_key: document.partition_key,
         first_rank: first_rank as u32,
         n_ranks: n_ranks as u32,

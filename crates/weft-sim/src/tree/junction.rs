@@ -12,6 +12,7 @@ use crate::message::Role;
 use crate::network::Network;
 use crate::packet::{BORN, COPY, NIL, Packet, PacketKind, ROUTED, STREAM, blocks_of};
 use crate::port::Input;
+use crate::sender::Turn;
 use std::collections::VecDeque;
 
 /// What aggregation nodes hold.
@@ -221,7 +222,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             let begin_ps = self.now_ps + self.message_gap_ps;
             self.senders.begun(sender, vl, self.n_lanes, begin_ps);
         }
-        if let Some(next) = self.senders.served(sender, before, true, &mut self.messages)
+        if let Some(next) = self.senders.served(sender, before, Turn::Ends, &mut self.messages)
             && self.may_enter(next)
         {
             self.senders.enter(sender, next, &mut self.messages);

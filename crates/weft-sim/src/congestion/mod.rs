@@ -1,0 +1,213 @@
+//! Congestion control that cannot be wrong: who marks, who tells whom, and who slows down.
+//!
+//! Under two of the laws a switch marks packets ([`Marking`]) and the HCA they come to notifies
+//! their sender; under one the sender probes, under one the port before a host tells. The sender
+//! spaces the packets of that queue pair by its [`Law`]. What this does to packets is in
+//! `throttle.rs`.
+
+mod annex_a10;
+mod dcqcn;
+mod endpoint;
+mod mark;
+mod pace;
+mod rtt;
+
+pub(crate) use endpoint::{Came, Door, Endpoint, Seen};
+pub(crate) use mark::{Leaving, Marker, Marking, Told};
+pub(crate) use pace::{Pace, Paces};
+pub(crate) use rtt::Rtt;
+
+use crate::document::{CongestionDocument, Queueing, Slowed, SwitchModel};
+use crate::error::SimError;
+use crate::host::ps;
+use crate::lanes::{Lanes, N_LEVELS};
+use annex_a10::AnnexA10;
+use dcqcn::Dcqcn;
+
+/// Largest rate of a knob: 8 Tb/s, as of a cable.
+const MAX_BITS_PER_S: u64 = 8_000_000_000_000;
+
+/// Congestion control as a scenario has it.
+#[derive(Clone, Debug)]
+pub(crate) struct Congestion {
+    pub(crate) marking: Marking,
+    pub(crate) law: Law,
+    /// Whether a notification slows down all of a lane of its HCA.
+    pub(crate) by_lane: bool,
+    /// Least time between two notifications of a queue pair.
+    pub(crate) cnp_interval_ps: u64,
+    /// The lane of notifications and answers; the queue pair's own where there is none.
+    pub(crate) cnp_lane: Option<u8>,
+}
+
+/// How a sender spaces its packets.
+#[derive(Clone, Debug)]
+pub(crate) enum Law {
+    AnnexA10(AnnexA10),
+    Dcqcn(Dcqcn),
+    Rtt(Rtt),
+    Endpoint(Endpoint),
+}
+
+/// What a law remembers of a queue pair.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum State {
+    AnnexA10(annex_a10::Level),
+    Dcqcn(dcqcn::Rate),
+    Rtt(rtt::Rate),
+    Endpoint(endpoint::Share),
+}
+
+/// A packet that a queue pair sends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub(crate) now_ps: u64,
+    pub(crate) bytes: u32,
+    /// How long it occupies its link.
+    pub(crate) duration_ps: u64,
+    pub(crate) link_bits_per_s: u64,
+}
+
+impl Congestion {
+    /// The congestion control of a document, for such switches; `inside`: nodes have links in them.
+    pub(crate) fn new(
+        document: &CongestionDocument,
+        switch: &SwitchModel,
+        lanes: &Lanes,
+        inside: bool,
+    ) -> Result<Congestion, SimError> {
+        if switch.model == Queueing::Infinite {
+            let what = "buffers that never fill hold nobody up";
+            let expected = "no congestion control with switch.model 'infinite'";
+            return Err(SimError::document("congestion_control", what, expected));
+        }
+        let place = place_of(document);
+        let (marking, law, level, interval_ns) = match document {
+            CongestionDocument::AnnexA10(knobs) => (
+                Marking::of_annex_a10(place, knobs, switch.buffer_bytes)?,
+                Law::AnnexA10(AnnexA10::new(place, knobs)?),
+                knobs.cnp_service_level,
+                knobs.cnp_interval_ns,
+            ),
+            CongestionDocument::Dcqcn(knobs) => (
+                Marking::of_dcqcn(place, knobs, switch.buffer_bytes)?,
+                Law::Dcqcn(Dcqcn::new(place, knobs)?),
+                knobs.cnp_service_level,
+                knobs.cnp_interval_ns,
+            ),
+            CongestionDocument::Rtt(knobs) => {
+                (Marking::NONE, Law::Rtt(Rtt::new(place, knobs)?), knobs.answer_service_level, 0.0)
+            }
+            CongestionDocument::Endpoint(knobs) => {
+                if inside {
+                    let what = "behind an HCA are other links";
+                    let expected = "nodes without an inside, or another law";
+                    return Err(SimError::document(place, what, expected));
+                }
+                let law = Law::Endpoint(Endpoint::new(place, knobs)?);
+                (Marking::NONE, law, knobs.cnp_service_level, 0.0)
+            }
+        };
+        let by_lane =
+            matches!(document, CongestionDocument::AnnexA10(knobs) if knobs.slows == Slowed::Lane);
+        let cnp_interval_ps = ps(&format!("{place}.cnp_interval_ns"), interval_ns)?;
+        Ok(Congestion {
+            marking,
+            law,
+            by_lane,
+            cnp_interval_ps,
+            cnp_lane: lane_of(place, level, lanes)?,
+        })
+    }
+}
+
+fn place_of(document: &CongestionDocument) -> &'static str {
+    match document {
+        CongestionDocument::AnnexA10(_) => "congestion_control.annex_a10",
+        CongestionDocument::Dcqcn(_) => "congestion_control.dcqcn",
+        CongestionDocument::Rtt(_) => "congestion_control.rtt",
+        CongestionDocument::Endpoint(_) => "congestion_control.endpoint",
+    }
+}
+
+fn lane_of(place: &str, level: Option<u8>, lanes: &Lanes) -> Result<Option<u8>, SimError> {
+    match level {
+        Some(level) if usize::from(level) >= N_LEVELS => {
+            let key = if place.ends_with("rtt") { "answer" } else { "cnp" };
+            let place = format!("{place}.{key}_service_level");
+            Err(SimError::document(place, format!("service level {level}"), "0 to 15"))
+        }
+        Some(level) => Ok(Some(lanes.of_level(level))),
+        None => Ok(None),
+    }
+}
+
+impl Law {
+    /// The state of a queue pair that nobody has told anything, and whose way an idle network takes
+    /// `base_ps` for, there and back.
+    pub(crate) fn begin(&self, base_ps: u64) -> State {
+        match self {
+            Law::AnnexA10(law) => State::AnnexA10(law.begin()),
+            Law::Dcqcn(law) => State::Dcqcn(law.begin()),
+            Law::Rtt(law) => State::Rtt(law.begin(base_ps)),
+            Law::Endpoint(law) => State::Endpoint(law.begin()),
+        }
+    }
+
+    /// Whether it counts on the time that an idle network takes.
+    pub(crate) fn wants_base(&self) -> bool {
+        matches!(self, Law::Rtt(_))
+    }
+
+    /// A notification has come to a sender on such a link; `argument` is what it says.
+    pub(crate) fn told(&self, state: &mut State, now_ps: u64, link_bits_per_s: u64, argument: u32) {
+        match (self, state) {
+            (Law::AnnexA10(law), State::AnnexA10(level)) => law.told(level, now_ps),
+            (Law::Dcqcn(law), State::Dcqcn(rate)) => law.told(rate, now_ps, link_bits_per_s),
+            (Law::Rtt(law), State::Rtt(rate)) => law.told(rate, now_ps, link_bits_per_s),
+            (Law::Endpoint(law), State::Endpoint(share)) => law.told(share, now_ps, argument),
+            _ => unreachable!("a state is its law's"),
+        }
+    }
+
+    /// How long beyond its own time the queue pair of a packet waits before its next one.
+    pub(crate) fn delay_ps(&self, state: &mut State, sent: Sent) -> u64 {
+        let rate = match (self, state) {
+            (Law::AnnexA10(law), State::AnnexA10(level)) => {
+                return law.delay_ps(level, sent.now_ps, sent.duration_ps);
+            }
+            (Law::Dcqcn(law), State::Dcqcn(rate)) => law.rate(rate, sent),
+            (Law::Rtt(law), State::Rtt(rate)) => law.rate(rate, sent.bytes),
+            (Law::Endpoint(law), State::Endpoint(share)) => law.rate(share, sent.now_ps),
+            _ => unreachable!("a state is its law's"),
+        };
+        if rate >= 1.0 {
+            return 0;
+        }
+        (sent.duration_ps as f64 * (1.0 / rate - 1.0)).round() as u64
+    }
+}
+
+/// Whole numbers from `least` to `most`, or an error that says so.
+fn within(place: &str, key: &str, value: u64, least: u64, most: u64) -> Result<(), SimError> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    let place = format!("{place}.{key}");
+    Err(SimError::document(place, format!("it is {value}"), format!("{least} to {most}")))
+}
+
+/// A share above 0 and up to 1, or an error that says so.
+fn within_share(place: &str, key: &str, value: f64) -> Result<(), SimError> {
+    if value > 0.0 && value <= 1.0 {
+        return Ok(());
+    }
+    let place = format!("{place}.{key}");
+    Err(SimError::document(place, format!("it is {value}"), "above 0, up to 1"))
+}
+
+/// A rate that a knob may have.
+fn rate_of(place: &str, key: &str, bits_per_s: u64) -> Result<u64, SimError> {
+    within(place, key, bits_per_s, crate::scenario::MIN_BITS_PER_S, MAX_BITS_PER_S)?;
+    Ok(bits_per_s)
+}

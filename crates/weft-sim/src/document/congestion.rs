@@ -1,0 +1,237 @@
+//! Congestion control, as written.
+
+use serde::Deserialize;
+
+/// How senders are told to slow down; one of these.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CongestionDocument {
+    /// InfiniBand's own: marks at the root of congestion, and a table of delays.
+    AnnexA10(AnnexA10Document),
+    /// Rates that notifications cut.
+    Dcqcn(DcqcnDocument),
+    /// Rates that follow the round-trip time.
+    Rtt(RttDocument),
+    /// Back-pressure from the port before a host on those who send to it.
+    Endpoint(EndpointDocument),
+}
+
+/// Whose ports mark although they wait for credit themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VictimMask {
+    /// Only roots of congestion mark.
+    None,
+    /// Ports to hosts mark, too: behind them nobody else could.
+    #[default]
+    Hosts,
+    /// All ports do.
+    All,
+}
+
+/// What is slowed down at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Slowed {
+    /// The queue pair whose packet was marked.
+    #[default]
+    QueuePair,
+    /// All that its HCA sends on that virtual lane.
+    Lane,
+}
+
+/// A shape of the congestion control table, or its entries.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum TableDocument {
+    /// Each entry as `shift:multiplier`: a delay of multiplier / 2^shift packet times.
+    Entries(Vec<String>),
+    /// The interval of packets doubles every so many entries.
+    Doubling {
+        /// Entries from one interval to twice that.
+        doubling: f64,
+        /// How many entries there are.
+        entries: u16,
+    },
+}
+
+/// InfiniBand's congestion control.
+///
+/// SOURCE: InfiniBand Architecture Specification volume 1, annex A10.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AnnexA10Document {
+    /// 0: no marks; 1 to 15: marks from (16 - threshold) / 16 of `full_bytes` on.
+    pub threshold: u8,
+    /// What waits for an output on a lane, in all input buffers of its switch together, when it
+    /// counts as full; four times `switch.buffer_bytes` without it.
+    pub full_bytes: Option<u64>,
+    /// Eligible packets that are let pass between two marks.
+    pub marking_rate: u16,
+    /// Smallest packet that is marked, in units of 64 bytes.
+    pub packet_size: u8,
+    /// Whose ports mark although they wait for credit.
+    pub victim_mask: VictimMask,
+    /// What a notification slows down.
+    pub slows: Slowed,
+    /// Entries of the table that a notification goes up.
+    pub increase: u16,
+    /// Time in which one is gone down.
+    pub timer_ns: f64,
+    /// The lowest entry.
+    pub ccti_min: u16,
+    /// The highest entry; the table's last without it.
+    pub ccti_limit: Option<u16>,
+    /// The delays.
+    pub table: TableDocument,
+    /// Least time between two notifications of a queue pair.
+    pub cnp_interval_ns: f64,
+    /// The service level of notifications; the queue pair's own without it.
+    pub cnp_service_level: Option<u8>,
+}
+
+impl Default for AnnexA10Document {
+    fn default() -> AnnexA10Document {
+        AnnexA10Document {
+            threshold: 6,
+            full_bytes: None,
+            marking_rate: 0,
+            packet_size: 8,
+            victim_mask: VictimMask::Hosts,
+            slows: Slowed::QueuePair,
+            increase: 5,
+            timer_ns: 15_000.0,
+            ccti_min: 0,
+            ccti_limit: None,
+            table: TableDocument::Doubling { doubling: 16.0, entries: 128 },
+            cnp_interval_ns: 30_000.0,
+            cnp_service_level: None,
+        }
+    }
+}
+
+/// Rates that notifications cut.
+///
+/// SOURCE: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments" (SIGCOMM 2015).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DcqcnDocument {
+    /// Backlog of an output's lane from which on packets may be marked; `switch.buffer_bytes`
+    /// without it.
+    pub least_bytes: Option<u64>,
+    /// Backlog from which on every packet is marked; three times `switch.buffer_bytes` without it.
+    pub most_bytes: Option<u64>,
+    /// The chance of a mark just below that.
+    pub probability: f64,
+    /// Least time between two notifications of a queue pair.
+    pub cnp_interval_ns: f64,
+    /// The service level of notifications; the queue pair's own without it.
+    pub cnp_service_level: Option<u8>,
+    /// Weight of the newest notification in the estimate of congestion.
+    pub gain: f64,
+    /// The estimate before the first: half of it is the first cut.
+    pub first_alpha: f64,
+    /// Time without a notification after which the estimate falls.
+    pub alpha_timer_ns: f64,
+    /// Time after which a rate rises.
+    pub increase_timer_ns: f64,
+    /// Bytes after which it does.
+    pub increase_bytes: u64,
+    /// Rises towards the rate before the cut, until others follow.
+    pub fast_rounds: u32,
+    /// What a rise adds then.
+    pub additive_bits_per_s: u64,
+    /// What it adds when both time and bytes have brought so many.
+    pub hyper_bits_per_s: u64,
+    /// The least rate.
+    pub least_bits_per_s: u64,
+}
+
+impl Default for DcqcnDocument {
+    fn default() -> DcqcnDocument {
+        DcqcnDocument {
+            least_bytes: None,
+            most_bytes: None,
+            probability: 0.1,
+            cnp_interval_ns: 20_000.0,
+            cnp_service_level: None,
+            gain: 1.0 / 64.0,
+            first_alpha: 0.05,
+            alpha_timer_ns: 80_000.0,
+            increase_timer_ns: 20_000.0,
+            increase_bytes: 10_000_000,
+            fast_rounds: 5,
+            additive_bits_per_s: 200_000_000,
+            hyper_bits_per_s: 500_000_000,
+            least_bits_per_s: 40_000_000,
+        }
+    }
+}
+
+/// Rates that follow the round-trip time.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RttDocument {
+    /// Queueing there and back that is let be.
+    pub target_ns: f64,
+    /// Time from an answer to the next probe of a queue pair.
+    pub probe_interval_ns: f64,
+    /// The service level of answers; the queue pair's own without it.
+    pub answer_service_level: Option<u8>,
+    /// How much of the excess a rate is cut by.
+    pub decrease: f64,
+    /// The most of it in one cut.
+    pub most_decrease: f64,
+    /// What each answer within the target adds.
+    pub additive_bits_per_s: u64,
+    /// After so many of them in a row, each multiplies the rate instead.
+    pub rise_after: u32,
+    /// By one and this.
+    pub rise: f64,
+    /// The least rate.
+    pub least_bits_per_s: u64,
+}
+
+impl Default for RttDocument {
+    fn default() -> RttDocument {
+        RttDocument {
+            target_ns: 8_000.0,
+            probe_interval_ns: 12_000.0,
+            answer_service_level: None,
+            decrease: 0.2,
+            most_decrease: 0.1,
+            additive_bits_per_s: 300_000_000,
+            rise_after: 8,
+            rise: 0.2,
+            least_bits_per_s: 40_000_000,
+        }
+    }
+}
+
+/// Back-pressure from the port before a host on those who send to it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EndpointDocument {
+    /// What may wait before a host without anybody being held back for it.
+    pub queue_bytes: u64,
+    /// Time after which a source forgets what it was told.
+    pub hold_ns: f64,
+    /// Least time over which those who send to a host are counted.
+    pub count_ns: f64,
+    /// By what part a share must have changed to be told.
+    pub change: f64,
+    /// The service level of what is told; the queue pair's own without it.
+    pub cnp_service_level: Option<u8>,
+}
+
+impl Default for EndpointDocument {
+    fn default() -> EndpointDocument {
+        EndpointDocument {
+            queue_bytes: 65_536,
+            hold_ns: 1_000_000.0,
+            count_ns: 20_000.0,
+            change: 0.125,
+            cnp_service_level: None,
+        }
+    }
+}

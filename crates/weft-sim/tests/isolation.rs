@@ -1,0 +1,80 @@
+//! What keeps a neighbour's congestion away: lanes of one's own, by service level or partition.
+
+use crate::common::*;
+use serde_json::{Value, json};
+use weft_sim::{Outcome, Status};
+
+const RATE: u64 = 200 * GBPS;
+
+/// Names of nodes `from .. to`, counted from 0.
+fn nodes(range: std::ops::Range<u64>) -> Value {
+    json!(range.map(|node| format!("n{:03}", node + 1)).collect::<Vec<String>>())
+}
+
+/// On 32 hosts, 12 send to one for as long as pairs of others exchange: adaptive routing spreads
+/// what waits for the hot host over all cables.
+fn shared(aggressor: Value, victim: Value, partitions: Value) -> Value {
+    let mut case = scenario(deep_tree(32, 8, RATE, 500_000), json!([]));
+    case.as_object_mut().unwrap().remove("work");
+    let case = with(case, "routing", json!({"engine": "dmodk", "adaptive": {}}));
+    let case = with(case, "switch", json!({"delay_ps": 200_000, "buffer_bytes": 65_536}));
+    let case = with(case, "lanes", json!({"count": 2}));
+    let case = with(case, "partitions", partitions);
+    let mut hot = json!({"name": "hot", "role": "aggressor", "repeat": true,
+        "placement": {"nodes": nodes(0..1).as_array().unwrap().iter().cloned()
+            .chain(nodes(20..32).as_array().unwrap().iter().cloned()).collect::<Vec<Value>>()},
+        "work": [{"benchmark": "fan_in", "size_bytes": 2_000_000}]});
+    let mut cold = json!({"name": "cold", "start_ns": 1_000_000,
+        "placement": {"nodes": nodes(1..17)},
+        "work": [{"benchmark": "permutation", "permutation": {"shift": 8}, "size_bytes": 500_000,
+                  "iterations": 3}]});
+    for (tenant, keys) in [(&mut hot, aggressor), (&mut cold, victim)] {
+        tenant.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
+    }
+    with(case, "tenants", json!([hot, cold]))
+}
+
+fn complete(case: &Value) -> Outcome {
+    let outcome = run(case);
+    assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
+    outcome
+}
+
+/// The slowest flow of the second tenant.
+fn slowest(outcome: &Outcome) -> u64 {
+    let rows = &outcome.rows;
+    let times = rows.tenant.iter().zip(&rows.duration_ps);
+    *times.filter(|(tenant, _)| **tenant == 1).map(|(_, ps)| ps).max().expect("a row")
+}
+
+#[test]
+fn a_lane_of_its_own_keeps_a_tenant_from_waiting_in_its_neighbours_buffers() {
+    let with_levels = |hot: u64, cold: u64| {
+        let case = shared(json!({"service_level": hot}), json!({"service_level": cold}), json!([]));
+        slowest(&complete(&case))
+    };
+    let (together, apart) = (with_levels(0, 0), with_levels(1, 0));
+    let ideal = ser(500_000, RATE);
+    assert!(together > 10 * ideal, "{together} of {ideal}");
+    // The lanes take turns on a cable that both want: at worst half of it is left.
+    assert!(apart < 2 * ideal + ideal / 2, "{apart} of {ideal}");
+}
+
+#[test]
+fn a_partition_brings_its_tenants_a_service_level() {
+    let everybody = nodes(0..32);
+    let partitions = json!([{"key": 7, "nodes": everybody, "service_level": 1}]);
+    let by_partition = shared(json!({"partition_key": 7}), json!({}), partitions.clone());
+    let by_level = shared(json!({"service_level": 1}), json!({}), json!([]));
+    assert_eq!(complete(&by_partition), complete(&by_level));
+    // A tenant's own level goes before its partition's.
+    let own = shared(json!({"partition_key": 7, "service_level": 0}), json!({}), partitions);
+    assert_eq!(complete(&own), complete(&shared(json!({}), json!({}), json!([]))));
+}
+
+#[test]
+fn a_partitions_level_is_refused_above_fifteen() {
+    let partitions = json!([{"key": 7, "nodes": ["n001"], "service_level": 16}]);
+    let text = refusal(&shared(json!({}), json!({}), partitions));
+    assert!(text.starts_with("partitions[0].service_level: 16 is no service level"), "{text}");
+}
