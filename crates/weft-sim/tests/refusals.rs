@@ -78,6 +78,13 @@ fn congestion_control() {
 }
 
 #[test]
+fn switches_take_the_tasks_that_nodes_have() {
+    let work = json!([{"benchmark": "allreduce", "algorithm": "sharp", "tasks_per_node": 2}]);
+    let beginning = "work[0].tasks_per_node: it is 2, and nodes have 1 each";
+    refused("work", work, beginning);
+}
+
+#[test]
 fn virtual_lanes() {
     refused("lanes", json!({"count": 0}), "lanes.count: 0 lanes");
     refused("lanes", json!({"count": 16}), "lanes.count: 16 lanes");

@@ -27,7 +27,16 @@ impl StepDocument {
     /// the schedule from its file. To be called once, before [`StepDocument::check`].
     pub fn prepare(&mut self, place: &str, tasks_per_node: u32) -> Result<(), TrafficError> {
         if self.algorithm.is_some_and(Algorithm::knows_nodes) {
-            self.tasks_per_node.get_or_insert(tasks_per_node);
+            let own = *self.tasks_per_node.get_or_insert(tasks_per_node);
+            if self.algorithm.is_some_and(Algorithm::is_offloaded) && own != tasks_per_node {
+                let what = format!("it is {own}, and nodes have {tasks_per_node} each");
+                return refuse(
+                    place,
+                    "tasks_per_node",
+                    what,
+                    "the placement's, or none of this key",
+                );
+            }
         }
         self.load(place)
     }
