@@ -9,7 +9,7 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use weft_sim::{MAX_RANKS, OffloadColumns, Outcome, ValidScenario};
+use weft_sim::{MAX_RANKS, OffloadColumns, Outcome, PortColumns, ValidScenario};
 use weft_traffic::{Blocks, StepDocument, TrafficError};
 
 fn refuse(error: impl std::fmt::Display) -> PyErr {
@@ -78,27 +78,8 @@ fn columns(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
         "tenant_end_ps": tenants.end_ps,
         "tenant_passes": tenants.passes,
     );
-    let ports = outcome.ports;
-    out.set_item("port_name", ports.port_name)?;
+    set_ports(py, &out, outcome.ports)?;
     out.set_item("ports_left_out", outcome.ports_left_out)?;
-    set_arrays!(py, out,
-        "xmit_bytes": ports.xmit_bytes,
-        "xmit_packets": ports.xmit_packets,
-        "xmit_wait_ps": ports.xmit_wait_ps,
-        "port_xmit_data": ports.port_xmit_data,
-        "port_rcv_data": ports.port_rcv_data,
-        "port_xmit_pkts": ports.port_xmit_pkts,
-        "port_rcv_pkts": ports.port_rcv_pkts,
-        "port_xmit_wait": ports.port_xmit_wait,
-        "port_xmit_discards": ports.port_xmit_discards,
-        "symbol_error_counter": ports.symbol_error_counter,
-        "link_error_recovery_counter": ports.link_error_recovery_counter,
-        "link_downed_counter": ports.link_downed_counter,
-        "port_rcv_errors": ports.port_rcv_errors,
-        "port_xmit_fecn": ports.port_xmit_fecn,
-        "port_rcv_fecn": ports.port_rcv_fecn,
-        "port_rcv_becn": ports.port_rcv_becn,
-    );
     let load = outcome.load;
     out.set_item("load_bin_ps", load.bin_ps)?;
     out.set_item("load_n_bins", load.n_bins)?;
@@ -122,6 +103,29 @@ fn columns(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
     out.set_item("events", outcome.events)?;
     out.set_item("trace_hash", outcome.trace_hash)?;
     Ok(out)
+}
+
+fn set_ports(py: Python<'_>, out: &Bound<'_, PyDict>, ports: PortColumns) -> PyResult<()> {
+    out.set_item("port_name", ports.port_name)?;
+    set_arrays!(py, out,
+        "xmit_bytes": ports.xmit_bytes,
+        "xmit_packets": ports.xmit_packets,
+        "xmit_wait_ps": ports.xmit_wait_ps,
+        "port_xmit_data": ports.port_xmit_data,
+        "port_rcv_data": ports.port_rcv_data,
+        "port_xmit_pkts": ports.port_xmit_pkts,
+        "port_rcv_pkts": ports.port_rcv_pkts,
+        "port_xmit_wait": ports.port_xmit_wait,
+        "port_xmit_discards": ports.port_xmit_discards,
+        "symbol_error_counter": ports.symbol_error_counter,
+        "link_error_recovery_counter": ports.link_error_recovery_counter,
+        "link_downed_counter": ports.link_downed_counter,
+        "port_rcv_errors": ports.port_rcv_errors,
+        "port_xmit_fecn": ports.port_xmit_fecn,
+        "port_rcv_fecn": ports.port_rcv_fecn,
+        "port_rcv_becn": ports.port_rcv_becn,
+    );
+    Ok(())
 }
 
 fn set_offloads(py: Python<'_>, out: &Bound<'_, PyDict>, offloads: OffloadColumns) -> PyResult<()> {

@@ -6,7 +6,7 @@
 use crate::adaptive::Steers;
 use crate::arbiter::Arbiter;
 use crate::calendar::{Calendar, Cold, Event, Kind};
-use crate::congestion::{Door, Marker, Paces, Told};
+use crate::congestion::{Marker, Paces, Told};
 use crate::connection::Connections;
 use crate::credits::LanePool;
 use crate::crossbar::Reader;
@@ -59,7 +59,6 @@ pub(crate) struct Network<'a, const PLAIN: bool> {
     pub(crate) marker: Marker,
     /// By port, where there is congestion control.
     pub(crate) told: Vec<Told>,
-    pub(crate) doors: Vec<Door>,
     pub(crate) hops: u64,
     pub(crate) trace_hash: u64,
     /// The last packet of each queue that is in use, from `Lane::queues` on by input.
@@ -151,7 +150,6 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
             connections: Connections::default(),
             paces: Paces::default(),
             marker: Marker::of_lanes(if rules.throttled { n_ports * n_lanes } else { 0 }),
-            doors: vec![Door::default(); if rules.throttled { n_ports } else { 0 }],
             told: vec![Told::default(); if rules.throttled { n_ports } else { 0 }],
             hops: 0,
             trace_hash: 0xcbf2_9ce4_8422_2325,

@@ -176,7 +176,7 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
                     .backlog_of(self.lane_index(feeder, packet.lane()), self.full),
                 packet_ps: link.rate.duration_of_bits(bits).0,
             };
-            let door = &mut self.doors[port as usize];
+            let door = &mut self.told[port as usize].door;
             return law.tells(door, &mut self.paces[pace].seen, came);
         }
         if !packet.has(FECN) {

@@ -390,11 +390,8 @@ def _sample(
 
 def _evidence(trial: Trial) -> dict[str, str]:
     routing = "on" if routes_adaptively(trial) else "off"
-    return {
-        "transport": "simulated",
-        "adaptive_routing": routing,
-        "congestion_control": congestion_control(trial),
-    }
+    law = congestion_control(trial)
+    return {"transport": "simulated", "adaptive_routing": routing, "congestion_control": law}
 
 
 def _digest(text: str) -> str:

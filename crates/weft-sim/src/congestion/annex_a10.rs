@@ -2,8 +2,8 @@
 //!
 //! SOURCE: InfiniBand Architecture Specification volume 1, annex A10: the index CCTI rises by
 //! CCTI_Increase with each notification, up to CCTI_Limit; a cyclic timer of the port takes one off
-//! every CCTI_Timer, down to CCTI_Min; after a packet the next one of the flow waits for the table's
-//! entry, a multiple of the packet's own time.
+//! every CCTI_Timer, down to CCTI_Min; after a packet the next one of the flow waits for the
+//! table's entry, a multiple of the packet's own time.
 
 use super::within;
 use crate::document::{AnnexA10Document, TableDocument};

@@ -2,8 +2,9 @@
 //! pairs contribute to its load, and holds those, and nobody else, to their share of it.
 //!
 //! What is known of Slingshot is what it achieves, hardware back-pressure on the sources that
-//! contribute (De Sensi et al., "An In-Depth Analysis of the Slingshot Interconnect", SC 2020); how is not
-//! published. Ours: a source is told its share of the host's link, less what empties the queue.
+//! contribute (De Sensi et al., "An In-Depth Analysis of the Slingshot Interconnect", SC 2020); how
+//! is not published. Ours: a source is told its share of the host's link, less what empties the
+//! queue.
 
 use super::within;
 use crate::document::EndpointDocument;
@@ -100,7 +101,7 @@ impl Endpoint {
         if now_ps >= share.until_ps { 1.0 } else { f64::from(share.units) / f64::from(UNIT) }
     }
 
-    /// What a source is to be told whose packet has come through a door; none where that is no news.
+    /// What a source is to be told whose packet has come through a door; none if that is no news.
     pub(crate) fn tells(&self, door: &mut Door, seen: &mut Seen, came: Came) -> Option<u32> {
         self.count(door, came);
         if seen.epoch != door.epoch {

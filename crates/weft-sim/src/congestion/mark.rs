@@ -1,7 +1,6 @@
 //! What a switch marks.
 
-use super::within;
-use super::within_share;
+use super::{Door, within, within_share};
 use crate::document::{AnnexA10Document, DcqcnDocument, VictimMask};
 use crate::error::SimError;
 use crate::packet::BLOCK_BYTES;
@@ -54,6 +53,8 @@ pub(crate) struct Told {
     pub(crate) marked: u64,
     pub(crate) rcv_fecn: u64,
     pub(crate) rcv_becn: u64,
+    /// Where it leads to a host: who sends there.
+    pub(crate) door: Door,
 }
 
 /// How many eligible packets each lane has let pass since its last mark.

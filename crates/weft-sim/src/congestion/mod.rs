@@ -23,6 +23,7 @@ use crate::host::ps;
 use crate::lanes::{Lanes, N_LEVELS};
 use annex_a10::AnnexA10;
 use dcqcn::Dcqcn;
+use weft_fabric::Fabric;
 
 /// Largest rate of a knob: 8 Tb/s, as of a cable.
 const MAX_BITS_PER_S: u64 = 8_000_000_000_000;
@@ -68,9 +69,20 @@ pub(crate) struct Sent {
     pub(crate) link_bits_per_s: u64,
 }
 
+/// The congestion control of a document, if there is any, for such switches.
+pub(crate) fn read(
+    document: Option<&CongestionDocument>,
+    switch: &SwitchModel,
+    lanes: &Lanes,
+    fabric: &Fabric,
+) -> Result<Option<Congestion>, SimError> {
+    let inside = fabric.inside.is_some();
+    document.map(|document| Congestion::new(document, switch, lanes, inside)).transpose()
+}
+
 impl Congestion {
     /// The congestion control of a document, for such switches; `inside`: nodes have links in them.
-    pub(crate) fn new(
+    fn new(
         document: &CongestionDocument,
         switch: &SwitchModel,
         lanes: &Lanes,

@@ -14,7 +14,7 @@ pub(crate) use plant::{Planted, Trouble};
 
 use crate::cable::LinkDeath;
 use crate::calendar::MAX_NUMBER;
-use crate::congestion::Congestion;
+use crate::congestion::{self, Congestion};
 use crate::document::{
     Fidelity, Headers, Queueing, Routing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel,
 };
@@ -81,8 +81,7 @@ impl ValidScenario {
         let notes = fluid::notes(&scenario)?;
         let written = document::read(scenario.fabric)?;
         let framing = Framing::new(&scenario.packets);
-        let mtu_bytes = scenario.packets.mtu_bytes;
-        let inside = inside::read(scenario.node, &written, framing, mtu_bytes)?;
+        let inside = inside::read(scenario.node, &written, framing, scenario.packets.mtu_bytes)?;
         let mut fabric = Fabric::with_nodes(&written, inside)?;
         let faults = Planted::plant(&mut fabric, &scenario.faults)?;
         fluid::check_faults(scenario.fidelity, &faults)?;
@@ -117,11 +116,9 @@ impl ValidScenario {
         steering::complete(&fabric, &mut routes);
         let parts = after_death::Parts { fabric: &fabric, faults: &faults, routes: &routes };
         after_death::check(parts, &link_death, &routing, &steering, used)?;
-        let congestion = scenario.congestion_control.as_ref();
-        let congestion = congestion
-            .map(|knobs| Congestion::new(knobs, &scenario.switch, &lanes, fabric.inside.is_some()))
-            .transpose()?;
+        let control = scenario.congestion_control.as_ref();
         let mut valid = ValidScenario {
+            congestion: congestion::read(control, &scenario.switch, &lanes, &fabric)?,
             in_network: None,
             fabric,
             routes: Arc::new(routes),
@@ -132,12 +129,11 @@ impl ValidScenario {
             probes: Probes::new(&scenario.probes)?,
             ranks,
             tenants,
-            mtu_bytes,
+            mtu_bytes: scenario.packets.mtu_bytes,
             headers: scenario.packets.headers,
             framing,
             lanes,
             transport: Transport::new(&scenario.transport, scenario.packets.mtu_bytes, perils)?,
-            congestion,
             switch: scenario.switch,
             fidelity: scenario.fidelity,
             notes,
