@@ -69,6 +69,7 @@ def all_workloads() -> list[Workload]:
             gates = (2.5, 1.5) if form.startswith("window 1,") else (None, None)
             title = f"W2 {form}, {'adaptive' if adaptive_on else 'static'}"
             made.append(Workload(title, workloads.w2(form, adaptive=adaptive_on), *gates))
+    made.append(Workload("allreduce of 8 B by switches, 8,008 hosts", workloads.sharp(), 0.5))
     for form in ("as is", "lasting", "outside"):
         for adaptive_on in (False, True):
             title = f"W4 {form}, {'adaptive' if adaptive_on else 'static'}"

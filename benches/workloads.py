@@ -146,3 +146,24 @@ def w2(form: str, *, adaptive: bool, n_hosts: int = 512, seed: int = 1) -> Docum
     step |= {"shuffle": seed} if order == "shuffled" else {}
     made = scenario(tapered_tree(n_hosts), [step], adaptive=adaptive)
     return {**made, "host": {"regimes": [{"protocol": "rendezvous"}]}}
+
+
+def sharp(n_hosts: int = 8008) -> Document:
+    """An allreduce of 8 B by switches: Frontera's leaves of 44 below six directors."""
+    fabric = {
+        "generate": "directors",
+        "nodes": n_hosts,
+        "nodes_per_leaf": 44,
+        "directors": 6,
+        "cables_per_director": 3,
+        "inside": "boards",
+        "board_ports": 40,
+        "host_bits_per_s": 100 * GBPS,
+        "switch_bits_per_s": 200 * GBPS,
+        "host_delay_ps": 15_000,
+        "switch_delay_ps": 50_000,
+        "inside_delay_ps": 5000,
+    }
+    step = {"benchmark": "allreduce", "algorithm": "sharp", "size_bytes": 8}
+    made = scenario(fabric, [step], adaptive=False)
+    return {**made, "in_network": {"reduction_ns": 450, "payload_bytes": 2048}}

@@ -13,6 +13,9 @@ from statistics import mean, median
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benches import in_network
 from weft.bench.model import Launch, Sample, Trial
 from weft.bench.scenario import scenario
 from weft.bench.twin import TwinBackend, build_fabric, simulate
@@ -294,6 +297,8 @@ def assumed_lines() -> Iterator[str]:
 def page_lines() -> Iterator[str]:
     """All tables of the page, in its order."""
     yield from single_lines()
+    yield ""
+    yield from in_network.lines()
     yield ""
     yield from permutation_lines()
     yield from held_out_lines()

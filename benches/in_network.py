@@ -1,0 +1,231 @@
+"""Published figures of switches that reduce, beside the twin's: a part of scripts/fidelity.py.
+
+Hosts are those of the platform, and for the host's own figure also bare machines whose messages
+take 0.7 us below one switch: the class of an EDR adapter, assumed, as nobody's table of bare EDR
+hosts could be read. What an
+aggregation node takes is what a multicast of results saved where two levels of switches reduce
+(Bloch et al. 2017): one node's work.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from weft.bench.model import Launch, Trial
+from weft.bench.twin import TwinBackend
+from weft.catalog.load import facts, platform
+from weft.catalog.platform import HostRegime, Platform
+from weft.catalog.published import Fact
+
+FACTS = "fact-sharp-"
+SMALL, LARGE = "8-b-allreduce-128-hosts-", "4096-b-allreduce-128-hosts-"
+HOSTS = 128
+BARE_LATENCY_NS = 700
+"""Between two hosts below one switch. Assumed."""
+BARE_OVERHEAD_NS = 150
+"""Of it, each processor's part. Assumed."""
+TASKS = (1, 2, 4, 14, 28, 56)
+TASK_NODES = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A published figure beside what the twin gives with the hosts of its platform, and bare."""
+
+    what: str
+    published: float
+    twin: float
+    bare: float
+    source: str
+
+
+def fact(name: str) -> Fact:
+    """A published figure of SHARP by the end of its id, `up-to` and the like cut off."""
+    return next(one for one in facts() if one.id.startswith(FACTS + name))
+
+
+def number(name: str) -> float:
+    """The value of a published figure."""
+    value = fact(name).value
+    assert value is not None
+    return value
+
+
+def reduction_ns() -> float:
+    """What a multicast of results saved: one aggregation node fewer of two on the way down."""
+    saved = number("ud-multicast-result-distribution") / 100
+    return round(saved * number(SMALL + "sharp-on") * 1e3)
+
+
+def switches(scale: float = 1.0, **more: Any) -> dict[str, Any]:
+    """Switch-IB 2 with its published payload, or other keys."""
+    payload = number("resources-payload-per-outstanding-operation-switch-ib-2")
+    return {"reduction_ns": scale * reduction_ns(), "payload_bytes": round(payload), **more}
+
+
+def bare(of: Platform, scale: float = 1.0) -> Platform:
+    """A platform whose hosts are bare machines of the EDR generation."""
+    assert of.host is not None
+    assert of.switch is not None
+    assert of.links.host.delay is not None
+    wires_ns = 2 * of.links.host.delay.value + of.switch.delay.value
+    regime = HostRegime.model_validate(
+        {
+            "protocol": "eager",
+            "send_overhead_ns": scale * BARE_OVERHEAD_NS,
+            "recv_overhead_ns": scale * BARE_OVERHEAD_NS,
+            "latency_ns": scale * (BARE_LATENCY_NS - 2 * BARE_OVERHEAD_NS - wires_ns),
+            "class": "assumed",
+            "source": "assumed: the class of an EDR adapter",
+        }
+    )
+    adapter = of.host.adapter_latency.model_copy(update={"value": 0.0})
+    host = of.host.model_copy(update={"regimes": (regime,), "adapter_latency": adapter})
+    return of.model_copy(update={"host": host})
+
+
+def latency_us(
+    on: Platform,
+    n_nodes: int,
+    benchmark: str,
+    size: int,
+    *,
+    tasks_per_node: int = 1,
+    **options: Any,
+) -> float:
+    """What a collective of all tasks of so many nodes takes."""
+    twin = TwinBackend(on, n_nodes)
+    counts = {"iterations": 1, "warmup": 0, **options}
+    trial = Trial("sharp", benchmark, (size,), tuple(twin.nodes), tasks_per_node, {}, {}, counts)
+    (sample,) = twin.measure(Launch(trial, 0, 0))
+    return float(sample.metrics["latency_us"])
+
+
+def by_switches(
+    on: Platform, n_nodes: int, benchmark: str, size: int, model: Mapping[str, Any], **more: Any
+) -> float:
+    """The same by `sharp`."""
+    options = {"algorithm": "sharp", "in_network": dict(model)}
+    return latency_us(on, n_nodes, benchmark, size, **options, **more)
+
+
+def rows() -> Iterator[Row]:
+    """Graham et al. 2016: 128 hosts."""
+    edr = platform("generic-edr")
+    hosts = (edr, bare(edr))
+    for name, size in ((SMALL, 8), (LARGE, 4096)):
+        one = fact(name + "sharp-on")
+        times = [by_switches(on, HOSTS, "allreduce", size, switches()) for on in hosts]
+        yield Row(one.what, number(name + "sharp-on"), times[0], times[1], one.source)
+    for name, size in ((SMALL, 8), (LARGE, 4096)):
+        one = fact(name + "without")
+        algorithm = "recursive_doubling"
+        times = [latency_us(on, HOSTS, "allreduce", size, algorithm=algorithm) for on in hosts]
+        yield Row(one.what, number(name + "without"), times[0], times[1], one.source)
+
+
+def anchor_lines() -> Iterator[str]:
+    """The table of 128 hosts."""
+    yield "### Switches that reduce: 128 hosts below Switch-IB 2"
+    yield ""
+    yield f"An aggregation node takes {reduction_ns():g} ns for an operation, up or down, and does"
+    yield "one at a time: what a multicast of results saved (Bloch et al. 2017: 16 % of 2.83 us,"
+    yield "one of three nodes' work). No other constant of switches is ours: payload (256 B) and"
+    yield "operations under way (8) are NVIDIA's. Hosts are those of `generic-edr`, a virtual"
+    yield "machine's; or bare, with messages of 0.7 us below one switch (assumed: an EDR adapter's"
+    yield "class). The last row gates nothing: it is two to five times what these hosts take."
+    yield ""
+    yield "| figure | published us | generic-edr | error | bare hosts | error | source |"
+    yield "|---|---:|---:|---:|---:|---:|---|"
+    for row in rows():
+        cells = [row.what, f"{row.published:g}"]
+        for twin in (row.twin, row.bare):
+            cells += [f"{twin:.2f}", f"{twin / row.published - 1:+.0%}"]
+        yield f"| {' | '.join([*cells, row.source])} |"
+
+
+def frontera_speed_ups(on: Platform) -> dict[str, tuple[float, float]]:
+    """By benchmark, the published bound and the twin's speed-up at 7,861 nodes."""
+    n_nodes = round(number("on-frontera-nodes"))
+    model = switches(
+        payload_bytes=round(number("resources-payload-per-outstanding-operation-quantum"))
+    )
+    found = {}
+    for benchmark, size in (("allreduce", 8), ("barrier", 0)):
+        hosts = latency_us(on, n_nodes, benchmark, size)
+        reduced = by_switches(on, n_nodes, benchmark, size, model)
+        found[benchmark] = (number(f"on-frontera-{benchmark}-improvement"), hosts / reduced)
+    return found
+
+
+def frontera_lines() -> Iterator[str]:
+    """Frontera's bounds."""
+    yield "### Switches that reduce: Frontera, 7,861 nodes"
+    yield ""
+    yield "Published is the best of all sizes and tasks a node, so none should be above it."
+    yield "A ratio of two times is as good as the slower: what makes hosts slow makes it large."
+    yield ""
+    yield "| benchmark | published, up to | platform's hosts | kept | bare hosts | kept |"
+    yield "|---|---:|---:|---|---:|---|"
+    frontera = platform("frontera")
+    ups = [frontera_speed_ups(on) for on in (frontera, bare(frontera))]
+    for benchmark, (bound, _) in ups[0].items():
+        cells = [benchmark, f"{bound:g}"]
+        for up in ups:
+            cells += [f"{up[benchmark][1]:.1f}", "yes" if up[benchmark][1] <= bound else "no"]
+        yield f"| {' | '.join(cells)} |"
+
+
+def task_speed_ups(on: Platform, task_ns: float = 0) -> dict[int, float]:
+    """By tasks a node, what switches gain for 8 B."""
+    model = switches(task_ns=task_ns)
+    return {
+        tasks: latency_us(on, TASK_NODES, "allreduce", 8, tasks_per_node=tasks)
+        / by_switches(on, TASK_NODES, "allreduce", 8, model, tasks_per_node=tasks)
+        for tasks in TASKS
+    }
+
+
+def claim_lines() -> Iterator[str]:
+    """Ordinal claims with assumed constants at half and twice."""
+    edr = platform("generic-edr")
+    yield "### Switches that reduce: what survives half and twice"
+    yield ""
+    yield f"{HOSTS} hosts as above; speed-up is the hosts' recursive doubling over `sharp`."
+    yield ""
+    yield "| reduction | hosts | 8 B speed-up | 4 KiB speed-up | multicast results save at 8 B |"
+    yield "|---:|---|---:|---:|---:|"
+    hosts = {"generic-edr": edr, "bare": bare(edr), "bare x 0.5": bare(edr, 0.5)}
+    hosts["bare x 2"] = bare(edr, 2)
+    for scale in (0.5, 1, 2):
+        for name, on in hosts.items():
+            times = []
+            for size in (8, 4096):
+                slow = latency_us(on, HOSTS, "allreduce", size, algorithm="recursive_doubling")
+                times.append((slow, by_switches(on, HOSTS, "allreduce", size, switches(scale))))
+            ups = [slow / fast for slow, fast in times]
+            model = switches(scale, result="multicast")
+            saved = 1 - by_switches(on, HOSTS, "allreduce", 8, model) / times[0][1]
+            yield f"| x {scale:g} | {name} | {ups[0]:.2f} | {ups[1]:.2f} | {saved:.0%} |"
+    yield ""
+    yield f"By tasks a node ({TASK_NODES} nodes of Frontera, 8 B; `task_ns` 0, 100 and 200):"
+    yield ""
+    yield f"| task_ns | {' | '.join(str(tasks) for tasks in TASKS)} |"
+    yield f"|---:|{'---:|' * len(TASKS)}"
+    for task_ns in (0, 100, 200):
+        ups_of = task_speed_ups(platform("frontera"), task_ns)
+        yield f"| {task_ns} | {' | '.join(f'{ups_of[tasks]:.2f}' for tasks in TASKS)} |"
+
+
+def lines() -> Iterator[str]:
+    """All tables."""
+    yield from anchor_lines()
+    yield ""
+    yield from frontera_lines()
+    yield ""
+    yield from claim_lines()
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n".join(lines()) + "\n")

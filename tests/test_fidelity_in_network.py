@@ -1,0 +1,54 @@
+"""Switches that reduce: published figures that the twin must keep, and claims that must last."""
+
+import pytest
+
+from benches import in_network
+from weft.bench.twin import TwinBackend
+from weft.catalog.load import platform
+from weft.core.errors import MissingError
+
+
+@pytest.fixture(autouse=True, scope="module")
+def engine() -> None:
+    try:
+        TwinBackend(platform("fat-tree"), 2)
+    except MissingError as error:
+        pytest.skip(str(error))
+
+
+def rows() -> dict[str, in_network.Row]:
+    return {row.what: row for row in in_network.rows()}
+
+
+def test_operations_of_128_hosts_are_within_twenty_percent_by_one_constant() -> None:
+    by_switches = [row for what, row in rows().items() if "Switch-IB 2" in what]
+    assert [row.published for row in by_switches] == [2.83, 14.48]
+    for row in by_switches:
+        assert row.twin == pytest.approx(row.published, rel=0.2), row.what
+        assert row.bare == pytest.approx(row.published, rel=0.2), row.what
+
+
+def test_bare_hosts_take_within_twenty_percent_of_the_published_doubling() -> None:
+    row = rows()["8 B allreduce, 128 hosts, without SHARP"]
+    assert row.published == 6.01
+    assert row.bare == pytest.approx(row.published, rel=0.2)
+
+
+def test_switches_win_at_8_bytes_whatever_is_assumed() -> None:
+    edr = platform("generic-edr")
+    for scale in (0.5, 1, 2):
+        for on in (edr, in_network.bare(edr, 0.5), in_network.bare(edr), in_network.bare(edr, 2)):
+            options = {"algorithm": "recursive_doubling"}
+            hosts = in_network.latency_us(on, in_network.HOSTS, "allreduce", 8, **options)
+            model = in_network.switches(scale)
+            assert in_network.by_switches(on, in_network.HOSTS, "allreduce", 8, model) < hosts
+
+
+def test_the_more_tasks_a_node_the_less_switches_gain() -> None:
+    """SOURCE: Cazes, MUG 2020: less consistent at 56 tasks a node, more at fewer."""
+    frontera = platform("frontera")
+    for task_ns in (0, 100, 200):
+        ups = in_network.task_speed_ups(frontera, task_ns)
+        assert ups[1] > ups[4] > ups[56]
+        assert ups[14] > ups[28] > ups[56]
+    assert ups[56] < 1, "at 200 ns a task all of it is gone"
