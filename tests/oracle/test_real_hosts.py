@@ -77,7 +77,7 @@ def test_a_host_that_is_installed_anew_or_left_out_is_let_in_no_more(real: Real)
 def test_who_takes_no_part_in_a_launch_is_looked_for_and_named(
     real: Real, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hello, "HELLO_S", 5.0)
+    monkeypatch.setattr(hello, "HELLO_S", 20.0)
     config = real.config()
     code, said = real.up("node[1-3]", config)
     assert code == 0, said
