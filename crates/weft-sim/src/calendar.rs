@@ -28,7 +28,7 @@ pub(crate) enum Kind {
 /// instant, after all other kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Cold {
-    /// A flow may be over.
+    /// The flow of a message may be over.
     Drained(u32),
     /// A message that was a flow comes to its endpoint.
     Come(u32),
@@ -40,6 +40,8 @@ pub(crate) enum Cold {
     Rank(u32),
     /// A message may leave its endpoint.
     Ready(u32),
+    /// Messages of a rank that were agreed on may leave it.
+    Agreed(u32),
     /// The read port of an input buffer is free again.
     Read(u32),
     /// A timer of the transport.
@@ -59,19 +61,20 @@ pub(crate) enum Cold {
 impl Cold {
     fn code(self) -> u64 {
         let (number, value) = match self {
-            Cold::Drained(flow) => (0, flow),
+            Cold::Drained(message) => (0, message),
             Cold::Come(message) => (1, message),
             Cold::Local(message) => (2, message),
             Cold::Sent(rank) => (3, rank),
             Cold::Rank(rank) => (4, rank),
             Cold::Ready(message) => (5, message),
-            Cold::Read(port) => (6, port),
-            Cold::Timer(timer) => (7, timer),
-            Cold::Fault(fault) => (8, fault),
-            Cold::Start(tenant) => (9, tenant),
-            Cold::Reduced(junction) => (10, junction),
-            Cold::Solve => (11, 0),
-            Cold::Watch => (12, 0),
+            Cold::Agreed(rank) => (6, rank),
+            Cold::Read(port) => (7, port),
+            Cold::Timer(timer) => (8, timer),
+            Cold::Fault(fault) => (9, fault),
+            Cold::Start(tenant) => (10, tenant),
+            Cold::Reduced(junction) => (11, junction),
+            Cold::Solve => (12, 0),
+            Cold::Watch => (13, 0),
         };
         number << 32 | u64::from(value)
     }
@@ -85,12 +88,13 @@ impl Cold {
             3 => Cold::Sent(value),
             4 => Cold::Rank(value),
             5 => Cold::Ready(value),
-            6 => Cold::Read(value),
-            7 => Cold::Timer(value),
-            8 => Cold::Fault(value),
-            9 => Cold::Start(value),
-            10 => Cold::Reduced(value),
-            11 => Cold::Solve,
+            6 => Cold::Agreed(value),
+            7 => Cold::Read(value),
+            8 => Cold::Timer(value),
+            9 => Cold::Fault(value),
+            10 => Cold::Start(value),
+            11 => Cold::Reduced(value),
+            12 => Cold::Solve,
             _ => Cold::Watch,
         }
     }

@@ -138,6 +138,19 @@ impl HostModel {
         })
     }
 
+    /// Whether no message and no interruption takes a processor's time, or keeps another back.
+    pub(crate) fn cost_nothing(&self) -> bool {
+        let costs = |regime: &Regime| {
+            regime.send_overhead_ps > 0
+                || regime.recv_overhead_ps > 0
+                || regime.send_ps_per_byte > 0.0
+                || regime.recv_ps_per_byte > 0.0
+                || regime.gap_ps > 0
+                || regime.gap_ps_per_byte > 0.0
+        };
+        self.noise.probability == 0.0 && !self.regimes.iter().any(costs)
+    }
+
     /// The number of the regime for a size; the last one covers everything above it.
     pub fn regime_of(&self, size_bytes: u64) -> u8 {
         let found = self.regimes.iter().position(|regime| size_bytes <= regime.max_bytes);

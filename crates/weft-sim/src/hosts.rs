@@ -41,7 +41,7 @@ impl Report {
 }
 
 /// A time on a node that is `slowness` times slower than it should be.
-fn slowed(ps: u64, slowness: f64) -> u64 {
+pub(crate) fn slowed(ps: u64, slowness: f64) -> u64 {
     let ps = if slowness == 1.0 { ps } else { (ps as f64 * slowness).round() as u64 };
     // What outlasts the clock need not be told apart.
     ps.min(CLOCK_END_PS)
@@ -123,7 +123,13 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
 
     /// Whether a rank's waits are over; one that has to wait for the others of its tenant says so.
     fn may_go_on(&mut self, number: u32) -> bool {
+        let now_ps = self.network.now_ps;
         let rank = &mut self.ranks[number as usize];
+        if self.network.rules().fluid && rank.done_ps > now_ps && rank.outstanding == 0 {
+            let done_ps = rank.done_ps;
+            self.wake(number, done_ps);
+            return false;
+        }
         let together = rank.waiting == Wait::Together;
         if rank.together || !rank.wait_is_over() {
             return false;
@@ -159,7 +165,7 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
         }
         if let Some(recv) = exchange.recv.filter(|_| rank.progress != Progress::Send) {
             rank.progress = Progress::Send;
-            self.post(number, recv.peer);
+            self.post(number, recv.peer, &exchange);
             return true;
         }
         let message = stage.message_row(number, rank.index);
@@ -173,13 +179,17 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
     }
 
     /// Post a receive; a message that came first is matched at once.
-    fn post(&mut self, number: u32, src: u32) {
+    fn post(&mut self, number: u32, src: u32, exchange: &Exchange) {
         let model = &self.network.scenario.hosts.matching;
         let rank = &mut self.ranks[number as usize];
         rank.outstanding += 1;
         rank.receives += 1;
         let (early, n_looked) = rank.queues.post(model, src);
         if let Some(message) = early {
+            if self.network.rules().fluid && self.meet_ahead(number, message, exchange) {
+                return;
+            }
+            let rank = &mut self.ranks[number as usize];
             return rank.inbox.push_back(Arrival { message, n_looked });
         }
         let cost_ps = self.processor_time(number, model.search_ps(n_looked));
@@ -209,6 +219,9 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
         self.address(&mut message);
         message.flow = self.write_down(&message);
         let cost_ps = self.processor_time(number, costs.send_ps(send.size_bytes));
+        if self.network.rules().fluid {
+            self.count_turn(&mut message);
+        }
         let id = self.network.messages.add(message);
         let rank = &mut self.ranks[number as usize];
         rank.free_ps = self.network.now_ps + cost_ps;
@@ -253,11 +266,14 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
     }
 
     /// The processor has prepared a message: over to the HCA, or the channel inside the node.
-    fn hand_over(&mut self, id: u32) {
+    pub(crate) fn hand_over(&mut self, id: u32) {
         let message = self.network.messages[id];
         let scenario = self.network.scenario;
         if message.role.is_of_tree() {
             return self.release(id);
+        }
+        if self.network.rules().fluid && message.role == Role::Eager {
+            self.ranks[message.src as usize].in_flight += 1;
         }
         let places = &scenario.ranks;
         let (here, there) = (places[message.src as usize], places[message.dst as usize]);
@@ -275,40 +291,17 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
             return self.network.schedule_cold(seen_ps, Cold::Local(id));
         }
         if message.role == Role::Agreed {
+            if self.network.rules().fluid && self.ask_ahead(id) {
+                return;
+            }
             let request = self.control(message.src, message.dst, Role::Request(id));
+            self.ranks[message.src as usize].in_flight += 1;
             return self.inject(request);
         }
         if message.role.is_agreement() {
             return self.inject(id);
         }
         self.release(id);
-    }
-
-    /// Over to the HCA, a gap after the sender's message before; the latency follows.
-    fn release(&mut self, id: u32) {
-        let Message { src, regime, size_bytes, .. } = self.network.messages[id];
-        self.network.messages[id].ready_ps = self.ready_ps(src, regime, size_bytes);
-        self.inject(id);
-    }
-
-    /// When a message may leave that is over to the HCA now.
-    pub(crate) fn ready_ps(&mut self, number: u32, regime: u8, size_bytes: u64) -> u64 {
-        let scenario = self.network.scenario;
-        let node = scenario.ranks[number as usize].node.index();
-        let costs = scenario.hosts.regime(regime);
-        let gap_ps = slowed(costs.gap_ps(size_bytes), scenario.faults.slowness[node]);
-        let rank = &mut self.ranks[number as usize];
-        let leave_ps = rank.gap_until_ps.max(self.network.now_ps);
-        rank.gap_until_ps = (leave_ps + gap_ps).min(2 * CLOCK_END_PS);
-        leave_ps + costs.latency_ps(size_bytes).min(CLOCK_END_PS)
-    }
-
-    /// A control message of the rendezvous; it carries no payload.
-    fn control(&mut self, from: u32, to: u32, role: Role) -> u32 {
-        let there = self.network.scenario.ranks[to as usize].hca;
-        let mut message = Message::new(from, to, there.0, 0, role);
-        self.address(&mut message);
-        self.network.messages.add(message)
     }
 
     /// A whole message is at its destination.
@@ -319,6 +312,10 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
         }
         let now_ps = self.network.now_ps;
         let model = &self.network.scenario.hosts.matching;
+        let asks = matches!(message.role, Role::Eager | Role::Request(_));
+        if self.network.rules().fluid && asks {
+            self.ranks[message.src as usize].in_flight -= 1;
+        }
         let rank = &mut self.ranks[message.dst as usize];
         let found = match message.role {
             Role::Eager | Role::Request(_) => rank.queues.arrive(model, message.src, id),
@@ -335,19 +332,6 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
                 rank.inbox.push_back(Arrival { message: id, n_looked });
                 self.wake(message.dst, now_ps);
             }
-        }
-    }
-
-    /// The next step towards an agreed message.
-    fn agree(&mut self, id: u32) {
-        let message = self.network.messages.remove(id);
-        match message.role {
-            Role::Request(data) => {
-                let answer = self.control(message.dst, message.src, Role::GoAhead(data));
-                self.hand_over(answer);
-            }
-            Role::GoAhead(data) => self.release(data),
-            _ => unreachable!("user data is not part of an agreement"),
         }
     }
 

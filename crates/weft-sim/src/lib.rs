@@ -39,6 +39,7 @@ mod port;
 mod probe;
 mod rank;
 mod refunds;
+mod rendezvous;
 mod rules;
 pub mod scenario;
 mod sender;

@@ -175,6 +175,11 @@ impl MatchQueues {
         sources
     }
 
+    /// Whether a receive is posted that the next message from `src` is for.
+    pub(crate) fn awaits(&self, src: u32) -> bool {
+        self.posted.ends.contains_key(&src)
+    }
+
     /// Post a receive from `src`: the message that came first, if one did; and how many entries
     /// were looked at in vain.
     pub(crate) fn post(&mut self, model: &MatchingModel, src: u32) -> (Option<u32>, u32) {

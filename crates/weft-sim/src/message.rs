@@ -102,6 +102,46 @@ impl Message {
     }
 }
 
+/// Where messages are flows, they have no packets to count and take no turns: the places of these
+/// hold other things.
+impl Message {
+    /// Until then something without payload leaves before it.
+    pub(crate) fn clear_ps(&self) -> u64 {
+        self.sent_bytes
+    }
+
+    pub(crate) fn set_clear_ps(&mut self, time_ps: u64) {
+        self.sent_bytes = time_ps;
+    }
+
+    /// Once it has begun: when all of it will have come, as far as is known.
+    pub(crate) fn come_ps(&self) -> u64 {
+        self.sent_bytes
+    }
+
+    pub(crate) fn set_come_ps(&mut self, time_ps: u64) {
+        self.sent_bytes = time_ps;
+    }
+
+    /// Its number among those its rank has sent.
+    pub(crate) fn turn(&self) -> u32 {
+        self.n_late
+    }
+
+    pub(crate) fn set_turn(&mut self, turn: u32) {
+        self.n_late = turn;
+    }
+
+    /// Its flow, while that is under way.
+    pub(crate) fn transit(&self) -> u32 {
+        self.ring
+    }
+
+    pub(crate) fn set_transit(&mut self, flow: u32) {
+        self.ring = flow;
+    }
+}
+
 /// Messages not yet received, their numbers used again.
 #[derive(Debug, Default)]
 pub(crate) struct MessagePool {

@@ -16,7 +16,7 @@ use crate::fluid::Fluid;
 use crate::ingress::InputFifo;
 use crate::matching::SPREAD;
 use crate::message::MessagePool;
-use crate::packet::{BECN, BLOCK_BYTES, BORN, NIL, Packet, PacketKind, PacketPool};
+use crate::packet::{BECN, BLOCK_BYTES, NIL, Packet, PacketKind, PacketPool};
 use crate::port::{
     Counters, ENDPOINT, INSIDE, Input, Link, NEVER, Port, TO_ENDPOINT, WATCHED, Waiting,
 };
@@ -29,6 +29,7 @@ use crate::trouble::Troubles;
 use std::collections::HashMap;
 use std::sync::Arc;
 use weft_fabric::{Candidates, Fabric, PortId, Routes};
+use weft_traffic::mixed as mix;
 
 /// Credits of a buffer without limit.
 const ENDLESS: i32 = i32::MAX / 2;
@@ -281,6 +282,11 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
     #[inline]
     pub(crate) fn trace(&mut self, words: [u64; 3]) {
         let fact = words[0] ^ words[1].rotate_left(40) ^ words[2].rotate_left(20);
+        if self.rules().fluid {
+            // Of what happens at one instant nothing comes first.
+            self.trace_hash = self.trace_hash.wrapping_add(mix(fact));
+            return;
+        }
         self.trace_hash = (self.trace_hash.rotate_left(29) ^ fact).wrapping_mul(SPREAD);
     }
 
@@ -289,8 +295,10 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
         if self.rules().throttled {
             self.number_pace(id);
         }
-        if self.senders.queue(id, &mut self.messages) && self.may_enter(id) {
-            self.ready(id);
+        match self.senders.queue(id, &mut self.messages) {
+            None if self.may_enter(id) => self.ready(id),
+            Some(before) if self.rules().fluid => self.follow(before),
+            _ => {}
         }
     }
 
@@ -364,36 +372,6 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
         (0..self.lanes.len()).all(|index| {
             let full = self.full_of((index / self.n_lanes) as u32);
             self.lanes.is_whole(index, full)
-        })
-    }
-
-    /// The packets waiting at lane `vl` of port `o`, by the input buffer they hold: port and lane.
-    pub(crate) fn inputs_waiting_for(
-        &self,
-        o: u32,
-        vl: u8,
-    ) -> impl Iterator<Item = (u32, u8)> + '_ {
-        let port = &self.ports[o as usize];
-        let forwards = !port.has(ENDPOINT);
-        let last = self.lanes[self.lane_index(o, vl)].ring;
-        let first = (forwards && last != NIL).then(|| self.packets[last].ring());
-        let after = move |id: &u32| (*id != last).then(|| self.packets[*id].ring());
-        let ids = std::iter::successors(first, after);
-        // What a switch has made itself holds no buffer.
-        let packets = ids.map(move |id| &self.packets[id]).filter(|packet| !packet.has(BORN));
-        packets.map(move |packet| (o - u32::from(port.local) + packet.input(), packet.input_lane()))
-    }
-
-    /// The starved lanes, each with the input buffer that is full.
-    pub(crate) fn starved(&self) -> impl Iterator<Item = (u32, u8, u32)> + '_ {
-        let numbered = self
-            .lanes
-            .iter()
-            .enumerate()
-            .filter(|(index, lane)| lane.need > 0 || self.lanes.shares.is_short(*index));
-        numbered.map(|(index, _)| {
-            let (port, vl) = (index / self.n_lanes, index % self.n_lanes);
-            (port as u32, vl as u8, self.ports[port].peer)
         })
     }
 }

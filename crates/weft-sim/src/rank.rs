@@ -49,6 +49,14 @@ pub(crate) struct Rank {
     pub(crate) outstanding: u32,
     /// How many of them are receives.
     pub(crate) receives: u32,
+    /// Where messages are flows: those it has sent that have not come to their receives, who has
+    /// the last, its number, those that may leave and when, and when all sends are done that count
+    /// as complete already.
+    pub(crate) in_flight: u32,
+    pub(crate) last_peer: u32,
+    pub(crate) turn: u32,
+    pub(crate) agreed: Vec<(u64, u32)>,
+    pub(crate) done_ps: u64,
     /// A message the processor is preparing; NIL for none.
     pub(crate) preparing: u32,
     pub(crate) inbox: VecDeque<Arrival>,
@@ -73,6 +81,11 @@ impl Rank {
             start_ps: 0,
             outstanding: 0,
             receives: 0,
+            in_flight: 0,
+            last_peer: NIL,
+            turn: 0,
+            agreed: Vec::new(),
+            done_ps: 0,
             preparing: NIL,
             inbox: VecDeque::new(),
             gap_until_ps: 0,

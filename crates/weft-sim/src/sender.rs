@@ -61,8 +61,12 @@ pub(crate) struct Senders {
 
 /// The key of a queue pair: two ranks (22 bits each), a lane, and the part of the way.
 pub(crate) fn key_of(message: &Message) -> u64 {
-    let ranks = u64::from(message.src) << 26 | u64::from(message.dst) << 4;
-    u64::from(message.part) << 48 | ranks | u64::from(message.lane)
+    u64::from(message.part) << 48 | key_of_pair(message.src, message.dst, message.lane)
+}
+
+/// The key of the queue pair of two ranks whose ways have one part.
+pub(crate) fn key_of_pair(src: u32, dst: u32, lane: u8) -> u64 {
+    u64::from(src) << 26 | u64::from(dst) << 4 | u64::from(lane)
 }
 
 impl Senders {
@@ -95,16 +99,19 @@ impl Senders {
         lane.tail == NIL && lane.control[0] == NIL
     }
 
-    /// Put a message behind those of its queue pair; whether it is the first of them.
-    pub(crate) fn queue(&mut self, id: u32, messages: &mut MessagePool) -> bool {
+    /// Put a message behind those of its queue pair; the one before it, if it is not the first.
+    pub(crate) fn queue(&mut self, id: u32, messages: &mut MessagePool) -> Option<u32> {
         messages[id].next = NIL;
-        match self.last.insert(key_of(&messages[id]), id) {
-            None => true,
-            Some(before) => {
-                messages[before].next = id;
-                false
-            }
+        let before = self.last.insert(key_of(&messages[id]), id);
+        if let Some(before) = before {
+            messages[before].next = id;
         }
+        before
+    }
+
+    /// Whether a queue pair has messages.
+    pub(crate) fn has(&self, key: u64) -> bool {
+        self.last.contains_key(&key)
     }
 
     /// Let the queue pair whose first message this is have its turns.

@@ -228,7 +228,7 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
         let hosts = &mut self.hosts;
         hosts.network.n_cold -= 1;
         match cold {
-            Cold::Drained(flow) => hosts.drained(flow),
+            Cold::Drained(message) => hosts.network.drained(message),
             Cold::Come(message) => hosts.come(message),
             Cold::Solve => hosts.network.solve(),
             Cold::Local(message) => hosts.arrived(message),
@@ -241,6 +241,7 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
             }
             Cold::Start(tenant) => self.start(tenant),
             Cold::Ready(message) => hosts.network.ready(message),
+            Cold::Agreed(rank) => hosts.release_agreed(rank),
             // When the work is done, cables stay as they are; new tables still come, for what is
             // left under way may go round in a circle until then.
             Cold::Fault(number) if self.end_ps.is_none() || hosts.network.is_sweep(number) => {
@@ -305,7 +306,7 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
 
     fn finish(mut self, status: Status) -> Outcome {
         let network = &mut self.hosts.network;
-        network.count_parts();
+        network.settle_counts();
         let n_left = network.packets.in_flight();
         // Where cables die, copies of what has long come may be stuck for ever.
         if status == Status::Complete && !self.scenario.transport.numbered {

@@ -15,6 +15,7 @@ mod ends;
 mod fault_kinds;
 mod faults;
 mod flow;
+mod flow_oracle;
 mod fuzz;
 mod gap;
 mod hosts;

@@ -11,7 +11,7 @@ pub(crate) fn as_flow(scenario: &Value) -> Value {
     with(scenario.clone(), "fidelity", json!("flow"))
 }
 
-fn complete(scenario: &Value) -> Outcome {
+pub(crate) fn complete(scenario: &Value) -> Outcome {
     let outcome = run(scenario);
     assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
     outcome

@@ -127,21 +127,23 @@ impl Shares {
         rates.fold(f64::INFINITY, f64::min)
     }
 
-    /// Let a flow begin over these links. Its rate is known at once where it takes nothing from
-    /// others, and after the next [`Shares::solve`] where it is 0.
-    pub(super) fn begin(&mut self, uses: impl Iterator<Item = Use>) -> u32 {
+    /// Let a flow begin over these links: its number, and whether it meets others on them. Its rate
+    /// is known at once where it takes nothing from others, and after the next [`Shares::solve`]
+    /// where it is 0.
+    pub(super) fn begin(&mut self, uses: &[Use]) -> (u32, bool) {
         let id = self.free.pop().unwrap_or(self.flows.len() as u32);
         if id as usize == self.flows.len() {
             self.flows.push(Flow::default());
         }
         let flow = &mut self.flows[id as usize];
         flow.uses.clear();
-        flow.uses.extend(uses);
+        flow.uses.extend_from_slice(uses);
         (flow.rate, flow.before, flow.bottleneck) = (0.0, 0.0, NONE);
-        let (mut room, mut bottleneck) = (f64::INFINITY, NONE);
+        let (mut room, mut bottleneck, mut meets) = (f64::INFINITY, NONE, false);
         for (index, each) in (0..).zip(&mut flow.uses) {
             let link = &mut self.links[each.link as usize];
             each.place = link.crossing.len() as u32;
+            meets |= each.place > 0;
             link.crossing.push((id, index));
             let here = (link.capacity - link.used) / each.weight;
             if here < room {
@@ -151,7 +153,15 @@ impl Shares {
         if !self.takes_what_is_left(id, floored(room), bottleneck) {
             self.dirty.push(id);
         }
-        id
+        (id, meets)
+    }
+
+    /// The flow on a link that has no other.
+    pub(super) fn only_one_on(&self, link: u32) -> Option<u32> {
+        match self.links[link as usize].crossing[..] {
+            [(flow, _)] => Some(flow),
+            _ => None,
+        }
     }
 
     /// Give a new flow what its links have left, if nobody on its bottleneck has more.
@@ -193,6 +203,11 @@ impl Shares {
         self.flows[id as usize].bottleneck = NONE;
         self.flows[id as usize].uses.clear();
         self.free.push(id);
+    }
+
+    /// Let the next [`Shares::solve`] look at a flow as well.
+    pub(super) fn solve_too(&mut self, id: u32) {
+        self.dirty.push(id);
     }
 
     /// Whether rates are to be solved.

@@ -9,7 +9,7 @@ fn shares(capacities: &[f64]) -> Shares {
 }
 
 fn begin(shares: &mut Shares, links: &[u32]) -> u32 {
-    shares.begin(links.iter().map(|link| Use::new(*link, 1.0)))
+    shares.begin(&links.iter().map(|link| Use::new(*link, 1.0)).collect::<Vec<_>>()).0
 }
 
 fn solved(shares: &mut Shares) -> Vec<u32> {
@@ -75,7 +75,7 @@ fn flows_that_share_nothing_full_are_left_alone() {
 fn split_flows_share_links_by_what_crosses_them() {
     let mut shares = shares(&[4.0 * G, G, G, 4.0 * G]);
     let split = [(0, 1.0), (1, 0.5), (2, 0.5), (3, 1.0)];
-    shares.begin(split.iter().map(|(link, weight)| Use::new(*link, *weight)));
+    shares.begin(&split.map(|(link, weight)| Use::new(link, weight)));
     assert_eq!(shares.flows[0].rate, 2.0 * G);
     begin(&mut shares, &[1]);
     solved(&mut shares);

@@ -5,16 +5,15 @@ use super::pipe::{Cut, Hop, rounded_up, serialisation_ps, time_of};
 use super::share::Use;
 use crate::adaptive::hashed;
 use crate::network::Network;
-use crate::packet::NIL;
+use crate::packet::{NIL, PacketKind};
 use crate::port::{ENDPOINT, INSIDE};
 use crate::steering::Choice;
 use weft_fabric::{HcaId, SwitchId};
-use weft_traffic::mixed as mix;
 
-/// Most ways that are remembered.
-const MAX_WAYS: usize = 1 << 14;
-/// And so many for each endpoint, where that is fewer.
-const WAYS_AN_ENDPOINT: usize = 8;
+/// About so many ways are remembered.
+const N_WAYS: usize = 1 << 14;
+/// And for each endpoint at least so many, and at most.
+const WAYS_AN_ENDPOINT: [usize; 2] = [4, 16];
 
 /// Who goes where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,20 +28,50 @@ pub(super) struct Trip {
     pub(super) flow: u64,
 }
 
+/// A packet without payload on a way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Single {
+    pub(super) bytes: u64,
+    pub(super) latency_ps: u64,
+    /// Whoever follows it comes so much later.
+    pub(super) behind_ps: u64,
+}
+
+/// A message of some size on a way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Memo {
+    pub(super) size_bytes: u64,
+    pub(super) wire_bytes: u64,
+    pub(super) n_packets: u64,
+    /// Its time at the rate of its links, and what its packets take beyond.
+    pub(super) alone_ps: u64,
+    pub(super) tail_ps: u64,
+}
+
 /// A way through the network.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Way {
     trip: Option<Trip>,
+    /// The port it ends at.
+    pub(super) arrival: u32,
+    /// Whether adaptive switches split it.
+    split: bool,
+    /// Of what a rendezvous asks and answers, and of acknowledgements.
+    pub(super) request: Single,
+    pub(super) answer: Single,
+    /// The last message that was looked at.
+    pub(super) memo: Memo,
+    /// What was counted and its ports do not have yet.
+    pub(super) bytes: u64,
+    pub(super) n_packets: u64,
+    /// The rate of a flow that has it to itself.
+    pub(super) alone: f64,
     /// Every link, and which part of a flow crosses it.
     pub(super) uses: Vec<Use>,
-    /// Whether adaptive switches split it.
-    pub(super) split: bool,
     /// Its links one after the other; where it is split, by the first port at each switch.
     hops: Vec<Hop>,
     /// Times of flight and of routing.
     flight_ps: u64,
-    /// The port it ends at.
-    pub(super) arrival: u32,
 }
 
 impl Way {
@@ -50,21 +79,31 @@ impl Way {
         self.hops.len() as u64
     }
 
-    /// The least rate of its links: whoever follows another on it comes so much later.
-    pub(super) fn slowest(&self) -> f64 {
-        self.hops.iter().map(|hop| hop.rate.0 as f64).fold(f64::INFINITY, f64::min)
+    /// Bytes on the wire and packets of a message of that size, if it is remembered.
+    pub(super) fn memo_of(&self, size_bytes: u64) -> Option<(u64, u64)> {
+        let Memo { wire_bytes, n_packets, .. } = self.memo;
+        (self.memo.size_bytes == size_bytes).then_some((wire_bytes, n_packets))
     }
 
-    /// How long a message takes where nobody else is; `alone` is what its links give it together.
-    pub(super) fn latency_ps(&self, cut: Cut, alone: f64, scratch: &mut Vec<f64>) -> u64 {
+    /// How long a message takes where nobody else is.
+    pub(super) fn latency_ps(&self, cut: Cut, scratch: &mut Vec<f64>) -> u64 {
         let ps = if self.split && cut.n_packets > 1 {
             // All but the last packet spread; that one takes one of the branches.
             let before = cut.wire_bytes() - u64::from(cut.last);
-            time_of(before, alone) + serialisation_ps(&self.hops, Cut::one(cut.last), scratch)
+            time_of(before, self.alone) + serialisation_ps(&self.hops, Cut::one(cut.last), scratch)
         } else {
             serialisation_ps(&self.hops, cut, scratch)
         };
         self.flight_ps + rounded_up(ps)
+    }
+
+    fn single(&self, bytes: u32, scratch: &mut Vec<f64>) -> Single {
+        let slowest = self.hops.iter().map(|hop| hop.rate.0 as f64).fold(f64::INFINITY, f64::min);
+        Single {
+            bytes: bytes.into(),
+            latency_ps: self.latency_ps(Cut::one(bytes), scratch),
+            behind_ps: rounded_up(time_of(bytes.into(), slowest)),
+        }
     }
 }
 
@@ -72,6 +111,9 @@ impl Way {
 #[derive(Debug, Default)]
 pub(super) struct Ways {
     kept: Vec<Way>,
+    /// By port of an endpoint, its number among them: each has a row of ways.
+    rows: Vec<u32>,
+    mask: usize,
     /// By port and by vertex, what part of the flow that is spread is there.
     by_port: Vec<f64>,
     by_vertex: Vec<f64>,
@@ -82,21 +124,29 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    pub(super) fn new(n_ports: usize, n_vertices: usize, n_ends: usize, splits: bool) -> Ways {
-        let n_ways = (n_ends * WAYS_AN_ENDPOINT).next_power_of_two().min(MAX_WAYS);
+    /// Of a network of so many ports of endpoints among all; vertices where flows are split.
+    pub(super) fn new(rows: Vec<u32>, n_vertices: usize) -> Ways {
+        let n_rows = rows.iter().filter(|row| **row != NIL).count();
+        let [least, most] = WAYS_AN_ENDPOINT;
+        let a_row = (N_WAYS / n_rows.max(1)).clamp(least, most).next_power_of_two();
         Ways {
-            kept: vec![Way::default(); n_ways],
-            by_port: vec![0.0; if splits { n_ports } else { 0 }],
-            by_vertex: vec![0.0; if splits { n_vertices } else { 0 }],
+            kept: vec![Way::default(); n_rows * a_row],
+            mask: a_row - 1,
+            by_port: vec![0.0; if n_vertices > 0 { rows.len() } else { 0 }],
+            by_vertex: vec![0.0; n_vertices],
+            rows,
             ..Ways::default()
         }
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.kept.len()
+    }
+
     /// The place where the way of a trip is remembered, if it is.
     fn place_of(&self, trip: Trip) -> usize {
-        let ends = u64::from(trip.port) << 32 | u64::from(trip.dst_hca);
-        let rest = u64::from(trip.dst_vertex) << 8 | u64::from(trip.lane);
-        mix(ends ^ mix(rest ^ trip.flow)) as usize & (self.kept.len() - 1)
+        let to = trip.dst_hca.wrapping_add(trip.dst_vertex) as usize ^ trip.flow as usize;
+        self.rows[trip.port as usize] as usize * (self.mask + 1) + (to & self.mask)
     }
 }
 
@@ -108,14 +158,21 @@ impl std::ops::Index<usize> for Ways {
     }
 }
 
+impl std::ops::IndexMut<usize> for Ways {
+    fn index_mut(&mut self, number: usize) -> &mut Way {
+        &mut self.kept[number]
+    }
+}
+
 impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// The number of a trip's way, good until the next is asked for.
     pub(super) fn way(&mut self, trip: Trip) -> usize {
         let number = self.fluid.ways.place_of(trip);
-        if self.fluid.ways.kept[number].trip != Some(trip) {
-            let mut way = std::mem::take(&mut self.fluid.ways.kept[number]);
+        if self.fluid.ways[number].trip != Some(trip) {
+            self.settle_count(number);
+            let mut way = std::mem::take(&mut self.fluid.ways[number]);
             self.find_way(trip, &mut way);
-            self.fluid.ways.kept[number] = way;
+            self.fluid.ways[number] = way;
         }
         number
     }
@@ -146,6 +203,11 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         if way.split {
             self.spread(trip, way);
         }
+        let (framing, fluid) = (&self.scenario.framing, &mut self.fluid);
+        way.alone = fluid.shares.alone(&way.uses);
+        way.memo = Memo::default();
+        way.request = way.single(framing.wire_bytes(0, true), &mut fluid.scratch);
+        way.answer = way.single(framing.control_bytes(PacketKind::Ack), &mut fluid.scratch);
     }
 
     /// The port by which a trip leaves the vertex that it enters at `q`; of several the first, and

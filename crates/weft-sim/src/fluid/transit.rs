@@ -1,0 +1,231 @@
+//! Flows begin, change their rate, and are over.
+
+use super::pipe::{Cut, rounded_up, time_of};
+use super::way::Memo;
+use crate::calendar::Cold;
+use crate::message::Role;
+use crate::network::Network;
+use crate::packet::NIL;
+use crate::port::NEVER;
+
+/// A flow's message and how far it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transit {
+    pub(super) message: u32,
+    /// Nobody else is on its links and no message follows it, so nothing happens when it is over:
+    /// it is taken off its links when somebody comes by, or when its message has come.
+    pub(super) lone: bool,
+    /// What is left of it at `since_ps`, in bits, and its rate from then on.
+    left_bits: f64,
+    since_ps: u64,
+    rate: f64,
+    /// When it is over if nothing changes, and the first event that will look.
+    end_ps: u64,
+    due_ps: u64,
+    /// From then until its last byte has come.
+    tail_ps: u64,
+}
+
+/// When so many bits are through at a rate.
+fn end_of(now_ps: u64, bits: f64, rate: f64) -> u64 {
+    now_ps + rounded_up((bits * 1e12 / rate).max(0.0))
+}
+
+impl Transit {
+    fn change_rate(&mut self, now_ps: u64, rate: f64) {
+        self.left_bits -= self.rate * (now_ps - self.since_ps) as f64 * 1e-12;
+        (self.since_ps, self.rate) = (now_ps, rate);
+        self.end_ps = end_of(now_ps, self.left_bits, rate);
+    }
+}
+
+impl<const PLAIN: bool> Network<'_, PLAIN> {
+    /// The packets of so many bytes.
+    fn cut_of(&self, size_bytes: u64) -> Cut {
+        let mtu_bytes = u64::from(self.scenario.mtu_bytes);
+        let n_packets = size_bytes.div_ceil(mtu_bytes).max(1);
+        let bytes = |payload: u64, first| self.scenario.framing.wire_bytes(payload as u32, first);
+        let last_bytes = size_bytes - (n_packets - 1) * mtu_bytes;
+        Cut {
+            n_packets,
+            first: bytes(size_bytes.min(mtu_bytes), true),
+            middle: bytes(mtu_bytes, false),
+            last: bytes(last_bytes, n_packets == 1),
+        }
+    }
+
+    /// Bytes on the wire and packets of a message.
+    pub(super) fn wire_of(&self, size_bytes: u64) -> (u64, u64) {
+        let cut = self.cut_of(size_bytes);
+        (cut.wire_bytes(), cut.n_packets)
+    }
+
+    /// What a message of that size is on a way; the way remembers the last.
+    fn memo(&mut self, way: usize, size_bytes: u64) -> Memo {
+        if self.fluid.ways[way].memo_of(size_bytes).is_none() {
+            let cut = self.cut_of(size_bytes);
+            let (fluid, wire_bytes) = (&mut self.fluid, cut.wire_bytes());
+            let way = &mut fluid.ways[way];
+            let alone_ps = rounded_up(time_of(wire_bytes, way.alone));
+            let latency_ps = way.latency_ps(cut, &mut fluid.scratch);
+            let tail_ps = latency_ps.saturating_sub(alone_ps);
+            let n_packets = cut.n_packets;
+            way.memo = Memo { size_bytes, wire_bytes, n_packets, alone_ps, tail_ps };
+        }
+        self.fluid.ways[way].memo
+    }
+
+    pub(super) fn begin_flow(&mut self, id: u32) {
+        let message = self.messages[id];
+        let way = self.way(self.trip_of(&message));
+        let Memo { wire_bytes, alone_ps, tail_ps, .. } = self.memo(way, message.size_bytes);
+        self.meet_others(way);
+        let (fluid, now_ps) = (&mut self.fluid, self.now_ps);
+        let (flow, meets) = fluid.shares.begin(&fluid.ways[way].uses);
+        let rate = fluid.shares.flows[flow as usize].rate;
+        let told = message.role != Role::Agreed || self.scenario.transport.acknowledge;
+        let left_bits = wire_bytes as f64 * 8.0;
+        let transit = Transit {
+            message: id,
+            lone: fluid.elide && !meets && told && message.next == NIL,
+            left_bits,
+            since_ps: now_ps,
+            rate,
+            end_ps: match (meets, rate > 0.0) {
+                (false, _) => now_ps + alone_ps,
+                (true, true) => end_of(now_ps, left_bits, rate),
+                (true, false) => NEVER,
+            },
+            due_ps: NEVER,
+            tail_ps: message.clear_ps().saturating_sub(now_ps) + tail_ps,
+        };
+        match fluid.transits.get_mut(flow as usize) {
+            Some(place) => *place = transit,
+            None => fluid.transits.push(transit),
+        }
+        let message = &mut self.messages[id];
+        message.begun = true;
+        message.set_transit(flow);
+        message.set_come_ps(NEVER);
+        if transit.lone {
+            return self.come_at(id, transit.end_ps + transit.tail_ps);
+        }
+        self.look_when_over(flow);
+        self.solve_soon();
+    }
+
+    /// Whoever was alone on a link of a way is so no longer.
+    fn meet_others(&mut self, way: usize) {
+        for place in 0..self.fluid.ways[way].uses.len() {
+            let link = self.fluid.ways[way].uses[place].link;
+            if let Some(flow) = self.fluid.shares.only_one_on(link) {
+                self.not_alone(flow);
+            }
+        }
+    }
+
+    /// Something happens when a flow is over, if it is not yet.
+    fn not_alone(&mut self, flow: u32) {
+        let transit = &mut self.fluid.transits[flow as usize];
+        if transit.since_ps == self.now_ps {
+            // Which of them came first at this instant is nobody's affair.
+            self.fluid.shares.solve_too(flow);
+        }
+        if !std::mem::take(&mut transit.lone) {
+        } else if transit.end_ps <= self.now_ps {
+            self.drain(flow);
+        } else {
+            self.look_when_over(flow);
+        }
+    }
+
+    /// A message waits behind another of its queue pair.
+    pub(crate) fn follow(&mut self, before: u32) {
+        let flow = self.messages[before].transit();
+        if flow != NIL {
+            self.not_alone(flow);
+        }
+    }
+
+    /// Let an event look when a flow is over, unless one does by then.
+    fn look_when_over(&mut self, flow: u32) {
+        let transit = &mut self.fluid.transits[flow as usize];
+        if transit.end_ps < transit.due_ps {
+            transit.due_ps = transit.end_ps;
+            let (end_ps, message) = (transit.end_ps, transit.message);
+            self.schedule_cold(end_ps, Cold::Drained(message));
+        }
+    }
+
+    /// Solve rates when all that begins and ends at this instant has.
+    fn solve_soon(&mut self) {
+        if self.fluid.shares.is_dirty() && self.fluid.solve_ps != self.now_ps {
+            self.fluid.solve_ps = self.now_ps;
+            self.schedule_cold(self.now_ps, Cold::Solve);
+        }
+    }
+
+    /// Rates as they are after all that has begun and ended now.
+    pub(crate) fn solve(&mut self) {
+        let now_ps = self.now_ps;
+        self.fluid.solve_ps = NEVER;
+        let mut changed = std::mem::take(&mut self.fluid.changed);
+        self.fluid.shares.solve(&mut changed);
+        for flow in changed.drain(..) {
+            let rate = self.fluid.shares.flows[flow as usize].rate;
+            self.fluid.transits[flow as usize].change_rate(now_ps, rate);
+            self.look_when_over(flow);
+        }
+        self.fluid.changed = changed;
+    }
+
+    /// An event looks whether the flow of a message is over.
+    pub(crate) fn drained(&mut self, id: u32) {
+        let flow = self.messages[id].transit();
+        let Some(transit) = self.fluid.transits.get_mut(flow as usize) else { return };
+        if transit.due_ps != self.now_ps {
+            return;
+        }
+        transit.due_ps = NEVER;
+        if transit.end_ps > self.now_ps {
+            return self.look_when_over(flow);
+        }
+        self.drain(flow);
+    }
+
+    /// Whether the flow of a message is over, if it ever was one; a lone one that comes is.
+    pub(super) fn is_over(&mut self, id: u32) -> bool {
+        let flow = self.messages[id].transit();
+        if flow == NIL {
+            return true;
+        }
+        let lone = self.fluid.transits[flow as usize].lone;
+        if lone {
+            self.drain(flow);
+        }
+        lone
+    }
+
+    /// A flow is over: its links are free, and the next message of its queue pair may leave.
+    pub(super) fn drain(&mut self, flow: u32) {
+        let transit = &mut self.fluid.transits[flow as usize];
+        let (id, come_ps) = (transit.message, transit.end_ps + transit.tail_ps);
+        (transit.end_ps, transit.due_ps, transit.lone) = (NEVER, NEVER, false);
+        self.fluid.shares.end(flow);
+        self.solve_soon();
+        let message = &mut self.messages[id];
+        message.set_transit(NIL);
+        if message.come_ps() != come_ps {
+            self.come_at(id, come_ps);
+        }
+        let message = self.messages[id];
+        if message.role == Role::Agreed && !self.scenario.transport.acknowledge {
+            self.schedule_cold(self.now_ps, Cold::Sent(message.src));
+        }
+        if let Some(next) = self.senders.over(id, &self.messages)
+            && self.may_enter(next)
+        {
+            self.ready_fluid(next);
+        }
+    }
+}
