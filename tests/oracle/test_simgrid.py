@@ -14,7 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benches.workloads import Triples, deep_tree, incast, messages, random_permutation, scenario
+from benches.workloads import (
+    Triples,
+    deep_tree,
+    incast,
+    messages,
+    random_permutation,
+    scenario,
+    tapered_tree,
+)
 from tests.needs import absent, need
 
 from weft.topology.engine import engine_module
@@ -156,3 +164,44 @@ def test_an_incast_drains_as_fast_as_its_last_link(simgrid: Path) -> None:
     ours = packets_us(fabric, paths, triples, "voq")
     assert max(fluid) == pytest.approx(64 * 1e6 * 8 / 200e3, rel=1e-6)
     assert max(ours) == pytest.approx(max(fluid), rel=0.002)
+
+
+def flows_us(fabric: dict[str, Any], paths: list[FlowPath], triples: Triples) -> list[float]:
+    """When each message ends at flow level, less the time of flight on its path."""
+    document = scenario(fabric, messages(triples), adaptive=False)
+    document["packets"] = {"headers": "none"}
+    document["transport"] = {"acknowledge": False}
+    outcome = engine_module().simulate(json.dumps({**document, "fidelity": "flow"}))
+    assert outcome["status"] == "complete", outcome["message"]
+    flights = [len(path) * WIRE_US + (len(path) - 1) * SWITCH_US for path in paths]
+    ends = [ps / 1e6 for ps in outcome["duration_ps"]]
+    return [end - flight for end, flight in zip(ends, flights, strict=True)]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_every_flow_of_a_permutation_ends_when_simgrid_says(simgrid: Path, seed: int) -> None:
+    fabric, triples = deep_tree(8), random_permutation(128, 2_000_000, seed)
+    rates, paths = paths_of(fabric, triples)
+    fluid = fluid_us(simgrid, rates, paths, triples)
+    assert flows_us(fabric, paths, triples) == pytest.approx(fluid, rel=0.0001)
+
+
+def test_every_flow_of_an_incast_with_bystanders_ends_when_simgrid_says(simgrid: Path) -> None:
+    fabric, triples = deep_tree(8), incast()
+    rates, paths = paths_of(fabric, triples)
+    fluid = fluid_us(simgrid, rates, paths, triples)
+    assert flows_us(fabric, paths, triples) == pytest.approx(fluid, rel=0.0001)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_flows_of_many_sizes_on_a_tapered_tree_end_when_simgrid_says(
+    simgrid: Path, seed: int
+) -> None:
+    fabric, base = tapered_tree(132), random_permutation(132, 1, seed)
+    triples = [(src, dst, 100_000 * (1 + (37 * src) % 50)) for src, dst, _ in base]
+    rates, paths = paths_of(fabric, triples)
+    fluid = fluid_us(simgrid, rates, paths, triples)
+    assert len({round(end, 3) for end in fluid}) > 40, "rates change many times"
+    # A packet is stored before the faster link that follows here; and times are rounded up.
+    packet_us = 4096 * 8 / 100e3 + 1e-5
+    assert flows_us(fabric, paths, triples) == pytest.approx(fluid, rel=0.0001, abs=packet_us)

@@ -47,24 +47,9 @@ impl Stage {
 
     /// How far a rank that takes part has come in the iteration, from 0 to 1.
     fn share_done(&self, number: u32, index: u64) -> f64 {
-        let rank = number - self.first_rank;
-        let mut above = 1;
-        while self.phase.exchange(rank, above).is_some() {
-            above *= 2;
-        }
-        let n_moves =
-            partition(above / 2, above, |index| self.phase.exchange(rank, index).is_some());
-        index as f64 / n_moves as f64
+        let n_moves = self.phase.n_moves(number - self.first_rank);
+        index as f64 / n_moves.max(1) as f64
     }
-}
-
-/// The first of `low..high` that does not hold, where all that hold come first.
-fn partition(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if holds(middle) { low = middle + 1 } else { high = middle }
-    }
-    low
 }
 
 /// Where a tenant stands in its work.

@@ -6,6 +6,7 @@
 
 mod adaptive;
 mod arbiter;
+mod auto;
 mod cable;
 mod calendar;
 mod congestion;
@@ -18,6 +19,7 @@ mod delivery;
 pub mod document;
 mod egress;
 mod error;
+mod estimate;
 mod flowlet;
 mod flows;
 mod fluid;

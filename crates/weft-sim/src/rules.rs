@@ -75,7 +75,7 @@ impl Rules {
             inside: scenario.fabric.inside.is_some(),
             trees: scenario.in_network.is_some(),
             subtle,
-            fluid: scenario.fidelity == Fidelity::Flow,
+            fluid: scenario.chosen.fidelity == Fidelity::Flow,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The simulation: the jobs of all tenants on one fabric, event by event.
 
+use crate::auto;
 use crate::calendar::{CLOCK_END_PS, Cold, Event, Kind, MAX_NUMBER};
 use crate::connection::MAX_CONNECTIONS;
 use crate::counters::PortColumns;
@@ -33,6 +34,19 @@ pub fn simulate_until(scenario: &ValidScenario, stop: &AtomicBool) -> Outcome {
 
 /// Run a scenario as [`simulate_until`] does, telling a monitor now and then where it stands.
 pub fn simulate_watched(scenario: &ValidScenario, stop: &AtomicBool, monitor: &Monitor) -> Outcome {
+    let mut outcome = simulate_once(scenario, stop, monitor);
+    if scenario.chosen.tries {
+        outcome.notes.push(auto::error_of_flows(scenario, stop));
+    }
+    outcome
+}
+
+/// Run a scenario and nothing beside it.
+pub(crate) fn simulate_once(
+    scenario: &ValidScenario,
+    stop: &AtomicBool,
+    monitor: &Monitor,
+) -> Outcome {
     if Rules::new(scenario) == Rules::PLAIN {
         simulate_as::<true>(scenario, stop, monitor)
     } else {
@@ -316,8 +330,8 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
             assert!(network.is_whole(), "credits are conserved");
         }
         self.outcome.status = status;
-        self.outcome.fidelity = self.scenario.fidelity;
-        self.outcome.notes = self.scenario.notes.clone();
+        self.outcome.fidelity = self.scenario.chosen.fidelity;
+        self.outcome.notes = self.scenario.chosen.notes.clone();
         self.outcome.end_ps = self.end_ps.unwrap_or(network.now_ps);
         self.outcome.hops = network.hops;
         self.outcome.events = self.events;

@@ -4,6 +4,7 @@ mod adaptive;
 mod adaptive_death;
 mod after_death;
 mod any_order;
+mod auto;
 mod binary;
 mod collectives;
 mod common;

@@ -100,7 +100,8 @@ fn seeds() -> Vec<Value> {
     all.extend(controlled_seeds(&small));
     all.extend(later_seeds(&small));
     all.extend(other_seeds(&small));
-    let flows: Vec<Value> = all.iter().map(flow_seed).collect();
+    let flows: Vec<Value> =
+        all.iter().filter(|seed| seed.get("in_network").is_none()).map(flow_seed).collect();
     all.extend(flows);
     all.push(in_network_seed(&small));
     all

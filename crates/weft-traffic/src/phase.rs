@@ -149,6 +149,25 @@ impl Phase {
         }
     }
 
+    /// How many moves a rank makes in one iteration.
+    pub fn n_moves(&self, rank: u32) -> u64 {
+        let mut above = 1;
+        while self.exchange(rank, above - 1).is_some() {
+            above *= 2;
+        }
+        // The first of these that there is not; those that there are come first.
+        let (mut low, mut high) = (above / 2, above - 1);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.exchange(rank, middle).is_some() {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
     /// The move of a rank under its own number.
     fn own(&self, rank: u32, index: u64) -> Option<Exchange> {
         match &self.pattern {

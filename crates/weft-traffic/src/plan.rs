@@ -23,6 +23,16 @@ impl StepDocument {
         self.rounds.as_ref().map_or(1, |rounds| rounds.len() as u32)
     }
 
+    /// Halve every size so often, but none to nothing, and do each iteration once: a smaller step
+    /// of the same kind. What a schedule's text says stays.
+    pub fn cut(&mut self, n_halvings: u32) {
+        let halve = |size: &mut u64| *size = (*size).min(1).max(*size >> n_halvings.min(63));
+        halve(&mut self.size_bytes);
+        self.bystander_bytes.iter_mut().for_each(halve);
+        self.messages.iter_mut().flatten().for_each(|message| halve(&mut message.size_bytes));
+        (self.iterations, self.warmup) = (1, 0);
+    }
+
     /// Take from outside what the step leaves there: the ranks of a node from the placement, and
     /// the schedule from its file. To be called once, before [`StepDocument::check`].
     pub fn prepare(&mut self, place: &str, tasks_per_node: u32) -> Result<(), TrafficError> {

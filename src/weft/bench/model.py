@@ -86,8 +86,8 @@ class Sample:
     `metrics` are by name with the unit last (`latency_us_p50`, `bandwidth_mb_s`,
     `msg_rate_mps`...). `times_ns` is the whole series, one integer per timed iteration, of the
     maximum over ranks of local stop - start (for pt2pt: of the timing rank). `flags` are caveats:
-    `oversubscribed`, `skew_dominates`, `late_starts`, `invalid_data`, `outside_fit`. `evidence`
-    holds what proves transport and treatment.
+    `oversubscribed`, `skew_dominates`, `late_starts`, `invalid_data`, `outside_fit`,
+    `flow_level`. `evidence` holds what proves transport and treatment.
     """
 
     trial: str

@@ -46,4 +46,6 @@ def joined(parts: Sequence[Document], outcomes: Sequence[Mapping[str, Any]]) -> 
             values = np.asarray(outcome[name], dtype=np.uint64)
             columns[name].append(values + np.uint64(first) if name == "round" else values)
         first += len(part["work"][0]["rounds"])
-    return {name: np.concatenate(values) for name, values in columns.items()}
+    whole: dict[str, Any] = {name: np.concatenate(values) for name, values in columns.items()}
+    # Each part says the same but for what it was tried on; parts are of one size.
+    return whole | {name: outcomes[0][name] for name in ("fidelity", "notes")}

@@ -1,5 +1,6 @@
 """From a platform and a trial to a scenario document (docs/reference/scenario.md)."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -258,3 +259,12 @@ def _regime(regime: HostRegime) -> Document:
         "gap_ns": regime.gap_ns,
         "gap_ns_per_byte": regime.gap_ns_per_byte,
     }
+
+
+def recipe_text(document: Document) -> str:
+    """JSON to be read by people too: a line a key, but a line a step of rounds of thousands."""
+    if not any("rounds" in step for step in document["work"]):
+        return json.dumps(document, indent=1)
+    lines = json.dumps({**document, "work": []}, indent=1)
+    steps = ",\n".join(f"  {json.dumps(step)}" for step in document["work"])
+    return lines.replace(' "work": []', f' "work": [\n{steps}\n ]')

@@ -15,6 +15,7 @@ from weft import __version__
 from weft.bench import metrics
 from weft.bench.block_sizes import most_bytes
 from weft.bench.fault import Fault, check_fault
+from weft.bench.fidelity import at_fidelity
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.phase import phases_of
 from weft.bench.port_counters import COUNTERS_FILE, PortCounters
@@ -23,6 +24,7 @@ from weft.bench.scenario import (
     congestion_control,
     left_to_chance,
     pair_size,
+    recipe_text,
     rounds_of,
     routes_adaptively,
     scenario,
@@ -48,7 +50,8 @@ FANS = ("fan_in", "fan_out")
 
 class TwinBackend:
     """Measures on a simulated fabric of `n_nodes` nodes of a platform, or on a `fabric` document of
-    its own (then `n_nodes` counts nothing).
+    its own (then `n_nodes` counts nothing). `fidelity` is "packet", "flow" or "auto"; what its
+    results cannot show is in the evidence of every sample.
 
     Same seed, same samples: each launch derives its own seed from (seed, trial, repeat). Raises
     InputError where the platform has no fabric or a fault is nowhere in it, MissingError where the
@@ -65,8 +68,10 @@ class TwinBackend:
         seed: int = 1,
         *,
         fabric: Document | None = None,
+        fidelity: str = "packet",
     ) -> None:
         self.platform = platform
+        self.fidelity = fidelity
         self.faults = tuple(faults)
         self.seed = seed
         self._fabric_spec = fabric if fabric is not None else fabric_spec(platform, n_nodes)
@@ -91,13 +96,15 @@ class TwinBackend:
         document = self.scenario(launch)
         if self._run_dir is not None:
             recipe = self._run_dir / "recipes" / f"{launch.name}.json"
-            recipe.write_text(_recipe_text(document), "utf-8")
+            recipe.write_text(recipe_text(document), "utf-8")
         measured = benchmark(launch.trial.benchmark)
-        rows = _rows_of(self._outcome(launch, measured, document))
+        outcome = self._outcome(launch, measured, document)
+        rows = _rows_of(outcome)
         if measured.kind == "pairs":
-            yield from _pair_samples(launch, measured, rows)
+            samples = _pair_samples(launch, measured, rows)
         else:
-            yield from _samples(launch, measured, document["work"], rows, self.platform.fit)
+            samples = _samples(launch, measured, document["work"], rows, self.platform.fit)
+        yield from (at_fidelity(sample, outcome) for sample in samples)
 
     def _outcome(
         self, launch: Launch, measured: Benchmark, document: Document
@@ -122,7 +129,7 @@ class TwinBackend:
 
     def recipe(self, launch: Launch) -> str:
         """The scenario of a launch, as JSON."""
-        return _recipe_text(self.scenario(launch))
+        return recipe_text(self.scenario(launch))
 
     def scenario(self, launch: Launch) -> Document:
         """The scenario of a launch; its fabric is the generator's document. Raises InputError."""
@@ -130,6 +137,7 @@ class TwinBackend:
         self._check(trial)
         seed = launch_seed(self.seed, launch)
         document = scenario(self.platform, self._fabric_spec, self.faults, trial, seed)
+        document["fidelity"] = self.fidelity
         document["work"] = work(self.platform, benchmark(trial.benchmark), trial, self.faults)
         return document
 
@@ -140,7 +148,7 @@ class TwinBackend:
             "engine_version": __version__,
             "platform": self.platform.name,
             "platform_digest": _digest(to_toml(self.platform)),
-            "fidelity": "packet",
+            "fidelity": self.fidelity,
             "fabric": self.fabric_document["name"],
             "fabric_digest": _digest(json.dumps(self._fabric_spec, sort_keys=True)),
             "n_nodes": len(self.nodes),
@@ -228,15 +236,6 @@ def _complete(launch: Launch, outcome: Mapping[str, Any]) -> Mapping[str, Any]:
             expected="every message delivered",
         )
     return outcome
-
-
-def _recipe_text(document: Document) -> str:
-    """JSON to be read by people too: a line a key, but a line a step of rounds of thousands."""
-    if not any("rounds" in step for step in document["work"]):
-        return json.dumps(document, indent=1)
-    lines = json.dumps({**document, "work": []}, indent=1)
-    steps = ",\n".join(f"  {json.dumps(step)}" for step in document["work"])
-    return lines.replace(' "work": []', f' "work": [\n{steps}\n ]')
 
 
 @dataclass(frozen=True, slots=True)

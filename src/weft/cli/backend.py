@@ -32,6 +32,7 @@ class BackendChoice:
     seed: int
     mock: bool
     launcher: str | None = None
+    fidelity: str | None = None
     without: tuple[str, ...] = ()
     """Hosts of those named that are gone; no option says them."""
 
@@ -80,6 +81,12 @@ _OPTIONS = (
         "a cable also lanes=1/4, corrected=0.01,300 (probability, ns) and lost=0.001, of a node "
         "noise=0.1,500.",
     ),
+    click.option(
+        "--fidelity",
+        type=click.Choice(["packet", "flow", "auto"]),
+        help="Twin only: every packet, messages as flows that share links fairly, or whichever "
+        "the work allows. Default: packet.",
+    ),
     click.option("--seed", type=int, default=1, show_default=True, help="Seed of every draw."),
     LAUNCHER,
     click.option("--mock", is_flag=True, hidden=True),
@@ -124,6 +131,7 @@ def _refuse_contradictions(choice: BackendChoice) -> None:
             ("--plant", choice.plant),
             ("--nodes", choice.nodes),
             ("--fabric", choice.fabric),
+            ("--fidelity", choice.fidelity),
         ):
             if given and not choice.mock:
                 raise InputError(
@@ -155,14 +163,17 @@ def _open_twin(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
     n_nodes = choice.nodes or 16
     fabric = fabric_of_files(choice.fabric, model) if choice.fabric else None
     chosen = first_nodes(fabric, choice.nodes) if fabric is not None else ()
-    whole = TwinBackend(model, n_nodes, seed=choice.seed, fabric=fabric)
+    fidelity = choice.fidelity or "packet"
+    whole = TwinBackend(model, n_nodes, seed=choice.seed, fabric=fabric, fidelity=fidelity)
     if not choice.plant:
         return whole, chosen or whole.nodes
     faults = tuple(
         random_fault(whole.fabric_document, choice.seed) if text == "random" else parse_fault(text)
         for text in choice.plant
     )
-    faulty = TwinBackend(model, n_nodes, faults=faults, seed=choice.seed, fabric=fabric)
+    faulty = TwinBackend(
+        model, n_nodes, faults=faults, seed=choice.seed, fabric=fabric, fidelity=fidelity
+    )
     return faulty, chosen or faulty.nodes
 
 

@@ -38,6 +38,10 @@ _FLAGS = {
         "Some sizes lie outside those the platform was fitted on: what the twin says there goes on "
         "along the last line and was never compared with a measurement."
     ),
+    "flow_level": (
+        "Simulated as flows that share links fairly: no buffer fills, so nobody is held up by "
+        "traffic for elsewhere; the evidence of each sample says the rest."
+    ),
     "late_starts": (
         "In some collectives most iterations began late: a rank was not ready at the agreed time, "
         "so those rows are no measure of ranks that start together."

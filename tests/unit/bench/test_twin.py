@@ -67,6 +67,8 @@ class StubEngine:
         return {
             "status": "complete",
             "message": "",
+            "fidelity": "packet",
+            "notes": [],
             "duration_ps": np.full(n_steps, 4_000_000, dtype=np.uint64),
             **rows,
             **self.outcome,

@@ -134,6 +134,8 @@ pub enum Fidelity {
     Packet,
     /// Messages as fluids that share links max-min fairly.
     Flow,
+    /// Packets where there are few enough of them, or the scenario needs them; else flows.
+    Auto,
 }
 
 impl Fidelity {
@@ -142,6 +144,7 @@ impl Fidelity {
         match self {
             Fidelity::Packet => "packet",
             Fidelity::Flow => "flow",
+            Fidelity::Auto => "auto",
         }
     }
 }

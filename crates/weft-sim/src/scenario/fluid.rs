@@ -44,11 +44,8 @@ fn check(scenario: &ScenarioDocument) -> Result<(), SimError> {
     Ok(())
 }
 
-/// Refuse what happens to cables during the run.
-pub(super) fn check_faults(fidelity: Fidelity, faults: &Planted) -> Result<(), SimError> {
-    if fidelity == Fidelity::Packet {
-        return Ok(());
-    }
+/// What happens to cables during the run.
+fn check_faults(faults: &Planted) -> Result<(), SimError> {
     let Some(Trouble { kind, fault, .. }) = faults.troubles.first() else { return Ok(()) };
     let what = match kind {
         LinkFault::Lost(_) => "there are no packets to lose",
@@ -59,13 +56,47 @@ pub(super) fn check_faults(fidelity: Fidelity, faults: &Planted) -> Result<(), S
     Err(SimError::document(format!("faults[{fault}]"), what, expected))
 }
 
-/// What results cannot show that are not of packets, in sentences for a reader of the outcome; what
-/// they cannot be made of is refused.
-pub(super) fn notes(scenario: &ScenarioDocument) -> Result<Vec<String>, SimError> {
-    if scenario.fidelity == Fidelity::Packet {
-        return Ok(Vec::new());
+/// The fidelity that is asked for, and what follows.
+#[derive(Debug)]
+pub(crate) struct Ruling {
+    pub(crate) asked: Fidelity,
+    /// Why only packets will do, where `auto` is to choose.
+    pub(crate) packets: Option<String>,
+    /// What results of flows cannot show.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Ruling {
+    /// What is asked for, where it can be.
+    pub(super) fn new(scenario: &ScenarioDocument) -> Result<Ruling, SimError> {
+        let (asked, notes) = (scenario.fidelity, notes(scenario));
+        let mut ruling = Ruling { asked, packets: None, notes };
+        ruling.heed(check(scenario))?;
+        Ok(ruling)
     }
-    check(scenario)?;
+
+    /// Heed what is planted as well.
+    pub(super) fn heed_faults(&mut self, faults: &Planted) -> Result<(), SimError> {
+        self.heed(check_faults(faults))
+    }
+
+    /// What flows cannot do refuses them, and is a reason not to choose them.
+    fn heed(&mut self, checked: Result<(), SimError>) -> Result<(), SimError> {
+        match (self.asked, checked) {
+            (Fidelity::Packet, _) => Ok(()),
+            (Fidelity::Flow, checked) => checked,
+            (Fidelity::Auto, checked) => {
+                let why = checked.err().map(|error| error.to_string());
+                let first = why.as_deref().and_then(|why| why.lines().next());
+                self.packets = self.packets.take().or(first.map(str::to_owned));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What results cannot show that are of flows, in sentences for a reader of the outcome.
+fn notes(scenario: &ScenarioDocument) -> Vec<String> {
     let mut notes = vec![
         "flow level: messages share links max-min fairly from one instant to the next; no buffer \
          fills, so nobody is held up by traffic for elsewhere, and congestion does not spread"
@@ -84,5 +115,5 @@ pub(super) fn notes(scenario: &ScenarioDocument) -> Result<Vec<String>, SimError
     if scenario.lanes.count > 1 {
         notes.push("flow level: virtual lanes keep no traffic apart".to_owned());
     }
-    Ok(notes)
+    notes
 }

@@ -9,15 +9,15 @@ mod place;
 mod plant;
 
 pub(crate) use fault::{LinkFault, Span};
+pub(crate) use fluid::Ruling;
 pub use place::{RankPlace, Tenant};
 pub(crate) use plant::{Planted, Trouble};
 
+use crate::auto::Chosen;
 use crate::cable::LinkDeath;
 use crate::calendar::MAX_NUMBER;
 use crate::congestion::{self, Congestion};
-use crate::document::{
-    Fidelity, Headers, Queueing, Routing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel,
-};
+use crate::document::{Headers, Queueing, Routing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel};
 use crate::error::SimError;
 use crate::host::{HostModel, ps};
 use crate::lanes::Lanes;
@@ -58,9 +58,8 @@ pub struct ValidScenario {
     pub(crate) transport: Transport,
     pub(crate) congestion: Option<Congestion>,
     pub(crate) switch: SwitchModel,
-    pub(crate) fidelity: Fidelity,
-    /// What its results cannot show.
-    pub(crate) notes: Vec<String>,
+    /// Its fidelity, once `auto` has chosen.
+    pub(crate) chosen: Chosen,
     pub(crate) seed: u64,
     pub(crate) elide: bool,
     pub(crate) max_events: u64,
@@ -78,13 +77,13 @@ impl ValidScenario {
     /// The scenario of a document: faults planted, tables filled and checked.
     pub fn new(scenario: ScenarioDocument) -> Result<ValidScenario, SimError> {
         check_head(&scenario)?;
-        let notes = fluid::notes(&scenario)?;
+        let mut ruling = Ruling::new(&scenario)?;
         let written = document::read(scenario.fabric)?;
         let framing = Framing::new(&scenario.packets);
         let inside = inside::read(scenario.node, &written, framing, scenario.packets.mtu_bytes)?;
         let mut fabric = Fabric::with_nodes(&written, inside)?;
         let faults = Planted::plant(&mut fabric, &scenario.faults)?;
-        fluid::check_faults(scenario.fidelity, &faults)?;
+        ruling.heed_faults(&faults)?;
         require_rates(&fabric, &faults)?;
         inside::require_whole(&fabric, &faults)?;
         require_numbers(&fabric)?;
@@ -135,14 +134,14 @@ impl ValidScenario {
             lanes,
             transport: Transport::new(&scenario.transport, scenario.packets.mtu_bytes, perils)?,
             switch: scenario.switch,
-            fidelity: scenario.fidelity,
-            notes,
+            chosen: Chosen::default(),
             seed: scenario.seed,
             elide: scenario.elide,
             max_events: scenario.limits.max_events,
             max_messages: scenario.limits.max_messages,
             stall_ps: stall_ps(scenario.limits.stall_ns)?,
         };
+        valid.settle(ruling);
         valid.in_network = tree::plan(scenario.in_network.as_ref(), &valid)?;
         Ok(valid)
     }

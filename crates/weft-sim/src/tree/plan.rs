@@ -98,7 +98,7 @@ fn require_means(
 fn require_support(asked: &ValidScenario, model: &Model) -> Result<(), SimError> {
     let refuse =
         |place: &str, what: &str, expected: &str| Err(SimError::document(place, what, expected));
-    if asked.fidelity != Fidelity::Packet {
+    if asked.chosen.fidelity != Fidelity::Packet {
         let what = "switches reduce packets, and there are none";
         return refuse("fidelity", what, "fidelity 'packet' where switches take part");
     }
