@@ -28,25 +28,34 @@ pub struct Regime {
     gap_ps_per_byte: f64,
 }
 
+/// A cost that grows with the size.
+#[inline]
+fn line(fixed_ps: u64, ps_per_byte: f64, size_bytes: u64) -> u64 {
+    if ps_per_byte == 0.0 {
+        return fixed_ps;
+    }
+    fixed_ps + (ps_per_byte * size_bytes as f64).round() as u64
+}
+
 impl Regime {
     /// Processor time of a send.
     pub fn send_ps(&self, size_bytes: u64) -> u64 {
-        self.send_overhead_ps + (self.send_ps_per_byte * size_bytes as f64).round() as u64
+        line(self.send_overhead_ps, self.send_ps_per_byte, size_bytes)
     }
 
     /// Processor time of a receive.
     pub fn recv_ps(&self, size_bytes: u64) -> u64 {
-        self.recv_overhead_ps + (self.recv_ps_per_byte * size_bytes as f64).round() as u64
+        line(self.recv_overhead_ps, self.recv_ps_per_byte, size_bytes)
     }
 
     /// What lies on a message's way and occupies nobody.
     pub fn latency_ps(&self, size_bytes: u64) -> u64 {
-        self.latency_ps + (self.latency_ps_per_byte * size_bytes as f64).round() as u64
+        line(self.latency_ps, self.latency_ps_per_byte, size_bytes)
     }
 
     /// Least time from a message that leaves a rank to the next one.
     pub fn gap_ps(&self, size_bytes: u64) -> u64 {
-        self.gap_ps + (self.gap_ps_per_byte * size_bytes as f64).round() as u64
+        line(self.gap_ps, self.gap_ps_per_byte, size_bytes)
     }
 }
 

@@ -166,8 +166,12 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
         if let Some(recv) = exchange.recv.filter(|_| rank.progress != Progress::Send) {
             rank.progress = Progress::Send;
             self.post(number, recv.peer, &exchange);
-            return true;
+            let rank = &self.ranks[number as usize];
+            if rank.free_ps > now_ps || !rank.inbox.is_empty() {
+                return true;
+            }
         }
+        let rank = &mut self.ranks[number as usize];
         let message = stage.message_row(number, rank.index);
         rank.index += 1;
         (rank.progress, rank.waiting) = (Progress::Compute, exchange.wait);
@@ -258,6 +262,9 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
 
     /// Processor time on this rank's node: slower nodes take longer, noise comes on top.
     pub(crate) fn processor_time(&mut self, number: u32, ps: u64) -> u64 {
+        if ps == 0 {
+            return 0;
+        }
         let scenario = self.network.scenario;
         let node = scenario.ranks[number as usize].node.index();
         let ps = slowed(ps, scenario.faults.slowness[node]);
@@ -328,7 +335,9 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
             None => {}
             // The HCAs agree among themselves.
             Some(Found { by_hca: true, .. }) if message.role.is_agreement() => self.agree(id),
+            Some(_) if self.network.rules().fluid && self.takes_at_once(id, &message) => {}
             Some(Found { n_looked, .. }) => {
+                let rank = &mut self.ranks[message.dst as usize];
                 rank.inbox.push_back(Arrival { message: id, n_looked });
                 self.wake(message.dst, now_ps);
             }
@@ -336,7 +345,7 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
     }
 
     /// The processor turns to a message that was matched.
-    fn take(&mut self, number: u32, arrival: Arrival) {
+    pub(crate) fn take(&mut self, number: u32, arrival: Arrival) {
         let now_ps = self.network.now_ps;
         let hosts = &self.network.scenario.hosts;
         let message = self.network.messages[arrival.message];

@@ -37,8 +37,8 @@ fn very_many_packets_are_flows_and_the_error_is_told() {
     assert!(error.starts_with("auto: estimated error of flows +0.0 % in all, "), "{error}");
 }
 
-/// What packets show and flows do not is in the error: turns of inputs, who is held up. Both are run
-/// here on the sizes that it says.
+/// What packets show and flows do not is in the error: turns of inputs, who is held up. Both are
+/// run here on the sizes that it says.
 #[test]
 fn the_error_shows_what_flows_do_not() {
     let of_size = |size: u64| {

@@ -10,7 +10,7 @@ use crate::calendar::Cold;
 use crate::document::Matching;
 use crate::hosts::Hosts;
 use crate::message::{Message, Role};
-use crate::rank::Rank;
+use crate::rank::{Arrival, Rank};
 use crate::scenario::ValidScenario;
 use crate::sender::key_of_pair;
 use weft_traffic::{Exchange, Wait};
@@ -168,6 +168,23 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
         }
         let leave_ps = network.now_ps.max(request.ready_ps);
         self.agree_ahead(data, leave_ps);
+        true
+    }
+
+    /// Let a rank that waits for all have a message without a look of its processor; whether it
+    /// does.
+    pub(crate) fn takes_at_once(&mut self, id: u32, message: &Message) -> bool {
+        let rank = &self.ranks[message.dst as usize];
+        let waits = waits_for_all(rank.waiting) && rank.inbox.is_empty();
+        if !self.network.fluid.foreseen || !waits || message.role.is_agreement() {
+            return false;
+        }
+        self.take(message.dst, Arrival { message: id, n_looked: 0 });
+        let rank = &self.ranks[message.dst as usize];
+        if rank.outstanding == 0 {
+            let done_ps = rank.done_ps.max(self.network.now_ps);
+            self.wake(message.dst, done_ps);
+        }
         true
     }
 

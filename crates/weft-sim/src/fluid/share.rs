@@ -39,6 +39,8 @@ impl Use {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flow {
     pub(super) uses: Vec<Use>,
+    /// It has its links to itself, and is on no list of theirs.
+    lone: bool,
     /// Bits a second; as released, nothing.
     pub(super) rate: f64,
     /// What it was before it was released.
@@ -52,6 +54,8 @@ pub(super) struct Flow {
 #[derive(Clone, Debug)]
 pub(super) struct Link {
     pub(super) capacity: f64,
+    /// The flow that has it to itself, and is on no list.
+    lone: u32,
     /// What flows that are not released take of it.
     used: f64,
     /// Flows, and which of their uses it is.
@@ -94,6 +98,7 @@ impl Link {
     fn new(capacity: f64) -> Link {
         Link {
             capacity,
+            lone: NONE,
             used: 0.0,
             crossing: Vec::new(),
             touched: 0,
@@ -127,10 +132,51 @@ impl Shares {
         rates.fold(f64::INFINITY, f64::min)
     }
 
-    /// Let a flow begin over these links: its number, and whether it meets others on them. Its rate
-    /// is known at once where it takes nothing from others, and after the next [`Shares::solve`]
-    /// where it is 0.
-    pub(super) fn begin(&mut self, uses: &[Use]) -> (u32, bool) {
+    /// Let a flow begin that has all its links to itself; none where they are not free.
+    pub(super) fn begin_lone(&mut self, uses: &[Use], rate: f64) -> Option<u32> {
+        let links = &self.links;
+        let free = |each: &Use| {
+            let link = &links[each.link as usize];
+            link.lone == NONE && link.crossing.is_empty()
+        };
+        if !uses.iter().all(free) {
+            return None;
+        }
+        let id = self.add(uses, floored(rate));
+        self.flows[id as usize].lone = true;
+        uses.iter().for_each(|each| self.links[each.link as usize].lone = id);
+        Some(id)
+    }
+
+    /// The links of a flow that has them to itself are for others, too.
+    pub(super) fn admit_others(&mut self, id: u32) {
+        let flow = &mut self.flows[id as usize];
+        flow.lone = false;
+        let mut least = f64::INFINITY;
+        for (index, each) in (0..).zip(&mut flow.uses) {
+            let link = &mut self.links[each.link as usize];
+            debug_assert_eq!(link.lone, id, "a flow that was alone");
+            link.lone = NONE;
+            each.place = 0;
+            link.crossing.push((id, index));
+            link.used = flow.rate * each.weight;
+            let here = link.capacity / each.weight;
+            if here < least {
+                (least, flow.bottleneck) = (here, each.link);
+            }
+        }
+    }
+
+    /// A flow that has its links to itself is over.
+    pub(super) fn end_lone(&mut self, id: u32) {
+        let flow = &mut self.flows[id as usize];
+        flow.uses.iter().for_each(|each| self.links[each.link as usize].lone = NONE);
+        flow.uses.clear();
+        flow.lone = false;
+        self.free.push(id);
+    }
+
+    fn add(&mut self, uses: &[Use], rate: f64) -> u32 {
         let id = self.free.pop().unwrap_or(self.flows.len() as u32);
         if id as usize == self.flows.len() {
             self.flows.push(Flow::default());
@@ -138,7 +184,16 @@ impl Shares {
         let flow = &mut self.flows[id as usize];
         flow.uses.clear();
         flow.uses.extend_from_slice(uses);
-        (flow.rate, flow.before, flow.bottleneck) = (0.0, 0.0, NONE);
+        (flow.rate, flow.before, flow.bottleneck) = (rate, rate, NONE);
+        id
+    }
+
+    /// Let a flow begin over these links: its number, and whether it meets others on them. Its rate
+    /// is known at once where it takes nothing from others, and after the next [`Shares::solve`]
+    /// where it is 0.
+    pub(super) fn begin(&mut self, uses: &[Use]) -> (u32, bool) {
+        let id = self.add(uses, 0.0);
+        let flow = &mut self.flows[id as usize];
         let (mut room, mut bottleneck, mut meets) = (f64::INFINITY, NONE, false);
         for (index, each) in (0..).zip(&mut flow.uses) {
             let link = &mut self.links[each.link as usize];
@@ -158,7 +213,9 @@ impl Shares {
 
     /// The flow on a link that has no other.
     pub(super) fn only_one_on(&self, link: u32) -> Option<u32> {
-        match self.links[link as usize].crossing[..] {
+        let link = &self.links[link as usize];
+        match link.crossing[..] {
+            [] => (link.lone != NONE).then_some(link.lone),
             [(flow, _)] => Some(flow),
             _ => None,
         }
@@ -242,8 +299,8 @@ impl Shares {
     /// Take a flow's rate from it, until it is filled.
     fn release(&mut self, id: u32) {
         let flow = &mut self.flows[id as usize];
-        // One that has ended since crosses nothing.
-        if flow.released == self.batch || flow.uses.is_empty() {
+        // One that has ended since crosses nothing; its number may be that of another by now.
+        if flow.released == self.batch || flow.uses.is_empty() || flow.lone {
             return;
         }
         flow.released = self.batch;

@@ -79,15 +79,25 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         let message = self.messages[id];
         let way = self.way(self.trip_of(&message));
         let Memo { wire_bytes, alone_ps, tail_ps, .. } = self.memo(way, message.size_bytes);
-        self.meet_others(way);
-        let (fluid, now_ps) = (&mut self.fluid, self.now_ps);
-        let (flow, meets) = fluid.shares.begin(&fluid.ways[way].uses);
-        let rate = fluid.shares.flows[flow as usize].rate;
         let told = message.role != Role::Agreed || self.scenario.transport.acknowledge;
+        let followed = message.next != NIL;
+        let fluid = &mut self.fluid;
+        let lone = if fluid.elide && told && !followed {
+            let way = &fluid.ways[way];
+            fluid.shares.begin_lone(&way.uses, way.alone)
+        } else {
+            None
+        };
+        let (flow, meets) = match lone {
+            Some(flow) => (flow, false),
+            None => self.begin_among_others(way),
+        };
+        let (fluid, now_ps) = (&mut self.fluid, self.now_ps);
+        let rate = fluid.shares.flows[flow as usize].rate;
         let left_bits = wire_bytes as f64 * 8.0;
         let transit = Transit {
             message: id,
-            lone: fluid.elide && !meets && told && message.next == NIL,
+            lone: lone.is_some(),
             left_bits,
             since_ps: now_ps,
             rate,
@@ -114,27 +124,30 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         self.solve_soon();
     }
 
-    /// Whoever was alone on a link of a way is so no longer.
-    fn meet_others(&mut self, way: usize) {
+    /// Let a flow begin where whoever was alone on a link is so no longer: its number, and whether
+    /// it meets anybody.
+    fn begin_among_others(&mut self, way: usize) -> (u32, bool) {
         for place in 0..self.fluid.ways[way].uses.len() {
             let link = self.fluid.ways[way].uses[place].link;
-            if let Some(flow) = self.fluid.shares.only_one_on(link) {
-                self.not_alone(flow);
+            let Some(flow) = self.fluid.shares.only_one_on(link) else { continue };
+            let since_ps = self.fluid.transits[flow as usize].since_ps;
+            self.not_alone(flow);
+            if since_ps == self.now_ps {
+                // Which of them came first at this instant is nobody's affair.
+                self.fluid.shares.solve_too(flow);
             }
         }
+        self.fluid.shares.begin(&self.fluid.ways[way].uses)
     }
 
     /// Something happens when a flow is over, if it is not yet.
     fn not_alone(&mut self, flow: u32) {
         let transit = &mut self.fluid.transits[flow as usize];
-        if transit.since_ps == self.now_ps {
-            // Which of them came first at this instant is nobody's affair.
-            self.fluid.shares.solve_too(flow);
+        if transit.lone && transit.end_ps <= self.now_ps {
+            return self.drain(flow);
         }
-        if !std::mem::take(&mut transit.lone) {
-        } else if transit.end_ps <= self.now_ps {
-            self.drain(flow);
-        } else {
+        if std::mem::take(&mut transit.lone) {
+            self.fluid.shares.admit_others(flow);
             self.look_when_over(flow);
         }
     }
@@ -210,9 +223,13 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     pub(super) fn drain(&mut self, flow: u32) {
         let transit = &mut self.fluid.transits[flow as usize];
         let (id, come_ps) = (transit.message, transit.end_ps + transit.tail_ps);
-        (transit.end_ps, transit.due_ps, transit.lone) = (NEVER, NEVER, false);
-        self.fluid.shares.end(flow);
-        self.solve_soon();
+        (transit.end_ps, transit.due_ps) = (NEVER, NEVER);
+        if std::mem::take(&mut transit.lone) {
+            self.fluid.shares.end_lone(flow);
+        } else {
+            self.fluid.shares.end(flow);
+            self.solve_soon();
+        }
         let message = &mut self.messages[id];
         message.set_transit(NIL);
         if message.come_ps() != come_ps {

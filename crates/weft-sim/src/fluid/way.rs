@@ -11,7 +11,7 @@ use crate::steering::Choice;
 use weft_fabric::{HcaId, SwitchId};
 
 /// About so many ways are remembered.
-const N_WAYS: usize = 1 << 14;
+const N_WAYS: usize = 1 << 12;
 /// And for each endpoint at least so many, and at most.
 const WAYS_AN_ENDPOINT: [usize; 2] = [4, 16];
 
