@@ -11,7 +11,7 @@ use weft_traffic::Algorithm;
 /// Up to so many packet hops every packet is followed: some seconds.
 pub(crate) const MOST_HOPS: f64 = 1e8;
 /// A trial beside flows has about so many packet hops at most, and so many events.
-const TRIAL_HOPS: f64 = 1e6;
+const TRIAL_HOPS: f64 = 1e7;
 const TRIAL_EVENTS: u64 = 1 << 25;
 /// Sizes are cut to no less than 2^-this of what they are.
 const MOST_HALVINGS: u32 = 40;
