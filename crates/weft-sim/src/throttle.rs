@@ -56,7 +56,9 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
             self.messages[id].pace = number;
             return;
         }
-        let base_ps = if congestion.law.wants_base() { self.base_ps(id) } else { 0 };
+        // Packets of trees are neither marked nor answered, and go no way that tables say.
+        let wants_base = congestion.law.wants_base() && !message.role.is_of_tree();
+        let base_ps = if wants_base { self.base_ps(id) } else { 0 };
         let message = &self.messages[id];
         let pace = Pace {
             next_ps: 0,

@@ -94,8 +94,15 @@ fn any_case() -> impl Strategy<Value = Value> {
         json!({"link": "leaf-02[1]", "corrected": {"probability": 0.2, "cost_ns": 300}}),
         json!({"node": "n006", "slow_factor": 2.5}),
     ]));
-    (any_fabric(), any_model(), any_tenants(), rest, adaptive, slow).prop_map(
-        |(fabric, model, tenants, rest, routing, slow)| {
+    let law = prop::sample::select(vec![
+        Value::Null,
+        json!({"annex_a10": {"threshold": 15, "full_bytes": 9000, "timer_ns": 2000, "slows": "lane"}}),
+        json!({"dcqcn": {"least_bytes": 3000, "most_bytes": 9000, "probability": 0.5}}),
+        json!({"rtt": {}}),
+        json!({"endpoint": {}}),
+    ]);
+    (any_fabric(), any_model(), any_tenants(), rest, adaptive, slow, law).prop_map(
+        |(fabric, model, tenants, rest, routing, slow, law)| {
             let (queueing, forwarding, extra, seed, latency, lanes) = rest;
             let mut case = scenario(fabric, json!([]));
             case.as_object_mut().expect("a document").remove("work");
@@ -122,6 +129,9 @@ fn any_case() -> impl Strategy<Value = Value> {
                 case = with(case, key, value);
             }
             case["tenants"][1]["service_level"] = json!(1);
+            if !law.is_null() && queueing == "voq" {
+                case["congestion_control"] = law;
+            }
             case
         },
     )
