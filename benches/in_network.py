@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.bench.model import Launch, Trial
-from weft.bench.twin import TwinBackend
-from weft.catalog.load import facts, platform
+from weft.bench.twin import TwinBackend, simulate
+from weft.catalog.load import facts, platform, published_figures
+from weft.catalog.nccl import nccl_constants
 from weft.catalog.platform import HostRegime, Platform
-from weft.catalog.published import Fact
+from weft.catalog.published import Fact, PublishedFigure
 
 FACTS = "fact-sharp-"
 SMALL, LARGE = "8-b-allreduce-128-hosts-", "4096-b-allreduce-128-hosts-"
@@ -25,6 +26,12 @@ BARE_LATENCY_NS = 700
 """Between two hosts below one switch. Assumed."""
 BARE_OVERHEAD_NS = 150
 """Of it, each processor's part. Assumed."""
+N_NV_SWITCHES = 4
+"""Of an HGX H100 board: NVIDIA, DGX H100 architecture."""
+NODE_DELAY_PS = 250_000
+"""Of a link inside a node. Assumed."""
+NVLS_REDUCTION_NS = 300
+"""Of an NvSwitch. Assumed."""
 TASKS = (1, 2, 4, 14, 28, 56)
 TASK_NODES = 128
 
@@ -218,6 +225,86 @@ def claim_lines() -> Iterator[str]:
         yield f"| {task_ns} | {' | '.join(f'{ups_of[tasks]:.2f}' for tasks in TASKS)} |"
 
 
+def h100_node(share: float) -> dict[str, Any]:
+    """Eight GPUs on four NvSwitches, their links at a share of what NCCL counts on."""
+    gpus = platform("azure-ndv5").gpus
+    assert gpus is not None
+    assert gpus.nvlink is not None
+    link_bits_per_s = round(share * gpus.nvlink.value * 8e9 / N_NV_SWITCHES)
+    pcie_bits_per_s = round(gpus.pcie.value * 8e9)
+    numbers = range(round(gpus.per_node.value))
+    switches_of = [f"nvs{switch}" for switch in range(N_NV_SWITCHES)]
+    vertices = [{"name": "root", "kind": "root_complex"}]
+    vertices += [{"name": name, "kind": "nv_switch"} for name in switches_of]
+    vertices += [{"name": f"gpu{gpu}", "kind": "gpu"} for gpu in numbers]
+    pairs = [("root", f"hca{gpu}") for gpu in numbers] + [("root", f"gpu{gpu}") for gpu in numbers]
+    links = [
+        {"a": a, "b": b, "bits_per_s": pcie_bits_per_s, "delay_ps": NODE_DELAY_PS} for a, b in pairs
+    ]
+    links += [
+        {"a": f"gpu{gpu}", "b": name, "bits_per_s": link_bits_per_s, "delay_ps": NODE_DELAY_PS}
+        for gpu in numbers
+        for name in switches_of
+    ]
+    return {"vertices": vertices, "links": links, "ranks_on": [f"gpu{gpu}" for gpu in numbers]}
+
+
+def nvls_busbw_gb_s(share: float, size_bytes: int = 256 << 20) -> float:
+    """Bus bandwidth of an allreduce of eight GPUs by their NvSwitches."""
+    node = h100_node(share)
+    n_gpus = len(node["ranks_on"])
+    fabric = {
+        **{"generate": "fat_tree", "levels": 2, "nodes": 2, "nodes_per_leaf": 2, "spines": 1},
+        **{"host_bits_per_s": 400_000_000_000, "switch_bits_per_s": 400_000_000_000},
+        **{"host_delay_ps": 15_000, "switch_delay_ps": 50_000, "hcas_per_node": n_gpus},
+    }
+    document = {
+        "schema": "weft.scenario/1",
+        "fabric": fabric,
+        "packets": {"headers": "none"},
+        "host": {"regimes": [{}]},
+        "node": node,
+        "placement": {"nodes": ["n001"], "tasks_per_node": n_gpus},
+        "in_network": {
+            "reduction_ns": 0,
+            "payload_bytes": 256,
+            "nvls": {"payload_bytes": 4096, "reduction_ns": NVLS_REDUCTION_NS},
+        },
+        "work": [{"benchmark": "allreduce", "algorithm": "nvls", "size_bytes": size_bytes}],
+    }
+    seconds = float(simulate(document)["duration_ps"][0]) * 1e-12
+    return size_bytes / seconds * 2 * (n_gpus - 1) / n_gpus / 1e9
+
+
+def nvls_shares() -> tuple[float, float]:
+    """What NCCL counts on: all of a link, and what NVLS makes of it on this architecture."""
+    return 1.0, nccl_constants().nvls_efficiency["hopper"]
+
+
+def nvls_figure() -> PublishedFigure:
+    """Bus bandwidth of one node of eight H100."""
+    figures = published_figures()["azure-ndv5"]
+    return next(figure for figure in figures if figure.id == "af-t1-nvls")
+
+
+def nvls_lines() -> Iterator[str]:
+    """NVLS in one node."""
+    published = nvls_figure()
+    whole, share = nvls_shares()
+    yield "### NvSwitches that reduce: eight H100 of one node"
+    yield ""
+    yield "Links at what NCCL counts on, and at what it expects NVLS to make of that (a factor of"
+    yield f"the architecture, {share:g}); the wire has S (1 + 1/8) each way. 256 MiB here, 16 G"
+    yield "published. Delays are assumed and do not show at this size."
+    yield ""
+    yield "| links at | published GB/s | twin | error | source |"
+    yield "|---|---:|---:|---:|---|"
+    for name, of in (("370.8 GB/s a GPU", whole), (f"{share:g} of it", share)):
+        twin = nvls_busbw_gb_s(of)
+        error = twin / published.value - 1
+        yield f"| {name} | {published.value:g} | {twin:.1f} | {error:+.1%} | {published.source} |"
+
+
 def lines() -> Iterator[str]:
     """All tables."""
     yield from anchor_lines()
@@ -225,6 +312,8 @@ def lines() -> Iterator[str]:
     yield from frontera_lines()
     yield ""
     yield from claim_lines()
+    yield ""
+    yield from nvls_lines()
 
 
 if __name__ == "__main__":

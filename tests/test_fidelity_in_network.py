@@ -52,3 +52,12 @@ def test_the_more_tasks_a_node_the_less_switches_gain() -> None:
         assert ups[1] > ups[4] > ups[56]
         assert ups[14] > ups[28] > ups[56]
     assert ups[56] < 1, "at 200 ns a task all of it is gone"
+
+
+def test_nvls_of_one_node_is_within_five_percent_where_links_carry_what_nccl_expects() -> None:
+    whole, share = in_network.nvls_shares()
+    published = in_network.nvls_figure().value
+    assert published == 481.42
+    size = 64 << 20
+    assert in_network.nvls_busbw_gb_s(share, size) == pytest.approx(published, rel=0.05)
+    assert in_network.nvls_busbw_gb_s(whole, size) > published

@@ -1,6 +1,6 @@
 //! Messages: what endpoints cut into packets.
 
-use crate::packet::NIL;
+use crate::packet::{NIL, PacketKind};
 use prefetch_index::prefetch_index;
 
 /// What a message is for.
@@ -16,11 +16,16 @@ pub(crate) enum Role {
     Agreed,
     /// A piece of a message on one leg of its way through nodes: the number of its transfer.
     Leg(u32),
-    /// A packet up a tree of switches: the number of its operation among those under way, and
-    /// whether it is part of a stream.
-    Segment { operation: u32, streams: bool },
-    /// A packet to everybody of a tree.
-    Datagram,
+    /// A packet of a tree of switches.
+    Tree {
+        kind: PacketKind,
+        /// Its number among those under way, and above it the member it is summed for.
+        operation: u32,
+        /// Bytes on the wire.
+        bytes: u16,
+        /// It is part of a stream.
+        streams: bool,
+    },
 }
 
 impl Role {
@@ -31,7 +36,7 @@ impl Role {
 
     /// Whether it goes to switches, and no rank matches it.
     pub(crate) fn is_of_tree(self) -> bool {
-        matches!(self, Role::Segment { .. } | Role::Datagram)
+        matches!(self, Role::Tree { .. })
     }
 }
 

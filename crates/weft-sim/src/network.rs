@@ -174,7 +174,7 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
             share_blocks: scenario.switch.share_blocks(),
             counted: Vec::new(),
             fluid: if rules.fluid { Fluid::new(scenario) } else { Fluid::default() },
-            junctions: Junctions::new(scenario.in_network.as_ref(), fabric.n_switches()),
+            junctions: Junctions::new(scenario.in_network.as_ref(), fabric.vertices.len()),
             rules,
             look_ahead: n_ports >= LARGE,
         };

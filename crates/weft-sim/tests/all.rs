@@ -22,6 +22,7 @@ mod gap;
 mod hosts;
 mod in_network;
 mod in_network_oracle;
+mod in_network_slices;
 mod in_network_streams;
 mod isolation;
 mod lanes;

@@ -104,6 +104,7 @@ fn seeds() -> Vec<Value> {
         all.iter().filter(|seed| seed.get("in_network").is_none()).map(flow_seed).collect();
     all.extend(flows);
     all.push(in_network_seed(&small));
+    all.extend(slices_seeds(&small));
     all
 }
 
@@ -150,6 +151,29 @@ fn in_network_seed(fabric: &Value) -> Value {
         "result": "multicast", "quota": {"trees_per_switch": 2, "operations_per_switch": 9},
         "sat": {"threshold_bytes": 2000, "payload_bytes": 512, "outstanding": 3, "lock": "port"}});
     with(case, "in_network", model)
+}
+
+/// Collectives of NvSwitches, in one node and in several.
+fn slices_seeds(fabric: &Value) -> [Value; 2] {
+    let rate = 200 * GBPS;
+    let wire = |a: &str, b: &str| json!({"a": a, "b": b, "bits_per_s": rate, "delay_ps": 90_000});
+    let node = json!({"vertices": [{"name": "gpu0", "kind": "gpu"}, {"name": "gpu1", "kind": "gpu"},
+            {"name": "nvs0", "kind": "nv_switch"}, {"name": "nvs1", "kind": "nv_switch"},
+            {"name": "pcie", "kind": "pcie_switch"}],
+        "links": [wire("gpu0", "nvs0"), wire("gpu1", "nvs0"), wire("gpu0", "nvs1"),
+            wire("gpu1", "nvs1"), wire("gpu0", "pcie"), wire("gpu1", "pcie"),
+            wire("hca0", "pcie")],
+        "ranks_on": ["gpu0", "gpu1"]});
+    let model = json!({"reduction_ns": 400, "payload_bytes": 256, "sat": {"payload_bytes": 512},
+        "nvls": {"payload_bytes": 300, "outstanding": 7, "reduction_ns": 50}});
+    [("nvls", json!(["n001"])), ("collnet", json!(["n001", "n004", "n007"]))].map(
+        |(name, nodes)| {
+            let step = json!({"benchmark": "allreduce", "algorithm": name, "size_bytes": 9000});
+            let case = with(scenario(fabric.clone(), json!([step])), "node", node.clone());
+            let case = with(case, "placement", json!({"nodes": nodes, "tasks_per_node": 2}));
+            with(case, "in_network", model.clone())
+        },
+    )
 }
 
 /// Insides of nodes, detours on a dragonfly, and the patterns and schedules that no other has.

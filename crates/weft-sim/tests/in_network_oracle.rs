@@ -96,7 +96,8 @@ fn any_case() -> impl Strategy<Value = Value> {
     ]));
     let law = prop::sample::select(vec![
         Value::Null,
-        json!({"annex_a10": {"threshold": 15, "full_bytes": 9000, "timer_ns": 2000, "slows": "lane"}}),
+        json!({"annex_a10": {"threshold": 15, "full_bytes": 9000, "timer_ns": 2000,
+            "slows": "lane"}}),
         json!({"dcqcn": {"least_bytes": 3000, "most_bytes": 9000, "probability": 0.5}}),
         json!({"rtt": {}}),
         json!({"endpoint": {}}),

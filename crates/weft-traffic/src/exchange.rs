@@ -58,6 +58,11 @@ pub enum OffloadKind {
     Sum,
     /// Copy the one of the member that contributes to all others.
     Copy,
+    /// Add them up slice by slice, one for each GPU of a node, which passes it on to the others.
+    Slices {
+        /// Between the GPU's own sum and passing on, it is added to those of other nodes.
+        across: bool,
+    },
 }
 
 /// A part in a collective that switches carry out. All members of a group (a rank on each node of

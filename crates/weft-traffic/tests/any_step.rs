@@ -33,7 +33,7 @@ const BENCHMARKS: [&str; 26] = [
     "schedule",
     "nothing",
 ];
-const ALGORITHMS: [&str; 19] = [
+const ALGORITHMS: [&str; 21] = [
     "dissemination",
     "tree",
     "recursive_doubling",
@@ -52,6 +52,8 @@ const ALGORITHMS: [&str; 19] = [
     "chain",
     "sharp",
     "multicast",
+    "nvls",
+    "collnet",
     "magic",
 ];
 const KINDS: [&str; 5] = ["latency", "bandwidth_ab", "bandwidth_ba", "bidirectional", "magic"];

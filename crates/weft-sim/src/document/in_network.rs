@@ -35,6 +35,23 @@ pub struct InNetworkDocument {
     /// What the aggregation manager gives away.
     #[serde(default)]
     pub quota: QuotaDocument,
+    /// NvSwitches that reduce and copy inside nodes; without it they forward, and nothing else.
+    #[serde(default)]
+    pub nvls: Option<NvlsDocument>,
+}
+
+/// NvSwitches that reduce and copy (NVLink SHARP).
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NvlsDocument {
+    /// From the last GPU's packet of a piece to the one that the switch sends on.
+    #[serde(default)]
+    pub reduction_ns: f64,
+    /// Payload of a piece.
+    pub payload_bytes: u32,
+    /// Pieces of a GPU that are not complete, at most.
+    #[serde(default = "sat_outstanding")]
+    pub outstanding: u32,
 }
 
 /// Streaming aggregation trees: HCAs cut a buffer into packets that are reduced at link rate.

@@ -21,7 +21,9 @@ pub use host::{
     HostDocument, IntraNodeDocument, Matching, MatchingDocument, NoiseDocument, Protocol,
     RegimeDocument,
 };
-pub use in_network::{InNetworkDocument, QuotaDocument, ResultBy, SatDocument, SatLock};
+pub use in_network::{
+    InNetworkDocument, NvlsDocument, QuotaDocument, ResultBy, SatDocument, SatLock,
+};
 pub use node::{InnerKind, InnerLinkDocument, InnerVertexDocument, NodeGraphDocument, Rail};
 pub use packets::{Headers, LaneWeight, LanesDocument, Packets};
 pub use place::{

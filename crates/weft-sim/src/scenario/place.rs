@@ -45,6 +45,14 @@ pub struct Tenant {
     pub work: Vec<StepDocument>,
 }
 
+impl Tenant {
+    /// Ranks of each of its nodes.
+    pub(crate) fn tasks_per_node(&self, ranks: &[RankPlace]) -> u32 {
+        let last = ranks[(self.first_rank + self.n_ranks - 1) as usize];
+        last.task + 1
+    }
+}
+
 /// What a scenario says of its jobs: one, or several.
 pub(super) struct Jobs {
     pub(super) placement: Option<PlacementDocument>,

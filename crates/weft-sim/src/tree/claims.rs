@@ -1,6 +1,6 @@
 //! What trees have for themselves while they stream.
 
-use super::{Branch, InNetwork};
+use super::{Branch, InNetwork, Work};
 use crate::document::SatLock;
 use crate::packet::NIL;
 use std::collections::BTreeMap;
@@ -41,6 +41,9 @@ impl Claims {
 /// What is locked of a junction: its switch, or its ports.
 fn parts(plan: &InNetwork, lock: SatLock, number: u32) -> Vec<u32> {
     let junction = plan.forest.junctions[number as usize];
+    if junction.work != Work::Reduces {
+        return Vec::new();
+    }
     if lock == SatLock::Switch {
         return vec![junction.vertex];
     }

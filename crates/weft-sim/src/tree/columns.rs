@@ -15,17 +15,33 @@ pub enum CarriedOut {
     Stream,
     /// Switches, by copies of datagrams.
     Multicast,
+    /// NvSwitches of a node.
+    Nvls,
+    /// NvSwitches in the nodes, and streaming trees between them.
+    Collnet,
     /// The ranks, by the algorithm that stands in.
     Hosts,
 }
 
 impl CarriedOut {
+    /// Whether HCAs or GPUs cut the buffer, and processors see its beginning and end.
+    pub(crate) fn streams(self) -> bool {
+        matches!(self, CarriedOut::Stream | CarriedOut::Nvls | CarriedOut::Collnet)
+    }
+
+    /// Whether it takes the lock of trees that stream.
+    pub(crate) fn locks(self) -> bool {
+        matches!(self, CarriedOut::Stream | CarriedOut::Collnet)
+    }
+
     /// The name as documents write it.
     pub fn as_str(self) -> &'static str {
         match self {
             CarriedOut::Operations => "operations",
             CarriedOut::Stream => "stream",
             CarriedOut::Multicast => "multicast",
+            CarriedOut::Nvls => "nvls",
+            CarriedOut::Collnet => "collnet",
             CarriedOut::Hosts => "hosts",
         }
     }

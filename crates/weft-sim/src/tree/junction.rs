@@ -4,7 +4,7 @@
 //! in `message`.
 
 use super::copies::{Copied, Copies};
-use super::{Branch, InNetwork, Junction};
+use super::{Branch, InNetwork, Junction, NUMBER, Work};
 use crate::arbiter::Served;
 use crate::calendar::{Cold, Kind};
 use crate::document::ResultBy;
@@ -22,20 +22,20 @@ pub(crate) struct Junctions {
     come: Vec<u32>,
     /// By junction: what it works on, in order of time.
     at_work: Vec<VecDeque<Packet>>,
-    /// By switch: it begins no operation before.
+    /// By vertex: it begins no operation before.
     free_ps: Vec<u64>,
     copies: Copies,
     window: usize,
 }
 
 impl Junctions {
-    pub(crate) fn new(plan: Option<&InNetwork>, n_switches: u32) -> Junctions {
+    pub(crate) fn new(plan: Option<&InNetwork>, n_vertices: usize) -> Junctions {
         let Some(plan) = plan else { return Junctions::default() };
         let (n, window) = (plan.forest.junctions.len(), plan.model.window() as usize);
         Junctions {
             come: vec![0; n * window],
             at_work: vec![VecDeque::new(); n],
-            free_ps: vec![0; n_switches as usize],
+            free_ps: vec![0; n_vertices],
             copies: Copies::default(),
             window,
         }
@@ -60,7 +60,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
             self.trace([self.now_ps, u64::from(q), u64::from(packet.wire_bytes)]);
         }
         let whole = packet.tail_ps <= self.now_ps;
-        let forwarded = self.is_forwarded(packet.kind());
+        let forwarded = self.is_forwarded(&packet);
         if !(whole || forwarded && self.keeps_pace(input, packet.dst)) {
             self.packets[id].set(ROUTED, true);
             return self.schedule(packet.tail_ps, Kind::Arrive, q, id);
@@ -75,9 +75,11 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         }
     }
 
-    fn is_forwarded(&self, kind: PacketKind) -> bool {
+    fn is_forwarded(&self, packet: &Packet) -> bool {
         let by_multicast = self.in_network().model.result == ResultBy::Multicast;
-        kind == PacketKind::Flood || kind == PacketKind::Down && by_multicast
+        let forwarded =
+            packet.kind() == PacketKind::Flood || packet.kind() == PacketKind::Down && by_multicast;
+        forwarded || self.junction(packet.dst).work == Work::Relays
     }
 
     /// Whether no egress of a junction is faster than the link a packet comes by: it would run dry.
@@ -101,7 +103,8 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// Count a packet that goes up; whether all children of the junction have come.
     fn is_complete(&mut self, packet: &Packet) -> bool {
         let n_branches = self.junction(packet.dst).n_branches;
-        let place = packet.dst as usize * self.junctions.window + packet.message as usize;
+        let place =
+            packet.dst as usize * self.junctions.window + (packet.message & NUMBER) as usize;
         let come = &mut self.junctions.come[place];
         *come += 1;
         assert!(*come <= n_branches, "every child comes once to an operation");
@@ -114,14 +117,18 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
 
     /// The aggregation node of a junction turns to a packet, after those before it.
     fn work_on(&mut self, packet: Packet) {
-        let model = self.in_network().model;
-        let switch = self.junction(packet.dst).vertex - self.fabric().n_hcas();
-        let free_ps = &mut self.junctions.free_ps[switch as usize];
+        let (model, junction) = (self.in_network().model, self.junction(packet.dst));
+        let (reduction_ps, interval_ps) = match (junction.work, model.nvls) {
+            (Work::Slices, Some(nvls)) => (nvls.reduction_ps, 0),
+            // What streams is reduced at the pace of the links.
+            _ if packet.has(STREAM) => (model.reduction_ps, 0),
+            _ => (model.reduction_ps, model.interval_ps),
+        };
+        let free_ps = &mut self.junctions.free_ps[junction.vertex as usize];
         let begin_ps = self.now_ps.max(*free_ps);
-        // What streams is reduced at the pace of the links.
-        *free_ps = begin_ps + if packet.has(STREAM) { 0 } else { model.interval_ps };
+        *free_ps = begin_ps + interval_ps;
         self.junctions.at_work[packet.dst as usize].push_back(packet);
-        self.schedule_cold(begin_ps + model.reduction_ps, Cold::Reduced(packet.dst));
+        self.schedule_cold(begin_ps + reduction_ps, Cold::Reduced(packet.dst));
     }
 
     /// The aggregation node of a junction has done its work on a packet.
@@ -131,7 +138,12 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         if packet.kind() == PacketKind::Up && junction.up != NIL {
             return self.bear(PacketKind::Up, junction.up, junction.parent, packet);
         }
-        for at in 0..junction.n_branches {
+        let slice = packet.message >> NUMBER.count_ones();
+        let ways = match junction.work {
+            Work::Slices => slice..slice + 1,
+            _ => 0..junction.n_branches,
+        };
+        for at in ways {
             let branch = self.in_network().forest.branches_of(number)[at as usize];
             self.bear(PacketKind::Down, branch.port, branch.to, packet);
         }
@@ -153,11 +165,13 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// Queue a copy at every way on but the one by which a packet came; they share its buffer.
     fn copy(&mut self, q: u32, input: Input, packet: Packet) {
         let (lane, n_ways) = (packet.lane(), self.junction(packet.dst).n_branches + 1);
-        let floods = packet.kind() == PacketKind::Flood;
-        let goes = |branch: &Branch, up: u32| branch.port != q && (floods || branch.port != up);
-        let up = self.junction(packet.dst).up;
+        let Junction { up, work, .. } = self.junction(packet.dst);
+        let floods = packet.kind() == PacketKind::Flood || work == Work::Relays;
+        // A GPU has its own slice from the switch as well.
+        let returns = work == Work::Slices;
+        let goes = |branch: &Branch| (returns || branch.port != q) && (floods || branch.port != up);
         let ways = (0..n_ways).filter_map(|way| self.way_on(packet.dst, way));
-        let n_left = ways.filter(|branch| goes(branch, up)).count() as u32;
+        let n_left = ways.filter(goes).count() as u32;
         let number = self.junctions.copies.add(Copied {
             port: q,
             lane,
@@ -169,7 +183,7 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         assert!(n_left > 0, "the root of a tree is no end of it");
         for way in 0..n_ways {
             let Some(Branch { port: o, to }) = self.way_on(packet.dst, way) else { continue };
-            if !goes(&Branch { port: o, to }, up) {
+            if !goes(&Branch { port: o, to }) {
                 continue;
             }
             let mut copy = packet;
@@ -205,13 +219,10 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
         let sender = self.lanes[index].queues;
         let id = self.messages[before].ring;
         let message = self.messages[id];
-        let model = &self.in_network().model;
-        let (kind, bytes, operation, streams) = match message.role {
-            Role::Segment { operation, streams } => {
-                (PacketKind::Up, model.wire_bytes(message.size_bytes), operation, streams)
-            }
-            _ => (PacketKind::Flood, model.datagram_bytes(message.size_bytes), 0, false),
+        let Role::Tree { kind, operation, bytes, streams } = message.role else {
+            unreachable!("only packets of trees are sent like that")
         };
+        let bytes = u32::from(bytes);
         let blocks = blocks_of(bytes);
         if !self.lanes.grant(index, self.now_ps, blocks) {
             self.await_credit(o, vl);

@@ -5,17 +5,17 @@
 //! the HCA sends another packet when the result of an earlier one has come.
 
 use super::claims::Claims;
-use super::{CarriedOut, InNetwork, OffloadColumns};
+use super::{CarriedOut, InNetwork, NUMBER, OffloadColumns, Part};
 use crate::document::SatLock;
 use crate::hosts::Hosts;
 use crate::message::{Message, Role};
-use crate::packet::{NIL, Packet, STREAM};
+use crate::packet::{Packet, PacketKind, STREAM};
 use weft_fabric::PortId;
 use weft_traffic::{Offload, Phase};
 
 /// How far a member is.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct Progress {
     way: CarriedOut,
     size_bytes: u64,
     /// It has data of its own.
@@ -30,7 +30,7 @@ struct Part {
     n_before: u64,
 }
 
-const IDLE: Part = Part {
+const IDLE: Progress = Progress {
     way: CarriedOut::Hosts,
     size_bytes: 0,
     contributes: false,
@@ -44,7 +44,9 @@ const IDLE: Part = Part {
 /// Leaders that take part, by member.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
-    parts: Vec<Part>,
+    parts: Vec<Progress>,
+    /// By member that streams: pieces that are complete, before others that were posted earlier.
+    early: Vec<Vec<u64>>,
     claims: Claims,
     /// Who carried out what.
     pub(crate) offloads: OffloadColumns,
@@ -53,7 +55,9 @@ pub(crate) struct Members {
 impl Members {
     pub(crate) fn new(plan: Option<&InNetwork>) -> Members {
         let n = plan.map_or(0, |plan| plan.forest.members.len());
-        Members { parts: vec![IDLE; n], ..Members::default() }
+        let n_words = plan.map_or(0, |plan| plan.model.window().div_ceil(64) as usize);
+        let early = vec![vec![0; n_words]; n];
+        Members { parts: vec![IDLE; n], early, ..Members::default() }
     }
 
     /// A tenant's step is over.
@@ -63,15 +67,10 @@ impl Members {
 }
 
 impl<const PLAIN: bool> Hosts<'_, PLAIN> {
-    /// The member that a rank is; NIL for none.
-    fn member_of(&self, rank: u32) -> u32 {
-        let plan = self.network.scenario.in_network.as_ref();
-        plan.map_or(NIL, |plan| plan.member_of[rank as usize])
-    }
-
     /// A number that changes whenever a rank takes a result from switches.
     pub(crate) fn progress_of(&self, rank: u32) -> u64 {
-        let part = self.members.parts.get(self.member_of(rank) as usize);
+        let Some(plan) = &self.network.scenario.in_network else { return 0 };
+        let part = self.members.parts.get(plan.member_of[rank as usize] as usize);
         part.map_or(0, |part| part.n_before + part.n_posted + part.n_taken)
     }
 
@@ -88,7 +87,7 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
     /// Take what a way needs for itself, or say who has it.
     fn claim(&mut self, tenant: u32, way: CarriedOut) -> Result<CarriedOut, String> {
         let plan = self.network.in_network();
-        let Some(sat) = plan.model.sat.filter(|_| way == CarriedOut::Stream) else {
+        let Some(sat) = plan.model.sat.filter(|_| way.locks()) else {
             return Ok(way);
         };
         let taken = self.members.claims.take(plan, sat.lock, tenant);
@@ -107,10 +106,11 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
     /// A rank takes part in a collective of the switches; its processor sees to its node first.
     #[cold]
     pub(crate) fn begin_part(&mut self, number: u32, offload: Offload) {
-        let (member, model) = (self.member_of(number), self.network.in_network().model);
+        let plan = self.network.in_network();
+        let (member, model) = (plan.member_of[number as usize], plan.model);
         let way = model.way_of(&offload).expect("the phase was looked at when it began");
         let part = &mut self.members.parts[member as usize];
-        *part = Part {
+        *part = Progress {
             way,
             size_bytes: offload.size_bytes,
             contributes: offload.contributes,
@@ -121,7 +121,7 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
             ..IDLE
         };
         let mut cost_ps = model.task_ps.saturating_mul(u64::from(offload.n_tasks - 1));
-        if way == CarriedOut::Stream {
+        if way.streams() {
             let hosts = &self.network.scenario.hosts;
             let regime = hosts.regime(hosts.regime_of(offload.size_bytes));
             cost_ps = cost_ps.saturating_add(regime.send_ps(offload.size_bytes));
@@ -135,7 +135,7 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
     /// Let a rank's processor post a piece or take a result; whether there was one.
     #[cold]
     pub(crate) fn goes_on_with_part(&mut self, number: u32) -> bool {
-        let member = self.member_of(number);
+        let member = self.network.in_network().member_of[number as usize];
         let Some(part) = self.members.parts.get(member as usize).copied() else { return false };
         let outstanding = u64::from(self.network.in_network().model.cut(part.way).outstanding);
         let to_post = part.n_posted < part.n_pieces;
@@ -154,16 +154,16 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
             {
                 self.take_piece(number, member);
             }
-            CarriedOut::Stream if part.n_posted == 0 && to_post => {
+            way if way.streams() && part.n_posted == 0 && to_post => {
                 self.begin_stream(number, member);
             }
-            CarriedOut::Stream if part.n_come > 0 => self.end_stream(number, member),
+            way if way.streams() && part.n_come > 0 => self.end_stream(number, member),
             _ => return false,
         }
         true
     }
 
-    fn only_gives(&self, part: &Part) -> bool {
+    fn only_gives(&self, part: &Progress) -> bool {
         part.way == CarriedOut::Multicast && part.contributes
     }
 
@@ -172,19 +172,27 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
         let plan = self.network.in_network();
         let part = &mut self.members.parts[member as usize];
         let size_bytes = plan.model.cut(part.way).piece_bytes(part.size_bytes, part.n_posted);
-        let operation = (part.n_before + part.n_posted) % u64::from(plan.model.window());
-        let role = match part.way {
-            CarriedOut::Multicast => Role::Datagram,
-            _ => Role::Segment {
-                operation: operation as u32,
-                streams: part.way == CarriedOut::Stream,
-            },
+        let number_of = (part.n_before + part.n_posted) % u64::from(plan.model.window());
+        let n_members = u64::from(plan.forest.members[member as usize].n_members);
+        let slice = match part.way {
+            CarriedOut::Nvls | CarriedOut::Collnet => part.n_posted % n_members,
+            _ => 0,
+        };
+        let floods = part.way == CarriedOut::Multicast;
+        let role = Role::Tree {
+            kind: if floods { PacketKind::Flood } else { PacketKind::Up },
+            operation: (slice << NUMBER.count_ones() | number_of) as u32,
+            bytes: plan.model.piece_bytes(part.way, size_bytes) as u16,
+            streams: part.way.streams(),
         };
         part.n_posted += 1;
-        let junction = plan.forest.members[member as usize].junction;
-        let mut message = Message::new(number, number, junction, size_bytes, role);
+        let plane = plan.forest.plane_of(member, number_of as u32);
+        let mut message = Message::new(number, number, plane.junction, size_bytes, role);
         message.regime = self.network.scenario.hosts.regime_of(size_bytes);
         self.address(&mut message);
+        let first = plan.forest.members[member as usize].first_plane as usize;
+        message.part = (plane.junction - plan.forest.planes[first].junction) as u16;
+        message.port = plane.port;
         message
     }
 
@@ -251,23 +259,45 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
     /// A packet of a tree has come to the endpoint of a member.
     #[cold]
     pub(crate) fn result_arrived(&mut self, packet: Packet) {
-        let member = packet.dst;
-        let rank = self.network.in_network().forest.members[member as usize].rank;
-        let now_ps = self.network.now_ps;
-        let part = &mut self.members.parts[member as usize];
-        if packet.has(STREAM) {
-            part.n_taken += 1;
-            let (more, whole) = (part.n_posted < part.n_pieces, part.n_taken == part.n_pieces);
-            part.n_come += u64::from(whole);
-            if more {
-                return self.stream_on(rank, member, now_ps);
-            }
-            if !whole {
-                return;
-            }
-        } else {
-            part.n_come += 1;
+        let member = self.network.in_network().forest.members[packet.dst as usize];
+        if member.part != Part::Own {
+            return self.slice_arrived(member.part, packet);
         }
-        self.wake(rank, now_ps);
+        if packet.has(STREAM) {
+            return self.piece_is_complete(packet.dst, packet.message);
+        }
+        self.members.parts[packet.dst as usize].n_come += 1;
+        let now_ps = self.network.now_ps;
+        self.wake(member.rank, now_ps);
+    }
+
+    /// A piece of a member's stream is complete: others follow, as far as none before it is open.
+    pub(crate) fn piece_is_complete(&mut self, member: u32, operation: u32) {
+        let plan = self.network.in_network();
+        let (window, now_ps) = (u64::from(plan.model.window()), self.network.now_ps);
+        let rank = plan.forest.members[member as usize].rank;
+        let early = &mut self.members.early[member as usize];
+        let part = &mut self.members.parts[member as usize];
+        let bit = |number: u64| ((number / 64) as usize, 1u64 << (number % 64));
+        let (word, mask) = bit(u64::from(operation & NUMBER));
+        early[word] |= mask;
+        loop {
+            let (word, mask) = bit((part.n_before + part.n_taken) % window);
+            if early[word] & mask == 0 {
+                break;
+            }
+            early[word] &= !mask;
+            part.n_taken += 1;
+        }
+        let outstanding = u64::from(plan.model.cut(part.way).outstanding);
+        let (until, whole) =
+            (part.n_pieces.min(part.n_taken + outstanding), part.n_taken == part.n_pieces);
+        part.n_come += u64::from(whole);
+        for _ in part.n_posted..until {
+            self.stream_on(rank, member, now_ps);
+        }
+        if whole {
+            self.wake(rank, now_ps);
+        }
     }
 }

@@ -9,10 +9,12 @@
 mod claims;
 mod columns;
 mod copies;
+mod inside;
 mod junction;
 mod member;
 mod model;
 mod plan;
+mod slices;
 mod span;
 
 pub use columns::{CarriedOut, OffloadColumns};
@@ -21,9 +23,24 @@ pub(crate) use member::Members;
 pub(crate) use model::Model;
 pub(crate) use plan::{InNetwork, plan};
 
+/// Of what packets of a tree carry: the number of their operation among those under way.
+pub(crate) const NUMBER: u32 = 0xffff;
+
+/// What a switch does in a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// It reduces what goes up, and copies what comes down.
+    Reduces,
+    /// It hands on.
+    Relays,
+    /// It reduces for one member, who has the piece copied to all.
+    Slices,
+}
+
 /// A switch of a tree.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Junction {
+    pub(crate) work: Work,
     /// The vertex of the switch.
     pub(crate) vertex: u32,
     /// The port towards the root and the junction it leads to; NIL at the root.
@@ -41,11 +58,34 @@ pub(crate) struct Branch {
     pub(crate) to: u32,
 }
 
-/// A rank that takes part for its node.
+/// What a member of a tree is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Its node, or itself.
+    Own,
+    /// The slices of a node; between nodes, the member of a rail that goes on with its own.
+    Slices { rail: u32 },
+    /// The rail of a GPU, by its member among those of its node.
+    Rail { node: u32 },
+}
+
+/// A rank that takes part in trees.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member {
     pub(crate) rank: u32,
-    /// The switch it is attached to.
+    pub(crate) part: Part,
+    /// Its links to switches: the trees that its pieces take in turn.
+    pub(crate) first_plane: u32,
+    pub(crate) n_planes: u32,
+    /// Members of its tree.
+    pub(crate) n_members: u32,
+}
+
+/// A link of a member to a tree.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plane {
+    /// The member's port, and the switch it leads to.
+    pub(crate) port: u32,
     pub(crate) junction: u32,
 }
 
@@ -55,9 +95,17 @@ pub(crate) struct Forest {
     pub(crate) junctions: Vec<Junction>,
     pub(crate) branches: Vec<Branch>,
     pub(crate) members: Vec<Member>,
+    pub(crate) planes: Vec<Plane>,
 }
 
 impl Forest {
+    /// The link by which a member's piece of that number goes: all its tree's pieces of one turn
+    /// take the same plane.
+    pub(crate) fn plane_of(&self, member: u32, number: u32) -> Plane {
+        let Member { first_plane, n_planes, n_members, .. } = self.members[member as usize];
+        self.planes[(first_plane + number / n_members % n_planes) as usize]
+    }
+
     /// The links from a switch of a tree downwards.
     pub(crate) fn branches_of(&self, junction: u32) -> &[Branch] {
         let Junction { first_branch, n_branches, .. } = self.junctions[junction as usize];

@@ -1,7 +1,9 @@
 //! What aggregation nodes can do, in picoseconds and bytes.
 
 use super::CarriedOut;
-use crate::document::{InNetworkDocument, QuotaDocument, ResultBy, SatDocument, SatLock};
+use crate::document::{
+    InNetworkDocument, NvlsDocument, QuotaDocument, ResultBy, SatDocument, SatLock,
+};
 use crate::error::SimError;
 use crate::host::ps;
 use crate::packet::Framing;
@@ -41,6 +43,13 @@ pub(crate) struct Sat {
     pub(crate) lock: SatLock,
 }
 
+/// What NvSwitches can do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nvls {
+    pub(crate) reduction_ps: u64,
+    cut: Cut,
+}
+
 /// What aggregation nodes can do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Model {
@@ -49,6 +58,7 @@ pub(crate) struct Model {
     pub(crate) task_ps: u64,
     pub(crate) result: ResultBy,
     pub(crate) sat: Option<Sat>,
+    pub(crate) nvls: Option<Nvls>,
     pub(crate) quota: QuotaDocument,
     max_bytes: u64,
     operations: Cut,
@@ -66,6 +76,7 @@ impl Model {
             task_ps: 0,
             result: ResultBy::default(),
             sat: None,
+            nvls: None,
             quota: QuotaDocument::default(),
             max_bytes: u64::MAX,
             operations: Cut::default(),
@@ -88,6 +99,8 @@ impl Model {
         let cut = Cut { payload_bytes, outstanding: document.outstanding };
         let operations = checked("", cut, mtu_bytes - header_bytes)?;
         let sat = document.sat.map(|sat| read_sat(sat, mtu_bytes - header_bytes)).transpose()?;
+        let nvls =
+            document.nvls.map(|nvls| read_nvls(nvls, mtu_bytes - header_bytes)).transpose()?;
         let reduction_ps = time("reduction_ns", document.reduction_ns)?;
         let interval_ps =
             document.interval_ns.map_or(Ok(reduction_ps), |ns| time("interval_ns", ns))?;
@@ -97,6 +110,7 @@ impl Model {
             task_ps: time("task_ns", document.task_ns)?,
             result: document.result,
             sat,
+            nvls,
             quota: document.quota,
             max_bytes: document.max_bytes.unwrap_or(u64::MAX),
             operations,
@@ -110,6 +124,8 @@ impl Model {
         let size = offload.size_bytes;
         match (offload.kind, self.sat) {
             (OffloadKind::Copy, _) => Ok(CarriedOut::Multicast),
+            (OffloadKind::Slices { across: false }, _) => Ok(CarriedOut::Nvls),
+            (OffloadKind::Slices { across: true }, _) => Ok(CarriedOut::Collnet),
             (OffloadKind::Sum, Some(sat)) if size >= sat.threshold_bytes => Ok(CarriedOut::Stream),
             (OffloadKind::Sum, _) if size > self.max_bytes => {
                 let most = self.max_bytes;
@@ -124,13 +140,18 @@ impl Model {
         match (way, self.sat) {
             (CarriedOut::Multicast, _) => self.datagrams,
             (CarriedOut::Stream, Some(sat)) => sat.cut,
+            (CarriedOut::Nvls | CarriedOut::Collnet, _) => {
+                self.nvls.map_or(self.operations, |nvls| nvls.cut)
+            }
             _ => self.operations,
         }
     }
 
     /// Most pieces of a member under way that are counted.
     pub(crate) fn window(&self) -> u32 {
-        self.operations.outstanding.max(self.sat.map_or(1, |sat| sat.cut.outstanding))
+        let sat = self.sat.map_or(1, |sat| sat.cut.outstanding);
+        let nvls = self.nvls.map_or(1, |nvls| nvls.cut.outstanding);
+        self.operations.outstanding.max(sat).max(nvls)
     }
 
     /// Operations of a tree under way that are not streamed.
@@ -138,9 +159,30 @@ impl Model {
         self.operations.outstanding
     }
 
+    /// Bytes on the wire of a piece that is carried out like that.
+    pub(crate) fn piece_bytes(&self, way: CarriedOut, payload_bytes: u64) -> u32 {
+        match way {
+            CarriedOut::Multicast => self.datagram_bytes(payload_bytes),
+            CarriedOut::Nvls | CarriedOut::Collnet => {
+                self.framing.wire_bytes(payload_bytes as u32, false)
+            }
+            _ => self.wire_bytes(payload_bytes),
+        }
+    }
+
     /// Bytes on the wire of a packet that is reduced.
-    pub(crate) fn wire_bytes(&self, payload_bytes: u64) -> u32 {
+    fn wire_bytes(&self, payload_bytes: u64) -> u32 {
         self.framing.wire_bytes(payload_bytes as u32 + self.header_bytes, false)
+    }
+
+    /// Of a packet with so many bytes inside a node, those it has between nodes.
+    pub(crate) fn across(&self, inner_bytes: u16) -> u16 {
+        inner_bytes + self.header_bytes as u16
+    }
+
+    /// The reverse.
+    pub(crate) fn inside(&self, wire_bytes: u16) -> u16 {
+        wire_bytes - self.header_bytes as u16
     }
 
     /// Bytes on the wire of a datagram.
@@ -162,6 +204,12 @@ fn checked(place: &str, cut: Cut, most_bytes: u32) -> Result<Cut, SimError> {
     within(&format!("{place}payload_bytes"), cut.payload_bytes, 1, most_bytes)?;
     within(&format!("{place}outstanding"), cut.outstanding, 1, MAX_OUTSTANDING)?;
     Ok(cut)
+}
+
+fn read_nvls(nvls: NvlsDocument, most_bytes: u32) -> Result<Nvls, SimError> {
+    let cut = Cut { payload_bytes: nvls.payload_bytes, outstanding: nvls.outstanding };
+    let cut = checked("nvls.", cut, most_bytes)?;
+    Ok(Nvls { reduction_ps: ps("in_network.nvls.reduction_ns", nvls.reduction_ns)?, cut })
 }
 
 fn read_sat(sat: SatDocument, most_bytes: u32) -> Result<Sat, SimError> {

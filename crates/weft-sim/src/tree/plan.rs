@@ -1,7 +1,8 @@
 //! Which tenants' collectives switches carry out, by which trees: decided before the run.
 
+use super::inside::{Team, nv_switches};
 use super::span::{Leaf, Loads, Tree, span};
-use super::{CarriedOut, Forest, Model};
+use super::{CarriedOut, Forest, Model, Part};
 use crate::document::{Fidelity, InNetworkDocument, Queueing};
 use crate::error::SimError;
 use crate::packet::{BLOCK_BYTES, NIL, blocks_of};
@@ -35,17 +36,18 @@ pub(crate) fn plan(
 ) -> Result<Option<InNetwork>, SimError> {
     let (framing, mtu_bytes) = (asked.framing, asked.mtu_bytes);
     let model = document.map(|d| Model::new(d, framing, mtu_bytes)).transpose()?;
-    let mut wanted = vec![false; asked.tenants.len()];
+    let mut wanted = vec![None; asked.tenants.len()];
     for (number, tenant) in asked.tenants.iter().enumerate() {
         for (index, step) in tenant.work.iter().enumerate() {
-            if step.algorithm.is_some_and(Algorithm::is_offloaded) {
-                let place = || place_of(asked, number, index);
-                require_means(place, step, model.is_some(), mtu_bytes)?;
-                wanted[number] = true;
-            }
+            let offloaded = step.algorithm.filter(|algorithm| algorithm.is_offloaded());
+            let Some(algorithm) = offloaded else { continue };
+            let place = || place_of(asked, number, index);
+            require_means(place, step, model.as_ref(), mtu_bytes)?;
+            require_nodes(place, algorithm, asked, tenant)?;
+            wanted[number] = Some(algorithm);
         }
     }
-    if !wanted.contains(&true) {
+    if wanted.iter().all(Option::is_none) {
         return Ok(None);
     }
     let model = model.unwrap_or_else(|| Model::copying(framing, mtu_bytes));
@@ -58,8 +60,14 @@ pub(crate) fn plan(
     };
     let mut loads = Loads::default();
     for (tenant, wanted) in asked.tenants.iter().zip(wanted) {
-        let tree = if wanted { made.grow(asked, tenant, &mut loads) } else { Ok(0..0) };
-        made.trees.push(tree);
+        let first = made.forest.junctions.len() as u32;
+        let grown = match wanted {
+            Some(Algorithm::Nvls) => made.grow_teams(asked, tenant).map(|_| ()),
+            Some(Algorithm::Collnet) => made.grow_rails(asked, tenant, &mut loads),
+            Some(_) => made.grow(asked, tenant, &mut loads),
+            None => Ok(()),
+        };
+        made.trees.push(grown.map(|()| first..made.forest.junctions.len() as u32));
     }
     made.require_room()?;
     Ok(Some(made))
@@ -76,14 +84,30 @@ fn place_of(asked: &ValidScenario, tenant: usize, step: usize) -> String {
 fn require_means(
     place: impl Fn() -> String,
     step: &StepDocument,
-    has_model: bool,
+    model: Option<&Model>,
     mtu_bytes: u32,
 ) -> Result<(), SimError> {
+    let (inside, across) = match step.algorithm {
+        Some(Algorithm::Nvls) => (true, false),
+        Some(Algorithm::Collnet) => (true, true),
+        _ => (false, false),
+    };
     if step.algorithm != Some(Algorithm::Multicast) {
-        let what = "switches are to reduce, and nothing says what they can";
-        let expected = "'in_network', or an algorithm of ranks";
-        let missing = || Err(SimError::document(place() + ".algorithm", what, expected));
-        return if has_model { Ok(()) } else { missing() };
+        let missing = |what: &str, key: &str| {
+            let expected = format!("'{key}', or an algorithm of ranks");
+            Err(SimError::document(place() + ".algorithm", what, expected))
+        };
+        return match model {
+            None => missing("switches are to reduce, and nothing says what they can", "in_network"),
+            Some(model) if inside && model.nvls.is_none() => missing(
+                "NvSwitches are to reduce, and nothing says what they can",
+                "in_network.nvls",
+            ),
+            Some(model) if across && model.sat.is_none() => {
+                missing("switches are to stream, and nothing says what they can", "in_network.sat")
+            }
+            Some(_) => Ok(()),
+        };
     }
     let n_datagrams = step.size_bytes.div_ceil(mtu_bytes.into());
     if n_datagrams > MAX_DATAGRAMS {
@@ -92,6 +116,42 @@ fn require_means(
         return Err(SimError::document(place() + ".size_bytes", what, expected));
     }
     Ok(())
+}
+
+/// The nodes that an offloaded step needs.
+fn require_nodes(
+    place: impl Fn() -> String,
+    algorithm: Algorithm,
+    asked: &ValidScenario,
+    tenant: &Tenant,
+) -> Result<(), SimError> {
+    let refuse = |what: String, expected: &str| {
+        Err(SimError::document(place() + ".algorithm", what, expected))
+    };
+    let n_nodes = tenant.n_ranks / tenant.tasks_per_node(&asked.ranks);
+    let slices = matches!(algorithm, Algorithm::Nvls | Algorithm::Collnet);
+    match &asked.fabric.inside {
+        None if slices => {
+            let what = "nothing says what is inside nodes".to_owned();
+            refuse(what, "'node' with NvSwitches, or an algorithm of ranks")
+        }
+        Some(_) if !slices => {
+            let what = "its trees end at HCAs, and ranks sit on what is inside nodes".to_owned();
+            refuse(what, "'collnet' or 'nvls', no 'node', or an algorithm of ranks")
+        }
+        Some(_) if algorithm == Algorithm::Nvls && n_nodes > 1 => {
+            let what = format!("{n_nodes} nodes, and NvSwitches reduce within one");
+            refuse(what, "one node, or 'collnet'")
+        }
+        Some(_) if algorithm == Algorithm::Collnet && n_nodes < 2 => {
+            refuse("one node, and no rail leads to another".to_owned(), "two nodes, or 'nvls'")
+        }
+        Some(graph) => match nv_switches(graph, tenant.n_ranks / n_nodes) {
+            Err(what) => refuse(what, "a GPU for each task, all on the same NvSwitches"),
+            Ok(_) => Ok(()),
+        },
+        None => Ok(()),
+    }
 }
 
 /// What trees go together with.
@@ -121,10 +181,6 @@ fn require_support(asked: &ValidScenario, model: &Model) -> Result<(), SimError>
         let what = format!("{buffer} bytes hold no whole datagram");
         return Err(SimError::document("switch.buffer_bytes", what, expected));
     }
-    if asked.fabric.inside.is_some() {
-        let what = "trees end at HCAs, and ranks sit on what is inside nodes";
-        return refuse("node", what, "no 'node' where switches take part");
-    }
     Ok(())
 }
 
@@ -135,7 +191,7 @@ impl InNetwork {
         asked: &ValidScenario,
         tenant: &Tenant,
         loads: &mut Loads,
-    ) -> Result<Range<u32>, String> {
+    ) -> Result<(), String> {
         let ranks = tenant.first_rank..tenant.first_rank + tenant.n_ranks;
         let leads = |rank: &u32| asked.ranks[*rank as usize].task == 0;
         let leaf = |rank: u32| {
@@ -144,7 +200,7 @@ impl InNetwork {
         };
         let leaves: Vec<Leaf> = ranks.filter(leads).map(leaf).collect();
         if leaves.len() < 2 {
-            return Ok(0..0);
+            return Ok(());
         }
         let tree = span(&asked.fabric, &leaves, loads)?;
         self.require_quota(&asked.fabric, &tree, loads)?;
@@ -152,9 +208,57 @@ impl InNetwork {
         for (leaf, member) in leaves.iter().zip(self.forest.members.len() as u32..) {
             self.member_of[leaf.rank as usize] = member;
         }
-        let first = self.forest.junctions.len() as u32;
         tree.plant(&asked.fabric, &leaves, &mut self.forest);
-        Ok(first..self.forest.junctions.len() as u32)
+        Ok(())
+    }
+
+    /// Plant the trees of the NvSwitches of a tenant's nodes: the teams, by their first members.
+    fn grow_teams(
+        &mut self,
+        asked: &ValidScenario,
+        tenant: &Tenant,
+    ) -> Result<Vec<(Team, u32)>, String> {
+        let graph = asked.fabric.inside.as_ref().expect("nodes were looked at");
+        let tasks = tenant.tasks_per_node(&asked.ranks);
+        let switches = nv_switches(graph, tasks)?;
+        let mut teams = Vec::new();
+        for first in (0..tenant.n_ranks).step_by(tasks as usize) {
+            let first = tenant.first_rank + first;
+            let team = Team { ranks: (first..first + tasks).collect() };
+            let member = self.forest.plant_team(asked, &team, &switches);
+            for (rank, member) in team.ranks.iter().zip(member..) {
+                self.member_of[*rank as usize] = member;
+            }
+            teams.push((team, member));
+        }
+        Ok(teams)
+    }
+
+    /// Plant teams, and for each task a tree over the GPUs of all nodes that have its number.
+    fn grow_rails(
+        &mut self,
+        asked: &ValidScenario,
+        tenant: &Tenant,
+        loads: &mut Loads,
+    ) -> Result<(), String> {
+        let teams = self.grow_teams(asked, tenant)?;
+        for task in 0..tenant.tasks_per_node(&asked.ranks) as usize {
+            let leaf = |(team, _): &(Team, u32)| {
+                let rank = team.ranks[task];
+                Leaf { rank, port: asked.fabric.hca_port(asked.ranks[rank as usize].hca) }
+            };
+            let leaves: Vec<Leaf> = teams.iter().map(leaf).collect();
+            let tree = span(&asked.fabric, &leaves, loads)?;
+            self.require_quota(&asked.fabric, &tree, loads)?;
+            tree.add_to(loads);
+            let first = self.forest.plant_rail(asked, &tree, &leaves);
+            for ((_, member), rail) in teams.iter().zip(first..) {
+                let node = member + task as u32;
+                self.forest.members[node as usize].part = Part::Slices { rail };
+                self.forest.members[rail as usize].part = Part::Rail { node };
+            }
+        }
+        Ok(())
     }
 
     /// Every switch of a tree has room for one more.

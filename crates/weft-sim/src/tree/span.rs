@@ -1,6 +1,6 @@
 //! A tree of shortest paths over live cables.
 
-use super::{Branch, Forest, Junction, Member};
+use super::{Branch, Forest, Junction, Member, Part, Plane, Work};
 use crate::packet::NIL;
 use std::collections::{BTreeMap, VecDeque};
 use weft_fabric::{Fabric, PortId, SwitchId, VertexId};
@@ -150,13 +150,18 @@ impl Tree {
         }
         for (leaf, switch) in leaves.iter().zip(&self.attached) {
             let (junction, member) = (number[&switch.0], forest.members.len() as u32);
-            forest.members.push(Member { rank: leaf.rank, junction });
+            let first_plane = forest.planes.len() as u32;
+            forest.planes.push(Plane { port: leaf.port.0, junction });
+            let (rank, n_members) = (leaf.rank, leaves.len() as u32);
+            let part = Part::Own;
+            forest.members.push(Member { rank, part, first_plane, n_planes: 1, n_members });
             let branch = Branch { port: peer(leaf.port).0, to: member };
             below[(junction - base) as usize].push(branch);
         }
         for ((switch, up), mut branches) in self.switches.iter().zip(below) {
             branches.sort_unstable_by_key(|branch| branch.port);
             forest.junctions.push(Junction {
+                work: Work::Reduces,
                 vertex: fabric.switch_vertex(*switch).0,
                 up: up.map_or(NIL, |port| port.0),
                 parent: up.map_or(NIL, |port| number[&switch_at(port).0]),

@@ -16,6 +16,16 @@ impl Collective {
     /// Up the node's binomial tree, through the switches, and down again. A reduce is an allreduce
     /// whose result stays with the leaders, and a broadcast one to which the root alone adds.
     pub(super) fn in_network(&self, rank: u32, index: u32) -> Option<Exchange> {
+        if matches!(self.algorithm, Algorithm::Nvls | Algorithm::Collnet) {
+            return (index == 0).then(|| {
+                Exchange::offload(Offload {
+                    kind: OffloadKind::Slices { across: self.algorithm == Algorithm::Collnet },
+                    size_bytes: self.size_bytes,
+                    contributes: true,
+                    n_tasks: 1,
+                })
+            });
+        }
         let (tasks, log) = (self.tasks_per_node, log2_ceil(self.tasks_per_node));
         let (task, leader) = (rank % tasks, rank - rank % tasks);
         let part = match self.operation {

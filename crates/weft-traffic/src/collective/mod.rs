@@ -89,12 +89,17 @@ pub enum Algorithm {
     Sharp,
     /// Broadcast: datagrams that switches copy, to the leaders of nodes.
     Multicast,
+    /// Allreduce: NvSwitches reduce each GPU's slice and copy it to all, in one node.
+    Nvls,
+    /// Allreduce: NvSwitches in the nodes, and each GPU's slice by switches between them.
+    Collnet,
 }
 
 impl Algorithm {
     /// Whether switches take part.
     pub fn is_offloaded(self) -> bool {
-        matches!(self, Algorithm::Sharp | Algorithm::Multicast)
+        use Algorithm::*;
+        matches!(self, Sharp | Multicast | Nvls | Collnet)
     }
 
     /// Whether it tells the ranks of a node from others.
@@ -108,9 +113,16 @@ pub fn algorithms_of(operation: Operation) -> &'static [Algorithm] {
     use Algorithm::*;
     match operation {
         Operation::Barrier => &[Dissemination, RecursiveDoubling, Tree, Sharp],
-        Operation::Allreduce => {
-            &[RecursiveDoubling, Ring, Rabenseifner, DoubleBinaryTree, ReduceBroadcast, Sharp]
-        }
+        Operation::Allreduce => &[
+            RecursiveDoubling,
+            Ring,
+            Rabenseifner,
+            DoubleBinaryTree,
+            ReduceBroadcast,
+            Sharp,
+            Nvls,
+            Collnet,
+        ],
         Operation::Alltoall => &[Pairwise, Linear, Bruck, Hierarchical],
         Operation::Alltoallv => &[Pairwise, Linear],
         Operation::Allgather => &[Ring, RecursiveDoubling, Bruck, NeighborExchange],
