@@ -51,14 +51,17 @@ impl ValidScenario {
 
     fn choose(&self, packets: Option<String>) -> (Fidelity, String) {
         if let Some(why) = packets {
-            return (Fidelity::Packet, format!("auto: packets, since flows cannot: {why}"));
+            return (
+                Fidelity::Packet,
+                format!("fidelity auto: packets, since flows cannot: {why}"),
+            );
         }
         let hops = self.packet_hops(&self.tenants);
         if hops <= MOST_HOPS {
-            let why = format!("auto: packets, about {hops:.1e} hops of at most {MOST_HOPS:.0e}");
-            return (Fidelity::Packet, why);
+            let why = format!("fidelity auto: packets, about {hops:.1e} hops");
+            return (Fidelity::Packet, format!("{why} of at most {MOST_HOPS:.0e}"));
         }
-        let why = format!("auto: flows, since packets would make about {hops:.1e} hops");
+        let why = format!("fidelity auto: flows, since packets would make about {hops:.1e} hops");
         (Fidelity::Flow, format!("{why}, and up to {MOST_HOPS:.0e} are followed"))
     }
 
@@ -87,7 +90,8 @@ pub(crate) fn error_of_flows(scenario: &ValidScenario, stop: &AtomicBool) -> Str
     let Some((n_halvings, _, tenants)) = cuts.find(|(_, hops, _)| *hops <= TRIAL_HOPS) else {
         let hops = scenario.packet_hops(&scenario.cut_tenants(MOST_HALVINGS));
         return format!(
-            "auto: no error is estimated, since packets of one a message would make {hops:.1e} hops"
+            "fidelity auto: no error is estimated, since packets of one a message would make \
+             {hops:.1e} hops"
         );
     };
     let run = |fidelity: Fidelity| {
@@ -101,12 +105,13 @@ pub(crate) fn error_of_flows(scenario: &ValidScenario, stop: &AtomicBool) -> Str
     };
     if packets.status != Status::Complete || flows.status != Status::Complete {
         let why = if packets.status == Status::Complete { flows } else { packets }.message;
-        return format!("auto: no error is estimated, since the trial {sizes} did not end: {why}");
+        let of_what = format!("since the trial {sizes} did not end");
+        return format!("fidelity auto: no error is estimated, {of_what}: {why}");
     }
     // Tenths of a per cent, and no minus before nought.
     let [end, row] = differences(&packets, &flows).map(|part| (1000.0 * part).round() / 10.0 + 0.0);
     format!(
-        "auto: estimated error of flows {end:+.1} % in all, {row:+.1} % where it is largest: \
+        "fidelity auto: estimated error of flows {end:+.1} % in all, {row:+.1} % where it is largest: \
          against packets {sizes}, one iteration each; congestion that takes longer than that to \
          build up is not in it"
     )

@@ -31,10 +31,13 @@ fn few_packets_are_followed_and_the_hops_it_counts_are_those_they_make() {
 fn very_many_packets_are_flows_and_the_error_is_told() {
     let outcome = auto(&shift(16, 1 << 36, 2));
     assert_eq!(outcome.fidelity.as_str(), "flow");
-    assert!(outcome.notes[0].starts_with("auto: flows, since packets would make about "));
+    assert!(outcome.notes[0].starts_with("fidelity auto: flows, since packets would make about "));
     let error = outcome.notes.last().unwrap();
     // Nothing is shared on a full tree, so flows take the time of packets.
-    assert!(error.starts_with("auto: estimated error of flows +0.0 % in all, "), "{error}");
+    assert!(
+        error.starts_with("fidelity auto: estimated error of flows +0.0 % in all, "),
+        "{error}"
+    );
 }
 
 /// What packets show and flows do not is in the error: turns of inputs, who is held up. Both are
@@ -71,7 +74,9 @@ fn where_packets_are_needed_they_are_chosen_whatever_they_cost() {
     let case = with(shift(16, 1 << 20, 1), "switch", json!({"model": "input_fifo"}));
     let outcome = auto(&case);
     assert_eq!(outcome.fidelity.as_str(), "packet");
-    assert!(outcome.notes[0].starts_with("auto: packets, since flows cannot: switch.model: "));
+    assert!(
+        outcome.notes[0].starts_with("fidelity auto: packets, since flows cannot: switch.model: ")
+    );
     let faults = json!([{"link": "leaf-01[5]", "lost": 0.01}]);
     let lossy = with(shift(16, 1 << 20, 1), "faults", faults);
     let lossy = with(lossy, "transport", json!({"timeout_exponent": 4}));

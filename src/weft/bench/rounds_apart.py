@@ -47,5 +47,6 @@ def joined(parts: Sequence[Document], outcomes: Sequence[Mapping[str, Any]]) -> 
             columns[name].append(values + np.uint64(first) if name == "round" else values)
         first += len(part["work"][0]["rounds"])
     whole: dict[str, Any] = {name: np.concatenate(values) for name, values in columns.items()}
-    # Each part says the same but for what it was tried on; parts are of one size.
-    return whole | {name: outcomes[0][name] for name in ("fidelity", "notes")}
+    flows = any(outcome["fidelity"] == "flow" for outcome in outcomes)
+    notes = dict.fromkeys(note for outcome in outcomes for note in outcome["notes"])
+    return whole | {"fidelity": "flow" if flows else "packet", "notes": list(notes)}

@@ -104,7 +104,7 @@ class TwinBackend:
             samples = _pair_samples(launch, measured, rows)
         else:
             samples = _samples(launch, measured, document["work"], rows, self.platform.fit)
-        yield from (at_fidelity(sample, outcome) for sample in samples)
+        yield from at_fidelity(samples, outcome, once=measured.kind == "pairs")
 
     def _outcome(
         self, launch: Launch, measured: Benchmark, document: Document

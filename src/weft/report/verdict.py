@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from weft.bench.fidelity import FLOW_FLAG, said_by
 from weft.bench.imported_scale import is_imported
 from weft.bench.model import State
 from weft.core.finding import Finding, FindingKind, Severity
@@ -37,10 +38,6 @@ _FLAGS = {
     "outside_fit": (
         "Some sizes lie outside those the platform was fitted on: what the twin says there goes on "
         "along the last line and was never compared with a measurement."
-    ),
-    "flow_level": (
-        "Simulated as flows that share links fairly: no buffer fills, so nobody is held up by "
-        "traffic for elsewhere; the evidence of each sample says the rest."
     ),
     "late_starts": (
         "In some collectives most iterations began late: a rank was not ready at the agreed time, "
@@ -85,9 +82,10 @@ def judge(run: Run, verdict: Verdict | None = None) -> Judgement:
         found += (measured_finding(run, measured),)
     notes = [finding.sentence for finding in found if _is_caveat(finding)]
     stated = [finding for finding in found if not _is_caveat(finding)]
+    weakened = (*notes, *caveats(run, pairs, cells.excluded), *scatter_caveat(measured))
     return Judgement(
         findings=tuple(sorted(stated, key=lambda finding: SEVERITIES.index(finding.severity))),
-        caveats=(*notes, *caveats(run, pairs, cells.excluded), *scatter_caveat(measured)),
+        caveats=tuple(dict.fromkeys(weakened)),
         measured=measured,
         pairs=pairs,
         arms=arms,
@@ -123,8 +121,9 @@ def _is_caveat(finding: Finding) -> bool:
 
 def caveats(run: Run, pairs: Verdict | None, excluded: Mapping[str, int]) -> tuple[str, ...]:
     """What a reader must know before believing the figures."""
-    flags = _flags_of(run)
+    flags = _flags_of(run) - {FLOW_FLAG}
     said = [*_about_the_twin(run), *_about_files(run), *_about_one_host(run)]
+    said += [_sentence(clause) for clause in said_by(run.samples)]
     said += [_FLAGS.get(flag, f"Samples carry the flag '{flag}'.") for flag in sorted(flags)]
     if pairs is not None:
         said += [f"{caveat[:1].upper()}{caveat[1:].rstrip('.')}." for caveat in pairs.caveats]

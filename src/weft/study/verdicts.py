@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from weft.bench.fidelity import said_by
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_size
 from weft.stats.drift import Drift, return_to_baseline, trend
@@ -37,6 +38,7 @@ def findings_of_arms(
         *_drift(cells, baseline),
         *_left_out(cells),
         *_caveats(run),
+        *_about_twin(run),
         *_without_noise(rows),
     ]
     return _worst_first(found)
@@ -61,6 +63,8 @@ def findings_of_runs(
         next_command=None,
     )
     found = [*_effects(rows), *_failures(failures, counts, names[0]), note]
+    for run, name in zip(runs, names, strict=True):
+        found += _about_twin(run, name)
     found.extend(_without_noise(rows))
     for side in sides:
         found.extend(_left_out(side))
@@ -324,6 +328,13 @@ def _caveats(run: Run) -> list[Finding]:
     if not run.complete:
         notes.append("The run is not complete; go on with --resume.")
     return [Finding(FindingKind.ANOMALY, Severity.NOTE, note) for note in notes]
+
+
+def _about_twin(run: Run, name: str = "") -> list[Finding]:
+    """How closely a twin followed packets."""
+    clauses = said_by(run.samples)
+    said = [f"{name}: {one}." if name else f"{one[:1].upper()}{one[1:]}." for one in clauses]
+    return [Finding(FindingKind.ANOMALY, Severity.NOTE, one) for one in said]
 
 
 def _without_noise(rows: Sequence[Row]) -> list[Finding]:

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from weft.bench.fidelity import at_fidelity, said_by
 from weft.bench.model import Launch, Sample, Trial
+from weft.bench.rounds_apart import ROW_COLUMNS, joined
 from weft.bench.twin import TwinBackend
 from weft.catalog.load import platform
 from weft.core.errors import InputError
@@ -46,9 +48,34 @@ def test_a_twin_that_may_choose_follows_few_packets_and_says_so() -> None:
     assert sample.flags == ()
     assert sample.evidence["fidelity"] == "packet"
     (why,) = sample.evidence["notes"]
-    assert why.startswith("auto: packets, about ")
+    assert why.startswith("fidelity auto: packets, about ")
 
 
 def test_a_fidelity_that_does_not_exist_is_refused() -> None:
     with pytest.raises(InputError, match="fidelity: unknown variant `fluid`"):
         measured(TwinBackend(FAT_TREE, 4, fidelity="fluid"), "allreduce", 8)
+
+
+def test_parts_of_which_one_is_of_flows_are_of_flows_together_and_say_all_that_each_says() -> None:
+    column = {name: [0] for name in ROW_COLUMNS}
+    outcomes = [
+        {**column, "fidelity": "packet", "notes": ["few hops"]},
+        {**column, "fidelity": "flow", "notes": ["many hops", "few hops"]},
+    ]
+    whole = joined([{"work": [{"rounds": [[]]}]}] * 2, outcomes)
+    assert whole["fidelity"] == "flow"
+    assert whole["notes"] == ["few hops", "many hops"]
+
+
+def test_notes_that_say_the_same_of_all_flows_are_one_sentence_and_there_is_an_end_to_others() -> (
+    None
+):
+    notes = ["flow level: no buffer fills", *(f"tried so: {n}" for n in range(9))]
+    sample = measured(TwinBackend(FAT_TREE, 2), "latency", 8)
+    outcome = {"fidelity": "flow", "notes": notes}
+    samples = list(at_fidelity([sample, sample], outcome, once=True))
+    assert "notes" not in samples[1].evidence
+    first, *others = said_by(samples)
+    assert first.startswith("simulated as flows")
+    assert others == [*notes[1:5], "5 more such notes are in the samples"]
+    assert said_by([sample]) == ()

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from weft.bench.fidelity import said_by
 from weft.bench.model import Sample, State
 from weft.core.finding import Finding, Severity
 from weft.diagnose.validity import binding, clock, quiet, transport
@@ -19,6 +20,8 @@ class Validity:
 
     refusal: Finding | None = None
     warnings: tuple[Finding, ...] = ()
+    of_twin: tuple[str, ...] = ()
+    """How closely a twin followed packets, in clauses."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -28,13 +31,15 @@ class Validity:
     @property
     def caveats(self) -> tuple[str, ...]:
         """The notes, as sentences about what the run cannot say."""
-        return tuple(one.sentence for one in self.warnings if one.severity is Severity.NOTE)
+        notes = (one.sentence for one in self.warnings if one.severity is Severity.NOTE)
+        return (*self.of_twin, *notes)
 
 
 def findings(samples: Iterable[Sample], limits: Thresholds | None = None) -> Validity:
     """What the evidence of these samples says about the run itself.
 
-    A twin leaves no such evidence, and nothing is said. Raises InputError on damaged evidence.
+    A twin says how closely it followed packets, and leaves no other such evidence. Raises
+    InputError on damaged evidence.
     """
     limits = limits or thresholds()
     kept = tuple(samples)
@@ -60,7 +65,7 @@ def findings(samples: Iterable[Sample], limits: Thresholds | None = None) -> Val
         quiet.neighbours_not_known(proofs),
         clock.not_common(proofs),
     )
-    return Validity(refusal, tuple(one for one in found if one is not None))
+    return Validity(refusal, tuple(one for one in found if one is not None), said_by(kept))
 
 
 def _nodes(samples: Iterable[Sample]) -> list[str]:
