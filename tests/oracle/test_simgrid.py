@@ -8,8 +8,10 @@ switch does so only by back-pressure, which also holds up bystanders that use th
 """
 
 import json
+import random
 import statistics
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +48,11 @@ def simgrid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
-def paths_of(fabric: dict[str, Any], triples: Triples) -> tuple[dict[str, float], list[FlowPath]]:
+def paths_of(
+    fabric: dict[str, Any], triples: Triples, engine: str = "dmodk"
+) -> tuple[dict[str, float], list[FlowPath]]:
     """Bytes a second of every port, and the egress ports of each message's path."""
-    built = Fabric.from_document({"schema": "weft.fabric/1", **fabric}, "dmodk")
+    built = Fabric.from_document({"schema": "weft.fabric/1", **fabric}, engine)
     document = built.document
     rates = {link[end]: link["bits_per_s"] / 8 for link in document["links"] for end in ("a", "b")}
     names = [node["name"] for node in document["nodes"]]
@@ -57,13 +61,18 @@ def paths_of(fabric: dict[str, Any], triples: Triples) -> tuple[dict[str, float]
 
 
 def fluid_us(
-    program: Path, rates: dict[str, float], paths: list[FlowPath], triples: Triples
+    program: Path,
+    rates: dict[str, float],
+    paths: list[FlowPath],
+    triples: Triples,
+    starts_ps: Sequence[int] | None = None,
 ) -> Any:
     """When each flow ends under max-min sharing."""
+    starts = starts_ps or [0] * len(triples)
     lines = [f"link {port} {rates[port]} 0" for port in sorted({p for path in paths for p in path})]
     lines += [
-        f"flow {src} {dst} {size} 0 {' '.join(path)}"
-        for (src, dst, size), path in zip(triples, paths, strict=True)
+        f"flow {src} {dst} {size} {start_ps / 1e12:.15g} {' '.join(path)}"
+        for (src, dst, size), path, start_ps in zip(triples, paths, starts, strict=True)
     ]
     argv = [str(program), *FLUID, "--log=root.thresh:error"]
     done = subprocess.run(
@@ -166,9 +175,16 @@ def test_an_incast_drains_as_fast_as_its_last_link(simgrid: Path) -> None:
     assert max(ours) == pytest.approx(max(fluid), rel=0.002)
 
 
-def flows_us(fabric: dict[str, Any], paths: list[FlowPath], triples: Triples) -> list[float]:
-    """When each message ends at flow level, less the time of flight on its path."""
-    document = scenario(fabric, messages(triples), adaptive=False)
+def flows_us(
+    fabric: dict[str, Any],
+    paths: list[FlowPath],
+    triples: Triples,
+    starts_ps: Sequence[int] | None = None,
+    engine: str = "dmodk",
+) -> list[float]:
+    """How long each message takes at flow level, less the time of flight on its path."""
+    document = scenario(fabric, messages(triples, starts_ps), adaptive=False)
+    document["routing"] = {"engine": engine}
     document["packets"] = {"headers": "none"}
     document["transport"] = {"acknowledge": False}
     outcome = engine_module().simulate(json.dumps({**document, "fidelity": "flow"}))
@@ -205,3 +221,51 @@ def test_flows_of_many_sizes_on_a_tapered_tree_end_when_simgrid_says(
     # A packet is stored before the faster link that follows here; and times are rounded up.
     packet_us = 4096 * 8 / 100e3 + 1e-5
     assert flows_us(fabric, paths, triples) == pytest.approx(fluid, rel=0.0001, abs=packet_us)
+
+
+def dragonfly() -> dict[str, Any]:
+    """Nine groups of four routers with two hosts each, every cable at the hosts' rate."""
+    return {
+        "generate": "dragonfly",
+        "nodes": 72,
+        "groups": 9,
+        "routers_per_group": 4,
+        "nodes_per_router": 2,
+        "global_ports": 2,
+        "host_bits_per_s": 100_000_000_000,
+        "local_bits_per_s": 100_000_000_000,
+        "global_bits_per_s": 100_000_000_000,
+        "host_delay_ps": 500_000,
+        "local_delay_ps": 500_000,
+        "global_delay_ps": 500_000,
+    }
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(
+    ("fabric", "n_hosts", "engine"),
+    [
+        (deep_tree(8), 128, "dmodk"),
+        (deep_tree(8), 128, "minhop"),
+        (tapered_tree(132), 132, "updn"),
+        (dragonfly(), 72, "updn"),
+    ],
+    ids=["tree", "tree-minhop", "tapered-updn", "dragonfly-updn"],
+)
+def test_flows_that_begin_at_any_time_end_when_simgrid_says(
+    simgrid: Path, fabric: dict[str, Any], n_hosts: int, engine: str, seed: int
+) -> None:
+    draw = random.Random(seed)
+    pairs = draw.sample([(s, d) for s in range(n_hosts) for d in range(n_hosts) if s != d], 400)
+    triples = [(src, dst, draw.randrange(50_000, 3_000_000)) for src, dst in pairs]
+    starts_ps = sorted(draw.randrange(600_000_000) for _ in triples)
+    rates, paths = paths_of(fabric, triples, engine)
+    fluid = fluid_us(simgrid, rates, paths, triples, starts_ps)
+    taken = [end - start / 1e6 for end, start in zip(fluid, starts_ps, strict=True)]
+    ours = flows_us(fabric, paths, triples, starts_ps, engine)
+    whole = [size / rates[path[0]] * 1e6 for (_, _, size), path in zip(triples, paths, strict=True)]
+    shared = sum(time > 1.2 * alone for time, alone in zip(taken, whole, strict=True))
+    assert shared > len(triples) / 4, "flows that share a link"
+    # A packet as above, and SimGrid's clock, which has nanoseconds.
+    packet_us = 4096 * 8 / 100e3 + 1e-2
+    assert ours == pytest.approx(taken, rel=0.0001, abs=packet_us)

@@ -111,9 +111,9 @@ pub(crate) fn error_of_flows(scenario: &ValidScenario, stop: &AtomicBool) -> Str
     // Tenths of a per cent, and no minus before nought.
     let [end, row] = differences(&packets, &flows).map(|part| (1000.0 * part).round() / 10.0 + 0.0);
     format!(
-        "fidelity auto: estimated error of flows {end:+.1} % in all, {row:+.1} % where it is largest: \
-         against packets {sizes}, one iteration each; congestion that takes longer than that to \
-         build up is not in it"
+        "fidelity auto: estimated error of flows {end:+.1} % in all, {row:+.1} % where it is \
+         largest: against packets {sizes}, one iteration each; congestion that takes longer than \
+         that to build up is not in it"
     )
 }
 
