@@ -9,7 +9,7 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use weft_sim::{MAX_RANKS, OffloadColumns, Outcome, PortColumns, ValidScenario};
+use weft_sim::{MAX_RANKS, OffloadColumns, Outcome, PortColumns, SteadyColumns, ValidScenario};
 use weft_traffic::{Blocks, StepDocument, TrafficError};
 
 fn refuse(error: impl std::fmt::Display) -> PyErr {
@@ -98,6 +98,7 @@ fn columns(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
         "flow_done": flows.done,
     );
     set_offloads(py, &out, outcome.offloads)?;
+    set_steady(py, &out, outcome.steady)?;
     out.set_item("end_ps", outcome.end_ps)?;
     out.set_item("hops", outcome.hops)?;
     out.set_item("events", outcome.events)?;
@@ -133,6 +134,20 @@ fn set_offloads(py: Python<'_>, out: &Bound<'_, PyDict>, offloads: OffloadColumn
     out.set_item("offload_by", by)?;
     out.set_item("offload_reason", offloads.reason)?;
     set_arrays!(py, out, "offload_tenant": offloads.tenant, "offload_step": offloads.step);
+    Ok(())
+}
+
+fn set_steady(py: Python<'_>, out: &Bound<'_, PyDict>, steady: SteadyColumns) -> PyResult<()> {
+    out.set_item("steady_whole_because", steady.whole_because)?;
+    set_arrays!(py, out,
+        "steady_tenant": steady.tenant,
+        "steady_step": steady.step,
+        "steady_round": steady.round,
+        "steady_size_bytes": steady.size_bytes,
+        "steady_moves": steady.moves,
+        "steady_share": steady.share,
+        "steady_error": steady.error,
+    );
     Ok(())
 }
 

@@ -79,7 +79,7 @@ impl ValidScenario {
     fn trial(&self, tenants: Vec<Tenant>, fidelity: Fidelity) -> ValidScenario {
         let max_events = self.max_events.min(TRIAL_EVENTS);
         let chosen = Chosen { fidelity, ..Chosen::default() };
-        ValidScenario { tenants, max_events, chosen, ..self.clone() }
+        ValidScenario { tenants, max_events, chosen, steady: None, ..self.clone() }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The host model in picoseconds: LogGP regimes, the HCA's gap, the channel inside a node, noise.
 
+use crate::calendar::CLOCK_END_PS;
 use crate::document::{
     HostDocument, Matching, MatchingDocument, NoiseDocument, Protocol, RegimeDocument,
 };
@@ -171,10 +172,22 @@ impl HostModel {
         &self.regimes[number as usize]
     }
 
+    /// Whether processors start late or are interrupted by chance.
+    pub fn leaves_to_chance(&self) -> bool {
+        self.start_jitter_ps > 0 || self.noise.probability > 0.0
+    }
+
     /// How late a rank starts.
     pub fn jitter(&self, random: &mut Pcg32) -> u64 {
         if self.start_jitter_ps == 0 { 0 } else { random.next_u64() % (self.start_jitter_ps + 1) }
     }
+}
+
+/// A time on a node that is `slowness` times slower than it should be.
+pub(crate) fn slowed(ps: u64, slowness: f64) -> u64 {
+    let ps = if slowness == 1.0 { ps } else { (ps as f64 * slowness).round() as u64 };
+    // What outlasts the clock need not be told apart.
+    ps.min(CLOCK_END_PS)
 }
 
 /// Uniform in [0, 1).

@@ -3,6 +3,7 @@
 use crate::calendar::{CLOCK_END_PS, Cold};
 use crate::document::{Matching, Protocol};
 use crate::flows::Posted;
+use crate::host::slowed;
 use crate::inside::Transfers;
 use crate::job::Stage;
 use crate::matching::Found;
@@ -20,6 +21,8 @@ use weft_traffic::{Exchange, Wait};
 pub(crate) enum Report {
     /// A rank has finished the iteration.
     Finished(u32),
+    /// A rank begins its move of that number.
+    Began(u32, u64),
     /// A rank waits until all that run have come as far.
     Together(u32),
     /// A message that has a row of its own is complete, and this rank has it.
@@ -35,16 +38,10 @@ impl Report {
     pub(crate) fn rank(self) -> u32 {
         match self {
             Report::Finished(rank) | Report::Together(rank) | Report::Broken(rank, _) => rank,
+            Report::Began(rank, _) => rank,
             Report::Message { rank, .. } | Report::Crowded { rank, .. } => rank,
         }
     }
-}
-
-/// A time on a node that is `slowness` times slower than it should be.
-pub(crate) fn slowed(ps: u64, slowness: f64) -> u64 {
-    let ps = if slowness == 1.0 { ps } else { (ps as f64 * slowness).round() as u64 };
-    // What outlasts the clock need not be told apart.
-    ps.min(CLOCK_END_PS)
 }
 
 pub(crate) struct Hosts<'a, const PLAIN: bool> {
@@ -172,6 +169,9 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
             }
         }
         let rank = &mut self.ranks[number as usize];
+        if stage.looks_at_moves() {
+            self.reports.push(Report::Began(number, rank.index));
+        }
         let message = stage.message_row(number, rank.index);
         rank.index += 1;
         (rank.progress, rank.waiting) = (Progress::Compute, exchange.wait);

@@ -1,9 +1,13 @@
 //! A job: the phases of a tenant one after the other, each iteration after an ideal barrier of the
 //! ranks that take part.
 
+mod steady;
+
 use crate::hosts::Hosts;
-use crate::outcome::{Row, RowColumns};
+use crate::outcome::{Outcome, Row, RowColumns};
 use crate::scenario::Tenant;
+use crate::steady::{Pace, Survey};
+use steady::Clock;
 use weft_traffic::{Exchange, Phase, Rows, Transfer};
 
 /// A phase that runs, in the scenario's numbers of ranks.
@@ -15,6 +19,8 @@ pub(crate) struct Stage {
     pub(crate) start_ps: u64,
     /// The ranks that take part.
     members: Vec<u32>,
+    /// How fast its moves follow one another, where that is looked for.
+    pace: Option<Pace>,
 }
 
 impl Stage {
@@ -22,7 +28,12 @@ impl Stage {
         let all = 0..tenant.n_ranks;
         let members = all.filter(|rank| phase.exchange(*rank, 0).is_some());
         let members = members.map(|rank| tenant.first_rank + rank).collect();
-        Stage { phase, first_rank: tenant.first_rank, start_ps: 0, members }
+        Stage { phase, first_rank: tenant.first_rank, start_ps: 0, members, pace: None }
+    }
+
+    /// Whether somebody wants to know when ranks begin their moves.
+    pub(crate) fn looks_at_moves(&self) -> bool {
+        self.pace.as_ref().is_some_and(Pace::looks)
     }
 
     /// The ranks that take part, by number.
@@ -32,6 +43,7 @@ impl Stage {
 
     /// The `index`-th move of a rank.
     pub(crate) fn exchange(&self, number: u32, index: u64) -> Option<Exchange> {
+        let index = self.pace.as_ref().map_or(index, |pace| pace.index(index));
         let exchange = self.phase.exchange(number - self.first_rank, index)?;
         let place =
             |transfer: Transfer| Transfer { peer: self.first_rank + transfer.peer, ..transfer };
@@ -70,6 +82,9 @@ pub(crate) struct Job<'a> {
     n_together: u32,
     /// Durations of the iteration's rows so far.
     durations_ps: Vec<u64>,
+    /// How what the phase takes is found, where not all of it is simulated.
+    survey: Option<Survey>,
+    clock: Clock,
     /// When it was done.
     pub(crate) end_ps: Option<u64>,
 }
@@ -88,6 +103,8 @@ impl<'a> Job<'a> {
             n_running: 0,
             n_together: 0,
             durations_ps: Vec::new(),
+            survey: None,
+            clock: Clock::default(),
             end_ps: None,
         }
     }
@@ -122,6 +139,19 @@ impl<'a> Job<'a> {
         self.durations_ps[row as usize] = duration_ps;
     }
 
+    /// A rank begins its `index`-th move.
+    pub(crate) fn began(&mut self, index: u64, now_ps: u64) {
+        let stage = self.stage.as_mut().expect("only a stage has ranks that report");
+        if let Some(pace) = &mut stage.pace {
+            pace.begun(index, now_ps);
+        }
+    }
+
+    /// The time that rows tell.
+    pub(crate) fn told_ps(&self, now_ps: u64) -> u64 {
+        self.clock.told(now_ps)
+    }
+
     /// A rank waits until all have come as far.
     pub(crate) fn waits(&mut self) {
         self.n_together += 1;
@@ -144,23 +174,22 @@ impl<'a> Job<'a> {
     pub(crate) fn advance<const PLAIN: bool>(
         &mut self,
         hosts: &mut Hosts<'_, PLAIN>,
-        rows: &mut RowColumns,
+        outcome: &mut Outcome,
         go_on: bool,
     ) -> bool {
         let now_ps = hosts.network.now_ps;
         while self.is_between() {
             if let Some(stage) = self.stage.take() {
-                self.write_rows(&stage, rows);
-                self.iteration += 1;
-                let n_iterations = stage.phase.warmup + stage.phase.iterations;
-                if self.iteration < n_iterations && (go_on || !self.tenant.repeat) {
-                    self.stage = Some(stage);
-                } else {
+                self.stage = match self.survey.take() {
+                    Some(survey) => self.next_size(survey, stage, now_ps, outcome),
+                    None => self.next_iteration(stage, &mut outcome.rows, go_on),
+                };
+                if self.stage.is_none() {
                     hosts.members.step_is_over(self.number);
                 }
             }
-            if self.stage.is_none() && !self.open_next_phase(hosts, go_on) {
-                self.end_ps = Some(now_ps);
+            if self.stage.is_none() && !self.open_next_phase(hosts, outcome, go_on) {
+                self.end_ps = Some(self.told_ps(now_ps));
                 return false;
             }
             let stage = self.stage.as_mut().expect("just opened");
@@ -173,9 +202,23 @@ impl<'a> Job<'a> {
         true
     }
 
+    fn next_iteration(
+        &mut self,
+        stage: Stage,
+        rows: &mut RowColumns,
+        go_on: bool,
+    ) -> Option<Stage> {
+        let start_ps = self.told_ps(stage.start_ps);
+        self.write_rows(&stage.phase, start_ps, &self.durations_ps, rows);
+        self.iteration += 1;
+        let n_iterations = stage.phase.warmup + stage.phase.iterations;
+        (self.iteration < n_iterations && (go_on || !self.tenant.repeat)).then_some(stage)
+    }
+
     fn open_next_phase<const PLAIN: bool>(
         &mut self,
         hosts: &mut Hosts<'_, PLAIN>,
+        outcome: &mut Outcome,
         go_on: bool,
     ) -> bool {
         let now_ps = hosts.network.now_ps;
@@ -184,6 +227,7 @@ impl<'a> Job<'a> {
                 return false;
             }
             if self.open_phase(hosts) {
+                self.open_survey(hosts.network.scenario, &mut outcome.steady, now_ps);
                 return true;
             }
             self.passes += 1;
@@ -213,12 +257,17 @@ impl<'a> Job<'a> {
         false
     }
 
-    fn write_rows(&mut self, stage: &Stage, rows: &mut RowColumns) {
-        let phase = &stage.phase;
+    fn write_rows(
+        &self,
+        phase: &Phase,
+        start_ps: u64,
+        durations_ps: &[u64],
+        rows: &mut RowColumns,
+    ) {
         let Some(iteration) = self.iteration.checked_sub(phase.warmup) else {
             return;
         };
-        for (row, duration_ps) in self.durations_ps.iter().enumerate() {
+        for (row, duration_ps) in durations_ps.iter().enumerate() {
             let own_start = (phase.rows == Rows::Message)
                 .then(|| phase.message_start(row as u32))
                 .flatten()
@@ -229,7 +278,7 @@ impl<'a> Job<'a> {
                 pair: row as u32,
                 round: phase.round,
                 iteration: self.passes.saturating_mul(phase.iterations).saturating_add(iteration),
-                start_ps: stage.start_ps + own_start,
+                start_ps: start_ps + own_start,
                 duration_ps: *duration_ps,
             };
             if self.passes == 0 { rows.push(row) } else { rows.push_repeated(row) }

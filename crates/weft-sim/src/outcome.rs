@@ -123,8 +123,63 @@ impl TenantColumns {
     }
 }
 
+/// One row a phase, where a scenario lets what repeats itself be skipped.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SteadyColumns {
+    /// Number of the tenant; 0 where the scenario names none.
+    pub tenant: Vec<u32>,
+    /// Number of the step in the work.
+    pub step: Vec<u32>,
+    /// Round of a step of pairs; else 0.
+    pub round: Vec<u32>,
+    /// The largest size that was simulated.
+    pub size_bytes: Vec<u64>,
+    /// Moves of a rank that were simulated of that size; 0 where moves are not alike.
+    pub moves: Vec<u64>,
+    /// Bytes that were simulated, as a share of those of all its iterations.
+    pub share: Vec<f64>,
+    /// Estimated error of the rows, as a share of them.
+    pub error: Vec<f64>,
+    /// Why it was simulated as it is; empty where it was not.
+    pub whole_because: Vec<String>,
+}
+
+/// One entry of every column of these.
+#[derive(Clone, Debug)]
+pub(crate) struct SteadyRow {
+    pub(crate) tenant: u32,
+    pub(crate) step: u32,
+    pub(crate) round: u32,
+    pub(crate) size_bytes: u64,
+    pub(crate) moves: u64,
+    pub(crate) share: f64,
+    pub(crate) error: f64,
+    pub(crate) whole_because: &'static str,
+}
+
+impl SteadyColumns {
+    /// What the other columns cannot show for it.
+    pub(crate) fn note(&self) -> Option<String> {
+        let cut = self.whole_because.iter().filter(|why| why.is_empty()).count();
+        let n = self.whole_because.len();
+        let what = "counters, hops and events are of what was simulated";
+        (cut > 0).then(|| format!("{cut} of {n} phases are extrapolated ('steady'): {what}"))
+    }
+
+    pub(crate) fn push(&mut self, row: SteadyRow) {
+        self.tenant.push(row.tenant);
+        self.step.push(row.step);
+        self.round.push(row.round);
+        self.size_bytes.push(row.size_bytes);
+        self.moves.push(row.moves);
+        self.share.push(row.share);
+        self.error.push(row.error);
+        self.whole_because.push(row.whole_because.to_owned());
+    }
+}
+
 /// Everything a simulation gives back.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Outcome {
     /// How it ended.
     pub status: Status,
@@ -145,6 +200,8 @@ pub struct Outcome {
     pub ports_left_out: u64,
     /// The first messages.
     pub flows: FlowColumns,
+    /// What was skipped, phase by phase; counters, hops and events are of what was simulated.
+    pub steady: SteadyColumns,
     /// Load of links over time.
     pub load: LoadColumns,
     /// Who carried out what was asked of switches.

@@ -1,7 +1,8 @@
 //! Messages that are agreed on: a request, a go-ahead, the data.
 
 use crate::calendar::CLOCK_END_PS;
-use crate::hosts::{Hosts, slowed};
+use crate::host::slowed;
+use crate::hosts::Hosts;
 use crate::message::{Message, Role};
 
 impl<const PLAIN: bool> Hosts<'_, PLAIN> {

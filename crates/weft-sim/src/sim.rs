@@ -67,6 +67,11 @@ fn simulate_as<const PLAIN: bool>(
     sim.finish(status)
 }
 
+/// The time that rows tell: what was skipped has passed in it.
+fn told_ps(jobs: &[Job<'_>], now_ps: u64) -> u64 {
+    jobs.iter().map(|job| job.told_ps(now_ps)).max().expect("a scenario has work")
+}
+
 fn crowded(most: u32, of: &str) -> String {
     format!("stopped: more than {most} {of}")
 }
@@ -115,8 +120,7 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
                 return status;
             }
             if event.time_ps > CLOCK_END_PS {
-                let what = "stopped: more than 53 days of simulated time".to_owned();
-                return self.end(Status::Stopped, what);
+                return self.outlasted();
             }
             self.events += 1;
             let before_ps = std::mem::replace(&mut self.hosts.network.now_ps, event.time_ps);
@@ -140,6 +144,10 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
         self.hosts.network.come_to_rest();
         let what = format!("deadlock: {}", deadlock::describe(&self.hosts, &self.jobs));
         self.end(Status::Deadlock, what)
+    }
+
+    fn outlasted(&mut self) -> Status {
+        self.end(Status::Stopped, "stopped: more than 53 days of simulated time".to_owned())
     }
 
     fn end(&mut self, status: Status, message: String) -> Status {
@@ -173,7 +181,8 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
         let (n, done) = lasting
             .fold((0.0, 0.0), |(n, done), job| (n + 1.0, done + job.share_done(&self.hosts)));
         let network = &self.hosts.network;
-        let (now_ps, hops) = (self.end_ps.unwrap_or(network.now_ps), network.hops);
+        let end_ps = self.end_ps.unwrap_or(network.now_ps);
+        let (now_ps, hops) = (told_ps(&self.jobs, end_ps), network.hops);
         Standing { now_ps, hops, events: self.events, done: done / n }
     }
 
@@ -285,6 +294,10 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
                     job.finished(rank, now_ps - self.hosts.ranks[rank as usize].start_ps);
                     self.hosts.network.trace([now_ps, 1 << 32, rank.into()]);
                 }
+                Report::Began(_, index) => {
+                    job.began(index, now_ps);
+                    continue;
+                }
                 Report::Together(_) => job.waits(),
                 Report::Broken(src, dst) => {
                     let what = self.hosts.network.describe_broken((src, dst));
@@ -297,6 +310,9 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
             }
             job.let_go(&mut self.hosts);
             self.advance(tenant);
+            if self.jobs[tenant as usize].told_ps(now_ps) > CLOCK_END_PS {
+                return Some(self.outlasted());
+            }
         }
         None
     }
@@ -307,7 +323,7 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
         if job.end_ps.is_some() || !job.is_between() {
             return;
         }
-        if job.advance(&mut self.hosts, &mut self.outcome.rows, self.n_lasting > 0) {
+        if job.advance(&mut self.hosts, &mut self.outcome, self.n_lasting > 0) {
             return;
         }
         self.n_open -= 1;
@@ -332,7 +348,9 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
         self.outcome.status = status;
         self.outcome.fidelity = self.scenario.chosen.fidelity;
         self.outcome.notes = self.scenario.chosen.notes.clone();
-        self.outcome.end_ps = self.end_ps.unwrap_or(network.now_ps);
+        self.outcome.notes.extend(self.outcome.steady.note());
+        let end_ps = self.end_ps.unwrap_or(network.now_ps);
+        self.outcome.end_ps = told_ps(&self.jobs, end_ps);
         self.outcome.hops = network.hops;
         self.outcome.events = self.events;
         self.outcome.trace_hash = network.trace_hash;

@@ -39,6 +39,7 @@ mod noise;
 mod probes;
 mod refusals;
 mod sparse_tables;
+mod steady_state;
 mod taper;
 mod tenants;
 mod transport;

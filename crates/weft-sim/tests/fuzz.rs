@@ -98,6 +98,7 @@ fn seeds() -> Vec<Value> {
     let two = scenario(named, json!([{"benchmark": "latency", "size_bytes": 8}]));
     let mut all = vec![first, tenants, faulty, two];
     all.extend(controlled_seeds(&small));
+    all.push(skipped_seed(&small));
     all.extend(later_seeds(&small));
     all.extend(other_seeds(&small));
     let flows: Vec<Value> =
@@ -174,6 +175,15 @@ fn slices_seeds(fabric: &Value) -> [Value; 2] {
             with(case, "in_network", model.clone())
         },
     )
+}
+
+/// A ring and windows of which part is skipped.
+fn skipped_seed(fabric: &Value) -> Value {
+    let work = json!([{"benchmark": "allreduce", "algorithm": "ring", "size_bytes": 4_000_000},
+        {"benchmark": "bandwidth", "size_bytes": 9_000_000, "iterations": 2, "warmup": 1},
+        {"benchmark": "barrier"}]);
+    let steady = json!({"tolerance": 0.05, "least_moves": 16});
+    with(scenario(fabric.clone(), work), "steady_state", steady)
 }
 
 /// Insides of nodes, detours on a dragonfly, and the patterns and schedules that no other has.

@@ -85,6 +85,17 @@ fn switches_take_the_tasks_that_nodes_have() {
 }
 
 #[test]
+fn what_is_skipped() {
+    let asked = |key: &str, value: Value| json!({key: value});
+    let none = "steady_state.tolerance: a tolerance of 0";
+    refused("steady_state", asked("tolerance", json!(0)), none);
+    let much = "steady_state.tolerance: a tolerance of 0.6";
+    refused("steady_state", asked("tolerance", json!(0.6)), much);
+    refused("steady_state", asked("least_moves", json!(8)), "steady_state.least_moves: 8 moves");
+    refused("steady_state", asked("moves", json!(8)), "steady_state.moves: unknown field `moves`");
+}
+
+#[test]
 fn virtual_lanes() {
     refused("lanes", json!({"count": 0}), "lanes.count: 0 lanes");
     refused("lanes", json!({"count": 16}), "lanes.count: 16 lanes");

@@ -9,6 +9,7 @@ mod packets;
 mod place;
 mod routing;
 mod run;
+mod steady;
 mod switch;
 mod transport;
 
@@ -33,6 +34,7 @@ pub use routing::{
     AdaptiveDocument, Granularity, LinkDeathDocument, NonMinimal, Reaction, Routing,
 };
 pub use run::{Limits, ProbesDocument};
+pub use steady::SteadyStateDocument;
 pub use switch::{Forwarding, Queueing, SwitchModel};
 pub use transport::TransportDocument;
 
@@ -104,6 +106,9 @@ pub struct ScenarioDocument {
     /// What to write down beside rows and counters.
     #[serde(default)]
     pub probes: ProbesDocument,
+    /// Skip what repeats itself; without it, all is simulated.
+    #[serde(default)]
+    pub steady_state: Option<SteadyStateDocument>,
     /// Leave out events that change nothing; `false` is the oracle of the engine's own tests.
     #[serde(default = "yes")]
     pub elide: bool,

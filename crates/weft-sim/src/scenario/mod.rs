@@ -7,11 +7,13 @@ mod inside;
 mod partition;
 mod place;
 mod plant;
+mod steady;
 
 pub(crate) use fault::{LinkFault, Span};
 pub(crate) use fluid::Ruling;
 pub use place::{RankPlace, Tenant};
 pub(crate) use plant::{Planted, Trouble};
+pub(crate) use steady::SteadyRule;
 
 use crate::auto::Chosen;
 use crate::cable::LinkDeath;
@@ -61,6 +63,8 @@ pub struct ValidScenario {
     /// Its fidelity, once `auto` has chosen.
     pub(crate) chosen: Chosen,
     pub(crate) seed: u64,
+    /// What is skipped; nothing without it.
+    pub(crate) steady: Option<SteadyRule>,
     pub(crate) elide: bool,
     pub(crate) max_events: u64,
     pub(crate) max_messages: u32,
@@ -84,9 +88,7 @@ impl ValidScenario {
         let mut fabric = Fabric::with_nodes(&written, inside)?;
         let faults = Planted::plant(&mut fabric, &scenario.faults)?;
         ruling.heed_faults(&faults)?;
-        require_rates(&fabric, &faults)?;
-        inside::require_whole(&fabric, &faults)?;
-        require_numbers(&fabric)?;
+        require_fabric(&fabric, &faults)?;
         let engine = scenario.routing.engine.or(written.routing.map(|routing| routing.engine));
         require_tables(&scenario.routing, engine, &scenario.switch, &faults)?;
         let link_death = LinkDeath::new(&scenario.routing.link_death)?;
@@ -136,6 +138,7 @@ impl ValidScenario {
             switch: scenario.switch,
             chosen: Chosen::default(),
             seed: scenario.seed,
+            steady: SteadyRule::new(scenario.steady_state.as_ref())?,
             elide: scenario.elide,
             max_events: scenario.limits.max_events,
             max_messages: scenario.limits.max_messages,
@@ -173,6 +176,12 @@ fn require_ways(fabric: &Fabric, ranks: &[RankPlace], routing: &Routing) -> Resu
         Err(FabricError::CreditLoop { .. }) if routing.allow_credit_loops => Ok(()),
         result => Ok(result?),
     }
+}
+
+fn require_fabric(fabric: &Fabric, faults: &Planted) -> Result<(), SimError> {
+    require_rates(fabric, faults)?;
+    inside::require_whole(fabric, faults)?;
+    require_numbers(fabric)
 }
 
 fn require_numbers(fabric: &Fabric) -> Result<(), SimError> {

@@ -213,6 +213,15 @@ impl Collective {
         }
     }
 
+    /// Whether every move passes a block to the right neighbour and takes one from the left.
+    pub(crate) fn is_ring(&self) -> bool {
+        match self.algorithm {
+            Algorithm::Ring => true,
+            Algorithm::NeighborExchange => !self.n.is_multiple_of(2),
+            _ => false,
+        }
+    }
+
     /// Segments of each of `n_parts` equal parts of the buffer; one where it is empty.
     fn n_segments(&self, n_parts: u64) -> u32 {
         let n_segments = self.size_bytes.div_ceil(n_parts * self.segment_bytes).max(1);

@@ -1,0 +1,301 @@
+//! Steady state: a phase of a large size is timed at smaller ones, each in fewer moves than it has,
+//! and the rest follows.
+//!
+//! Two things are taken for lines, and neither without a look. *Moves*: where all moves of a phase
+//! are alike, the time when the last rank begins the k-th grows evenly with k; three windows of
+//! moves must agree before the rest of them are skipped. *Sizes*: once messages are longer than
+//! what the buffers on their way hold, times grow evenly with the size; three sizes, each twice
+//! the one before, must lie on a line, or a larger one is tried. What never agrees is simulated
+//! whole.
+
+use crate::document::Fidelity;
+use crate::scenario::{SteadyRule, ValidScenario};
+use weft_traffic::{Growth, Phase};
+
+/// Fewest units of size that are ever simulated of a phase whose size is cut.
+const LEAST_UNITS: u64 = 32;
+/// Sizes that must lie on a line.
+const N_SIZES: usize = 3;
+/// Sizes that are tried before the whole one: what is on no line then costs an eighth more or less.
+const MAX_SIZES: usize = 4;
+
+/// The moves of a phase that are skipped.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    /// Moves from this on are later ones.
+    at: u64,
+    /// By so many.
+    skipped: u64,
+    /// What they would have taken.
+    ps: u64,
+    /// By how much the windows differ, as a share.
+    spread: f64,
+}
+
+/// When the last rank begins each move, of a phase whose moves are all alike.
+#[derive(Clone, Debug)]
+pub(crate) struct Pace {
+    tolerance: f64,
+    n_moves: u64,
+    n_members: u32,
+    /// Ranks that have begun a move.
+    n_begun: Vec<u32>,
+    /// When all had.
+    begun_ps: Vec<u64>,
+    next_look: u64,
+    cut: Option<Cut>,
+}
+
+impl Pace {
+    fn new(rule: SteadyRule, n_moves: u64) -> Pace {
+        Pace {
+            tolerance: rule.tolerance,
+            n_moves,
+            n_members: 0,
+            n_begun: Vec::new(),
+            begun_ps: Vec::new(),
+            next_look: rule.least_moves,
+            cut: None,
+        }
+    }
+
+    /// How many ranks take part.
+    pub(crate) fn of_members(mut self, n_members: u32) -> Pace {
+        self.n_members = n_members;
+        self
+    }
+
+    /// Whether it wants to know of moves.
+    pub(crate) fn looks(&self) -> bool {
+        self.cut.is_none()
+    }
+
+    /// The move that comes as the `index`-th.
+    pub(crate) fn index(&self, index: u64) -> u64 {
+        match self.cut {
+            Some(cut) if index >= cut.at => index + cut.skipped,
+            _ => index,
+        }
+    }
+
+    /// A rank begins its `index`-th move.
+    pub(crate) fn begun(&mut self, index: u64, now_ps: u64) {
+        if self.cut.is_some() {
+            return;
+        }
+        let index = index as usize;
+        if index >= self.n_begun.len() {
+            self.n_begun.resize(index + 1, 0);
+        }
+        self.n_begun[index] += 1;
+        if self.n_begun[index] == self.n_members {
+            self.begun_ps.push(now_ps);
+            if self.begun_ps.len() as u64 == self.next_look + 1 {
+                self.look();
+            }
+        }
+    }
+
+    /// Three windows of moves must agree; the first quarter of all is left to the start, and the
+    /// second half tells the pace.
+    fn look(&mut self) {
+        let n = self.next_look;
+        self.next_look = 2 * n;
+        let quarter = n / 4;
+        let at = |quarters: u64| self.begun_ps[(quarters * quarter) as usize];
+        let windows = [1, 2, 3].map(|begin| at(begin + 1) - at(begin));
+        let (least, most) = (windows.iter().min().unwrap(), windows.iter().max().unwrap());
+        let last_ps = at(4) - at(2);
+        let spread = share(most - least, last_ps / 2);
+        let next = self.n_begun.len() as u64;
+        if spread > self.tolerance || next >= self.n_moves {
+            return;
+        }
+        let skipped = self.n_moves - next;
+        let ps = u128::from(last_ps) * u128::from(skipped) / u128::from(2 * quarter);
+        let ps = u64::try_from(ps).unwrap_or(u64::MAX);
+        self.cut = Some(Cut { at: next, skipped, ps, spread });
+    }
+
+    fn n_simulated(&self) -> u64 {
+        self.n_moves - self.cut.map_or(0, |cut| cut.skipped)
+    }
+
+    /// What was skipped, and how far that may be wrong, as a share of all.
+    fn skipped(&self) -> (u64, f64) {
+        let of_all = |cut: Cut| cut.spread * cut.skipped as f64 / self.n_moves as f64;
+        self.cut.map_or((0, 0.0), |cut| (cut.ps, of_all(cut)))
+    }
+}
+
+/// A size that was simulated.
+#[derive(Clone, Debug)]
+struct Sized {
+    units: u64,
+    /// Durations of its rows, then from one barrier to the next.
+    times_ps: Vec<u64>,
+    /// How far these may be wrong.
+    error: f64,
+}
+
+/// A phase whose time is being found.
+#[derive(Debug)]
+pub(crate) struct Survey {
+    rule: SteadyRule,
+    growth: Growth,
+    size_bytes: u64,
+    /// Units of the whole size, and of the one that runs.
+    n_units: u64,
+    units: u64,
+    done: Vec<Sized>,
+    /// Bytes times moves that were simulated.
+    simulated: f64,
+    most_moves: u64,
+}
+
+/// What a survey has found.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    /// Durations of the rows of an iteration, then from one barrier to the next.
+    pub(crate) times_ps: Vec<u64>,
+    /// Of which size the largest that was simulated is, and in how many moves.
+    pub(crate) size_bytes: u64,
+    pub(crate) moves: u64,
+    /// Bytes times moves, as a share of those of one iteration.
+    pub(crate) share: f64,
+    /// Estimated error.
+    pub(crate) error: f64,
+}
+
+impl Survey {
+    /// How to find what a phase takes.
+    ///
+    /// # Errors
+    /// Why it is simulated as it is.
+    pub(crate) fn new(
+        scenario: &ValidScenario,
+        rule: SteadyRule,
+        phase: &Phase,
+    ) -> Result<Survey, &'static str> {
+        if let Some(why) = scenario.unsteady() {
+            return Err(why);
+        }
+        let growth = phase.growth(scenario.mtu_bytes)?;
+        let size_bytes = phase.size_bytes();
+        let n_units = size_bytes / growth.unit_bytes;
+        let mut survey = Survey {
+            rule,
+            growth,
+            size_bytes,
+            n_units,
+            units: n_units,
+            done: Vec::new(),
+            simulated: 0.0,
+            most_moves: 0,
+        };
+        let (_, most) = growth.message_bytes(size_bytes);
+        let regime = scenario.hosts.regime_of(most);
+        let regimes = |units: u64| {
+            let (least, _) = growth.message_bytes(survey.bytes_of(units));
+            scenario.hosts.regime_of(least) == regime
+        };
+        let depth = scenario.depth_bytes().div_ceil(growth.grain_bytes);
+        let least = if growth.adds_moves() { 2 * rule.least_moves } else { LEAST_UNITS };
+        let mut first = depth.div_ceil(2).max(least);
+        while first < n_units && !regimes(first) {
+            first *= 2;
+        }
+        // Three sizes, each twice the last, are seven times the first. Flows cost the same at any.
+        let by_size = scenario.chosen.fidelity == Fidelity::Packet;
+        if by_size && first < n_units / 8 {
+            survey.units = first;
+        } else if growth.equal_moves.is_none_or(|moves| moves <= 2 * rule.least_moves) {
+            return Err("it is too short for anything to repeat itself");
+        }
+        Ok(survey)
+    }
+
+    fn bytes_of(&self, units: u64) -> u64 {
+        self.size_bytes - (self.n_units - units) * self.growth.unit_bytes
+    }
+
+    /// Moves a rank has in one iteration, where they are alike; else one.
+    fn n_moves(&self) -> u64 {
+        self.growth.equal_moves.unwrap_or(1)
+    }
+
+    /// The size to simulate next.
+    pub(crate) fn next_bytes(&self) -> u64 {
+        self.bytes_of(self.units)
+    }
+
+    /// The pace to look for.
+    pub(crate) fn pace(&self) -> Option<Pace> {
+        self.growth.equal_moves.map(|moves| Pace::new(self.rule, moves))
+    }
+
+    /// The size that was next took so long; what all take, if that is known now.
+    pub(crate) fn timed(&mut self, mut times_ps: Vec<u64>, pace: Option<&Pace>) -> Option<Found> {
+        let (skipped_ps, error) = pace.map_or((0, 0.0), Pace::skipped);
+        for ps in &mut times_ps {
+            *ps = ps.saturating_add(skipped_ps);
+        }
+        let moves = pace.map_or(1, Pace::n_simulated);
+        self.most_moves = moves;
+        self.simulated += moves as f64 * self.bytes_of(self.units) as f64;
+        self.done.push(Sized { units: self.units, times_ps, error });
+        if self.units == self.n_units {
+            let whole = self.done.pop().expect("just pushed");
+            return Some(self.found(whole.times_ps, whole.error));
+        }
+        let found = self.line();
+        if found.is_none() {
+            let again = self.done.len() < MAX_SIZES && self.units < self.n_units / 2;
+            self.units = if again { 2 * self.units } else { self.n_units };
+        }
+        found
+    }
+
+    /// The whole size's times, if the last three sizes lie on a line.
+    fn line(&self) -> Option<Found> {
+        let first = self.done.len().checked_sub(N_SIZES)?;
+        let [a, b, c] = &self.done[first..] else { unreachable!("three sizes") };
+        let mut times_ps = Vec::with_capacity(c.times_ps.len());
+        let mut error: f64 = 0.0;
+        for row in 0..c.times_ps.len() {
+            let of = |sized: &Sized| (sized.units, sized.times_ps[row]);
+            let (near, far) = (self.on(of(b), of(c))?, self.on(of(a), of(b))?);
+            error = error.max(share(near.abs_diff(far), near));
+            times_ps.push(near);
+        }
+        if error > self.rule.tolerance {
+            return None;
+        }
+        // The slope comes from two sizes, each with its own error: of one twice as large as the
+        // other, three times theirs at most.
+        let of_moves = b.error.max(c.error);
+        Some(self.found(times_ps, error + 3.0 * of_moves))
+    }
+
+    /// Where the line through two sizes is at the whole one; nowhere where it does not rise.
+    fn on(&self, (a, a_ps): (u64, u64), (b, b_ps): (u64, u64)) -> Option<u64> {
+        let rise = u128::from(b_ps.checked_sub(a_ps)?) * u128::from(self.n_units - b);
+        let ps = u128::from(b_ps) + rise / u128::from(b - a);
+        Some(u64::try_from(ps).unwrap_or(u64::MAX))
+    }
+
+    fn found(&self, times_ps: Vec<u64>, error: f64) -> Found {
+        let whole = self.size_bytes as f64 * self.n_moves() as f64;
+        Found {
+            times_ps,
+            size_bytes: self.bytes_of(self.units),
+            moves: self.most_moves,
+            share: self.simulated / whole,
+            error,
+        }
+    }
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if part == 0 { 0.0 } else { part as f64 / whole.max(1) as f64 }
+}
