@@ -100,6 +100,7 @@ fn columns(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
     set_offloads(py, &out, outcome.offloads)?;
     set_steady(py, &out, outcome.steady)?;
     out.set_item("end_ps", outcome.end_ps)?;
+    out.set_item("reconnects", outcome.reconnects)?;
     out.set_item("hops", outcome.hops)?;
     out.set_item("events", outcome.events)?;
     out.set_item("trace_hash", outcome.trace_hash)?;

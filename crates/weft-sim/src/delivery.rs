@@ -3,6 +3,7 @@
 
 use crate::calendar::{Cold, MAX_NUMBER};
 use crate::connection::Verdict;
+use crate::dct::{WHOLE, named, rank_of};
 use crate::hosts::{Hosts, Report};
 use crate::message::Role;
 use crate::network::{Control, Network};
@@ -43,8 +44,11 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
                 let pace = self.network.packets.argument(id);
                 self.network.notified(port, pace, 0);
             }
+            if self.network.rules().dct && packet.message & WHOLE != 0 {
+                self.network.initiator_answered(packet.message, packet.lane());
+            }
             if packet.message & COMPLETES != 0 {
-                self.sent(packet.message & !COMPLETES);
+                self.sent(rank_of(packet.message));
             }
             return;
         }
@@ -76,11 +80,16 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
     fn acknowledge(&mut self, port: u32, id: u32, whole: bool, tells: Option<u32>) {
         let message = &self.network.messages[id];
         let completes = whole && message.role == Role::Agreed;
+        let initiator = if !self.network.rules().dct {
+            0
+        } else {
+            named(message.queue) | if whole { WHOLE } else { 0 }
+        };
         let control = Control {
             dst: self.reply_hca(message.src, message.dst),
             lane: message.lane,
             kind: PacketKind::Ack,
-            message: message.src | if completes { COMPLETES } else { 0 },
+            message: message.src | initiator | if completes { COMPLETES } else { 0 },
             argument: tells.unwrap_or(0),
             becn: tells.is_some(),
         };

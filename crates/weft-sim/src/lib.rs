@@ -14,6 +14,7 @@ mod connection;
 mod counters;
 mod credits;
 mod crossbar;
+mod dct;
 mod deadlock;
 mod delivery;
 pub mod document;

@@ -71,6 +71,8 @@ pub(crate) struct Message {
     pub(crate) lane: u8,
     /// Its queue pair among those that congestion control spaces.
     pub(crate) pace: u32,
+    /// What tells its queue pair from others of its rank: where it goes, or its initiator.
+    pub(crate) queue: u32,
     /// The next message of its queue pair.
     pub(crate) next: u32,
     /// The next queue pair whose turn it is, by its first message.
@@ -101,6 +103,7 @@ impl Message {
             service_level: 0,
             lane: 0,
             pace: NIL,
+            queue: dst,
             next: NIL,
             ring: NIL,
         }

@@ -10,6 +10,7 @@ use crate::congestion::{Marker, Paces, Told};
 use crate::connection::Connections;
 use crate::credits::LanePool;
 use crate::crossbar::Reader;
+use crate::dct::Initiators;
 use crate::document::Queueing;
 use crate::flows::FlowColumns;
 use crate::fluid::Fluid;
@@ -55,6 +56,8 @@ pub(crate) struct Network<'a, const PLAIN: bool> {
     pub(crate) senders: Senders,
     /// Where packets are numbered.
     pub(crate) connections: Connections,
+    /// Where transport is dynamically connected.
+    pub(crate) initiators: Initiators,
     /// Where congestion control spaces queue pairs, and what switches have marked.
     pub(crate) paces: Paces,
     pub(crate) marker: Marker,
@@ -149,6 +152,7 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
             messages: MessagePool::default(),
             senders: Senders::new(scenario.congestion.as_ref().is_some_and(|c| c.by_lane)),
             connections: Connections::default(),
+            initiators: Initiators::of_scenario(scenario),
             paces: Paces::default(),
             marker: Marker::of_lanes(if rules.throttled { n_ports * n_lanes } else { 0 }),
             told: vec![Told::default(); if rules.throttled { n_ports } else { 0 }],
@@ -292,6 +296,9 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
 
     /// Hand a message to its endpoint: `port` and `lane` say which.
     pub(crate) fn send(&mut self, id: u32) {
+        if self.rules().dct {
+            self.give_to_initiator(id);
+        }
         if self.rules().throttled {
             self.number_pace(id);
         }
@@ -304,6 +311,9 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
 
     /// Whether the first message of a queue pair may leave; else it will be told when.
     pub(crate) fn may_enter(&mut self, id: u32) -> bool {
+        if self.rules().dct && !self.is_connected(id) {
+            return false;
+        }
         let message = &self.messages[id];
         let mut ready_ps = message.ready_ps;
         if self.rules().throttled && !self.senders.by_lane {

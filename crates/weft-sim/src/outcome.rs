@@ -208,6 +208,8 @@ pub struct Outcome {
     pub offloads: OffloadColumns,
     /// When all work was done, or when the simulation ended without.
     pub end_ps: u64,
+    /// How often an initiator turned to another target, where transport is dynamically connected.
+    pub reconnects: u64,
     /// Packets times links crossed.
     pub hops: u64,
     /// Events handled; the one thing that differs between elided and un-elided runs.

@@ -31,6 +31,8 @@ pub(crate) struct Rules {
     pub(crate) subtle: bool,
     /// Messages are fluids: there are no packets.
     pub(crate) fluid: bool,
+    /// Transport is dynamically connected.
+    pub(crate) dct: bool,
 }
 
 impl Rules {
@@ -49,6 +51,7 @@ impl Rules {
         trees: false,
         subtle: false,
         fluid: false,
+        dct: false,
     };
 
     pub(crate) fn new(scenario: &ValidScenario) -> Rules {
@@ -76,6 +79,7 @@ impl Rules {
             trees: scenario.in_network.is_some(),
             subtle,
             fluid: scenario.chosen.fidelity == Fidelity::Flow,
+            dct: scenario.transport.dct.is_some(),
         }
     }
 }

@@ -59,12 +59,13 @@ pub(crate) struct Senders {
     last: IdMap<u64, u32>,
 }
 
-/// The key of a queue pair: two ranks (22 bits each), a lane, and the part of the way.
+/// The key of a queue pair: two ranks (22 bits each; or a rank and its initiator), a lane, and the
+/// part of the way.
 pub(crate) fn key_of(message: &Message) -> u64 {
-    u64::from(message.part) << 48 | key_of_pair(message.src, message.dst, message.lane)
+    u64::from(message.part) << 48 | key_of_pair(message.src, message.queue, message.lane)
 }
 
-/// The key of the queue pair of two ranks whose ways have one part.
+/// The key of the queue pair of two ranks (or a rank and its initiator) whose ways have one part.
 pub(crate) fn key_of_pair(src: u32, dst: u32, lane: u8) -> u64 {
     u64::from(src) << 26 | u64::from(dst) << 4 | u64::from(lane)
 }

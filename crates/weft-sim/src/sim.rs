@@ -351,6 +351,7 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
         self.outcome.notes.extend(self.outcome.steady.note());
         let end_ps = self.end_ps.unwrap_or(network.now_ps);
         self.outcome.end_ps = told_ps(&self.jobs, end_ps);
+        self.outcome.reconnects = network.initiators.n_reconnects;
         self.outcome.hops = network.hops;
         self.outcome.events = self.events;
         self.outcome.trace_hash = network.trace_hash;

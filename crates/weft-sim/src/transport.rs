@@ -1,7 +1,8 @@
-//! The reliable connection (RC) in picoseconds and bytes.
+//! Reliable transport, of fixed or changing connections, in picoseconds and bytes.
 
 use crate::calendar::CLOCK_END_PS;
-use crate::document::TransportDocument;
+use crate::dct::MAX_INITIATORS;
+use crate::document::{TransportDocument, TransportKind};
 use crate::error::SimError;
 use crate::host::ps;
 
@@ -26,6 +27,14 @@ pub(crate) struct Perils {
     pub(crate) overtaking: bool,
 }
 
+/// Dynamically connected transport.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dct {
+    /// Initiators of a rank, on each lane.
+    pub(crate) initiators: u32,
+    pub(crate) reconnect_ps: u64,
+}
+
 /// What connections do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transport {
@@ -42,6 +51,8 @@ pub(crate) struct Transport {
     pub(crate) any_order: bool,
     /// Packets are numbered, and what is not acknowledged is repeated.
     pub(crate) numbered: bool,
+    /// Connections change; without it, every two ranks have one.
+    pub(crate) dct: Option<Dct>,
 }
 
 impl Transport {
@@ -69,6 +80,7 @@ impl Transport {
             let what = "packets may be lost, and nobody would miss them";
             return Err(SimError::document(place, what, "true where faults lose packets"));
         }
+        let numbered = perils.losses || perils.overtaking && out_of_order_ps > 0;
         Ok(Transport {
             acknowledge,
             ack_every: document.ack_every,
@@ -78,7 +90,8 @@ impl Transport {
             retries: document.retries,
             out_of_order_ps,
             any_order: perils.overtaking,
-            numbered: perils.losses || perils.overtaking && out_of_order_ps > 0,
+            numbered,
+            dct: dct(document, acknowledge, numbered)?,
         })
     }
 
@@ -86,4 +99,37 @@ impl Transport {
     pub(crate) fn late_ps(&self, n_late: u32) -> u64 {
         self.out_of_order_ps.saturating_mul(u64::from(n_late)).min(CLOCK_END_PS)
     }
+}
+
+/// Dynamically connected transport, where a document asks for it.
+fn dct(
+    document: &TransportDocument,
+    acknowledge: bool,
+    numbered: bool,
+) -> Result<Option<Dct>, SimError> {
+    let refuse = |key: &str, what: &str, expected: &str| {
+        Err(SimError::document(format!("transport.{key}"), what, expected))
+    };
+    if document.kind == TransportKind::Rc {
+        return match document.dct {
+            None => Ok(None),
+            Some(_) => refuse("dct", "'rc' has no initiators", "\"kind\": \"dct\", or no such key"),
+        };
+    }
+    if !acknowledge {
+        let what = "an initiator waits for acknowledgements before it turns to another target";
+        return refuse("acknowledge", what, "true with \"kind\": \"dct\"");
+    }
+    if numbered {
+        let what = "'dct' does not repeat packets";
+        let expected = "'rc' where packets are lost, or overtaking costs (out_of_order_ns)";
+        return refuse("kind", what, expected);
+    }
+    let dct = document.dct.unwrap_or_default();
+    if !(1..=MAX_INITIATORS).contains(&dct.initiators) {
+        let what = format!("{} initiators", dct.initiators);
+        return refuse("dct.initiators", &what, &format!("from 1 to {MAX_INITIATORS}"));
+    }
+    let reconnect_ps = ps("transport.dct.reconnect_ns", dct.reconnect_ns)?;
+    Ok(Some(Dct { initiators: dct.initiators, reconnect_ps }))
 }

@@ -11,6 +11,7 @@ mod common;
 mod congestion;
 mod contention;
 mod crossbar;
+mod dct;
 mod determinism;
 mod ends;
 mod fault_kinds;

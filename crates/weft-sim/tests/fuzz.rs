@@ -106,6 +106,7 @@ fn seeds() -> Vec<Value> {
     all.extend(flows);
     all.push(in_network_seed(&small));
     all.extend(slices_seeds(&small));
+    all.push(dct_seed(&small));
     all
 }
 
@@ -184,6 +185,14 @@ fn skipped_seed(fabric: &Value) -> Value {
         {"benchmark": "barrier"}]);
     let steady = json!({"tolerance": 0.05, "least_moves": 16});
     with(scenario(fabric.clone(), work), "steady_state", steady)
+}
+
+/// Initiators that turn from target to target.
+fn dct_seed(fabric: &Value) -> Value {
+    let work = messages([(0, 5, 9000), (0, 1, 9000), (0, 5, 100), (6, 2, 100)]);
+    let transport = json!({"kind": "dct", "ack_every": 2,
+        "dct": {"initiators": 1, "reconnect_ns": 500}});
+    with(scenario(fabric.clone(), work), "transport", transport)
 }
 
 /// Insides of nodes, detours on a dragonfly, and the patterns and schedules that no other has.

@@ -182,7 +182,11 @@ fn what_is_not_steady_runs_whole_and_says_why() {
     let listed = one(json!({"benchmark": "permutation", "permutation": {"shift": 1},
         "size_bytes": 400}));
     let uneven = one(json!({"benchmark": "alltoallv", "skew": 0.5, "size_bytes": 500}));
+    let control = with(one(small_ring.clone()), "congestion_control", json!({"dcqcn": {}}));
+    let dct = with(one(small_ring.clone()), "transport", json!({"kind": "dct"}));
     let cases = [
+        (control, "congestion control remembers what came before"),
+        (dct, "initiators stay connected from one message to the next"),
         (noise, "chance lengthens what processors do"),
         (jitter, "chance lengthens what processors do"),
         (faulty(flap), "cables change, or lose or correct packets"),

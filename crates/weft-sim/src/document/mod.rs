@@ -36,7 +36,7 @@ pub use routing::{
 pub use run::{Limits, ProbesDocument};
 pub use steady::SteadyStateDocument;
 pub use switch::{Forwarding, Queueing, SwitchModel};
-pub use transport::TransportDocument;
+pub use transport::{DctDocument, TransportDocument, TransportKind};
 
 use crate::error::SimError;
 use serde::{Deserialize, Serialize};

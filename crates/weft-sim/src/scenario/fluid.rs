@@ -2,7 +2,7 @@
 
 use super::fault::LinkFault;
 use super::{Planted, Trouble};
-use crate::document::{Fidelity, NonMinimal, Queueing, ScenarioDocument};
+use crate::document::{Fidelity, NonMinimal, Queueing, ScenarioDocument, TransportKind};
 use crate::error::SimError;
 
 const EXPECTED: &str = "fidelity 'packet', or a scenario without this key";
@@ -30,6 +30,9 @@ fn check(scenario: &ScenarioDocument) -> Result<(), SimError> {
     }
     if scenario.congestion_control.is_some() {
         return refuse("congestion_control", "flows fill no queue that would be marked");
+    }
+    if scenario.transport.kind == TransportKind::Dct {
+        return refuse("transport.kind", "flows have no initiators");
     }
     if scenario.transport.out_of_order_ns > 0.0 {
         return refuse("transport.out_of_order_ns", "flows have no packets to overtake others");

@@ -1,6 +1,7 @@
 //! A scenario that cannot be wrong.
 
 mod after_death;
+mod dct;
 mod fault;
 mod fluid;
 mod inside;
@@ -146,6 +147,7 @@ impl ValidScenario {
         };
         valid.settle(ruling);
         valid.in_network = tree::plan(scenario.in_network.as_ref(), &valid)?;
+        dct::check(&valid)?;
         Ok(valid)
     }
 

@@ -49,6 +49,11 @@ impl ValidScenario {
             (self.tenants.len() > 1 || self.tenants[0].repeat, "several tenants share the fabric"),
             (self.hosts.leaves_to_chance() || noisy, "chance lengthens what processors do"),
             (!self.faults.troubles.is_empty(), "cables change, or lose or correct packets"),
+            (self.congestion.is_some(), "congestion control remembers what came before"),
+            (
+                self.transport.dct.is_some(),
+                "initiators stay connected from one message to the next",
+            ),
             (self.probes.bin_ps.is_some() || self.probes.flows > 0, "load or flows are written"),
         ]
         .into_iter()

@@ -1,0 +1,27 @@
+//! Where dynamically connected transport cannot be.
+
+use super::ValidScenario;
+use crate::dct::MAX_INITIATORS_IN_ALL;
+use crate::error::SimError;
+
+/// Refuse what initiators are not followed through.
+pub(super) fn check(scenario: &ValidScenario) -> Result<(), SimError> {
+    let Some(dct) = scenario.transport.dct else { return Ok(()) };
+    let place = "transport.kind";
+    let cannot = [
+        (scenario.fabric.inside.is_some(), "'dct' inside nodes"),
+        (scenario.in_network.is_some(), "'dct' beside aggregation or multicast in switches"),
+        (scenario.congestion.is_some(), "'dct' beside congestion control"),
+    ];
+    if let Some((_, what)) = cannot.iter().find(|(holds, _)| *holds) {
+        return Err(SimError::document(place, *what, "'rc' there"));
+    }
+    let lanes = u64::from(scenario.lanes.count);
+    let n = scenario.ranks.len() as u64 * lanes * u64::from(dct.initiators);
+    if n > MAX_INITIATORS_IN_ALL {
+        let what = format!("{n} initiators of all ranks and lanes");
+        let expected = format!("at most {MAX_INITIATORS_IN_ALL}");
+        return Err(SimError::document("transport.dct.initiators", what, expected));
+    }
+    Ok(())
+}
