@@ -107,9 +107,9 @@ impl Initiators {
         &mut self.list[first + number as usize]
     }
 
-    /// Give a message to an initiator: that of the pair's messages before it; one whose last message
-    /// has the same target; of those with the fewest messages the next in turn, those never used
-    /// first.
+    /// Give a message to an initiator: that of the pair's messages before it; one whose last
+    /// message has the same target; of those with the fewest messages the next in turn, those never
+    /// used first.
     fn give(&mut self, src: u32, dst: u32, lane: u8) -> u32 {
         let chosen = match self.pairs.get(&key_of_pair(src, dst, lane)) {
             Some((number, _)) => *number,

@@ -157,13 +157,39 @@ pub(crate) struct SteadyRow {
     pub(crate) whole_because: &'static str,
 }
 
+/// A share in per cent, to two digits that count.
+fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    let n_digits = (1.0 - percent.max(1e-4).log10().floor()).max(0.0) as usize;
+    format!("{percent:.n_digits$} %")
+}
+
 impl SteadyColumns {
-    /// What the other columns cannot show for it.
-    pub(crate) fn note(&self) -> Option<String> {
-        let cut = self.whole_because.iter().filter(|why| why.is_empty()).count();
+    /// What was extrapolated and what was not, in sentences for a reader of the outcome.
+    pub(crate) fn notes(&self) -> Vec<String> {
         let n = self.whole_because.len();
-        let what = "counters, hops and events are of what was simulated";
-        (cut > 0).then(|| format!("{cut} of {n} phases are extrapolated ('steady'): {what}"))
+        let is_cut = |row: &usize| self.whole_because[*row].is_empty();
+        let most = |column: &[f64]| {
+            let of_cut = (0..n).filter(is_cut).map(|row| column[row]);
+            percent(of_cut.fold(0.0, f64::max))
+        };
+        let n_cut = (0..n).filter(is_cut).count();
+        let mut notes = Vec::new();
+        if n_cut > 0 {
+            let (share, error) = (most(&self.share), most(&self.error));
+            notes.push(format!(
+                "steady state: {n_cut} of {n} phases are extrapolated, from {share} of their bytes \
+                 at most; estimated error of their rows: {error} at most; counters, hops and \
+                 events are of what was simulated"
+            ));
+        }
+        let mut reasons: Vec<&str> = self.whole_because.iter().map(String::as_str).collect();
+        reasons.sort_unstable();
+        for same in reasons.chunk_by(|one, other| one == other).filter(|same| !same[0].is_empty()) {
+            let (k, why) = (same.len(), same[0]);
+            notes.push(format!("steady state: {k} of {n} phases are simulated whole: {why}"));
+        }
+        notes
     }
 
     pub(crate) fn push(&mut self, row: SteadyRow) {

@@ -348,7 +348,8 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
         self.outcome.status = status;
         self.outcome.fidelity = self.scenario.chosen.fidelity;
         self.outcome.notes = self.scenario.chosen.notes.clone();
-        self.outcome.notes.extend(self.outcome.steady.note());
+        let of_steady = self.outcome.steady.notes();
+        self.outcome.notes.extend(of_steady);
         let end_ps = self.end_ps.unwrap_or(network.now_ps);
         self.outcome.end_ps = told_ps(&self.jobs, end_ps);
         self.outcome.reconnects = network.initiators.n_reconnects;

@@ -19,6 +19,11 @@ const N_SIZES: usize = 3;
 /// Sizes that are tried before the whole one: what is on no line then costs an eighth more or less.
 const MAX_SIZES: usize = 4;
 
+/// How far the moves to come may differ from the last two of three windows, as a multiple of what
+/// these differ by: a mean of two is off by as much in one case of twenty, by Student's t of two
+/// degrees of freedom (4.3 / 1.69 / sqrt 2, rounded up).
+const MOVES_TO_COME: f64 = 2.0;
+
 /// The moves of a phase that are skipped.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
@@ -102,19 +107,27 @@ impl Pace {
         let n = self.next_look;
         self.next_look = 2 * n;
         let quarter = n / 4;
-        let at = |quarters: u64| self.begun_ps[(quarters * quarter) as usize];
-        let windows = [1, 2, 3].map(|begin| at(begin + 1) - at(begin));
-        let (least, most) = (windows.iter().min().unwrap(), windows.iter().max().unwrap());
-        let last_ps = at(4) - at(2);
-        let spread = share(most - least, last_ps / 2);
+        let spread = self.spread::<3>(quarter, quarter);
         let next = self.n_begun.len() as u64;
         if spread > self.tolerance || next >= self.n_moves {
             return;
         }
+        // Three may agree by chance, which six of half their length seldom do. By chance alone the
+        // range of these is 2.1 times that of those (2.53 sqrt 2 / 1.69).
+        let spread = spread.max(self.spread::<6>(quarter, quarter / 2) / 2.0);
         let skipped = self.n_moves - next;
+        let last_ps = self.begun_ps[4 * quarter as usize] - self.begun_ps[2 * quarter as usize];
         let ps = u128::from(last_ps) * u128::from(skipped) / u128::from(2 * quarter);
         let ps = u64::try_from(ps).unwrap_or(u64::MAX);
         self.cut = Some(Cut { at: next, skipped, ps, spread });
+    }
+
+    /// How far `N` windows of so many moves from the `first` on differ, as a share of one.
+    fn spread<const N: usize>(&self, first: u64, moves: u64) -> f64 {
+        let at = |k: usize| self.begun_ps[first as usize + k * moves as usize];
+        let windows: [u64; N] = std::array::from_fn(|k| at(k + 1) - at(k));
+        let (least, most) = (windows.iter().min().unwrap(), windows.iter().max().unwrap());
+        share(most - least, (at(N) - at(0)) / N as u64)
     }
 
     fn n_simulated(&self) -> u64 {
@@ -123,7 +136,8 @@ impl Pace {
 
     /// What was skipped, and how far that may be wrong, as a share of all.
     fn skipped(&self) -> (u64, f64) {
-        let of_all = |cut: Cut| cut.spread * cut.skipped as f64 / self.n_moves as f64;
+        let of_all =
+            |cut: Cut| MOVES_TO_COME * cut.spread * cut.skipped as f64 / self.n_moves as f64;
         self.cut.map_or((0, 0.0), |cut| (cut.ps, of_all(cut)))
     }
 }
@@ -163,6 +177,8 @@ pub(crate) struct Found {
     pub(crate) moves: u64,
     /// Bytes times moves, as a share of those of one iteration.
     pub(crate) share: f64,
+    /// Nothing was skipped in the end.
+    pub(crate) whole: bool,
     /// Estimated error.
     pub(crate) error: f64,
 }
@@ -182,7 +198,7 @@ impl Survey {
         }
         let growth = phase.growth(scenario.mtu_bytes)?;
         let size_bytes = phase.size_bytes();
-        let n_units = size_bytes / growth.unit_bytes;
+        let n_units = growth.n_units(size_bytes);
         let mut survey = Survey {
             rule,
             growth,
@@ -216,7 +232,7 @@ impl Survey {
     }
 
     fn bytes_of(&self, units: u64) -> u64 {
-        self.size_bytes - (self.n_units - units) * self.growth.unit_bytes
+        self.growth.cut(self.size_bytes, units)
     }
 
     /// Moves a rank has in one iteration, where they are alike; else one.
@@ -271,10 +287,11 @@ impl Survey {
         if error > self.rule.tolerance {
             return None;
         }
-        // The slope comes from two sizes, each with its own error: of one twice as large as the
-        // other, three times theirs at most.
-        let of_moves = b.error.max(c.error);
-        Some(self.found(times_ps, error + 3.0 * of_moves))
+        // What bends from one size to the next may do so at each doubling that is not looked at.
+        let doublings = (self.n_units as f64 / c.units as f64).log2();
+        // A line through b and c = 2 b, far beyond them, is as wrong as twice c's error and b's.
+        let of_moves = 2.0 * c.error + b.error;
+        Some(self.found(times_ps, error * doublings.max(1.0) + of_moves))
     }
 
     /// Where the line through two sizes is at the whole one; nowhere where it does not rise.
@@ -289,7 +306,8 @@ impl Survey {
         Found {
             times_ps,
             size_bytes: self.bytes_of(self.units),
-            moves: self.most_moves,
+            moves: self.growth.equal_moves.map_or(0, |_| self.most_moves),
+            whole: self.units == self.n_units && self.most_moves == self.n_moves(),
             share: self.simulated / whole,
             error,
         }

@@ -63,18 +63,11 @@ fn seeds() -> Vec<Value> {
         {"benchmark": "allreduce", "size_bytes": 3001, "algorithm": "ring"}]);
     let first = scenario(small.clone(), work.clone());
     let first = with(first, "host", host);
-    let first = with(
-        first,
-        "placement",
-        json!({"nodes": ["n001", "n005", "n002"],
-        "tasks_per_node": 2}),
-    );
-    let first = with(
-        first,
-        "switch",
-        json!({"model": "input_fifo", "buffer_bytes": 9000,
-        "forwarding": "store_and_forward", "delay_ps": 90_000}),
-    );
+    let placement = json!({"nodes": ["n001", "n005", "n002"], "tasks_per_node": 2});
+    let first = with(first, "placement", placement);
+    let switch = json!({"model": "input_fifo", "buffer_bytes": 9000,
+        "forwarding": "store_and_forward", "delay_ps": 90_000});
+    let first = with(first, "switch", switch);
     let mut tenants = scenario(deep_tree(12, 4, 100 * GBPS, 20_000), json!([]));
     tenants.as_object_mut().unwrap().remove("work");
     tenants["partitions"] = json!([{"key": 5, "nodes": ["n001", "n002", "n003"]}]);

@@ -22,7 +22,7 @@ enum Messages {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Growth {
     messages: Messages,
-    /// Bytes of the size that make each large message longer by the same, or add a segment.
+    /// Bytes of the size that make each large message longer by the same, or a segment more.
     pub unit_bytes: u64,
     /// Bytes that one unit adds to what a rank sends in one direction at a time.
     pub grain_bytes: u64,
@@ -34,6 +34,27 @@ impl Growth {
     /// Whether a unit more is a move more, not a longer one.
     pub fn adds_moves(&self) -> bool {
         matches!(self.messages, Messages::Segments { .. })
+    }
+
+    /// Units in a size.
+    pub fn n_units(&self, size_bytes: u64) -> u64 {
+        match self.messages {
+            Messages::Segments { .. } => size_bytes.div_ceil(self.unit_bytes).max(1),
+            _ => size_bytes / self.unit_bytes,
+        }
+    }
+
+    /// What is like a size but has `units` of its units: its large messages are whole packets
+    /// shorter, or its segments fewer and as long.
+    pub fn cut(&self, size_bytes: u64, units: u64) -> u64 {
+        let n_units = self.n_units(size_bytes);
+        match self.messages {
+            Messages::Segments { .. } => {
+                let bytes = u128::from(size_bytes) * u128::from(units);
+                bytes.div_ceil(u128::from(n_units)) as u64
+            }
+            _ => size_bytes - (n_units - units) * self.unit_bytes,
+        }
     }
 
     /// The least and the most bytes of a message that is not empty, where the size is `size_bytes`.
@@ -207,19 +228,28 @@ mod tests {
         }
     }
 
-    /// A unit more makes every message that was not empty whole packets longer, or makes more of
-    /// them.
+    /// Units fewer make every message that is not empty as many packets shorter, or leave out
+    /// segments and keep the others as long.
     #[test]
-    fn a_unit_adds_whole_packets() {
+    fn a_unit_is_whole_packets_or_a_segment() {
         for operation in OPERATIONS {
             for algorithm in on_hosts(operation) {
                 for n in [2, 5, 8] {
-                    let small = phase(operation, algorithm, n, 1_000_003);
-                    let growth = small.growth(MTU as u32).expect("it grows");
-                    let large = small.clone().with_size(1_000_003 + growth.unit_bytes);
+                    let large = phase(operation, algorithm, n, 1_000_003);
+                    let growth = large.growth(MTU as u32).expect("it grows");
+                    let n_units = growth.n_units(1_000_003);
+                    let small = large.clone().with_size(growth.cut(1_000_003, n_units - 2));
                     let what = format!("{operation:?} {algorithm:?} {n}");
-                    if matches!(algorithm, Algorithm::DoubleBinaryTree | Algorithm::Chain) {
-                        assert!(sent(&large).count() > sent(&small).count(), "{what}");
+                    if growth.adds_moves() {
+                        let carried = |phase: &Phase| -> Vec<u64> {
+                            sent(phase).map(|(_, _, bytes)| bytes).filter(|b| *b > 0).collect()
+                        };
+                        let (few, many) = (carried(&small), carried(&large));
+                        let per_unit = many.len() as u64 / n_units;
+                        assert_eq!(few.len() as u64, (n_units - 2) * per_unit, "{what}");
+                        let all = few.iter().chain(&many);
+                        let (least, most) = (all.clone().min(), all.max());
+                        assert!(most.unwrap() - least.unwrap() <= 1, "{what} {least:?} {most:?}");
                         continue;
                     }
                     assert_eq!(sent(&large).count(), sent(&small).count(), "{what}");

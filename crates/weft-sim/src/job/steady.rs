@@ -76,6 +76,9 @@ impl Job<'_> {
         let mut times_ps = std::mem::take(&mut self.durations_ps);
         times_ps.push(now_ps - stage.start_ps);
         if let Some(found) = survey.timed(times_ps, stage.pace.as_ref()) {
+            if found.whole {
+                return self.go_on_whole(stage, found, outcome);
+            }
             self.write_found(&stage.phase, &found, now_ps, outcome);
             return None;
         }
@@ -95,15 +98,33 @@ impl Job<'_> {
             start_ps = start_ps.saturating_add(*whole_ps);
         }
         self.clock = Clock::set(now_ps, start_ps);
-        outcome.steady.push(SteadyRow {
+        let share = found.share / f64::from(n_iterations);
+        self.write_steady(phase, found, share, &mut outcome.steady);
+    }
+
+    /// Nothing was steady: what has just run is the first iteration, and the others follow.
+    fn go_on_whole(&mut self, stage: Stage, found: Found, outcome: &mut Outcome) -> Option<Stage> {
+        let n_iterations = f64::from(stage.phase.warmup + stage.phase.iterations);
+        let share = (found.share + n_iterations - 1.0) / n_iterations;
+        self.write_steady(&stage.phase, &found, share, &mut outcome.steady);
+        self.clock = Clock::set(stage.start_ps, self.clock.told_ps);
+        self.durations_ps = found.times_ps;
+        self.durations_ps.pop();
+        self.next_iteration(Stage { pace: None, ..stage }, &mut outcome.rows, true)
+    }
+
+    fn write_steady(&self, phase: &Phase, found: &Found, share: f64, steady: &mut SteadyColumns) {
+        let whole_because =
+            if found.whole { "neither its moves nor its sizes are alike" } else { "" };
+        steady.push(SteadyRow {
             tenant: self.number,
             step: phase.step,
             round: phase.round,
             size_bytes: found.size_bytes,
             moves: found.moves,
-            share: found.share / f64::from(n_iterations),
+            share,
             error: found.error,
-            whole_because: "",
+            whole_because,
         });
     }
 }
