@@ -5,23 +5,22 @@
 Two gates for each law with the engine's own settings. Harmless: a random permutation under adaptive
 routing (W1r) keeps its efficiency. Useful: beside a lasting incast (W4, bystanders from 3 ms on)
 the slowest bystander takes at most twice its ideal time, and the incast drains almost as fast;
-for every destination (`--every` n-th), and for senders, target and pairs drawn from seeds. Then a
-sweep of the knobs of InfiniBand's own law, lanes as another means, and what nobody publishes
-varied. The settings were chosen on W1r of seed 1 and on W4 of `CHOSEN_ON`:
-moved on by so many hosts, or drawn (seed, number).
+for every destination (`--every` n-th), and for senders, target and pairs drawn from seeds. Then an
+incast's bystanders under either routing, lanes as another means, and what `congestion_varied.py`
+varies. The settings were chosen on other placements and seeds than these, `chosen_on`.
 """
 
 import argparse
 import statistics
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
-from benches.routing import ROOT, efficiency, outcome_of, outcomes
+from benches.routing import ROOT, efficiency, outcomes
 from benches.workloads import Document, Triples
 
 from benches import workloads
@@ -31,7 +30,6 @@ BEGIN, END = "<!-- printed by benches/congestion.py: begin -->", "<!-- end -->"
 N_HOSTS = 128
 LATE_PS = 3_000_000_000
 HOT_BYTES, COLD_BYTES = 4_000_000, 1_000_000
-CHOSEN_ON = (5, 90, (1, 0), (2, 1), (3, 2), (4, 3))
 SEEDS = (11, 12, 13, 14, 15)
 LAWS = ("annex_a10", "dcqcn", "rtt", "endpoint")
 MOST_SLOWER, MOST_LOST, LEAST_KEPT = 2.0, 0.10, 0.95
@@ -58,6 +56,40 @@ def drawn(seed: int, draw: int) -> Triples:
     return [(s, target, HOT_BYTES) for s in senders] + [(s, d, COLD_BYTES) for s, d in ring]
 
 
+def halved(seed: int, draw: int) -> Triples:
+    """A drawn target, all of the other half of the machine, and a random ring of its own half."""
+    random = np.random.default_rng([seed, draw, 1])
+    target = int(random.integers(N_HOSTS))
+    half = N_HOSTS // 2
+    own = [host for host in range(N_HOSTS) if host // half == target // half and host != target]
+    others = [own[int(number)] for number in random.permutation(half - 1)]
+    ring = zip(others, others[1:] + others[:1], strict=True)
+    senders = (host for host in range(N_HOSTS) if host // half != target // half)
+    return [(s, target, HOT_BYTES) for s in senders] + [(s, d, COLD_BYTES) for s, d in ring]
+
+
+def ringed(seed: int, draw: int) -> Triples:
+    """As `moved` to a drawn target, but those of its half send on by a drawn step, never 32."""
+    random = np.random.default_rng([seed, draw, 2])
+    target = int(random.integers(N_HOSTS))
+    half = N_HOSTS // 2
+    step = int(random.choice([n for n in range(1, half - 1) if n != half // 2]))
+    own = [(target + 1 + n) % N_HOSTS for n in range(half - 1)]
+    ring = zip(own, own[step:] + own[:step], strict=True)
+    senders = ((target + half + n) % N_HOSTS for n in range(half))
+    return [(s, target, HOT_BYTES) for s in senders] + [(s, d, COLD_BYTES) for s, d in ring]
+
+
+def chosen_on() -> list[Triples]:
+    """Where W4 stood when settings were chosen; beside these, W1r of seeds 1 to 4."""
+    return [
+        *(moved(shift) for shift in (5, 90)),
+        *(drawn(1 + n % 4, n) for n in range(8)),
+        *(halved(1 + n % 4, n) for n in range(80)),
+        *(ringed(1 + n % 4, n) for n in range(128)),
+    ]
+
+
 def incast(flows: Triples, control: Document | None, *, adaptive: bool = True) -> Document:
     """A lasting incast whose bystanders come late, under a law or none."""
     starts = [0 if size == HOT_BYTES else LATE_PS for _, _, size in flows]
@@ -81,7 +113,7 @@ def suffered(scenario: Document, outcome: Any) -> tuple[float, float]:
     ends = [ps / 1e6 for ps in outcome["rows"]["duration_ps"]]
     timed = list(zip(ends, rows, strict=True))
     cold = [end for end, row in timed if row["size_bytes"] == COLD_BYTES]
-    return max(cold), max(end for end, row in timed if row["size_bytes"] == HOT_BYTES)
+    return max(cold), max(end for end, row in timed if row["size_bytes"] != COLD_BYTES)
 
 
 def all_suffered(scenarios: Sequence[Document]) -> list[tuple[float, float]]:
@@ -151,45 +183,49 @@ def gates(every: int) -> Iterator[str]:
         )
 
 
-SWEEP: tuple[tuple[str, tuple[Any, ...]], ...] = (
-    ("threshold", (2, 4, 6, 8, 10, 12, 14, 15)),
-    ("marking_rate", (0, 1, 4, 16)),
-    ("increase", (1, 2, 3, 5, 8, 16)),
-    ("timer_ns", (5_000, 10_000, 15_000, 20_000, 40_000, 80_000)),
-    ("cnp_interval_ns", (0, 10_000, 20_000, 30_000, 60_000)),
-    ("victim_mask", ("none", "hosts", "all")),
-    ("slows", ("queue_pair", "lane")),
-    ("ccti_limit", (32, 64, 96, 127)),
-)
+def lasting(seed: int, control: Document | None) -> Document:
+    """A random permutation of 128 hosts, 20 MB each: a thousand round trips, not ten."""
+    rows = workloads.random_permutation(N_HOSTS, 20_000_000, seed)
+    work = workloads.messages(rows)
+    return controlled(workloads.scenario(workloads.deep_tree(8), work, adaptive=True), control)
 
 
-def measure(control: Document | None) -> tuple[float, float, float, float]:
-    """W1r's mean and slowest efficiency, worst bystander / ideal and drain over eight shifts."""
-    mean, least = harmless(control, SEEDS[:1])[0]
-    found = all_suffered([incast(moved(shift), control) for shift in range(3, N_HOSTS, 16)])
-    return mean, least, max(c for c, _ in found) / ideal_us(), max(h for _, h in found)
+def lasting_kept() -> Iterator[str]:
+    """What traffic keeps that lasts longer than any law takes to act."""
+    yield "\nNo gate, but worth knowing: a permutation that lasts, 128 hosts, 20 MB each (seeds"
+    yield f"{', '.join(map(str, SEEDS[:3]))}).\n"
+    yield "| law | mean kept, worst seed | slowest flow, worst seed |"
+    yield "|---|---|---|"
+    figures = {}
+    for law in (None, *LAWS):
+        made = [lasting(seed, law and {law: {}}) for seed in SEEDS[:3]]
+        figures[law] = [efficiency(outcome, 20_000_000) for outcome in outcomes(made)]
+    for law in LAWS:
+        pairs = list(zip(figures[law], figures[None], strict=True))
+        mean = min(found[0] / bare[0] for found, bare in pairs)
+        least = min(found[1] / bare[1] for found, bare in pairs)
+        yield f"| {law} | {mean:.3f} | {least:.3f} |"
 
 
-def sweep() -> Iterator[str]:
-    """One knob of annex A10 at a time, the others as they are by default."""
-    yield "\n### InfiniBand's law, knob by knob\n"
-    yield "One knob changed at a time. W1r of seed 11 against none; W4 of eight destinations.\n"
-    yield "| knob | W1r mean kept | slowest kept | worst bystander / ideal | drained later |"
+def headline() -> Iterator[str]:
+    """Bystanders of an incast under either routing, with and without each law."""
+    yield "\n### 64 to one, bystanders under static and adaptive routing\n"
+    yield f"Slowest bystander, us, of eight destinations; a message alone takes {ideal_us():.1f}.\n"
+    yield "| routing | law | median | worst | incast drained, us |"
     yield "|---|---|---|---|---|"
-    bare = measure(None)
-    yield f"| no congestion control | 1.000 | 1.000 | {bare[2]:.2f} | +0.0% |"
-    for knob, values in SWEEP:
-        for value in values:
-            found = measure({"annex_a10": {knob: value}})
-            yield f"| `{knob}` {value} | {against(found, bare)} |"
-
-
-def against(found: tuple[float, ...], bare: tuple[float, ...]) -> str:
-    """The cells of `measure`, beside those without congestion control."""
-    return (
-        f"{found[0] / bare[0]:.3f} | {found[1] / bare[1]:.3f} | {found[2]:.2f}"
-        f" | {found[3] / bare[3] - 1:+.1%}"
-    )
+    for adaptive in (False, True):
+        for law in (None, *LAWS):
+            made = [
+                incast(moved(shift), law and {law: {}}, adaptive=adaptive)
+                for shift in range(3, N_HOSTS, 16)
+            ]
+            found = all_suffered(made)
+            cold = [cold for cold, _ in found]
+            yield (
+                f"| {'adaptive' if adaptive else 'd-mod-k'} | {law or 'none'}"
+                f" | {statistics.median(cold):.1f} | {max(cold):.1f}"
+                f" | {max(hot for _, hot in found):.0f} |"
+            )
 
 
 def lanes() -> Iterator[str]:
@@ -238,76 +274,17 @@ def tenants_suffered(outcome: Any) -> tuple[float, float]:
     return cold, hot
 
 
-def switched(**keys: Any) -> Callable[[Document], Document]:
-    """Change keys of `switch`."""
-    return lambda scenario: {**scenario, "switch": {**scenario["switch"], **keys}}
-
-
-def graded(grade_bytes: int) -> Callable[[Document], Document]:
-    """Change the grade of adaptive routing."""
-
-    def change(scenario: Document) -> Document:
-        routing = {**scenario["routing"], "adaptive": {"grade_bytes": grade_bytes}}
-        return {**scenario, "routing": routing}
-
-    return change
-
-
-CONSTANTS: tuple[tuple[str, Callable[[Document], Document]], ...] = (
-    ("as above", lambda scenario: scenario),
-    ("buffers of 32 KiB", switched(buffer_bytes=32768)),
-    ("buffers of 128 KiB", switched(buffer_bytes=131072)),
-    ("buffers of 256 KiB", switched(buffer_bytes=262144)),
-    ("grades of 4 KiB", graded(4096)),
-    ("grades of 16 KiB", graded(16384)),
-    ("switches of 100 ns", switched(delay_ps=100_000)),
-    ("switches of 400 ns", switched(delay_ps=400_000)),
-)
-
-
-def constants() -> Iterator[str]:
-    """The claims under what nobody publishes."""
-    yield "\n### What nobody publishes, varied\n"
-    yield "Claims: adaptive routing lets an incast slow bystanders down at least tenfold; every law"
-    yield "helps them at least fourfold; W1r keeps its mean. W1r of seed 11; W4 of eight places."
-    yield "Cells: worst bystander / ideal, drained later, W1r's mean and slowest kept.\n"
-    yield f"| constant | none | {' | '.join(LAWS)} | collapse | all help | harmless mean |"
-    yield f"|---|---|{'---|' * len(LAWS)}---|---|---|"
-    for title, change in CONSTANTS:
-        figures = {law: varied(change, law) for law in (None, *LAWS)}
-        bare = figures[None]
-        cells = [
-            f"{f[2]:.2f}, {f[3] / bare[3] - 1:+.1%}, {f[0] / bare[0]:.3f}, {f[1] / bare[1]:.3f}"
-            for law, f in figures.items()
-            if law is not None
-        ]
-        collapse = "yes" if bare[2] >= 10 else "no"
-        help_all = "yes" if all(4 * figures[law][2] <= bare[2] for law in LAWS) else "no"
-        kept = "yes" if all(figures[law][0] >= LEAST_KEPT * bare[0] for law in LAWS) else "no"
-        yield (
-            f"| {title} | {bare[2]:.1f} | {' | '.join(cells)} | {collapse} | {help_all} | {kept} |"
-        )
-
-
-def varied(
-    change: Callable[[Document], Document], law: str | None
-) -> tuple[float, float, float, float]:
-    """`measure` of changed scenarios."""
-    control = None if law is None else {law: {}}
-    mean, least = efficiency(outcome_of(change(permutation(SEEDS[0], control))), 2_000_000)
-    made = [change(incast(moved(shift), control)) for shift in range(3, N_HOSTS, 16)]
-    found = all_suffered(made)
-    return mean, least, max(c for c, _ in found) / ideal_us(), max(h for _, h in found)
-
-
 def main() -> None:
     """Print the tables, or put them into the page."""
+    from benches.congestion_varied import constants, sweeps
+
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, default=1, help="every n-th destination")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     lines = []
-    for part in (gates(given.every), sweep(), lanes(), constants()):
+    parts = (gates(given.every), lasting_kept(), headline(), sweeps(), lanes(), constants())
+    for part in parts:
         for line in part:
             print(line, flush=True)
             lines.append(line)

@@ -127,11 +127,11 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
     pub(crate) fn probe(&mut self, port: u32, pace: u32, dst: u32) {
         let now_ps = self.now_ps;
         let here = &mut self.paces[pace];
-        if let State::Rtt(rate) = &mut here.state
-            && !rate.probing
-            && rate.next_ps <= now_ps
+        if let State::Rtt(window) = &mut here.state
+            && !window.probing
+            && window.next_ps <= now_ps
         {
-            rate.probing = true;
+            (window.probing, window.sent_ps) = (true, now_ps);
             let bytes = self.scenario.framing.control_bytes(PacketKind::Probe);
             let packet = Packet::new(PacketKind::Probe, pace, dst, here.lane, bytes);
             self.queue_ahead(port, packet, 0);
@@ -142,9 +142,9 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
     pub(crate) fn note_probe(&mut self, id: u32) {
         let packet = &self.packets[id];
         if packet.kind() == PacketKind::Probe
-            && let State::Rtt(rate) = &mut self.paces[packet.message].state
+            && let State::Rtt(window) = &mut self.paces[packet.message].state
         {
-            rate.sent_ps = self.now_ps;
+            window.sent_ps = self.now_ps;
         }
     }
 

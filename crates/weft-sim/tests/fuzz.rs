@@ -28,8 +28,8 @@ fn controlled_seeds(small: &Value) -> Vec<Value> {
             "fast_rounds": 1, "additive_bits_per_s": 5_000_000, "hyper_bits_per_s": 9_000_000,
             "least_bits_per_s": 2_000_000}}),
         json!({"rtt": {"target_ns": 300, "probe_interval_ns": 0, "answer_service_level": 0,
-            "decrease": 0.8, "most_decrease": 0.5, "additive_bits_per_s": 5_000_000,
-            "rise_after": 1, "rise": 0.5, "least_bits_per_s": 1_000_000}}),
+            "gain": 0.8, "most_decrease": 0.5, "most": 1.5, "additive_bytes": 100,
+            "least_bits_per_s": 1_000_000}}),
         json!({"endpoint": {"queue_bytes": 9000, "hold_ns": 9000, "count_ns": 500, "change": 0.1,
             "cnp_service_level": 2}}),
     ];

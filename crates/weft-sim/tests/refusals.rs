@@ -51,7 +51,7 @@ fn congestion_control() {
     wrong("annex_a10", json!({"threshold": 16}), "threshold: it is 16");
     wrong("annex_a10", json!({"full_bytes": 0}), "full_bytes: it is 0");
     wrong("annex_a10", json!({"timer_ns": 0}), "timer_ns: it is 0");
-    wrong("annex_a10", json!({"ccti_limit": 128}), "ccti_limit: it is 128");
+    wrong("annex_a10", json!({"ccti_limit": 256}), "ccti_limit: it is 256");
     wrong("annex_a10", json!({"ccti_min": 9, "ccti_limit": 8}), "ccti_min: it is 9");
     wrong("annex_a10", json!({"table": []}), "table: 0 entries");
     wrong("annex_a10", json!({"table": ["0:1", "4:1"]}), "table[1]: '4:1' is no entry");
@@ -66,7 +66,9 @@ fn congestion_control() {
     wrong("dcqcn", backwards, "most_bytes: it is 8000");
     wrong("dcqcn", json!({"increase_timer_ns": 0}), "increase_timer_ns: it is 0");
     wrong("dcqcn", json!({"least_bits_per_s": 1}), "least_bits_per_s: it is 1");
-    wrong("rtt", json!({"rise": 0}), "rise: it is 0");
+    wrong("rtt", json!({"gain": 0}), "gain: it is 0");
+    wrong("rtt", json!({"most": 0.5}), "most: it is 0.5");
+    wrong("rtt", json!({"most": 1e300}), "most: it is 1");
     wrong("rtt", json!({"most_decrease": 2}), "most_decrease: it is 2");
     wrong("rtt", json!({"answer_service_level": 99}), "answer_service_level: service level 99");
     wrong("endpoint", json!({"queue_bytes": 0}), "queue_bytes: it is 0");

@@ -100,9 +100,9 @@ impl Marking {
         knobs: &DcqcnDocument,
         buffer_bytes: u64,
     ) -> Result<Marking, SimError> {
-        let of_buffer = |n: u64| n * buffer_bytes.min(MAX_FULL_BYTES / n);
-        let least_bytes = knobs.least_bytes.unwrap_or(of_buffer(1));
-        let most_bytes = knobs.most_bytes.unwrap_or(of_buffer(3));
+        let buffer_bytes = buffer_bytes.min(MAX_FULL_BYTES / 3);
+        let least_bytes = knobs.least_bytes.unwrap_or(buffer_bytes / 2);
+        let most_bytes = knobs.most_bytes.unwrap_or(buffer_bytes / 2 * 3);
         within(place, "least_bytes", least_bytes, BLOCK_BYTES, MAX_FULL_BYTES)?;
         within(place, "most_bytes", most_bytes, least_bytes, MAX_FULL_BYTES)?;
         within_share(place, "probability", knobs.probability)?;

@@ -55,7 +55,7 @@ pub(crate) enum Law {
 pub(crate) enum State {
     AnnexA10(annex_a10::Level),
     Dcqcn(dcqcn::Rate),
-    Rtt(rtt::Rate),
+    Rtt(rtt::Window),
     Endpoint(endpoint::Share),
 }
 
@@ -176,7 +176,7 @@ impl Law {
         match (self, state) {
             (Law::AnnexA10(law), State::AnnexA10(level)) => law.told(level, now_ps),
             (Law::Dcqcn(law), State::Dcqcn(rate)) => law.told(rate, now_ps, link_bits_per_s),
-            (Law::Rtt(law), State::Rtt(rate)) => law.told(rate, now_ps, link_bits_per_s),
+            (Law::Rtt(law), State::Rtt(window)) => law.told(window, now_ps, link_bits_per_s),
             (Law::Endpoint(law), State::Endpoint(share)) => law.told(share, now_ps, argument),
             _ => unreachable!("a state is its law's"),
         }
@@ -189,7 +189,7 @@ impl Law {
                 return law.delay_ps(level, sent.now_ps, sent.duration_ps);
             }
             (Law::Dcqcn(law), State::Dcqcn(rate)) => law.rate(rate, sent),
-            (Law::Rtt(law), State::Rtt(rate)) => law.rate(rate, sent.bytes),
+            (Law::Rtt(law), State::Rtt(window)) => law.rate(window, sent),
             (Law::Endpoint(law), State::Endpoint(share)) => law.rate(share, sent.now_ps),
             _ => unreachable!("a state is its law's"),
         };

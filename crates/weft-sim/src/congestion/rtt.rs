@@ -1,112 +1,155 @@
-//! A law of rates by round-trip time: a probe of each queue pair is under way; what it takes beyond
-//! an idle network's time is queueing, held to a target.
+//! A law of windows by round-trip time: a probe of each queue pair is under way; what it takes sets
+//! how many bytes may be under way with it.
 //!
-//! SOURCE: the form of Swift (Kumar et al., SIGCOMM 2020, section 3.1): additive increase below the
-//! target, above it a decrease by the share of the excess, once a round trip. HCAs that measure
-//! round trips run laws of their own, which nobody publishes.
+//! SOURCE: the form of FAST TCP (Wei, Jin, Low, Hegde, IEEE/ACM Transactions on Networking 14(6),
+//! 2006, section IV): a window follows the ratio of the round trip that is wanted to the one that
+//! is found, so that far from the target it moves far and near it hardly. A window and not a rate,
+//! as in Swift (Kumar et al., SIGCOMM 2020): who waits for an answer sends less and less meanwhile,
+//! and who was held up by others sends as before when that is over. HCAs that measure round trips
+//! run laws of their own, which nobody publishes.
 
-use super::{rate_of, within_share};
+use super::{Sent, rate_of, within, within_share};
 use crate::document::RttDocument;
 use crate::error::SimError;
 use crate::host::ps;
 
-/// How a rate follows the round-trip time, in shares of the link's rate.
+/// Largest of the largest windows, in round trips.
+const MOST: f64 = 1000.0;
+
+/// How a window follows the round-trip time.
 #[derive(Clone, Debug)]
 pub(crate) struct Rtt {
     target_ps: u64,
     /// Least time from an answer to the next probe.
     pub(crate) probe_ps: u64,
-    decrease: f64,
+    gain: f64,
     most_decrease: f64,
-    additive_bits_per_s: u64,
-    rise_after: u32,
-    rise: f64,
+    most: f64,
+    additive_bytes: u64,
     least_bits_per_s: u64,
 }
 
-/// The rate of a queue pair.
+/// The window of a queue pair.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rate {
-    now: f64,
-    /// Answers within the target, in a row.
-    n_good: u32,
-    /// No other cut before.
-    cut_until_ps: u64,
+pub(crate) struct Window {
+    /// In ps of its link's time.
+    span_ps: f64,
+    /// What the last probe took.
+    rtt_ps: u64,
     /// When the probe that is under way left, and whether one is.
     pub(crate) sent_ps: u64,
     pub(crate) probing: bool,
     /// No other probe before.
     pub(crate) next_ps: u64,
     /// The round trip of an idle network.
-    pub(crate) base_ps: u64,
-    /// Wire bytes sent since the last answer, and when that came.
-    bytes: u64,
-    since_ps: u64,
+    base_ps: u64,
 }
 
 impl Rtt {
     pub(crate) fn new(place: &str, knobs: &RttDocument) -> Result<Rtt, SimError> {
-        within_share(place, "decrease", knobs.decrease)?;
+        within_share(place, "gain", knobs.gain)?;
         within_share(place, "most_decrease", knobs.most_decrease)?;
-        within_share(place, "rise", knobs.rise)?;
+        within(place, "additive_bytes", knobs.additive_bytes, 0, 1 << 40)?;
+        if !(1.0..=MOST).contains(&knobs.most) {
+            let (place, what) = (format!("{place}.most"), format!("it is {}", knobs.most));
+            return Err(SimError::document(place, what, format!("1 to {MOST} round trips")));
+        }
         Ok(Rtt {
             target_ps: ps(&format!("{place}.target_ns"), knobs.target_ns)?,
             probe_ps: ps(&format!("{place}.probe_interval_ns"), knobs.probe_interval_ns)?,
-            decrease: knobs.decrease,
+            gain: knobs.gain,
             most_decrease: knobs.most_decrease,
-            additive_bits_per_s: rate_of(place, "additive_bits_per_s", knobs.additive_bits_per_s)?,
-            rise_after: knobs.rise_after,
-            rise: knobs.rise,
+            most: knobs.most,
+            additive_bytes: knobs.additive_bytes,
             least_bits_per_s: rate_of(place, "least_bits_per_s", knobs.least_bits_per_s)?,
         })
     }
 
     /// A queue pair whose way an idle network takes `base_ps` for, there and back.
-    pub(crate) fn begin(&self, base_ps: u64) -> Rate {
-        Rate {
-            bytes: 0,
-            since_ps: 0,
-            now: 1.0,
-            n_good: 0,
-            cut_until_ps: 0,
-            sent_ps: 0,
-            probing: false,
-            next_ps: 0,
-            base_ps,
-        }
+    pub(crate) fn begin(&self, base_ps: u64) -> Window {
+        let span_ps = self.most_ps(base_ps);
+        Window { span_ps, rtt_ps: base_ps, sent_ps: 0, probing: false, next_ps: 0, base_ps }
+    }
+
+    /// The largest window.
+    fn most_ps(&self, base_ps: u64) -> f64 {
+        self.most * (base_ps as f64 + self.target_ps as f64)
     }
 
     /// A probe is back.
-    pub(crate) fn told(&self, rate: &mut Rate, now_ps: u64, link_bits_per_s: u64) {
-        let rtt_ps = now_ps - rate.sent_ps;
-        let link = link_bits_per_s as f64;
-        let sent_bits = (rate.bytes * 8) as f64;
-        let achieved = sent_bits * 1e12 / (now_ps - rate.since_ps).max(1) as f64 / link;
-        (rate.bytes, rate.since_ps, rate.probing) = (0, now_ps, false);
-        rate.next_ps = now_ps + self.probe_ps;
-        rate.base_ps = rate.base_ps.min(rtt_ps);
-        let queued_ps = rtt_ps - rate.base_ps;
-        if queued_ps <= self.target_ps {
-            rate.n_good = rate.n_good.saturating_add(1);
-            let added = self.additive_bits_per_s as f64 / link;
-            let risen = if rate.n_good > self.rise_after { rate.now * self.rise } else { 0.0 };
-            rate.now = (rate.now + added.max(risen)).min(1.0);
-            return;
-        }
-        rate.n_good = 0;
-        if now_ps >= rate.cut_until_ps {
-            // Where nothing is dropped, what a sender gets rid of is its share of the bottleneck,
-            // however much it would like to send.
-            let share = rate.now.min(achieved);
-            let excess = (queued_ps - self.target_ps) as f64 / queued_ps as f64;
-            let kept = 1.0 - (self.decrease * excess).min(self.most_decrease);
-            rate.now = (share * kept).max(self.least_bits_per_s as f64 / link).min(1.0);
-            rate.cut_until_ps = now_ps + rtt_ps;
+    pub(crate) fn told(&self, window: &mut Window, now_ps: u64, link_bits_per_s: u64) {
+        let rtt_ps = (now_ps - window.sent_ps).max(1);
+        (window.rtt_ps, window.probing, window.next_ps) = (rtt_ps, false, now_ps + self.probe_ps);
+        window.base_ps = window.base_ps.min(rtt_ps);
+        let goal_ps = window.base_ps as f64 + self.target_ps as f64;
+        let excess = rtt_ps as f64 / goal_ps - 1.0;
+        let kept = (1.0 / (1.0 + self.gain * excess)).max(1.0 - self.most_decrease);
+        let added_ps = self.additive_bytes as f64 * 8e12 / link_bits_per_s as f64;
+        let span_ps = window.span_ps * kept + added_ps;
+        window.span_ps = span_ps.min(self.most_ps(window.base_ps));
+    }
+
+    /// The share of its link that a queue pair may have that sends a packet: its window in a round
+    /// trip; less than twice the window in all for as long as the answer does not come.
+    pub(crate) fn rate(&self, window: &Window, sent: Sent) -> f64 {
+        let rtt_ps = window.rtt_ps as f64;
+        let waits_ps = if window.probing { sent.now_ps - window.sent_ps } else { 0 };
+        let late = (waits_ps as f64 / rtt_ps).max(1.0);
+        let least = self.least_bits_per_s as f64 / sent.link_bits_per_s as f64;
+        (window.span_ps / (rtt_ps * late * late)).max(least)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Rtt, Window};
+    use crate::congestion::Sent;
+    use crate::document::RttDocument;
+
+    const LINK: u64 = 100_000_000_000;
+    const BASE_PS: u64 = 6_000_000;
+
+    fn law(gain: f64) -> Rtt {
+        let knobs = RttDocument {
+            target_ns: 2000.0,
+            gain,
+            most: 1.0,
+            most_decrease: 1.0,
+            additive_bytes: 0,
+            least_bits_per_s: 1_000_000,
+            ..RttDocument::default()
+        };
+        Rtt::new("here", &knobs).expect("knobs that can be")
+    }
+
+    fn share(law: &Rtt, window: &Window, now_ps: u64) -> f64 {
+        law.rate(window, Sent { now_ps, bytes: 0, duration_ps: 0, link_bits_per_s: LINK })
+    }
+
+    #[test]
+    fn a_window_goes_to_the_target_by_its_gain() {
+        // The target's round trip is 8 us.
+        for (rtt_us, gain, kept) in
+            [(8, 1.0, 1.0), (16, 1.0, 0.5), (16, 0.5, 1.0 / 1.5), (800, 1.0, 0.01)]
+        {
+            let law = law(gain);
+            let mut window = law.begin(BASE_PS);
+            law.told(&mut window, rtt_us * 1_000_000, LINK);
+            let expected = 8.0 * kept / rtt_us as f64;
+            let found = share(&law, &window, rtt_us * 1_000_000);
+            assert!((found / expected - 1.0).abs() < 1e-9, "{rtt_us} us: {found}");
         }
     }
 
-    pub(crate) fn rate(&self, rate: &mut Rate, bytes: u32) -> f64 {
-        rate.bytes += u64::from(bytes);
-        rate.now
+    #[test]
+    fn who_waits_for_an_answer_sends_less_than_twice_the_window() {
+        let law = law(1.0);
+        let mut window = law.begin(BASE_PS);
+        law.told(&mut window, 8_000_000, LINK);
+        (window.probing, window.sent_ps) = (true, 8_000_000);
+        let step_ps = 10_000;
+        let shares = (1..10_000).map(|n| share(&law, &window, 8_000_000 + n * step_ps));
+        let sent_ps: f64 = shares.map(|share| share * step_ps as f64).sum();
+        assert!(sent_ps > 1.5 * 8e6 && sent_ps < 2.0 * 8e6, "{sent_ps}");
     }
 }

@@ -10,7 +10,7 @@ pub enum CongestionDocument {
     AnnexA10(AnnexA10Document),
     /// Rates that notifications cut.
     Dcqcn(DcqcnDocument),
-    /// Rates that follow the round-trip time.
+    /// Windows that follow the round-trip time.
     Rtt(RttDocument),
     /// Back-pressure from the port before a host on those who send to it.
     Endpoint(EndpointDocument),
@@ -93,18 +93,18 @@ pub struct AnnexA10Document {
 impl Default for AnnexA10Document {
     fn default() -> AnnexA10Document {
         AnnexA10Document {
-            threshold: 6,
+            threshold: 8,
             full_bytes: None,
             marking_rate: 0,
             packet_size: 8,
             victim_mask: VictimMask::Hosts,
             slows: Slowed::QueuePair,
-            increase: 5,
-            timer_ns: 15_000.0,
+            increase: 7,
+            timer_ns: 9_000.0,
             ccti_min: 0,
             ccti_limit: None,
-            table: TableDocument::Doubling { doubling: 16.0, entries: 128 },
-            cnp_interval_ns: 30_000.0,
+            table: TableDocument::Doubling { doubling: 32.0, entries: 256 },
+            cnp_interval_ns: 20_000.0,
             cnp_service_level: None,
         }
     }
@@ -116,10 +116,11 @@ impl Default for AnnexA10Document {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DcqcnDocument {
-    /// Backlog of an output's lane from which on packets may be marked; `switch.buffer_bytes`
-    /// without it.
+    /// Backlog of an output's lane from which on packets may be marked; half of
+    /// `switch.buffer_bytes` without it.
     pub least_bytes: Option<u64>,
-    /// Backlog from which on every packet is marked; three times `switch.buffer_bytes` without it.
+    /// Backlog from which on every packet is marked; one and a half times
+    /// `switch.buffer_bytes` without it.
     pub most_bytes: Option<u64>,
     /// The chance of a mark just below that.
     pub probability: f64,
@@ -153,41 +154,39 @@ impl Default for DcqcnDocument {
             least_bytes: None,
             most_bytes: None,
             probability: 0.1,
-            cnp_interval_ns: 20_000.0,
+            cnp_interval_ns: 25_000.0,
             cnp_service_level: None,
-            gain: 1.0 / 64.0,
-            first_alpha: 0.05,
-            alpha_timer_ns: 80_000.0,
-            increase_timer_ns: 20_000.0,
+            gain: 1.0 / 16.0,
+            first_alpha: 0.07,
+            alpha_timer_ns: 70_000.0,
+            increase_timer_ns: 15_000.0,
             increase_bytes: 10_000_000,
-            fast_rounds: 5,
-            additive_bits_per_s: 200_000_000,
+            fast_rounds: 3,
+            additive_bits_per_s: 150_000_000,
             hyper_bits_per_s: 500_000_000,
             least_bits_per_s: 40_000_000,
         }
     }
 }
 
-/// Rates that follow the round-trip time.
+/// Windows that follow the round-trip time.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RttDocument {
-    /// Queueing there and back that is let be.
+    /// Queueing there and back that is wanted.
     pub target_ns: f64,
     /// Time from an answer to the next probe of a queue pair.
     pub probe_interval_ns: f64,
     /// The service level of answers; the queue pair's own without it.
     pub answer_service_level: Option<u8>,
-    /// How much of the excess a rate is cut by.
-    pub decrease: f64,
-    /// The most of it in one cut.
+    /// How much of its distance to the target a window goes with an answer.
+    pub gain: f64,
+    /// The largest part of a window that an answer takes away.
     pub most_decrease: f64,
-    /// What each answer within the target adds.
-    pub additive_bits_per_s: u64,
-    /// After so many of them in a row, each multiplies the rate instead.
-    pub rise_after: u32,
-    /// By one and this.
-    pub rise: f64,
+    /// The largest window, in round trips with the target's queueing.
+    pub most: f64,
+    /// What each answer adds to a window.
+    pub additive_bytes: u64,
     /// The least rate.
     pub least_bits_per_s: u64,
 }
@@ -195,14 +194,13 @@ pub struct RttDocument {
 impl Default for RttDocument {
     fn default() -> RttDocument {
         RttDocument {
-            target_ns: 8_000.0,
-            probe_interval_ns: 12_000.0,
+            target_ns: 4_000.0,
+            probe_interval_ns: 4_000.0,
             answer_service_level: None,
-            decrease: 0.2,
-            most_decrease: 0.1,
-            additive_bits_per_s: 300_000_000,
-            rise_after: 8,
-            rise: 0.2,
+            gain: 0.2,
+            most_decrease: 0.8,
+            most: 6.0,
+            additive_bytes: 32,
             least_bits_per_s: 40_000_000,
         }
     }
