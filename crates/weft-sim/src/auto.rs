@@ -1,7 +1,7 @@
 //! Which fidelity `auto` chooses, and how far flows are off packets.
 
 use crate::document::Fidelity;
-use crate::monitor::Monitor;
+use crate::monitor::{Monitor, Standing};
 use crate::outcome::{Outcome, Status};
 use crate::scenario::{Ruling, Tenant, ValidScenario};
 use crate::sim::simulate_once;
@@ -10,9 +10,15 @@ use weft_traffic::Algorithm;
 
 /// Up to so many packet hops every packet is followed: some seconds.
 pub(crate) const MOST_HOPS: f64 = 1e8;
-/// A trial beside flows has about so many packet hops at most, and so many events.
+/// A trial beside flows has about so many packet hops at most, or so many where no message is of
+/// more than one packet any more; and so many events.
 const TRIAL_HOPS: f64 = 1e7;
+const LEAST_TRIAL_HOPS: f64 = 3e7;
 const TRIAL_EVENTS: u64 = 1 << 25;
+/// And so many looks at flows on links: seconds.
+const TRIAL_LOOKS: u64 = 1 << 26;
+/// So many of them take as long as a packet's hop.
+const LOOKS_A_HOP: f64 = 2.0;
 /// Sizes are cut to no less than 2^-this of what they are.
 const MOST_HALVINGS: u32 = 40;
 
@@ -24,6 +30,16 @@ pub(crate) struct Chosen {
     pub(crate) notes: Vec<String>,
     /// How far flows are off is tried beside the run.
     pub(crate) tries: bool,
+    /// More looks at flows on links end the run; none: any number.
+    pub(crate) most_looks: Option<u64>,
+}
+
+/// What a trial beside flows says.
+enum Tried {
+    /// Flows will do; how far they are off.
+    Flows(String),
+    /// Packets are less work, in words.
+    Packets(String),
 }
 
 impl ValidScenario {
@@ -32,13 +48,14 @@ impl ValidScenario {
         let Ruling { asked, packets, notes } = ruling;
         self.chosen = match asked {
             Fidelity::Packet => Chosen::default(),
-            Fidelity::Flow => Chosen { fidelity: asked, notes, tries: false },
+            Fidelity::Flow => Chosen { fidelity: asked, notes, ..Chosen::default() },
             Fidelity::Auto => {
                 let of_trees = || self.has_trees().then(|| "switches reduce packets".to_owned());
                 let (fidelity, why) = self.choose(packets.or_else(of_trees));
                 let tries = fidelity == Fidelity::Flow;
                 let notes = if tries { notes } else { Vec::new() };
-                Chosen { fidelity, notes: std::iter::once(why).chain(notes).collect(), tries }
+                let notes = std::iter::once(why).chain(notes).collect();
+                Chosen { fidelity, notes, tries, most_looks: None }
             }
         };
     }
@@ -78,38 +95,73 @@ impl ValidScenario {
     /// The same for such tenants, at a fidelity.
     fn trial(&self, tenants: Vec<Tenant>, fidelity: Fidelity) -> ValidScenario {
         let max_events = self.max_events.min(TRIAL_EVENTS);
-        let chosen = Chosen { fidelity, ..Chosen::default() };
+        let most_looks = Some(TRIAL_LOOKS);
+        let chosen = Chosen { fidelity, most_looks, ..Chosen::default() };
         ValidScenario { tenants, max_events, chosen, steady: None, ..self.clone() }
+    }
+
+    /// The same by packets, and why.
+    fn by_packets(&self, why: String) -> ValidScenario {
+        let chosen = Chosen { notes: vec![why], ..Chosen::default() };
+        ValidScenario { chosen, ..self.clone() }
     }
 }
 
-/// How far flows are off packets on the same scenario with sizes cut so far that packets are few.
-pub(crate) fn error_of_flows(scenario: &ValidScenario, stop: &AtomicBool) -> String {
-    let cuts = (0..=MOST_HALVINGS).map(|n| (n, scenario.cut_tenants(n)));
-    let mut cuts = cuts.map(|(n, tenants)| (n, scenario.packet_hops(&tenants), tenants));
-    let Some((n_halvings, _, tenants)) = cuts.find(|(_, hops, _)| *hops <= TRIAL_HOPS) else {
-        let hops = scenario.packet_hops(&scenario.cut_tenants(MOST_HALVINGS));
-        return format!(
+/// Run a scenario for which flows were chosen, once a trial has told whether that was right.
+pub(crate) fn simulate(scenario: &ValidScenario, stop: &AtomicBool, monitor: &Monitor) -> Outcome {
+    match try_flows(scenario, stop) {
+        Tried::Flows(error) => {
+            let mut outcome = simulate_once(scenario, stop, monitor);
+            outcome.notes.push(error);
+            outcome
+        }
+        Tried::Packets(why) => simulate_once(&scenario.by_packets(why), stop, monitor),
+    }
+}
+
+/// Run flows and packets on the same scenario with sizes cut so far that packets are few: whether
+/// flows are less work, and how far they are off.
+fn try_flows(scenario: &ValidScenario, stop: &AtomicBool) -> Tried {
+    let hops_of = |n| scenario.packet_hops(&scenario.cut_tenants(n));
+    let least_hops = hops_of(MOST_HALVINGS);
+    let most_hops = least_hops.max(TRIAL_HOPS);
+    let enough = (0..MOST_HALVINGS).find(|n| hops_of(*n) <= most_hops);
+    let n_halvings = enough.unwrap_or(MOST_HALVINGS);
+    let tenants = scenario.cut_tenants(n_halvings);
+    let run = |fidelity: Fidelity, monitor: &Monitor| {
+        simulate_once(&scenario.trial(tenants.clone(), fidelity), stop, monitor)
+    };
+    let monitor = Monitor::default();
+    let flows = run(Fidelity::Flow, &monitor);
+    let Standing { looks, done, .. } = monitor.read();
+    if looks as f64 > LOOKS_A_HOP * hops_of(0) * done {
+        let why = "fidelity auto: packets, since flows share so many links that solving their \
+                   rates takes longer";
+        return Tried::Packets(why.to_owned());
+    }
+    if least_hops > LEAST_TRIAL_HOPS {
+        return Tried::Flows(format!(
             "fidelity auto: no error is estimated, since packets of one a message would make \
-             {hops:.1e} hops"
-        );
-    };
-    let run = |fidelity: Fidelity| {
-        let trial = scenario.trial(tenants.clone(), fidelity);
-        simulate_once(&trial, stop, &Monitor::default())
-    };
-    let (packets, flows) = (run(Fidelity::Packet), run(Fidelity::Flow));
+             {least_hops:.1e} hops"
+        ));
+    }
+    let packets = run(Fidelity::Packet, &Monitor::default());
+    Tried::Flows(error_of(&packets, &flows, n_halvings))
+}
+
+/// How far flows are off, in words.
+fn error_of(packets: &Outcome, flows: &Outcome, n_halvings: u32) -> String {
     let sizes = match n_halvings {
         0 => "at these sizes".to_owned(),
         n => format!("with every size divided by 2^{n}"),
     };
     if packets.status != Status::Complete || flows.status != Status::Complete {
-        let why = if packets.status == Status::Complete { flows } else { packets }.message;
+        let open = if packets.status == Status::Complete { flows } else { packets };
         let of_what = format!("since the trial {sizes} did not end");
-        return format!("fidelity auto: no error is estimated, {of_what}: {why}");
+        return format!("fidelity auto: no error is estimated, {of_what}: {}", open.message);
     }
     // Tenths of a per cent, and no minus before nought.
-    let [end, row] = differences(&packets, &flows).map(|part| (1000.0 * part).round() / 10.0 + 0.0);
+    let [end, row] = differences(packets, flows).map(|part| (1000.0 * part).round() / 10.0 + 0.0);
     format!(
         "fidelity auto: estimated error of flows {end:+.1} % in all, {row:+.1} % where it is \
          largest: against packets {sizes}, one iteration each; congestion that takes longer than \

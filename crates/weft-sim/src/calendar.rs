@@ -150,7 +150,7 @@ impl Event {
 /// A bucket is 2^12 ps = 4 ns wide.
 const SHIFT: u32 = 12;
 const WIDTH_PS: u64 = 1 << SHIFT;
-const N_BUCKETS: u64 = 1 << 13;
+const N_BUCKETS: u64 = 1 << 14;
 /// Of a bucket's words: above the key, the time within the bucket.
 const KEY_BITS: u32 = u64::BITS - SHIFT;
 const KEY_MASK: u64 = (1 << KEY_BITS) - 1;

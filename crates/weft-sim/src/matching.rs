@@ -78,11 +78,53 @@ struct Entry {
     next: u32,
 }
 
+/// First and last entry by source; where there is one source, nothing is hashed.
+#[derive(Debug, Default)]
+struct Ends {
+    only: Option<(u32, (u32, u32))>,
+    others: IdMap<u32, (u32, u32)>,
+}
+
+impl Ends {
+    fn get_mut(&mut self, src: u32) -> Option<&mut (u32, u32)> {
+        match &mut self.only {
+            Some((only, ends)) if *only == src => Some(ends),
+            _ if self.others.is_empty() => None,
+            _ => self.others.get_mut(&src),
+        }
+    }
+
+    /// The first entry of a source that has none.
+    fn insert(&mut self, src: u32, id: u32) {
+        if self.only.is_none() {
+            self.only = Some((src, (id, id)));
+        } else {
+            self.others.insert(src, (id, id));
+        }
+    }
+
+    fn remove(&mut self, src: u32) {
+        if self.only.is_some_and(|(only, _)| only == src) {
+            self.only = None;
+        } else {
+            self.others.remove(&src);
+        }
+    }
+
+    fn has(&self, src: u32) -> bool {
+        self.only.is_some_and(|(only, _)| only == src) || self.others.contains_key(&src)
+    }
+
+    fn sources(&self) -> impl Iterator<Item = u32> + '_ {
+        self.only.iter().map(|(src, _)| *src).chain(self.others.keys().copied())
+    }
+}
+
 /// First in, first out for each source. INVARIANT: a source without an entry has no key, so that
 /// memory follows what is outstanding and not who ever talked.
 #[derive(Debug, Default)]
 struct Queues {
-    ends: IdMap<u32, (u32, u32)>,
+    ends: Ends,
     entries: Vec<Entry>,
     free: Vec<u32>,
 }
@@ -95,19 +137,21 @@ impl Queues {
         } else {
             self.entries[id as usize] = entry;
         }
-        let (_, tail) = self.ends.entry(src).or_insert((id, id));
-        let before = std::mem::replace(tail, id);
-        if before != id {
-            self.entries[before as usize].next = id;
+        match self.ends.get_mut(src) {
+            None => self.ends.insert(src, id),
+            Some((_, tail)) => {
+                let before = std::mem::replace(tail, id);
+                self.entries[before as usize].next = id;
+            }
         }
     }
 
     fn pop(&mut self, src: u32) -> Option<Entry> {
-        let ends = self.ends.get_mut(&src)?;
+        let ends = self.ends.get_mut(src)?;
         let id = ends.0;
         let entry = self.entries[id as usize];
         if entry.next == NIL {
-            self.ends.remove(&src);
+            self.ends.remove(src);
         } else {
             ends.0 = entry.next;
         }
@@ -170,14 +214,14 @@ pub(crate) struct MatchQueues {
 impl MatchQueues {
     /// The sources of receives that nothing was matched with yet, in order.
     pub(crate) fn waits_for(&self) -> Vec<u32> {
-        let mut sources: Vec<u32> = self.posted.ends.keys().copied().collect();
+        let mut sources: Vec<u32> = self.posted.ends.sources().collect();
         sources.sort_unstable();
         sources
     }
 
     /// Whether a receive is posted that the next message from `src` is for.
     pub(crate) fn awaits(&self, src: u32) -> bool {
-        self.posted.ends.contains_key(&src)
+        self.posted.ends.has(src)
     }
 
     /// Post a receive from `src`: the message that came first, if one did; and how many entries
@@ -253,7 +297,7 @@ mod tests {
         assert_eq!(queues.post(&SOFTWARE, 5), (None, 0));
         let second = Found { n_looked: 1, by_hca: false };
         assert_eq!(queues.arrive(&SOFTWARE, 5, 103), Some(second));
-        assert!(queues.early.ends.is_empty(), "a source without an entry has no key");
+        assert_eq!(queues.early.ends.sources().count(), 0, "a source without an entry has no key");
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub struct Monitor {
     now_ps: AtomicU64,
     hops: AtomicU64,
     events: AtomicU64,
+    looks: AtomicU64,
     done_millionths: AtomicU64,
 }
 
@@ -20,6 +21,8 @@ pub struct Standing {
     pub hops: u64,
     /// Events handled.
     pub events: u64,
+    /// Where messages are flows: looks at a flow on a link to solve rates.
+    pub looks: u64,
     /// Part of the work that is done, from 0 to 1.
     pub done: f64,
 }
@@ -29,6 +32,7 @@ impl Monitor {
         self.now_ps.store(standing.now_ps, Ordering::Relaxed);
         self.hops.store(standing.hops, Ordering::Relaxed);
         self.events.store(standing.events, Ordering::Relaxed);
+        self.looks.store(standing.looks, Ordering::Relaxed);
         self.done_millionths.store((standing.done * 1e6) as u64, Ordering::Relaxed);
     }
 
@@ -38,6 +42,7 @@ impl Monitor {
             now_ps: self.now_ps.load(Ordering::Relaxed),
             hops: self.hops.load(Ordering::Relaxed),
             events: self.events.load(Ordering::Relaxed),
+            looks: self.looks.load(Ordering::Relaxed),
             done: self.done_millionths.load(Ordering::Relaxed) as f64 / 1e6,
         }
     }

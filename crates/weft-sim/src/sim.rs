@@ -20,6 +20,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// At most so many events pass between two looks at the stop flag.
 pub(crate) const EVENTS_A_LOOK: u64 = 1 << 14;
+/// And of flows on links so many: a tenth of a second or less.
+const FLOWS_A_LOOK: u64 = 1 << 22;
 
 /// Run a scenario to its end, a deadlock or its limit of events.
 pub fn simulate(scenario: &ValidScenario) -> Outcome {
@@ -34,11 +36,10 @@ pub fn simulate_until(scenario: &ValidScenario, stop: &AtomicBool) -> Outcome {
 
 /// Run a scenario as [`simulate_until`] does, telling a monitor now and then where it stands.
 pub fn simulate_watched(scenario: &ValidScenario, stop: &AtomicBool, monitor: &Monitor) -> Outcome {
-    let mut outcome = simulate_once(scenario, stop, monitor);
     if scenario.chosen.tries {
-        outcome.notes.push(auto::error_of_flows(scenario, stop));
+        return auto::simulate(scenario, stop, monitor);
     }
-    outcome
+    simulate_once(scenario, stop, monitor)
 }
 
 /// Run a scenario and nothing beside it.
@@ -88,6 +89,8 @@ struct Sim<'a, const PLAIN: bool> {
     events: u64,
     /// How many there are when the next look is due.
     next_look: u64,
+    /// Looks at flows by the last time that this was put forward for them.
+    looks_heeded: u64,
     watch: Watch,
     /// When all work was done.
     end_ps: Option<u64>,
@@ -106,6 +109,7 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
             outcome: Outcome::default(),
             events: 0,
             next_look: 0,
+            looks_heeded: 0,
             watch: Watch::new(scenario),
             end_ps: None,
         }
@@ -183,7 +187,21 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
         let network = &self.hosts.network;
         let end_ps = self.end_ps.unwrap_or(network.now_ps);
         let (now_ps, hops) = (told_ps(&self.jobs, end_ps), network.hops);
-        Standing { now_ps, hops, events: self.events, done: done / n }
+        let looks = network.fluid.n_looks();
+        Standing { now_ps, hops, events: self.events, looks, done: done / n }
+    }
+
+    /// To solve rates may take longer than thousands of events.
+    fn heed_looks(&mut self) -> Option<Status> {
+        let looks = self.hosts.network.fluid.n_looks();
+        if self.scenario.chosen.most_looks.is_some_and(|most| looks > most) {
+            let what = format!("stopped after {looks} looks at flows on links");
+            return Some(self.end(Status::Stopped, what));
+        }
+        if looks - self.looks_heeded >= FLOWS_A_LOOK {
+            (self.looks_heeded, self.next_look) = (looks, self.events);
+        }
+        None
     }
 
     /// The watchdog looks. It is no work: where nothing else is to come, the clock stays.
@@ -253,7 +271,12 @@ impl<'a, const PLAIN: bool> Sim<'a, PLAIN> {
         match cold {
             Cold::Drained(message) => hosts.network.drained(message),
             Cold::Come(message) => hosts.come(message),
-            Cold::Solve => hosts.network.solve(),
+            Cold::Solve => {
+                hosts.network.solve();
+                if let Some(status) = self.heed_looks() {
+                    return Some(status);
+                }
+            }
             Cold::Local(message) => hosts.arrived(message),
             Cold::Sent(rank) => hosts.sent(rank),
             Cold::Rank(rank) => {

@@ -82,3 +82,16 @@ fn where_packets_are_needed_they_are_chosen_whatever_they_cost() {
     let lossy = with(lossy, "transport", json!({"timeout_exponent": 4}));
     assert!(auto(&lossy).notes[0].contains("faults[0]: there are no packets to lose"));
 }
+
+/// Where very many flows share links all over the network, each that begins or ends changes the
+/// rates of all: packets are less work then, and are chosen after a trial.
+#[test]
+fn flows_that_would_be_more_work_than_packets_are_not_chosen() {
+    let work = json!([{"benchmark": "alltoall", "algorithm": "linear", "window": 16, "shuffle": 3,
+        "size_bytes": 9000, "iterations": 100_000}]);
+    let case = scenario(tree(32, 8, 3, 100 * GBPS, 20_000), work);
+    let case = with(case, "limits", json!({"max_events": 1000}));
+    let outcome = run(&with(case, "fidelity", json!("auto")));
+    assert_eq!(outcome.fidelity.as_str(), "packet");
+    assert!(outcome.notes[0].contains("solving their rates takes longer"), "{:?}", outcome.notes);
+}

@@ -69,6 +69,11 @@ impl Fluid {
         }
     }
 
+    /// How often a flow was looked at on a link to solve rates.
+    pub(crate) fn n_looks(&self) -> u64 {
+        self.shares.n_looks
+    }
+
     /// The messages that are under way now.
     pub(crate) fn messages(&self) -> impl Iterator<Item = u32> + '_ {
         let flows = self.shares.flows.iter().zip(&self.transits);

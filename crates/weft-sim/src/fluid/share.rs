@@ -19,6 +19,8 @@ const QUANTUM: f64 = 1.0 / 1024.0;
 const ALIKE: f64 = 1e-9;
 /// No link, or no flow.
 const NONE: u32 = u32::MAX;
+/// Flows that are on a link's list.
+const LISTED: u32 = u32::MAX - 1;
 
 /// A link on a flow's way, and which part of the flow crosses it.
 #[derive(Clone, Copy, Debug)]
@@ -54,8 +56,6 @@ pub(super) struct Flow {
 #[derive(Clone, Debug)]
 pub(super) struct Link {
     pub(super) capacity: f64,
-    /// The flow that has it to itself, and is on no list.
-    lone: u32,
     /// What flows that are not released take of it.
     used: f64,
     /// Flows, and which of their uses it is.
@@ -75,12 +75,16 @@ pub(super) struct Link {
 #[derive(Debug, Default)]
 pub(super) struct Shares {
     pub(super) links: Vec<Link>,
+    /// By link: the flow that has it to itself and is on no list, [`LISTED`] or [`NONE`].
+    holder: Vec<u32>,
     pub(super) flows: Vec<Flow>,
     free: Vec<u32>,
     /// Flows whose rate is to be solved.
     dirty: Vec<u32>,
     batch: u64,
     filling: u64,
+    /// How often solving has looked at a flow on a link.
+    pub(super) n_looks: u64,
     released: Vec<u32>,
     touched: Vec<u32>,
     heap: BinaryHeap<Reverse<(u64, u32)>>,
@@ -98,7 +102,6 @@ impl Link {
     fn new(capacity: f64) -> Link {
         Link {
             capacity,
-            lone: NONE,
             used: 0.0,
             crossing: Vec::new(),
             touched: 0,
@@ -123,7 +126,8 @@ impl Link {
 impl Shares {
     /// Links of these capacities in bits a second.
     pub(super) fn new(capacities: impl Iterator<Item = f64>) -> Shares {
-        Shares { links: capacities.map(Link::new).collect(), ..Shares::default() }
+        let links: Vec<Link> = capacities.map(Link::new).collect();
+        Shares { holder: vec![NONE; links.len()], links, ..Shares::default() }
     }
 
     /// The rate of a flow that has its way to itself.
@@ -134,17 +138,12 @@ impl Shares {
 
     /// Let a flow begin that has all its links to itself; none where they are not free.
     pub(super) fn begin_lone(&mut self, uses: &[Use], rate: f64) -> Option<u32> {
-        let links = &self.links;
-        let free = |each: &Use| {
-            let link = &links[each.link as usize];
-            link.lone == NONE && link.crossing.is_empty()
-        };
-        if !uses.iter().all(free) {
+        if uses.iter().any(|each| self.holder[each.link as usize] != NONE) {
             return None;
         }
         let id = self.add(uses, floored(rate));
         self.flows[id as usize].lone = true;
-        uses.iter().for_each(|each| self.links[each.link as usize].lone = id);
+        uses.iter().for_each(|each| self.holder[each.link as usize] = id);
         Some(id)
     }
 
@@ -155,8 +154,8 @@ impl Shares {
         let mut least = f64::INFINITY;
         for (index, each) in (0..).zip(&mut flow.uses) {
             let link = &mut self.links[each.link as usize];
-            debug_assert_eq!(link.lone, id, "a flow that was alone");
-            link.lone = NONE;
+            let holder = std::mem::replace(&mut self.holder[each.link as usize], LISTED);
+            debug_assert_eq!(holder, id, "a flow that was alone");
             each.place = 0;
             link.crossing.push((id, index));
             link.used = flow.rate * each.weight;
@@ -170,7 +169,7 @@ impl Shares {
     /// A flow that has its links to itself is over.
     pub(super) fn end_lone(&mut self, id: u32) {
         let flow = &mut self.flows[id as usize];
-        flow.uses.iter().for_each(|each| self.links[each.link as usize].lone = NONE);
+        flow.uses.iter().for_each(|each| self.holder[each.link as usize] = NONE);
         flow.uses.clear();
         flow.lone = false;
         self.free.push(id);
@@ -200,6 +199,7 @@ impl Shares {
             each.place = link.crossing.len() as u32;
             meets |= each.place > 0;
             link.crossing.push((id, index));
+            self.holder[each.link as usize] = LISTED;
             let here = (link.capacity - link.used) / each.weight;
             if here < room {
                 (room, bottleneck) = (here, each.link);
@@ -213,11 +213,13 @@ impl Shares {
 
     /// The flow on a link that has no other.
     pub(super) fn only_one_on(&self, link: u32) -> Option<u32> {
-        let link = &self.links[link as usize];
-        match link.crossing[..] {
-            [] => (link.lone != NONE).then_some(link.lone),
-            [(flow, _)] => Some(flow),
-            _ => None,
+        match self.holder[link as usize] {
+            NONE => None,
+            LISTED => match self.links[link as usize].crossing[..] {
+                [(flow, _)] => Some(flow),
+                _ => None,
+            },
+            flow => Some(flow),
         }
     }
 
@@ -250,6 +252,7 @@ impl Shares {
             }
             if link.crossing.is_empty() {
                 link.used = 0.0;
+                self.holder[each.link as usize] = NONE;
                 continue;
             }
             let flows = &self.flows;
@@ -325,7 +328,9 @@ impl Shares {
             (link.top, link.level) = (0.0, f64::INFINITY);
         }
         for id in &self.released {
-            for each in &self.flows[*id as usize].uses {
+            let uses = &self.flows[*id as usize].uses;
+            self.n_looks += uses.len() as u64;
+            for each in uses {
                 let link = &mut self.links[each.link as usize];
                 link.weight += each.weight;
                 link.n_open += 1;

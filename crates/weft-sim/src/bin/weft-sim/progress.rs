@@ -67,7 +67,8 @@ mod tests {
 
     #[test]
     fn a_line_tells_share_time_hops_and_speed() {
-        let one = Standing { now_ps: 12_000_000, hops: 1_500_000, events: 4_000_000, done: 0.25 };
+        let (now_ps, hops, events, done) = (12_000_000, 1_500_000, 4_000_000, 0.25);
+        let one = Standing { now_ps, hops, events, done, ..Standing::default() };
         let text = line(&[one], Duration::from_secs(2));
         assert_eq!(text, "25.0 % of the work, 12 us simulated, 1.5 M hops, 2.0 M events/s");
         let done = Standing { done: 1.0, ..one };
