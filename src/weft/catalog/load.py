@@ -8,9 +8,11 @@ from types import MappingProxyType
 
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.document import Model, parse_document
+from weft.catalog.launch_recipe import LaunchRecipe
 from weft.catalog.platform import Platform, PublishedFigure
 from weft.catalog.published import Fact, FactList, FigureList, as_figure, facts_of, figures_of
 from weft.catalog.threshold import FieldTests, FieldThreshold, thresholds_of
+from weft.catalog.variables import VariableList
 from weft.core.errors import InputError, did_you_mean
 
 THIS_MACHINE = "this-machine"
@@ -52,6 +54,24 @@ def readable_benchmark_names() -> list[str]:
     """All benchmarks of the catalogue, those read from other tools' files too, in that order."""
     order = {"pt2pt": 0, "collective": 1, "pairs": 2}
     return sorted(_names("benchmark"), key=lambda name: (order[benchmark(name).kind], name))
+
+
+def launch_recipe(name_or_path: str) -> LaunchRecipe:
+    """What to launch with on a machine, of the catalogue or of a .toml file. Raises InputError."""
+    return _document(LaunchRecipe, "recipe", name_or_path)
+
+
+def launch_recipe_names() -> list[str]:
+    """Machines with a recipe, sorted."""
+    return _names("recipe")
+
+
+@cache
+def variable_lists() -> Mapping[str, VariableList]:
+    """Variables by library; NCCL's own first, so that its plug-ins' come after it."""
+    names = sorted(_names(_VARIABLES), key=lambda name: (name != "nccl", name))
+    lists = (_document(VariableList, _VARIABLES, name) for name in names)
+    return MappingProxyType({one.library: one for one in lists})
 
 
 def study_text(name_or_path: str) -> tuple[str, str]:
@@ -101,12 +121,15 @@ def field_thresholds() -> tuple[FieldThreshold, ...]:
 
 
 _FIGURES = "list of figures"
+_VARIABLES = "list of variables"
 _FACTS = "list of facts"
 _THRESHOLDS = "list of field thresholds"
 _FOLDERS = {
     "platform": "platforms",
     "benchmark": "benchmarks",
     "study": "studies",
+    "recipe": "recipes",
+    _VARIABLES: "variables",
     _FIGURES: "figures",
     _FACTS: "facts",
     _THRESHOLDS: "field_thresholds",

@@ -19,6 +19,8 @@ VERBS: dict[str, str] = {
     "expect": "What should this path or collective deliver, and what limits it?",
     "fabric": "Read, trace, route, audit, draw and export a cluster's own fabric files.",
     "cluster": "From bare hosts to an MPI cluster, or a virtual one on this machine.",
+    "recipe": "What to launch with on this machine, each setting with its reason and source.",
+    "doctor": "Are these settings right, and does the library read them as they are meant?",
     "platform": "List and show the platforms of the catalogue, with their sources.",
 }
 """Verb -> one line. `LazyVerbs.module_of` says where it lives, as `command`."""

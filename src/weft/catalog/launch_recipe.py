@@ -1,0 +1,78 @@
+"""What to launch with on a machine: settings with their reasons, as its operators publish them."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from weft.catalog.document import Document, Slug, Text
+
+When = Literal["always", "single-node", "multi-node", "sharp", "loopback", "training", "container"]
+Fabric = Literal["infiniband", "slingshot", "efa", "roce"]
+
+
+class RecipeSetting(Document):
+    """One variable of a recipe, why it is set, and who says so.
+
+    `via` is how it is handed over: an environment variable, or a parameter of Open MPI (--mca).
+    `when` are the runs it belongs to. `differs` says why the value is not the one of `seed`, the
+    published command line that the recipe comes from.
+    """
+
+    name: Text
+    value: str
+    reason: Text
+    source: Text
+    via: Literal["env", "mca"] = "env"
+    when: tuple[When, ...] = ("always",)
+    since: str = ""
+    until: str = ""
+    differs: str = ""
+
+
+class Erratum(Document):
+    """Something that a source prints and that is wrong or does nothing."""
+
+    printed: Text
+    where: Text
+    remark: Text
+
+
+class LaunchRecipe(Document):
+    """All that is known about launching on one platform.
+
+    `interface` is the network of the ranks' first meeting, `hcas` the adapters that carry data,
+    `ethernet_hcas` those that the same driver shows and that must not. `cpu_masks` are the masks of
+    the ranks of a node.
+    """
+
+    schema_: Literal["weft.launch-recipe/1"] = Field(alias="schema")
+    name: Slug
+    title: Text
+    platform: str = ""
+    date: Text
+    source: Text
+    fabric: Fabric
+    gpus_per_node: int = Field(ge=0, default=0)
+    cores_per_node: int = Field(ge=0, default=0)
+    library: Literal["nccl", "rccl", "mpi"] = "nccl"
+    nccl: str = ""
+    interface: str = ""
+    hcas: tuple[str, ...] = ()
+    ethernet_hcas: tuple[str, ...] = ()
+    topology_file: str = ""
+    plugin: str = ""
+    modules: tuple[str, ...] = ()
+    cpu_masks: tuple[str, ...] = ()
+    network: str = ""
+    """Slurm's --network that a setting needs."""
+    notes: tuple[str, ...] = ()
+    settings: tuple[RecipeSetting, ...] = Field(alias="setting", default=())
+    errata: tuple[Erratum, ...] = Field(alias="erratum", default=())
+
+    @model_validator(mode="after")
+    def _each_setting_once(self) -> "LaunchRecipe":
+        keys = [(one.name, when) for one in self.settings for when in one.when]
+        twice = sorted({name for name, when in keys if keys.count((name, when)) > 1})
+        if twice:
+            raise ValueError(f"each setting once for a kind of run, not {', '.join(twice)} twice")
+        return self

@@ -1,0 +1,285 @@
+"""`weft doctor env [FILE...]`: a linter of the settings that a job is launched with."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weft.cli.output import emit, format_option_of, talk
+from weft.core.errors import ExitCode, InputError
+
+if TYPE_CHECKING:
+    from weft.catalog.launch_recipe import LaunchRecipe
+    from weft.doctor.case import Case
+    from weft.doctor.job import Job
+    from weft.doctor.lint import Complaint
+
+SYSTEM_CONF = Path("/etc/nccl.conf")
+KINDS = ("script", "nccl.conf", "edf", "kubernetes")
+
+
+@click.command("env")
+@click.argument("files", metavar="[FILE]...", nargs=-1)
+@click.option("--platform", metavar="P", help="The machine: a recipe of the catalogue, or a .toml.")
+@click.option(
+    "--nccl", metavar="VERSION", help="The version of NCCL that will run; else the newest."
+)
+@click.option(
+    "--libnccl",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A libnccl.so: what it reads decides, and its version.",
+)
+@click.option("--nodes", type=click.IntRange(1), help="Nodes of the job, where the file says none.")
+@click.option(
+    "--kind", type=click.Choice(KINDS), help="What the files are, where names do not tell."
+)
+@click.option(
+    "--check-files", is_flag=True, help="Files that settings name must be on this machine."
+)
+@click.option("--fix", "prints_fix", is_flag=True, help="Print the corrected file instead.")
+@click.option("--notes", is_flag=True, help="Show notes, too.")
+@format_option_of(("text", "json", "csv", "sarif"))
+def command(
+    files: tuple[str, ...],
+    platform: str | None,
+    nccl: str | None,
+    libnccl: Path | None,
+    *,
+    nodes: int | None,
+    kind: str | None,
+    check_files: bool,
+    prints_fix: bool,
+    notes: bool,
+    format_: str,
+) -> int:
+    """What is wrong with the variables that FILES set, or this environment without FILES.
+
+    A file is a command line, a job script, an nccl.conf, an EDF (.toml), or Kubernetes manifests
+    (.yaml); '-' is standard input. Nothing in it is run.
+
+    Exit 1 where something is wrong.
+    """
+    from weft.doctor.lint import lint, verdict
+
+    jobs = _jobs(files, kind)
+    asked = _Asked(platform, nccl, libnccl, nodes, check_files)
+    if prints_fix:
+        return _print_fix(jobs, asked)
+    reports = [(job, lint(asked.case(job))) for job in jobs]
+    worst = verdict([one for _, complaints in reports for one in complaints])
+    if format_ == "sarif":
+        _print_sarif(reports)
+    else:
+        emit(
+            format_,
+            text=lambda: _text(reports, asked, notes=notes),
+            record=_record(reports, asked),
+            rows=[row for job, complaints in reports for row in _rows(job, complaints)],
+        )
+    return int(ExitCode.VERDICT_BAD if worst.value == "bad" else ExitCode.GOOD)
+
+
+class _Asked:
+    """What the command line says about the machine and its libraries."""
+
+    def __init__(
+        self,
+        platform: str | None,
+        nccl: str | None,
+        libnccl: Path | None,
+        nodes: int | None,
+        check_files: bool,
+    ) -> None:
+        from weft.catalog.load import launch_recipe, variable_lists
+
+        self.recipe: LaunchRecipe | None = launch_recipe(platform) if platform else None
+        self.lists = variable_lists()
+        self.names: frozenset[str] | None = None
+        self.nodes = nodes
+        self.check_files = check_files
+        self.version = _version(nccl) if nccl else ""
+        self.source = f"NCCL {self.version}" if nccl else ""
+        if libnccl is not None:
+            from weft.doctor.libnccl import read_libnccl
+
+            library = read_libnccl(libnccl)
+            self.names = library.names
+            self.version = self.version or library.version
+            self.source = f"{libnccl} (NCCL {library.version})"
+
+    def case(self, job: "Job") -> "Case":
+        """The case of one job."""
+        from weft.doctor.case import Case
+
+        exists = Path.exists if self.check_files else None
+        return Case(
+            job,
+            self.lists,
+            self.recipe,
+            self.version,
+            self.names,
+            self.nodes,
+            exists=(lambda path: exists(Path(path))) if exists is not None else None,
+            elsewhere=_elsewhere(job),
+        )
+
+
+def _version(text: str) -> str:
+    import re
+
+    found = re.fullmatch(r"v?(\d+(?:\.\d+){1,2})(?:[-+.].*)?", text.strip())
+    if found is None:
+        raise InputError(f"'{text}' is no version of NCCL", expected="such as 2.26 or 2.26.5")
+    # 2.26 means the newest of that line: what any of them knows is known.
+    return found[1] if found[1].count(".") == 2 else f"{found[1]}.99"
+
+
+def _elsewhere(job: "Job") -> dict[str, tuple[str, str]]:
+    """What nccl.conf files of this machine set, for the live environment alone."""
+    from weft.doctor.job import Kind
+    from weft.doctor.read.conf import read_conf
+
+    if job.kind is not Kind.LIVE:
+        return {}
+    own = os.environ.get("NCCL_CONF_FILE")
+    values: dict[str, tuple[str, str]] = {}
+    for path in (Path(own) if own else Path.home() / ".nccl.conf", SYSTEM_CONF):
+        try:
+            text = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+        for setting in read_conf(str(path), text).settings:
+            values.setdefault(setting.name, (setting.value or "", str(path)))
+    return values
+
+
+def _jobs(files: Sequence[str], kind: str | None) -> "list[Job]":
+    from weft.doctor.job import Kind
+    from weft.doctor.read.file import read_job, text_of
+    from weft.doctor.read.live import read_environment
+
+    kinds: dict[str, Kind] = {
+        "script": Kind.SCRIPT,
+        "nccl.conf": Kind.CONF,
+        "edf": Kind.EDF,
+        "kubernetes": Kind.KUBERNETES,
+    }
+    if not files:
+        return [read_environment(os.environ)]
+    given = kinds[kind] if kind is not None else None
+    return [
+        read_job("standard input", sys.stdin.read(), given)
+        if name == "-"
+        else read_job(name, text_of(Path(name)), given)
+        for name in files
+    ]
+
+
+def _print_fix(jobs: "Sequence[Job]", asked: _Asked) -> int:
+    from weft.doctor.fix import mended
+    from weft.doctor.lint import lint
+    from weft.doctor.read.file import read_job
+
+    if len(jobs) != 1:
+        raise InputError(f"{len(jobs)} files", expected="one file with --fix")
+    (job,) = jobs
+    text, number, rest = mended(
+        job.text, lambda text: lint(asked.case(read_job(job.name, text, job.kind)))
+    )
+    left = sum(one.rule.severity == "bad" for one in rest)
+    click.echo(text, nl=False)
+    talk(f"{number} mended, {left} left that only you can decide: weft doctor env {job.name}")
+    return int(ExitCode.VERDICT_BAD if left else ExitCode.GOOD)
+
+
+def _print_sarif(reports: "Sequence[tuple[Job, list[Complaint]]]") -> None:
+    import json
+
+    from weft import __version__
+    from weft.doctor.sarif import sarif
+
+    rows = [(job.name, complaints) for job, complaints in reports]
+    click.echo(json.dumps(sarif(rows, __version__), indent=2))
+
+
+def _record(reports: "Sequence[tuple[Job, list[Complaint]]]", asked: _Asked) -> dict[str, Any]:
+    from weft.doctor.lint import as_finding, verdict
+
+    return {
+        "schema": "weft.doctor-env/1",
+        "platform": asked.recipe.name if asked.recipe is not None else None,
+        "nccl": asked.version or None,
+        "verdict": verdict([one for _, found in reports for one in found]).value,
+        "files": [
+            {
+                "name": job.name,
+                "kind": job.kind.value,
+                "n_settings": len(job.settings),
+                "findings": [as_finding(one, job.name).to_record() for one in complaints],
+            }
+            for job, complaints in reports
+        ],
+    }
+
+
+def _rows(job: "Job", complaints: "Sequence[Complaint]") -> list[dict[str, Any]]:
+    return [
+        {
+            "file": job.name,
+            "line": one.found.at.line,
+            "severity": one.severity.value,
+            "rule": one.rule.id,
+            "name": one.found.setting.name if one.found.setting is not None else "",
+            "happens": one.happens,
+            "fix": one.fix,
+            "source": one.source,
+        }
+        for one in complaints
+    ]
+
+
+def _text(reports: "Sequence[tuple[Job, list[Complaint]]]", asked: _Asked, *, notes: bool) -> str:
+    lines: list[str] = []
+    for job, complaints in reports:
+        lines += [*_report(job, complaints, notes=notes), ""]
+    judged = asked.source or f"the newest NCCL known ({asked.lists['nccl'].versions[-1]}): --nccl"
+    machine = asked.recipe.title if asked.recipe is not None else "none: --platform"
+    return "\n".join([*lines, f"judged   for {judged}; machine {machine}"])
+
+
+def _report(job: "Job", complaints: "Sequence[Complaint]", *, notes: bool) -> list[str]:
+    from weft.doctor.lint import verdict
+
+    shown = [one for one in complaints if notes or one.rule.severity != "note"]
+    hidden = len(complaints) - len(shown)
+    worst = verdict(complaints).value
+    n_bad = sum(one.rule.severity == "bad" for one in complaints)
+    n_warnings = sum(one.rule.severity == "warning" for one in complaints)
+    known = sum(1 for setting in job.settings if setting.name.isupper())
+    head = {
+        "bad": f"BAD   {job.name}: {_count(n_bad, 'mistake', 'mistakes')},"
+        f" {_count(n_warnings, 'warning', 'warnings')}",
+        "warning": f"WARN  {job.name}: {_count(n_warnings, 'warning', 'warnings')}",
+    }.get(worst, f"GOOD  {job.name}: nothing is wrong with its {known} variables")
+    lines = [head]
+    for one in shown:
+        name = one.found.setting.name if one.found.setting is not None else ""
+        place = f"{job.name}:{one.found.at.line}" if job.text else job.name
+        lines += [
+            "",
+            f"{one.severity.value.upper()}  {place}  {name}  {one.rule.title} [{one.rule.id}]",
+            f"  {one.happens}",
+            f"  fix: {one.fix}",
+            f"  source: {one.source}",
+        ]
+    if hidden:
+        lines += ["", f"{_count(hidden, 'note', 'notes')} not shown: --notes"]
+    return lines
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

@@ -1,0 +1,124 @@
+"""What the rules look at: the job, the machine, and the libraries that will read the settings."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from weft.catalog.launch_recipe import LaunchRecipe
+from weft.catalog.variables import Variable, VariableList, version_key
+from weft.doctor.job import Job, Launch, Place, Setting
+
+NCCL = "nccl"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Put `text` where `at` is."""
+
+    at: Place
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One thing that a rule found: the words of its sentence, where, and how it is mended."""
+
+    rule: str
+    words: Mapping[str, str]
+    at: Place
+    setting: Setting | None = None
+    edits: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """`nccl` is the version that is asked about, "" for the newest known; `names` what a given
+    library knows, which then decides instead of the catalogue. `paths` answers whether a file is
+    there, None where the files of this machine say nothing about the job's."""
+
+    job: Job
+    lists: Mapping[str, VariableList]
+    recipe: LaunchRecipe | None = None
+    nccl: str = ""
+    names: frozenset[str] | None = None
+    n_nodes: int | None = None
+    n_ranks: int | None = None
+    exists: Callable[[str], bool] | None = None
+    elsewhere: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Values that other sources give (nccl.conf): name to value and source."""
+
+    @cached_property
+    def version(self) -> str:
+        """The version of NCCL that rules are for."""
+        return self.nccl or self.lists[NCCL].versions[-1]
+
+    def since(self, version: str) -> bool:
+        """Whether the NCCL asked about is at least this one."""
+        return version_key(self.version) >= version_key(version)
+
+    def variable(self, name: str) -> Variable | None:
+        """What the catalogue knows of a name."""
+        for one in self.lists.values():
+            found = one.by_name.get(name)
+            if found is not None:
+                return found
+        return None
+
+    def library(self, name: str) -> VariableList | None:
+        """Whose a name is: that of the longest prefix."""
+        best: VariableList | None = None
+        longest = 0
+        for one in self.lists.values():
+            for prefix in one.prefixes:
+                if name.startswith(prefix) and len(prefix) > longest:
+                    best, longest = one, len(prefix)
+        return best
+
+    def settings(self, *names: str) -> Iterator[Setting]:
+        """Settings of these names, in order, assigned ones too."""
+        for setting in self.job.settings:
+            if setting.name in names:
+                yield setting
+
+    def in_force(self, name: str) -> Setting | None:
+        """The setting of a name that the first launch, or else the file, ends up with."""
+        found = self.job.last(name)
+        for index in range(len(self.job.launches)):
+            own = self.job.last(name, index)
+            if own is not None and own.launch is not None:
+                return own
+        return found
+
+    def value(self, name: str) -> str | None:
+        """The value in force where it is known."""
+        setting = self.in_force(name)
+        return None if setting is None else setting.known
+
+    def is_on(self, name: str) -> bool:
+        """Whether an integer variable is set to anything but 0."""
+        from weft.doctor.numbers import strtoll
+
+        value = self.value(name)
+        return value is not None and strtoll(value)[0] not in (0, None)
+
+    @property
+    def nodes(self) -> int | None:
+        """Nodes of the job, as asked or as the file says."""
+        return self.n_nodes if self.n_nodes is not None else self.job.n_nodes
+
+    @property
+    def fabric(self) -> str:
+        """The platform's fabric, "" where none is named."""
+        return self.recipe.fabric if self.recipe is not None else ""
+
+    @property
+    def containers(self) -> Iterable[tuple[int, Launch]]:
+        """Launches into containers, with their index."""
+        return ((i, one) for i, one in enumerate(self.job.launches) if one.container is not None)
+
+    def uses_nccl(self) -> bool:
+        """Whether anything in the file is NCCL's."""
+        return any(setting.name.startswith("NCCL_") for setting in self.job.settings)
+
+
+Rule = Callable[[Case], Iterator[Found]]

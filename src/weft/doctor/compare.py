@@ -1,0 +1,87 @@
+"""Somebody's script beside a recipe: what one sets and the other does not."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from weft.doctor.job import Job, Setting, Way
+from weft.doctor.numbers import strtoll
+from weft.launch.prescription import Prescription, handed_on
+
+OURS = (
+    "NCCL_",
+    "UCX_",
+    "SHARP_",
+    "HCOLL_",
+    "FI_",
+    "CXI_",
+    "OFI_NCCL_",
+    "MV2_",
+    "OMPI_MCA_",
+    "MPICH_",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One name. None stands for not set."""
+
+    name: str
+    script: str | None
+    recipe: str | None
+    why: str
+    line: int | None
+
+    def to_row(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "name": self.name,
+            "script": self.script,
+            "recipe": self.recipe,
+            "why": self.why,
+            "line": self.line,
+        }
+
+
+def compare(job: Job, prescription: Prescription) -> Iterator[Difference]:
+    """Names of the recipe first, then what only the script sets."""
+    own = in_force(job)
+    passed = handed_on(prescription.settings)
+    for setting in prescription.settings:
+        if setting.name in passed:
+            continue
+        found = own.get(setting.name)
+        if found is None:
+            why = f"the recipe sets it: {setting.reason}"
+            yield Difference(setting.name, None, setting.value, why, None)
+        elif found.known is None or not _same(found.known, setting.value):
+            shown = found.known if found.known is not None else "what the shell has"
+            why = f"the recipe: {setting.reason}"
+            yield Difference(setting.name, shown, setting.value, why, found.at.line)
+    wanted = {setting.name for setting in prescription.settings}
+    for name, found in own.items():
+        if name not in wanted and name.startswith(OURS):
+            remark = next(
+                (one.remark for one in prescription.recipe.errata if name in one.printed),
+                "the recipe leaves it to the library",
+            )
+            shown = found.known if found.known is not None else "what the shell has"
+            yield Difference(name, shown, None, remark, found.at.line)
+
+
+def in_force(job: Job) -> dict[str, Setting]:
+    """The last setting of each name, with a launch's own."""
+    found: dict[str, Setting] = {}
+    for setting in job.settings:
+        if setting.way is not Way.ASSIGNED and setting.value is not None:
+            found[setting.name] = setting
+    return found
+
+
+def _same(a: str, b: str) -> bool:
+    if a == b:
+        return True
+    first, second = strtoll(a), strtoll(b)
+    if not first[1] and not second[1]:
+        return first[0] == second[0]
+    return a.lower() == b.lower() and a.upper() in ("WARN", "INFO", "VERSION", "TRACE")

@@ -1,0 +1,47 @@
+"""What a given libnccl.so knows: its version and the names that it asks the environment for."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft.core.errors import InputError
+
+NAME = re.compile(rb"(?<!_)(NCCL_[A-Z0-9][A-Z0-9_]*)\x00")
+VERSION = re.compile(rb"NCCL version (\d+\.\d+\.\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Libnccl:
+    """A library of NCCL. `names` are all texts in it that look like a variable's name."""
+
+    path: Path
+    version: str
+    names: frozenset[str]
+
+
+def read_libnccl(path: Path) -> Libnccl:
+    """Names and version from the read-only data of a library. Raises InputError.
+
+    Debugging symbols, which hold names of constants too, are in other sections.
+    """
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        with path.open("rb") as file:
+            section = ELFFile(file).get_section_by_name(".rodata")
+            data = section.data() if section is not None else b""
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(
+            f"cannot read it ({reason})", where=str(path), expected="a libnccl.so"
+        ) from error
+    except (ELFError, ValueError, KeyError, AssertionError, AttributeError) as error:
+        raise InputError(
+            f"no shared library ({error})", where=str(path), expected="a libnccl.so"
+        ) from error
+    names = frozenset(found[1].decode() for found in NAME.finditer(data))
+    version = VERSION.search(data)
+    if not names or "NCCL_DEBUG" not in names:
+        raise InputError("no variables of NCCL are in it", where=str(path), expected="a libnccl.so")
+    return Libnccl(path, version[1].decode() if version is not None else "", names)

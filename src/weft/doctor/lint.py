@@ -1,0 +1,128 @@
+"""The linter: every rule over one job, what they found in the order of the text."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from weft.catalog.setting_rules import SettingRule, setting_rules
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.doctor.case import Case, Found, Rule
+from weft.doctor.rules import algorithms, devices, fabrics, launches, names, transports, values
+
+FAMILIES: tuple[Rule, ...] = (
+    names.rules,
+    values.rules,
+    devices.rules,
+    transports.rules,
+    algorithms.rules,
+    fabrics.rules,
+    launches.rules,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What a rule found, with the rule."""
+
+    rule: SettingRule
+    found: Found
+
+    @property
+    def happens(self) -> str:
+        """What really happens, in one sentence."""
+        return _capital(self.rule.happens.format_map(_Words(self.found.words))) + "."
+
+    @property
+    def fix(self) -> str:
+        """What to do about it."""
+        return self.rule.fix.format_map(_Words(self.found.words))
+
+    @property
+    def source(self) -> str:
+        """Who says so."""
+        return self.rule.source.format_map(_Words(self.found.words))
+
+    @property
+    def severity(self) -> Severity:
+        """How it counts."""
+        return Severity(self.rule.severity)
+
+
+class _Words(dict[str, str]):
+    """Words of a sentence; one that is missing shows as itself, so that a sentence never fails."""
+
+    def __missing__(self, key: str) -> str:
+        return f"{{{key}}}"
+
+
+OPINIONS = {"nvls-demanded", "default-value", "many-queue-pairs", "pxn-off", "algorithm-fixed"}
+"""Rules that a machine's own operators may overrule: silent about what their recipe says."""
+
+
+def lint(case: Case) -> list[Complaint]:
+    """What is wrong in a job: by place, each rule once for a place and a name."""
+    rules = setting_rules()
+    complaints: dict[tuple[str, int, str], Complaint] = {}
+    for found in _all(case):
+        if found.rule in OPINIONS and _is_of_the_recipe(case, found):
+            continue
+        name = found.setting.name if found.setting is not None else ""
+        key = (found.rule, found.at.start, name)
+        complaints.setdefault(key, Complaint(rules[found.rule], found))
+    order = {"bad": 0, "warning": 1, "note": 2}
+    return sorted(
+        complaints.values(),
+        key=lambda one: (one.found.at.start, order[one.rule.severity], one.rule.id),
+    )
+
+
+def _all(case: Case) -> Iterator[Found]:
+    for family in FAMILIES:
+        yield from family(case)
+
+
+def _is_of_the_recipe(case: Case, found: Found) -> bool:
+    setting = found.setting
+    if case.recipe is None or setting is None:
+        return False
+    own = {(one.name, one.value) for one in case.recipe.settings}
+    return (setting.name, setting.known) in own
+
+
+def verdict(complaints: Sequence[Complaint]) -> Severity:
+    """The worst of them; GOOD where nothing, or only notes, were found."""
+    severities = {one.severity for one in complaints}
+    for severity in (Severity.BAD, Severity.WARNING):
+        if severity in severities:
+            return severity
+    return Severity.GOOD
+
+
+def as_finding(complaint: Complaint, file: str) -> Finding:
+    """The complaint as weft's finding."""
+    found = complaint.found
+    return Finding(
+        FindingKind.MIS_SETTING,
+        complaint.severity,
+        f"{file}:{found.at.line}: {complaint.happens}",
+        (f"fix: {complaint.fix}", f"source: {complaint.source}"),
+        facts={
+            "rule": complaint.rule.id,
+            "title": complaint.rule.title,
+            "file": file,
+            "line": found.at.line,
+            "column": found.at.column,
+            "name": found.setting.name if found.setting is not None else None,
+            "value": found.setting.known if found.setting is not None else None,
+            "happens": complaint.happens,
+            "fix": complaint.fix,
+            "source": complaint.source,
+            "can_be_fixed": bool(found.edits),
+        },
+    )
+
+
+def _capital(text: str) -> str:
+    """A sentence begins with a capital, unless it begins with a name or a value."""
+    first = text.split(" ", 1)[0]
+    plain = first.isalpha() and first.islower()
+    return text[0].upper() + text[1:] if plain else text

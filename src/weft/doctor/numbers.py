@@ -1,0 +1,46 @@
+"""Numbers as the libraries read them, not as people mean them."""
+
+import re
+
+LONG_MAX = 2**63 - 1
+_STRTOLL = re.compile(r"[ \t\n\v\f\r]*([+-]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
+
+
+def strtoll(text: str) -> tuple[int | None, str]:
+    """(value, what is left) of C's strtoll(text, &end, 0); None where it does not fit 64 bits.
+
+    Where no number begins the value is 0 and all is left. SOURCE: C11 7.22.1.4.
+    """
+    found = _STRTOLL.match(text)
+    if found is None:
+        return 0, text
+    digits = found[2]
+    if digits[:2] in ("0x", "0X"):
+        value = int(digits, 16)
+    elif digits.startswith("0"):
+        value = int(digits, 8)
+    else:
+        value = int(digits)
+    value = -value if found[1] == "-" else value
+    rest = text[found.end() :]
+    return (value if -LONG_MAX - 1 <= value <= LONG_MAX else None), rest
+
+
+WORDS_OF_YES = {"true", "yes", "on", "y", "t", "enable", "enabled"}
+WORDS_OF_NO = {"false", "no", "off", "n", "f", "disable", "disabled", "none"}
+SUFFIX = re.compile(r"\s*([kKmMgGtT])i?[bB]?\s*")
+FACTOR = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def meant(text: str) -> str | None:
+    """The number meant by a word or by a size with a suffix; None where nobody can say."""
+    word = text.strip().lower()
+    if word in WORDS_OF_YES:
+        return "1"
+    if word in WORDS_OF_NO:
+        return "0"
+    value, rest = strtoll(text)
+    suffix = SUFFIX.fullmatch(rest)
+    if value is not None and suffix is not None and rest != text:
+        return str(value * FACTOR[suffix[1].lower()])
+    return None

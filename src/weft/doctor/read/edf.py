@@ -1,0 +1,67 @@
+"""Environment definition files of the container engine at CSCS: TOML with image, mounts, [env]."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from weft.core.errors import InputError
+from weft.doctor.job import Container, Job, Kind, Launch, Lines, Place, Setting, Way, Word
+
+
+def read_edf(name: str, text: str) -> Job:
+    """The container and the variables of an EDF. Raises InputError where it is no TOML."""
+    try:
+        table = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"not TOML ({error})", where=name, expected="an EDF in TOML") from error
+    lines = Lines(text)
+    nowhere = lines.place(0, 0)
+    env = table.get("env", {})
+    settings = []
+    if isinstance(env, dict):
+        for key, value in env.items():
+            at, value_at = _find(text, lines, key)
+            shown = value if isinstance(value, str) else _as_written(value)
+            settings.append(Setting(key, shown, Way.DOCUMENT, at or nowhere, value_at))
+    mounts = table.get("mounts", [])
+    words = tuple(Word(mount, nowhere) for mount in mounts if isinstance(mount, str))
+    image = table.get("image", "")
+    container = Container(image if isinstance(image, str) else "", words, None)
+    launch = Launch("edf", nowhere, _annotations(table, nowhere), container=container)
+    return Job(name, text, Kind.EDF, tuple(settings), (launch,))
+
+
+def is_edf(text: str) -> bool:
+    """Whether a TOML text looks like an EDF."""
+    return re.search(r"^(image|base_environment)\s*=|^\[(annotations|env)", text, re.M) is not None
+
+
+def _annotations(table: Mapping[str, Any], nowhere: Place) -> dict[str, Word]:
+    found: dict[str, Word] = {}
+    stack = [("", table.get("annotations", {}))]
+    while stack:
+        path, inner = stack.pop()
+        if isinstance(inner, dict):
+            stack += [(f"{path}.{key}" if path else str(key), one) for key, one in inner.items()]
+        else:
+            found[path] = Word(_as_written(inner), nowhere)
+    return found
+
+
+def _as_written(value: object) -> str:
+    return (
+        {True: "true", False: "false"}.get(value, str(value))
+        if isinstance(value, bool)
+        else str(value)
+    )
+
+
+def _find(text: str, lines: Lines, key: str) -> tuple[Place | None, Place | None]:
+    """Where a key stands as `key = value`, or `env.key = value`, on a line of its own."""
+    pattern = rf"^[ \t]*(?:env\.)?\"?{re.escape(key)}\"?[ \t]*=[ \t]*(?P<value>[^\n#]*[^\n# \t])"
+    found = re.search(pattern, text, re.M)
+    if found is None:
+        return None, None
+    start = found.start() + len(found[0]) - len(found[0].lstrip())
+    return lines.place(start, found.end()), lines.place(*found.span("value"))

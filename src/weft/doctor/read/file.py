@@ -1,0 +1,61 @@
+"""Any of the files: which kind it is, and its job."""
+
+from pathlib import Path
+
+from weft.core.errors import InputError
+from weft.doctor.job import Job, Kind
+from weft.doctor.read.conf import read_conf
+from weft.doctor.read.edf import is_edf, read_edf
+from weft.doctor.read.kubernetes import read_manifests
+from weft.doctor.read.shell import read_script
+
+MOST_BYTES = 16 << 20
+"""A script is smaller; whatever is larger is none."""
+
+
+def read_job(name: str, text: str, kind: Kind | None = None) -> Job:
+    """The job of a text; its kind by the name and the look of it where it is not given.
+
+    Raises InputError where a document is not what its kind says.
+    """
+    kind = kind or kind_of(name, text)
+    if kind is Kind.CONF:
+        return read_conf(name, text)
+    if kind is Kind.EDF:
+        return read_edf(name, text)
+    if kind is Kind.KUBERNETES:
+        return read_manifests(name, text)
+    return read_script(name, text)
+
+
+def kind_of(name: str, text: str) -> Kind:
+    """What a file is."""
+    suffix = Path(name).suffix.lower()
+    if suffix == ".toml" or (suffix == ".edf" and is_edf(text)):
+        return Kind.EDF
+    if suffix in (".yaml", ".yml"):
+        return Kind.KUBERNETES
+    if Path(name).name.lstrip(".") == "nccl.conf" or suffix == ".conf":
+        return Kind.CONF
+    if text.startswith("apiVersion:") or "\napiVersion:" in text[:4096]:
+        return Kind.KUBERNETES
+    return Kind.SCRIPT
+
+
+def text_of(path: Path) -> str:
+    """A file's text. Raises InputError where it cannot be read, is no text or is too large."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(
+            f"cannot read it ({reason})", where=str(path), expected="a script or a document"
+        ) from error
+    if len(content) > MOST_BYTES:
+        raise InputError(
+            f"{len(content)} bytes", where=str(path), expected=f"at most {MOST_BYTES} bytes"
+        )
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError("not UTF-8 text", where=str(path), expected="a script") from error

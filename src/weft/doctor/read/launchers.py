@@ -1,0 +1,246 @@
+"""Command lines of launchers: what they set, what they hand on, and what they start."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from weft.doctor.job import Container, Launch, Place, Setting, Way, Word
+
+OPEN_MPI = {"mpirun", "mpiexec", "orterun", "prterun"}
+HYDRA = {"mpiexec.hydra", "mpirun_rsh", "mpiexec.mpich"}
+SLURM = {"srun", "sbatch", "salloc"}
+CONTAINERS = {"docker", "podman", "podman-hpc", "apptainer", "singularity", "shifter", "sarus"}
+LAUNCHERS = OPEN_MPI | HYDRA | SLURM | CONTAINERS
+
+_ALONE = {
+    "bind-to-core", "bynode", "bysocket", "display-allocation", "display-map", "do-not-launch",
+    "enable-recovery", "nolocal", "nooversubscribe", "oversubscribe", "quiet", "report-bindings",
+    "tag-output", "timestamp-output", "allow-run-as-root", "verbose", "version", "help", "display",
+    "genvall", "genvnone", "envall", "envnone", "print-rank-map", "print-all-exitcodes", "l",
+    "v", "q", "h", "V", "exclusive", "label", "unbuffered", "overlap", "exact", "wait-all-nodes",
+    "container-writable", "container-readonly", "no-container-mount-home", "container-mount-home",
+    "container-remap-root", "no-container-remap-root", "no-container-entrypoint", "mpi-list",
+    "container-entrypoint", "kill-on-bad-exit", "no-kill", "preserve-env", "pty", "rm", "it", "i",
+    "t", "d", "privileged", "detach", "nv", "rocm", "cleanenv", "containall", "no-home", "contain",
+    "writable-tmpfs", "writable", "fakeroot", "gpu", "mpi", "cxi", "cvmfs", "mpich", "e", "c",
+    "interactive", "tty", "init", "u", "s",
+}  # fmt: skip
+"""Options that take no value. Of others the next word is one, unless it begins with a dash."""
+
+_SAME = {
+    "np": "n", "ntasks": "n", "N": "nodes", "nnodes": "nodes", "H": "host", "f": "hostfile",
+    "machinefile": "hostfile", "ppn": "ntasks-per-node", "perhost": "ntasks-per-node",
+    "npernode": "ntasks-per-node",
+}  # fmt: skip
+
+
+@dataclass
+class _Found:
+    """What one command line has said so far."""
+
+    options: dict[str, Word] = field(default_factory=dict)
+    settings: list[Setting] = field(default_factory=list)
+    passes: list[str] = field(default_factory=list)
+    mounts: list[Word] = field(default_factory=list)
+    hands_on_all: bool = True
+
+
+def read_launch(name: str, words: Sequence[Word], at: Place) -> tuple[Launch, list[Setting]]:
+    """One launch and the variables that its own options set.
+
+    `words` begins with the launcher; with `name` empty it is a plain command.
+    """
+    if not name:
+        return Launch("", at, program=tuple(words)), []
+    found = _Found()
+    rest = list(words[1:])
+    if name in CONTAINERS:
+        rest = _container_options(name, rest, found)
+    else:
+        rest = _options(name, rest, found)
+    container = _container(name, found, rest)
+    program = tuple(rest[1:] if name in CONTAINERS else rest)
+    launch = Launch(
+        name,
+        at,
+        found.options,
+        tuple(found.passes),
+        found.hands_on_all and name not in CONTAINERS - {"apptainer", "singularity", "shifter"},
+        container,
+        program,
+    )
+    return launch, found.settings
+
+
+def _options(name: str, rest: list[Word], found: _Found) -> list[Word]:
+    special = SPECIAL_OF_SLURM if name in SLURM else SPECIAL_OF_MPI
+    while rest and rest[0].text.startswith("-") and rest[0].text not in ("-", "--"):
+        word = rest.pop(0)
+        option, equals, value = word.text.lstrip("-").partition("=")
+        taken = special.get(option)
+        if taken is not None:
+            values = [replace(word, text=value, at=word.value_at or word.at)] if equals else rest
+            taken(found, values, word)
+            continue
+        option = _SAME.get(option, option)
+        if equals:
+            found.options[option] = Word(value, word.at)
+        elif option in _ALONE or not rest or rest[0].text.startswith("-"):
+            found.options[option] = Word("", word.at)
+        else:
+            found.options[option] = rest.pop(0)
+    return rest[1:] if rest and rest[0].text == "--" else rest
+
+
+def _pop(values: list[Word]) -> Word | None:
+    return values.pop(0) if values else None
+
+
+def _pass_or_set(found: _Found, values: list[Word], _option: Word) -> None:
+    """Open MPI's -x NAME or -x NAME=VALUE, docker's -e the same."""
+    word = _pop(values)
+    if word is None:
+        return
+    name, equals, value = word.text.partition("=")
+    found.passes.append(name)
+    way = Way.LAUNCHER
+    found.settings.append(Setting(name, value if equals else None, way, word.at, word.value_at))
+
+
+def _parameter(found: _Found, values: list[Word], option: Word) -> None:
+    """Open MPI's --mca NAME VALUE."""
+    name, value = _pop(values), _pop(values)
+    if name is None or value is None:
+        return
+    prefix = {"prtemca": "PRTE_MCA_", "pmixmca": "PMIX_MCA_"}.get(option.text.lstrip("-"))
+    full = f"{prefix or 'OMPI_MCA_'}{name.text}"
+    whole = replace(name.at, end=value.at.end)
+    found.settings.append(Setting(full, value.text, Way.MCA, whole, value.at))
+
+
+def _env_pair(found: _Found, values: list[Word], _option: Word) -> None:
+    """Hydra's -genv NAME VALUE."""
+    name = _pop(values)
+    if name is None:
+        return
+    if "=" in name.text:
+        key, _, text = name.text.partition("=")
+        found.settings.append(Setting(key, text, Way.LAUNCHER, name.at, name.value_at))
+        return
+    value = _pop(values)
+    text = value.text if value is not None else ""
+    at = value.at if value is not None else None
+    found.settings.append(Setting(name.text, text, Way.LAUNCHER, name.at, at))
+
+
+def _env_list(found: _Found, values: list[Word], _option: Word) -> None:
+    word = _pop(values)
+    if word is not None:
+        found.passes += [name for name in word.text.split(",") if name]
+
+
+def _hand_on_nothing(found: _Found, _values: list[Word], _option: Word) -> None:
+    found.hands_on_all = False
+
+
+def _export(found: _Found, values: list[Word], _option: Word) -> None:
+    """Slurm's --export=ALL,NAME,NAME=VALUE or NONE."""
+    word = _pop(values)
+    if word is None:
+        return
+    parts = word.text.split(",")
+    found.hands_on_all = "ALL" in parts
+    at = 0
+    for part in parts:
+        name, equals, value = part.partition("=")
+        start = word.at.start + at
+        at += len(part) + 1
+        if part in ("ALL", "NONE", "NIL", ""):
+            continue
+        found.passes.append(name)
+        place = replace(word.at, start=start, end=start + len(part))
+        place = (
+            place if word.at.exact and len(word.text) == word.at.end - word.at.start else word.at
+        )
+        found.settings.append(Setting(name, value if equals else None, Way.LAUNCHER, place))
+
+
+def _mounts(found: _Found, values: list[Word], _option: Word) -> None:
+    word = _pop(values)
+    if word is not None:
+        found.mounts += [replace(word, text=part) for part in word.text.split(",") if part]
+
+
+_Taker = Callable[[_Found, list[Word], Word], None]
+SPECIAL_OF_MPI: Mapping[str, _Taker] = {
+    "x": _pass_or_set,
+    "mca": _parameter,
+    "gmca": _parameter,
+    "prtemca": _parameter,
+    "pmixmca": _parameter,
+    "genv": _env_pair,
+    "env": _env_pair,
+    "genvlist": _env_list,
+    "envlist": _env_list,
+    "genvnone": _hand_on_nothing,
+    "envnone": _hand_on_nothing,
+}
+SPECIAL_OF_SLURM: Mapping[str, _Taker] = {"export": _export, "container-mounts": _mounts}
+_OF_CONTAINERS: Mapping[str, _Taker] = {
+    "e": _pass_or_set,
+    "env": _pass_or_set,
+    "v": _mounts,
+    "volume": _mounts,
+    "mount": _mounts,
+    "B": _mounts,
+    "bind": _mounts,
+}
+_VALUED_OF_CONTAINERS = {
+    "name", "network", "net", "ipc", "ulimit", "device", "gpus", "shm-size", "user", "workdir", "w",
+    "hostname", "entrypoint", "runtime", "security-opt", "cap-add", "pid", "env-file", "image",
+    "module", "modules", "pwd", "home", "H", "annotation", "label", "memory", "cpus", "cpuset-cpus",
+}  # fmt: skip
+
+
+def _container_options(name: str, rest: list[Word], found: _Found) -> list[Word]:
+    short = {"apptainer": "e", "singularity": "e"}.get(name)
+    while rest:
+        text = rest[0].text
+        if not text.startswith("-"):
+            if text in ("run", "exec", "shell") and "command" not in found.options:
+                found.options["command"] = rest.pop(0)
+                continue
+            return rest
+        word = rest.pop(0)
+        option, equals, value = word.text.lstrip("-").partition("=")
+        taken = _OF_CONTAINERS.get(option) if option != short else None
+        if taken is not None:
+            values = [replace(word, text=value, at=word.value_at or word.at)] if equals else rest
+            taken(found, values, word)
+        elif equals:
+            found.options[option] = Word(value, word.at)
+        elif option in _VALUED_OF_CONTAINERS and rest:
+            found.options[option] = rest.pop(0)
+        else:
+            found.options[option] = Word("", word.at)
+    return rest
+
+
+def _container(name: str, found: _Found, rest: Sequence[Word]) -> Container | None:
+    if name in CONTAINERS:
+        image = rest[0].text if rest else found.options.get("image", Word("", _NOWHERE)).text
+        return Container(image, tuple(found.mounts), tuple(found.passes))
+    image_word = found.options.get("container-image")
+    edf = found.options.get("environment")
+    if image_word is None and edf is None and "container-name" not in found.options:
+        return None
+    passed = found.options.get("container-env")
+    return Container(
+        image_word.text if image_word is not None else "",
+        tuple(found.mounts),
+        tuple(part for part in passed.text.split(",") if part) if passed is not None else None,
+        passed.at if passed is not None else None,
+        edf.text if edf is not None else "",
+    )
+
+
+_NOWHERE = Place(0, 0, 1, 1, exact=False)

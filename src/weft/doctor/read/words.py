@@ -1,0 +1,161 @@
+"""Words of a shell's text: quotes, escapes and variables that are known, as bash reads them."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from weft.doctor.job import HOLE, Place, Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
+_QUOTED_ESCAPE = re.compile(r"\\(\n|[\"\\$`])")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a word: `splits` where white space in it ends the word."""
+
+    text: str
+    splits: bool = False
+
+
+class Words:
+    """Words of nodes, with the values that variables have by now.
+
+    `look_up` gives a variable's text, or None where it is not known; `array` the words of an array.
+    """
+
+    def __init__(
+        self,
+        text: bytes,
+        place: Callable[[int, int, bool], Place],
+        look_up: Callable[[str], str | None],
+        array: Callable[[str], Sequence[str] | None],
+    ) -> None:
+        self._text = text
+        self._place = place
+        self._look_up = look_up
+        self._array = array
+
+    def of(self, node: "Node") -> list[Word]:
+        """The words that a node becomes; none where it is an unquoted empty variable."""
+        array = self._of_array(node)
+        if array is not None:
+            at = self._place(node.start_byte, node.end_byte, False)
+            return [Word(text, at) for text in array]
+        pieces = list(self._pieces(node, quoted=False))
+        texts = _split(pieces)
+        if len(texts) == 1 and not any(
+            piece.splits and piece.text.strip() != piece.text for piece in pieces
+        ):
+            return [self._whole(node, texts[0])]
+        at = self._place(node.start_byte, node.end_byte, False)
+        return [Word(text, at) for text in texts]
+
+    def value(self, node: "Node | None") -> str:
+        """The text of an assigned value: never split."""
+        if node is None:
+            return ""
+        return "".join(piece.text for piece in self._pieces(node, quoted=False))
+
+    def source(self, node: "Node") -> str:
+        """What stands there."""
+        return self._text[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def _whole(self, node: "Node", text: str) -> Word:
+        at = self._place(node.start_byte, node.end_byte, True)
+        raw = self.source(node)
+        shift = ASSIGNMENT.match(raw.lstrip("\"'"))
+        if shift is None:
+            return Word(text, at)
+        quote = len(raw) - len(raw.lstrip("\"'"))
+        start = node.start_byte + quote + shift.end()
+        # A quote that was opened before the name is closed behind the value.
+        return Word(text, at, self._place(start, node.end_byte - quote, True))
+
+    def _of_array(self, node: "Node") -> list[str] | None:
+        inner = node
+        if node.type == "string" and node.named_child_count == 1:
+            inner = node.named_children[0]
+        if inner.type != "expansion" or not inner.named_children:
+            return None
+        subscript = inner.named_children[0]
+        if subscript.type != "subscript" or self.source(subscript)[-3:] not in ("[@]", "[*]"):
+            return None
+        found = self._array(self.source(subscript)[:-3])
+        return [HOLE] if found is None else list(found)
+
+    def _pieces(self, node: "Node", *, quoted: bool) -> Iterator[Piece]:
+        kind = node.type
+        if kind in ("word", "number", "variable_name", "regex", "extglob_pattern"):
+            yield Piece(_ESCAPE.sub(_unescaped, self.source(node)))
+        elif kind == "raw_string":
+            yield Piece(self.source(node)[1:-1])
+        elif kind == "ansi_c_string":
+            yield Piece(self.source(node)[2:-1])
+        elif kind == "string":
+            yield from self._of_string(node)
+        elif kind in ("concatenation", "command_name", "translated_string"):
+            for child in node.children:
+                yield from self._pieces(child, quoted=quoted)
+        elif kind == "simple_expansion":
+            yield self._expanded(self.source(node)[1:], quoted=quoted)
+        elif kind == "expansion":
+            yield from self._of_expansion(node, quoted=quoted)
+        else:
+            yield Piece(self.source(node) if not node.is_named else HOLE)
+
+    def _of_string(self, node: "Node") -> Iterator[Piece]:
+        # The parser leaves white space between expansions out of its children.
+        at = node.start_byte + 1
+        yield Piece("")
+        for child in node.children[1:-1]:
+            yield Piece(self._between(at, child.start_byte))
+            if child.type == "string_content":
+                yield Piece(_QUOTED_ESCAPE.sub(_unescaped, self.source(child)))
+            else:
+                yield from self._pieces(child, quoted=True)
+            at = child.end_byte
+        yield Piece(self._between(at, max(at, node.end_byte - 1)))
+
+    def _between(self, start: int, end: int) -> str:
+        return self._text[start:end].decode("utf-8", "replace")
+
+    def _of_expansion(self, node: "Node", *, quoted: bool) -> Iterator[Piece]:
+        named = node.named_children
+        if len(named) == 1 and node.child_count == 3 and named[0].type == "variable_name":
+            yield self._expanded(self.source(named[0]), quoted=quoted)
+            return
+        yield Piece(HOLE)
+
+    def _expanded(self, name: str, *, quoted: bool) -> Piece:
+        value = self._look_up(name)
+        return Piece(HOLE) if value is None else Piece(value, splits=not quoted)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return "" if found[1] == "\n" else found[1]
+
+
+def _split(pieces: Sequence[Piece]) -> list[str]:
+    words: list[str] = []
+    current: str | None = None
+    for piece in pieces:
+        if not piece.splits:
+            current = (current or "") + piece.text
+            continue
+        parts = re.split(r"[ \t\n]+", piece.text)
+        if len(parts) == 1:
+            current = (current or "") + parts[0] if parts[0] else current
+            continue
+        if current is not None or parts[0]:
+            words.append((current or "") + parts[0])
+        words += [part for part in parts[1:-1] if part]
+        current = parts[-1] or None
+    if current is not None:
+        words.append(current)
+    return words

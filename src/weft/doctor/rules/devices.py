@@ -1,0 +1,146 @@
+"""Lists of interfaces and devices."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from weft.doctor.case import Case, Found
+from weft.doctor.job import Setting
+from weft.doctor.rules.values import edit
+
+NOWHERE = ("lo", "docker0", "virbr0", "podman0", "cni0")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """A list of names as NCCL reads it: one sign for all, then prefixes or exact names."""
+
+    excludes: bool
+    is_exact: bool
+    parts: tuple[str, ...]
+
+    def takes(self, device: str) -> bool:
+        """Whether a device is used."""
+        hit = any(
+            device == part if self.is_exact else device.startswith(part) for part in self.parts
+        )
+        return hit != self.excludes
+
+
+def names_of(text: str) -> Names:
+    """SOURCE: NVIDIA/nccl v2.30.7, src/misc/utils.cc and src/transport/net_ib: ^ first, then =."""
+    excludes = text.startswith("^")
+    rest = text[1:] if excludes else text
+    is_exact = rest.startswith("=")
+    rest = rest[1:] if is_exact else rest
+    parts = tuple(part.split(":")[0] for part in rest.split(",") if part)
+    return Names(excludes, is_exact, parts)
+
+
+def rules(case: Case) -> Iterator[Found]:
+    """All of this family."""
+    for setting in case.settings("NCCL_IB_HCA", "NCCL_SOCKET_IFNAME", "NCCL_OOB_NET_IFNAME"):
+        if setting.known:
+            yield from _signs(setting)
+    for setting in case.settings("NCCL_IB_HCA"):
+        if setting.known:
+            yield from _adapters(case, setting)
+    for setting in case.settings("NCCL_SOCKET_IFNAME"):
+        if setting.known:
+            yield from _interfaces(case, setting)
+
+
+def _signs(setting: Setting) -> Iterator[Found]:
+    text = setting.known or ""
+    parts = text.split(",")
+    wrong = [part for part in parts[1:] if part[:1] in ("^", "=")]
+    if not wrong:
+        return
+    sign = "^" if "^" in wrong[0] + parts[0] else "="
+    better = sign + ",".join(part.lstrip("^=") for part in parts)
+    words = {"part": wrong[0], "better": better}
+    yield Found("sign-inside-list", words, setting.at, setting, edit(setting, better))
+
+
+def _adapters(case: Case, setting: Setting) -> Iterator[Found]:
+    text = setting.known or ""
+    names = names_of(text)
+    yield from _ambiguous(case, setting, names)
+    recipe = case.recipe
+    if recipe is None or not recipe.hcas:
+        return
+    devices = (*recipe.hcas, *recipe.ethernet_hcas)
+    shown = ", ".join(_short(recipe.hcas))
+    for part in names.parts:
+        hit = [
+            one for one in devices if one == part or (not names.is_exact and one.startswith(part))
+        ]
+        if not hit:
+            words = {"platform": recipe.title, "devices": shown, "part": part}
+            yield Found("no-such-device", words, setting.at, setting)
+    taken = [one for one in recipe.hcas if names.takes(one)]
+    ethernet = [one for one in recipe.ethernet_hcas if names.takes(one)]
+    if not taken:
+        words = {
+            "value": text,
+            "devices": shown,
+            "ethernet": ", ".join(recipe.ethernet_hcas) or "none",
+        }
+        yield Found("excludes-everything", words, setting.at, setting)
+    elif ethernet:
+        better = f"NCCL_IB_HCA=^{ethernet[0]}"
+        words = {"device": ethernet[0], "better": better}
+        yield Found(
+            "ethernet-function", words, setting.at, setting, edit(setting, f"^{ethernet[0]}")
+        )
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    return list(names) if len(names) <= 3 else [names[0], "...", names[-1]]
+
+
+def _ambiguous(case: Case, setting: Setting, names: Names) -> Iterator[Found]:
+    if names.is_exact:
+        return
+    recipe = case.recipe
+    devices = (*recipe.hcas, *recipe.ethernet_hcas) if recipe is not None else ()
+    for part in names.parts:
+        if not re.search(r"\d$", part):
+            continue
+        others = [one for one in devices if one.startswith(part) and one != part]
+        if devices and not others:
+            continue
+        if not devices and not _may_be_longer(part, names):
+            continue
+        sign = "^=" if names.excludes else "="
+        better = sign + (setting.known or "").lstrip("^")
+        words = {
+            "part": part,
+            "others": ", ".join(others) or f"{part}0 to {part}9",
+            "better": better,
+        }
+        yield Found("prefix-matches-more", words, setting.at, setting, edit(setting, better))
+        return
+
+
+def _may_be_longer(part: str, names: Names) -> bool:
+    """mlx5_1 beside a list of eight or more: where there is mlx5_10, too."""
+    return re.search(r"_1$", part) is not None and len(names.parts) >= 8
+
+
+def _interfaces(case: Case, setting: Setting) -> Iterator[Found]:
+    text = setting.known or ""
+    names = names_of(text)
+    several = case.nodes is None or case.nodes > 1
+    interface = case.recipe.interface if case.recipe is not None else ""
+    if not names.excludes:
+        for part in names.parts:
+            if part in NOWHERE and several:
+                hint = f", {interface}" if interface else ""
+                words = {"part": part, "interface": hint}
+                edits = edit(setting, interface) if interface else ()
+                yield Found("no-way-out", words, setting.at, setting, edits)
+        platform = case.recipe.title if case.recipe is not None else ""
+        if interface and not interface.startswith("ib") and text.startswith("ib"):
+            words = {"value": text, "platform": platform, "interface": interface}
+            yield Found("ipoib-meeting", words, setting.at, setting, edit(setting, interface))

@@ -1,0 +1,176 @@
+"""Plug-ins and providers: libfabric on Slingshot and EFA, and what keeps a job off sockets."""
+
+from collections.abc import Iterator
+
+from weft.doctor.case import Case, Found
+from weft.doctor.job import Setting, Way
+from weft.doctor.rules.values import edit
+
+OFI_NAMES = ("aws libfabric", "libfabric", "ofi")
+PROVIDERS = {"slingshot": ("cxi", "lnx"), "efa": ("efa",)}
+CQ_SIZE = 131072
+CXI_DEFAULTS = {
+    "FI_CXI_RDZV_THRESHOLD": 16384,
+    "FI_CXI_RDZV_GET_MIN": 2049,
+    "FI_CXI_OFLOW_BUF_SIZE": 12582912,
+}
+NOT_NEEDED = {
+    "CXI_FORK_SAFE": (
+        "kernels from 5.12 on copy registered pages at fork",
+        "HewlettPackard/shs-ccl-docs 438fcce",
+    ),
+    "CXI_FORK_SAFE_HP": (
+        "kernels from 5.12 on copy registered pages at fork",
+        "HewlettPackard/shs-ccl-docs 438fcce",
+    ),
+    "FI_EFA_FORK_SAFE": (
+        "libfabric finds out by itself on kernels that copy registered pages at fork",
+        "ofiwg/libfabric af8ddbe, fi_efa(7)",
+    ),
+    "FI_EFA_USE_DEVICE_RDMA": (
+        "adapters after that of p4d use RDMA without it",
+        "ofiwg/libfabric af8ddbe, fi_efa(7)",
+    ),
+}
+
+
+def rules(case: Case) -> Iterator[Found]:
+    """All of this family."""
+    yield from _split_words(case)
+    yield from _plugin(case)
+    yield from _provider(case)
+    yield from _cxi(case)
+    yield from _gone(case)
+
+
+def _split_words(case: Case) -> Iterator[Found]:
+    """NCCL_NET=AWS Libfabric without quotes: bash runs `Libfabric` with NCCL_NET=AWS."""
+    for setting in case.settings("NCCL_NET"):
+        text = case.job.text[setting.at.end : setting.at.end + 12]
+        if setting.known == "AWS" and text.strip().lower().startswith("libfabric"):
+            words = {"name": "NCCL_NET", "value": "AWS", "better": 'NCCL_NET="AWS Libfabric"'}
+            yield Found("words-split", words, setting.at, setting)
+
+
+def _plugin(case: Case) -> Iterator[Found]:
+    net, plugin = case.in_force("NCCL_NET"), case.in_force("NCCL_NET_PLUGIN")
+    wanted = (net.known or "").lower() if net is not None else ""
+    if plugin is not None and plugin.known:
+        yield from _form(case, plugin)
+        suffix = plugin.known.lower()
+        own = wanted in ("ib", "socket")
+        if (
+            net is not None
+            and wanted in OFI_NAMES
+            and ("ofi" not in suffix and "fabric" not in suffix)
+        ) or (net is not None and own and "ofi" in suffix and wanted == "ib"):
+            words = {"plugin": plugin.known, "net": net.known or ""}
+            yield Found("plugin-contradicts", words, plugin.at, plugin)
+    if case.fabric in PROVIDERS and net is None and case.uses_nccl() and (case.nodes or 2) > 1:
+        first = next(one for one in case.job.settings if one.name.startswith("NCCL_"))
+        words = {"better": 'NCCL_NET="AWS Libfabric"'}
+        yield Found("silent-sockets", words, first.at)
+
+
+def _form(case: Case, plugin: Setting) -> Iterator[Found]:
+    text = plugin.known or ""
+    words = {"version": case.version, "file": f"libnccl-net-{text}.so"}
+    if "," in text and not case.since("2.27.3"):
+        yield Found("plugin-too-new-a-form", {**words, "detail": ", no list"}, plugin.at, plugin)
+    elif ("/" in text or text.endswith(".so")) and not case.since("2.21.5"):
+        yield Found("plugin-too-new-a-form", {**words, "detail": ", no file"}, plugin.at, plugin)
+
+
+def _provider(case: Case) -> Iterator[Found]:
+    allowed = PROVIDERS.get(case.fabric)
+    setting = case.in_force("FI_PROVIDER")
+    if allowed is None or setting is None or not setting.known or case.recipe is None:
+        return
+    listed = setting.known.removeprefix("^").split(",")
+    takes = [one.partition(";")[0] for one in listed]
+    hit = any(one in allowed for one in takes)
+    if hit != setting.known.startswith("^"):
+        return
+    effect = "sockets" if "tcp" in takes or "sockets" in takes else "no device"
+    words = {
+        "platform": case.recipe.title,
+        "wanted": allowed[0],
+        "value": setting.known,
+        "effect": effect,
+    }
+    yield Found("wrong-provider", words, setting.at, setting, edit(setting, allowed[0]))
+
+
+def _cxi(case: Case) -> Iterator[Found]:
+    yield from _rendezvous(case)
+    proto = case.in_force("FI_CXI_RDZV_PROTO")
+    if proto is not None and proto.known in ("alt_read", "alt-read"):
+        network = [
+            case.job.options.get("network"),
+            *(one.options.get("network") for one in case.job.launches),
+        ]
+        asked = [word.text for word in network if word is not None]
+        scheduled = bool(case.job.options) or any(
+            one.launcher == "srun" for one in case.job.launches
+        )
+        if scheduled and not any("disable_rdzv_get" in text for text in asked):
+            yield Found("alt-read-needs-job", {}, proto.at, proto)
+    setting = case.in_force("FI_CXI_RX_MATCH_MODE")
+    if setting is not None and setting.known == "hardware":
+        yield Found("hardware-matching", {}, setting.at, setting, edit(setting, "hybrid"))
+    setting = case.in_force("FI_CXI_DEFAULT_CQ_SIZE")
+    size = int(setting.known) if setting and setting.known and setting.known.isdecimal() else 0
+    if setting is not None and 0 < size < CQ_SIZE:
+        words = {"value": str(size)}
+        yield Found(
+            "small-completion-queue", words, setting.at, setting, edit(setting, str(CQ_SIZE))
+        )
+    yield from _monitor(case)
+    protocol = case.in_force("NCCL_PROTO")
+    if (
+        case.fabric == "slingshot"
+        and case.uses_nccl()
+        and case.since("2.27.3")
+        and protocol is None
+    ):
+        first = next(one for one in case.job.settings if one.name.startswith("NCCL_"))
+        yield Found("ll128-on-slingshot", {}, first.at)
+    setting = case.in_force("MPICH_GPU_SUPPORT_ENABLED")
+    beside = case.recipe is not None and case.recipe.library == "nccl" and case.uses_nccl()
+    if setting is not None and setting.known == "1" and beside and case.fabric == "slingshot":
+        yield Found("two-gpu-owners", {}, setting.at, setting, edit(setting, "0"))
+
+
+def _rendezvous(case: Case) -> Iterator[Found]:
+    values: dict[str, int] = {}
+    last: Setting | None = None
+    for name, default in CXI_DEFAULTS.items():
+        setting = case.in_force(name)
+        text = setting.known if setting is not None else None
+        values[name] = int(text) if text and text.isdecimal() else default
+        if setting is not None and setting.way is not Way.ASSIGNED:
+            last = setting
+    threshold, least, buffer = values.values()
+    if last is not None and threshold + least > buffer:
+        words = {"threshold": str(threshold), "least": str(least), "buffer": str(buffer)}
+        yield Found("rendezvous-does-not-fit", words, last.at, last)
+
+
+def _monitor(case: Case) -> Iterator[Found]:
+    setting = case.in_force("FI_MR_CACHE_MONITOR")
+    if setting is None or case.fabric not in ("slingshot", "") or not case.uses_nccl():
+        return
+    effect = {
+        "memhooks": "it misses memory that CUDA and Python give back: stale data are sent",
+        "disabled": "no cache: every transfer registers its memory anew",
+    }.get(setting.known or "")
+    if effect is not None:
+        words = {"value": setting.known or "", "effect": effect, "or_kdreg": " or kdreg2"}
+        yield Found("cache-monitor", words, setting.at, setting, edit(setting, "userfaultfd"))
+
+
+def _gone(case: Case) -> Iterator[Found]:
+    for setting in case.settings(*NOT_NEEDED):
+        why, source = NOT_NEEDED[setting.name]
+        words = {"name": setting.name, "why": why, "source": source}
+        yield Found("not-needed-any-more", words, setting.at, setting)

@@ -1,0 +1,233 @@
+"""Values: how the library reads them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from weft.catalog.variables import Reads, Variable
+from weft.doctor.case import NCCL, Case, Edit, Found
+from weft.doctor.job import Kind, Setting
+from weft.doctor.numbers import meant, strtoll
+
+LEVELS = ("LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS")
+LEVEL_OF_NUMBER = ("LOC", "PIX", "PXB", "PHB", "SYS", "SYS")
+DEBUG_BETTER = {"debug": "INFO", "error": "WARN", "err": "WARN", "warning": "WARN", "warn": "WARN"}
+TYPOGRAPHIC = "\u201c\u201d\u2018\u2019\u201e\u00ab\u00bb"  # fmt: skip
+NUMBER_WORDS = {"auto", "inf", "infinity", "try"}
+BOOLEANS = {
+    "0",
+    "1",
+    "y",
+    "n",
+    "yes",
+    "no",
+    "true",
+    "false",
+    "on",
+    "off",
+    "t",
+    "f",
+    "enabled",
+    "disabled",
+}
+EMPTY = {
+    Reads.INTEGER: "it is as if it were not set",
+    Reads.PATH: "no file is read, and nothing says so",
+    Reads.INTERFACES: "no name is in the list, so all are taken",
+}
+
+
+def rules(case: Case) -> Iterator[Found]:
+    """All of this family."""
+    for setting in case.job.settings:
+        variable = case.variable(setting.name)
+        library = case.library(setting.name)
+        if setting.known is None or library is None:
+            continue
+        wrong = list(_text(case, setting))
+        if not wrong and variable is not None:
+            wrong = list(_value(case, setting, variable))
+        if not wrong and variable is not None and library.library == NCCL:
+            wrong = list(_default(case, setting, variable))
+        yield from wrong
+
+
+def edit(setting: Setting, text: str) -> tuple[Edit, ...]:
+    """Put another value where the setting's value stands."""
+    at = setting.value_at
+    return (Edit(at, text),) if at is not None and at.exact else ()
+
+
+def _text(case: Case, setting: Setting) -> Iterator[Found]:
+    value = setting.known or ""
+    words = {"name": setting.name, "value": value}
+    if not value:
+        reads = variable.reads if (variable := case.variable(setting.name)) else Reads.TEXT
+        effect = EMPTY.get(reads, "it is as if it were not set, or the empty word is taken")
+        yield Found("empty-value", {**words, "effect": effect}, setting.at, setting)
+    elif (quote := next((one for one in value if one in TYPOGRAPHIC), None)) is not None:
+        better = value.strip(TYPOGRAPHIC)
+        yield Found(
+            "typographic-quotes",
+            {**words, "quote": quote},
+            setting.at,
+            setting,
+            edit(setting, _quoted(better)),
+        )
+    elif len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        yield Found(
+            "quotes-in-value", words, setting.at, setting, edit(setting, _inner(case, value))
+        )
+    elif value != value.strip():
+        better = value.strip()
+        found = {**words, "better": better}
+        yield Found("spaces-around-value", found, setting.at, setting, edit(setting, better))
+
+
+def _inner(case: Case, value: str) -> str:
+    inner = value[1:-1]
+    return inner if case.job.kind is Kind.CONF else _quoted(inner)
+
+
+def _quoted(text: str) -> str:
+    return text if re.fullmatch(r"[\w.,:/=^%@+-]*", text) else f'"{text}"'
+
+
+def _value(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
+    if setting.name == "NCCL_DEBUG":
+        yield from _debug(setting)
+    elif setting.name == "NCCL_DEBUG_SUBSYS":
+        yield from _subsystems(case, setting, variable)
+    elif variable.reads is Reads.INTEGER:
+        yield from _integer(case, setting, variable)
+    elif variable.reads is Reads.LEVEL:
+        yield from _level(setting)
+    elif variable.reads is Reads.CHOICE:
+        yield from _choice(setting, variable)
+    elif variable.reads is Reads.BOOLEAN:
+        if (setting.known or "").lower() not in BOOLEANS:
+            words = {"name": setting.name, "value": setting.known or "", "choices": "yes or no"}
+            yield Found("unknown-word", words, setting.at, setting)
+    elif variable.reads is Reads.NUMBER:
+        yield from _number(setting, variable)
+
+
+WORDS_ARE_REFUSED = "2.32.3"
+"""From this NCCL on a value without digits is refused aloud; before, it was read as 0."""
+
+
+def _integer(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
+    text = setting.known or ""
+    value, rest = strtoll(text)
+    intended = meant(text)
+    words = {
+        "name": setting.name,
+        "value": text,
+        "read": str(value),
+        "meant": intended or "a number",
+    }
+    mended = edit(setting, intended) if intended is not None else ()
+    if value is None:
+        yield Found("number-too-large", words, setting.at, setting)
+    elif rest == text:
+        of_nccl = (library := case.library(setting.name)) is not None and library.library == NCCL
+        default = variable.default_in(case.version) if of_nccl else ""
+        shown = f", {default}," if default not in ("", "unset") else ""
+        refused = of_nccl and case.since(WORDS_ARE_REFUSED)
+        rule = "word-refused" if refused else "word-for-number"
+        words = {**words, "default": shown, "version": WORDS_ARE_REFUSED}
+        yield Found(rule, words, setting.at, setting, mended)
+    elif rest.strip():
+        rule = "suffix-on-number"
+        yield Found(rule, words, setting.at, setting, mended)
+    elif re.fullmatch(r"[+-]?0[0-9]+", text.strip()):
+        decimal = str(int(text))
+        found = {**words, "meant": decimal}
+        yield Found("octal-number", found, setting.at, setting, edit(setting, decimal))
+    else:
+        yield from _range(setting, variable, value)
+
+
+def _range(setting: Setting, variable: Variable, value: int) -> Iterator[Found]:
+    least, most = variable.least, variable.most
+    defaults = {default for _, default in variable.defaults}
+    if str(value) in defaults or (least is None and most is None):
+        return
+    if (least is not None and value < least) or (most is not None and value > most):
+        words = {
+            "name": setting.name,
+            "value": str(value),
+            "least": str(least) if least is not None else "any number",
+            "most": str(most) if most is not None else "any number",
+        }
+        yield Found("out-of-range", words, setting.at, setting)
+
+
+def _number(setting: Setting, variable: Variable) -> Iterator[Found]:
+    text = (setting.known or "").strip()
+    if re.fullmatch(r"[+-]?\d+", text):
+        yield from _range(setting, variable, int(text))
+    elif re.fullmatch(r"[A-Za-z]{2,}", text) and text.lower() not in BOOLEANS | NUMBER_WORDS:
+        words = {"name": setting.name, "value": text, "choices": "a number"}
+        yield Found("unknown-word", words, setting.at, setting)
+
+
+def _level(setting: Setting) -> Iterator[Found]:
+    text = setting.known or ""
+    words = {"name": setting.name, "value": text}
+    value, rest = strtoll(text)
+    if text in LEVELS:
+        return
+    if not rest and value is not None and value >= 0:
+        meaning = LEVEL_OF_NUMBER[min(value, len(LEVEL_OF_NUMBER) - 1)]
+        found = {**words, "meaning": meaning}
+        yield Found("level-number", found, setting.at, setting, edit(setting, meaning))
+        return
+    better = text.upper() if text.upper() in LEVELS else None
+    edits = edit(setting, better) if better is not None else ()
+    yield Found("level-word", words, setting.at, setting, edits)
+
+
+def _choice(setting: Setting, variable: Variable) -> Iterator[Found]:
+    text = setting.known or ""
+    allowed = (
+        {one.lower() for one in variable.choices} if variable.any_case else {*variable.choices}
+    )
+    if (text.lower() if variable.any_case else text) in allowed:
+        return
+    words = {"name": setting.name, "value": text, "choices": ", ".join(variable.choices)}
+    near = next((one for one in variable.choices if one.lower() == text.lower()), None)
+    yield Found("unknown-word", words, setting.at, setting, edit(setting, near) if near else ())
+
+
+def _debug(setting: Setting) -> Iterator[Found]:
+    text = setting.known or ""
+    if text.upper() in ("VERSION", "WARN", "INFO", "ABORT", "TRACE", "NONE"):
+        return
+    better = DEBUG_BETTER.get(text.lower(), "INFO")
+    words = {"value": text, "better": better}
+    yield Found("debug-level", words, setting.at, setting, edit(setting, better))
+
+
+def _subsystems(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
+    since = {"RAS": "2.24.3", "PROFILE": "2.22.3", "REG": "2.21.5", "BOOTSTRAP": "2.21.5"}
+    since |= {"DESTROY": "2.30.3", "ALLOC_HOST": "2.30.7", "NVLS": "2.17.1", "PROXY": "2.17.1"}
+    known = [one for one in variable.choices if case.since(since.get(one, "2.0"))]
+    for part in (setting.known or "").removeprefix("^").split(","):
+        if part.upper() not in known:
+            words = {"value": part, "version": case.version, "choices": ", ".join(known)}
+            yield Found("debug-subsystem", words, setting.at, setting)
+
+
+def _default(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
+    default = variable.default_in(case.version)
+    value, rest = strtoll(setting.known or "")
+    if default not in ("", "unset") and not rest and value is not None and str(value) == default:
+        words = {
+            "name": setting.name,
+            "value": setting.known or "",
+            "library": "NCCL",
+            "version": case.version,
+        }
+        at = setting.at
+        yield Found("default-value", words, replace(at), setting)

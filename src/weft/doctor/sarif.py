@@ -1,0 +1,78 @@
+"""SARIF 2.1.0, which code hosts and editors show beside the lines. SOURCE: OASIS, SARIF 2.1.0."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from weft.catalog.setting_rules import SettingRule
+from weft.core.finding import Severity
+from weft.doctor.lint import Complaint
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+LEVELS = {Severity.BAD: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+
+
+def sarif(reports: Sequence[tuple[str, Sequence[Complaint]]], version: str) -> dict[str, Any]:
+    """One run over files and their complaints."""
+    used: dict[str, SettingRule] = {}
+    for _, complaints in reports:
+        for one in complaints:
+            used.setdefault(one.rule.id, one.rule)
+    index = {rule: i for i, rule in enumerate(used)}
+    results = [_result(file, one, index) for file, complaints in reports for one in complaints]
+    driver = {
+        "name": "weft",
+        "version": version,
+        "rules": [_rule(rule) for rule in used.values()],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(rule: SettingRule) -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": rule.happens},
+        "help": {"text": f"{rule.fix}\nSource: {rule.source}"},
+        "defaultConfiguration": {"level": LEVELS[Severity(rule.severity)]},
+    }
+
+
+def _result(file: str, complaint: Complaint, index: Mapping[str, int]) -> dict[str, Any]:
+    at = complaint.found.at
+    region: dict[str, Any] = {"startLine": at.line, "startColumn": at.column}
+    if at.end > at.start:
+        region |= {"charOffset": at.start, "charLength": at.end - at.start}
+    result: dict[str, Any] = {
+        "ruleId": complaint.rule.id,
+        "ruleIndex": index[complaint.rule.id],
+        "level": LEVELS[complaint.severity],
+        "message": {"text": f"{complaint.happens} Fix: {complaint.fix}."},
+        "locations": [{"physicalLocation": {"artifactLocation": {"uri": file}, "region": region}}],
+    }
+    if complaint.found.edits:
+        result["fixes"] = [
+            {
+                "description": {"text": complaint.fix},
+                "artifactChanges": [
+                    {
+                        "artifactLocation": {"uri": file},
+                        "replacements": [
+                            {
+                                "deletedRegion": {
+                                    "charOffset": edit.at.start,
+                                    "charLength": edit.at.end - edit.at.start,
+                                },
+                                "insertedContent": {"text": edit.text},
+                            }
+                            for edit in complaint.found.edits
+                        ],
+                    }
+                ],
+            }
+        ]
+    return result

@@ -1,0 +1,135 @@
+"""A prescription as what a person pastes: a command, a batch script, a modulefile."""
+
+import re
+import shlex
+
+from weft.launch.prescription import Prescription, handed_on
+
+BENCHMARKS = {
+    "allreduce": "all_reduce_perf",
+    "allgather": "all_gather_perf",
+    "alltoall": "alltoall_perf",
+    "broadcast": "broadcast_perf",
+    "reduce": "reduce_perf",
+    "reduce_scatter": "reduce_scatter_perf",
+    "sendrecv": "sendrecv_perf",
+}
+OSU = {name: f"osu_{name}" for name in ("allreduce", "allgather", "alltoall", "barrier", "reduce")}
+SIZES = ("-b", "1K", "-e", "16G", "-f", "2", "-g", "1")
+TESTS = "/opt/nccl-tests/build"
+MCA = "OMPI_MCA_"
+VARIABLE = re.compile(r"\$\w+|\$\{\w+\}")
+
+
+def program(prescription: Prescription, benchmark: str) -> list[str]:
+    """The command of a benchmark: of nccl-tests on GPUs, of OSU's elsewhere."""
+    if prescription.recipe.library == "mpi":
+        return [OSU.get(benchmark, f"osu_{benchmark}")]
+    name = BENCHMARKS.get(benchmark, f"{benchmark}_perf")
+    return [f"{TESTS}/{name}", *SIZES]
+
+
+def as_mpirun(prescription: Prescription, command: list[str]) -> str:
+    """One command line of Open MPI's mpirun; several hosts come from $HOSTFILE."""
+    run = prescription.run
+    several = run.nodes != 1 and not run.loopback
+    nodes = "NODES" if run.nodes is None else str(run.nodes)
+    ranks = f"$(( {nodes} * {run.tasks} ))" if run.nodes is None else str(run.nodes * run.tasks)
+    lines = [f"mpirun -np {ranks if several else run.tasks}"]
+    if several:
+        lines[0] += ' -hostfile "$HOSTFILE"'
+    lines[0] += f" --bind-to numa --map-by ppr:{run.tasks}:node"
+    if not several:
+        lines[0] += " --report-bindings"
+    passed = handed_on(prescription.settings)
+    for setting in prescription.settings:
+        if setting.name in passed:
+            lines.append(f"-x {setting.name}")
+        elif setting.via == "mca" or setting.name.startswith(MCA):
+            name = setting.name.removeprefix(MCA)
+            lines.append(f"--mca {name} {shlex.quote(setting.value)}")
+        else:
+            lines.append(f"-x {setting.name}={_shell(setting.value)}")
+    return " \\\n  ".join([*lines, " ".join(command)])
+
+
+def as_exports(prescription: Prescription) -> str:
+    """Lines of a shell that export every variable."""
+    passed = handed_on(prescription.settings)
+    return "\n".join(
+        f"export {setting.name}={_shell(setting.value)}"
+        for setting in prescription.settings
+        if setting.name not in passed
+    )
+
+
+def as_srun(prescription: Prescription, command: list[str]) -> str:
+    """Exports, and one srun, into a container where there is an image."""
+    run = prescription.run
+    lines = ["srun"]
+    if run.nodes is not None:
+        lines[0] += f" --nodes={run.nodes}"
+    lines[0] += f" --ntasks-per-node={run.tasks}"
+    if prescription.recipe.network:
+        lines.append(f"--network={prescription.recipe.network}")
+    masks = prescription.recipe.cpu_masks
+    if len(masks) == run.tasks and masks:
+        lines.append(f"--cpu-bind=mask_cpu:{','.join(masks)}")
+    if run.image:
+        lines += _container(prescription)
+    lines.append(" ".join(command))
+    return f"{as_exports(prescription)}\n" + " \\\n  ".join(lines)
+
+
+def _container(prescription: Prescription) -> list[str]:
+    run = prescription.run
+    names = [
+        one.name
+        for one in prescription.settings
+        if one.name not in handed_on(prescription.settings)
+    ]
+    topology = prescription.values.get("NCCL_TOPO_FILE")
+    mounts = [f"{topology}:{topology}:ro"] if topology else []
+    mounts += run.mounts
+    lines = [f"--container-image={_shell(run.image)}"]
+    if mounts:
+        lines.append(f"--container-mounts={','.join(_shell(one) for one in mounts)}")
+    lines.append(f"--container-env={','.join(names)}")
+    return [*lines, "--container-writable", "--no-container-mount-home"]
+
+
+def as_sbatch(prescription: Prescription, command: list[str]) -> str:
+    """A batch script for sbatch."""
+    run = prescription.run
+    head = ["#!/bin/bash"]
+    if run.nodes is not None:
+        head.append(f"#SBATCH --nodes={run.nodes}")
+    head.append(f"#SBATCH --ntasks-per-node={run.tasks}")
+    if prescription.recipe.gpus_per_node:
+        head.append(f"#SBATCH --gpus-per-node={prescription.recipe.gpus_per_node}")
+    head += ["#SBATCH --exclusive"]
+    if prescription.recipe.network:
+        head.append(f"#SBATCH --network={prescription.recipe.network}")
+    loads = [f"module load {name}" for name in prescription.recipe.modules if not run.image]
+    return (
+        "\n".join([*head, "", "set -euo pipefail", *loads, as_srun(prescription, command)]) + "\n"
+    )
+
+
+def as_modulefile(prescription: Prescription) -> str:
+    """A modulefile in Tcl, which Environment Modules and Lmod read."""
+    recipe = prescription.recipe
+    lines = [
+        "#%Module1.0",
+        f"module-whatis {{Settings of NCCL and its networks for {recipe.title} ({recipe.date})}}",
+    ]
+    passed = handed_on(prescription.settings)
+    for setting in prescription.settings:
+        if setting.name not in passed:
+            lines.append(f"setenv {setting.name} {{{setting.value}}}")
+    return "\n".join(lines) + "\n"
+
+
+def _shell(value: str) -> str:
+    """A value for a shell, quoted; the plain name of a variable is left to it."""
+    return f'"{value}"' if VARIABLE.fullmatch(value) else shlex.quote(value)

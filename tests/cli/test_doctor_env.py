@@ -1,0 +1,137 @@
+"""`weft doctor env`: files, formats, corrections, and the exit code."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from weft.cli import run
+
+SCRIPT = """#!/bin/bash
+#SBATCH -N 2
+export NCCL_MIN_CHANNELS=32
+export NCCL_IGNORE_CPU_AFFINITY=true
+srun ./train
+"""
+CORRECTED = SCRIPT.replace("MIN_CHANNELS", "MIN_NCHANNELS").replace("=true", "=1")
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "job.sbatch"
+    path.write_text(SCRIPT)
+    return path
+
+
+def test_text(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "env", str(script), "--nccl", "2.26.5"]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith(f"BAD   {script}: 2 mistakes, 0 warnings\n")
+    assert f"{script}:3  NCCL_MIN_CHANNELS" in said
+    assert "fix: write NCCL_MIN_NCHANNELS" in said
+    assert "`true` is read as 0." in said
+    assert said.rstrip().endswith("judged   for NCCL 2.26.5; machine none: --platform")
+
+
+def test_the_version_decides(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "env", str(script), "--nccl", "2.32.3"]) == 1
+    said = capsys.readouterr().out
+    assert "`true` is no number: since 2.32.3 the default, 0, is taken" in said
+
+
+def test_json_csv_and_sarif(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "env", str(script), "--format", "json"]) == 1
+    record = json.loads(capsys.readouterr().out)
+    assert (record["schema"], record["verdict"]) == ("weft.doctor-env/1", "bad")
+    (file,) = record["files"]
+    assert [one["facts"]["rule"] for one in file["findings"]] == ["unknown-name", "word-refused"]
+    assert [one["facts"]["line"] for one in file["findings"]] == [3, 4]
+    assert run(["doctor", "env", str(script), "--format", "csv"]) == 1
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[0] == "file,line,severity,rule,name,happens,fix,source"
+    assert len(rows) == 3
+    assert run(["doctor", "env", str(script), "--format", "sarif"]) == 1
+    assert len(json.loads(capsys.readouterr().out)["runs"][0]["results"]) == 2
+
+
+def test_fix(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "env", str(script), "--fix"]) == 0
+    said = capsys.readouterr()
+    assert said.out == CORRECTED
+    assert "2 mended, 0 left" in said.err
+    assert script.read_text() == SCRIPT
+    script.write_text(CORRECTED)
+    assert run(["doctor", "env", str(script)]) == 0
+    assert capsys.readouterr().out.startswith(f"GOOD  {script}")
+
+
+def test_fix_leaves_what_needs_a_decision(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text("export NCCL_TOPO_FILE=\n")
+    assert run(["doctor", "env", str(script), "--fix"]) == 1
+    said = capsys.readouterr()
+    assert said.out == "export NCCL_TOPO_FILE=\n"
+    assert "0 mended, 1 left" in said.err
+
+
+def test_standard_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import io
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("mpirun -x NCCL_DEBUG=DEBUG ./a\n"))
+    assert run(["doctor", "env", "-"]) == 1
+    assert "standard input:1" in capsys.readouterr().out
+
+
+def test_the_environment_and_its_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("NCCL_IB_HCA", "NCCL_DEBUG"):
+        monkeypatch.delenv(name, raising=False)
+    conf = tmp_path / "own.conf"
+    conf.write_text("NCCL_IB_TIMEOUT=21\nNCCL_IB_RETRY_CNT=6\n")
+    monkeypatch.setenv("NCCL_CONF_FILE", str(conf))
+    monkeypatch.setenv("NCCL_IB_TIMEOUT", "22")
+    assert run(["doctor", "env", "--format", "json"]) == 0
+    (file,) = json.loads(capsys.readouterr().out)["files"]
+    (found,) = [one for one in file["findings"] if one["facts"]["rule"] == "hidden-by-environment"]
+    assert found["facts"]["name"] == "NCCL_IB_TIMEOUT"
+    assert str(conf) in found["sentence"]
+
+
+def test_files_that_must_be_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    there, script = tmp_path / "topo.xml", tmp_path / "a.sh"
+    there.write_text("<system/>")
+    script.write_text(f"export NCCL_TOPO_FILE={there}\n")
+    assert run(["doctor", "env", str(script), "--check-files"]) == 0
+    there.unlink()
+    assert run(["doctor", "env", str(script), "--check-files"]) == 1
+    assert "is not there" in capsys.readouterr().out
+    assert run(["doctor", "env", str(script)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--nccl", "new"], "no version of NCCL"),
+        (["--platform", "azure-ndv55"], "did you mean"),
+        (["--libnccl", "/bin/sh"], "no variables of NCCL"),
+        (["--libnccl", "/etc/passwd"], "no shared library"),
+        (["/nonexistent/job.sh"], "cannot read it"),
+    ],
+)
+def test_what_cannot_be_judged(
+    words: list[str], said: str, script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [] if words[0].startswith("/") else [str(script)]
+    assert run(["doctor", "env", *files, *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_names_that_would_steer_a_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "nccl.conf"
+    path.write_text("NCCL_DEBUG=\x1b[2Jx\n")
+    assert run(["doctor", "env", str(path)]) == 1
+    assert "\x1b" not in capsys.readouterr().out

@@ -1,0 +1,361 @@
+"""One text for each rule that breaks it, and one that only looks as if it did."""
+
+from dataclasses import dataclass
+
+HEAD = "export NCCL_DEBUG=WARN\n"
+TOPO = "export NCCL_TOPO_FILE=/opt/t.xml\n"
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """`text` breaks `rule`; `right`, where there is one, does not."""
+
+    rule: str
+    text: str
+    right: str = ""
+    platform: str = ""
+    nccl: str = "2.27.3"
+    name: str = "job.sh"
+    nodes: int | None = None
+
+
+CASES = (
+    Wrong("unknown-name", "export NCCL_MIN_CHANNELS=32", "export NCCL_MIN_NCHANNELS=16"),
+    Wrong(
+        "unknown-name", "export FI_CXI_OVFLOW_BUF_SIZE=1", "export FI_CXI_OFLOW_BUF_SIZE=16000000"
+    ),
+    Wrong("unknown-name", "export NCCL_SOCKET_IFNAMES=eth0", "export NCCL_SOCKET_IFNAME=eth0"),
+    Wrong("unknown-name", "export NCCL_HCA_IB=mlx5", "export NCCL_IB_HCA=mlx5"),
+    Wrong(
+        "unknown-name-warned", "export UCX_NET_DEVICE=mlx5_0:1", "export UCX_NET_DEVICES=mlx5_0:1"
+    ),
+    Wrong(
+        "unknown-name", "export NCCL_QPS_PER_CONNECTION=4", "export NCCL_IB_QPS_PER_CONNECTION=4"
+    ),
+    Wrong("unfamiliar-name", "export NCCL_TIMEOUT=600", "export NCCL_IB_TIMEOUT=22"),
+    Wrong("unfamiliar-name", "export NCCL_SOCKET_TIMEOUT=60", "export NCCL_ROOT=/opt/nccl"),
+    Wrong("newer-name", "export NCCL_RAS_ENABLE=0", nccl="2.18.3"),
+    Wrong("removed-name", "export NCCL_TREE_THRESHOLD=0", "export NCCL_DEBUG=WARN"),
+    Wrong("removed-name", "export NCCL_WORK_FIFO_DEPTH=1024", nccl="2.27.3"),
+    Wrong("other-name", "export NCCL_MIN_NRINGS=16", "export NCCL_MIN_NCHANNELS=16"),
+    Wrong(
+        "other-name",
+        "export NCCL_AVOID_RECORD_STREAMS=1",
+        "export TORCH_NCCL_AVOID_RECORD_STREAMS=1",
+    ),
+    Wrong(
+        "other-name",
+        "export NCCL_ASYNC_ERROR_HANDLING=1",
+        "export TORCH_NCCL_ASYNC_ERROR_HANDLING=1",
+    ),
+    Wrong("other-name", "export FI_CXI_DISABLE_CQ_HUGETLB=1", "export FI_CXI_DISABLE_EQ_HUGETLB=1"),
+    Wrong(
+        "not-exported",
+        "NCCL_IB_TIMEOUT=22\nsrun ./train",
+        "NCCL_IB_TIMEOUT=22\nexport NCCL_IB_TIMEOUT\nsrun ./train",
+    ),
+    Wrong("not-exported", "UCX_TLS=rc\nmpirun ./a", "set -a\nUCX_TLS=rc\nmpirun ./a"),
+    Wrong("malformed-line", "NCCL_DEBUG = WARN\n", "NCCL_DEBUG=WARN\n", name="nccl.conf"),
+    Wrong("malformed-line", "export NCCL_DEBUG=WARN\n", "# export\n", name="nccl.conf"),
+    Wrong("malformed-line", "NCCL_DEBUG WARN\n", "NCCL_DEBUG=WARN\n", name="nccl.conf"),
+    Wrong(
+        "twice",
+        "mpirun -x NCCL_DEBUG=WARN -x NCCL_DEBUG=INFO ./a",
+        "mpirun -x NCCL_DEBUG=WARN -x NCCL_DEBUG=WARN ./a",
+    ),
+    Wrong("word-for-number", "export NCCL_IB_DISABLE=true", "export NCCL_IGNORE_CPU_AFFINITY=1"),
+    Wrong("word-for-number", "export NCCL_P2P_DISABLE=no", "export NCCL_CHECK_POINTERS=1"),
+    Wrong("word-refused", "export NCCL_IB_DISABLE=true", "export NCCL_IB_DISABLE=1", nccl="2.32.3"),
+    Wrong("suffix-on-number", "export NCCL_BUFFSIZE=8M", "export NCCL_BUFFSIZE=8388608"),
+    Wrong(
+        "suffix-on-number",
+        "export NCCL_P2P_NET_CHUNKSIZE=2MB",
+        "export NCCL_P2P_NET_CHUNKSIZE=0x200000",
+    ),
+    Wrong("octal-number", "export NCCL_IB_TIMEOUT=022", "export NCCL_IB_TIMEOUT=22"),
+    Wrong(
+        "number-too-large",
+        "export NCCL_BUFFSIZE=99999999999999999999",
+        "export NCCL_BUFFSIZE=8388608",
+    ),
+    Wrong("out-of-range", "export NCCL_IB_TIMEOUT=32", "export NCCL_IB_TIMEOUT=31"),
+    Wrong("out-of-range", "export NCCL_IB_RETRY_CNT=8", "export NCCL_IB_RETRY_CNT=6"),
+    Wrong("out-of-range", "export HCOLL_ENABLE_SHARP=5", "export HCOLL_ENABLE_SHARP=4"),
+    Wrong("empty-value", "mpirun -x NCCL_TOPO_FILE= ./a", "mpirun -x NCCL_TOPO_FILE=$1 ./a"),
+    Wrong(
+        "quotes-in-value",
+        "NCCL_NET='AWS Libfabric'\n",
+        "NCCL_NET=AWS Libfabric\n",
+        name="nccl.conf",
+    ),
+    Wrong(
+        "quotes-in-value", "export NCCL_NET=\"'AWS Libfabric'\"", 'export NCCL_NET="AWS Libfabric"'
+    ),
+    Wrong("typographic-quotes", "export NCCL_IB_HCA=\u201cmlx5\u201d", 'export NCCL_IB_HCA="mlx5"'),
+    Wrong(
+        "spaces-around-value",
+        "NCCL_SOCKET_IFNAME=eth0 \n",
+        "NCCL_SOCKET_IFNAME=eth0\n",
+        name="nccl.conf",
+    ),
+    Wrong("unknown-word", "export NCCL_SOCKET_FAMILY=ipv4", "export NCCL_SOCKET_FAMILY=AF_INET"),
+    Wrong("unknown-word", "export FI_CXI_RX_MATCH_MODE=sw", "export FI_CXI_RX_MATCH_MODE=software"),
+    Wrong("debug-level", "export NCCL_DEBUG=DEBUG", "export NCCL_DEBUG=info"),
+    Wrong("debug-level", "export NCCL_DEBUG=3", "export NCCL_DEBUG=VERSION"),
+    Wrong(
+        "debug-subsystem",
+        "export NCCL_DEBUG_SUBSYS=INIT,NETWORK",
+        "export NCCL_DEBUG_SUBSYS=init,NET",
+    ),
+    Wrong("debug-subsystem", "export NCCL_DEBUG_SUBSYS=RAS", nccl="2.18.3"),
+    Wrong("level-word", "export NCCL_NET_GDR_LEVEL=phb", "export NCCL_NET_GDR_LEVEL=PHB"),
+    Wrong("level-number", "export NCCL_P2P_LEVEL=5", "export NCCL_P2P_LEVEL=SYS"),
+    Wrong("default-value", "export NCCL_IB_TIMEOUT=20", "export NCCL_IB_TIMEOUT=18"),
+    Wrong("default-value", "export NCCL_IB_TIMEOUT=18", "export NCCL_IB_TIMEOUT=20", nccl="2.18.3"),
+    Wrong(
+        "sign-inside-list", "export NCCL_IB_HCA=mlx5_0,^mlx5_1", "export NCCL_IB_HCA=^mlx5_0,mlx5_1"
+    ),
+    Wrong(
+        "prefix-matches-more",
+        "export NCCL_IB_HCA=mlx5_0,mlx5_1,mlx5_3,mlx5_4,mlx5_5,mlx5_10,mlx5_11,mlx5_12",
+        "export NCCL_IB_HCA==mlx5_0,mlx5_1,mlx5_3,mlx5_4,mlx5_5,mlx5_10,mlx5_11,mlx5_12",
+    ),
+    Wrong(
+        "no-such-device", "export NCCL_IB_HCA=mlx4_0", "export NCCL_IB_HCA=mlx5_ib", "azure-ndv5"
+    ),
+    Wrong(
+        "excludes-everything",
+        "export NCCL_IB_HCA=^mlx5",
+        "export NCCL_IB_HCA=^mlx5_an0",
+        "azure-ndv5",
+    ),
+    Wrong(
+        "ethernet-function", "export NCCL_IB_HCA=mlx5", "export NCCL_IB_HCA=mlx5_ib", "azure-ndv5"
+    ),
+    Wrong("no-way-out", "export NCCL_SOCKET_IFNAME=lo", "export NCCL_SOCKET_IFNAME=^lo,docker0"),
+    Wrong(
+        "no-way-out",
+        "#SBATCH -N 2\nexport NCCL_SOCKET_IFNAME=lo",
+        "#SBATCH -N 1\nexport NCCL_SOCKET_IFNAME=lo",
+    ),
+    Wrong(
+        "ipoib-meeting",
+        "export NCCL_SOCKET_IFNAME=ib0",
+        "export NCCL_SOCKET_IFNAME=eth0",
+        "azure-ndv5",
+    ),
+    Wrong("infiniband-off", "export NCCL_IB_DISABLE=1", "export NCCL_IB_DISABLE=0", "azure-ndv5"),
+    Wrong("debug-switch-left-on", "export NCCL_P2P_DISABLE=1", "export NCCL_P2P_DISABLE=0"),
+    Wrong(
+        "debug-switch-left-on",
+        "#SBATCH -N 2\nexport NCCL_SHM_DISABLE=1 NCCL_P2P_DISABLE=0",
+        "#SBATCH -N 1\nexport NCCL_SHM_DISABLE=1 NCCL_P2P_DISABLE=1",
+    ),
+    Wrong("nvls-demanded", "export NCCL_NVLS_ENABLE=1", "export NCCL_NVLS_ENABLE=2"),
+    Wrong(
+        "nvls-off",
+        "export NCCL_NVLS_ENABLE=0",
+        "export NCCL_NVLS_ENABLE=0 NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1",
+        nodes=1,
+    ),
+    Wrong("gdr-off", "export NCCL_NET_GDR_LEVEL=LOC", "export NCCL_NET_GDR_LEVEL=PIX"),
+    Wrong("gdr-off", "export NCCL_NET_GDR_LEVEL=0", "export NCCL_NET_GDR_LEVEL=PIX"),
+    Wrong(
+        "gdr-too-near",
+        "export NCCL_NET_GDR_LEVEL=PXB",
+        "export NCCL_NET_GDR_LEVEL=PHB",
+        "alps-gh200",
+    ),
+    Wrong(
+        "gid-on-infiniband",
+        "export NCCL_IB_GID_INDEX=3",
+        "export NCCL_IB_GID_INDEX=-1",
+        "azure-ndv5",
+    ),
+    Wrong(
+        "many-queue-pairs",
+        "export NCCL_IB_QPS_PER_CONNECTION=16",
+        "export NCCL_IB_QPS_PER_CONNECTION=4",
+    ),
+    Wrong("pxn-off", "export NCCL_PXN_DISABLE=1"),
+    Wrong(
+        "channels-crossed",
+        "export NCCL_MIN_NCHANNELS=32 NCCL_MAX_NCHANNELS=16",
+        "export NCCL_MIN_NCHANNELS=16 NCCL_MAX_NCHANNELS=32",
+    ),
+    Wrong("small-buffers", "export NCCL_BUFFSIZE=65536", "export NCCL_BUFFSIZE=8388608"),
+    Wrong(
+        "algorithms-leave-none", "export NCCL_ALGO=CollnetDirect,NVLS", "export NCCL_ALGO=Ring,NVLS"
+    ),
+    Wrong("algorithms-leave-none", "export NCCL_ALGO=^ring", "export NCCL_ALGO=^tree"),
+    Wrong(
+        "algorithms-of-named-only",
+        'export NCCL_ALGO="allreduce:tree"',
+        'export NCCL_ALGO="ring;allreduce:tree"',
+        nccl="2.31.2",
+    ),
+    Wrong("algorithm-fixed", "export NCCL_ALGO=Ring"),
+    Wrong("algorithm-fixed", "export NCCL_PROTO=Simple"),
+    Wrong("unknown-algorithm", "export NCCL_ALGO=Rings", "export NCCL_ALGO=ring"),
+    Wrong("unknown-algorithm", "export NCCL_PROTO=LL256", "export NCCL_PROTO=^LL128"),
+    Wrong(
+        "collnet-not-enabled",
+        "export NCCL_ALGO=Ring,CollnetDirect",
+        "export NCCL_ALGO=Ring,CollnetDirect NCCL_COLLNET_ENABLE=1",
+    ),
+    Wrong(
+        "collnet-without-plugin",
+        "export NCCL_COLLNET_ENABLE=1 NCCL_NET_PLUGIN=ofi",
+        "export NCCL_COLLNET_ENABLE=1",
+    ),
+    Wrong("sharp-on-other-fabric", "export NCCL_COLLNET_ENABLE=1", HEAD, "alps-gh200"),
+    Wrong("sharp-on-other-fabric", "export SHARP_COLL_ENABLE_SAT=1", HEAD, "aws-p5"),
+    Wrong(
+        "sharp-without-collnet",
+        HEAD + "export SHARP_COLL_ENABLE_SAT=1",
+        HEAD + "export SHARP_COLL_ENABLE_SAT=1 NCCL_COLLNET_ENABLE=1",
+    ),
+    Wrong(
+        "collnet-without-streaming",
+        "export NCCL_COLLNET_ENABLE=1",
+        "export NCCL_COLLNET_ENABLE=1 SHARP_COLL_ENABLE_SAT=1",
+    ),
+    Wrong("collnet-few-nodes", "export NCCL_COLLNET_ENABLE=1", nodes=1),
+    Wrong(
+        "sharp-no-interface",
+        "export NCCL_COLLNET_ENABLE=1",
+        "export NCCL_COLLNET_ENABLE=1 SHARP_SMX_UCX_INTERFACE=mlx5_ib0:1",
+        "azure-ndv5",
+    ),
+    Wrong("words-split", "export NCCL_NET=AWS Libfabric", 'export NCCL_NET="AWS Libfabric"'),
+    Wrong(
+        "plugin-contradicts",
+        'export NCCL_NET="AWS Libfabric" NCCL_NET_PLUGIN=none',
+        'export NCCL_NET="AWS Libfabric" NCCL_NET_PLUGIN=ofi',
+    ),
+    Wrong("silent-sockets", HEAD, 'export NCCL_NET="AWS Libfabric"', "alps-gh200"),
+    Wrong("plugin-too-new-a-form", "export NCCL_NET_PLUGIN=ofi,none", nccl="2.18.3"),
+    Wrong(
+        "plugin-too-new-a-form",
+        "export NCCL_NET_PLUGIN=/opt/libnccl-net-ofi.so",
+        "export NCCL_NET_PLUGIN=ofi",
+        nccl="2.18.3",
+    ),
+    Wrong("wrong-provider", "export FI_PROVIDER=efa", "export FI_PROVIDER=cxi", "alps-gh200"),
+    Wrong("wrong-provider", "export FI_PROVIDER=tcp", "export FI_PROVIDER=efa", "aws-p5"),
+    Wrong(
+        "rendezvous-does-not-fit",
+        "export FI_CXI_RDZV_THRESHOLD=16000000",
+        "export FI_CXI_RDZV_THRESHOLD=16000000 FI_CXI_OFLOW_BUF_SIZE=32000000",
+    ),
+    Wrong(
+        "alt-read-needs-job",
+        "#SBATCH -N 2\nexport FI_CXI_RDZV_PROTO=alt_read",
+        "#SBATCH -N 2\n#SBATCH --network=disable_rdzv_get\nexport FI_CXI_RDZV_PROTO=alt_read",
+    ),
+    Wrong(
+        "cache-monitor",
+        HEAD + "export FI_MR_CACHE_MONITOR=memhooks",
+        HEAD + "export FI_MR_CACHE_MONITOR=userfaultfd",
+    ),
+    Wrong(
+        "hardware-matching",
+        "export FI_CXI_RX_MATCH_MODE=hardware",
+        "export FI_CXI_RX_MATCH_MODE=hybrid",
+    ),
+    Wrong(
+        "small-completion-queue",
+        "export FI_CXI_DEFAULT_CQ_SIZE=1024",
+        "export FI_CXI_DEFAULT_CQ_SIZE=131072",
+    ),
+    Wrong("ll128-on-slingshot", HEAD, "export NCCL_PROTO=^LL128", "alps-gh200"),
+    Wrong(
+        "two-gpu-owners",
+        HEAD + "export MPICH_GPU_SUPPORT_ENABLED=1",
+        HEAD + "export MPICH_GPU_SUPPORT_ENABLED=0",
+        "alps-gh200",
+    ),
+    Wrong("not-needed-any-more", "export CXI_FORK_SAFE=1"),
+    Wrong(
+        "not-forwarded",
+        HEAD + "mpirun -hostfile h -np 8 ./a",
+        HEAD + "mpirun -hostfile h -np 8 -x NCCL_DEBUG ./a",
+    ),
+    Wrong("not-forwarded", HEAD + "srun --export=NONE ./a", HEAD + "srun --export=ALL,A=b ./a"),
+    Wrong(
+        "not-forwarded", HEAD + "docker run image ./a", HEAD + "docker run -e NCCL_DEBUG image ./a"
+    ),
+    Wrong(
+        "image-wins",
+        HEAD + "srun --container-image=i ./a",
+        HEAD + "srun --container-image=i --container-env=NCCL_DEBUG ./a",
+    ),
+    Wrong(
+        "topology-not-mounted",
+        TOPO + "srun --container-image=i --container-env=NCCL_TOPO_FILE ./a",
+        TOPO + "srun --container-image=i --container-mounts=/opt:/opt ./a",
+    ),
+    Wrong(
+        "topology-missing",
+        "export NCCL_TOPO_FILE=/opt/Microsoft/ndv5-topo.xml",
+        "export NCCL_TOPO_FILE=/opt/microsoft/ndv5-topo.xml",
+        "azure-ndv5",
+    ),
+    Wrong("topology-missing", "export NCCL_TOPO_FILE=topo.xml", "export NCCL_TOPO_FILE=/topo.xml"),
+    Wrong(
+        "topology-of-another-machine",
+        "export NCCL_TOPO_FILE=/opt/microsoft/ndv4-topo.xml",
+        "export NCCL_TOPO_FILE=/opt/microsoft/ndv5-topo.xml",
+        "azure-ndv5",
+    ),
+    Wrong("masks", "srun --cpu-bind=mask_cpu:f,1f ./a", "srun --cpu-bind=mask_cpu:f,f0 ./a"),
+    Wrong("masks", "srun --cpu-bind=mask_cpu:f,xyz ./a", "srun --cpu-bind=mask_cpu:0xf,0xf0 ./a"),
+    Wrong(
+        "masks",
+        f"srun --cpu-bind=mask_cpu:f,1{'0' * 24} ./a",
+        "srun --cpu-bind=mask_cpu:" + ",".join("fff" + "0" * 3 * i for i in range(8)) + " ./a",
+        "azure-ndv5",
+    ),
+    Wrong(
+        "device-order",
+        HEAD + "srun --cpu-bind=cores ./a",
+        HEAD + "export CUDA_DEVICE_ORDER=PCI_BUS_ID\nsrun --cpu-bind=cores ./a",
+        "azure-ndv5",
+    ),
+    Wrong(
+        "transport-and-device",
+        "export UCX_TLS=rc UCX_NET_DEVICES=eth0",
+        "export UCX_TLS=rc UCX_NET_DEVICES=mlx5_0:1",
+    ),
+    Wrong(
+        "transport-and-device",
+        "export UCX_TLS=tcp UCX_NET_DEVICES=mlx5_0:1",
+        "export UCX_TLS=tcp UCX_NET_DEVICES=eth0",
+    ),
+    Wrong(
+        "hcoll-beside-nccl",
+        "mpirun --mca coll_hcoll_enable 1 -x NCCL_DEBUG=WARN ./a",
+        "mpirun --mca coll_hcoll_enable 0 -x NCCL_DEBUG=WARN ./a",
+    ),
+    Wrong(
+        "other-mpi",
+        "mpirun --mca pml ucx -x MV2_ENABLE_SHARP=1 ./a",
+        "mpirun -x MV2_ENABLE_SHARP=1 ./a",
+    ),
+    Wrong(
+        "sharp-full-nodes",
+        "#SBATCH --ntasks-per-node=56\nexport MV2_ENABLE_SHARP=1",
+        "#SBATCH --ntasks-per-node=1\nexport MV2_ENABLE_SHARP=1",
+    ),
+    Wrong(
+        "openib-beside-ucx",
+        "mpirun --mca pml ucx --mca btl openib,self ./a",
+        "mpirun --mca pml ucx --mca btl ^openib ./a",
+    ),
+    Wrong(
+        "much-log",
+        "export NCCL_DEBUG=INFO\nsrun -n 512 ./a",
+        "export NCCL_DEBUG=INFO NCCL_DEBUG_FILE=/tmp/%h.%p\nsrun -n 512 ./a",
+    ),
+    Wrong("watcher-off", "export NCCL_RAS_ENABLE=0"),
+)

@@ -1,0 +1,127 @@
+"""nccl.conf, EDF, Kubernetes and the environment."""
+
+import pytest
+
+from weft.core.errors import InputError
+from weft.doctor.job import HOLE, Kind, Way
+from weft.doctor.read.conf import read_conf
+from weft.doctor.read.edf import read_edf
+from weft.doctor.read.file import kind_of, read_job
+from weft.doctor.read.kubernetes import read_manifests
+from weft.doctor.read.live import read_environment
+
+EDF = """image = "nvcr.io#nvidia/pytorch:25.01-py3"
+mounts = ["/capstor:/capstor"]
+
+[env]
+NCCL_DEBUG = "INFO"   # said
+"NCCL_NET" = "AWS Libfabric"
+N = 3
+
+[annotations]
+com.hooks.aws_ofi_nccl.enabled = "true"
+"""
+POD = """apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers:
+    - name: c
+      image: img
+      env:
+        - name: NCCL_DEBUG
+          value: "INFO"
+        - {name: NCCL_IB_HCA, value: mlx5}
+        - name: FROM
+          valueFrom: {fieldRef: {fieldPath: status.podIP}}
+        - name: NOTHING
+---
+env:
+  UCX_TLS: rc
+  TEMPLATED: "{{ .Values.x }}"
+"""
+
+
+def test_conf() -> None:
+    text = "# c\nNCCL_DEBUG=WARN\n\nNCCL_A = b\nexport X=1\nno equals\nNCCL_B=c=d \n"
+    job = read_conf("nccl.conf", text)
+    assert [(one.name, one.value, one.at.line) for one in job.settings] == [
+        ("NCCL_DEBUG", "WARN", 2),
+        ("NCCL_A ", " b", 4),
+        ("export X", "1", 5),
+        ("NCCL_B", "c=d ", 7),
+    ]
+    assert [place.line for place in job.unread] == [6]
+
+
+def test_edf() -> None:
+    job = read_edf("x.toml", EDF)
+    values = {one.name: one.value for one in job.settings}
+    assert values == {"NCCL_DEBUG": "INFO", "NCCL_NET": "AWS Libfabric", "N": "3"}
+    debug = job.settings[0]
+    assert debug.value_at is not None
+    assert EDF[debug.value_at.start : debug.value_at.end] == '"INFO"'
+    (launch,) = job.launches
+    assert launch.container is not None
+    assert [word.text for word in launch.container.mounts] == ["/capstor:/capstor"]
+    assert launch.options["com.hooks.aws_ofi_nccl.enabled"].text == "true"
+
+
+def test_kubernetes() -> None:
+    job = read_manifests("p.yaml", POD)
+    assert [(one.name, one.value, one.launch) for one in job.settings] == [
+        ("NCCL_DEBUG", "INFO", 0),
+        ("NCCL_IB_HCA", "mlx5", 0),
+        ("FROM", HOLE, 0),
+        ("NOTHING", "", 0),
+        ("UCX_TLS", "rc", None),
+        ("TEMPLATED", HOLE, None),
+    ]
+    debug = job.settings[0]
+    assert debug.value_at is not None
+    assert POD[debug.value_at.start : debug.value_at.end] == '"INFO"'
+
+
+def test_the_environment() -> None:
+    job = read_environment({"B": "2", "A": "x\ny"})
+    assert [(one.name, one.value, one.way) for one in job.settings] == [
+        ("A", "x\ny", Way.LIVE),
+        ("B", "2", Way.LIVE),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kind"),
+    [
+        ("a.sh", "export A=1", Kind.SCRIPT),
+        ("a.sbatch", "#!/bin/bash", Kind.SCRIPT),
+        ("nccl.conf", "A=1", Kind.CONF),
+        (".nccl.conf", "A=1", Kind.CONF),
+        ("a.toml", "image='x'", Kind.EDF),
+        ("a.yaml", "a: 1", Kind.KUBERNETES),
+        ("a", "apiVersion: v1\nkind: Pod", Kind.KUBERNETES),
+        ("-", "mpirun ./a", Kind.SCRIPT),
+    ],
+)
+def test_kinds(name: str, text: str, kind: Kind) -> None:
+    assert kind_of(name, text) is kind
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.toml", "image = ", "not TOML"),
+        ("a.yaml", "a: [1", "not YAML"),
+        ("a.yaml", "a: &x [*x, *y]", "not YAML"),
+    ],
+)
+def test_documents_that_are_none(name: str, text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read_job(name, text)
+
+
+def test_a_bomb_of_aliases_is_no_bomb() -> None:
+    lines = ["a0: &a0 {env: {A: b}}"]
+    lines += [f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}, *a{i - 1}]" for i in range(1, 40)]
+    job = read_job("a.yaml", "\n".join(lines))
+    assert len(job.settings) >= 1

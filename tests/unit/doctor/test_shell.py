@@ -1,0 +1,196 @@
+"""Scripts are read as bash reads them: what is set, what is launched, and where it stands."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weft.doctor.job import HOLE, Job, Setting, Way
+from weft.doctor.read.shell import read_script
+
+
+def read(text: str) -> Job:
+    return read_script("job.sh", text)
+
+
+def only(text: str, name: str) -> Setting:
+    (found,) = [one for one in read(text).settings if one.name == name]
+    return found
+
+
+def written(text: str, setting: Setting) -> str:
+    assert setting.value_at is not None
+    return text[setting.value_at.start : setting.value_at.end]
+
+
+def test_quotes_and_continued_lines() -> None:
+    text = "export A=\"x y\" B='p q' \\\n  C=a\\ b D=\"1\"'2'3\n"
+    values = {one.name: one.value for one in read(text).settings}
+    assert values == {"A": "x y", "B": "p q", "C": "a b", "D": "123"}
+    assert written(text, only(text, "A")) == '"x y"'
+    assert only(text, "C").at.line == 2
+
+
+def test_what_is_not_known_is_a_hole() -> None:
+    text = 'export A=$HOME/x B=$(hostname) C=${D:-1} E=${F} G="a$H b"\n'
+    values = {one.name: one.value for one in read(text).settings}
+    assert values == {
+        "A": f"{HOLE}/x",
+        "B": HOLE,
+        "C": HOLE,
+        "E": HOLE,
+        "G": f"a{HOLE} b",
+    }
+    assert only(text, "A").known is None
+
+
+def test_variables_of_the_script_are_put_in() -> None:
+    text = 'N=2\nM=$N$N\nexport A="${M}x" B=$M/$N\n'
+    assert only(text, "A").value == "22x"
+    assert only(text, "B").value == "22/2"
+
+
+def test_a_variable_of_several_words_becomes_several() -> None:
+    text = 'a="-x A=1  -x B=2"\nmpirun $a -x C="$a" ./p\n'
+    found = [(one.name, one.value) for one in read(text).settings if one.launch == 0]
+    assert found == [("A", "1"), ("B", "2"), ("C", "-x A=1  -x B=2")]
+    assert [word.text for word in read(text).launches[0].program] == ["./p"]
+
+
+def test_arrays() -> None:
+    text = 'args=(-x A=1 -x "B=2 3")\nargs2=(./p q)\nmpirun "${args[@]}" "${args2[@]}"\n'
+    job = read(text)
+    assert [(one.name, one.value) for one in job.settings if one.launch == 0] == [
+        ("A", "1"),
+        ("B", "2 3"),
+    ]
+    assert [word.text for word in job.launches[0].program] == ["./p", "q"]
+
+
+def test_assigned_exported_and_unset() -> None:
+    ways = {one.name: one.way for one in read("A=1\nB=2\nexport B\nexport C=3\n").settings}
+    assert ways == {"A": Way.ASSIGNED, "B": Way.EXPORT, "C": Way.EXPORT}
+    assert [one.name for one in read("export A=1 B=2\nunset A\n").settings] == ["B"]
+    assert only("declare -x A=1\n", "A").way is Way.EXPORT
+    assert only("set -a\nA=1\n", "A").way is Way.EXPORT
+    assert only("export A\nA=1\n", "A").way is Way.EXPORT
+    assert only("setenv A 1\n", "A").way is Way.EXPORT
+
+
+def test_before_a_command_and_env() -> None:
+    job = read("A=1 env B=2 C='3 4' exec ./p q\n")
+    assert [(one.name, one.value, one.way, one.launch) for one in job.settings] == [
+        ("A", "1", Way.BEFORE, 0),
+        ("B", "2", Way.BEFORE, 0),
+        ("C", "3 4", Way.BEFORE, 0),
+    ]
+
+
+def test_open_mpi() -> None:
+    text = (
+        "mpirun -np $((N*8)) --hostfile h --map-by ppr:8:node -x A -x B=1 --mca pml ucx"
+        " -mca btl ^openib --bind-to numa ./p -x NOT=1\n"
+    )
+    job = read(text)
+    (launch,) = job.launches
+    assert launch.launcher == "mpirun"
+    assert launch.passes == ("A", "B")
+    assert launch.options["hostfile"].text == "h"
+    assert [word.text for word in launch.program] == ["./p", "-x", "NOT=1"]
+    assert {one.name: one.value for one in job.settings} == {
+        "A": None,
+        "B": "1",
+        "OMPI_MCA_pml": "ucx",
+        "OMPI_MCA_btl": "^openib",
+    }
+
+
+def test_hydra() -> None:
+    job = read("mpiexec.hydra -n 4 -ppn 2 -genv A 1 -genv B=2 -genvlist C,D ./p\n")
+    (launch,) = job.launches
+    assert {one.name: one.value for one in job.settings} == {"A": "1", "B": "2"}
+    assert launch.passes == ("C", "D")
+    assert launch.number("n") == 4
+    assert launch.number("ntasks-per-node") == 2
+
+
+def test_srun_and_pyxis() -> None:
+    text = (
+        "#SBATCH -N 4\n#SBATCH --ntasks-per-node=8 --network=disable_rdzv_get # why\n"
+        "srun -n 32 --export=ALL,A=1,B --container-image=i --container-mounts=/a:/b,/c \\\n"
+        '  --container-env="X,Y" --cpu-bind=mask_cpu:"f,f0" bash -c "x && y"\n'
+    )
+    job = read(text)
+    (launch,) = job.launches
+    assert job.n_nodes == 4
+    assert job.options["network"].text == "disable_rdzv_get"
+    assert job.options["ntasks-per-node"].text == "8"
+    assert launch.hands_on_all
+    assert launch.passes == ("A", "B")
+    assert launch.container is not None
+    assert launch.container.image == "i"
+    assert [word.text for word in launch.container.mounts] == ["/a:/b", "/c"]
+    assert launch.container.passes == ("X", "Y")
+    assert launch.options["cpu-bind"].text == "mask_cpu:f,f0"
+    assert [word.text for word in launch.program] == ["bash", "-c", "x && y"]
+
+
+def test_srun_without_all() -> None:
+    assert not read("srun --export=A=1 ./p\n").launches[0].hands_on_all
+    assert not read("srun --export=NONE ./p\n").launches[0].hands_on_all
+    assert read("srun ./p\n").launches[0].hands_on_all
+
+
+def test_containers() -> None:
+    job = read("docker run --rm -e A=1 -e B --gpus all -v /x:/y:ro img ./p -e NOT\n")
+    (launch,) = job.launches
+    assert launch.container is not None
+    assert launch.container.image == "img"
+    assert [word.text for word in launch.container.mounts] == ["/x:/y:ro"]
+    assert {one.name: one.value for one in job.settings} == {"A": "1", "B": None}
+    assert [word.text for word in launch.program] == ["./p", "-e", "NOT"]
+
+
+def test_both_branches_and_loops_and_functions() -> None:
+    text = (
+        "if [ x = y ]; then export A=1; else export B=2; fi\n"
+        "for i in 1 2; do export C=$i; done\n"
+        "f() { export D=4; }\nwhile true; do export E=5; done\n"
+        "case x in y) export F=6;; esac\n(export G=7)\n"
+    )
+    values = {one.name: one.value for one in read(text).settings}
+    assert values == {"A": "1", "B": "2", "C": HOLE, "D": "4", "E": "5", "F": "6", "G": "7"}
+
+
+def test_places_count_characters_and_lines() -> None:
+    text = "# \u00e9\u4e2d\U0001f600\nexport A=\u00e9 B=2\n"
+    found = only(text, "B")
+    assert text[found.at.start : found.at.end] == "B=2"
+    assert (found.at.line, found.at.column) == (2, 12)
+
+
+def test_what_is_no_shell_is_told() -> None:
+    assert read("export A='unclosed\n").unread
+    assert not read("export A=1\n").unread
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read(text: str) -> None:
+    for one in read(text).settings:
+        assert 0 <= one.at.start <= one.at.end <= len(text)
+
+
+SHELL = st.lists(
+    st.sampled_from(
+        ["export ", "A", "=", "$A", "${A", "}", "$(", ")", "'", '"', "\\", "\n", " ", ";", "&&",
+         "mpirun -x ", "srun --export=", "NCCL_DEBUG", "<<E", "E\n", "(", "[", "if ", "then ",
+         "fi", "for ", "do ", "done", "|", "&", "`", "((", "))", "#SBATCH --x='", "é"]
+    ),
+    max_size=60,
+).map("".join)  # fmt: skip
+
+
+@given(SHELL)
+def test_any_pieces_of_shell_are_read(text: str) -> None:
+    job = read(text)
+    for one in (*job.settings, *job.unread):
+        at = one.at if isinstance(one, Setting) else one
+        assert 0 <= at.start <= at.end <= len(text)
