@@ -56,8 +56,28 @@ def test_the_more_tasks_a_node_the_less_switches_gain() -> None:
 
 def test_nvls_of_one_node_is_within_five_percent_where_links_carry_what_nccl_expects() -> None:
     whole, share = in_network.nvls_shares()
-    published = in_network.nvls_figure().value
+    published = in_network.ndv5_figure(in_network.NVLS).value
     assert published == 481.42
     size = 64 << 20
-    assert in_network.nvls_busbw_gb_s(share, size) == pytest.approx(published, rel=0.05)
-    assert in_network.nvls_busbw_gb_s(whole, size) > published
+    assert in_network.slices_busbw_gb_s("nvls", share, size) == pytest.approx(published, rel=0.05)
+    assert in_network.slices_busbw_gb_s("nvls", whole, size) > published
+
+
+def test_nvls_tree_of_four_nodes_is_within_ten_percent_and_collnet_above_it() -> None:
+    _, share = in_network.nvls_shares()
+    published = in_network.ndv5_figure(in_network.NVLS_TREE).value
+    assert published == 361.06
+    of_four = {
+        name: in_network.slices_busbw_gb_s(name, share, 64 << 20, in_network.TREE_NODES)
+        for name in ("nvls_tree", "collnet")
+    }
+    assert of_four["nvls_tree"] == pytest.approx(published, rel=0.1)
+    assert of_four["collnet"] > of_four["nvls_tree"], "half as many bytes between nodes"
+
+
+def test_bounds_of_frontera_hold_for_bare_hosts_below_directors_of_boards() -> None:
+    bare = in_network.bare(platform("frontera"))
+    ups = in_network.frontera_speed_ups(bare, boards=True)
+    assert {name: bound for name, (bound, _) in ups.items()} == {"allreduce": 5.1, "barrier": 7.1}
+    for name, (bound, up) in ups.items():
+        assert 1 < up <= bound, name

@@ -314,8 +314,10 @@ impl<'a, const PLAIN: bool> Hosts<'a, PLAIN> {
     /// A whole message is at its destination.
     pub(crate) fn arrived(&mut self, id: u32) {
         let message = self.network.messages[id];
-        if let Role::Leg(transfer) = message.role {
-            return self.leg_arrived(transfer, id);
+        match message.role {
+            Role::Leg(transfer) => return self.leg_arrived(transfer, id),
+            Role::Sum(segment) => return self.sum_arrived(id, segment),
+            _ => {}
         }
         let now_ps = self.network.now_ps;
         let model = &self.network.scenario.hosts.matching;

@@ -1,6 +1,7 @@
 //! Messages: what endpoints cut into packets.
 
 use crate::packet::{NIL, PacketKind};
+use crate::tree::Segment;
 use prefetch_index::prefetch_index;
 
 /// What a message is for.
@@ -26,6 +27,8 @@ pub(crate) enum Role {
         /// It is part of a stream.
         streams: bool,
     },
+    /// A segment of a node's sum, from GPU to GPU.
+    Sum(Segment),
 }
 
 impl Role {

@@ -149,7 +149,7 @@ fn in_network_seed(fabric: &Value) -> Value {
 }
 
 /// Collectives of NvSwitches, in one node and in several.
-fn slices_seeds(fabric: &Value) -> [Value; 2] {
+fn slices_seeds(fabric: &Value) -> [Value; 3] {
     let rate = 200 * GBPS;
     let wire = |a: &str, b: &str| json!({"a": a, "b": b, "bits_per_s": rate, "delay_ps": 90_000});
     let node = json!({"vertices": [{"name": "gpu0", "kind": "gpu"}, {"name": "gpu1", "kind": "gpu"},
@@ -161,9 +161,13 @@ fn slices_seeds(fabric: &Value) -> [Value; 2] {
         "ranks_on": ["gpu0", "gpu1"]});
     let model = json!({"reduction_ns": 400, "payload_bytes": 256, "sat": {"payload_bytes": 512},
         "nvls": {"payload_bytes": 300, "outstanding": 7, "reduction_ns": 50}});
-    [("nvls", json!(["n001"])), ("collnet", json!(["n001", "n004", "n007"]))].map(
+    let three = json!(["n001", "n004", "n007"]);
+    [("nvls", json!(["n001"])), ("collnet", three.clone()), ("nvls_tree", three)].map(
         |(name, nodes)| {
-            let step = json!({"benchmark": "allreduce", "algorithm": name, "size_bytes": 9000});
+            let mut step = json!({"benchmark": "allreduce", "algorithm": name, "size_bytes": 9000});
+            if name == "nvls_tree" {
+                step["segment_bytes"] = json!(1000);
+            }
             let case = with(scenario(fabric.clone(), json!([step])), "node", node.clone());
             let case = with(case, "placement", json!({"nodes": nodes, "tasks_per_node": 2}));
             with(case, "in_network", model.clone())

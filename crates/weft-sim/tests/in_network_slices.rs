@@ -133,6 +133,69 @@ fn rails_carry_each_slice_once_whatever_the_number_of_nodes() {
     }
 }
 
+/// Between its sum and the copies a segment goes to the root of its tree and comes back.
+#[test]
+fn a_segment_between_gpus_goes_up_a_tree_and_down_again() {
+    let (nv_rate, rate, size) = (400 * GBPS, 200 * GBPS, PIECE);
+    // Of two nodes one is the root; of three one is below one that is below the root.
+    for (nodes, depth) in [(2, 1), (3, 2)] {
+        let case = case(node(2, 1, nv_rate, rate), 2, nodes, rate, step("nvls_tree", size));
+        let took = complete(&case, CarriedOut::NvlsTree).rows.duration_ps[0];
+        let inside = 3 * ser(size, nv_rate) + 4 * NV + REDUCTION;
+        let message = ser(size, rate) + 4 * PCIE + 2 * CABLE + ROUTE;
+        assert_eq!(took, inside + 2 * depth * message, "{nodes} nodes");
+    }
+}
+
+/// Every edge of a tree carries its half of a slice once each way; the NvSwitches of a node carry
+/// what they always do.
+#[test]
+fn trees_of_gpus_carry_half_a_slice_an_edge_and_take_as_long_as_the_busiest_gpu() {
+    let (nv_rate, rate, n) = (800 * GBPS, 200 * GBPS, 4);
+    // By node of two, three and four: its edges in the first tree, and in the second.
+    let edges: [&[(u64, u64)]; 3] =
+        [&[(1, 1), (1, 1)], &[(1, 2), (1, 1), (2, 1)], &[(1, 1), (1, 3), (3, 1), (1, 1)]];
+    for edges in edges {
+        let nodes = edges.len() as u64;
+        let size = n * 512 * PIECE;
+        let mut step = step("nvls_tree", size);
+        step["segment_bytes"] = json!(4 * PIECE);
+        let mut case = case(node(n, 2, nv_rate, rate), n, nodes, rate, step);
+        case["in_network"]["nvls"]["outstanding"] = json!(1024);
+        let outcome = complete(&case, CarriedOut::NvlsTree);
+        for (at, (first, second)) in edges.iter().enumerate() {
+            for gpu in 0..n {
+                let node = format!("n{:03}", at + 1);
+                // What it sends comes from its GPU, and what it receives goes there.
+                let half = size / n / 2;
+                let out = sent(&outcome, &format!("{node}/hca{gpu}["));
+                assert_eq!(out, 2 * (first + second) * half, "{node}, adapter {gpu}");
+                let slices = sent(&outcome, &format!("{node}/gpu{gpu}["));
+                assert_eq!(slices, size + size / n + (first + second) * half, "{node}, GPU {gpu}");
+            }
+        }
+        let busiest = edges.iter().map(|(a, b)| a + b).max().expect("nodes");
+        let (took, ideal) = (outcome.rows.duration_ps[0], ser(busiest * size / n / 2, rate));
+        assert!(took >= ideal && took < ideal * 112 / 100, "{nodes} nodes: {took} for {ideal}");
+    }
+}
+
+/// Rails that stream for somebody else, or of which there are too many, are no matter to GPUs.
+#[test]
+fn trees_of_gpus_need_no_quota_of_switches() {
+    let rate = 400 * GBPS;
+    let mut both = case(node(2, 1, rate, rate), 2, 2, rate, step("collnet", 1 << 16));
+    both["in_network"]["quota"] = json!({"trees_per_switch": 1});
+    both["work"] = json!([step("collnet", 1 << 16), step("nvls_tree", 1 << 16)]);
+    let outcome = run(&both);
+    assert_eq!(outcome.status, Status::Complete, "{}", outcome.message);
+    assert_eq!(outcome.offloads.by, [CarriedOut::Hosts, CarriedOut::NvlsTree]);
+    // What a tenant was not given is there for the next: its one rail.
+    both["in_network"]["quota"] = json!({"trees_per_switch": 2});
+    let outcome = run(&both);
+    assert_eq!(outcome.offloads.by, [CarriedOut::Collnet, CarriedOut::NvlsTree]);
+}
+
 #[test]
 fn nodes_that_cannot_are_refused_and_rails_that_stream_elsewhere_fall_back() {
     let rate = 400 * GBPS;
@@ -152,7 +215,8 @@ fn nodes_that_cannot_are_refused_and_rails_that_stream_elsewhere_fall_back() {
     refused(&with(good.clone(), "work", json!([step("nvls", 8)])), "2 nodes, and NvSwitches");
     refused(&with(good.clone(), "work", json!([step("sharp", 8)])), "its trees end at HCAs");
     let one = with(good.clone(), "placement", json!({"nodes": ["n001"], "tasks_per_node": 2}));
-    refused(&one, "one node, and no rail");
+    refused(&one, "one node, and nothing leads to another");
+    refused(&with(one, "work", json!([step("nvls_tree", 8)])), "one node, and nothing leads");
     for (key, what) in [("nvls", "NvSwitches are to reduce"), ("sat", "switches are to stream")] {
         let mut wrong = good.clone();
         wrong["in_network"].as_object_mut().expect("a model").remove(key);
@@ -170,18 +234,28 @@ fn nodes_that_cannot_are_refused_and_rails_that_stream_elsewhere_fall_back() {
 
 fn any_case() -> impl Strategy<Value = Value> {
     let rates = prop::sample::select(vec![97 * GBPS, 200 * GBPS, 400 * GBPS]);
-    let shape = (2u64..6, 1u64..4, 1u64..4);
+    let shape = (2u64..6, 1u64..4, 1u64..7);
     let cut = (1u64..200_000, 64u32..4000, 1u32..40, any::<bool>());
     let rest = (any::<bool>(), 4160u64..60_000, any::<bool>(), 0u32..800);
     (shape, rates.clone(), rates, cut, rest).prop_map(
         |((n, switches, nodes), nv, rate, (size, piece, window, multicast), rest)| {
             let (headers, buffer, adaptive, jitter) = rest;
-            let algorithm = if nodes == 1 { "nvls" } else { "collnet" };
-            let own = json!({"benchmark": "allreduce", "algorithm": algorithm, "size_bytes": size,
-                "iterations": 2});
+            let trees = nodes > 1 && size % 3 > 0;
+            let algorithm = match (nodes, trees) {
+                (1, _) => "nvls",
+                (_, true) => "nvls_tree",
+                _ => "collnet",
+            };
+            let mut own = json!({"benchmark": "allreduce", "algorithm": algorithm,
+                "size_bytes": size, "iterations": 2});
+            let mut other = own.clone();
+            if trees {
+                own["segment_bytes"] = json!(1 + size % 9000);
+                other["algorithm"] = json!("collnet");
+            }
             let ring = json!({"benchmark": "allreduce", "algorithm": "ring", "size_bytes": size});
             let mut case = case(node(n, switches, nv, rate), n, nodes, rate, own.clone());
-            case["work"] = json!([own, ring, own]);
+            case["work"] = json!([own, ring, other, own]);
             case["switch"]["buffer_bytes"] = json!(buffer);
             case["in_network"] = json!({"reduction_ns": 200, "payload_bytes": 100,
                 "header_bytes": 12, "result": if multicast { "multicast" } else { "tree" },

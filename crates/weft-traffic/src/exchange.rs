@@ -59,9 +59,21 @@ pub enum OffloadKind {
     /// Copy the one of the member that contributes to all others.
     Copy,
     /// Add them up slice by slice, one for each GPU of a node, which passes it on to the others.
-    Slices {
-        /// Between the GPU's own sum and passing on, it is added to those of other nodes.
-        across: bool,
+    Slices(Between),
+}
+
+/// What becomes of a slice of a node's sum before it is passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Between {
+    /// Nothing: there is one node.
+    Nothing,
+    /// Switches add it to those of other nodes.
+    Switches,
+    /// GPUs add it to those of other nodes, along two binary trees ([`crate::neighbours`]), in
+    /// segments that take them in turn.
+    Trees {
+        /// Largest segment.
+        segment_bytes: u64,
     },
 }
 

@@ -101,7 +101,10 @@ impl StepDocument {
         let stream = is(&[B::Bandwidth, B::Bidirectional, B::MessageRate, B::Pairs]);
         let flows = fan || is(&[B::Permutation, B::Bisect]);
         let ring = is(&[B::NaturalRing, B::RandomRing]);
-        let segmented = matches!(chosen, Some(Algorithm::DoubleBinaryTree | Algorithm::Chain));
+        let segmented = matches!(
+            chosen,
+            Some(Algorithm::DoubleBinaryTree | Algorithm::Chain | Algorithm::NvlsTree)
+        );
         let incast = is(&[B::Incast]);
         let collective = operation.is_some();
         let computes = collective || is(&[B::NaturalRing, B::RandomRing, B::Compute]);

@@ -18,9 +18,11 @@ mod schedule;
 pub mod step;
 mod talk;
 
-pub use collective::{Algorithm, Collective, Operation, Skew, SkewOf, algorithms_of};
+pub use collective::{
+    Algorithm, Collective, Neighbours, Operation, Skew, SkewOf, algorithms_of, neighbours,
+};
 pub use error::TrafficError;
-pub use exchange::{Blocks, Exchange, Offload, OffloadKind, Transfer, Wait};
+pub use exchange::{Between, Blocks, Exchange, Offload, OffloadKind, Transfer, Wait};
 pub use growth::Growth;
 pub use phase::{Phase, Rows};
 pub use random::mixed;

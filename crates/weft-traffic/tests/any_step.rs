@@ -33,7 +33,7 @@ const BENCHMARKS: [&str; 26] = [
     "schedule",
     "nothing",
 ];
-const ALGORITHMS: [&str; 21] = [
+const ALGORITHMS: [&str; 22] = [
     "dissemination",
     "tree",
     "recursive_doubling",
@@ -54,6 +54,7 @@ const ALGORITHMS: [&str; 21] = [
     "multicast",
     "nvls",
     "collnet",
+    "nvls_tree",
     "magic",
 ];
 const KINDS: [&str; 5] = ["latency", "bandwidth_ab", "bandwidth_ba", "bidirectional", "magic"];

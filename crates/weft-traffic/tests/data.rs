@@ -3,7 +3,8 @@
 use crate::executor;
 use weft_traffic::collective::range_bytes;
 use weft_traffic::{
-    Algorithm, Blocks, Collective, Exchange, Operation, Skew, SkewOf, algorithms_of,
+    Algorithm, Blocks, Collective, Exchange, Neighbours, Operation, Skew, SkewOf, algorithms_of,
+    neighbours,
 };
 
 const COUNTS: std::ops::RangeInclusive<u32> = 1..=70;
@@ -122,6 +123,33 @@ fn switches_give_every_rank_the_sum_of_all_whatever_the_nodes() {
             let with_result = if operation == Operation::Reduce { 1 } else { n };
             for sum in &sums[..with_result as usize] {
                 assert_eq!(*sum, [everybody(n)], "{} of {tasks_per_node}", name(&collective));
+            }
+        }
+    }
+}
+
+/// Two binary trees over all: everybody but one has a parent that knows it, all lead to that one,
+/// and who has children in one has none in the other (but for the first, of an odd number).
+#[test]
+fn neighbours_make_two_trees_and_nobody_works_in_both() {
+    for n in 1..70 {
+        for second in [false, true] {
+            let all: Vec<Neighbours> = (0..n).map(|rank| neighbours(n, rank, second)).collect();
+            let above = |rank: &u32| all[*rank as usize].parent;
+            let roots = (0..n).filter(|rank| above(rank).is_none()).count();
+            assert_eq!(roots, 1, "{n} ranks");
+            for rank in 0..n {
+                let way = std::iter::successors(Some(rank), above).take(n as usize);
+                assert!(way.last().is_some_and(|root| above(&root).is_none()), "{rank} of {n}");
+                let children: Vec<u32> =
+                    all[rank as usize].children.into_iter().flatten().collect();
+                let those = (0..n).filter(|other| above(other) == Some(rank));
+                let mut sorted = children.clone();
+                sorted.sort_unstable();
+                assert!(those.eq(sorted), "{rank} of {n}");
+                let there = neighbours(n, rank, !second).children;
+                let idle = children.is_empty() || there == [None; 2];
+                assert!(idle || rank == 0 && n % 2 == 1, "{rank} of {n}");
             }
         }
     }

@@ -19,6 +19,8 @@ pub enum CarriedOut {
     Nvls,
     /// NvSwitches in the nodes, and streaming trees between them.
     Collnet,
+    /// NvSwitches in the nodes, and trees of GPUs between them.
+    NvlsTree,
     /// The ranks, by the algorithm that stands in.
     Hosts,
 }
@@ -26,7 +28,12 @@ pub enum CarriedOut {
 impl CarriedOut {
     /// Whether HCAs or GPUs cut the buffer, and processors see its beginning and end.
     pub(crate) fn streams(self) -> bool {
-        matches!(self, CarriedOut::Stream | CarriedOut::Nvls | CarriedOut::Collnet)
+        matches!(self, CarriedOut::Stream) || self.slices()
+    }
+
+    /// Whether NvSwitches reduce slice by slice.
+    pub(crate) fn slices(self) -> bool {
+        matches!(self, CarriedOut::Nvls | CarriedOut::Collnet | CarriedOut::NvlsTree)
     }
 
     /// Whether it takes the lock of trees that stream.
@@ -42,6 +49,7 @@ impl CarriedOut {
             CarriedOut::Multicast => "multicast",
             CarriedOut::Nvls => "nvls",
             CarriedOut::Collnet => "collnet",
+            CarriedOut::NvlsTree => "nvls_tree",
             CarriedOut::Hosts => "hosts",
         }
     }

@@ -1,11 +1,12 @@
 //! Trees of NvSwitches inside nodes, and of rails between them.
 
 use super::span::{Leaf, Tree};
-use super::{Branch, Forest, Junction, Member, Part, Plane, Work};
+use super::{Branch, Forest, Junction, Kin, Member, Part, Plane, Work};
 use crate::document::InnerKind;
 use crate::packet::NIL;
 use crate::scenario::{RankPlace, ValidScenario};
 use weft_fabric::{Fabric, InnerId, NodeGraph, PortId};
+use weft_traffic::neighbours;
 
 /// The ranks of a node that take part in the sums of its NvSwitches.
 #[derive(Clone, Debug)]
@@ -80,13 +81,39 @@ impl Forest {
             }));
             self.members.push(Member {
                 rank: *rank,
-                part: Part::Slices { rail: NIL },
+                part: Part::Slices { rail: NIL, kin: NIL },
                 first_plane,
                 n_planes: switches.len() as u32,
                 n_members: team.ranks.len() as u32,
             });
         }
         first_member
+    }
+
+    /// Join the GPUs of all teams that have the same number by two binary trees.
+    pub(crate) fn join(&mut self, teams: &[(Team, u32)]) {
+        let n_nodes = teams.len() as u32;
+        for (node, (team, first)) in (0..).zip(teams) {
+            for task in 0..team.ranks.len() as u32 {
+                let member =
+                    |node: Option<u32>| node.map_or(NIL, |node| teams[node as usize].1 + task);
+                let number = self.kin.len() as u32;
+                self.kin.push([false, true].map(|second| {
+                    let near = neighbours(n_nodes, node, second);
+                    Kin { parent: member(near.parent), children: near.children.map(member) }
+                }));
+                if let Part::Slices { kin, .. } = &mut self.members[(first + task) as usize].part {
+                    *kin = number;
+                }
+            }
+        }
+    }
+
+    /// Let a member of a node go on with its slice by a member of a rail.
+    pub(crate) fn go_on(&mut self, node: u32, by: u32) {
+        if let Part::Slices { rail, .. } = &mut self.members[node as usize].part {
+            *rail = by;
+        }
     }
 
     /// Plant the tree of a rail, and the way of each of its GPUs to its HCA; its first member.

@@ -11,23 +11,38 @@ use crate::hosts::Hosts;
 use crate::message::{Message, Role};
 use crate::packet::{Packet, PacketKind, STREAM};
 use weft_fabric::PortId;
-use weft_traffic::{Offload, Phase};
+use weft_traffic::{Between, Offload, OffloadKind, Phase};
 
 /// How far a member is.
 #[derive(Clone, Copy, Debug)]
-struct Progress {
-    way: CarriedOut,
-    size_bytes: u64,
+pub(super) struct Progress {
+    pub(super) way: CarriedOut,
+    pub(super) size_bytes: u64,
     /// It has data of its own.
     contributes: bool,
     /// Pieces its buffer is cut into, those posted, and those whose result was taken.
-    n_pieces: u64,
+    pub(super) n_pieces: u64,
     n_posted: u64,
     n_taken: u64,
     /// Results that await the processor.
     n_come: u64,
     /// Pieces of all its buffers before this one.
     n_before: u64,
+    /// Pieces of a slice that go between nodes together.
+    pub(super) group: u64,
+}
+
+impl Progress {
+    /// The piece under way that has this number.
+    pub(super) fn piece_of(&self, number: u32, window: u64) -> u64 {
+        let oldest = (self.n_before + self.n_taken) % window;
+        self.n_taken + (u64::from(number) + window - oldest) % window
+    }
+
+    /// The number of a piece under way.
+    pub(super) fn number_of(&self, piece: u64, window: u64) -> u32 {
+        ((self.n_before + piece) % window) as u32
+    }
 }
 
 const IDLE: Progress = Progress {
@@ -39,6 +54,7 @@ const IDLE: Progress = Progress {
     n_taken: 0,
     n_come: 0,
     n_before: 0,
+    group: 1,
 };
 
 /// Leaders that take part, by member.
@@ -47,6 +63,10 @@ pub(crate) struct Members {
     parts: Vec<Progress>,
     /// By member that streams: pieces that are complete, before others that were posted earlier.
     early: Vec<Vec<u64>>,
+    /// By member and number of a piece under way: what has been added to the segment that begins
+    /// there; nothing where no GPUs exchange segments.
+    added: Vec<u16>,
+    window: usize,
     claims: Claims,
     /// Who carried out what.
     pub(crate) offloads: OffloadColumns,
@@ -57,7 +77,20 @@ impl Members {
         let n = plan.map_or(0, |plan| plan.forest.members.len());
         let n_words = plan.map_or(0, |plan| plan.model.window().div_ceil(64) as usize);
         let early = vec![vec![0; n_words]; n];
-        Members { parts: vec![IDLE; n], early, ..Members::default() }
+        let window = plan.map_or(0, |plan| plan.model.window() as usize);
+        let n_added =
+            plan.map_or(0, |plan| if plan.forest.kin.is_empty() { 0 } else { n * window });
+        let added = vec![0; n_added];
+        Members { parts: vec![IDLE; n], early, added, window, ..Members::default() }
+    }
+
+    pub(super) fn part(&self, member: u32) -> &Progress {
+        &self.parts[member as usize]
+    }
+
+    /// What has been added to the segment that begins at the piece of this number.
+    pub(super) fn added(&mut self, member: u32, number: u16) -> &mut u16 {
+        &mut self.added[member as usize * self.window + usize::from(number)]
     }
 
     /// A tenant's step is over.
@@ -109,9 +142,16 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
         let plan = self.network.in_network();
         let (member, model) = (plan.member_of[number as usize], plan.model);
         let way = model.way_of(&offload).expect("the phase was looked at when it began");
+        let group = match offload.kind {
+            OffloadKind::Slices(Between::Trees { segment_bytes }) => {
+                model.cut(way).group(segment_bytes, plan.forest.members[member as usize].n_members)
+            }
+            _ => 1,
+        };
         let part = &mut self.members.parts[member as usize];
         *part = Progress {
             way,
+            group,
             size_bytes: offload.size_bytes,
             contributes: offload.contributes,
             n_pieces: model.cut(way).n_pieces(offload.size_bytes),
@@ -172,10 +212,10 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
         let plan = self.network.in_network();
         let part = &mut self.members.parts[member as usize];
         let size_bytes = plan.model.cut(part.way).piece_bytes(part.size_bytes, part.n_posted);
-        let number_of = (part.n_before + part.n_posted) % u64::from(plan.model.window());
+        let number_of = u64::from(part.number_of(part.n_posted, plan.model.window().into()));
         let n_members = u64::from(plan.forest.members[member as usize].n_members);
         let slice = match part.way {
-            CarriedOut::Nvls | CarriedOut::Collnet => part.n_posted % n_members,
+            way if way.slices() => part.n_posted % n_members,
             _ => 0,
         };
         let floods = part.way == CarriedOut::Multicast;
@@ -280,6 +320,7 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
         let part = &mut self.members.parts[member as usize];
         let bit = |number: u64| ((number / 64) as usize, 1u64 << (number % 64));
         let (word, mask) = bit(u64::from(operation & NUMBER));
+        assert!(early[word] & mask == 0, "every piece comes once");
         early[word] |= mask;
         loop {
             let (word, mask) = bit((part.n_before + part.n_taken) % window);

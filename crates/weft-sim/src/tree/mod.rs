@@ -14,6 +14,7 @@ mod junction;
 mod member;
 mod model;
 mod plan;
+mod segments;
 mod slices;
 mod span;
 
@@ -22,6 +23,9 @@ pub(crate) use junction::Junctions;
 pub(crate) use member::Members;
 pub(crate) use model::Model;
 pub(crate) use plan::{InNetwork, plan};
+pub(crate) use segments::Segment;
+
+use crate::packet::NIL;
 
 /// Of what packets of a tree carry: the number of their operation among those under way.
 pub(crate) const NUMBER: u32 = 0xffff;
@@ -63,8 +67,9 @@ pub(crate) struct Branch {
 pub(crate) enum Part {
     /// Its node, or itself.
     Own,
-    /// The slices of a node; between nodes, the member of a rail that goes on with its own.
-    Slices { rail: u32 },
+    /// The slices of a node; between nodes, the member of a rail that goes on with its own, or its
+    /// kin, where there are any.
+    Slices { rail: u32, kin: u32 },
     /// The rail of a GPU, by its member among those of its node.
     Rail { node: u32 },
 }
@@ -79,6 +84,19 @@ pub(crate) struct Member {
     pub(crate) n_planes: u32,
     /// Members of its tree.
     pub(crate) n_members: u32,
+}
+
+/// GPUs of other nodes that a GPU exchanges segments with, in one of two trees; NIL for none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kin {
+    pub(crate) parent: u32,
+    pub(crate) children: [u32; 2],
+}
+
+impl Kin {
+    pub(crate) fn below(self) -> impl Iterator<Item = u32> {
+        self.children.into_iter().filter(|child| *child != NIL)
+    }
 }
 
 /// A link of a member to a tree.
@@ -96,6 +114,8 @@ pub(crate) struct Forest {
     pub(crate) branches: Vec<Branch>,
     pub(crate) members: Vec<Member>,
     pub(crate) planes: Vec<Plane>,
+    /// Of the two trees between nodes.
+    pub(crate) kin: Vec<[Kin; 2]>,
 }
 
 impl Forest {

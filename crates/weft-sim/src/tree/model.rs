@@ -7,7 +7,7 @@ use crate::document::{
 use crate::error::SimError;
 use crate::host::ps;
 use crate::packet::Framing;
-use weft_traffic::{Offload, OffloadKind};
+use weft_traffic::{Between, Offload, OffloadKind};
 
 /// Most operations of a group under way.
 const MAX_OUTSTANDING: u32 = 4096;
@@ -26,6 +26,12 @@ impl Cut {
     /// How many pieces a buffer is cut into.
     pub(crate) fn n_pieces(&self, size_bytes: u64) -> u64 {
         size_bytes.div_ceil(u64::from(self.payload_bytes)).max(1)
+    }
+
+    /// How many pieces of one of `n_slices` make a segment: all of one are under way at a time.
+    pub(crate) fn group(&self, segment_bytes: u64, n_slices: u32) -> u64 {
+        let most = (self.outstanding / n_slices).max(1);
+        (segment_bytes / u64::from(self.payload_bytes)).clamp(1, most.into())
     }
 
     /// Payload of the piece of that number.
@@ -124,8 +130,9 @@ impl Model {
         let size = offload.size_bytes;
         match (offload.kind, self.sat) {
             (OffloadKind::Copy, _) => Ok(CarriedOut::Multicast),
-            (OffloadKind::Slices { across: false }, _) => Ok(CarriedOut::Nvls),
-            (OffloadKind::Slices { across: true }, _) => Ok(CarriedOut::Collnet),
+            (OffloadKind::Slices(Between::Nothing), _) => Ok(CarriedOut::Nvls),
+            (OffloadKind::Slices(Between::Switches), _) => Ok(CarriedOut::Collnet),
+            (OffloadKind::Slices(Between::Trees { .. }), _) => Ok(CarriedOut::NvlsTree),
             (OffloadKind::Sum, Some(sat)) if size >= sat.threshold_bytes => Ok(CarriedOut::Stream),
             (OffloadKind::Sum, _) if size > self.max_bytes => {
                 let most = self.max_bytes;
@@ -140,9 +147,7 @@ impl Model {
         match (way, self.sat) {
             (CarriedOut::Multicast, _) => self.datagrams,
             (CarriedOut::Stream, Some(sat)) => sat.cut,
-            (CarriedOut::Nvls | CarriedOut::Collnet, _) => {
-                self.nvls.map_or(self.operations, |nvls| nvls.cut)
-            }
+            _ if way.slices() => self.nvls.map_or(self.operations, |nvls| nvls.cut),
             _ => self.operations,
         }
     }
@@ -163,9 +168,7 @@ impl Model {
     pub(crate) fn piece_bytes(&self, way: CarriedOut, payload_bytes: u64) -> u32 {
         match way {
             CarriedOut::Multicast => self.datagram_bytes(payload_bytes),
-            CarriedOut::Nvls | CarriedOut::Collnet => {
-                self.framing.wire_bytes(payload_bytes as u32, false)
-            }
+            _ if way.slices() => self.framing.wire_bytes(payload_bytes as u32, false),
             _ => self.wire_bytes(payload_bytes),
         }
     }

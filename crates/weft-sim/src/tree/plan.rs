@@ -10,7 +10,7 @@ use crate::scenario::{Tenant, ValidScenario};
 use crate::sim::EVENTS_A_LOOK;
 use std::ops::Range;
 use weft_fabric::Fabric;
-use weft_traffic::{Algorithm, Offload, StepDocument};
+use weft_traffic::{Algorithm, Between, Offload, OffloadKind, StepDocument};
 
 /// Most packets of trees that may be in switches at a time: a part of those that events can name.
 const MAX_TREE_PACKETS: u64 = 1 << 22;
@@ -29,6 +29,28 @@ pub(crate) struct InNetwork {
     pub(crate) trees: Vec<Result<Range<u32>, String>>,
 }
 
+/// What the steps of a tenant ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Wanted {
+    /// A tree of the leaders of its nodes.
+    leaders: bool,
+    /// Trees of the NvSwitches of its nodes.
+    teams: bool,
+    /// Trees of switches between GPUs of a number.
+    rails: bool,
+    /// Trees of those GPUs themselves.
+    kin: bool,
+}
+
+impl Wanted {
+    fn add(&mut self, algorithm: Algorithm) {
+        self.rails |= algorithm == Algorithm::Collnet;
+        self.kin |= algorithm == Algorithm::NvlsTree;
+        self.teams |= self.rails || self.kin || algorithm == Algorithm::Nvls;
+        self.leaders |= !self.teams;
+    }
+}
+
 /// The trees of all tenants that ask for any, or what cannot be asked; none where nobody asks.
 pub(crate) fn plan(
     document: Option<&InNetworkDocument>,
@@ -36,7 +58,7 @@ pub(crate) fn plan(
 ) -> Result<Option<InNetwork>, SimError> {
     let (framing, mtu_bytes) = (asked.framing, asked.mtu_bytes);
     let model = document.map(|d| Model::new(d, framing, mtu_bytes)).transpose()?;
-    let mut wanted = vec![None; asked.tenants.len()];
+    let mut wanted = vec![Wanted::default(); asked.tenants.len()];
     for (number, tenant) in asked.tenants.iter().enumerate() {
         for (index, step) in tenant.work.iter().enumerate() {
             let offloaded = step.algorithm.filter(|algorithm| algorithm.is_offloaded());
@@ -44,10 +66,10 @@ pub(crate) fn plan(
             let place = || place_of(asked, number, index);
             require_means(place, step, model.as_ref(), mtu_bytes)?;
             require_nodes(place, algorithm, asked, tenant)?;
-            wanted[number] = Some(algorithm);
+            wanted[number].add(algorithm);
         }
     }
-    if wanted.iter().all(Option::is_none) {
+    if wanted.iter().all(|wanted| *wanted == Wanted::default()) {
         return Ok(None);
     }
     let model = model.unwrap_or_else(|| Model::copying(framing, mtu_bytes));
@@ -61,12 +83,11 @@ pub(crate) fn plan(
     let mut loads = Loads::default();
     for (tenant, wanted) in asked.tenants.iter().zip(wanted) {
         let first = made.forest.junctions.len() as u32;
-        let grown = match wanted {
-            Some(Algorithm::Nvls) => made.grow_teams(asked, tenant).map(|_| ()),
-            Some(Algorithm::Collnet) => made.grow_rails(asked, tenant, &mut loads),
-            Some(_) => made.grow(asked, tenant, &mut loads),
-            None => Ok(()),
-        };
+        let before = loads.clone();
+        let grown = made.grow_all(asked, tenant, wanted, &mut loads);
+        if grown.is_err() {
+            loads = before;
+        }
         made.trees.push(grown.map(|()| first..made.forest.junctions.len() as u32));
     }
     made.require_room()?;
@@ -88,7 +109,7 @@ fn require_means(
     mtu_bytes: u32,
 ) -> Result<(), SimError> {
     let (inside, across) = match step.algorithm {
-        Some(Algorithm::Nvls) => (true, false),
+        Some(Algorithm::Nvls | Algorithm::NvlsTree) => (true, false),
         Some(Algorithm::Collnet) => (true, true),
         _ => (false, false),
     };
@@ -129,7 +150,8 @@ fn require_nodes(
         Err(SimError::document(place() + ".algorithm", what, expected))
     };
     let n_nodes = tenant.n_ranks / tenant.tasks_per_node(&asked.ranks);
-    let slices = matches!(algorithm, Algorithm::Nvls | Algorithm::Collnet);
+    let across = matches!(algorithm, Algorithm::Collnet | Algorithm::NvlsTree);
+    let slices = across || algorithm == Algorithm::Nvls;
     match &asked.fabric.inside {
         None if slices => {
             let what = "nothing says what is inside nodes".to_owned();
@@ -137,14 +159,14 @@ fn require_nodes(
         }
         Some(_) if !slices => {
             let what = "its trees end at HCAs, and ranks sit on what is inside nodes".to_owned();
-            refuse(what, "'collnet' or 'nvls', no 'node', or an algorithm of ranks")
+            refuse(what, "'collnet', 'nvls_tree' or 'nvls', no 'node', or an algorithm of ranks")
         }
         Some(_) if algorithm == Algorithm::Nvls && n_nodes > 1 => {
             let what = format!("{n_nodes} nodes, and NvSwitches reduce within one");
-            refuse(what, "one node, or 'collnet'")
+            refuse(what, "one node, or 'collnet' or 'nvls_tree'")
         }
-        Some(_) if algorithm == Algorithm::Collnet && n_nodes < 2 => {
-            refuse("one node, and no rail leads to another".to_owned(), "two nodes, or 'nvls'")
+        Some(_) if across && n_nodes < 2 => {
+            refuse("one node, and nothing leads to another".to_owned(), "two nodes, or 'nvls'")
         }
         Some(graph) => match nv_switches(graph, tenant.n_ranks / n_nodes) {
             Err(what) => refuse(what, "a GPU for each task, all on the same NvSwitches"),
@@ -185,6 +207,27 @@ fn require_support(asked: &ValidScenario, model: &Model) -> Result<(), SimError>
 }
 
 impl InNetwork {
+    /// Plant what a tenant's steps ask for, or say why some of it cannot be.
+    fn grow_all(
+        &mut self,
+        asked: &ValidScenario,
+        tenant: &Tenant,
+        wanted: Wanted,
+        loads: &mut Loads,
+    ) -> Result<(), String> {
+        if wanted.leaders {
+            return self.grow(asked, tenant, loads);
+        }
+        if !wanted.teams {
+            return Ok(());
+        }
+        let teams = self.grow_teams(asked, tenant);
+        if wanted.kin {
+            self.forest.join(&teams);
+        }
+        if wanted.rails { self.grow_rails(asked, &teams, loads) } else { Ok(()) }
+    }
+
     /// Plant the tree of a tenant, or say why there is none.
     fn grow(
         &mut self,
@@ -213,14 +256,10 @@ impl InNetwork {
     }
 
     /// Plant the trees of the NvSwitches of a tenant's nodes: the teams, by their first members.
-    fn grow_teams(
-        &mut self,
-        asked: &ValidScenario,
-        tenant: &Tenant,
-    ) -> Result<Vec<(Team, u32)>, String> {
+    fn grow_teams(&mut self, asked: &ValidScenario, tenant: &Tenant) -> Vec<(Team, u32)> {
         let graph = asked.fabric.inside.as_ref().expect("nodes were looked at");
         let tasks = tenant.tasks_per_node(&asked.ranks);
-        let switches = nv_switches(graph, tasks)?;
+        let switches = nv_switches(graph, tasks).expect("nodes were looked at");
         let mut teams = Vec::new();
         for first in (0..tenant.n_ranks).step_by(tasks as usize) {
             let first = tenant.first_rank + first;
@@ -231,18 +270,17 @@ impl InNetwork {
             }
             teams.push((team, member));
         }
-        Ok(teams)
+        teams
     }
 
-    /// Plant teams, and for each task a tree over the GPUs of all nodes that have its number.
+    /// Plant for each task a tree over the GPUs of all nodes that have its number.
     fn grow_rails(
         &mut self,
         asked: &ValidScenario,
-        tenant: &Tenant,
+        teams: &[(Team, u32)],
         loads: &mut Loads,
     ) -> Result<(), String> {
-        let teams = self.grow_teams(asked, tenant)?;
-        for task in 0..tenant.tasks_per_node(&asked.ranks) as usize {
+        for task in 0..teams[0].0.ranks.len() {
             let leaf = |(team, _): &(Team, u32)| {
                 let rank = team.ranks[task];
                 Leaf { rank, port: asked.fabric.hca_port(asked.ranks[rank as usize].hca) }
@@ -254,7 +292,7 @@ impl InNetwork {
             let first = self.forest.plant_rail(asked, &tree, &leaves);
             for ((_, member), rail) in teams.iter().zip(first..) {
                 let node = member + task as u32;
-                self.forest.members[node as usize].part = Part::Slices { rail };
+                self.forest.go_on(node, rail);
                 self.forest.members[rail as usize].part = Part::Rail { node };
             }
         }
@@ -304,9 +342,11 @@ impl InNetwork {
 
     /// How switches carry out a step of a tenant, or why they do not.
     pub(crate) fn way_of(&self, tenant: u32, offload: &Offload) -> Result<CarriedOut, String> {
+        let by_gpus =
+            matches!(offload.kind, OffloadKind::Slices(Between::Nothing | Between::Trees { .. }));
         match &self.trees[tenant as usize] {
-            Ok(_) => self.model.way_of(offload),
-            Err(reason) => Err(reason.clone()),
+            Err(reason) if !by_gpus => Err(reason.clone()),
+            _ => self.model.way_of(offload),
         }
     }
 }

@@ -2,17 +2,18 @@
 //!
 //! A GPU reads its slice reduced (S in all leave each GPU, S/n come), and stores it to all by
 //! multicast (S/n leave, S come): S (1 + 1/n) each way. Between nodes, the sum first goes up the
-//! tree of the GPU's rail, and its result is what is stored.
+//! tree of the GPU's rail (CollNet) or is added to those of other GPUs (NVLSTree: `segments.rs`),
+//! and that result is what is stored.
 //!
 //! SOURCE: NVIDIA nccl-tests, the factor of NVLS (n/(n+1) of the wire's rate).
 
-use super::Part;
+use super::{CarriedOut, Part};
 use crate::hosts::Hosts;
 use crate::message::{Message, Role};
-use crate::packet::{NIL, Packet, PacketKind};
+use crate::packet::{Packet, PacketKind};
 
 /// Keeps queue pairs of a rank apart: pieces of its own take the lowest parts.
-const PASSED_ON: u16 = 1 << 14;
+pub(super) const PASSED_ON: u16 = 1 << 14;
 const ACROSS: u16 = 1 << 15;
 
 impl<const PLAIN: bool> Hosts<'_, PLAIN> {
@@ -23,14 +24,17 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
             Part::Slices { .. } if packet.kind() == PacketKind::Flood => {
                 self.piece_is_complete(packet.dst, packet.message);
             }
-            Part::Slices { rail: NIL } => {
-                let bytes = packet.wire_bytes;
-                self.send_on(packet.dst, PASSED_ON, PacketKind::Flood, packet.message, bytes);
-            }
-            Part::Slices { rail } => {
-                let bytes = model.across(packet.wire_bytes);
-                self.send_on(rail, ACROSS, PacketKind::Up, packet.message, bytes);
-            }
+            Part::Slices { rail, .. } => match self.members.part(packet.dst).way {
+                CarriedOut::NvlsTree => self.own_sum_arrived(packet.dst, packet.message),
+                CarriedOut::Collnet => {
+                    let bytes = model.across(packet.wire_bytes);
+                    self.send_on(rail, ACROSS, PacketKind::Up, packet.message, bytes);
+                }
+                _ => {
+                    let bytes = packet.wire_bytes;
+                    self.send_on(packet.dst, PASSED_ON, PacketKind::Flood, packet.message, bytes);
+                }
+            },
             Part::Rail { node } => {
                 let bytes = model.inside(packet.wire_bytes);
                 self.send_on(node, PASSED_ON, PacketKind::Flood, packet.message, bytes);
@@ -40,7 +44,14 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
     }
 
     /// Send a piece on into the tree of a member.
-    fn send_on(&mut self, member: u32, part: u16, kind: PacketKind, operation: u32, bytes: u16) {
+    pub(super) fn send_on(
+        &mut self,
+        member: u32,
+        part: u16,
+        kind: PacketKind,
+        operation: u32,
+        bytes: u16,
+    ) {
         let forest = &self.network.in_network().forest;
         let (rank, number) = (forest.members[member as usize].rank, operation & super::NUMBER);
         let plane = forest.plane_of(member, number);

@@ -21,10 +21,32 @@ use crate::exchange::{Exchange, Transfer, Wait};
 /// Messages of a rank in one time and tree: three of each direction at most.
 const SLOTS_A_TREE: u32 = 3;
 
-/// A binary tree over 0..n.
+/// A binary tree over 0..n; the second is the mirror of the first, or it shifted by one.
 #[derive(Clone, Copy)]
 struct Tree {
     n: u32,
+    second: bool,
+}
+
+/// Whom a rank exchanges with in one of two binary trees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbours {
+    /// The one above it; none for the root.
+    pub parent: Option<u32>,
+    /// Those below it.
+    pub children: [Option<u32>; 2],
+}
+
+/// The neighbours of a rank of `0..n` in one of two binary trees: who has children in one has none
+/// in the other, but for the first of an odd number.
+pub fn neighbours(n: u32, rank: u32, second: bool) -> Neighbours {
+    let tree = Tree { n, second };
+    let node = tree.node_of(rank);
+    let rank_of = |node: Option<u32>| node.map(|node| tree.rank_of(node));
+    if n < 2 {
+        return Neighbours { parent: None, children: [None; 2] };
+    }
+    Neighbours { parent: rank_of(tree.parent(node)), children: tree.children(node).map(rank_of) }
 }
 
 impl Tree {
@@ -61,23 +83,40 @@ impl Tree {
         let level = self.level(node);
         [level, 2 * self.height() - level - 1]
     }
+
+    /// A rank's place, and back.
+    fn node_of(self, rank: u32) -> u32 {
+        match (self.second, self.n.is_multiple_of(2)) {
+            (false, _) => rank,
+            (true, true) => self.n - 1 - rank,
+            (true, false) => (rank + self.n - 1) % self.n,
+        }
+    }
+
+    fn rank_of(self, node: u32) -> u32 {
+        match (self.second, self.n.is_multiple_of(2)) {
+            (false, _) => node,
+            (true, true) => self.n - 1 - node,
+            (true, false) => (node + 1) % self.n,
+        }
+    }
 }
 
 impl Collective {
     pub(super) fn double_tree(&self, rank: u32, index: u32) -> Option<Exchange> {
-        let tree = Tree { n: self.n };
         let n_segments = self.n_segments(2);
         let (time, slot) = (index / (2 * SLOTS_A_TREE), index % (2 * SLOTS_A_TREE));
+        let second = slot >= SLOTS_A_TREE;
+        let tree = Tree { n: self.n, second };
         if time >= n_segments + 2 * tree.height() - 1 {
             return None;
         }
-        let second = slot >= SLOTS_A_TREE;
-        let node = self.node_of(rank, second);
+        let node = tree.node_of(rank);
         let children = tree.children(node);
         let edge = |edge: Option<u32>, up: usize, far: Option<u32>| {
             let (edge, far) = (edge?, far?);
             let segment = time.checked_sub(tree.offsets(edge)[up]).filter(|k| *k < n_segments)?;
-            Some(self.segment(second, segment, n_segments).with(self.rank_of(far, second)))
+            Some(self.segment(second, segment, n_segments).with(tree.rank_of(far)))
         };
         let (parent, own) = (tree.parent(node), Some(node));
         const UP: usize = 0;
@@ -95,22 +134,5 @@ impl Collective {
     fn segment(&self, second: bool, segment: u32, n_segments: u32) -> Part {
         let first = if second { n_segments + segment } else { segment };
         Part::of(self.size_bytes, 2 * n_segments, first, 1)
-    }
-
-    /// A rank's place in a tree, and back.
-    fn node_of(&self, rank: u32, second: bool) -> u32 {
-        match (second, self.n.is_multiple_of(2)) {
-            (false, _) => rank,
-            (true, true) => self.n - 1 - rank,
-            (true, false) => (rank + self.n - 1) % self.n,
-        }
-    }
-
-    fn rank_of(&self, node: u32, second: bool) -> u32 {
-        match (second, self.n.is_multiple_of(2)) {
-            (false, _) => node,
-            (true, true) => self.n - 1 - node,
-            (true, false) => (node + 1) % self.n,
-        }
     }
 }

@@ -4,7 +4,7 @@
 //! SOURCE: Graham et al., "Scalable Hierarchical Aggregation Protocol (SHArP)" (COMHPC 2016).
 
 use super::{Algorithm, Collective, Operation, Part, algorithms_of, log2_ceil, tree};
-use crate::exchange::{Exchange, Offload, OffloadKind};
+use crate::exchange::{Between, Exchange, Offload, OffloadKind};
 
 impl Collective {
     /// The same by ranks alone.
@@ -13,13 +13,23 @@ impl Collective {
         Collective { algorithm, ..*self }
     }
 
+    /// What becomes of slices of a node's sum, in an algorithm that has any.
+    fn between(&self) -> Option<Between> {
+        match self.algorithm {
+            Algorithm::Nvls => Some(Between::Nothing),
+            Algorithm::Collnet => Some(Between::Switches),
+            Algorithm::NvlsTree => Some(Between::Trees { segment_bytes: self.segment_bytes }),
+            _ => None,
+        }
+    }
+
     /// Up the node's binomial tree, through the switches, and down again. A reduce is an allreduce
     /// whose result stays with the leaders, and a broadcast one to which the root alone adds.
     pub(super) fn in_network(&self, rank: u32, index: u32) -> Option<Exchange> {
-        if matches!(self.algorithm, Algorithm::Nvls | Algorithm::Collnet) {
+        if let Some(between) = self.between() {
             return (index == 0).then(|| {
                 Exchange::offload(Offload {
-                    kind: OffloadKind::Slices { across: self.algorithm == Algorithm::Collnet },
+                    kind: OffloadKind::Slices(between),
                     size_bytes: self.size_bytes,
                     contributes: true,
                     n_tasks: 1,

@@ -20,6 +20,7 @@ mod rooted;
 mod tree;
 
 pub use alltoall::{Skew, SkewOf};
+pub use double_tree::{Neighbours, neighbours};
 
 use crate::exchange::{Blocks, Exchange, Transfer};
 use serde::{Deserialize, Serialize};
@@ -93,13 +94,16 @@ pub enum Algorithm {
     Nvls,
     /// Allreduce: NvSwitches in the nodes, and each GPU's slice by switches between them.
     Collnet,
+    /// Allreduce: NvSwitches in the nodes, and each GPU's slice over two binary trees of GPUs
+    /// between them.
+    NvlsTree,
 }
 
 impl Algorithm {
     /// Whether switches take part.
     pub fn is_offloaded(self) -> bool {
         use Algorithm::*;
-        matches!(self, Sharp | Multicast | Nvls | Collnet)
+        matches!(self, Sharp | Multicast | Nvls | Collnet | NvlsTree)
     }
 
     /// Whether it tells the ranks of a node from others.
@@ -122,6 +126,7 @@ pub fn algorithms_of(operation: Operation) -> &'static [Algorithm] {
             Sharp,
             Nvls,
             Collnet,
+            NvlsTree,
         ],
         Operation::Alltoall => &[Pairwise, Linear, Bruck, Hierarchical],
         Operation::Alltoallv => &[Pairwise, Linear],
