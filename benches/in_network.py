@@ -8,16 +8,15 @@ aggregation node takes is what a multicast of results saved where two levels of 
 """
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from weft.bench.model import Launch, Trial
-from weft.bench.twin import TwinBackend, simulate
-from weft.catalog.load import facts, platform, published_figures
-from weft.catalog.nccl import nccl_constants
+from weft.bench.twin import TwinBackend
+from weft.catalog.load import facts, platform
 from weft.catalog.platform import HostRegime, Platform
-from weft.catalog.published import Fact, PublishedFigure
+from weft.catalog.published import Fact
 from weft.topology.fabric_spec import Document, fabric_spec
 
 FACTS = "fact-sharp-"
@@ -27,14 +26,10 @@ BARE_LATENCY_NS = 700
 """Between two hosts below one switch. Assumed."""
 BARE_OVERHEAD_NS = 150
 """Of it, each processor's part. Assumed."""
-N_NV_SWITCHES = 4
-"""Of an HGX H100 board: NVIDIA, DGX H100 architecture."""
-NODE_DELAY_PS = 250_000
-"""Of a link inside a node. Assumed."""
-NVLS_REDUCTION_NS = 300
-"""Of an NvSwitch. Assumed."""
-NVLS_OUTSTANDING = 4096
-"""Pieces of a GPU under way: 16 MiB. Assumed."""
+SAT_HEADER_BYTES = 16
+"""Of a packet of a stream beside payload and the usual headers. Assumed."""
+STREAM_NODES = 16
+STREAM_SIZES = (1 << 20, 4 << 20)
 TASKS = (1, 2, 4, 14, 28, 56)
 TASK_NODES = 128
 
@@ -195,14 +190,81 @@ def frontera_lines() -> Iterator[str]:
             yield f"| {' | '.join(cells)} |"
 
 
-def task_speed_ups(on: Platform, task_ns: float = 0) -> dict[int, float]:
+def task_speed_ups(
+    on: Platform, task_ns: float = 0, *, scale: float = 1.0, tasks: Sequence[int] = TASKS
+) -> dict[int, float]:
     """By tasks a node, what switches gain for 8 B."""
-    model = switches(task_ns=task_ns)
+    model = switches(scale, task_ns=task_ns)
     return {
-        tasks: latency_us(on, TASK_NODES, "allreduce", 8, tasks_per_node=tasks)
-        / by_switches(on, TASK_NODES, "allreduce", 8, model, tasks_per_node=tasks)
-        for tasks in TASKS
+        n: latency_us(on, TASK_NODES, "allreduce", 8, tasks_per_node=n)
+        / by_switches(on, TASK_NODES, "allreduce", 8, model, tasks_per_node=n)
+        for n in tasks
     }
+
+
+def in_node(of: Platform, scale: float) -> Platform:
+    """A platform whose channel inside nodes has another latency."""
+    assert of.host is not None
+    latency = of.host.intra_node.latency
+    latency = latency.model_copy(update={"value": scale * latency.value})
+    channel = of.host.intra_node.model_copy(update={"latency": latency})
+    return of.model_copy(update={"host": of.host.model_copy(update={"intra_node": channel})})
+
+
+def routed(of: Platform, scale: float) -> Platform:
+    """A platform whose switches have another delay."""
+    assert of.switch is not None
+    delay = of.switch.delay.model_copy(update={"value": scale * of.switch.delay.value})
+    return of.model_copy(update={"switch": of.switch.model_copy(update={"delay": delay})})
+
+
+def scaled_task_speed_ups() -> dict[str, dict[int, float]]:
+    """What switches gain at few and many tasks a node, by what is assumed otherwise."""
+    frontera, some = platform("frontera"), (1, 28, 56)
+    found = {"as above, task_ns 100": task_speed_ups(frontera, 100, tasks=some)}
+    for scale in (0.5, 2):
+        by = f"x {scale:g}"
+        found[f"task_ns {by}"] = task_speed_ups(frontera, 100 * scale, tasks=some)
+        found[f"reduction {by}"] = task_speed_ups(frontera, 100, scale=scale, tasks=some)
+        found[f"channel in nodes {by}"] = task_speed_ups(in_node(frontera, scale), 100, tasks=some)
+        found[f"delay of switches {by}"] = task_speed_ups(routed(frontera, scale), 100, tasks=some)
+    return found
+
+
+def stream_ups(on: Platform, scale: float, header_bytes: int) -> dict[int, float]:
+    """By size, the time of a ring over that of a stream (SAT)."""
+    payload = round(number("resources-user-data-per-ost-in-field-logs"))
+    sat = {"payload_bytes": payload}
+    model = switches(scale, payload_bytes=payload, header_bytes=header_bytes, sat=sat)
+    return {
+        size: latency_us(on, STREAM_NODES, "allreduce", size, algorithm="ring")
+        / by_switches(on, STREAM_NODES, "allreduce", size, model)
+        for size in STREAM_SIZES
+    }
+
+
+def scaled_stream_ups() -> dict[str, dict[int, float]]:
+    """What streams gain on rings, by what is assumed otherwise."""
+    hdr = platform("generic-hdr")
+    hosts = {"generic-hdr": hdr, "bare": bare(hdr), "bare x 0.5": bare(hdr, 0.5)}
+    hosts["bare x 2"] = bare(hdr, 2)
+    found = {name: stream_ups(on, 1, SAT_HEADER_BYTES) for name, on in hosts.items()}
+    for scale in (0.5, 2):
+        by = f"bare, x {scale:g}"
+        own = round(scale * SAT_HEADER_BYTES)
+        found[f"{by} bytes of the protocol"] = stream_ups(bare(hdr), 1, own)
+        found[f"{by} reduction"] = stream_ups(bare(hdr), scale, SAT_HEADER_BYTES)
+        found[f"{by} delay of switches"] = stream_ups(routed(bare(hdr), scale), 1, SAT_HEADER_BYTES)
+    return found
+
+
+def scaled_hosts(of: Platform) -> dict[str, Platform]:
+    """A platform, and bare hosts of its own, at half and twice, and below other switches."""
+    found = {"generic-edr": of, "bare": bare(of)}
+    for scale in (0.5, 2):
+        found[f"bare x {scale:g}"] = bare(of, scale)
+        found[f"bare, delay of switches x {scale:g}"] = routed(bare(of), scale)
+    return found
 
 
 def claim_lines() -> Iterator[str]:
@@ -214,10 +276,8 @@ def claim_lines() -> Iterator[str]:
     yield ""
     yield "| reduction | hosts | 8 B speed-up | 4 KiB speed-up | multicast results save at 8 B |"
     yield "|---:|---|---:|---:|---:|"
-    hosts = {"generic-edr": edr, "bare": bare(edr), "bare x 0.5": bare(edr, 0.5)}
-    hosts["bare x 2"] = bare(edr, 2)
     for scale in (0.5, 1, 2):
-        for name, on in hosts.items():
+        for name, on in scaled_hosts(edr).items():
             times = []
             for size in (8, 4096):
                 slow = latency_us(on, HOSTS, "allreduce", size, algorithm="recursive_doubling")
@@ -234,107 +294,24 @@ def claim_lines() -> Iterator[str]:
     for task_ns in (0, 100, 200):
         ups_of = task_speed_ups(platform("frontera"), task_ns)
         yield f"| {task_ns} | {' | '.join(f'{ups_of[tasks]:.2f}' for tasks in TASKS)} |"
-
-
-def h100_node(share: float) -> dict[str, Any]:
-    """Eight GPUs on four NvSwitches, their links at a share of what NCCL counts on."""
-    gpus = platform("azure-ndv5").gpus
-    assert gpus is not None
-    assert gpus.nvlink is not None
-    link_bits_per_s = round(share * gpus.nvlink.value * 8e9 / N_NV_SWITCHES)
-    pcie_bits_per_s = round(gpus.pcie.value * 8e9)
-    numbers = range(round(gpus.per_node.value))
-    switches_of = [f"nvs{switch}" for switch in range(N_NV_SWITCHES)]
-    vertices = [{"name": "root", "kind": "root_complex"}]
-    vertices += [{"name": name, "kind": "nv_switch"} for name in switches_of]
-    vertices += [{"name": f"gpu{gpu}", "kind": "gpu"} for gpu in numbers]
-    pairs = [("root", f"hca{gpu}") for gpu in numbers] + [("root", f"gpu{gpu}") for gpu in numbers]
-    links = [
-        {"a": a, "b": b, "bits_per_s": pcie_bits_per_s, "delay_ps": NODE_DELAY_PS} for a, b in pairs
-    ]
-    links += [
-        {"a": f"gpu{gpu}", "b": name, "bits_per_s": link_bits_per_s, "delay_ps": NODE_DELAY_PS}
-        for gpu in numbers
-        for name in switches_of
-    ]
-    return {"vertices": vertices, "links": links, "ranks_on": [f"gpu{gpu}" for gpu in numbers]}
-
-
-def slices_busbw_gb_s(
-    algorithm: str, share: float, size_bytes: int = 256 << 20, n_nodes: int = 1
-) -> float:
-    """Bus bandwidth of an allreduce of nodes of eight GPUs, whose NvSwitches reduce."""
-    node = h100_node(share)
-    n_gpus = len(node["ranks_on"])
-    n_hosts = max(2, n_nodes)
-    fabric = {
-        **{"generate": "fat_tree", "levels": 2, "nodes": n_hosts, "nodes_per_leaf": n_hosts},
-        **{"host_bits_per_s": 400_000_000_000, "switch_bits_per_s": 400_000_000_000, "spines": 1},
-        **{"host_delay_ps": 15_000, "switch_delay_ps": 50_000, "hcas_per_node": n_gpus},
-    }
-    document = {
-        "schema": "weft.scenario/1",
-        "fabric": fabric,
-        "packets": {"headers": "none"},
-        "host": {"regimes": [{}]},
-        "node": node,
-        "placement": {
-            "nodes": [f"n{number:03d}" for number in range(1, n_nodes + 1)],
-            "tasks_per_node": n_gpus,
-        },
-        "in_network": {
-            **{"reduction_ns": NVLS_REDUCTION_NS, "payload_bytes": 256},
-            "sat": {"payload_bytes": 4096},
-            "nvls": {
-                **{"payload_bytes": 4096, "reduction_ns": NVLS_REDUCTION_NS},
-                "outstanding": NVLS_OUTSTANDING,
-            },
-        },
-        "work": [{"benchmark": "allreduce", "algorithm": algorithm, "size_bytes": size_bytes}],
-    }
-    seconds = float(simulate(document)["duration_ps"][0]) * 1e-12
-    n_ranks = n_nodes * n_gpus
-    return size_bytes / seconds * 2 * (n_ranks - 1) / n_ranks / 1e9
-
-
-def nvls_shares() -> tuple[float, float]:
-    """What NCCL counts on: all of a link, and what NVLS makes of it on this architecture."""
-    return 1.0, nccl_constants().nvls_efficiency["hopper"]
-
-
-def ndv5_figure(name: str) -> PublishedFigure:
-    """A published bus bandwidth of nodes of eight H100."""
-    figures = published_figures()["azure-ndv5"]
-    return next(figure for figure in figures if figure.id == name)
-
-
-NVLS, NVLS_TREE = "af-t1-nvls", "af-t2-32"
-"""One node by NVLS, four by NVLSTree."""
-TREE_NODES = 4
-
-
-def slices_lines() -> Iterator[str]:
-    """NVLS in one node, NVLSTree and CollNet in four."""
-    whole, share = nvls_shares()
-    one, four = ndv5_figure(NVLS), ndv5_figure(NVLS_TREE)
-    yield "### NvSwitches that reduce: nodes of eight H100"
     yield ""
-    yield "GPUs' links at the 370.8 GB/s that NCCL counts on, or at what it expects NVLS to make of"
-    yield f"that on this architecture (x {share:g}); 48 GB/s between a GPU and its adapter, NCCL's"
-    yield "count of PCIe. 256 MiB in one node, 64 MiB in four, 16 G published; delays are assumed"
-    yield "and hardly show at these sizes. CollNet's figure does not say of how many nodes"
-    yield "(Azure/ai-infrastructure-on-azure a01b073) and gates nothing."
+    yield "The more tasks a node, the less: kept by each of these at half and twice. That 56 gain"
+    yield "nothing hangs on `task_ns`."
     yield ""
-    yield "| algorithm | nodes | links | published GB/s | twin | error | source |"
-    yield "|---|---:|---:|---:|---:|---:|---|"
-    rows = [("nvls", 1, one.value, one.source, of) for of in (whole, share)]
-    rows.append(("nvls_tree", TREE_NODES, four.value, four.source, share))
-    rows.append(("collnet", TREE_NODES, 450.0, "Azure's checks of H100 with SHARP", share))
-    for algorithm, n_nodes, published, source, of in rows:
-        size = (256 if n_nodes == 1 else 64) << 20
-        twin = slices_busbw_gb_s(algorithm, of, size, n_nodes)
-        cells = [algorithm, str(n_nodes), f"x {of:g}", f"{published:g}", f"{twin:.1f}"]
-        yield f"| {' | '.join([*cells, f'{twin / published - 1:+.1%}', source])} |"
+    yield "| scaled | 1 | 28 | 56 |"
+    yield "|---|---:|---:|---:|"
+    for what, ups_of in scaled_task_speed_ups().items():
+        yield f"| {what} | {' | '.join(f'{up:.2f}' for up in ups_of.values())} |"
+    yield ""
+    most = 2 * (STREAM_NODES - 1) / STREAM_NODES
+    yield f"Streams (SAT, payload 1024 B) against rings, {STREAM_NODES} hosts of HDR: their"
+    yield f"adapters send {most:g} times less, and results do not wait for one another."
+    yield "Published: 2 to 5 times as fast as hosts' algorithms (Graham et al., ISC 2020)."
+    yield ""
+    yield "| hosts, and what is scaled | 1 MiB | 4 MiB |"
+    yield "|---|---:|---:|"
+    for what, ups_of in scaled_stream_ups().items():
+        yield f"| {what} | {' | '.join(f'{up:.2f}' for up in ups_of.values())} |"
 
 
 def lines() -> Iterator[str]:
@@ -344,8 +321,6 @@ def lines() -> Iterator[str]:
     yield from frontera_lines()
     yield ""
     yield from claim_lines()
-    yield ""
-    yield from slices_lines()
 
 
 if __name__ == "__main__":

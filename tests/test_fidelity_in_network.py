@@ -2,7 +2,7 @@
 
 import pytest
 
-from benches import in_network
+from benches import in_network, nv_switches
 from weft.bench.twin import TwinBackend
 from weft.catalog.load import platform
 from weft.core.errors import MissingError
@@ -37,7 +37,7 @@ def test_bare_hosts_take_within_twenty_percent_of_the_published_doubling() -> No
 def test_switches_win_at_8_bytes_whatever_is_assumed() -> None:
     edr = platform("generic-edr")
     for scale in (0.5, 1, 2):
-        for on in (edr, in_network.bare(edr, 0.5), in_network.bare(edr), in_network.bare(edr, 2)):
+        for on in in_network.scaled_hosts(edr).values():
             options = {"algorithm": "recursive_doubling"}
             hosts = in_network.latency_us(on, in_network.HOSTS, "allreduce", 8, **options)
             model = in_network.switches(scale)
@@ -54,21 +54,39 @@ def test_the_more_tasks_a_node_the_less_switches_gain() -> None:
     assert ups[56] < 1, "at 200 ns a task all of it is gone"
 
 
+def test_the_more_tasks_the_less_holds_with_every_constant_at_half_and_twice() -> None:
+    """That 56 tasks gain nothing hangs on what a task costs its leader, and is not claimed."""
+    found = in_network.scaled_task_speed_ups()
+    assert len(found) == 9
+    for what, ups in found.items():
+        assert ups[1] > ups[28] > ups[56], what
+        assert ups[56] < ups[1] / 2, what
+
+
+def test_streams_beat_rings_with_every_constant_at_half_and_twice() -> None:
+    """SOURCE: 2 to 5 times (Graham et al., ISC 2020); a ring's adapters send 1.875 times as much,
+    in packets of four times the payload."""
+    found = in_network.scaled_stream_ups()
+    assert len(found) == 10
+    for what, ups in found.items():
+        assert ups[1 << 20] > ups[4 << 20] > 1.8, what
+
+
 def test_nvls_of_one_node_is_within_five_percent_where_links_carry_what_nccl_expects() -> None:
-    whole, share = in_network.nvls_shares()
-    published = in_network.ndv5_figure(in_network.NVLS).value
+    whole, share = nv_switches.nvls_shares()
+    published = nv_switches.ndv5_figure(nv_switches.NVLS).value
     assert published == 481.42
     size = 64 << 20
-    assert in_network.slices_busbw_gb_s("nvls", share, size) == pytest.approx(published, rel=0.05)
-    assert in_network.slices_busbw_gb_s("nvls", whole, size) > published
+    assert nv_switches.slices_busbw_gb_s("nvls", share, size) == pytest.approx(published, rel=0.05)
+    assert nv_switches.slices_busbw_gb_s("nvls", whole, size) > published
 
 
 def test_nvls_tree_of_four_nodes_is_within_ten_percent_and_collnet_above_it() -> None:
-    _, share = in_network.nvls_shares()
-    published = in_network.ndv5_figure(in_network.NVLS_TREE).value
+    _, share = nv_switches.nvls_shares()
+    published = nv_switches.ndv5_figure(nv_switches.NVLS_TREE).value
     assert published == 361.06
     of_four = {
-        name: in_network.slices_busbw_gb_s(name, share, 64 << 20, in_network.TREE_NODES)
+        name: nv_switches.slices_busbw_gb_s(name, share, 64 << 20, nv_switches.TREE_NODES)
         for name in ("nvls_tree", "collnet")
     }
     assert of_four["nvls_tree"] == pytest.approx(published, rel=0.1)

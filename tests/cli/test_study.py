@@ -243,3 +243,42 @@ def test_a_terminal_sees_progress_and_a_pipe_does_not_see_it_in_the_data(
     assert b"/12" in seen
     rows = list(csv.DictReader(io.StringIO(child.stdout.decode())))
     assert len(rows) == 3
+
+
+def test_what_hosts_did_is_no_sample_of_switches(tmp_path: Path, capsys: Capture) -> None:
+    """A buffer above what switches take: the setting was not in force, and why is in the run."""
+    pytest.importorskip("weft._engine", reason="the engine is not built")
+    model = "{ reduction_ns = 450, payload_bytes = 256, max_bytes = 4096 }"
+    study = tmp_path / "switches.toml"
+    study.write_text(
+        f"""
+schema = "weft.study/1"
+name = "switches"
+title = "Switches"
+question = "Are they faster?"
+repeats = 2
+nodes = [16]
+
+[[benchmarks]]
+name = "allreduce"
+sizes = "8,8K"
+
+[[factors]]
+name = "reduced_by"
+
+[[factors.settings]]
+name = "hosts"
+
+[[factors.settings]]
+name = "switches"
+options = {{ algorithm = "sharp", in_network = {model} }}
+evidence = {{ carried_out_by = "operations" }}
+"""
+    )
+    into = tmp_path / "run"
+    words = ["study", "run", str(study), "--twin", "fat-tree", "--nodes", "16"]
+    assert run([*words, "--dir", str(into)]) == 0
+    out = capsys.readouterr().out
+    assert "reduced_by=switches needs carried_out_by='operations', found 'hosts'" in out
+    lines = "".join(path.read_text() for path in (into / "samples").iterdir())
+    assert "8192 bytes are more than in_network.max_bytes (4096)" in lines

@@ -139,6 +139,44 @@ fn a_second_job_that_would_stream_falls_back_until_the_first_has_done() {
     assert!(!both.offloads.by.contains(&CarriedOut::Hosts), "{:?}", both.offloads);
 }
 
+/// GPCNeT's rule: a switch that does not block has an impact of 1.0, on what it reduces as well.
+#[test]
+fn beside_one_switch_that_does_not_block_a_collective_takes_what_it_takes_alone() {
+    let barrier = json!({"benchmark": "barrier", "algorithm": "sharp", "iterations": 20});
+    let victim = json!([barrier, allreduce(8), allreduce(4096), allreduce(1 << 18)]);
+    let quiet = complete(&two_jobs("switch", json!([tenant("a", 0..8, 0, victim.clone())])));
+    let incast = json!({"benchmark": "incast", "size_bytes": 1 << 20});
+    let alltoall = json!({"benchmark": "alltoall", "size_bytes": 1 << 16, "iterations": 2});
+    let tenants =
+        json!([tenant("a", 0..8, 0, victim), tenant("b", 8..16, 0, json!([incast, alltoall]))]);
+    let beside = complete(&two_jobs("switch", tenants));
+    let of_victim = |outcome: &Outcome| -> Vec<u64> {
+        let rows = outcome.rows.tenant.iter().zip(&outcome.rows.duration_ps);
+        rows.filter(|(tenant, _)| **tenant == 0).map(|(_, took)| *took).collect()
+    };
+    assert_eq!(of_victim(&beside), of_victim(&quiet));
+    // The others were there all the time.
+    assert!(beside.tenants.end_ps[1] > beside.tenants.end_ps[0]);
+}
+
+/// For large buffers a stream is worth what its HCAs do not send: 2 (n - 1) / n of a ring, less
+/// what its shorter packets cost.
+#[test]
+fn streams_beat_rings_by_what_their_adapters_do_not_send() {
+    let size: u64 = 16 << 20;
+    for n in [4, 8, 16] {
+        let took = |step: Value| {
+            let case = two_jobs("switch", json!([tenant("a", 0..n, 0, json!([step]))]));
+            complete(&case).rows.duration_ps[0]
+        };
+        let ring = took(json!({"benchmark": "allreduce", "algorithm": "ring", "size_bytes": size}));
+        let up = ring as f64 / took(allreduce(size)) as f64;
+        let wire = |payload: u64, more: u64| (payload + HEADER + more) as f64 / payload as f64;
+        let least = 2.0 * (n - 1) as f64 / n as f64 * wire(MTU, 0) / wire(PAYLOAD, PROTOCOL);
+        assert!(up > 0.99 * least && up < 1.1 * least, "{n} hosts: {up} for {least}");
+    }
+}
+
 #[test]
 fn the_lock_is_free_again_when_the_step_is_over() {
     let tenants = json!([

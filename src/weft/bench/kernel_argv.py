@@ -16,7 +16,8 @@ KERNEL_BENCHMARKS = (
 )
 
 TWIN_OPTIONS = (
-    *("adaptive_routing", "congestion_control", "routing", "algorithm", "fallback", "in_network"),
+    *("adaptive_routing", "congestion_control", "routing"),
+    *("algorithm", "fallback", "segment_bytes", "in_network", "node"),
 )
 """What a trial can ask of a simulated fabric alone (weft.bench.scenario)."""
 

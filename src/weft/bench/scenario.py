@@ -33,7 +33,8 @@ def scenario(
     if platform.packets is None or platform.switch is None:
         raise no_twin(platform)
     switch = platform.switch
-    in_network = trial.options.get("in_network")
+    # No platform says what its switches can do, or what is inside its nodes: a trial does.
+    own = {key: trial.options[key] for key in ("in_network", "node") if key in trial.options}
     law = congestion_control(trial)
     controlled: Document = {} if law == "off" else {"congestion_control": {law: {}}}
     return {
@@ -54,8 +55,7 @@ def scenario(
         "placement": {"nodes": list(trial.nodes), "tasks_per_node": trial.tasks_per_node},
         "work": [],
         "faults": [fault.to_document() for fault in faults],
-        # No platform says what its switches can do: a trial with the algorithm `sharp` does.
-        **({} if in_network is None else {"in_network": in_network}),
+        **own,
     }
 
 
@@ -143,7 +143,7 @@ def _algorithm(
 ) -> Document:
     """The algorithm asked for, or else the platform's, with the window that belongs to it."""
     if "algorithm" in options:
-        asked = ("algorithm", "fallback")
+        asked = ("algorithm", "fallback", "segment_bytes")
         return {key: options[key] for key in asked if key in options}
     algorithm = platform.algorithm(benchmark, size, n_ranks)
     if algorithm is None:

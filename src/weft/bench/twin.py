@@ -17,6 +17,7 @@ from weft.bench.block_sizes import most_bytes
 from weft.bench.fault import Fault, check_fault
 from weft.bench.fidelity import at_fidelity
 from weft.bench.model import Launch, Pair, Sample, Trial
+from weft.bench.offload import carried_out
 from weft.bench.phase import phases_of
 from weft.bench.port_counters import COUNTERS_FILE, PortCounters
 from weft.bench.rounds_apart import apart, joined
@@ -104,6 +105,7 @@ class TwinBackend:
             samples = _pair_samples(launch, measured, rows)
         else:
             samples = _samples(launch, measured, document["work"], rows, self.platform.fit)
+        samples = carried_out(samples, outcome)
         yield from at_fidelity(samples, outcome, once=measured.kind == "pairs")
 
     def _outcome(
@@ -206,7 +208,7 @@ def simulate(document: Document) -> Mapping[str, Any]:
         outcome: Mapping[str, Any] = engine.simulate(json.dumps(document))
     except ValueError as error:
         refused = as_input_error(error)
-        if document["faults"] and "unreachable" in refused.what:
+        if document.get("faults") and "unreachable" in refused.what:
             raise BenchmarkError(
                 refused.what,
                 where="twin",

@@ -332,3 +332,40 @@ def test_switches_reduce_where_a_trial_says_what_they_can() -> None:
     (by_switches,) = measure(twin, asked)
     (by_hosts,) = measure(twin, trial("allreduce", twin.nodes, (8,)))
     assert by_switches.metrics["latency_us"] < by_hosts.metrics["latency_us"]
+    assert by_switches.evidence["carried_out_by"] == "operations"
+    assert "carried_out_by" not in by_hosts.evidence
+
+
+@needs_engine
+def test_evidence_says_why_hosts_did_what_was_asked_of_switches() -> None:
+    twin = TwinBackend(FAT_TREE, 16)
+    model = {"reduction_ns": 450, "payload_bytes": 256, "max_bytes": 4096}
+    asked = trial("allreduce", twin.nodes, (8, 8192), algorithm="sharp", in_network=model)
+    small, large = measure(twin, asked)
+    assert small.evidence["carried_out_by"] == "operations"
+    assert large.evidence["carried_out_by"] == "hosts"
+    why = "8192 bytes are more than in_network.max_bytes (4096)"
+    assert large.evidence["not_by_switches"] == why
+
+
+@needs_engine
+def test_a_trial_may_say_what_is_inside_nodes() -> None:
+    """NVLS in a node, NVLSTree and CollNet in two: asked for by name, as a study does."""
+    twin = TwinBackend(FAT_TREE, 4)
+    wire = {"bits_per_s": 400_000_000_000, "delay_ps": 100_000}
+    gpus = ["gpu0", "gpu1"]
+    vertices = [{"name": name, "kind": "gpu"} for name in gpus]
+    vertices += [{"name": "nvs", "kind": "nv_switch"}, {"name": "pcie", "kind": "pcie_switch"}]
+    pairs = [*((gpu, at) for gpu in gpus for at in ("nvs", "pcie")), ("hca0", "pcie")]
+    node = {
+        "vertices": vertices,
+        "links": [{"a": a, "b": b, **wire} for a, b in pairs],
+        "ranks_on": gpus,
+    }
+    cut = {"payload_bytes": 4096}
+    model = {"reduction_ns": 450, "payload_bytes": 256, "nvls": cut, "sat": cut}
+    for n_nodes, algorithm in ((1, "nvls"), (2, "nvls_tree"), (2, "collnet")):
+        options = {"algorithm": algorithm, "in_network": model, "node": node}
+        one = trial("allreduce", twin.nodes[:n_nodes], (1 << 20,), **options)
+        (sample,) = measure(twin, replace(one, tasks_per_node=2))
+        assert sample.evidence["carried_out_by"] == algorithm
