@@ -105,6 +105,10 @@ impl<const PLAIN: bool> Network<'_, PLAIN> {
     /// The endpoint a packet goes to: the receiver's, or the sender's that is answered.
     fn inner_target(&self, packet: &Packet) -> u32 {
         let data = packet.kind() == PacketKind::Data;
+        if packet.kind().is_about_congestion() {
+            let [from, to] = self.paces[packet.message].ends;
+            return if packet.kind() == PacketKind::Probe { to } else { from };
+        }
         if self.scenario.transport.numbered {
             let connection = &self.connections[packet.message];
             let here = self.ports[connection.port as usize].vertex;

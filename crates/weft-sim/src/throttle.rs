@@ -67,6 +67,7 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
             src: message.src,
             dst: message.dst,
             lane: message.lane,
+            ends: [self.ports[message.port as usize].vertex, message.dst_vertex],
             seen: Seen::default(),
         };
         self.messages[id].pace = self.paces.add(key, pace);

@@ -164,10 +164,9 @@ fn slices_seeds(fabric: &Value) -> [Value; 3] {
     let three = json!(["n001", "n004", "n007"]);
     [("nvls", json!(["n001"])), ("collnet", three.clone()), ("nvls_tree", three)].map(
         |(name, nodes)| {
-            let mut step = json!({"benchmark": "allreduce", "algorithm": name, "size_bytes": 9000});
-            if name == "nvls_tree" {
-                step["segment_bytes"] = json!(1000);
-            }
+            let segment = (name == "nvls_tree").then_some(1000);
+            let step = json!({"benchmark": "allreduce", "algorithm": name, "size_bytes": 9000,
+                "segment_bytes": segment});
             let case = with(scenario(fabric.clone(), json!([step])), "node", node.clone());
             let case = with(case, "placement", json!({"nodes": nodes, "tasks_per_node": 2}));
             with(case, "in_network", model.clone())

@@ -246,6 +246,16 @@ fn what_switches_cannot_do_is_refused_with_its_place() {
         with(with(case.clone(), "faults", lossy), "transport", json!({})),
         "faults: packets of",
     );
+    // A cable that dies while switches take part; a node, and a leaf, that nothing leads to.
+    let dies = json!([{"link": "leaf-01[5]", "down": true, "from_ns": 100}]);
+    let answered = with(case.clone(), "transport", json!({}));
+    refused(with(answered, "faults", dies), "faults: packets of");
+    for cut in [json!(["leaf-01[1]"]), json!(["leaf-01[5]", "leaf-01[6]"])] {
+        let links = cut.as_array().expect("links").iter();
+        let faults: Vec<Value> = links.map(|link| json!({"link": link, "down": true})).collect();
+        let error = refusal(&with(case.clone(), "faults", json!(faults)));
+        assert!(error.contains("is unreachable from"), "{error}");
+    }
     for (key, value) in [("root", json!(3)), ("shuffle", json!(3)), ("fallback", json!("sharp"))] {
         let mut step = json!({"benchmark": "reduce", "algorithm": "sharp", "size_bytes": 8});
         step[key] = value;

@@ -222,6 +222,13 @@ fn nodes_that_cannot_are_refused_and_rails_that_stream_elsewhere_fall_back() {
         wrong["in_network"].as_object_mut().expect("a model").remove(key);
         refused(&wrong, what);
     }
+    let mut copied = good.clone();
+    copied["node"]["gpudirect"] = json!(false);
+    let vertices = copied["node"]["vertices"].as_array_mut().expect("vertices");
+    vertices.push(json!({"name": "ram", "kind": "memory"}));
+    let links = copied["node"]["links"].as_array_mut().expect("links");
+    links.push(link("ram", "root", rate, PCIE));
+    refused(&copied, "HCAs do not read GPUs");
     let mut bare = good.clone();
     bare.as_object_mut().expect("a document").remove("node");
     refused(&bare, "nothing says what is inside nodes");
@@ -261,6 +268,21 @@ fn any_case() -> impl Strategy<Value = Value> {
                 "header_bytes": 12, "result": if multicast { "multicast" } else { "tree" },
                 "nvls": {"payload_bytes": piece, "outstanding": window, "reduction_ns": 70},
                 "sat": {"payload_bytes": 64}});
+            // Segments between GPUs are messages as any other: copied, slowed, on other lanes.
+            if trees && jitter % 4 == 0 {
+                case["work"] = json!([own, ring, own]);
+                case["node"]["gpudirect"] = json!(false);
+                let vertices = case["node"]["vertices"].as_array_mut().expect("vertices");
+                let named = |gpu: u64| format!("ram{gpu}");
+                vertices.extend((0..n).map(|gpu| json!({"name": named(gpu), "kind": "memory"})));
+                let links = case["node"]["links"].as_array_mut().expect("links");
+                let near = |gpu: u64| link(&named(gpu), &format!("pcie{gpu}"), 64 * GBPS, 50_000);
+                links.extend((0..n).map(near));
+            }
+            let laws = [json!({"annex_a10": {}}), json!({"dcqcn": {}}), json!({"rtt": {}})];
+            if let Some(law) = laws.get(jitter as usize % 6) {
+                case["congestion_control"] = law.clone();
+            }
             if headers {
                 case["packets"] = json!({});
                 case["switch"]["buffer_bytes"] = json!(buffer + 100);

@@ -15,6 +15,8 @@ pub(crate) struct Pace {
     pub(crate) src: u32,
     pub(crate) dst: u32,
     pub(crate) lane: u8,
+    /// The endpoints it is between, where nodes have an inside.
+    pub(crate) ends: [u32; 2],
     /// What the port before its receiver knows of it.
     pub(crate) seen: Seen,
 }

@@ -168,6 +168,12 @@ fn require_nodes(
         Some(_) if across && n_nodes < 2 => {
             refuse("one node, and nothing leads to another".to_owned(), "two nodes, or 'nvls'")
         }
+        Some(graph)
+            if algorithm == Algorithm::Collnet && graph.bounce.iter().any(Option::is_some) =>
+        {
+            let what = "HCAs do not read GPUs, and sums go from one to the other".to_owned();
+            refuse(what, "'gpudirect' true, or 'nvls_tree'")
+        }
         Some(graph) => match nv_switches(graph, tenant.n_ranks / n_nodes) {
             Err(what) => refuse(what, "a GPU for each task, all on the same NvSwitches"),
             Ok(_) => Ok(()),
