@@ -27,6 +27,7 @@ WORKLOADS: tuple[tuple[str, Document, float | None, float | None], ...] = (
     ("W2 window 1, in order, adaptive", workloads.w2("window 1, in order", adaptive=True), 5, 2),
     ("W2 window 1, shuffled, static", workloads.w2("window 1, shuffled", adaptive=False), 5, 2),
     ("W3(1024), static", w3(), 0.5, 0.2),
+    ("W3(1024), static, its moves skipped", {**w3(), "steady_state": {}}, 0.5, 0.2),
     ("27,648 hosts, random, static", full_tree(adaptive=False), None, None),
 )
 """Name, scenario, gate and goal in CPU seconds; none without."""

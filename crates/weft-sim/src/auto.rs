@@ -14,9 +14,9 @@ pub(crate) const MOST_HOPS: f64 = 1e8;
 /// more than one packet any more; and so many events.
 const TRIAL_HOPS: f64 = 1e7;
 const LEAST_TRIAL_HOPS: f64 = 3e7;
-const TRIAL_EVENTS: u64 = 1 << 25;
+const TRIAL_EVENTS: u64 = 1 << 27;
 /// And so many looks at flows on links: seconds.
-const TRIAL_LOOKS: u64 = 1 << 26;
+const TRIAL_LOOKS: u64 = 1 << 27;
 /// So many of them take as long as a packet's hop.
 const LOOKS_A_HOP: f64 = 2.0;
 /// Sizes are cut to no less than 2^-this of what they are.
