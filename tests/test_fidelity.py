@@ -44,6 +44,13 @@ def test_what_is_not_modelled_comes_before_any_figure(fidelity: ModuleType) -> N
     assert page.index("## Not modelled") < page.index("## Modelled") < page.index(fidelity.BEGIN)
 
 
+def test_what_is_simulated_in_part_is_off_by_no_more_than_it_says(fidelity: ModuleType) -> None:
+    page = fidelity.PAGE.read_text("utf-8").partition("### Steps that are simulated in part")[2]
+    within = re.findall(r"^\|.* \| (\d+) of (\d+) \|$", page.partition("\n### ")[0], re.MULTILINE)
+    assert len(within) == 12
+    assert all(kept == of for kept, of in within)
+
+
 def test_pair_bandwidth_is_within_two_percent_of_the_best_published_rows(
     fidelity: ModuleType,
 ) -> None:

@@ -157,10 +157,10 @@ pub(crate) struct SteadyRow {
     pub(crate) whole_because: &'static str,
 }
 
-/// A share in per cent, to two digits that count.
+/// A share in per cent, to two digits that count; hundredths at least.
 fn percent(share: f64) -> String {
-    let percent = 100.0 * share;
-    let n_digits = (1.0 - percent.max(1e-4).log10().floor()).max(0.0) as usize;
+    let percent = (100.0 * share).max(0.01);
+    let n_digits = (1.0 - percent.log10().floor()).clamp(0.0, 2.0) as usize;
     format!("{percent:.n_digits$} %")
 }
 
@@ -178,9 +178,9 @@ impl SteadyColumns {
         if n_cut > 0 {
             let (share, error) = (most(&self.share), most(&self.error));
             notes.push(format!(
-                "steady state: {n_cut} of {n} phases are extrapolated, from {share} of their bytes \
-                 at most; estimated error of their rows: {error} at most; counters, hops and \
-                 events are of what was simulated"
+                "steady state: {n_cut} of {n} phases are extrapolated, from up to {share} of their \
+                 bytes, with an estimated error of up to {error}; counters, hops and events are of \
+                 what was simulated"
             ));
         }
         let mut reasons: Vec<&str> = self.whole_because.iter().map(String::as_str).collect();

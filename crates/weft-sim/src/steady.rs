@@ -9,6 +9,7 @@
 //! whole.
 
 use crate::document::Fidelity;
+use crate::packet::PacketKind;
 use crate::scenario::{SteadyRule, ValidScenario};
 use weft_traffic::{Growth, Phase};
 
@@ -162,6 +163,8 @@ pub(crate) struct Survey {
     n_units: u64,
     units: u64,
     done: Vec<Sized>,
+    /// Share of acknowledgements in the midst of messages, which are in no size that is tried.
+    unseen: f64,
     /// Bytes times moves that were simulated.
     simulated: f64,
     most_moves: u64,
@@ -206,6 +209,7 @@ impl Survey {
             n_units,
             units: n_units,
             done: Vec::new(),
+            unseen: 0.0,
             simulated: 0.0,
             most_moves: 0,
         };
@@ -225,10 +229,22 @@ impl Survey {
         let by_size = scenario.chosen.fidelity == Fidelity::Packet;
         if by_size && first < n_units / 8 {
             survey.units = first;
+            survey.unseen = survey.acknowledged_midway(scenario);
         } else if growth.equal_moves.is_none_or(|moves| moves <= 2 * rule.least_moves) {
             return Err("it is too short for anything to repeat itself");
         }
         Ok(survey)
+    }
+
+    /// Share of acknowledgements that longer messages have in their midst and the first size has
+    /// not.
+    fn acknowledged_midway(&self, scenario: &ValidScenario) -> f64 {
+        let transport = &scenario.transport;
+        let (_, most) = self.growth.message_bytes(self.next_bytes());
+        if !transport.acknowledge || self.growth.adds_moves() || most > transport.ack_bytes {
+            return 0.0;
+        }
+        f64::from(scenario.framing.control_bytes(PacketKind::Ack)) / transport.ack_bytes as f64
     }
 
     fn bytes_of(&self, units: u64) -> u64 {
@@ -291,7 +307,7 @@ impl Survey {
         let doublings = (self.n_units as f64 / c.units as f64).log2();
         // A line through b and c = 2 b, far beyond them, is as wrong as twice c's error and b's.
         let of_moves = 2.0 * c.error + b.error;
-        Some(self.found(times_ps, error * doublings.max(1.0) + of_moves))
+        Some(self.found(times_ps, error * doublings.max(1.0) + of_moves + self.unseen))
     }
 
     /// Where the line through two sizes is at the whole one; nowhere where it does not rise.

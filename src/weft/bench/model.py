@@ -87,7 +87,7 @@ class Sample:
     `msg_rate_mps`...). `times_ns` is the whole series, one integer per timed iteration, of the
     maximum over ranks of local stop - start (for pt2pt: of the timing rank). `flags` are caveats:
     `oversubscribed`, `skew_dominates`, `late_starts`, `invalid_data`, `outside_fit`,
-    `flow_level`. `evidence` holds what proves transport and treatment.
+    `flow_level`, `extrapolated`. `evidence` holds what proves transport and treatment.
     """
 
     trial: str

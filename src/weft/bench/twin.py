@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from weft import __version__
 from weft.bench import metrics
 from weft.bench.block_sizes import most_bytes
+from weft.bench.extrapolated import is_extrapolated, with_extrapolation
 from weft.bench.fault import Fault, check_fault
 from weft.bench.fidelity import at_fidelity
 from weft.bench.model import Launch, Pair, Sample, Trial
@@ -21,6 +21,7 @@ from weft.bench.offload import carried_out
 from weft.bench.phase import phases_of
 from weft.bench.port_counters import COUNTERS_FILE, PortCounters
 from weft.bench.rounds_apart import apart, joined
+from weft.bench.rows import Rows, rows_of
 from weft.bench.scenario import (
     congestion_control,
     left_to_chance,
@@ -52,7 +53,8 @@ FANS = ("fan_in", "fan_out")
 class TwinBackend:
     """Measures on a simulated fabric of `n_nodes` nodes of a platform, or on a `fabric` document of
     its own (then `n_nodes` counts nothing). `fidelity` is "packet", "flow" or "auto"; what its
-    results cannot show is in the evidence of every sample.
+    results cannot show is in the evidence of every sample. With `extrapolate`, a share, what
+    repeats itself alike within it is simulated in part; samples say how far they may be off.
 
     Same seed, same samples: each launch derives its own seed from (seed, trial, repeat). Raises
     InputError where the platform has no fabric or a fault is nowhere in it, MissingError where the
@@ -70,9 +72,11 @@ class TwinBackend:
         *,
         fabric: Document | None = None,
         fidelity: str = "packet",
+        extrapolate: float | None = None,
     ) -> None:
         self.platform = platform
         self.fidelity = fidelity
+        self.extrapolate = extrapolate
         self.faults = tuple(faults)
         self.seed = seed
         self._fabric_spec = fabric if fabric is not None else fabric_spec(platform, n_nodes)
@@ -100,11 +104,14 @@ class TwinBackend:
             recipe.write_text(recipe_text(document), "utf-8")
         measured = benchmark(launch.trial.benchmark)
         outcome = self._outcome(launch, measured, document)
-        rows = _rows_of(outcome)
+        rows = rows_of(outcome)
         if measured.kind == "pairs":
             samples = _pair_samples(launch, measured, rows)
         else:
             samples = _samples(launch, measured, document["work"], rows, self.platform.fit)
+            if self.extrapolate is not None:
+                share = len(document["work"]) // len(launch.trial.sizes_bytes)
+                samples = with_extrapolation(samples, outcome, share)
         samples = carried_out(samples, outcome)
         yield from at_fidelity(samples, outcome, once=measured.kind == "pairs")
 
@@ -125,6 +132,8 @@ class TwinBackend:
 
     def _count(self, measured: Benchmark, outcomes: Sequence[Mapping[str, Any]]) -> None:
         """Keep what ports counted while pairs were measured, where a run is kept."""
+        if self.extrapolate is not None and any(is_extrapolated(one) for one in outcomes):
+            self._counters = None  # They count what was simulated alone.
         if self._counters is not None and self._run_dir is not None and measured.kind == "pairs":
             for outcome in outcomes:
                 self._counters.add(outcome)
@@ -140,6 +149,8 @@ class TwinBackend:
         seed = launch_seed(self.seed, launch)
         document = scenario(self.platform, self._fabric_spec, self.faults, trial, seed)
         document["fidelity"] = self.fidelity
+        if self.extrapolate is not None:
+            document["steady_state"] = {"tolerance": self.extrapolate}
         document["work"] = work(self.platform, benchmark(trial.benchmark), trial, self.faults)
         return document
 
@@ -151,6 +162,7 @@ class TwinBackend:
             "platform": self.platform.name,
             "platform_digest": _digest(to_toml(self.platform)),
             "fidelity": self.fidelity,
+            "extrapolate": self.extrapolate,
             "fabric": self.fabric_document["name"],
             "fabric_digest": _digest(json.dumps(self._fabric_spec, sort_keys=True)),
             "n_nodes": len(self.nodes),
@@ -240,43 +252,8 @@ def _complete(launch: Launch, outcome: Mapping[str, Any]) -> Mapping[str, Any]:
     return outcome
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """Durations by step, round and pair; within a pair in the order of iterations."""
-
-    phase: NDArray[np.uint64]
-    duration_ns: NDArray[np.float64]
-
-    def times_ns(self, step: int) -> list[float]:
-        """The series of a step without rounds."""
-        return [float(time) for time in self._of(step, 0)]
-
-    def by_pair(self, step: int, round_: int, n_pairs: int) -> NDArray[np.float64]:
-        """The series of a round: one row a pair, one column an iteration."""
-        return self._of(step, round_).reshape(n_pairs, -1)
-
-    def _of(self, step: int, round_: int) -> NDArray[np.float64]:
-        wanted = np.uint64(step << 32 | round_)
-        first, end = (np.searchsorted(self.phase, wanted, side) for side in ("left", "right"))
-        return self.duration_ns[first:end]
-
-    def slowest_ns(self, step: int, n_iterations: int) -> list[float]:
-        """The slowest message of each iteration of a step whose messages have rows of their own."""
-        slowest = self._of(step, 0).reshape(-1, n_iterations).max(axis=0)
-        return [float(time) for time in slowest]
-
-
-def _rows_of(outcome: Mapping[str, Any]) -> _Rows:
-    """The outcome's rows, sorted once: searching each pair's among all would be quadratic."""
-    columns = (np.asarray(outcome[name], dtype=np.uint64) for name in ("step", "round", "pair"))
-    step, round_, pair = columns
-    order = np.lexsort((pair, round_, step))
-    durations = np.asarray(outcome["duration_ps"], dtype=np.float64) / 1e3
-    return _Rows((step << np.uint64(32) | round_)[order], durations[order])
-
-
 def _samples(
-    launch: Launch, measured: Benchmark, steps: list[Document], rows: _Rows, fit: Fit | None
+    launch: Launch, measured: Benchmark, steps: list[Document], rows: Rows, fit: Fit | None
 ) -> Iterator[Sample]:
     """A sample a size; the steps of a size (its random rings) follow one another."""
     trial = launch.trial
@@ -317,7 +294,7 @@ def _metrics(
     )
 
 
-def _pair_samples(launch: Launch, measured: Benchmark, rows: _Rows) -> Iterator[Sample]:
+def _pair_samples(launch: Launch, measured: Benchmark, rows: Rows) -> Iterator[Sample]:
     """Of each pair a sample of its small size and one of its large, as its phases have them."""
     trial = launch.trial
     names = [_endpoint(trial, rank) for rank in range(trial.n_ranks)]
@@ -335,7 +312,7 @@ _Column = tuple[int, int, Mapping[str, list[float]]]
 
 
 def _pair_columns(
-    trial: Trial, measured: Benchmark, rows: _Rows, round_: int, n_pairs: int
+    trial: Trial, measured: Benchmark, rows: Rows, round_: int, n_pairs: int
 ) -> list[_Column]:
     """For the phases of the small size, then of the large: size, iterations, metrics by pair."""
     columns: list[_Column] = []

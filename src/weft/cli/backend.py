@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ class BackendChoice:
     mock: bool
     launcher: str | None = None
     fidelity: str | None = None
+    extrapolate: float | None = None
     without: tuple[str, ...] = ()
     """Hosts of those named that are gone; no option says them."""
 
@@ -87,6 +89,14 @@ _OPTIONS = (
         help="Twin only: every packet, messages as flows that share links fairly, or whichever "
         "the work allows. Default: packet.",
     ),
+    click.option(
+        "--extrapolate",
+        metavar="SHARE",
+        type=click.FloatRange(1e-9, 0.5),
+        help="Twin only: of a size or a ring whose times repeat themselves within this share (0.01 "
+        "is a good one), simulate a part and say how far the rest may be off. Default: simulate "
+        "all.",
+    ),
     click.option("--seed", type=int, default=1, show_default=True, help="Seed of every draw."),
     LAUNCHER,
     click.option("--mock", is_flag=True, hidden=True),
@@ -132,6 +142,7 @@ def _refuse_contradictions(choice: BackendChoice) -> None:
             ("--nodes", choice.nodes),
             ("--fabric", choice.fabric),
             ("--fidelity", choice.fidelity),
+            ("--extrapolate", choice.extrapolate),
         ):
             if given and not choice.mock:
                 raise InputError(
@@ -160,20 +171,25 @@ def _open_twin(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
     from weft.topology.own_fabric import first_nodes
 
     model = platform(str(choice.twin))
-    n_nodes = choice.nodes or 16
     fabric = fabric_of_files(choice.fabric, model) if choice.fabric else None
     chosen = first_nodes(fabric, choice.nodes) if fabric is not None else ()
-    fidelity = choice.fidelity or "packet"
-    whole = TwinBackend(model, n_nodes, seed=choice.seed, fabric=fabric, fidelity=fidelity)
+    twin = partial(
+        TwinBackend,
+        model,
+        choice.nodes or 16,
+        seed=choice.seed,
+        fabric=fabric,
+        fidelity=choice.fidelity or "packet",
+        extrapolate=choice.extrapolate,
+    )
+    whole = twin()
     if not choice.plant:
         return whole, chosen or whole.nodes
     faults = tuple(
         random_fault(whole.fabric_document, choice.seed) if text == "random" else parse_fault(text)
         for text in choice.plant
     )
-    faulty = TwinBackend(
-        model, n_nodes, faults=faults, seed=choice.seed, fabric=fabric, fidelity=fidelity
-    )
+    faulty = twin(faults=faults)
     return faulty, chosen or faulty.nodes
 
 

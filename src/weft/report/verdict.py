@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from weft.bench.extrapolated import EXTRAPOLATED_FLAG
 from weft.bench.fidelity import FLOW_FLAG, said_by
 from weft.bench.imported_scale import is_imported
 from weft.bench.model import State
@@ -121,7 +122,7 @@ def _is_caveat(finding: Finding) -> bool:
 
 def caveats(run: Run, pairs: Verdict | None, excluded: Mapping[str, int]) -> tuple[str, ...]:
     """What a reader must know before believing the figures."""
-    flags = _flags_of(run) - {FLOW_FLAG}
+    flags = _flags_of(run) - {FLOW_FLAG, EXTRAPOLATED_FLAG}
     said = [*_about_the_twin(run), *_about_files(run), *_about_one_host(run)]
     said += [_sentence(clause) for clause in said_by(run.samples)]
     said += [_FLAGS.get(flag, f"Samples carry the flag '{flag}'.") for flag in sorted(flags)]

@@ -79,6 +79,7 @@ _SAME_FACTS = (
     "platform_digest",
     "faults",
     "fidelity",
+    "extrapolate",
     "mpi",
     "mpi_version",
     "rails",
