@@ -15,7 +15,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benches import flow_error, in_network, nv_switches, steady_state
+from benches import dct, flow_error, in_network, nv_switches, steady_state
 from weft.bench.model import Launch, Sample, Trial
 from weft.bench.scenario import scenario
 from weft.bench.twin import TwinBackend, build_fabric, simulate
@@ -303,6 +303,8 @@ def page_lines() -> Iterator[str]:
     yield from nv_switches.slices_lines()
     yield ""
     yield from steady_state.lines()
+    yield ""
+    yield from dct.lines()
     yield ""
     yield from flow_error.lines()
     yield ""

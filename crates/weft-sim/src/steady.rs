@@ -231,7 +231,11 @@ impl Survey {
             survey.units = first;
             survey.unseen = survey.acknowledged_midway(scenario);
         } else if growth.equal_moves.is_none_or(|moves| moves <= 2 * rule.least_moves) {
-            return Err("it is too short for anything to repeat itself");
+            return Err(if by_size {
+                "it is too short for anything to repeat itself"
+            } else {
+                "flows take as long to simulate at any size"
+            });
         }
         Ok(survey)
     }

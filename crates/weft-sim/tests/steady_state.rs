@@ -256,4 +256,7 @@ fn flows_are_skipped_as_packets_are() {
     let (whole, fast) = (run(&case), run(&skipping(&case)));
     assert!(error(&fast, &whole) <= fast.steady.error[0].max(TOLERANCE));
     assert!(2 * fast.events < whole.events);
+    let step = json!({"benchmark": "alltoall", "algorithm": "linear", "size_bytes": 1 << 30});
+    let fast = run(&skipping(&with(small(plain_tree(), step), "fidelity", json!("flow"))));
+    assert_eq!(fast.steady.whole_because, ["flows take as long to simulate at any size"]);
 }
