@@ -24,6 +24,9 @@ def words_of(option: click.Option, tmp_path: Path) -> list[str]:
         return [name]
     if isinstance(option.type, click.IntRange):
         return [name, "7"]
+    if isinstance(option.type, click.FloatRange):
+        most = option.type.max
+        return [name, "23.5" if most is None else f"{most / 2:g}"]
     if isinstance(option.type, click.Choice):
         return [name, option.type.choices[-1]]
     if isinstance(option.type, click.Path):
