@@ -113,11 +113,13 @@ def test_files_that_must_be_there(tmp_path: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--nccl", "new"], "no version of NCCL"),
+        (["--nccl", "new"], "is not a version of NCCL"),
         (["--platform", "azure-ndv55"], "did you mean"),
         (["--libnccl", "/bin/sh"], "no variables of NCCL"),
         (["--libnccl", "/etc/passwd"], "no shared library"),
-        (["/nonexistent/job.sh"], "cannot read it"),
+        (["/nonexistent/job.sh"], "cannot be read"),
+        (["/dev/zero"], "it is a device"),
+        (["/tmp"], "it is a directory"),
     ],
 )
 def test_what_cannot_be_judged(

@@ -5,21 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from weft.bench.twin import TwinBackend
-from weft.catalog.load import platform
 from weft.cli import run
-from weft.core.errors import MissingError
+
+pytest.importorskip("weft._engine", reason="the engine is not built")
 
 Capture = pytest.CaptureFixture[str]
 EXTRAPOLATED = "Steady state: 1 of 1 phases are extrapolated, from up to "
-
-
-@pytest.fixture(autouse=True, scope="module")
-def engine() -> None:
-    try:
-        TwinBackend(platform("fat-tree"), 2)
-    except MissingError as error:
-        pytest.skip(str(error))
 
 
 def bench(where: Path, *words: str) -> list[str]:

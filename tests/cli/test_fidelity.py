@@ -5,23 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from weft.catalog.load import platform
 from weft.cli import run
-from weft.core.errors import MissingError
 from weft.study.store import read_run
+
+pytest.importorskip("weft._engine", reason="the engine is not built")
 
 Capture = pytest.CaptureFixture[str]
 FLOWS = "imulated as flows that share links fairly: no buffer fills, so nobody is held up"
-
-
-@pytest.fixture(autouse=True, scope="module")
-def engine() -> None:
-    from weft.bench.twin import TwinBackend
-
-    try:
-        TwinBackend(platform("fat-tree"), 2)
-    except MissingError as error:
-        pytest.skip(str(error))
 
 
 def bench(where: Path, *words: str) -> list[str]:

@@ -173,3 +173,24 @@ def test_unknown_names_are_not_asked_for(version: str) -> None:
         if one.rule.id in ("unknown-name", "unfamiliar-name") and one.found.setting is not None
     }
     assert about == misspelt
+
+
+ASK = (
+    "import ctypes, sys; ctypes.CDLL(sys.argv[1]).ncclGetUniqueId(ctypes.create_string_buffer(128))"
+)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(("level", "logs"), [("info", True), ("DEBUG", False), ("3", False)])
+def test_a_level_that_does_not_exist_silences_all(version: str, level: str, logs: bool) -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", ASK, str(library(version))],
+        env={"PATH": os.environ["PATH"], "NCCL_DEBUG": level, "NCCL_SOCKET_IFNAME": "lo"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert ("NCCL INFO" in said.stdout + said.stderr) == logs
+    found = lint(Case(read_script("job.sh", f"export NCCL_DEBUG={level}"), variable_lists()))
+    assert ("debug-level" in {one.rule.id for one in found}) != logs

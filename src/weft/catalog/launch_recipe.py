@@ -14,8 +14,7 @@ class RecipeSetting(Document):
     """One variable of a recipe, why it is set, and who says so.
 
     `via` is how it is handed over: an environment variable, or a parameter of Open MPI (--mca).
-    `when` are the runs it belongs to. `differs` says why the value is not the one of `seed`, the
-    published command line that the recipe comes from.
+    `when` are the runs it belongs to.
     """
 
     name: Text
@@ -26,7 +25,6 @@ class RecipeSetting(Document):
     when: tuple[When, ...] = ("always",)
     since: str = ""
     until: str = ""
-    differs: str = ""
 
 
 class Erratum(Document):
@@ -55,12 +53,10 @@ class LaunchRecipe(Document):
     gpus_per_node: int = Field(ge=0, default=0)
     cores_per_node: int = Field(ge=0, default=0)
     library: Literal["nccl", "rccl", "mpi"] = "nccl"
-    nccl: str = ""
     interface: str = ""
     hcas: tuple[str, ...] = ()
     ethernet_hcas: tuple[str, ...] = ()
     topology_file: str = ""
-    plugin: str = ""
     modules: tuple[str, ...] = ()
     cpu_masks: tuple[str, ...] = ()
     network: str = ""

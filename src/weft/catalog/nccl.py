@@ -101,8 +101,8 @@ def nccl_constants(version: str = "") -> NcclConstants:
     documents = _documents()
     if not version:
         return documents[-1]
-    wanted = _numbers(version)
-    fitting = [document for document in documents if _numbers(document.first) <= wanted]
+    wanted = version_numbers(version)
+    fitting = [document for document in documents if version_numbers(document.first) <= wanted]
     if not fitting:
         raise InputError(
             f"no constants of NCCL {version}",
@@ -126,14 +126,15 @@ def _documents() -> tuple[NcclConstants, ...]:
         for name in names
         if name != "hardware"
     ]
-    return tuple(sorted(documents, key=lambda document: _numbers(document.first)))
+    return tuple(sorted(documents, key=lambda document: version_numbers(document.first)))
 
 
 def _text(name: str) -> str:
     return resources.files("weft.catalog").joinpath("nccl", f"{name}.toml").read_text("utf-8")
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def version_numbers(version: str) -> tuple[int, ...]:
+    """'2.26.5', 'v2.26.5-1' or '2.26.5+cuda12.6' as numbers. Raises InputError."""
     parts = version.removeprefix("v").split("+", 1)[0].split("-", 1)[0].split(".")
     try:
         return tuple(int(part) for part in parts)

@@ -11,7 +11,6 @@ from pydantic import Field, model_validator
 from weft.catalog.document import Document, Slug, Text
 
 Version = Annotated[str, Field(pattern=r"^\d+(\.\d+)*$")]
-SCHEMA = "weft.variables/1"
 
 
 class Reads(StrEnum):
@@ -59,7 +58,6 @@ class Variable(Document):
     choices: tuple[Text, ...] = ()
     any_case: bool = False
     instead: str = ""
-    conflicts: tuple[Text, ...] = ()
     only: str = ""
     says: str = ""
     source: str = ""

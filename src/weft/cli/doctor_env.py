@@ -129,13 +129,11 @@ class _Asked:
 
 
 def _version(text: str) -> str:
-    import re
+    """2.26 means the newest of that line: what any of them knows is known."""
+    from weft.catalog.nccl import version_numbers
 
-    found = re.fullmatch(r"v?(\d+(?:\.\d+){1,2})(?:[-+.].*)?", text.strip())
-    if found is None:
-        raise InputError(f"'{text}' is no version of NCCL", expected="such as 2.26 or 2.26.5")
-    # 2.26 means the newest of that line: what any of them knows is known.
-    return found[1] if found[1].count(".") == 2 else f"{found[1]}.99"
+    numbers = [str(number) for number in version_numbers(text)]
+    return ".".join(numbers if len(numbers) > 2 else [*numbers, "99"])
 
 
 def _elsewhere(job: "Job") -> dict[str, tuple[str, str]]:
@@ -159,7 +157,7 @@ def _elsewhere(job: "Job") -> dict[str, tuple[str, str]]:
 
 def _jobs(files: Sequence[str], kind: str | None) -> "list[Job]":
     from weft.doctor.job import Kind
-    from weft.doctor.read.file import read_job, text_of
+    from weft.doctor.read.file import job_of, read_job
     from weft.doctor.read.live import read_environment
 
     kinds: dict[str, Kind] = {
@@ -174,7 +172,7 @@ def _jobs(files: Sequence[str], kind: str | None) -> "list[Job]":
     return [
         read_job("standard input", sys.stdin.read(), given)
         if name == "-"
-        else read_job(name, text_of(Path(name)), given)
+        else job_of(Path(name), given)
         for name in files
     ]
 
@@ -252,6 +250,7 @@ def _text(reports: "Sequence[tuple[Job, list[Complaint]]]", asked: _Asked, *, no
 
 
 def _report(job: "Job", complaints: "Sequence[Complaint]", *, notes: bool) -> list[str]:
+    from weft.core.words import counted
     from weft.doctor.lint import verdict
 
     shown = [one for one in complaints if notes or one.rule.severity != "note"]
@@ -261,9 +260,8 @@ def _report(job: "Job", complaints: "Sequence[Complaint]", *, notes: bool) -> li
     n_warnings = sum(one.rule.severity == "warning" for one in complaints)
     known = sum(1 for setting in job.settings if setting.name.isupper())
     head = {
-        "bad": f"BAD   {job.name}: {_count(n_bad, 'mistake', 'mistakes')},"
-        f" {_count(n_warnings, 'warning', 'warnings')}",
-        "warning": f"WARN  {job.name}: {_count(n_warnings, 'warning', 'warnings')}",
+        "bad": f"BAD   {job.name}: {counted(n_bad, 'mistake')}, {counted(n_warnings, 'warning')}",
+        "warning": f"WARN  {job.name}: {counted(n_warnings, 'warning')}",
     }.get(worst, f"GOOD  {job.name}: nothing is wrong with its {known} variables")
     lines = [head]
     for one in shown:
@@ -277,9 +275,5 @@ def _report(job: "Job", complaints: "Sequence[Complaint]", *, notes: bool) -> li
             f"  source: {one.source}",
         ]
     if hidden:
-        lines += ["", f"{_count(hidden, 'note', 'notes')} not shown: --notes"]
+        lines += ["", f"{counted(hidden, 'note')} not shown: --notes"]
     return lines
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"

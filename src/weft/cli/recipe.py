@@ -143,8 +143,6 @@ def _explained(prescription: "Prescription", text: str) -> str:
     lines = [text, "", f"{recipe.title}, {recipe.date}: {recipe.source}", ""]
     for one in prescription.settings:
         lines += [f"{one.name}={one.value}", f"  {one.reason}", f"  source: {one.source}"]
-        if one.differs:
-            lines.append(f"  differs from its source: {one.differs}")
     if prescription.left:
         lines += ["", "left out for this version of NCCL:"]
         lines += [f"  {one.setting.name}: {one.why}" for one in prescription.left]
@@ -157,9 +155,9 @@ def _explained(prescription: "Prescription", text: str) -> str:
 
 def _diff(prescription: "Prescription", script: Path, format_: str) -> int:
     from weft.doctor.compare import compare
-    from weft.doctor.read.file import read_job, text_of
+    from weft.doctor.read.file import job_of
 
-    job = read_job(str(script), text_of(script))
+    job = job_of(script)
     rows = [one.to_row() for one in compare(job, prescription)]
     emit(
         format_,

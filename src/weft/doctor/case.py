@@ -42,7 +42,6 @@ class Case:
     nccl: str = ""
     names: frozenset[str] | None = None
     n_nodes: int | None = None
-    n_ranks: int | None = None
     exists: Callable[[str], bool] | None = None
     elsewhere: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Values that other sources give (nccl.conf): name to value and source."""

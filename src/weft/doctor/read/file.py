@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from weft.core.errors import InputError
+from weft.core.text_file import read_text_file
 from weft.doctor.job import Job, Kind
 from weft.doctor.read.conf import read_conf
 from weft.doctor.read.edf import is_edf, read_edf
@@ -42,20 +42,7 @@ def kind_of(name: str, text: str) -> Kind:
     return Kind.SCRIPT
 
 
-def text_of(path: Path) -> str:
-    """A file's text. Raises InputError where it cannot be read, is no text or is too large."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(
-            f"cannot read it ({reason})", where=str(path), expected="a script or a document"
-        ) from error
-    if len(content) > MOST_BYTES:
-        raise InputError(
-            f"{len(content)} bytes", where=str(path), expected=f"at most {MOST_BYTES} bytes"
-        )
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError("not UTF-8 text", where=str(path), expected="a script") from error
+def job_of(path: Path, kind: Kind | None = None) -> Job:
+    """The job of a file. Raises InputError where it cannot be read, is no text or is too large."""
+    text = read_text_file(path, expected="a script or a document", most_bytes=MOST_BYTES)
+    return read_job(str(path), text, kind)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 BEFORE_A_COMMAND = {"exec", "nohup", "time", "command", "stdbuf", "numactl", "taskset", "sudo"}
 """Commands that run the one behind their options."""
-SHELLS = {"bash", "sh", "dash", "zsh", "ksh"}
 MOST_DEPTH = 200
 """Deeper nesting than any script has; a reader must not run out of stack."""
 MOST_WORDS = 100_000

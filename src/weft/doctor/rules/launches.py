@@ -304,12 +304,9 @@ def _log(case: Case) -> Iterator[Found]:
     setting = case.in_force("NCCL_DEBUG")
     if setting is None or (setting.known or "").upper() not in ("INFO", "TRACE"):
         return
-    ranks = case.n_ranks
-    if ranks is None:
-        counts = [one.number("n") for one in case.job.launches]
-        ranks = max((one for one in counts if one is not None), default=0)
-        per_node = case.recipe.gpus_per_node if case.recipe is not None else 1
-        ranks = max(ranks, (case.nodes or 0) * per_node)
+    counts = [one.number("n") for one in case.job.launches]
+    per_node = case.recipe.gpus_per_node if case.recipe is not None else 1
+    ranks = max([(case.nodes or 0) * per_node, *(one for one in counts if one is not None)])
     one_stream = case.in_force("NCCL_DEBUG_FILE") is None and case.job.kind is not Kind.LIVE
     if ranks > MUCH_LOG_RANKS and one_stream:
         words = {"value": setting.known or "", "ranks": str(ranks)}
