@@ -45,3 +45,26 @@ def test_every_rule_has_a_case_and_most_have_a_counterexample() -> None:
     assert tried <= set(setting_rules())
     without = {one.rule for one in CASES} - {one.rule for one in CASES if one.right}
     assert len(without) <= 8, sorted(without)
+
+
+@pytest.mark.parametrize(
+    "launch",
+    [
+        "srun --export=$NAMES ./a",
+        "srun --container-image=i --container-env=$NAMES ./a",
+        "srun --cpu-bind=mask_cpu:$MASKS ./a",
+        "mpirun -hostfile h -x $NAME ./a",
+        "mpirun -hostfile h $ARGS ./a",
+        "docker run --env-file names image ./a",
+        "docker run -e $NAME image ./a",
+    ],
+)
+def test_what_only_the_running_job_knows_is_not_judged(launch: str) -> None:
+    found = complaints(Wrong("", ""), f"export NCCL_DEBUG=WARN\n{launch}\n")
+    assert not [one.rule.id for one in found if one.rule.severity != "note"]
+
+
+@pytest.mark.parametrize("mask", ["-f", "1_0", " f", "0x", ""])
+def test_masks_are_hexadecimal_digits(mask: str) -> None:
+    text = f"srun '--cpu-bind=mask_cpu:f,{mask}' ./a\n"
+    assert "masks" in [one.rule.id for one in complaints(Wrong("", ""), text)]

@@ -1,10 +1,11 @@
 """Launchers, containers, files and processors."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from weft.doctor.case import Case, Edit, Found
-from weft.doctor.job import Kind, Launch, Setting, Way
+from weft.doctor.job import HOLE, Kind, Launch, Setting, Way
 from weft.doctor.rules.values import edit
 
 FABRIC_PREFIXES = ("NCCL_", "UCX_", "SHARP_", "HCOLL_", "FI_", "CXI_", "OFI_NCCL_", "TORCH_NCCL_")
@@ -38,6 +39,7 @@ ELSEWHERE = {
     "sysv",
 }
 MUCH_LOG_RANKS = 64
+MASK = re.compile("(0[xX])?[0-9a-fA-F]+")
 
 
 def rules(case: Case) -> Iterator[Found]:
@@ -65,7 +67,7 @@ def _forwarding(case: Case) -> Iterator[Found]:
     for launch in case.job.launches:
         left = [one for one in _exported(case, launch) if one.name not in launch.passes]
         several = any(name in launch.options for name in ("hostfile", "host", "H"))
-        if not left:
+        if not left or _hands_on_more(launch):
             continue
         names = [one.name for one in left]
         words = {"name": _listed(names), "launcher": launch.launcher, **_number(names)}
@@ -85,6 +87,13 @@ def _forwarding(case: Case) -> Iterator[Found]:
         else:
             continue
         yield Found("not-forwarded", words, launch.at, left[0], edits)
+
+
+def _hands_on_more(launch: Launch) -> bool:
+    """Whether only the running job knows which variables a launch hands on."""
+    first = launch.program[0].text if launch.program else ""
+    unknown = any(HOLE in name for name in (first, *launch.passes))
+    return unknown or "env-file" in launch.options
 
 
 def _listed(names: list[str]) -> str:
@@ -111,6 +120,8 @@ def _images(case: Case) -> Iterator[Found]:
         if launch.launcher != "srun" or container is None or not container.image:
             continue
         passed = container.passes or ()
+        if any(HOLE in name for name in passed):
+            continue
         left = [
             one
             for one in _exported(case, launch)
@@ -195,25 +206,15 @@ def _covers(mount: str, path: str) -> bool:
 def _masks(case: Case) -> Iterator[Found]:
     for launch in case.job.launches:
         word = launch.options.get("cpu-bind")
-        if word is None or "mask_cpu:" not in word.text:
+        if word is None or "mask_cpu:" not in word.text or HOLE in word.text:
             continue
         texts = word.text.partition("mask_cpu:")[2].split(",")
-        try:
-            masks = [int(text, 16) for text in texts]
-        except ValueError:
-            bad = next(text for text in texts if not _is_hex(text))
-            words = {"what": f"`{bad}` is no hexadecimal mask", "fix": "write hexadecimal digits"}
-            yield Found("masks", words, word.at)
+        bad = next((text for text in texts if not MASK.fullmatch(text)), None)
+        if bad is None:
+            yield from _fit(case, launch, [int(text, 16) for text in texts])
             continue
-        yield from _fit(case, launch, masks)
-
-
-def _is_hex(text: str) -> bool:
-    try:
-        int(text, 16)
-    except ValueError:
-        return False
-    return True
+        words = {"what": f"`{bad}` is no hexadecimal mask", "fix": "write hexadecimal digits"}
+        yield Found("masks", words, word.at)
 
 
 def _fit(case: Case, launch: Launch, masks: list[int]) -> Iterator[Found]:
