@@ -5,6 +5,7 @@ from pathlib import Path
 
 import audit_page
 import click
+import machine_page
 import settings_page
 
 from weft.cli import VERBS, weft
@@ -51,6 +52,7 @@ def main() -> None:
     """Write the pages, or with --check exit 1 when one is stale."""
     pages = {"cli.md": page(), "fabric_audit.md": audit_page.page()}
     pages["settings.md"] = settings_page.page()
+    pages["doctor_machine.md"] = machine_page.page()
     stale = []
     for name, text in pages.items():
         path = REFERENCE / name

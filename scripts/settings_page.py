@@ -1,8 +1,10 @@
 """The page of the linter's rules, of the recipes and of the variables, from the catalogue."""
 
+from collections.abc import Mapping
+
 from weft.catalog.launch_recipe import LaunchRecipe
 from weft.catalog.load import launch_recipe, launch_recipe_names, variable_lists
-from weft.catalog.setting_rules import setting_rules
+from weft.catalog.setting_rules import SettingRule, setting_rules
 
 HEAD = """\
 # Settings: recipes, and what a linter of them finds
@@ -44,13 +46,17 @@ def _cell(text: str) -> str:
 
 
 def _rules() -> list[str]:
-    lines = ["## Rules", "", "| rule | severity | what really happens | fix | source |"]
-    lines += ["|---|---|---|---|---|"]
-    for rule in setting_rules().values():
+    return ["## Rules", "", *table_of_rules(setting_rules()), ""]
+
+
+def table_of_rules(rules: Mapping[str, SettingRule]) -> list[str]:
+    """The table of a catalogue's rules."""
+    lines = ["| rule | severity | what really happens | fix | source |", "|---|---|---|---|---|"]
+    for rule in rules.values():
         mark = "" if rule.class_ == "sourced" else f" ({rule.class_})"
         cells = (f"`{rule.id}`", rule.severity, rule.happens, rule.fix, f"{rule.source}{mark}")
         lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
-    return [*lines, ""]
+    return lines
 
 
 def _recipes() -> list[str]:

@@ -35,7 +35,17 @@ class SettingRules(Document):
 
 @cache
 def setting_rules() -> Mapping[str, SettingRule]:
-    """Rules by id, in the order of the document."""
-    text = resources.files("weft.catalog").joinpath("setting_rules.toml").read_text("utf-8")
-    document = parse_document(SettingRules, text, "catalog/setting_rules.toml", "list of rules")
+    """Rules of settings by id, in the order of the document."""
+    return _rules("setting_rules.toml")
+
+
+@cache
+def machine_rules() -> Mapping[str, SettingRule]:
+    """Rules of a machine's own state by id, in the order of the document."""
+    return _rules("machine_rules.toml")
+
+
+def _rules(name: str) -> Mapping[str, SettingRule]:
+    text = resources.files("weft.catalog").joinpath(name).read_text("utf-8")
+    document = parse_document(SettingRules, text, f"catalog/{name}", "list of rules")
     return MappingProxyType({rule.id: rule for rule in document.rules})

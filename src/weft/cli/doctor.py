@@ -1,8 +1,11 @@
-"""`weft doctor`: settings, logs and files of a job, judged without running it."""
+"""`weft doctor`: this machine, and settings, logs and files of a job, judged without running it."""
+
+from pathlib import Path
 
 import click
 
 from weft.cli.lazy import LazyVerbs
+from weft.cli.output import format_option
 
 VERBS = {
     "env": "What is wrong with the variables of a script, a file or this environment.",
@@ -10,6 +13,32 @@ VERBS = {
 """Verb -> one line. Each lives in weft.cli.doctor_VERB, as `command`."""
 
 
-@click.group("doctor", cls=LazyVerbs, verbs=VERBS, prefix="doctor_")
-def command() -> None:
-    """Find settings that do not do what they seem to, and say what really happens."""
+_TYPED = click.core.ParameterSource.COMMANDLINE
+
+
+@click.group("doctor", cls=LazyVerbs, verbs=VERBS, prefix="doctor_", invoke_without_command=True)
+@click.option(
+    "--sysroot",
+    type=click.Path(path_type=Path),
+    default=Path("/"),
+    metavar="DIR",
+    help="Read sys, proc and dev of DIR instead; links do not lead out of it.",
+)
+@format_option
+@click.pass_context
+def command(ctx: click.Context, sysroot: Path, format_: str) -> int | None:
+    """Find settings that do not do what they seem to, and say what really happens.
+
+    Alone: this machine's way to its fabric in ten lines, and what keeps jobs from it. It needs no
+    rights and opens no device. Exit 1 where something does.
+    """
+    if ctx.invoked_subcommand is not None:
+        given = [name for name in ctx.params if ctx.get_parameter_source(name) is _TYPED]
+        if given:
+            ctx.fail(
+                f"options of the machine before '{ctx.invoked_subcommand}': put them behind it"
+            )
+        return None
+    from weft.cli.doctor_machine import show
+
+    return show(sysroot, format_)

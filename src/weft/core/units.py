@@ -72,6 +72,15 @@ def format_size(n_bytes: int) -> str:
     return f"{n_bytes} B"
 
 
+def format_size_roughly(n_bytes: int) -> str:
+    """'7.9 MiB', '945 GiB': to two digits or more, for sizes that nobody chose."""
+    for factor, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if n_bytes >= factor:
+            size = n_bytes / factor
+            return f"{size:.0f} {unit}" if size >= 10 else f"{round(size, 1):g} {unit}"
+    return f"{n_bytes} B"
+
+
 def format_significant(value: float, digits: int = 4) -> str:
     """A plain decimal with the given significant digits, never an exponent."""
     if value == 0:

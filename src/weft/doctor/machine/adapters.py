@@ -1,0 +1,222 @@
+"""Adapters of /sys/class/infiniband and /sys/class/cxi: ports, P_Keys, GIDs, counters, their node
+in /dev.
+
+SOURCE: torvalds/linux, Documentation/ABI/stable/sysfs-class-infiniband and drivers/infiniband/core/
+sysfs.c; of Slingshot, HewlettPackard/shs-cxi-driver.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from weft.core.natural import natural_key
+from weft.doctor.machine.pci import PciDevice, pci_device
+from weft.doctor.machine.sysroot import Sysroot, whole_number
+
+INFINIBAND = "/sys/class/infiniband"
+CXI = "/sys/class/cxi"
+VERBS = "/sys/class/infiniband_verbs"
+FULL_MEMBER = 0x8000
+"""The upper bit of a P_Key. SOURCE: InfiniBand Architecture Specification 1, 10.9.1."""
+_EMPTY_GID = "0000:0000:0000:0000:0000:0000:0000:0000"
+_AMAZON = 0x1D0F
+
+
+class Kind(StrEnum):
+    """What network an adapter is for."""
+
+    INFINIBAND = "InfiniBand"
+    SLINGSHOT = "Slingshot"
+    EFA = "EFA"
+    ETHERNET = "Ethernet"
+
+
+@dataclass(frozen=True, slots=True)
+class PKey:
+    """An entry of a port's P_Key table that is not empty."""
+
+    index: int
+    value: int
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the port is a full member of the partition."""
+        return bool(self.value & FULL_MEMBER)
+
+    def __str__(self) -> str:
+        return f"{self.value:#06x} {'full' if self.is_full else 'limited'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Gid:
+    """An entry of a port's GID table that is not empty. `kind` is `IB/RoCE v1` or `RoCE v2`."""
+
+    index: int
+    value: str
+    kind: str
+    interface: str
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """`state` is ACTIVE, INIT, DOWN, ...; `rate` as the kernel writes it."""
+
+    number: int
+    state: str
+    physical_state: str
+    rate: str
+    rate_gbps: float
+    lid: int
+    sm_lid: int
+    p_keys: tuple[PKey, ...]
+    gids: tuple[Gid, ...]
+    counters: Mapping[str, int]
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it carries data now."""
+        return self.state in ("ACTIVE", "UP")
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """`node` is what programs open in /dev, "" where the kernel offers none."""
+
+    name: str
+    kind: Kind
+    firmware: str
+    board: str
+    pci: PciDevice | None
+    ports: tuple[Port, ...]
+    node: str
+    has_node: bool
+    may_open: bool
+
+    @property
+    def is_fast(self) -> bool:
+        """Whether it is made for MPI and NCCL."""
+        return self.kind is not Kind.ETHERNET
+
+    @property
+    def active(self) -> tuple[Port, ...]:
+        """Ports that carry data now."""
+        return tuple(port for port in self.ports if port.is_active)
+
+
+def adapters(root: Sysroot) -> tuple[Adapter, ...]:
+    """All of them: those of fast networks first, by name."""
+    nodes = {
+        root.text(f"{VERBS}/{name}/ibdev"): f"/dev/infiniband/{name}"
+        for name in root.names(VERBS)
+        if name.startswith("uverbs")
+    }
+    found = [_verbs(root, name, nodes.get(name, "")) for name in root.names(INFINIBAND)]
+    found += [_cxi(root, name) for name in root.names(CXI) if name.startswith("cxi")]
+    return tuple(sorted(found, key=lambda one: (not one.is_fast, one.kind, natural_key(one.name))))
+
+
+def _verbs(root: Sysroot, name: str, node: str) -> Adapter:
+    folder = f"{INFINIBAND}/{name}"
+    pci = pci_device(root, f"{folder}/device")
+    numbers = sorted(int(port) for port in root.names(f"{folder}/ports") if port.isdecimal())
+    layers = {root.text(f"{folder}/ports/{number}/link_layer") for number in numbers}
+    kind = Kind.INFINIBAND if "InfiniBand" in layers else Kind.ETHERNET
+    if pci is not None and pci.vendor == _AMAZON:
+        kind = Kind.EFA
+    return Adapter(
+        name,
+        kind,
+        root.text(f"{folder}/fw_ver"),
+        root.text(f"{folder}/board_id"),
+        pci,
+        tuple(_port(root, f"{folder}/ports/{number}", number) for number in numbers),
+        node,
+        bool(node) and root.exists(node),
+        bool(node) and root.may_open(node),
+    )
+
+
+def _port(root: Sysroot, folder: str, number: int) -> Port:
+    rate = root.text(f"{folder}/rate")
+    try:
+        rate_gbps = float(rate.split(" ")[0])
+    except ValueError:
+        rate_gbps = 0
+    return Port(
+        number,
+        _word(root.text(f"{folder}/state")),
+        _word(root.text(f"{folder}/phys_state")),
+        rate,
+        rate_gbps,
+        whole_number(root.text(f"{folder}/lid")) or 0,
+        whole_number(root.text(f"{folder}/sm_lid")) or 0,
+        _p_keys(root, f"{folder}/pkeys"),
+        _gids(root, folder),
+        _counters(root, f"{folder}/counters") | _counters(root, f"{folder}/hw_counters"),
+    )
+
+
+def _word(text: str) -> str:
+    """`ACTIVE` of `4: ACTIVE`."""
+    return text.partition(":")[2].strip() or text or "unknown"
+
+
+def _indices(root: Sysroot, folder: str) -> list[int]:
+    return sorted(int(name) for name in root.names(folder) if name.isdecimal() and len(name) < 9)
+
+
+def _p_keys(root: Sysroot, folder: str) -> tuple[PKey, ...]:
+    """An entry whose lower 15 bits are 0 is empty."""
+    values = [(i, whole_number(root.text(f"{folder}/{i}")) or 0) for i in _indices(root, folder)]
+    return tuple(PKey(i, value) for i, value in values if value & 0x7FFF > 0 and value <= 0xFFFF)
+
+
+def _gids(root: Sysroot, folder: str) -> tuple[Gid, ...]:
+    found = []
+    for index in _indices(root, f"{folder}/gids"):
+        value = root.text(f"{folder}/gids/{index}")
+        if value in ("", _EMPTY_GID):
+            continue
+        kind = root.text(f"{folder}/gid_attrs/types/{index}")
+        found.append(Gid(index, value, kind, root.text(f"{folder}/gid_attrs/ndevs/{index}")))
+    return tuple(found)
+
+
+def _counters(root: Sysroot, folder: str) -> dict[str, int]:
+    values = {name: whole_number(root.text(f"{folder}/{name}")) for name in root.names(folder)}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _cxi(root: Sysroot, name: str) -> Adapter:
+    """A Slingshot adapter: its network interface tells state and rate; every process opens
+    /dev/cxiN."""
+    folder = f"{CXI}/{name}"
+    interfaces = root.names(f"{folder}/device/net")
+    interface = f"{folder}/device/net/{interfaces[0]}" if interfaces else ""
+    state = root.text(f"{interface}/operstate") if interface else ""
+    speed = whole_number(root.text(f"{interface}/speed")) if interface else None
+    rate_gbps = speed / 1e3 if speed is not None and speed > 0 else 0
+    port = Port(
+        1,
+        state.upper() or "unknown",
+        "",
+        f"{rate_gbps:g} Gb/s" if rate_gbps else "",
+        rate_gbps,
+        0,
+        0,
+        (),
+        (),
+        {},
+    )
+    node = f"/dev/{name}"
+    return Adapter(
+        name,
+        Kind.SLINGSHOT,
+        "",
+        "",
+        pci_device(root, f"{folder}/device"),
+        (port,),
+        node,
+        root.exists(node),
+        root.may_open(node),
+    )

@@ -1,0 +1,197 @@
+"""A machine in ten lines: the verdict, then a fact a line, with what is wrong there and its fix."""
+
+from collections.abc import Iterable, Sequence
+
+from weft.core.finding import Severity
+from weft.core.nodeset import fold
+from weft.core.units import format_size_roughly
+from weft.core.words import counted
+from weft.doctor.machine.adapters import Adapter, Kind, PKey, Port
+from weft.doctor.machine.checks import LINK_ERRORS, Problem, has_dma_buf, rails, verdict
+from weft.doctor.machine.machine import Machine
+from weft.doctor.machine.system import SHM
+
+SHOWN_KEYS = 3
+_WORDS = {Severity.BAD: "BAD", Severity.WARNING: "WARN", Severity.GOOD: "GOOD"}
+
+
+def ten_lines(machine: Machine, found: Sequence[Problem]) -> list[str]:
+    """At most ten lines. Notes are left to the record."""
+    facts = {
+        "machine": _machine(machine),
+        "adapters": _adapters(machine),
+        "P_Keys": _p_keys(machine),
+        "PCIe": _pcie(machine),
+        "errors": _errors(machine),
+        "access": _access(machine),
+        "GPUs": _gpus(machine),
+        "memory": _memory(machine),
+    }
+    lines = [_verdict(machine, found)]
+    for label, fact in facts.items():
+        wrong = [one for one in found if one.about == label and one.severity is not Severity.NOTE]
+        lines.append("; ".join([f"{label:<9} {fact}", *_said(wrong)]))
+    return [*lines, f"{'next':<9} {_next(machine)}"]
+
+
+def _said(wrong: Sequence[Problem]) -> list[str]:
+    said = [f"{_WORDS[one.severity]}: {one.happens}; fix: {one.fix}" for one in wrong[:2]]
+    more = len(wrong) - len(said)
+    return [*said, f"{more} more: --format json"] if more else said
+
+
+def _verdict(machine: Machine, found: Sequence[Problem]) -> str:
+    worst = verdict(found)
+    number = sum(one.severity is worst for one in found)
+    if worst is Severity.BAD:
+        first = next(one for one in found if one.severity is worst)
+        what = "thing keeps" if number == 1 else "things keep"
+        return f"BAD   {number} {what} jobs from the fabric: {first.rule.title}"
+    if worst is Severity.WARNING:
+        return f"WARN  {_ready(machine)}; {counted(number, 'thing')} to look at"
+    if not machine.adapters:
+        return f"NONE  {_ready(machine)}"
+    return f"GOOD  {_ready(machine)}"
+
+
+def _ready(machine: Machine) -> str:
+    active = [one for one in rails(machine) if one.active]
+    if not active:
+        return "no InfiniBand, Slingshot, EFA or RoCE adapter: jobs here talk over TCP"
+    kinds = "/".join(sorted({one.kind.value for one in active}))
+    return f"{counted(len(active), f'{kinds} adapter')} ready"
+
+
+def _machine(machine: Machine) -> str:
+    here = machine.system
+    parts = [f"Linux {here.kernel or 'of unknown version'}"]
+    total = here.n_processors or len(here.processors)
+    if total:
+        mine = f"{len(here.processors)} of " if 0 < len(here.processors) < total else ""
+        parts.append(f"{mine}{counted(total, 'processor')}")
+    if here.n_numa_nodes:
+        parts.append(counted(here.n_numa_nodes, "NUMA node"))
+    if here.memory_kib is not None:
+        parts.append(f"{here.memory_kib * 1024 / 1e9:.0f} GB")
+    return ", ".join([*parts, f"inside {here.container}"] if here.container else parts)
+
+
+def _adapters(machine: Machine) -> str:
+    groups: dict[tuple[str, str], list[str]] = {}
+    for one in machine.adapters:
+        for port in one.ports:
+            groups.setdefault((one.kind.value, _port(one, port)), []).append(one.name)
+    return (
+        "; ".join(
+            f"{len(names)} {kind} {said}: {fold(names)}" for (kind, said), names in groups.items()
+        )
+        or "none"
+    )
+
+
+def _port(adapter: Adapter, port: Port) -> str:
+    function = ", virtual function" if adapter.pci and adapter.pci.is_virtual_function else ""
+    state = port.state.lower() if port.is_active else f"{port.state} {port.physical_state}".strip()
+    return f"{port.rate} {state}{function}".strip()
+
+
+def _p_keys(machine: Machine) -> str:
+    tables: dict[tuple[PKey, ...], list[str]] = {}
+    for one in machine.adapters:
+        if one.kind is Kind.INFINIBAND:
+            for port in one.ports:
+                tables.setdefault(port.p_keys, []).append(one.name)
+    if not tables:
+        return "none: no InfiniBand port"
+    return "; ".join(f"{fold(names)} {_table(keys)}" for keys, names in tables.items())
+
+
+def _table(keys: Sequence[PKey]) -> str:
+    full = [key.index for key in keys if key.is_full]
+    shown = ", ".join(f"{key.index}: {key}" for key in keys[:SHOWN_KEYS])
+    more = f" and {len(keys) - SHOWN_KEYS} more" if len(keys) > SHOWN_KEYS else ""
+    where = (
+        f"full membership at index {', '.join(map(str, full[:SHOWN_KEYS]))}"
+        if full
+        else "none full"
+    )
+    return f"{where} ({shown}{more})" if keys else "empty"
+
+
+def _pcie(machine: Machine) -> str:
+    links: dict[str, list[str]] = {}
+    nodes: dict[int, list[str]] = {}
+    for one in rails(machine):
+        if one.pci is None:
+            continue
+        known = bool(one.pci.link.lanes)
+        links.setdefault(str(one.pci.link) if known else "link not told", []).append(one.name)
+        if one.pci.numa_node is not None:
+            nodes.setdefault(one.pci.numa_node, []).append(one.name)
+    parts = [f"{fold(names)} {link}" for link, names in links.items()]
+    parts += [f"NUMA {node}: {fold(names)}" for node, names in sorted(nodes.items())]
+    return "; ".join(parts) or "no adapter"
+
+
+def _errors(machine: Machine) -> str:
+    counters = [port.counters for one in rails(machine) for port in one.ports if port.counters]
+    total = sum(one.get(name, 0) for one in counters for name in LINK_ERRORS)
+    if not counters:
+        return "no counters"
+    ports = counted(len(counters), "port")
+    return f"{total} of links on {ports}" if total else f"none of links on {ports}"
+
+
+def _access(machine: Machine) -> str:
+    here = machine.system
+    opened = [one.node for one in machine.adapters if one.may_open]
+    parts = [f"{fold(opened)} open" if opened else "no device open"]
+    if here.knows_limits:
+        parts.append(f"locked memory {_size(here.locked_soft_bytes, 'unlimited')}")
+    if here.shm_bytes is not None:
+        half = " (half of memory)" if here.shm_is_half_of_memory else ""
+        parts.append(f"{SHM} {format_size_roughly(here.shm_bytes)}{half}")
+    return "; ".join(parts)
+
+
+def _size(n_bytes: int | None, unlimited: str) -> str:
+    return unlimited if n_bytes is None else format_size_roughly(n_bytes)
+
+
+def _gpus(machine: Machine) -> str:
+    here = machine.system
+    if not machine.gpus:
+        return "none"
+    vendor = "NVIDIA" if machine.has_nvidia else "AMD"
+    driver = f", driver {here.nvidia_driver}" if here.nvidia_driver else ""
+    opened = " (open)" if here.nvidia_is_open else ""
+    ways = [name for name in ("nvidia_peermem", "nv_peer_mem") if name in here.modules]
+    ways += ["DMA-BUF"] if has_dma_buf(machine) else []
+    direct = f"; GPUDirect RDMA by {_listed(ways)}" if ways else ""
+    copy = "; GDRCopy" if "gdrdrv" in here.modules else ""
+    return f"{len(machine.gpus)} of {vendor}{driver}{opened}{direct}{copy}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
+def _memory(machine: Machine) -> str:
+    here = machine.system
+    pages = [
+        f"{number} huge pages of {format_size_roughly(size_kib << 10)}"
+        for size_kib, (number, _) in sorted(here.huge_pages.items())
+    ]
+    parts = pages or ["no huge pages"]
+    if here.transparent_huge_pages:
+        parts.append(f"transparent ones {here.transparent_huge_pages}")
+    if here.numa_balancing is not None:
+        parts.append(f"NUMA balancing {'on' if here.numa_balancing else 'off'}")
+    return "; ".join([*parts, f"IOMMU {here.iommu[0]}" if here.iommu else "no IOMMU"])
+
+
+def _next(machine: Machine) -> str:
+    closed = sum("denied" in why or "permitted" in why for why in machine.unread.values())
+    command = "weft doctor env (this environment)" if machine.adapters else "weft bench"
+    hidden = f"; {counted(closed, 'file')} only root may read" if closed else ""
+    return f"{command}; --format json has everything{hidden}"
