@@ -7,6 +7,7 @@ import audit_page
 import click
 import machine_page
 import settings_page
+import topology_page
 
 from weft.cli import VERBS, weft
 from weft.cli.lazy import CommandWithVerbs
@@ -53,6 +54,7 @@ def main() -> None:
     pages = {"cli.md": page(), "fabric_audit.md": audit_page.page()}
     pages["settings.md"] = settings_page.page()
     pages["doctor_machine.md"] = machine_page.page()
+    pages["topology_files.md"] = topology_page.page()
     stale = []
     for name, text in pages.items():
         path = REFERENCE / name

@@ -45,6 +45,12 @@ def machine_rules() -> Mapping[str, SettingRule]:
     return _rules("machine_rules.toml")
 
 
+@cache
+def topology_rules() -> Mapping[str, SettingRule]:
+    """Rules of NCCL's topology files by id, in the order of the document."""
+    return _rules("topology_rules.toml")
+
+
 def _rules(name: str) -> Mapping[str, SettingRule]:
     text = resources.files("weft.catalog").joinpath(name).read_text("utf-8")
     document = parse_document(SettingRules, text, f"catalog/{name}", "list of rules")

@@ -9,6 +9,7 @@ from weft.cli.output import format_option
 
 VERBS = {
     "env": "What is wrong with the variables of a script, a file or this environment.",
+    "topo": "What NCCL makes of a topology file, and what is wrong with it.",
 }
 """Verb -> one line. Each lives in weft.cli.doctor_VERB, as `command`."""
 

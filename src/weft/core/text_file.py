@@ -16,16 +16,18 @@ _KINDS = (
 )
 
 
-def read_text_file(path: Path, *, expected: str, most_bytes: int) -> str:
+def read_text_file(path: Path, *, expected: str, most_bytes: int, as_it_is: bool = False) -> str:
     """The text of a regular file. Raises InputError for what is none: that never ends, or waits for
-    a writer; for what cannot be read, is larger than `most_bytes`, or is no text in UTF-8."""
+    a writer; for what cannot be read, is larger than `most_bytes`, or is no text in UTF-8.
+
+    `as_it_is`: a byte order mark stays, and bytes that are not UTF-8 become U+FFFD."""
     try:
         why, content = _read(path, most_bytes + 1)
     except (OSError, ValueError) as error:
         why, content = _why_not_opened(path, error), b""
     if not why and len(content) > most_bytes:
         why = f"it is larger than {format_size(most_bytes)}"
-    text = None if why else _decoded(content)
+    text = None if why else _decoded(content, as_it_is)
     if text is None:
         raise InputError(
             f"cannot be read: {why or 'it is not text'}",
@@ -58,10 +60,10 @@ def _why_not_opened(path: Path, error: OSError | ValueError) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def _decoded(content: bytes) -> str | None:
+def _decoded(content: bytes, as_it_is: bool) -> str | None:
     """The text; None where it is none."""
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode("utf-8", "replace") if as_it_is else content.decode("utf-8-sig")
     except UnicodeDecodeError:
         return None
     return None if "\0" in text else text

@@ -1,0 +1,86 @@
+"""What NCCL makes of the words and numbers of a topology file (schema weft.nccl-topology/1)."""
+
+from functools import cache
+from importlib import resources
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from weft.catalog.document import Document, Text, parse_document
+
+Positive = Annotated[float, Field(gt=0)]
+NodeKind = Literal["PCI", "NVS", "CPU", "GPU", "NIC"]
+
+
+class IntelModel(Document):
+    """Family 6 from a model on: GB/s between two sockets."""
+
+    model: int
+    gb_s: Positive
+
+
+class NvlinkRate(Document):
+    """From a compute capability on, or of this one only: GB/s of one NVLink, one direction."""
+
+    sm: int
+    gb_s: Positive
+    only: bool = False
+
+
+class GpuModel(Document):
+    """A GPU by its PCI device id; `nvlinks` None where machines differ."""
+
+    device: Text
+    model: Text
+    sm: int
+    nvlinks: int | None = None
+
+
+class NcclTopology(Document):
+    """The tables of one version; pairs are matched from the beginning of a value, in order."""
+
+    schema_: Literal["weft.nccl-topology/1"] = Field(alias="schema")
+    source: Text
+    version: Text
+    classes: tuple[tuple[Text, NodeKind], ...]
+    speeds: tuple[tuple[Text, int], ...]
+    unknown_speed: int
+    unsaid_width: int
+    local_gb_s: Positive
+    unsaid_net_mb_s: int
+    architectures: tuple[Text, ...]
+    vendors: tuple[Text, ...]
+    sockets: dict[Text, Positive]
+    intel: tuple[IntelModel, ...]
+    nvlink: tuple[NvlinkRate, ...]
+    gpus: tuple[GpuModel, ...] = Field(alias="gpu")
+
+    def kind(self, class_: str) -> NodeKind | None:
+        """What a PCI class is, None where NCCL knows none that it begins with."""
+        return next((kind for start, kind in self.classes if class_.startswith(start)), None)
+
+    def speed(self, link_speed: str) -> int | None:
+        """100 Mb/s a lane of a link speed, None where NCCL does not know the words."""
+        return next((value for start, value in self.speeds if link_speed.startswith(start)), None)
+
+    def pci_gb_s(self, link_speed: str, width: int) -> float:
+        """GB/s that NCCL counts for a PCIe link."""
+        speed = self.speed(link_speed)
+        lanes = width or self.unsaid_width
+        return lanes * (self.unknown_speed if speed is None else speed) / 80
+
+    def nvlink_gb_s(self, sm: int) -> float:
+        """GB/s that NCCL counts for one NVLink of a GPU."""
+        fitting = (one for one in self.nvlink if (sm == one.sm if one.only else sm >= one.sm))
+        return next((one.gb_s for one in fitting), self.nvlink[-1].gb_s)
+
+    def gpu(self, device: str) -> GpuModel | None:
+        """The GPU of a device id such as '0x20b0'."""
+        return next((one for one in self.gpus if one.device == device.lower()), None)
+
+
+@cache
+def nccl_topology() -> NcclTopology:
+    """The tables."""
+    text = resources.files("weft.catalog").joinpath("nccl_topology.toml").read_text("utf-8")
+    return parse_document(NcclTopology, text, "catalog/nccl_topology.toml", "table")

@@ -1,0 +1,1 @@
+"""NCCL's topology files: read as NCCL reads them, judged, drawn, and made."""

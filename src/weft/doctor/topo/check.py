@@ -1,0 +1,296 @@
+"""What NCCL makes of the elements and attributes of a topology file, one after the other."""
+
+import re
+from collections.abc import Callable, Iterator
+
+from weft.catalog.nccl_topology import NcclTopology, nccl_topology
+from weft.doctor.case import Found
+from weft.doctor.job import Place
+from weft.doctor.numbers import strtoll
+from weft.doctor.topo.affinity import cpu_list, mask_of, oddity_of
+from weft.doctor.topo.element import Element
+from weft.doctor.topo.read import TopologyFile
+
+BUS_ID = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+MADE_UP = "ffff:ff:"
+"""How the bus ids of bridges begin that a file makes up."""
+
+_NEEDED = {
+    "cpu": {"numaid": "NCCL gives up"},
+    "pci": {"busid": "it stands for no device, and NCCL gives up where it is used"},
+    "nvlink": {"target": "NCCL gives up", "count": "NCCL gives up"},
+    "c2c": {"bw": "NCCL gives up", "count": "NCCL gives up"},
+    "pcilink": {"target": "NCCL gives up"},
+}
+_NUMBERS = {
+    "cpu": ("numaid", "familyid", "modelid"),
+    "pci": ("link_width",),
+    "gpu": ("dev", "sm", "rank", "gdr"),
+    "nvlink": ("count",),
+    "c2c": ("bw", "count"),
+    "net": ("dev", "speed", "port", "gdr", "maxconn", "coll"),
+}
+_FLAWLESS_WIDTH = 16
+
+
+def number(text: str | None) -> int:
+    """A number as NCCL reads it: 0 where none begins."""
+    return (strtoll(text)[0] or 0) if text is not None else 0
+
+
+def kind_of(pci: Element) -> str:
+    """What NCCL takes a <pci> for: GPU, NIC, PCI, NVS or CPU."""
+    if next(pci.inside("gpu"), None) is not None:
+        return "GPU"
+    if next(pci.inside("nic"), None) is not None:
+        return "NIC"
+    return nccl_topology().kind(pci.get("class") or "") or "PCI"
+
+
+def bus_id(element: Element) -> str:
+    """The bus id of a <pci>, of an element inside of one that of the <pci>; "" without one."""
+    one: Element | None = element
+    while one is not None and one.name != "pci":
+        one = one.parent
+    return (one.get("busid") or "") if one is not None else ""
+
+
+def device(element: Element) -> str:
+    """A device in words: 'GPU 0001:00:00.0'."""
+    pci = element
+    while pci.name != "pci" and pci.parent is not None:
+        pci = pci.parent
+    if pci.name != "pci":
+        return f"<{element.name}>"
+    words = {"GPU": "GPU", "NIC": "adapter", "PCI": "bridge", "NVS": "NVSwitch", "CPU": "processor"}
+    return f"{words[kind_of(pci)]} {pci.get('busid') or 'without a busid'}"
+
+
+def elements_of(file: TopologyFile) -> list[Element]:
+    """All elements of the system that NCCL uses, in the order of the file."""
+    return list(file.system.walk()) if file.system is not None else []
+
+
+def check(file: TopologyFile) -> Iterator[Found]:
+    """What is wrong with the elements of a file."""
+    yield from _system(file)
+    elements = elements_of(file)
+    for element in elements:
+        yield from _missing(element)
+        yield from _numbers(element)
+        yield from _CHECKS.get(element.name, _nothing)(element)
+    yield from _twice(elements, "pci", "busid", "topo-bus-id-twice")
+    yield from _twice(elements, "cpu", "numaid", "topo-cpu-twice")
+    yield from _overlaps([one for one in elements if one.name == "cpu"])
+    yield from _one_way(elements)
+    yield from _kinds_of_file(elements)
+
+
+def _system(file: TopologyFile) -> Iterator[Found]:
+    system = file.system
+    if system is None:
+        if not file.is_refused:
+            yield Found("topo-no-system", {}, Place(0, 0, 1, 1))
+        return
+    for one in file.systems:
+        version = one.get("version")
+        if version is None or number(version) != 1:
+            says = "it has no version" if version is None else f"version {version} is not 1"
+            yield Found("topo-version", {"says": says}, one.place("version"))
+    for other in file.systems[1:]:
+        yield Found("topo-second-system", {}, other.at)
+    if not file.is_refused and not any(one.name == "pci" for one in system.walk()):
+        yield Found("topo-no-devices", {}, system.at)
+
+
+def _nothing(_: Element) -> Iterator[Found]:
+    return iter(())
+
+
+def _missing(element: Element) -> Iterator[Found]:
+    for attribute, says in _NEEDED.get(element.name, {}).items():
+        if element.get(attribute) is None:
+            words = {"element": element.name, "attribute": attribute, "says": says}
+            yield Found("topo-attribute-missing", words, element.at)
+
+
+def _numbers(element: Element) -> Iterator[Found]:
+    for attribute in _NUMBERS.get(element.name, ()):
+        value = element.get(attribute)
+        if value is None or (attribute == "link_width" and value == ""):
+            continue
+        read, rest = strtoll(value)
+        if rest or read is None or not value:
+            words = {"element": element.name, "attribute": attribute, "value": value}
+            words["read"] = str(read) if read is not None else "what a long integer holds at most"
+            yield Found("topo-not-a-number", words, element.place(attribute))
+
+
+def _cpu(cpu: Element) -> Iterator[Found]:
+    tables = nccl_topology()
+    architecture, vendor = cpu.get("arch"), cpu.get("vendor")
+    for attribute, value, known in (
+        ("arch", architecture, tables.architectures),
+        ("vendor", vendor, tables.vendors),
+    ):
+        says_nothing = attribute == "vendor" and not (architecture or "x86_64").startswith("x86_64")
+        if value is None or says_nothing or value.startswith(known):
+            continue
+        words = {"attribute": attribute, "value": value, "right": " or ".join(known[:3])}
+        yield Found("topo-processor", words, cpu.place(attribute))
+    affinity = cpu.get("affinity")
+    if affinity is None:
+        return
+    words = {"value": affinity, "numa": cpu.get("numaid") or "N"}
+    oddity = oddity_of(affinity)
+    if oddity is not None:
+        yield Found("topo-affinity-form", words | {"says": oddity}, cpu.place("affinity"))
+    elif mask_of(affinity) == 0:
+        yield Found("topo-affinity-empty", words, cpu.place("affinity"))
+
+
+def _pci(pci: Element) -> Iterator[Found]:
+    tables = nccl_topology()
+    name = device(pci)
+    yield from _bus_id(pci)
+    class_ = pci.get("class")
+    if class_ is None and (pci.get("busid") or "").startswith(MADE_UP):
+        words = {
+            "element": "pci",
+            "attribute": "class",
+            "says": "no device tells it: NCCL gives up",
+        }
+        yield Found("topo-attribute-missing", words, pci.at)
+    elif class_ is not None and tables.kind(class_) is None:
+        yield Found("topo-class", {"value": class_, "device": name}, pci.place("class"))
+    speed, width = pci.get("link_speed"), pci.get("link_width")
+    lanes = number(width)
+    gb_s = f"{tables.pci_gb_s(speed or '', lanes):g}"
+    if speed is not None and tables.speed(speed) is None:
+        words = {"value": speed, "device": name, "gb_s": gb_s, "right": _right_speed(tables, speed)}
+        yield Found("topo-link-speed", words, pci.place("link_speed"))
+    if width is not None and lanes == 0:
+        yield Found("topo-link-width", {"value": width, "device": name}, pci.place("link_width"))
+    elif width is not None and lanes < _FLAWLESS_WIDTH and kind_of(pci) in ("GPU", "NIC"):
+        words = {"value": width, "device": name, "gb_s": gb_s}
+        yield Found("topo-narrow-link", words, pci.place("link_width"))
+
+
+def _right_speed(tables: NcclTopology, text: str) -> str:
+    """The words of NCCL for the speed that is probably meant."""
+    digits = re.match(r"\s*(\d+(?:\.\d+)?)", text)
+    words = [start for start, _ in tables.speeds]
+    if digits is not None:
+        meant = [one for one in words if float(one.split()[0]) == float(digits[1])]
+        words = meant or words
+    return " or ".join(f"'{one}'" for one in (words if len(words) < 3 else words[1:5]))
+
+
+def _bus_id(pci: Element) -> Iterator[Found]:
+    value = pci.get("busid")
+    if value is None or BUS_ID.fullmatch(value):
+        return
+    if BUS_ID.fullmatch(value.lower()):
+        words = {"value": value, "right": value.lower()}
+        yield Found("topo-bus-id-case", words, pci.place("busid"))
+    else:
+        yield Found("topo-bus-id-form", {"value": value}, pci.place("busid"))
+
+
+def _gpu(gpu: Element) -> Iterator[Found]:
+    tables = nccl_topology()
+    name, sm = device(gpu), gpu.get("sm")
+    yield from _gdr(gpu)
+    links = list(gpu.inside("nvlink"))
+    for link in links:
+        if link.get("target") == bus_id(gpu):
+            yield Found("topo-nvlink-self", {"device": name}, link.at)
+    model = tables.gpu(gpu.parent.get("device") or "") if gpu.parent is not None else None
+    if model is not None and sm is not None and number(sm) != model.sm:
+        words = {"device": name, "model": model.model, "right": str(model.sm), "value": sm}
+        yield Found("topo-sm", words, gpu.place("sm"))
+    usual = {one.sm: one.nvlinks for one in tables.gpus if one.nvlinks is not None}
+    n = sum(number(link.get("count")) for link in links)
+    right = usual.get(number(sm))
+    if links and right is not None and n != right:
+        words = {"device": name, "sm": sm or "", "n": str(n), "right": str(right)}
+        yield Found("topo-nvlink-count", words, gpu.at)
+
+
+def _net(net: Element) -> Iterator[Found]:
+    yield from _gdr(net)
+    speed = net.get("speed")
+    if speed is not None and number(speed) <= 0:
+        words = {"value": speed, "device": net.get("name") or device(net)}
+        yield Found("topo-net-speed", words, net.place("speed"))
+
+
+def _gdr(element: Element) -> Iterator[Found]:
+    value = element.get("gdr")
+    if value is not None and number(value) == 0:
+        words = {"value": value, "device": element.get("name") or device(element)}
+        yield Found("topo-gdr-off", words, element.place("gdr"))
+
+
+_CHECKS: dict[str, Callable[[Element], Iterator[Found]]] = {
+    "cpu": _cpu,
+    "pci": _pci,
+    "gpu": _gpu,
+    "net": _net,
+}
+
+
+def _twice(elements: list[Element], name: str, key: str, rule: str) -> Iterator[Found]:
+    seen: dict[str, Element] = {}
+    for element in elements:
+        value = element.get(key) if element.name == name else None
+        if value is None:
+            continue
+        first = seen.setdefault(value, element)
+        if first is not element:
+            words = {"value": value, "line": str(first.at.line)}
+            yield Found(rule, words, element.place(key))
+
+
+def _overlaps(cpus: list[Element]) -> Iterator[Found]:
+    masks = [(one, mask_of(one.get("affinity") or "")) for one in cpus]
+    for i, (cpu, mask) in enumerate(masks):
+        for other, earlier in masks[:i]:
+            if mask & earlier:
+                words = {
+                    "cpus": cpu_list(mask & earlier),
+                    "numa": cpu.get("numaid") or "",
+                    "other": other.get("numaid") or "",
+                }
+                yield Found("topo-affinity-overlap", words, cpu.place("affinity"))
+                break
+
+
+def _one_way(elements: list[Element]) -> Iterator[Found]:
+    """NVLinks between two GPUs of the file, more of them one way than the other."""
+    gpus = {bus_id(one): one for one in elements if one.name == "gpu"}
+    counts = {
+        (source, link.get("target") or ""): number(link.get("count"))
+        for source, gpu in gpus.items()
+        for link in gpu.inside("nvlink")
+    }
+    for (source, target), n in counts.items():
+        back = counts.get((target, source), 0)
+        if source != target and target in gpus and back < n:
+            words = {"device": f"GPU {source}", "target": f"GPU {target}", "n": str(n)}
+            yield Found("topo-nvlink-one-way", words | {"back": str(back)}, gpus[source].at)
+
+
+def _kinds_of_file(elements: list[Element]) -> Iterator[Found]:
+    signs = [
+        (one, key)
+        for one in elements
+        for key in ("host_hash", "rank", "keep")
+        if one.get(key) is not None
+    ]
+    if signs:
+        what = ", ".join(dict.fromkeys(f"{key} of <{one.name}>" for one, key in signs))
+        yield Found("topo-dump", {"what": what}, signs[0][0].place(signs[0][1]))
+    made_up = [one for one in elements if (one.get("busid") or "").startswith(MADE_UP)]
+    if made_up:
+        yield Found("topo-made-up-bridges", {"n": str(len(made_up))}, made_up[0].place("busid"))

@@ -1,0 +1,324 @@
+"""A topology file as NCCL's own reader takes it, which knows a small part of XML.
+
+SOURCE: NVIDIA/nccl v2.30.7, src/graph/xml.cc and xml.h. What makes NCCL give up is a complaint of
+severity `bad`; where another reader of XML would go on, this one does too, to find the rest.
+"""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+from weft.core.text_file import read_text_file
+from weft.doctor.case import Found
+from weft.doctor.job import Place
+from weft.doctor.topo.element import CHILDREN, Attribute, Element
+
+MOST_BYTES = 1 << 20
+"""Of a file that is read at all; files of whole machines have 100 KB."""
+MOST_FOUND = 200
+"""Complaints of one file; what more there is is counted."""
+MOST_ELEMENTS = 255
+"""NCCL has room for 256, and looks whether there is more before it reads the next tag."""
+MOST_ATTRIBUTES = 16
+MOST_CHARACTERS = 253
+"""Of a name or value, in bytes: 255 with the character behind it and the end mark."""
+
+_WORD = re.compile(r"[^ >/\n\r=]*")
+_BLANKS = re.compile(r"[ \n\r]*")
+_ANY_BLANKS = re.compile(r"\s*")
+_OTHER_BLANKS = ("\t", "\n", "\r", "\v", "\f")
+"""What separates words for others, not for NCCL."""
+
+
+@dataclass(slots=True)
+class TopologyFile:
+    """What NCCL would keep of a file, and what was found in reading. `is_refused`: NCCL gives up
+    somewhere in it; `n_elements` were kept before that and after. `n_unsaid` more was found."""
+
+    name: str
+    text: str
+    systems: list[Element] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
+    is_refused: bool = False
+    n_elements: int = 0
+    n_unsaid: int = 0
+
+    @property
+    def system(self) -> Element | None:
+        """The element that NCCL uses: the first."""
+        return self.systems[0] if self.systems else None
+
+
+def read_topology(name: str, text: str) -> TopologyFile:
+    """The file of a text; never fails."""
+    reader = _Reader(name, text)
+    try:
+        reader.read()
+    except _RefusalError:
+        reader.file.is_refused = True
+    return reader.file
+
+
+def topology_file(path: Path) -> TopologyFile:
+    """The file at a path. Raises InputError where it cannot be read, is no text or is too large."""
+    text = read_text_file(path, expected="a topology file", most_bytes=MOST_BYTES, as_it_is=True)
+    return read_topology(str(path), text)
+
+
+class _RefusalError(Exception):
+    """NCCL gives up, and nobody can tell what was meant from here on."""
+
+
+@dataclass(slots=True)
+class _Tag:
+    name: str
+    kind: str
+    at: Place
+    attributes: dict[str, Attribute]
+    n_slots: int
+
+
+class _Reader:
+    def __init__(self, name: str, text: str) -> None:
+        self.text = text
+        self.file = TopologyFile(name, text)
+        self.pos = 0
+        self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        self.seen: set[str] = set()
+        self.opened: list[Element] = []
+        self.ignored = ("", Place(0, 0, 1, 1))
+        self.n_ignored_open = 0
+
+    # --- elements
+
+    def read(self) -> None:
+        """All elements, until the end or where NCCL gives up."""
+        self._skip_byte_order_mark()
+        while True:
+            if self.file.n_elements > MOST_ELEMENTS:
+                at = self._place(self.pos, self.pos)
+                self._refuse("topo-too-many-elements", at, n=str(MOST_ELEMENTS))
+            tag = self._tag()
+            if tag is None:
+                break
+            if tag.kind == "close":
+                self._close(tag)
+            elif self.n_ignored_open:
+                self.n_ignored_open += tag.kind == "open"
+            else:
+                self._open(tag)
+        if self.n_ignored_open:
+            self._refuse("topo-unclosed", self.ignored[1], element=self.ignored[0])
+        if self.opened:
+            self._refuse("topo-unclosed", self.opened[-1].at, element=self.opened[-1].name)
+
+    def _close(self, tag: _Tag) -> None:
+        # NCCL reads what is inside of an ignored element over it: its name is gone by then.
+        if self.n_ignored_open:
+            self.n_ignored_open -= 1
+        elif not self.opened:
+            self._refuse("topo-closes-nothing", tag.at, element=tag.name)
+        elif self.opened[-1].name != tag.name:
+            self._refuse("topo-mismatch", tag.at, element=self.opened[-1].name, other=tag.name)
+        else:
+            self.opened.pop()
+
+    def _open(self, tag: _Tag) -> None:
+        outer = self.opened[-1] if self.opened else None
+        if tag.name not in CHILDREN.get(outer.name if outer is not None else "", ()):
+            inside = f"<{outer.name}>" if outer is not None else "the file"
+            self._note("topo-ignored-element", tag.at, element=tag.name, inside=inside)
+            self.ignored = (tag.name, tag.at)
+            self.n_ignored_open += tag.kind == "open"
+            return
+        element = Element(tag.name, tag.attributes, tag.at, tag.n_slots, outer)
+        (outer.children if outer is not None else self.file.systems).append(element)
+        self.file.n_elements += 1
+        if tag.kind == "open":
+            self.opened.append(element)
+
+    # --- tags
+
+    def _tag(self) -> _Tag | None:
+        """The next tag behind comments, None at the end."""
+        while True:
+            self._skip_blanks()
+            if self.pos >= len(self.text):
+                return None
+            start = self.pos
+            if self.text[start] != "<":
+                end = self.text.find("<", start)
+                words = self.text[start : end if end >= 0 else None].strip()
+                self._refuse("topo-text", self._place(start, start + len(words)), text=words[:40])
+            if self.text.startswith("<!--", start):
+                self._comment()
+            elif self.text.startswith(("<?", "<!"), start):
+                self._declaration()
+            else:
+                return self._element_tag()
+
+    def _element_tag(self) -> _Tag:
+        start = self.pos
+        self.pos += 1
+        name = self._word("name of an element")
+        if "\t" in name:
+            self.pos -= len(name) - name.index("\t")
+            name = name[: name.index("\t")]
+        if not name and self._character() == "/":
+            self.pos += 1
+            name = self._word("name of an element")
+            self._expect(">", f"</{name}")
+            return _Tag(name, "close", self._place(start, self.pos), {}, 0)
+        attributes, n_slots = self._attributes(name)
+        kind = "open"
+        if self._character() == "/":
+            self.pos += 1
+            self._word("end of a tag")
+            kind = "single"
+        self._expect(">", f"<{name}")
+        return _Tag(name, kind, self._place(start, self.pos), attributes, n_slots)
+
+    def _attributes(self, element: str) -> tuple[dict[str, Attribute], int]:
+        """Attributes by name, of a name the first, and the places they take in NCCL's table."""
+        attributes: dict[str, Attribute] = {}
+        n_slots = 0
+        while self._is_at_attribute(element):
+            start = self.pos
+            key = self._word("name of an attribute", most=MOST_CHARACTERS + 1)
+            attribute = Attribute("", self._place(start, self.pos))
+            if self._character() == "=":
+                if not key:
+                    self._malformed(start, f"a '=' with a blank before it in <{element}>")
+                attribute = self._value(element, key)
+            if n_slots < MOST_ATTRIBUTES:
+                n_slots += 1
+                if key:
+                    attributes.setdefault(key, attribute)
+            elif key:
+                words = {"element": element, "attribute": key, "n": str(MOST_ATTRIBUTES)}
+                self._note("topo-extra-attribute", self._place(start, self.pos), **words)
+        return attributes, n_slots
+
+    def _is_at_attribute(self, element: str) -> bool:
+        """Whether another attribute begins, which one blank announces; goes behind that."""
+        here, behind = self._character(), self.text[self.pos + 1 : self.pos + 2]
+        if here == " " and behind not in _OTHER_BLANKS:
+            self.pos += 1
+            return True
+        if here != " " and here not in _OTHER_BLANKS:
+            return False
+        start = self.pos
+        self.pos = _ANY_BLANKS.match(self.text, start).end()  # type: ignore[union-attr]
+        says = "gives up"
+        if here == " " and behind == "\t":
+            says = "takes the tab for a part of the next attribute's name, which it does not know"
+        at = self._place(start, self.pos)
+        self._give_up_once("topo-blank-in-tag", at, element=element, says=says)
+        return self._character() not in "/>"
+
+    def _value(self, element: str, key: str) -> Attribute:
+        self.pos += 1
+        quote = self._character()
+        start = self.pos + 1
+        if quote not in ('"', "'"):
+            self._malformed(self.pos, f"no quote before the value of {key} in <{element}>")
+        if quote == "'":
+            self._note_once("topo-single-quotes", self._place(self.pos, start), attribute=key)
+        end = self.text.find(quote, start)
+        if end < 0 or _n_bytes(self.text[start:end]) > MOST_CHARACTERS:
+            at = self._place(start, min(start + MOST_CHARACTERS, len(self.text)))
+            self._refuse("topo-too-long", at, what=f"value of {key}", n=str(MOST_CHARACTERS))
+        self.pos = end + 1
+        return Attribute(self.text[start:end], self._place(start, end))
+
+    def _comment(self) -> None:
+        """NCCL reads its first word like an element's name, with what that forbids."""
+        start = self.pos
+        self.pos += 1
+        word = self._word("first word of a comment")
+        if self._character() == "=":
+            self._refuse("topo-comment", self._place(start, self.pos + 1), word=word[3:])
+        end = self.text.find("-->", start + 4)
+        if end < 0:
+            self._refuse("topo-unclosed", self._place(start, start + 4), element="!--")
+        self.pos = end + 3
+
+    def _declaration(self) -> None:
+        start = self.pos
+        end = self.text.find(">", start)
+        self.pos = end + 1 if end >= 0 else len(self.text)
+        at = self._place(start, self.pos)
+        self._give_up_once("topo-declaration", at, text=self.text[start : start + 9])
+
+    # --- characters
+
+    def _skip_byte_order_mark(self) -> None:
+        if self.text.startswith("\ufeff"):
+            self._give_up_once("topo-byte-order-mark", self._place(0, 1))
+            self.pos = 1
+
+    def _skip_blanks(self) -> None:
+        """What may stand between elements, and what only another reader lets stand there."""
+        while True:
+            self.pos = _BLANKS.match(self.text, self.pos).end()  # type: ignore[union-attr]
+            if self.pos >= len(self.text) or self.text[self.pos] not in "\t\v\f\x85\xa0":
+                return
+            self._give_up_once("topo-tab", self._place(self.pos, self.pos + 1))
+            self.pos += 1
+
+    def _word(self, what: str, *, most: int = MOST_CHARACTERS) -> str:
+        """Characters up to what ends a name; stands at that."""
+        start = self.pos
+        self.pos = _WORD.match(self.text, start).end()  # type: ignore[union-attr]
+        word = self.text[start : self.pos]
+        if _n_bytes(word) > most:
+            at = self._place(start, start + most)
+            self._refuse("topo-too-long", at, what=what, n=str(most))
+        return word
+
+    def _character(self) -> str:
+        """The character here; the end of the file inside of a tag is the end of reading."""
+        if self.pos >= len(self.text):
+            self._malformed(self.pos, "the end of the file inside of a tag")
+        return self.text[self.pos]
+
+    def _expect(self, wanted: str, tag: str) -> None:
+        if self._character() != wanted:
+            found = self.text[self.pos]
+            self._malformed(self.pos, f"{found!r} where {tag}...> should end")
+        self.pos += 1
+
+    # --- what was found
+
+    def _place(self, start: int, end: int) -> Place:
+        line = bisect_right(self.starts, start)
+        return Place(start, end, line, start - self.starts[line - 1] + 1)
+
+    def _note(self, rule: str, at: Place, **words: str) -> None:
+        if len(self.file.found) < MOST_FOUND:
+            self.file.found.append(Found(rule, words, at))
+        else:
+            self.file.n_unsaid += 1
+
+    def _note_once(self, rule: str, at: Place, **words: str) -> None:
+        if rule not in self.seen:
+            self.seen.add(rule)
+            self._note(rule, at, **words)
+
+    def _give_up_once(self, rule: str, at: Place, **words: str) -> None:
+        """NCCL gives up here; another reader goes on, and so does this."""
+        self.file.is_refused = True
+        self._note_once(rule, at, **words)
+
+    def _refuse(self, rule: str, at: Place, **words: str) -> NoReturn:
+        self.file.found.append(Found(rule, words, at))
+        raise _RefusalError
+
+    def _malformed(self, start: int, what: str) -> NoReturn:
+        self._refuse("topo-malformed", self._place(start, start), what=what)
+
+
+def _n_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())

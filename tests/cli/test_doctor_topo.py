@@ -1,0 +1,108 @@
+"""`weft doctor topo`: what it says of a file, in every format, and of files that are none."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from tests.unit.doctor.topo.cases import RIGHT
+
+from weft.cli import run
+
+TABBED = RIGHT.replace("<pci", "\t<pci", 1).replace("16 GT/s", "Gen4")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "topo.xml"
+    path.write_text(RIGHT)
+    return path
+
+
+def test_a_plain_file_is_good_and_drawn(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "topo", str(file)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == f"GOOD  {file}: NCCL takes it as it is meant, 4 of 255 elements"
+    tree = said[2:6]
+    assert tree == [
+        "system",
+        "└─ cpu 0  x86_64 AuthenticAMD 23/49  CPUs 0-31",
+        "   ├─ GPU 0001:00:00.0  16 GT/s x16  24 GB/s",
+        "   └─ adapter 0101:00:00.0  16 GT/s x16  24 GB/s",
+    ]
+
+
+def test_a_file_that_nccl_refuses(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text(TABBED)
+    assert run(["doctor", "topo", str(file)]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith(f"BAD   {file}: NCCL refuses it; 1 mistake, 2 warnings\n")
+    assert f"BAD  {file}:3:1  a tab between elements [topo-tab]" in said
+    assert "it counts as 8 GT/s, 12 GB/s with its lanes" in said
+
+
+def test_json_csv_and_sarif(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text(TABBED)
+    assert run(["doctor", "topo", str(file), "--format", "json"]) == 1
+    record = json.loads(capsys.readouterr().out)
+    assert (record["schema"], record["verdict"]) == ("weft.doctor-topo/1", "bad")
+    assert record["is_refused"]
+    places = [(one["facts"]["rule"], one["facts"]["line"]) for one in record["findings"]]
+    assert places == [("topo-tab", 3), ("topo-link-speed", 3), ("topo-link-speed", 4)]
+    assert run(["doctor", "topo", str(file), "--format", "csv"]) == 1
+    assert len(capsys.readouterr().out.splitlines()) == 4
+    assert run(["doctor", "topo", str(file), "--format", "sarif"]) == 1
+    (result, *_) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    region = result["locations"][0]["physicalLocation"]["region"]
+    assert (result["level"], region["startLine"], region["startColumn"]) == ("error", 3, 1)
+
+
+def test_standard_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for content, code in ((RIGHT.encode(), 0), (b"\xff" + RIGHT.encode(), 1), (b"\0" * 9, 2)):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert run(["doctor", "topo", "-"]) == code
+    assert capsys.readouterr().out.startswith("GOOD  standard input: ")
+
+
+def test_what_steers_a_terminal_is_shown(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text(RIGHT.replace("0x030200", "\x1b]0;owned\x07\x1b[2J"))
+    run(["doctor", "topo", str(file)])
+    said = capsys.readouterr().out
+    assert "\\x1b]0;owned\\x07" in said
+    assert "\x1b]" not in said
+    assert "\x07" not in said
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"\0" * 64, "it is not text"),
+        (RIGHT.encode("utf-16"), "it is not text"),
+        (b" " * ((1 << 20) + 1), "it is larger than 1 MiB"),
+    ],
+)
+def test_files_that_are_none(
+    file: Path, capsys: pytest.CaptureFixture[str], content: bytes, why: str
+) -> None:
+    file.write_bytes(content)
+    assert run(["doctor", "topo", str(file)]) == 2
+    assert why in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "topo", str(tmp_path / "none.xml")]) == 2
+    assert "No such file" in capsys.readouterr().err
+    assert run(["doctor", "topo", "/dev/zero"]) == 2
+
+
+def test_bytes_that_are_no_utf_8_are_no_reason_to_refuse(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """NCCL looks at bytes."""
+    file.write_bytes(b"<!-- caf\xe9 -->" + RIGHT.encode())
+    assert run(["doctor", "topo", str(file)]) == 0
+    file.write_bytes(b"\xef\xbb\xbf" + RIGHT.encode())
+    assert run(["doctor", "topo", str(file)]) == 1
+    assert "topo-byte-order-mark" in capsys.readouterr().out
