@@ -1,7 +1,7 @@
 //! What congestion control does to packets: switches mark them, receivers notify senders, senders
 //! space them.
 
-use crate::congestion::{Came, Congestion, Law, Leaving, Pace, Seen, Sent, State};
+use crate::congestion::{Came, Congestion, Idle, Law, Leaving, Pace, Seen, Sent, State};
 use crate::hosts::Hosts;
 use crate::network::{Control, Network};
 use crate::packet::{FECN, Packet, PacketKind};
@@ -57,13 +57,13 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
             return;
         }
         // Packets of trees are neither marked nor answered, and go no way that tables say.
-        let wants_base = congestion.law.wants_base() && !message.role.is_of_tree();
-        let base_ps = if wants_base { self.base_ps(id) } else { 0 };
+        let wants_idle = congestion.law.wants_idle() && !message.role.is_of_tree();
+        let idle = if wants_idle { self.idle(id) } else { Idle::default() };
         let message = &self.messages[id];
         let pace = Pace {
             next_ps: 0,
             told_ps: None,
-            state: congestion.law.begin(base_ps),
+            state: congestion.law.begin(idle),
             src: message.src,
             dst: message.dst,
             lane: message.lane,
@@ -75,33 +75,42 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
 
     /// What a probe of a message's queue pair takes there and back in an idle network that is
     /// routed by its tables; no bound where the way leads through the insides of nodes.
-    fn base_ps(&self, id: u32) -> u64 {
+    fn idle(&self, id: u32) -> Idle {
         if self.fabric().inside.is_some() {
-            return u64::MAX;
+            return Idle { base_ps: u64::MAX, packets_ps: 0 };
         }
         let message = &self.messages[id];
         let from_hca = self.ports[message.port as usize].vertex;
         let to_port = self.fabric().hca_port(weft_fabric::HcaId(message.dst_hca)).0;
-        self.way_ps(message.port, message.dst_hca) + self.way_ps(to_port, from_hca)
+        let there = self.idle_way(message.port, message.dst_hca);
+        let back = self.idle_way(to_port, from_hca);
+        Idle {
+            base_ps: there.base_ps + back.base_ps,
+            packets_ps: there.packets_ps + back.packets_ps,
+        }
     }
 
-    /// What a packet without payload takes from a port to the HCA `dst`, cut-through.
-    fn way_ps(&self, from: u32, dst: u32) -> u64 {
+    /// What a probe takes from a port to the HCA `dst`, cut-through, and a whole packet on each link
+    /// of its way.
+    fn idle_way(&self, from: u32, dst: u32) -> Idle {
         let mut o = from;
-        let bytes = self.scenario.framing.control_bytes(PacketKind::Probe);
+        let framing = &self.scenario.framing;
+        let bits = u64::from(framing.control_bytes(PacketKind::Probe)) * 8;
+        let packet_bits = u64::from(framing.wire_bytes(self.scenario.mtu_bytes, true)) * 8;
         let first = &self.links[self.ports[o as usize].link as usize];
-        let mut way_ps = first.rate.duration_of_bits(u64::from(bytes) * 8).0;
+        let mut way = Idle { base_ps: first.rate.duration_of_bits(bits).0, packets_ps: 0 };
         for _ in 0..MOST_HOPS {
             let port = &self.ports[o as usize];
             let link = &self.links[port.link as usize];
-            way_ps += link.delay_ps;
+            way.base_ps += link.delay_ps;
+            way.packets_ps += link.rate.duration_of_bits(packet_bits).0;
             if self.ports[port.peer as usize].has(ENDPOINT) {
-                return way_ps;
+                return way;
             }
-            way_ps += link.route_ps;
+            way.base_ps += link.route_ps;
             o = self.static_route(port.peer, dst);
         }
-        u64::MAX / 4
+        Idle { base_ps: u64::MAX / 4, packets_ps: 0 }
     }
 
     /// When the queue pair of a message may send again that sends a packet of so many bytes now by

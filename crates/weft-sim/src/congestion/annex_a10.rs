@@ -5,10 +5,14 @@
 //! every CCTI_Timer, down to CCTI_Min; after a packet the next one of the flow waits for the
 //! table's entry, a multiple of the packet's own time.
 
+use super::usual::Usual;
 use super::within;
-use crate::document::{AnnexA10Document, TableDocument};
+use crate::document::{AnnexA10Document, DoublingDocument, TableDocument};
 use crate::error::SimError;
-use crate::host::ps;
+
+/// Usual times, for links of 200 Gb/s.
+const TIMER_NS: u64 = 9_000;
+pub(super) const CNP_INTERVAL_NS: u64 = 20_000;
 
 /// A multiplier has 14 bits.
 const MAX_MULTIPLIER: u64 = (1 << 14) - 1;
@@ -36,17 +40,17 @@ pub(crate) struct Level {
 }
 
 impl AnnexA10 {
-    pub(crate) fn new(place: &str, knobs: &AnnexA10Document) -> Result<AnnexA10, SimError> {
+    pub(crate) fn new(
+        place: &str,
+        knobs: &AnnexA10Document,
+        usual: Usual,
+    ) -> Result<AnnexA10, SimError> {
         let eighths = read_table(&format!("{place}.table"), &knobs.table)?;
         let last = eighths.len() as u16 - 1;
         let limit = knobs.ccti_limit.unwrap_or(last);
         within(place, "ccti_limit", limit.into(), 0, last.into())?;
         within(place, "ccti_min", knobs.ccti_min.into(), 0, limit.into())?;
-        let timer_place = format!("{place}.timer_ns");
-        let timer_ps = ps(&timer_place, knobs.timer_ns)?;
-        if timer_ps == 0 {
-            return Err(SimError::document(timer_place, "it is 0", "more than 0"));
-        }
+        let timer_ps = usual.some_ps((place, "timer_ns"), knobs.timer_ns, TIMER_NS)?;
         Ok(AnnexA10 { eighths, increase: knobs.increase, timer_ps, least: knobs.ccti_min, limit })
     }
 
@@ -84,7 +88,7 @@ fn read_table(place: &str, document: &TableDocument) -> Result<Vec<u64>, SimErro
             .enumerate()
             .map(|(index, entry)| read_entry(&format!("{place}[{index}]"), entry))
             .collect::<Result<Vec<u64>, SimError>>()?,
-        TableDocument::Doubling { doubling, entries } => {
+        TableDocument::Doubling(DoublingDocument { doubling, entries }) => {
             within(place, "entries", (*entries).into(), 1, MAX_ENTRIES as u64)?;
             if !(0.1..=1e4).contains(doubling) {
                 let what = format!("it is {doubling}");
@@ -126,13 +130,15 @@ fn read_entry(place: &str, entry: &str) -> Result<u64, SimError> {
 #[cfg(test)]
 mod tests {
     use super::{AnnexA10, eighths_of, read_entry};
+    use crate::congestion::usual::tests::USUAL;
     use crate::document::{AnnexA10Document, TableDocument};
 
     fn law(increase: u16, timer_ns: f64, ccti_min: u16) -> AnnexA10 {
         let table = TableDocument::Entries((0..10).map(|n| format!("0:{n}")).collect());
+        let timer_ns = Some(timer_ns);
         let knobs =
             AnnexA10Document { increase, timer_ns, ccti_min, table, ..AnnexA10Document::default() };
-        AnnexA10::new("here", &knobs).expect("knobs that can be")
+        AnnexA10::new("here", &knobs, USUAL).expect("knobs that can be")
     }
 
     #[test]

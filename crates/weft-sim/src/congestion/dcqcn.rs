@@ -4,11 +4,22 @@
 //! SOURCE: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments" (SIGCOMM 2015),
 //! section 5. What HCAs run under this name differs in details nobody publishes.
 
-use super::{Sent, rate_of, within, within_share};
+use super::usual::Usual;
+use super::{Sent, within, within_share};
 use crate::document::DcqcnDocument;
 use crate::error::SimError;
-use crate::host::ps;
 
+/// Usual times, for links of 200 Gb/s.
+pub(super) const CNP_INTERVAL_NS: u64 = 25_000;
+const ALPHA_TIMER_NS: u64 = 70_000;
+const INCREASE_TIMER_NS: u64 = 15_000;
+/// Usual rates of such links.
+const ADDITIVE_BITS_PER_S: u64 = 150_000_000;
+const HYPER_BITS_PER_S: u64 = 500_000_000;
+const LEAST_BITS_PER_S: u64 = 40_000_000;
+
+/// The estimate of a queue pair that has not sent anything is not brought down.
+const NOT_BEGUN: u64 = u64::MAX;
 /// Rounds of increase are counted up to this.
 const MOST_ROUNDS: u32 = 1 << 20;
 
@@ -35,7 +46,7 @@ pub(crate) struct Rate {
     target: f64,
     /// Estimate of how congested its way is.
     alpha: f64,
-    /// When that was last brought down.
+    /// When that was last brought down; it begins with the queue pair's first packet.
     alpha_ps: u64,
     /// When the timer of increase last ran out, and how often since the last cut.
     timer_ps: u64,
@@ -46,11 +57,12 @@ pub(crate) struct Rate {
 }
 
 impl Dcqcn {
-    pub(crate) fn new(place: &str, knobs: &DcqcnDocument) -> Result<Dcqcn, SimError> {
-        let time = |key: &str, ns: f64| {
-            let place = format!("{place}.{key}");
-            let ps = ps(&place, ns)?;
-            if ps == 0 { Err(SimError::document(place, "it is 0", "more than 0")) } else { Ok(ps) }
+    pub(crate) fn new(place: &str, knobs: &DcqcnDocument, usual: Usual) -> Result<Dcqcn, SimError> {
+        let time = |key: &str, written_ns: Option<f64>, usual_ns: u64| {
+            usual.some_ps((place, key), written_ns, usual_ns)
+        };
+        let rate = |key: &str, written: Option<u64>, usual_rate: u64| {
+            usual.bits_per_s((place, key), written, usual_rate)
         };
         within_share(place, "gain", knobs.gain)?;
         within_share(place, "first_alpha", knobs.first_alpha)?;
@@ -59,13 +71,17 @@ impl Dcqcn {
         Ok(Dcqcn {
             gain: knobs.gain,
             first_alpha: knobs.first_alpha,
-            alpha_ps: time("alpha_timer_ns", knobs.alpha_timer_ns)?,
-            increase_ps: time("increase_timer_ns", knobs.increase_timer_ns)?,
+            alpha_ps: time("alpha_timer_ns", knobs.alpha_timer_ns, ALPHA_TIMER_NS)?,
+            increase_ps: time("increase_timer_ns", knobs.increase_timer_ns, INCREASE_TIMER_NS)?,
             increase_bytes: knobs.increase_bytes,
             fast_rounds: knobs.fast_rounds,
-            additive_bits_per_s: rate_of(place, "additive_bits_per_s", knobs.additive_bits_per_s)?,
-            hyper_bits_per_s: rate_of(place, "hyper_bits_per_s", knobs.hyper_bits_per_s)?,
-            least_bits_per_s: rate_of(place, "least_bits_per_s", knobs.least_bits_per_s)?,
+            additive_bits_per_s: rate(
+                "additive_bits_per_s",
+                knobs.additive_bits_per_s,
+                ADDITIVE_BITS_PER_S,
+            )?,
+            hyper_bits_per_s: rate("hyper_bits_per_s", knobs.hyper_bits_per_s, HYPER_BITS_PER_S)?,
+            least_bits_per_s: rate("least_bits_per_s", knobs.least_bits_per_s, LEAST_BITS_PER_S)?,
         })
     }
 
@@ -74,7 +90,7 @@ impl Dcqcn {
             now: 1.0,
             target: 1.0,
             alpha: self.first_alpha,
-            alpha_ps: 0,
+            alpha_ps: NOT_BEGUN,
             timer_ps: 0,
             n_timer: 0,
             bytes: 0,
@@ -94,12 +110,14 @@ impl Dcqcn {
 
     /// Let what timers do by now be done.
     fn settle(&self, rate: &mut Rate, now_ps: u64, link_bits_per_s: u64) {
-        if rate.now >= 1.0 && rate.alpha <= self.gain {
-            return;
+        if rate.alpha_ps == NOT_BEGUN {
+            (rate.alpha_ps, rate.timer_ps) = (now_ps, now_ps);
         }
         let n_alpha = (now_ps - rate.alpha_ps) / self.alpha_ps;
-        rate.alpha *= (1.0 - self.gain).powi(n_alpha.min(1 << 16) as i32);
-        rate.alpha_ps += n_alpha * self.alpha_ps;
+        if n_alpha > 0 {
+            rate.alpha *= (1.0 - self.gain).powi(n_alpha.min(1 << 16) as i32);
+            rate.alpha_ps += n_alpha * self.alpha_ps;
+        }
         while rate.now < 1.0 && rate.timer_ps + self.increase_ps <= now_ps {
             rate.timer_ps += self.increase_ps;
             rate.n_timer = (rate.n_timer + 1).min(MOST_ROUNDS);

@@ -3,13 +3,18 @@
 //!
 //! What is known of Slingshot is what it achieves, hardware back-pressure on the sources that
 //! contribute (De Sensi et al., "An In-Depth Analysis of the Slingshot Interconnect", SC 2020); how
-//! is not published. Ours: a source is told its share of the host's link, less what empties the
-//! queue.
+//! is not published. Ours: once a queue has filled, a source is told its share of the host's link,
+//! less what empties the queue, until a single one is left. Senders that come one after the other,
+//! as in a collective, fill no queue and are not told anything.
 
+use super::usual::Usual;
 use super::within;
 use crate::document::EndpointDocument;
 use crate::error::SimError;
-use crate::host::ps;
+
+/// Usual times, for links of 200 Gb/s.
+const HOLD_NS: u64 = 1_000_000;
+const COUNT_NS: u64 = 20_000;
 
 /// Shares are told in this part of the link's rate.
 pub(crate) const UNIT: u32 = 1 << 16;
@@ -47,6 +52,8 @@ pub(crate) struct Door {
     /// Queue pairs seen in it, and in the one before.
     n: u32,
     n_before: u32,
+    /// Its queue has filled, and more than one has sent ever since.
+    is_closed: bool,
 }
 
 /// What a door knows of a queue pair.
@@ -74,7 +81,11 @@ pub(crate) struct Came {
 }
 
 impl Endpoint {
-    pub(crate) fn new(place: &str, knobs: &EndpointDocument) -> Result<Endpoint, SimError> {
+    pub(crate) fn new(
+        place: &str,
+        knobs: &EndpointDocument,
+        usual: Usual,
+    ) -> Result<Endpoint, SimError> {
         within(place, "queue_bytes", knobs.queue_bytes, 64, 1 << 40)?;
         let change = knobs.change;
         if !(change > 0.0 && change <= 1.0) {
@@ -83,8 +94,8 @@ impl Endpoint {
         }
         Ok(Endpoint {
             queue_blocks: (knobs.queue_bytes / 64).min(u32::MAX.into()) as u32,
-            hold_ps: ps(&format!("{place}.hold_ns"), knobs.hold_ns)?,
-            count_ps: ps(&format!("{place}.count_ns"), knobs.count_ns)?,
+            hold_ps: usual.ps((place, "hold_ns"), knobs.hold_ns, HOLD_NS)?,
+            count_ps: usual.ps((place, "count_ns"), knobs.count_ns, COUNT_NS)?,
             change,
         })
     }
@@ -108,7 +119,7 @@ impl Endpoint {
             seen.epoch = door.epoch;
             door.n += 1;
         }
-        let units = self.share(door.n.max(door.n_before), came.backlog_blocks);
+        let units = self.share(door, came.backlog_blocks);
         let forgotten = came.now_ps >= seen.told_ps + self.hold_ps / 2;
         let told = if forgotten { UNIT } else { seen.told_units };
         if f64::from(units.abs_diff(told)) <= f64::from(told) * self.change {
@@ -127,8 +138,11 @@ impl Endpoint {
         }
     }
 
-    fn share(&self, n: u32, backlog_blocks: u32) -> u32 {
-        if n <= 1 {
+    /// The share of each who sends through a door.
+    fn share(&self, door: &mut Door, backlog_blocks: u32) -> u32 {
+        let n = door.n.max(door.n_before);
+        door.is_closed = n > 1 && (door.is_closed || backlog_blocks >= self.queue_blocks);
+        if !door.is_closed {
             return UNIT;
         }
         let over = f64::from(backlog_blocks) / f64::from(self.queue_blocks) - 1.0;

@@ -11,18 +11,20 @@ mod endpoint;
 mod mark;
 mod pace;
 mod rtt;
+mod usual;
 
 pub(crate) use endpoint::{Came, Door, Endpoint, Seen};
 pub(crate) use mark::{Leaving, Marker, Marking, Told};
 pub(crate) use pace::{Pace, Paces};
-pub(crate) use rtt::Rtt;
+pub(crate) use rtt::{Idle, Rtt};
 
-use crate::document::{CongestionDocument, Queueing, Slowed, SwitchModel};
+use crate::document::{CongestionDocument, NonMinimal, Queueing, Slowed, SwitchModel};
 use crate::error::SimError;
-use crate::host::ps;
 use crate::lanes::{Lanes, N_LEVELS};
+use crate::steering::Steering;
 use annex_a10::AnnexA10;
 use dcqcn::Dcqcn;
+use usual::Usual;
 use weft_fabric::Fabric;
 
 /// Largest rate of a knob: 8 Tb/s, as of a cable.
@@ -69,60 +71,70 @@ pub(crate) struct Sent {
     pub(crate) link_bits_per_s: u64,
 }
 
-/// The congestion control of a document, if there is any, for such switches.
+/// What congestion control is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting<'a> {
+    pub(crate) fabric: &'a Fabric,
+    pub(crate) switch: &'a SwitchModel,
+    pub(crate) lanes: &'a Lanes,
+    pub(crate) steering: &'a Steering,
+}
+
+/// The congestion control of a document, if there is any.
 pub(crate) fn read(
     document: Option<&CongestionDocument>,
-    switch: &SwitchModel,
-    lanes: &Lanes,
-    fabric: &Fabric,
+    setting: Setting,
 ) -> Result<Option<Congestion>, SimError> {
-    let inside = fabric.inside.is_some();
-    document.map(|document| Congestion::new(document, switch, lanes, inside)).transpose()
+    document.map(|document| Congestion::new(document, setting)).transpose()
 }
 
 impl Congestion {
-    /// The congestion control of a document, for such switches; `inside`: nodes have links in them.
-    fn new(
-        document: &CongestionDocument,
-        switch: &SwitchModel,
-        lanes: &Lanes,
-        inside: bool,
-    ) -> Result<Congestion, SimError> {
+    fn new(document: &CongestionDocument, setting: Setting) -> Result<Congestion, SimError> {
+        let Setting { fabric, switch, lanes, steering } = setting;
         if switch.model == Queueing::Infinite {
             let what = "buffers that never fill hold nobody up";
             let expected = "no congestion control with switch.model 'infinite'";
             return Err(SimError::document("congestion_control", what, expected));
         }
         let place = place_of(document);
-        let (marking, law, level, interval_ns) = match document {
+        let usual = Usual::of(fabric);
+        let interval_ps = |written_ns: Option<f64>, usual_ns: u64| {
+            usual.ps((place, "cnp_interval_ns"), written_ns, usual_ns)
+        };
+        let (marking, law, level, cnp_interval_ps) = match document {
             CongestionDocument::AnnexA10(knobs) => (
                 Marking::of_annex_a10(place, knobs, switch.buffer_bytes)?,
-                Law::AnnexA10(AnnexA10::new(place, knobs)?),
+                Law::AnnexA10(AnnexA10::new(place, knobs, usual)?),
                 knobs.cnp_service_level,
-                knobs.cnp_interval_ns,
+                interval_ps(knobs.cnp_interval_ns, annex_a10::CNP_INTERVAL_NS)?,
             ),
             CongestionDocument::Dcqcn(knobs) => (
                 Marking::of_dcqcn(place, knobs, switch.buffer_bytes)?,
-                Law::Dcqcn(Dcqcn::new(place, knobs)?),
+                Law::Dcqcn(Dcqcn::new(place, knobs, usual)?),
                 knobs.cnp_service_level,
-                knobs.cnp_interval_ns,
+                interval_ps(knobs.cnp_interval_ns, dcqcn::CNP_INTERVAL_NS)?,
             ),
             CongestionDocument::Rtt(knobs) => {
-                (Marking::NONE, Law::Rtt(Rtt::new(place, knobs)?), knobs.answer_service_level, 0.0)
+                if steering.non_minimal != NonMinimal::None {
+                    let what = "a packet on a detour is late, and nothing waits";
+                    let expected = "routing.adaptive.non_minimal 'none', or another law";
+                    return Err(SimError::document(place, what, expected));
+                }
+                let law = Law::Rtt(Rtt::new(place, knobs, usual)?);
+                (Marking::NONE, law, knobs.answer_service_level, 0)
             }
             CongestionDocument::Endpoint(knobs) => {
-                if inside {
+                if fabric.inside.is_some() {
                     let what = "behind an HCA are other links";
                     let expected = "nodes without an inside, or another law";
                     return Err(SimError::document(place, what, expected));
                 }
-                let law = Law::Endpoint(Endpoint::new(place, knobs)?);
-                (Marking::NONE, law, knobs.cnp_service_level, 0.0)
+                let law = Law::Endpoint(Endpoint::new(place, knobs, usual)?);
+                (Marking::NONE, law, knobs.cnp_service_level, 0)
             }
         };
         let by_lane =
             matches!(document, CongestionDocument::AnnexA10(knobs) if knobs.slows == Slowed::Lane);
-        let cnp_interval_ps = ps(&format!("{place}.cnp_interval_ns"), interval_ns)?;
         Ok(Congestion {
             marking,
             law,
@@ -155,19 +167,19 @@ fn lane_of(place: &str, level: Option<u8>, lanes: &Lanes) -> Result<Option<u8>, 
 }
 
 impl Law {
-    /// The state of a queue pair that nobody has told anything, and whose way an idle network takes
-    /// `base_ps` for, there and back.
-    pub(crate) fn begin(&self, base_ps: u64) -> State {
+    /// The state of a queue pair that nobody has told anything; `idle` is what its way takes in an
+    /// idle network.
+    pub(crate) fn begin(&self, idle: Idle) -> State {
         match self {
             Law::AnnexA10(law) => State::AnnexA10(law.begin()),
             Law::Dcqcn(law) => State::Dcqcn(law.begin()),
-            Law::Rtt(law) => State::Rtt(law.begin(base_ps)),
+            Law::Rtt(law) => State::Rtt(law.begin(idle)),
             Law::Endpoint(law) => State::Endpoint(law.begin()),
         }
     }
 
     /// Whether it counts on the time that an idle network takes.
-    pub(crate) fn wants_base(&self) -> bool {
+    pub(crate) fn wants_idle(&self) -> bool {
         matches!(self, Law::Rtt(_))
     }
 

@@ -8,13 +8,28 @@
 //! and who was held up by others sends as before when that is over. HCAs that measure round trips
 //! run laws of their own, which nobody publishes.
 
-use super::{Sent, rate_of, within, within_share};
+use super::usual::Usual;
+use super::{Sent, within, within_share};
 use crate::document::RttDocument;
 use crate::error::SimError;
-use crate::host::ps;
+
+/// Usual times, for links of 200 Gb/s.
+const TARGET_NS: u64 = 2_000;
+const PROBE_INTERVAL_NS: u64 = 4_000;
+/// The usual least rate of such a link.
+const LEAST_BITS_PER_S: u64 = 40_000_000;
 
 /// Largest of the largest windows, in round trips.
 const MOST: f64 = 1000.0;
+
+/// What a probe's way takes where nothing waits, there and back.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Idle {
+    /// Without other packets.
+    pub(crate) base_ps: u64,
+    /// A whole packet on each of its links: a probe may meet one there, and none waits for more.
+    pub(crate) packets_ps: u64,
+}
 
 /// How a window follows the round-trip time.
 #[derive(Clone, Debug)]
@@ -42,11 +57,11 @@ pub(crate) struct Window {
     /// No other probe before.
     pub(crate) next_ps: u64,
     /// The round trip of an idle network.
-    base_ps: u64,
+    idle: Idle,
 }
 
 impl Rtt {
-    pub(crate) fn new(place: &str, knobs: &RttDocument) -> Result<Rtt, SimError> {
+    pub(crate) fn new(place: &str, knobs: &RttDocument, usual: Usual) -> Result<Rtt, SimError> {
         within_share(place, "gain", knobs.gain)?;
         within_share(place, "most_decrease", knobs.most_decrease)?;
         within(place, "additive_bytes", knobs.additive_bytes, 0, 1 << 40)?;
@@ -55,38 +70,47 @@ impl Rtt {
             return Err(SimError::document(place, what, format!("1 to {MOST} round trips")));
         }
         Ok(Rtt {
-            target_ps: ps(&format!("{place}.target_ns"), knobs.target_ns)?,
-            probe_ps: ps(&format!("{place}.probe_interval_ns"), knobs.probe_interval_ns)?,
+            target_ps: usual.ps((place, "target_ns"), knobs.target_ns, TARGET_NS)?,
+            probe_ps: usual.ps(
+                (place, "probe_interval_ns"),
+                knobs.probe_interval_ns,
+                PROBE_INTERVAL_NS,
+            )?,
             gain: knobs.gain,
             most_decrease: knobs.most_decrease,
             most: knobs.most,
             additive_bytes: knobs.additive_bytes,
-            least_bits_per_s: rate_of(place, "least_bits_per_s", knobs.least_bits_per_s)?,
+            least_bits_per_s: usual.bits_per_s(
+                (place, "least_bits_per_s"),
+                knobs.least_bits_per_s,
+                LEAST_BITS_PER_S,
+            )?,
         })
     }
 
-    /// A queue pair whose way an idle network takes `base_ps` for, there and back.
-    pub(crate) fn begin(&self, base_ps: u64) -> Window {
-        let span_ps = self.most_ps(base_ps);
-        Window { span_ps, rtt_ps: base_ps, sent_ps: 0, probing: false, next_ps: 0, base_ps }
+    /// A queue pair that has sent nothing.
+    pub(crate) fn begin(&self, idle: Idle) -> Window {
+        let span_ps = self.most * self.wanted_ps(idle);
+        let rtt_ps = idle.base_ps;
+        Window { span_ps, rtt_ps, sent_ps: 0, probing: false, next_ps: 0, idle }
     }
 
-    /// The largest window.
-    fn most_ps(&self, base_ps: u64) -> f64 {
-        self.most * (base_ps as f64 + self.target_ps as f64)
+    /// The round trip that is wanted.
+    fn wanted_ps(&self, idle: Idle) -> f64 {
+        idle.base_ps as f64 + idle.packets_ps as f64 + self.target_ps as f64
     }
 
     /// A probe is back.
     pub(crate) fn told(&self, window: &mut Window, now_ps: u64, link_bits_per_s: u64) {
         let rtt_ps = (now_ps - window.sent_ps).max(1);
         (window.rtt_ps, window.probing, window.next_ps) = (rtt_ps, false, now_ps + self.probe_ps);
-        window.base_ps = window.base_ps.min(rtt_ps);
-        let goal_ps = window.base_ps as f64 + self.target_ps as f64;
-        let excess = rtt_ps as f64 / goal_ps - 1.0;
+        window.idle.base_ps = window.idle.base_ps.min(rtt_ps);
+        let wanted_ps = self.wanted_ps(window.idle);
+        let excess = rtt_ps as f64 / wanted_ps - 1.0;
         let kept = (1.0 / (1.0 + self.gain * excess)).max(1.0 - self.most_decrease);
         let added_ps = self.additive_bytes as f64 * 8e12 / link_bits_per_s as f64;
         let span_ps = window.span_ps * kept + added_ps;
-        window.span_ps = span_ps.min(self.most_ps(window.base_ps));
+        window.span_ps = span_ps.min(self.most * wanted_ps);
     }
 
     /// The share of its link that a queue pair may have that sends a packet: its window in a round
@@ -102,24 +126,26 @@ impl Rtt {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rtt, Window};
+    use super::{Idle, Rtt, Window};
     use crate::congestion::Sent;
+    use crate::congestion::usual::tests::USUAL;
     use crate::document::RttDocument;
 
     const LINK: u64 = 100_000_000_000;
-    const BASE_PS: u64 = 6_000_000;
+    /// With the packets of its way, 6 us.
+    const IDLE: Idle = Idle { base_ps: 5_000_000, packets_ps: 1_000_000 };
 
     fn law(gain: f64) -> Rtt {
         let knobs = RttDocument {
-            target_ns: 2000.0,
+            target_ns: Some(2000.0),
             gain,
             most: 1.0,
             most_decrease: 1.0,
             additive_bytes: 0,
-            least_bits_per_s: 1_000_000,
+            least_bits_per_s: Some(1_000_000),
             ..RttDocument::default()
         };
-        Rtt::new("here", &knobs).expect("knobs that can be")
+        Rtt::new("here", &knobs, USUAL).expect("knobs that can be")
     }
 
     fn share(law: &Rtt, window: &Window, now_ps: u64) -> f64 {
@@ -133,7 +159,7 @@ mod tests {
             [(8, 1.0, 1.0), (16, 1.0, 0.5), (16, 0.5, 1.0 / 1.5), (800, 1.0, 0.01)]
         {
             let law = law(gain);
-            let mut window = law.begin(BASE_PS);
+            let mut window = law.begin(IDLE);
             law.told(&mut window, rtt_us * 1_000_000, LINK);
             let expected = 8.0 * kept / rtt_us as f64;
             let found = share(&law, &window, rtt_us * 1_000_000);
@@ -144,7 +170,7 @@ mod tests {
     #[test]
     fn who_waits_for_an_answer_sends_less_than_twice_the_window() {
         let law = law(1.0);
-        let mut window = law.begin(BASE_PS);
+        let mut window = law.begin(IDLE);
         law.told(&mut window, 8_000_000, LINK);
         (window.probing, window.sent_ps) = (true, 8_000_000);
         let step_ps = 10_000;

@@ -3,8 +3,11 @@
 use serde::Deserialize;
 
 /// How senders are told to slow down; one of these.
+///
+/// Where a time or a rate may be left out, it is that of a link of 200 Gb/s, scaled to the links of
+/// the fabric's hosts: as many packets pass in it.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(try_from = "LawsDocument")]
 pub enum CongestionDocument {
     /// InfiniBand's own: marks at the root of congestion, and a table of delays.
     AnnexA10(AnnexA10Document),
@@ -14,6 +17,38 @@ pub enum CongestionDocument {
     Rtt(RttDocument),
     /// Back-pressure from the port before a host on those who send to it.
     Endpoint(EndpointDocument),
+}
+
+/// All laws that are written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LawsDocument {
+    annex_a10: Option<AnnexA10Document>,
+    dcqcn: Option<DcqcnDocument>,
+    rtt: Option<RttDocument>,
+    endpoint: Option<EndpointDocument>,
+}
+
+impl TryFrom<LawsDocument> for CongestionDocument {
+    type Error = String;
+
+    fn try_from(laws: LawsDocument) -> Result<CongestionDocument, String> {
+        let written = [
+            laws.annex_a10.map(CongestionDocument::AnnexA10),
+            laws.dcqcn.map(CongestionDocument::Dcqcn),
+            laws.rtt.map(CongestionDocument::Rtt),
+            laws.endpoint.map(CongestionDocument::Endpoint),
+        ];
+        let mut written: Vec<CongestionDocument> = written.into_iter().flatten().collect();
+        match (written.pop(), written.len()) {
+            (Some(law), 0) => Ok(law),
+            (last, others) => {
+                let n_laws = others + usize::from(last.is_some());
+                let expected = "one of 'annex_a10', 'dcqcn', 'rtt' and 'endpoint'";
+                Err(format!("{n_laws} laws, expected {expected}"))
+            }
+        }
+    }
 }
 
 /// Whose ports mark although they wait for credit themselves.
@@ -42,17 +77,25 @@ pub enum Slowed {
 
 /// A shape of the congestion control table, or its entries.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "no table, expected a list of 'shift:multiplier', or 'doubling' and 'entries'"
+)]
 pub enum TableDocument {
     /// Each entry as `shift:multiplier`: a delay of multiplier / 2^shift packet times.
     Entries(Vec<String>),
     /// The interval of packets doubles every so many entries.
-    Doubling {
-        /// Entries from one interval to twice that.
-        doubling: f64,
-        /// How many entries there are.
-        entries: u16,
-    },
+    Doubling(DoublingDocument),
+}
+
+/// A table by how far its entries go.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DoublingDocument {
+    /// Entries from one interval to twice that.
+    pub doubling: f64,
+    /// How many entries there are.
+    pub entries: u16,
 }
 
 /// InfiniBand's congestion control.
@@ -77,7 +120,7 @@ pub struct AnnexA10Document {
     /// Entries of the table that a notification goes up.
     pub increase: u16,
     /// Time in which one is gone down.
-    pub timer_ns: f64,
+    pub timer_ns: Option<f64>,
     /// The lowest entry.
     pub ccti_min: u16,
     /// The highest entry; the table's last without it.
@@ -85,7 +128,7 @@ pub struct AnnexA10Document {
     /// The delays.
     pub table: TableDocument,
     /// Least time between two notifications of a queue pair.
-    pub cnp_interval_ns: f64,
+    pub cnp_interval_ns: Option<f64>,
     /// The service level of notifications; the queue pair's own without it.
     pub cnp_service_level: Option<u8>,
 }
@@ -100,11 +143,11 @@ impl Default for AnnexA10Document {
             victim_mask: VictimMask::Hosts,
             slows: Slowed::QueuePair,
             increase: 7,
-            timer_ns: 9_000.0,
+            timer_ns: None,
             ccti_min: 0,
             ccti_limit: None,
-            table: TableDocument::Doubling { doubling: 32.0, entries: 256 },
-            cnp_interval_ns: 20_000.0,
+            table: TableDocument::Doubling(DoublingDocument { doubling: 32.0, entries: 256 }),
+            cnp_interval_ns: None,
             cnp_service_level: None,
         }
     }
@@ -125,7 +168,7 @@ pub struct DcqcnDocument {
     /// The chance of a mark just below that.
     pub probability: f64,
     /// Least time between two notifications of a queue pair.
-    pub cnp_interval_ns: f64,
+    pub cnp_interval_ns: Option<f64>,
     /// The service level of notifications; the queue pair's own without it.
     pub cnp_service_level: Option<u8>,
     /// Weight of the newest notification in the estimate of congestion.
@@ -133,19 +176,19 @@ pub struct DcqcnDocument {
     /// The estimate before the first: half of it is the first cut.
     pub first_alpha: f64,
     /// Time without a notification after which the estimate falls.
-    pub alpha_timer_ns: f64,
+    pub alpha_timer_ns: Option<f64>,
     /// Time after which a rate rises.
-    pub increase_timer_ns: f64,
+    pub increase_timer_ns: Option<f64>,
     /// Bytes after which it does.
     pub increase_bytes: u64,
     /// Rises towards the rate before the cut, until others follow.
     pub fast_rounds: u32,
     /// What a rise adds then.
-    pub additive_bits_per_s: u64,
+    pub additive_bits_per_s: Option<u64>,
     /// What it adds when both time and bytes have brought so many.
-    pub hyper_bits_per_s: u64,
+    pub hyper_bits_per_s: Option<u64>,
     /// The least rate.
-    pub least_bits_per_s: u64,
+    pub least_bits_per_s: Option<u64>,
 }
 
 impl Default for DcqcnDocument {
@@ -154,17 +197,17 @@ impl Default for DcqcnDocument {
             least_bytes: None,
             most_bytes: None,
             probability: 0.1,
-            cnp_interval_ns: 25_000.0,
+            cnp_interval_ns: None,
             cnp_service_level: None,
             gain: 1.0 / 16.0,
             first_alpha: 0.07,
-            alpha_timer_ns: 70_000.0,
-            increase_timer_ns: 15_000.0,
+            alpha_timer_ns: None,
+            increase_timer_ns: None,
             increase_bytes: 10_000_000,
             fast_rounds: 3,
-            additive_bits_per_s: 150_000_000,
-            hyper_bits_per_s: 500_000_000,
-            least_bits_per_s: 40_000_000,
+            additive_bits_per_s: None,
+            hyper_bits_per_s: None,
+            least_bits_per_s: None,
         }
     }
 }
@@ -173,10 +216,10 @@ impl Default for DcqcnDocument {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RttDocument {
-    /// Queueing there and back that is wanted.
-    pub target_ns: f64,
+    /// Queueing there and back that is wanted, beyond one packet for each link.
+    pub target_ns: Option<f64>,
     /// Time from an answer to the next probe of a queue pair.
-    pub probe_interval_ns: f64,
+    pub probe_interval_ns: Option<f64>,
     /// The service level of answers; the queue pair's own without it.
     pub answer_service_level: Option<u8>,
     /// How much of its distance to the target a window goes with an answer.
@@ -188,20 +231,20 @@ pub struct RttDocument {
     /// What each answer adds to a window.
     pub additive_bytes: u64,
     /// The least rate.
-    pub least_bits_per_s: u64,
+    pub least_bits_per_s: Option<u64>,
 }
 
 impl Default for RttDocument {
     fn default() -> RttDocument {
         RttDocument {
-            target_ns: 4_000.0,
-            probe_interval_ns: 4_000.0,
+            target_ns: None,
+            probe_interval_ns: None,
             answer_service_level: None,
             gain: 0.2,
             most_decrease: 0.8,
             most: 6.0,
             additive_bytes: 32,
-            least_bits_per_s: 40_000_000,
+            least_bits_per_s: None,
         }
     }
 }
@@ -210,12 +253,12 @@ impl Default for RttDocument {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EndpointDocument {
-    /// What may wait before a host without anybody being held back for it.
+    /// What may wait before a host without anybody being held back for it, in bytes.
     pub queue_bytes: u64,
     /// Time after which a source forgets what it was told.
-    pub hold_ns: f64,
+    pub hold_ns: Option<f64>,
     /// Least time over which those who send to a host are counted.
-    pub count_ns: f64,
+    pub count_ns: Option<f64>,
     /// By what part a share must have changed to be told.
     pub change: f64,
     /// The service level of what is told; the queue pair's own without it.
@@ -226,8 +269,8 @@ impl Default for EndpointDocument {
     fn default() -> EndpointDocument {
         EndpointDocument {
             queue_bytes: 65_536,
-            hold_ns: 1_000_000.0,
-            count_ns: 20_000.0,
+            hold_ns: None,
+            count_ns: None,
             change: 0.125,
             cnp_service_level: None,
         }

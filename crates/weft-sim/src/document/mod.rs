@@ -14,8 +14,8 @@ mod switch;
 mod transport;
 
 pub use congestion::{
-    AnnexA10Document, CongestionDocument, DcqcnDocument, EndpointDocument, RttDocument, Slowed,
-    TableDocument, VictimMask,
+    AnnexA10Document, CongestionDocument, DcqcnDocument, DoublingDocument, EndpointDocument,
+    RttDocument, Slowed, TableDocument, VictimMask,
 };
 pub use fault::{CorrectedDocument, FaultDocument};
 pub use host::{

@@ -19,7 +19,7 @@ pub(crate) use steady::SteadyRule;
 use crate::auto::Chosen;
 use crate::cable::LinkDeath;
 use crate::calendar::MAX_NUMBER;
-use crate::congestion::{self, Congestion};
+use crate::congestion::{self, Congestion, Setting};
 use crate::document::{Headers, Queueing, Routing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel};
 use crate::error::SimError;
 use crate::host::{HostModel, ps};
@@ -119,8 +119,14 @@ impl ValidScenario {
         let parts = after_death::Parts { fabric: &fabric, faults: &faults, routes: &routes };
         after_death::check(parts, &link_death, &routing, &steering, used)?;
         let control = scenario.congestion_control.as_ref();
+        let setting = Setting {
+            fabric: &fabric,
+            switch: &scenario.switch,
+            lanes: &lanes,
+            steering: &steering,
+        };
         let mut valid = ValidScenario {
-            congestion: congestion::read(control, &scenario.switch, &lanes, &fabric)?,
+            congestion: congestion::read(control, setting)?,
             in_network: None,
             fabric,
             routes: Arc::new(routes),
