@@ -36,10 +36,10 @@ MOST_SLOWER, MOST_LOST, LEAST_KEPT = 2.0, 0.10, 0.95
 DRAWS = 8
 
 
-def ideal_us() -> float:
+def ideal_us(gbps: int = 200) -> float:
     """A bystander's message alone on the longest path: its bits, six wires and five switches."""
     wire_bytes = COLD_BYTES + -(-COLD_BYTES // 4096) * 26 + 16
-    return wire_bytes * 8 / 200e3 + (6 * workloads.WIRE_PS + 5 * 200_000) / 1e6
+    return wire_bytes * 8 / (gbps * 1e3) + (6 * workloads.WIRE_PS + 5 * 200_000) / 1e6
 
 
 def moved(shift: int) -> Triples:
@@ -276,14 +276,22 @@ def tenants_suffered(outcome: Any) -> tuple[float, float]:
 
 def main() -> None:
     """Print the tables, or put them into the page."""
-    from benches.congestion_varied import constants, sweeps
+    from benches.congestion_varied import constants, links, sweeps
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, default=1, help="every n-th destination")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     lines = []
-    parts = (gates(given.every), lasting_kept(), headline(), sweeps(), lanes(), constants())
+    parts = (
+        gates(given.every),
+        lasting_kept(),
+        headline(),
+        sweeps(),
+        lanes(),
+        constants(),
+        links(),
+    )
     for part in parts:
         for line in part:
             print(line, flush=True)

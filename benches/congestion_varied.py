@@ -3,6 +3,7 @@
 Tables of `congestion.py`'s page: a claim that does not survive them is said to be none.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,7 +21,7 @@ from benches.congestion import (
     permutation,
 )
 from benches.routing import efficiency, outcome_of
-from benches.workloads import Document
+from benches.workloads import GBPS, Document
 
 LATER_PS = 8_000_000_000
 Figures = tuple[float, float, float, float]
@@ -37,6 +38,9 @@ SWEEPS: dict[str, tuple[tuple[str, tuple[Any, ...]], ...]] = {
         ("victim_mask", ("none", "hosts", "all")),
         ("slows", ("queue_pair", "lane")),
         ("ccti_limit", (64, 128, 192, 255)),
+        ("ccti_min", (0, 4, 16)),
+        ("packet_size", (1, 8, 64)),
+        ("table", tuple({"doubling": n, "entries": 256} for n in (16, 24, 32, 48, 64))),
     ),
     "dcqcn": (
         ("least_bytes", (8_192, 16_384, 32_768, 65_536, 98_304)),
@@ -47,16 +51,20 @@ SWEEPS: dict[str, tuple[tuple[str, tuple[Any, ...]], ...]] = {
         ("first_alpha", (0.02, 0.07, 0.2, 1.0)),
         ("alpha_timer_ns", (20_000, 70_000, 160_000)),
         ("increase_timer_ns", (5_000, 10_000, 15_000, 20_000, 40_000)),
+        ("increase_bytes", (1_000_000, 10_000_000, 100_000_000)),
         ("fast_rounds", (1, 3, 6)),
         ("additive_bits_per_s", (50_000_000, 100_000_000, 150_000_000, 300_000_000)),
+        ("hyper_bits_per_s", (250_000_000, 500_000_000, 1_000_000_000)),
+        ("least_bits_per_s", (10_000_000, 40_000_000, 160_000_000)),
     ),
     "rtt": (
-        ("target_ns", (1_000, 2_000, 4_000, 8_000, 16_000)),
+        ("target_ns", (500, 1_000, 2_000, 4_000, 8_000)),
         ("probe_interval_ns", (0, 4_000, 16_000)),
         ("gain", (0.05, 0.1, 0.2, 0.4, 0.8)),
         ("most_decrease", (0.2, 0.4, 0.8, 1.0)),
         ("most", (1, 2, 4, 6, 12)),
         ("additive_bytes", (8, 32, 128, 512)),
+        ("least_bits_per_s", (10_000_000, 40_000_000, 160_000_000)),
     ),
     "endpoint": (
         ("queue_bytes", (16_384, 32_768, 65_536, 131_072, 262_144)),
@@ -92,7 +100,8 @@ def sweeps() -> Iterator[str]:
         yield f"| as it is | {against(measure({law: {}}), bare)} |"
         for knob, values in knobs:
             for value in values:
-                yield f"| `{knob}` {value} | {against(measure({law: {knob: value}}), bare)} |"
+                written = json.dumps(value).strip('"')
+                yield f"| `{knob}` {written} | {against(measure({law: {knob: value}}), bare)} |"
 
 
 def against(found: tuple[float, ...], bare: tuple[float, ...]) -> str:
@@ -129,6 +138,21 @@ def later(scenario: Document) -> Document:
     return {**scenario, "work": [{**scenario["work"][0], "messages": rows}]}
 
 
+def linked(gbps: int) -> Callable[[Document], Document]:
+    """Change the rate of all links, and how late bystanders come by as much."""
+
+    def change(scenario: Document) -> Document:
+        fabric = {key: gbps * GBPS for key in ("host_bits_per_s", "switch_bits_per_s")}
+        rows = [
+            {**row, "start_ps": row.get("start_ps", 0) * 200 // gbps}
+            for row in scenario["work"][0]["messages"]
+        ]
+        work = [{**scenario["work"][0], "messages": rows}]
+        return {**scenario, "fabric": {**scenario["fabric"], **fabric}, "work": work}
+
+    return change
+
+
 CONSTANTS: tuple[tuple[str, Callable[[Document], Document]], ...] = (
     ("as above", lambda scenario: scenario),
     ("buffers of 32 KiB", switched(buffer_bytes=32768)),
@@ -140,6 +164,8 @@ CONSTANTS: tuple[tuple[str, Callable[[Document], Document]], ...] = (
     ("switches of 100 ns", switched(delay_ps=100_000)),
     ("switches of 400 ns", switched(delay_ps=400_000)),
 )
+"""Links of other rates: (Gb/s, KiB of buffer)."""
+LINKS = ((25, 64), (100, 64), (200, 64), (400, 64), (800, 64), (800, 256))
 
 
 def constants() -> Iterator[str]:
@@ -152,12 +178,7 @@ def constants() -> Iterator[str]:
     rows = []
     for title, change in CONSTANTS:
         figures = {law: varied(change, law) for law in (None, *LAWS)}
-        bare = figures[None]
-        cells = [
-            f"{f[2]:.2f}, {f[3] / bare[3] - 1:+.1%}, {f[0] / bare[0]:.3f}, {f[1] / bare[1]:.3f}"
-            for f in (figures[law] for law in LAWS)
-        ]
-        yield f"| {title} | {bare[2]:.1f} | {' | '.join(cells)} |"
+        yield varied_row(title, figures)
         rows.append((title, figures))
     yield "\nClaims: under adaptive routing an incast slows bystanders down at least tenfold; a law"
     yield f"helps them at least {MOST_SLOWER_TO_HELP}-fold; under it W1r keeps {LEAST_KEPT:.0%} of"
@@ -176,10 +197,38 @@ def constants() -> Iterator[str]:
         yield f"| {title} | {' | '.join('yes' if true else '**no**' for true in said)} |"
 
 
-def varied(change: Callable[[Document], Document], law: str | None) -> Figures:
+def varied_row(title: str, figures: dict[str | None, Figures]) -> str:
+    """One constant's figures under each law, beside those without."""
+    bare = figures[None]
+    cells = [
+        f"{f[2]:.2f}, {f[3] / bare[3] - 1:+.1%}, {f[0] / bare[0]:.3f}, {f[1] / bare[1]:.3f}"
+        for f in (figures[law] for law in LAWS)
+    ]
+    return f"| {title} | {bare[2]:.1f} | {' | '.join(cells)} |"
+
+
+def links() -> Iterator[str]:
+    """The same settings, which scale with the link, at other rates."""
+    yield "\n### Links of other rates\n"
+    yield "Nothing is written but the law, so its times and rates scale with the link. Cells as"
+    yield "above; bystanders come when as many packets have passed as in 3 ms at 200 Gb/s.\n"
+    yield f"| links, buffers | none | {' | '.join(LAWS)} |"
+    yield f"|---|---|{'---|' * len(LAWS)}"
+    for gbps, kib in LINKS:
+        buffers = switched(buffer_bytes=kib * 1024)
+        figures = {
+            law: varied(
+                lambda case, gbps=gbps, buffers=buffers: linked(gbps)(buffers(case)), law, gbps
+            )
+            for law in (None, *LAWS)
+        }
+        yield varied_row(f"{gbps} Gb/s, {kib} KiB", figures)
+
+
+def varied(change: Callable[[Document], Document], law: str | None, gbps: int = 200) -> Figures:
     """`measure` of changed scenarios."""
     control = None if law is None else {law: {}}
     mean, least = efficiency(outcome_of(change(permutation(SEEDS[0], control))), 2_000_000)
     made = [change(incast(moved(shift), control)) for shift in range(3, N_HOSTS, 16)]
     found = all_suffered(made)
-    return mean, least, max(c for c, _ in found) / ideal_us(), max(h for _, h in found)
+    return mean, least, max(c for c, _ in found) / ideal_us(gbps), max(h for _, h in found)

@@ -73,7 +73,8 @@ impl ValidScenario {
                 format!("fidelity auto: packets, since flows cannot: {why}"),
             );
         }
-        let hops = self.packet_hops(&self.tenants);
+        // Nothing at all sums to -0.
+        let hops = self.packet_hops(&self.tenants) + 0.0;
         if hops <= MOST_HOPS {
             let why = format!("fidelity auto: packets, about {hops:.1e} hops");
             return (Fidelity::Packet, format!("{why} of at most {MOST_HOPS:.0e}"));

@@ -9,6 +9,7 @@ mod binary;
 mod collectives;
 mod common;
 mod congestion;
+mod congestion_idle;
 mod congestion_oracle;
 mod contention;
 mod crossbar;

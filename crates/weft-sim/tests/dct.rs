@@ -137,6 +137,8 @@ fn what_initiators_are_not_followed_through_is_refused() {
     refused(dct(256), "transport.dct.initiators: 256 initiators");
     let endless = json!({"kind": "dct", "dct": {"reconnect_ns": -1}});
     refused(endless, "transport.dct.reconnect_ns: -1 is no such time");
+    let ages = json!({"kind": "dct", "dct": {"reconnect_ns": 60e9}});
+    refused(ages, "transport.dct.reconnect_ns: the watchdog would take a turn for a stall");
     let deaf = json!({"kind": "dct", "acknowledge": false});
     refused(deaf, "transport.acknowledge: an initiator waits for acknowledgements");
     let also = |key: &str, value: Value, beginning: &str| {

@@ -236,7 +236,7 @@ fn nodes_that_cannot_are_refused_and_rails_that_stream_elsewhere_fall_back() {
     scarce["in_network"]["quota"] = json!({"trees_per_switch": 1});
     let outcome = run(&scarce);
     assert_eq!(outcome.offloads.by, [CarriedOut::Hosts]);
-    assert_eq!(outcome.offloads.reason, ["switch 'leaf-01' has 1 trees already"]);
+    assert_eq!(outcome.offloads.reason, ["switch 'leaf-01' has 1 of at most 1 trees"]);
 }
 
 fn any_case() -> impl Strategy<Value = Value> {

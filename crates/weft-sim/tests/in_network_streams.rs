@@ -203,7 +203,7 @@ fn who_finds_no_tree_left_falls_back_with_the_reason() {
         (
             json!({"trees_per_switch": 2}),
             [switches, switches, hosts],
-            "switch 'leaf-01' has 2 trees already",
+            "switch 'leaf-01' has 2 of at most 2 trees",
         ),
         (
             json!({"operations_per_switch": 8}),

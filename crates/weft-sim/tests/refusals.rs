@@ -47,7 +47,11 @@ fn congestion_control() {
         let beginning = format!("congestion_control.{law}.{beginning}");
         refused("congestion_control", json!({law: knobs}), &beginning);
     };
-    refused("congestion_control", json!({"magic": {}}), "congestion_control: unknown variant");
+    let unknown = "congestion_control.magic: unknown field `magic`";
+    refused("congestion_control", json!({"magic": {}}), unknown);
+    refused("congestion_control", json!({}), "congestion_control: 0 laws");
+    let two = json!({"rtt": {}, "dcqcn": {}});
+    refused("congestion_control", two, "congestion_control: 2 laws");
     wrong("annex_a10", json!({"threshold": 16}), "threshold: it is 16");
     wrong("annex_a10", json!({"full_bytes": 0}), "full_bytes: it is 0");
     wrong("annex_a10", json!({"timer_ns": 0}), "timer_ns: it is 0");
@@ -57,6 +61,8 @@ fn congestion_control() {
     wrong("annex_a10", json!({"table": ["0:1", "4:1"]}), "table[1]: '4:1' is no entry");
     let still = json!({"table": {"doubling": 0, "entries": 9}});
     wrong("annex_a10", still, "table.doubling: it is 0");
+    let more = json!({"table": {"doubling": 32, "entries": 9, "colour": 1}});
+    wrong("annex_a10", more, "table: no table");
     wrong("annex_a10", json!({"cnp_service_level": 16}), "cnp_service_level: service level 16");
     wrong("annex_a10", json!({"cnp_interval_ns": -1}), "cnp_interval_ns: -1 is no such time");
     wrong("annex_a10", json!({"thresholds": 3}), "thresholds: unknown field");
@@ -73,6 +79,16 @@ fn congestion_control() {
     wrong("rtt", json!({"answer_service_level": 99}), "answer_service_level: service level 99");
     wrong("endpoint", json!({"queue_bytes": 0}), "queue_bytes: it is 0");
     wrong("endpoint", json!({"change": 0}), "change: it is 0");
+    wrong("dcqcn", json!({"least_bits_per_s": 999_999}), "least_bits_per_s: it is 999999");
+    let dragonfly = json!({"generate": "dragonfly", "groups": 5, "routers_per_group": 2,
+        "nodes_per_router": 2, "global_ports": 2, "host_bits_per_s": GBPS,
+        "local_bits_per_s": GBPS, "global_bits_per_s": GBPS, "host_delay_ps": 1,
+        "local_delay_ps": 1, "global_delay_ps": 1});
+    let routing = json!({"engine": "dragonfly", "adaptive": {"non_minimal": "ugal"}});
+    let case = with(scenario(dragonfly, messages([(0, 9, 8)])), "routing", routing);
+    let case = with(case, "lanes", json!({"count": 3}));
+    let text = refusal(&with(case, "congestion_control", json!({"rtt": {}})));
+    assert!(text.starts_with("congestion_control.rtt: a packet on a detour is late"), "{text}");
     let good = scenario(tree(8, 4, 2, 100 * GBPS, 50_000), messages([(0, 1, 8)]));
     let endless = with(good, "switch", json!({"model": "infinite"}));
     let text = refusal(&with(endless, "congestion_control", json!({"rtt": {}})));

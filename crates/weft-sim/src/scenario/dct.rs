@@ -16,6 +16,11 @@ pub(super) fn check(scenario: &ValidScenario) -> Result<(), SimError> {
     if let Some((_, what)) = cannot.iter().find(|(holds, _)| *holds) {
         return Err(SimError::document(place, *what, "'rc' there"));
     }
+    if dct.reconnect_ps >= scenario.stall_ps {
+        let what = "the watchdog would take a turn for a stall";
+        let expected = format!("less than limits.stall_ns, {}", scenario.stall_ps / 1000);
+        return Err(SimError::document("transport.dct.reconnect_ns", what, expected));
+    }
     let lanes = u64::from(scenario.lanes.count);
     let n = scenario.ranks.len() as u64 * lanes * u64::from(dct.initiators);
     if n > MAX_INITIATORS_IN_ALL {

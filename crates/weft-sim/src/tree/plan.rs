@@ -311,8 +311,8 @@ impl InNetwork {
         for (switch, _) in &tree.switches {
             let n_trees = loads.trees.get(&switch.0).copied().unwrap_or(0);
             let name = || &fabric.vertices[fabric.switch_vertex(*switch).index()].name;
-            if quota.trees_per_switch.is_some_and(|most| n_trees >= most) {
-                return Err(format!("switch '{}' has {n_trees} trees already", name()));
+            if let Some(most) = quota.trees_per_switch.filter(|most| n_trees >= *most) {
+                return Err(format!("switch '{}' has {n_trees} of at most {most} trees", name()));
             }
             let n_operations = (u64::from(n_trees) + 1) * each;
             if quota.operations_per_switch.is_some_and(|most| n_operations > most.into()) {
