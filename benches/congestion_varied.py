@@ -142,7 +142,7 @@ def linked(gbps: int) -> Callable[[Document], Document]:
     """Change the rate of all links, and how late bystanders come by as much."""
 
     def change(scenario: Document) -> Document:
-        fabric = {key: gbps * GBPS for key in ("host_bits_per_s", "switch_bits_per_s")}
+        fabric = dict.fromkeys(("host_bits_per_s", "switch_bits_per_s"), gbps * GBPS)
         rows = [
             {**row, "start_ps": row.get("start_ps", 0) * 200 // gbps}
             for row in scenario["work"][0]["messages"]

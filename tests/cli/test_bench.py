@@ -41,6 +41,16 @@ def test_options_reach_the_trial(tmp_path: Path) -> None:
     assert (options["window"], options["iterations"], options["validate"]) == (16, 7, True)
 
 
+def test_what_a_twin_is_told_reaches_the_trial(tmp_path: Path) -> None:
+    argv = ["bench", "alltoall", "--sizes", "64K", "--twin", "azure-hbv3", "--nodes", "16"]
+    for told in ((), ("--adaptive",), ("--adaptive", "--congestion-control", "rtt")):
+        where = tmp_path / f"run{len(told)}"
+        assert run([*argv, "--repeats", "1", *told, "--dir", str(where)]) == 0
+        options = read_run(where).launches[0].trial.options
+        assert options.get("adaptive_routing") == ("on" if told else None)
+        assert options.get("congestion_control") == (told[-1] if "rtt" in told else None)
+
+
 def test_a_dry_run_prints_the_command_line_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -84,6 +94,9 @@ def test_a_dry_run_follows_the_format(
         (["latency", "--time-limit", "0"], "--time-limit"),
         (["latency", "--time-limit", "inf"], "--time-limit"),
         (["latency", "--time-limit", "1", "--twin", "fat-tree"], "--iterations"),
+        (["latency", "--adaptive"], "--adaptive needs a twin"),
+        (["latency", "--congestion-control", "rtt"], "--congestion-control needs a twin"),
+        (["latency", "--twin", "fat-tree", "--congestion-control", "rtts"], "annex_a10"),
     ],
 )
 def test_wrong_input_is_said_and_nothing_is_left(

@@ -43,6 +43,18 @@ class Bench(CommandWithVerbs):
     help="How an iteration of a collective starts: after a barrier, or at an agreed time.",
 )
 @click.option(
+    "--adaptive",
+    "adaptive_routing",
+    flag_value="on",
+    help="Twin only: switches choose the least loaded of all shortest ways.",
+)
+@click.option(
+    "--congestion-control",
+    type=click.Choice(["annex_a10", "dcqcn", "rtt", "endpoint"]),
+    help="Twin only: InfiniBand's own, rates that notifications cut, windows by round-trip time, "
+    "or back-pressure from the last hop. Default: none.",
+)
+@click.option(
     "--dir",
     "run_dir",
     type=click.Path(file_okay=False, path_type=Path),
@@ -87,6 +99,7 @@ def command(
             "--time-limit and --twin contradict each other",
             expected="--iterations: a simulated fabric takes no time",
         )
+    _refuse_without_twin(given, choice)
     options = {name: value for name, value in given.items() if value not in (None, False)}
     uses = [_use(name, sizes, options) for name in benchmarks]
     text = _study_text(uses, _n_nodes(benchmarks, choice), tasks_per_node or 1, repeats, choice)
@@ -95,6 +108,20 @@ def command(
     document = parse_study(text, "weft bench")
     where = MeasureOptions(run_dir=run_dir, resume=resume, dry_run=dry_run)
     return measure_study(document, text, choice, where, format_)
+
+
+def _refuse_without_twin(given: dict[str, Any], choice: BackendChoice) -> None:
+    """Raises InputError for what only a simulated fabric can be told."""
+    for option, key in (
+        ("--adaptive", "adaptive_routing"),
+        ("--congestion-control", "congestion_control"),
+    ):
+        if given[key] is not None and choice.twin is None:
+            raise InputError(
+                f"{option} needs a twin",
+                expected="--twin PLATFORM beside it",
+                hint="what a real fabric does is set by its subnet manager and its adapters",
+            )
 
 
 def _use(name: str, sizes: str, options: dict[str, Any]) -> dict[str, Any]:
