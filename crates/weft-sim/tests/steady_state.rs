@@ -186,7 +186,10 @@ fn what_is_not_steady_runs_whole_and_says_why() {
     let uneven = one(json!({"benchmark": "alltoallv", "skew": 0.5, "size_bytes": 500}));
     let control = with(one(small_ring.clone()), "congestion_control", json!({"dcqcn": {}}));
     let dct = with(one(small_ring.clone()), "transport", json!({"kind": "dct"}));
+    let sharp = one(json!({"benchmark": "allreduce", "algorithm": "sharp", "size_bytes": 9000}));
+    let sharp = with(sharp, "in_network", json!({"reduction_ns": 100, "payload_bytes": 256}));
     let cases = [
+        (sharp, "switches carry it out"),
         (control, "congestion control remembers what came before"),
         (dct, "initiators stay connected from one message to the next"),
         (noise, "chance lengthens what processors do"),

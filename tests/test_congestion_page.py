@@ -1,0 +1,38 @@
+"""docs/internals/congestion_figures.md says what the engine says: some rows, run anew."""
+# mypy: disable-error-code="no-untyped-def"
+
+import pytest
+from benches.congestion import LAWS, PAGE
+from benches.congestion_varied import TITLES, against, measure
+from benches.routing import WEFT_SIM
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    sources = (PAGE.parents[2] / "crates").rglob("src/**/*.rs")
+    newest = max(file.stat().st_mtime for file in sources)
+    if not WEFT_SIM.exists() or WEFT_SIM.stat().st_mtime < newest:
+        pytest.skip("the release build of weft-sim is missing or old (make test builds it)")
+    return PAGE.read_text("utf-8")
+
+
+@pytest.mark.timeout(300)
+def test_the_settings_of_each_law_do_what_the_page_says(page):
+    bare = measure(None)
+    for law in LAWS:
+        table = page.partition(f"### {TITLES[law]}, knob by knob")[2].partition("###")[0]
+        assert f"| as it is | {against(measure({law: {}}), bare)} |" in table, (
+            f"{law}: run benches/congestion.py --write"
+        )
+
+
+def test_every_law_meets_both_gates_on_the_page(page):
+    gates = page.partition("### The gates")[2].partition("###")[0]
+    for law in LAWS:
+        counts = [
+            row.rsplit("|", 2)[1].split(" of ")
+            for row in gates.splitlines()
+            if row.startswith(f"| {law} |") and " of " in row
+        ]
+        assert len(counts) == 3, law
+        assert all(int(met) == int(of) for met, of in counts), law
