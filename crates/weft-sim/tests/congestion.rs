@@ -283,7 +283,7 @@ fn suffered(case: &Value) -> (u64, u64) {
 
 #[test]
 fn bystanders_collapse_without_control_and_recover_with_it() {
-    // Every fourth destination in `make test`: one on each leaf; all of them in the figures.
+    // Every sixteenth destination in `make test`; all of them in the figures.
     let twice = 2 * ser(1_000_000, RATE);
     for shift in (0..128).step_by(16) {
         let (alone, drained) = suffered(&incast(shift, Value::Null, true));
