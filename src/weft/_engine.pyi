@@ -64,3 +64,9 @@ def route_subnet(subnet: Subnet, engine: str, roots: list[int] = ...) -> Subnet:
 
 def ask_subnet(subnet: Subnet, question_json: str) -> str:
     """The answer to a question such as `{"ask": "describe"}`: docs/reference/fabric.md."""
+
+def read_logs(paths: list[str]) -> str:
+    """What logs of communication libraries say, as JSON ('-': standard input).
+
+    Raises OSError where a file cannot be read: docs/reference/doctor_log.md.
+    """

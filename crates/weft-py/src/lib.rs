@@ -1,7 +1,8 @@
-//! The border: documents in, columns out, at most ten functions, the GIL released.
+//! The border: documents in, columns out, a dozen functions at most, the GIL released.
 
 mod fabric;
 mod interrupt;
+mod logs;
 mod subnet;
 
 use interrupt::interruptible;
@@ -244,5 +245,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(subnet::read_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(subnet::build_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(subnet::route_subnet, module)?)?;
-    module.add_function(wrap_pyfunction!(subnet::ask_subnet, module)?)
+    module.add_function(wrap_pyfunction!(subnet::ask_subnet, module)?)?;
+    module.add_function(wrap_pyfunction!(logs::read_logs, module)?)
 }

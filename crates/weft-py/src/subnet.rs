@@ -42,7 +42,7 @@ pub(crate) fn read_subnet(py: Python<'_>, paths: Vec<String>) -> PyResult<Subnet
 }
 
 /// The error with the file that it is about.
-fn with_path(path: &str, error: &io::Error) -> io::Error {
+pub(crate) fn with_path(path: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("'{path}': {error}"))
 }
 

@@ -135,13 +135,18 @@ const COMPRESSED: [(&[u8], &str); 4] = [
     (b"\x28\xb5\x2f\xfd", "a compressed file: unpack it first (zstdcat)"),
 ];
 
+/// What a file is that begins like a compressed one, and what to do about it.
+pub fn compressed(head: &[u8]) -> Option<&'static str> {
+    COMPRESSED.iter().find(|(mark, _)| head.starts_with(mark)).map(|(_, what)| *what)
+}
+
 /// What a file is that no reader knows: in words, or the first line of `text`, which is its head
 /// without warnings.
 fn strange<'a>(head: &[u8], text: &'a str) -> &'a str {
     if head.is_empty() {
         return "the file is empty";
     }
-    if let Some((_, what)) = COMPRESSED.iter().find(|(mark, _)| head.starts_with(mark)) {
+    if let Some(what) = compressed(head) {
         return what;
     }
     let nothing = match head.trim_ascii().is_empty() {

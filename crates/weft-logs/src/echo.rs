@@ -1,0 +1,49 @@
+//! Variables that the library says it read, refused, or had set for it.
+
+use crate::facts::{Facts, Kind, Said};
+use crate::line::between;
+
+/// Whether the message was about a variable.
+pub(crate) fn read(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
+    if let Some((before, value)) = text.split_once(" set by environment to ") {
+        return echo(last_word(before), value, said, facts);
+    }
+    if let Some((name, value)) = text.split_once(" set to ") {
+        return text.starts_with("NCCL_") && echo(name, value, said, facts);
+    }
+    if let Some(rest) = text.strip_prefix("Invalid value ") {
+        let Some((value, rest)) = rest.split_once(" for ") else {
+            return false;
+        };
+        let name = rest.split(',').next().unwrap_or(rest);
+        return is_name(name) && note(Kind::Refused, &[name, value], said, facts);
+    }
+    if let Some(name) = between(text, "Setting ", " environment variable to ") {
+        let value = text.split_once(" environment variable to ").map_or("", |(_, value)| value);
+        return is_name(name) && note(Kind::SetByPlugin, &[name, value], said, facts);
+    }
+    false
+}
+
+/// Integers are echoed with a full stop behind them.
+fn echo(name: &str, value: &str, said: Said<'_>, facts: &mut Facts) -> bool {
+    let integer = value.strip_suffix('.').filter(|value| {
+        let digits = value.strip_prefix('-').unwrap_or(value);
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    is_name(name) && note(Kind::Echo, &[name, integer.unwrap_or(value)], said, facts)
+}
+
+fn note(kind: Kind, words: &[&str], said: Said<'_>, facts: &mut Facts) -> bool {
+    facts.note(said, kind, words);
+    true
+}
+
+fn last_word(text: &str) -> &str {
+    text.rsplit(' ').next().unwrap_or(text)
+}
+
+fn is_name(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    text.contains('_') && text.len() < 100 && text.bytes().all(is_part)
+}

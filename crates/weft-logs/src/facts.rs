@@ -1,0 +1,268 @@
+//! What was said, each thing once, with all who said it.
+
+use crate::speaker::{Speaker, Speakers};
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// So many different facts are kept: far above what a job of 100,000 ranks says.
+const MAX_FACTS: usize = 1 << 18;
+/// Longest word of a fact, in bytes; what is beyond is cut.
+const MAX_WORD_BYTES: usize = 240;
+/// Between the words of a key: no word holds one.
+const BETWEEN: u8 = 0x1f;
+
+/// What a fact is about, and its words in their order ("" where the line has none).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Kind {
+    /// library, version.
+    Version,
+    /// network.
+    Network,
+    /// kind of plug-in (net, collnet, tuner), name, version of its interface.
+    PluginLoaded,
+    /// file or name that was asked for.
+    PluginAsked,
+    /// file, reason: it could not be opened.
+    PluginMissing,
+    /// symbol that the plug-in does not export.
+    PluginSymbol,
+    /// what the plug-in is: unsupported by this version.
+    PluginRefused,
+    /// transport, index, device, link layer or address, "sharp" or "".
+    Nic,
+    /// transport: it found no device.
+    NoDevice,
+    /// provider, number of devices: libfabric's, as aws-ofi-nccl chose it.
+    Provider,
+    /// transport, index, device, "on" or "off", reason.
+    GpuDirect,
+    /// transport, device's index, "GDRDMA" or "", "PXN" or "", send or receive.
+    Channel,
+    /// what the channels are connected as: rings, trees, NVLS tree, CollNet.
+    Connected,
+    /// coll, collnet, nvls, p2p: numbers of channels.
+    Channels,
+    /// "on" or "off": the GPU can multicast.
+    Nvls,
+    /// id, number of ranks, START or COMPLETE.
+    Communicator,
+    /// number of ranks, nodes, ranks on this node.
+    Place,
+    /// name, value: a variable that the library read.
+    Echo,
+    /// name, value, who: the value was refused, or a plug-in set it.
+    Refused,
+    /// name, value: a plug-in set the variable by itself.
+    SetByPlugin,
+    /// collective, algorithm, protocol; sizes in bytes.
+    Algorithm,
+    /// why switches do not reduce.
+    CollnetOff,
+    /// file, reason.
+    TopologyMissing,
+    /// where in the source, text.
+    Warning,
+}
+
+/// Where something was said first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Number of the source, from 0.
+    pub(crate) source: u32,
+    /// Number of its line, from 1.
+    pub(crate) line: u32,
+}
+
+#[derive(Debug)]
+struct Fact {
+    kind: Kind,
+    key: Box<[u8]>,
+    n: u64,
+    first: Place,
+    sizes: Option<(u64, u64)>,
+    by: SpeakerSet,
+}
+
+/// One file that was read.
+#[derive(Debug, Serialize)]
+pub struct Source {
+    /// What messages call it.
+    pub name: String,
+    /// Lines, and bytes.
+    pub n_lines: u32,
+    /// Its size.
+    pub n_bytes: u64,
+    /// Lines of which something was understood.
+    pub n_understood: u64,
+    /// Lines with the beginning of another in them.
+    pub n_torn: u64,
+    /// The first line whose end was cut off because it is too long.
+    pub cut: Option<u32>,
+    /// Whether it has no end, and the rest was left out.
+    pub endless: bool,
+}
+
+/// All that logs said.
+#[derive(Debug, Default)]
+pub struct Facts {
+    /// Files that were read.
+    pub sources: Vec<Source>,
+    /// Who spoke.
+    pub speakers: Speakers,
+    rows: Vec<Fact>,
+    of_key: HashMap<Box<[u8]>, u32>,
+    /// Facts that there was no room for.
+    pub n_left_out: u64,
+    scratch: Vec<u8>,
+}
+
+impl Facts {
+    /// Note that somebody said something.
+    pub(crate) fn note(&mut self, said: Said<'_>, kind: Kind, words: &[&str]) {
+        self.note_sized(said, kind, words, None);
+    }
+
+    /// The same for something that has a size in bytes.
+    pub(crate) fn note_sized(
+        &mut self,
+        said: Said<'_>,
+        kind: Kind,
+        words: &[&str],
+        size: Option<u64>,
+    ) {
+        self.scratch.clear();
+        self.scratch.push(kind as u8);
+        for word in words {
+            self.scratch.push(BETWEEN);
+            push_word(&mut self.scratch, word);
+        }
+        let at = match self.of_key.get(&self.scratch[..]) {
+            Some(at) => *at as usize,
+            None if self.rows.len() >= MAX_FACTS => {
+                self.n_left_out += 1;
+                return;
+            }
+            None => {
+                let key: Box<[u8]> = self.scratch[..].into();
+                self.of_key.insert(key.clone(), self.rows.len() as u32);
+                let by = SpeakerSet::default();
+                self.rows.push(Fact { kind, key, n: 0, first: said.place, sizes: None, by });
+                self.rows.len() - 1
+            }
+        };
+        let fact = &mut self.rows[at];
+        fact.n += 1;
+        if let Some(size) = size {
+            let (least, most) = fact.sizes.unwrap_or((size, size));
+            fact.sizes = Some((least.min(size), most.max(size)));
+        }
+        if let Some(speaker) = said.speaker {
+            fact.by.insert(speaker);
+        }
+    }
+
+    /// The facts as a document: docs/reference/doctor_log.md.
+    pub fn to_document(&mut self) -> Document<'_> {
+        let facts = self.rows.iter_mut().map(|fact| FactRow {
+            kind: fact.kind,
+            words: fact.key[1..]
+                .split(|byte| *byte == BETWEEN)
+                .skip(1)
+                .map(|word| String::from_utf8_lossy(word).into_owned())
+                .collect(),
+            n: fact.n,
+            first: (fact.first.source, fact.first.line),
+            sizes: fact.sizes,
+            by: fact.by.ranges(),
+        });
+        Document {
+            facts: facts.collect(),
+            sources: &self.sources,
+            speakers: self.speakers.all(),
+            n_left_out: self.n_left_out + self.speakers.n_left_out,
+        }
+    }
+}
+
+/// A word as it is kept: without what would steer a terminal, and not too long.
+fn push_word(key: &mut Vec<u8>, word: &str) {
+    let start = key.len();
+    for character in word.chars() {
+        if key.len() - start >= MAX_WORD_BYTES {
+            break;
+        }
+        let shown = if character.is_control() { ' ' } else { character };
+        key.extend_from_slice(shown.encode_utf8(&mut [0; 4]).as_bytes());
+    }
+}
+
+/// Who said something, and where.
+#[derive(Clone, Copy)]
+pub(crate) struct Said<'a> {
+    /// Number of the speaker, if the line names one.
+    pub(crate) speaker: Option<u32>,
+    /// Where it stands.
+    pub(crate) place: Place,
+    /// Where in the library's source, if the line says it.
+    pub(crate) from: &'a str,
+}
+
+/// Numbers of speakers, each once.
+#[derive(Debug, Default)]
+struct SpeakerSet {
+    numbers: Vec<u32>,
+    n_sorted: usize,
+}
+
+impl SpeakerSet {
+    fn insert(&mut self, number: u32) {
+        if self.numbers.last() == Some(&number) {
+            return;
+        }
+        self.numbers.push(number);
+        if self.numbers.len() > 2 * self.n_sorted + 64 {
+            self.settle();
+        }
+    }
+
+    fn settle(&mut self) {
+        self.numbers.sort_unstable();
+        self.numbers.dedup();
+        self.n_sorted = self.numbers.len();
+    }
+
+    /// First and last of each run of numbers.
+    fn ranges(&mut self) -> Vec<(u32, u32)> {
+        self.settle();
+        let mut ranges: Vec<(u32, u32)> = Vec::new();
+        for number in &self.numbers {
+            match ranges.last_mut() {
+                Some((_, last)) if *last + 1 == *number => *last = *number,
+                _ => ranges.push((*number, *number)),
+            }
+        }
+        ranges
+    }
+}
+
+/// [`Facts`] as JSON has them.
+#[derive(Serialize)]
+pub struct Document<'a> {
+    sources: &'a [Source],
+    speakers: &'a [Speaker],
+    facts: Vec<FactRow>,
+    n_left_out: u64,
+}
+
+#[derive(Serialize)]
+struct FactRow {
+    kind: Kind,
+    words: Vec<String>,
+    n: u64,
+    first: (u32, u32),
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sizes: Option<(u64, u64)>,
+    by: Vec<(u32, u32)>,
+}

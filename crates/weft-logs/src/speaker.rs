@@ -1,0 +1,188 @@
+//! Who speaks: a GPU of a process of a host, and the rank that it turns out to be.
+
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// So many are told apart.
+const MAX_SPEAKERS: usize = 1 << 18;
+
+/// `device` is the GPU's number as the line says it, which may be nonsense before one is chosen.
+/// Of several communicators, `rank` is that in the largest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Speaker {
+    /// Its host.
+    pub host: String,
+    /// Its process.
+    pub pid: String,
+    /// Its GPU.
+    pub device: String,
+    /// Its rank, once a communicator names it.
+    pub rank: Option<u32>,
+    /// Ranks of that communicator.
+    pub n_ranks: Option<u32>,
+    /// The GPU's bus id there.
+    pub bus_id: String,
+}
+
+/// Who spoke so far, by number.
+#[derive(Debug, Default)]
+pub struct Speakers {
+    all: Vec<Speaker>,
+    of_key: HashMap<Box<str>, u32>,
+    last: (String, u32),
+    pub(crate) n_left_out: u64,
+}
+
+impl Speakers {
+    /// All of them.
+    pub fn all(&self) -> &[Speaker] {
+        &self.all
+    }
+
+    /// The number of whoever begins a line like this: `host:pid:thread [device]`.
+    pub(crate) fn number(&mut self, who: Who<'_>) -> Option<u32> {
+        let key = who.key();
+        if !self.last.0.is_empty() && self.last.0 == key {
+            return Some(self.last.1);
+        }
+        let number = match self.of_key.get(&*key) {
+            Some(number) => *number,
+            None if self.all.len() >= MAX_SPEAKERS => {
+                self.n_left_out += 1;
+                return None;
+            }
+            None => {
+                self.of_key.insert(key.clone().into(), self.all.len() as u32);
+                self.all.push(Speaker {
+                    host: who.host.to_owned(),
+                    pid: who.pid.to_owned(),
+                    device: who.device.to_owned(),
+                    rank: None,
+                    n_ranks: None,
+                    bus_id: String::new(),
+                });
+                self.all.len() as u32 - 1
+            }
+        };
+        self.last = (key, number);
+        Some(number)
+    }
+
+    /// Note a speaker's rank in a communicator; that in the largest counts, the first of those.
+    pub(crate) fn is_rank(&mut self, number: Option<u32>, rank: u32, n_ranks: u32, bus_id: &str) {
+        let Some(speaker) = number.and_then(|number| self.all.get_mut(number as usize)) else {
+            return;
+        };
+        if speaker.n_ranks.is_none_or(|known| known < n_ranks) {
+            speaker.rank = Some(rank);
+            speaker.n_ranks = Some(n_ranks);
+        }
+        if speaker.bus_id.is_empty() {
+            bus_id.chars().take(32).collect::<String>().clone_into(&mut speaker.bus_id);
+        }
+    }
+}
+
+/// What a line says about who wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Who<'a> {
+    pub(crate) host: &'a str,
+    pub(crate) pid: &'a str,
+    pub(crate) device: &'a str,
+}
+
+/// Longest name of a host that is one.
+const MAX_HOST_BYTES: usize = 255;
+
+impl<'a> Who<'a> {
+    /// Out of what stands before a message: launchers' and clocks' marks come first.
+    pub(crate) fn parse(head: &'a str) -> Option<Who<'a>> {
+        let mut device = "";
+        for word in head.split_ascii_whitespace().rev() {
+            let inside = word.strip_prefix('[').and_then(|word| word.strip_suffix(']'));
+            if let Some(inside) = inside.filter(|inside| is_device(inside)) {
+                device = inside;
+                continue;
+            }
+            if let Some((host, pid)) = host_and_pid(word) {
+                return Some(Who { host, pid, device });
+            }
+        }
+        None
+    }
+
+    fn key(&self) -> String {
+        let mut key =
+            String::with_capacity(self.host.len() + self.pid.len() + self.device.len() + 2);
+        for (index, part) in [self.host, self.pid, self.device].into_iter().enumerate() {
+            if index > 0 {
+                key.push(':');
+            }
+            key.push_str(part);
+        }
+        key
+    }
+}
+
+fn is_device(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    is_number(digits) && digits.len() <= 10
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Of `host:pid:thread`, with marks of a launcher glued before it (`[1,3]<stdout>:`).
+fn host_and_pid(word: &str) -> Option<(&str, &str)> {
+    let (rest, thread) = word.rsplit_once(':')?;
+    let (rest, pid) = rest.rsplit_once(':')?;
+    let host = rest.rsplit([':', '>', ']', ')']).next()?;
+    let is_host = !host.is_empty()
+        && host.len() <= MAX_HOST_BYTES
+        && host.chars().all(|one| one.is_alphanumeric() || matches!(one, '.' | '-' | '_'));
+    // A time of day looks the same: 12:34:56.
+    let is_time = host.len() <= 2 && is_number(host);
+    let is_process = is_number(pid) && pid.len() <= 10 && is_number(thread);
+    (is_host && !is_time && is_process).then_some((host, pid))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Who;
+
+    fn who(head: &str) -> Option<(&str, &str, &str)> {
+        Who::parse(head).map(|who| (who.host, who.pid, who.device))
+    }
+
+    #[test]
+    fn marks_of_launchers_and_clocks_are_not_the_host() {
+        for head in [
+            "node-1:21:42 [0]",
+            "[1,3]<stdout>:node-1:21:42 [0]",
+            "3: node-1:21:42 [0]",
+            "238: [rank238]:node-1:21:42 [0]",
+            "[2026-11-21 02:36:20] node-1:21:42 [0]",
+            "02:36:20 node-1:21:42 [0]",
+            "2026-11-21T02:36:20.123Z node-1:21:42 [0] misc/cudawrap.cc:329 (initOnceFunc)",
+            "(Worker pid=99) node-1:21:42 [0]",
+            "50%|###  | 3/6 [00:01<00:01]\rnode-1:21:42 [0]",
+        ] {
+            assert_eq!(who(head), Some(("node-1", "21", "0")), "{head}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_names_nobody_is_nobodys() {
+        for head in ["", "02:36:20", "[2026-11-21 02:36:20]", "a:b:c [0]", "[0]"] {
+            assert_eq!(who(head), None, "{head}");
+        }
+    }
+
+    #[test]
+    fn a_device_may_be_nonsense_or_not_there() {
+        assert_eq!(who("vm:1:2 [32764]"), Some(("vm", "1", "32764")));
+        assert_eq!(who("vm:1:2 [-1]"), Some(("vm", "1", "-1")));
+        assert_eq!(who("vm:1:2"), Some(("vm", "1", "")));
+    }
+}

@@ -1,0 +1,195 @@
+"""What is wrong in a job's logs: findings, the worst first."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from weft.catalog.variables import version_key
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
+from weft.doctor.log.network import judge_network, networks, share
+from weft.doctor.log.ranks import JobLog
+
+KNOWN = ("2.14", "2.30.99")
+"""Formats of these versions are known from NVIDIA/nccl, tags v2.14.3-1 to v2.30.7-1."""
+MOST_WARNINGS = 8
+_VERSION = re.compile(r"\d{1,6}(\.\d{1,6})*")
+_ORDER = {Severity.BAD: 0, Severity.WARNING: 1, Severity.GOOD: 2, Severity.NOTE: 3}
+
+
+def judge(log: JobLog) -> list[Finding]:
+    """Findings, the worst first; the first sentence is the verdict."""
+    found = [
+        *judge_network(log),
+        *_topology(log),
+        *_switches(log),
+        *_multicast(log),
+        *_refused(log),
+        *_unfinished(log),
+        *_versions(log),
+        *_warnings(log),
+        *_coverage(log),
+    ]
+    if not any(one.severity in (Severity.BAD, Severity.WARNING) for one in found):
+        found.insert(0, _good(log))
+    return sorted(found, key=lambda one: _ORDER[one.severity])
+
+
+def is_known(version: str) -> bool:
+    """Whether the formats of a version ('NCCL 2.18.3+cuda12.1') were seen or read."""
+    number = _VERSION.search(version)
+    key = version_key(number[0]) if number is not None else ()
+    return version_key(KNOWN[0]) <= key <= version_key(KNOWN[1])
+
+
+def _good(log: JobLog) -> Finding:
+    used = networks(log)
+    if used:
+        over = ", ".join(f"{share(log, ranks)} used {name}" for name, ranks in sorted(used.items()))
+        channels = [fact for fact in log.channels() if fact.words[2]]
+        direct = ", every channel with GPUDirect RDMA" if channels else ""
+        return _finding(Severity.GOOD, FindingKind.HEALTHY, f"{over}{direct}")
+    if log.n_nodes == 1:
+        sentence = f"{share(log, log.everyone)} are on one node: no network was used"
+    else:
+        sentence = f"{share(log, log.everyone)} say nothing that is wrong, nor what they used"
+    return _finding(Severity.GOOD, FindingKind.HEALTHY, sentence)
+
+
+def _topology(log: JobLog) -> Iterator[Finding]:
+    for fact in log.said.of("topology_missing"):
+        file, reason = fact.words
+        if file.startswith("/var/run/nvidia-topologyd/"):
+            continue  # Looked for by every job that names no file.
+        yield _finding(
+            Severity.BAD,
+            FindingKind.MIS_SETTING,
+            f"{share(log, log.by(fact))} could not open the topology file {file} ({reason}) "
+            "and went on without it",
+            log.said.place(fact),
+        )
+
+
+def _switches(log: JobLog) -> Iterator[Finding]:
+    """Reduction in switches that was asked for and did not come to be."""
+    asked = log.echoed.get("NCCL_COLLNET_ENABLE", {})
+    wanting = frozenset().union(
+        *(ranks for value, ranks in asked.items() if value not in ("0", "")), frozenset()
+    )
+    using = log.all_by(log.channels(("COLLNET/",)))
+    off = list(log.said.of("collnet_off"))
+    is_asked = any(value not in ("0", "") for value in asked)
+    if not is_asked or using or log.n_nodes == 1:
+        return
+    why = off[0].words[0] if off else "the log names no CollNet channel"
+    places = [log.said.place(fact) for fact in off[:3]]
+    yield _finding(
+        Severity.WARNING,
+        FindingKind.MIS_SETTING,
+        f"{share(log, wanting)} asked for CollNet and none uses it: {why}",
+        *places,
+    )
+
+
+def _multicast(log: JobLog) -> Iterator[Finding]:
+    """NVLink SHARP that was forced where GPUs cannot."""
+    forced = log.echoed.get("NCCL_NVLS_ENABLE", {}).get("1")
+    off = log.values("nvls").get("off")
+    if forced is not None and off:
+        yield _finding(
+            Severity.WARNING,
+            FindingKind.MIS_SETTING,
+            f"NCCL_NVLS_ENABLE=1 demands NVLink SHARP, which GPUs of {share(log, off)} lack",
+        )
+
+
+def _refused(log: JobLog) -> Iterator[Finding]:
+    for fact in log.said.of("refused"):
+        name, value = fact.words
+        yield _finding(
+            Severity.WARNING,
+            FindingKind.MIS_SETTING,
+            f"{name}={value} was refused by {share(log, log.by(fact))}; its default is in force",
+            log.said.place(fact),
+        )
+
+
+def _unfinished(log: JobLog) -> Iterator[Finding]:
+    """Ranks that began a communicator and never finished it."""
+    begun = log.values("communicator", 2)
+    missing = begun.get("START", frozenset()) - begun.get("COMPLETE", frozenset())
+    if missing:
+        hosts = sorted({log.ranks[index].host for index in missing})
+        yield _finding(
+            Severity.WARNING,
+            FindingKind.FAILURE,
+            f"{share(log, missing)} began a communicator that the log does not see complete",
+            "on " + ", ".join(hosts[:8]),
+        )
+
+
+def _versions(log: JobLog) -> Iterator[Finding]:
+    if len(log.versions) > 1:
+        yield _finding(
+            Severity.WARNING,
+            FindingKind.MIS_SETTING,
+            f"ranks run {counted(len(log.versions), 'version')}: {', '.join(log.versions[:6])}",
+        )
+
+
+def _warnings(log: JobLog) -> Iterator[Finding]:
+    warnings = log.said.of("warning")
+    for fact in warnings[:MOST_WARNINGS]:
+        place, text = fact.words
+        by = log.by(fact)
+        who = f"{share(log, by)} warned" if by else "NCCL warned"
+        where = f" (from {place})" if place else ""
+        yield _finding(
+            Severity.WARNING,
+            FindingKind.FAILURE,
+            f"{who}: {text}",
+            f"{log.said.place(fact)}{where}, {counted(fact.n, 'time')}",
+        )
+    if len(warnings) > MOST_WARNINGS:
+        rest = len(warnings) - MOST_WARNINGS
+        yield _finding(
+            Severity.WARNING, FindingKind.FAILURE, f"{counted(rest, 'more warning')} of NCCL"
+        )
+
+
+def _coverage(log: JobLog) -> Iterator[Finding]:
+    """What these logs cannot tell."""
+    numbered = [rank.number for rank in log.ranks if rank.number is not None]
+    if len(set(numbered)) < len(numbered):
+        yield _note(
+            f"{len(numbered):,} processes speak for {len(set(numbered)):,} ranks: "
+            "several runs are in these logs, and each wants to be read alone"
+        )
+    elif numbered and len(numbered) < log.n_expected:
+        yield _note(f"the logs are of {len(numbered):,} of {log.n_expected:,} ranks")
+    unknown = [version for version in log.versions if not is_known(version)]
+    if unknown:
+        yield _note(
+            f"unverified: lines of {', '.join(unknown)} were not seen when this was written"
+        )
+    for source in log.said.sources:
+        if source.n_torn:
+            yield _note(f"{source.name}: {counted(source.n_torn, 'line')} torn by another")
+        if source.endless:
+            yield _note(f"{source.name}: goes on and on; the rest was left out")
+        if source.cut is not None:
+            yield _note(f"{source.name}:{source.cut}: too long a line; its end was cut")
+    if log.said.n_left_out:
+        yield _note(f"{log.said.n_left_out:,} facts were left out: there are too many")
+
+
+def _note(sentence: str) -> Finding:
+    return _finding(Severity.NOTE, FindingKind.NOT_JUDGED, sentence)
+
+
+def _finding(severity: Severity, kind: FindingKind, sentence: str, *evidence: str) -> Finding:
+    return Finding(kind, severity, sentence, tuple(evidence))
+
+
+def worst(findings: Sequence[Finding]) -> Severity:
+    """The severity that decides."""
+    return min((one.severity for one in findings), key=_ORDER.__getitem__, default=Severity.GOOD)

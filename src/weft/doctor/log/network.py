@@ -1,0 +1,188 @@
+"""Which network ranks used, why not a faster one, and whether it reads GPUs directly."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
+from weft.doctor.log.ranks import SOCKET, JobLog
+from weft.doctor.log.said import Fact
+
+SLOW_PROVIDERS = {"tcp", "sockets", "udp", "net", "tcp;ofi_rxm", "ofi_rxm;tcp"}
+"""libfabric's providers that go through the kernel's TCP. SOURCE: libfabric's fi_provider(7)."""
+DEFAULT_PLUGINS = {"", "libnccl-net.so", "librccl-net.so"}
+"""What NCCL and RCCL look for where nobody asked."""
+
+
+def networks(log: JobLog) -> dict[str, frozenset[int]]:
+    """Transport -> the ranks that used it: those with a channel over it, and those that chose it.
+
+    A rank that chose a network has no channel over it where its neighbours are on its node; its
+    messages still cross it at other ranks. On one node the choice has no effect.
+    """
+    used: dict[str, frozenset[int]] = {}
+    for fact in log.channels():
+        used[fact.words[0]] = used.get(fact.words[0], frozenset()) | log.by(fact)
+    has_channels = bool(log.said.of("channel"))
+    if log.n_nodes == 1 or (log.n_nodes is None and has_channels and not used):
+        return used
+    for name, ranks in log.values("network").items():
+        way = f"NET/{name}"
+        used[way] = used.get(way, frozenset()) | ranks
+    return used
+
+
+def judge_network(log: JobLog) -> Iterator[Finding]:
+    """What ranks sent over, the slow first."""
+    used = networks(log)
+    sockets = used.get(SOCKET, frozenset())
+    if sockets:
+        yield _sockets(log, sockets)
+    yield from _instead(log, sockets)
+    slow = [fact for fact in log.said.of("provider") if fact.words[0].lower() in SLOW_PROVIDERS]
+    if slow:
+        yield _finding(
+            Severity.BAD,
+            f"{share(log, log.all_by(slow))} used libfabric's provider "
+            f"{slow[0].words[0]}, which is TCP",
+            [log.said.place(slow[0])],
+        )
+    yield from _direct(log)
+
+
+def _instead(log: JobLog, sockets: frozenset[int]) -> Iterator[Finding]:
+    """A plug-in that was asked for and not found, where another fast network was used."""
+    missing = [
+        fact for fact in log.said.of("plugin_missing") if fact.words[0] not in DEFAULT_PLUGINS
+    ]
+    ranks = log.all_by(missing) - sockets
+    if ranks:
+        yield _finding(
+            Severity.WARNING,
+            f"{share(log, ranks)} did not find plug-in {missing[0].words[0]} and used NCCL's own "
+            "network",
+            [_plugin_reason(missing[0]), log.said.place(missing[0])],
+        )
+
+
+def _sockets(log: JobLog, ranks: frozenset[int]) -> Finding:
+    reasons = list(why_sockets(log, ranks))
+    because = reasons[0].short if reasons else "the log does not say why"
+    evidence = [f"{reason.whole} ({reason.place})" for reason in reasons]
+    evidence += [log.said.place(fact) for fact in log.channels((SOCKET,))[:1]]
+    facts = {
+        "transport": SOCKET,
+        "n_ranks": len(ranks),
+        "hosts": _hosts(log, ranks),
+        "reasons": [reason.short for reason in reasons],
+    }
+    return _finding(Severity.BAD, f"{share(log, ranks)} used {SOCKET}: {because}", evidence, facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a network was not used: in a few words, as the log has it, and where."""
+
+    short: str
+    whole: str
+    place: str
+
+
+def why_sockets(log: JobLog, ranks: frozenset[int]) -> Iterator[Reason]:
+    """Reasons that these ranks give: what was asked for comes first."""
+
+    def said(kind: str) -> list[Fact]:
+        return [fact for fact in log.said.of(kind) if log.by(fact) & ranks or not fact.by]
+
+    def reason(fact: Fact, short: str, whole: str = "") -> Reason:
+        return Reason(short, whole or short, log.said.place(fact))
+
+    for fact in said("echo"):
+        name, value = fact.words
+        if (name, value.lower()) == ("NCCL_NET", "socket"):
+            yield reason(fact, "NCCL_NET=Socket asks for it")
+        if name == "NCCL_IB_DISABLE" and value not in ("0", ""):
+            yield reason(fact, f"NCCL_IB_DISABLE={value} turns InfiniBand off")
+    for fact in said("plugin_refused"):
+        yield reason(fact, f"plug-in {fact.words[0]} is unsupported by this NCCL")
+    missing = said("plugin_missing")
+    asked = [fact for fact in missing if fact.words[0] not in DEFAULT_PLUGINS]
+    for fact in asked:
+        yield reason(fact, f"plug-in not found ({fact.words[0]})", _plugin_reason(fact))
+    symbols = [fact for fact in said("plugin_symbol") if fact.words[0].startswith("ncclNetPlugin")]
+    loaded = any(fact.words[0] == "net" for fact in said("plugin_loaded"))
+    if symbols and not loaded and not missing:
+        names = ", ".join(fact.words[0] for fact in symbols)
+        yield reason(
+            symbols[0], f"the plug-in has none of the interfaces that NCCL looks for ({names})"
+        )
+    for fact in said("no_device"):
+        yield reason(fact, _no_device(fact.words[0]))
+    if not asked:
+        for fact in missing:
+            if fact.words[0]:
+                yield reason(fact, f"plug-in not found ({fact.words[0]})", _plugin_reason(fact))
+
+
+def _no_device(transport: str) -> str:
+    if transport == "libibverbs":
+        return "libibverbs could not be opened"
+    if transport == "NET/OFI":
+        return "libfabric has no provider that the plug-in can use"
+    return "no InfiniBand or RoCE device was found"
+
+
+def _plugin_reason(fact: Fact) -> str:
+    """A file and why it is not there, the file once."""
+    file, reason = fact.words
+    return f"plug-in not found: {reason if reason.startswith(file) else f'{file}: {reason}'}"
+
+
+def _direct(log: JobLog) -> Iterator[Finding]:
+    """Channels over a network, other than sockets, that do not read and write GPUs directly."""
+    channels = [fact for fact in log.channels() if fact.words[0] != SOCKET]
+    through_host = [fact for fact in channels if not fact.words[2]]
+    if not through_host:
+        return
+    n = sum(fact.n for fact in channels)
+    n_slow = sum(fact.n for fact in through_host)
+    ranks = log.all_by(through_host)
+    off = [fact for fact in log.said.of("gpu_direct") if fact.words[3] == "off"]
+    reasons = [
+        f"{fact.words[4] or 'disabled'} for {_device(fact)} ({log.said.place(fact)})"
+        for fact in off[:4]
+    ]
+    yield _finding(
+        Severity.WARNING,
+        f"{n_slow:,} of {counted(n, 'network channel')} of {share(log, ranks)} "
+        "go through host memory: GPUDirect RDMA is off",
+        [*reasons, log.said.place(through_host[0])],
+        {"n_channels": n, "n_through_host": n_slow},
+    )
+
+
+def _device(fact: Fact) -> str:
+    return fact.words[2] or f"network device {fact.words[1]}"
+
+
+def share(log: JobLog, ranks: frozenset[int]) -> str:
+    """'16 of 16 ranks'."""
+    noun = "rank" if any(rank.number is not None for rank in log.ranks) else "process"
+    total = max(len(log.ranks), len(ranks))
+    if noun == "process":
+        return f"{len(ranks):,} of {total:,} processes" if total != 1 else "1 of 1 process"
+    return f"{len(ranks):,} of {counted(total, noun)}"
+
+
+def _hosts(log: JobLog, ranks: frozenset[int]) -> list[str]:
+    return list(dict.fromkeys(log.ranks[index].host for index in sorted(ranks)))[:16]
+
+
+def _finding(
+    severity: Severity,
+    sentence: str,
+    evidence: Sequence[str],
+    facts: dict[str, object] | None = None,
+) -> Finding:
+    kind = FindingKind.MIS_SETTING
+    return Finding(kind, severity, sentence, tuple(evidence), facts=dict(facts or {}))

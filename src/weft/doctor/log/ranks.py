@@ -1,0 +1,140 @@
+"""Ranks of a job, and what its logs say of each."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from weft.core.natural import natural_key
+from weft.doctor.log.said import Fact, Said, Speaker
+
+SOCKET = "NET/Socket"
+OVER_NETWORK = ("NET/", "COLLNET/")
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """A rank. `number` is None where the log ends before a communicator names it."""
+
+    index: int
+    number: int | None
+    n_ranks: int | None
+    host: str
+    pid: str
+    device: str
+
+    @property
+    def name(self) -> str:
+        """'rank 3' or, without a number, its process."""
+        return f"rank {self.number}" if self.number is not None else f"{self.host}:{self.pid}"
+
+
+@dataclass(frozen=True)
+class JobLog:
+    """Logs of one job. Sets of ranks are sets of indices into `ranks`."""
+
+    said: Said
+    ranks: tuple[Rank, ...]
+    ranks_of: Mapping[int, frozenset[int]]
+    """Number of a speaker -> ranks that it may speak for: its own, or all of its process."""
+
+    def by(self, fact: Fact) -> frozenset[int]:
+        """The ranks that said something."""
+        found: set[int] = set()
+        for speaker in fact.by:
+            found |= self.ranks_of[speaker]
+        return frozenset(found)
+
+    def all_by(self, facts: Iterable[Fact]) -> frozenset[int]:
+        """The ranks that said any of these."""
+        return frozenset().union(*(self.by(fact) for fact in facts))
+
+    def values(self, kind: str, word: int = 0) -> dict[str, frozenset[int]]:
+        """What ranks say of one kind: a word -> the ranks that say it."""
+        found: dict[str, frozenset[int]] = {}
+        for fact in self.said.of(kind):
+            value = fact.words[word]
+            found[value] = found.get(value, frozenset()) | self.by(fact)
+        return found
+
+    def channels(self, over: Sequence[str] = OVER_NETWORK) -> list[Fact]:
+        """Channels whose transport begins like one of these."""
+        return [fact for fact in self.said.of("channel") if fact.words[0].startswith(tuple(over))]
+
+    @cached_property
+    def everyone(self) -> frozenset[int]:
+        """All ranks."""
+        return frozenset(range(len(self.ranks)))
+
+    @cached_property
+    def n_expected(self) -> int:
+        """Ranks of the largest communicator, or those that speak."""
+        return max((rank.n_ranks or 0 for rank in self.ranks), default=0) or len(self.ranks)
+
+    @cached_property
+    def n_nodes(self) -> int | None:
+        """Nodes of the job as its communicators say, or its hosts; None where neither tells."""
+        said = [int(fact.words[1]) for fact in self.said.of("place")]
+        hosts = {rank.host for rank in self.ranks}
+        known = max([*said, len(hosts)], default=0)
+        if said or len(self.ranks) >= self.n_expected > 0 or known > 1:
+            return known
+        return None
+
+    @cached_property
+    def n_channels(self) -> dict[str, int]:
+        """Channels by transport, as often as they were said, receivers of networks not counted."""
+        counts: dict[str, int] = {}
+        for fact in self.said.of("channel"):
+            if fact.words[4] != "receive":
+                counts[fact.words[0]] = counts.get(fact.words[0], 0) + fact.n
+        return counts
+
+    @cached_property
+    def versions(self) -> tuple[str, ...]:
+        """Versions of NCCL or RCCL: 'NCCL 2.18.3+cuda12.1'."""
+        found = {
+            f"{fact.words[0]} {fact.words[1]}": None
+            for fact in self.said.of("version")
+            if fact.words[0] in ("NCCL", "RCCL")
+        }
+        return tuple(found)
+
+    @cached_property
+    def echoed(self) -> dict[str, dict[str, frozenset[int]]]:
+        """Variables that were read: name -> value -> ranks."""
+        found: dict[str, dict[str, frozenset[int]]] = {}
+        for fact in self.said.of("echo"):
+            name, value = fact.words
+            values = found.setdefault(name, {})
+            values[value] = values.get(value, frozenset()) | self.by(fact)
+        return found
+
+
+def job_log(said: Said) -> JobLog:
+    """The ranks of what was said: speakers with a rank, or else processes."""
+    processes: dict[tuple[str, str], list[Speaker]] = {}
+    for speaker in said.speakers:
+        processes.setdefault((speaker.host, speaker.pid), []).append(speaker)
+    voices: list[tuple[Speaker, list[Speaker]]] = []
+    for speakers in processes.values():
+        ranked = [speaker for speaker in speakers if speaker.rank is not None]
+        others = [speaker for speaker in speakers if speaker.rank is None]
+        voices += [(speaker, [speaker, *others]) for speaker in ranked or others[:1]]
+    voices.sort(key=lambda voice: _order(voice[0]))
+    ranks_of: dict[int, set[int]] = {speaker.number: set() for speaker in said.speakers}
+    ranks = []
+    for index, (first, speakers) in enumerate(voices):
+        ranks.append(Rank(index, first.rank, first.n_ranks, first.host, first.pid, _device(first)))
+        for speaker in speakers:
+            ranks_of[speaker.number].add(index)
+    return JobLog(said, tuple(ranks), {n: frozenset(those) for n, those in ranks_of.items()})
+
+
+def _order(speaker: Speaker) -> tuple[object, ...]:
+    rank = speaker.rank if speaker.rank is not None else float("inf")
+    return (rank, natural_key(speaker.host), int(speaker.pid))
+
+
+def _device(speaker: Speaker) -> str:
+    """The GPU's number; before one is chosen, NCCL prints what happens to be there."""
+    return speaker.device if speaker.rank is not None else ""

@@ -1,0 +1,135 @@
+"""Logs as the engine reads them: facts, each once, with all who said it."""
+
+import json
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from weft.core.errors import InputError
+from weft.topology.engine import engine_module
+
+EXPECTED = "a log of NCCL or RCCL (NCCL_DEBUG=INFO), '-' for standard input"
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """A GPU of a process; `rank` is that in its largest communicator, None before it has one."""
+
+    number: int
+    host: str
+    pid: str
+    device: str
+    rank: int | None
+    n_ranks: int | None
+    bus_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing that was said `n` times; what `words` are, docs/reference/doctor_log.md says."""
+
+    kind: str
+    words: tuple[str, ...]
+    n: int
+    source: int
+    line: int
+    least: int | None
+    most: int | None
+    by: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that was read."""
+
+    name: str
+    n_lines: int
+    n_bytes: int
+    n_understood: int
+    n_torn: int
+    cut: int | None
+    endless: bool
+
+
+@dataclass(frozen=True)
+class Said:
+    """All that logs said."""
+
+    sources: tuple[Source, ...]
+    speakers: tuple[Speaker, ...]
+    facts: tuple[Fact, ...]
+    n_left_out: int
+
+    @cached_property
+    def _of_kind(self) -> dict[str, list[Fact]]:
+        kinds: dict[str, list[Fact]] = {}
+        for fact in self.facts:
+            kinds.setdefault(fact.kind, []).append(fact)
+        return kinds
+
+    def of(self, kind: str) -> Sequence[Fact]:
+        """Facts of one kind, in order of first appearance."""
+        return self._of_kind.get(kind, ())
+
+    def place(self, fact: Fact) -> str:
+        """Where a fact stands first: 'job.log:12'."""
+        return f"{self.sources[fact.source].name}:{fact.line}"
+
+
+def read_logs(names: Sequence[str]) -> Said:
+    """What logs say ('-' is standard input). Raises InputError for what is no such log."""
+    for name in names:
+        _refuse_what_is_no_file(name)
+    try:
+        document = json.loads(engine_module().read_logs(list(names)))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error}", expected=EXPECTED) from error
+    said = _said(document)
+    if not said.facts:
+        raise InputError(
+            "nothing that a communication library says is in it",
+            where=", ".join(names),
+            expected=EXPECTED,
+            hint="NCCL is silent unless NCCL_DEBUG is set to INFO",
+        )
+    return said
+
+
+def _refuse_what_is_no_file(name: str) -> None:
+    """Directories and devices; a pipe is read, so that logs may be unpacked on the way."""
+    if name == "-":
+        return
+    try:
+        mode = os.stat(name).st_mode
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot be read: {reason}", where=name, expected=EXPECTED) from error
+    what = "a directory" if stat.S_ISDIR(mode) else "a device"
+    if stat.S_ISDIR(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        raise InputError(f"cannot be read: it is {what}", where=name, expected=EXPECTED)
+
+
+def _said(document: dict[str, Any]) -> Said:
+    return Said(
+        sources=tuple(Source(**source) for source in document["sources"]),
+        speakers=tuple(
+            Speaker(number, **speaker) for number, speaker in enumerate(document["speakers"])
+        ),
+        facts=tuple(_fact(fact) for fact in document["facts"]),
+        n_left_out=document["n_left_out"],
+    )
+
+
+def _fact(fact: dict[str, Any]) -> Fact:
+    least, most = fact.get("sizes", (None, None))
+    source, line = fact["first"]
+    by = frozenset(_numbers(fact["by"]))
+    return Fact(fact["kind"], tuple(fact["words"]), fact["n"], source, line, least, most, by)
+
+
+def _numbers(ranges: list[tuple[int, int]]) -> Iterator[int]:
+    for first, last in ranges:
+        yield from range(first, last + 1)

@@ -1,0 +1,72 @@
+"""`weft doctor log`: text, formats, exit codes, standard input."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.unit.doctor.nccl_log import LoggedJob
+
+from weft.cli import run
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> Path:
+    path = tmp_path / "job.log"
+    before = ("NET/Plugin: Could not find: ofi libnccl-net-ofi.so. Using internal net plugin.",)
+    lines = LoggedJob(network="Socket", direct=False, before=before).lines()
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_the_verdict_comes_first(bad: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "log", str(bad)]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith(
+        "BAD   16 of 16 ranks used NET/Socket: plug-in not found (libnccl-net-ofi.so)\n"
+    )
+    assert "\nchannels   NET/Socket 2, P2P/IPC 14\n" in said
+    assert "\nranks      16 of 16 ranks on 2 hosts, 16 initialised\n" in said
+
+
+def test_a_good_log_exits_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "job.log"
+    path.write_text("\n".join(LoggedJob().lines()))
+    assert run(["doctor", "log", str(path), "--ranks"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("GOOD  16 of 16 ranks used NET/IB")
+    rows = [line.split() for line in said.splitlines() if " node" in line]
+    assert [row[0] for row in rows] == [str(rank) for rank in range(16)]
+
+
+def test_json_and_csv(bad: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "log", str(bad), "--format", "json"]) == 1
+    record = json.loads(capsys.readouterr().out)
+    assert (record["schema"], record["verdict"]) == ("weft.doctor-log/1", "bad")
+    assert record["aspects"]["channels"] == {"NET/Socket": 2, "P2P/IPC": 14}
+    assert len(record["ranks"]) == 16
+    assert run(["doctor", "log", str(bad), "--format", "csv"]) == 1
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[0] == "rank,n_ranks,host,pid,device,network,gpu_direct,initialised"
+    assert len(rows) == 17
+
+
+def test_a_log_of_nothing_is_the_users_mistake(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "empty.log"
+    path.write_text("")
+    assert run(["doctor", "log", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert "nothing that a communication library says is in it" in said
+    assert "NCCL_DEBUG" in said
+
+
+def test_names_in_a_log_do_not_steer_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "evil.log"
+    path.write_text("h:1:2 [0] NCCL INFO Using network \x1b]0;evil\x07\x1b[2Jx\n")
+    run(["doctor", "log", str(path)])
+    said = capsys.readouterr()
+    assert "\x1b" not in said.out
+    assert "\x07" not in said.out

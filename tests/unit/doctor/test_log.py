@@ -1,0 +1,214 @@
+"""What a job's log means: the verdict, why, and what cannot be told."""
+
+import random
+from pathlib import Path
+
+import pytest
+from tests.unit.doctor.nccl_log import LoggedJob
+
+from weft.core.errors import InputError
+from weft.core.finding import Finding
+from weft.doctor.log.aspects import aspects
+from weft.doctor.log.judge import is_known, judge
+from weft.doctor.log.network import networks
+from weft.doctor.log.ranks import JobLog, job_log
+from weft.doctor.log.said import read_logs
+
+MISSING = (
+    "NET/Plugin : Plugin load (libnccl-net-ofi.so) returned 2 : libnccl-net-ofi.so: cannot open "
+    "shared object file: No such file or directory",
+    "NET/Plugin : No plugin found, using internal implementation",
+)
+
+
+def read(tmp_path: Path, lines: list[str]) -> JobLog:
+    path = tmp_path / "job.log"
+    path.write_text("\n".join(lines) + "\n")
+    return job_log(read_logs([str(path)]))
+
+
+def judged(tmp_path: Path, job: LoggedJob, extra: tuple[str, ...] = ()) -> list[Finding]:
+    return judge(read(tmp_path, [*job.lines(), *extra]))
+
+
+def test_all_is_well(tmp_path: Path) -> None:
+    (only,) = judged(tmp_path, LoggedJob())
+    assert only.sentence == "16 of 16 ranks used NET/IB, every channel with GPUDirect RDMA"
+    assert only.severity.value == "good"
+
+
+def test_the_plug_in_that_was_asked_for_is_the_reason_for_sockets(tmp_path: Path) -> None:
+    before = (*MISSING, "NET/IB : No device found.", "NET/Socket : Using [0]eth0:10.0.0.1<0>")
+    (only,) = judged(tmp_path, LoggedJob(network="Socket", direct=False, before=before))
+    assert only.sentence == "16 of 16 ranks used NET/Socket: plug-in not found (libnccl-net-ofi.so)"
+    assert only.severity.value == "bad"
+    assert any("cannot open shared object file" in one for one in only.evidence)
+
+
+@pytest.mark.parametrize(
+    ("before", "reason"),
+    [
+        (("NET/IB : No device found.",), "no InfiniBand or RoCE device was found"),
+        (("Failed to open libibverbs.so[.1]",), "libibverbs could not be opened"),
+        (
+            ("NCCL_IB_DISABLE set by environment to 1.", "NET/IB : No device found."),
+            "NCCL_IB_DISABLE=1 turns InfiniBand off",
+        ),
+        (
+            ("External network plugin libnccl-net.so is unsupported",),
+            "plug-in libnccl-net.so is unsupported by this NCCL",
+        ),
+        (
+            (
+                "NET/Plugin: Failed to find ncclNetPlugin_v6 symbol.",
+                "NET/Plugin: Failed to find ncclNetPlugin symbol (v4 or v5).",
+            ),
+            "the plug-in has none of the interfaces that NCCL looks for "
+            "(ncclNetPlugin_v6, ncclNetPlugin)",
+        ),
+        ((), "the log does not say why"),
+    ],
+)
+def test_reasons_for_sockets(tmp_path: Path, before: tuple[str, ...], reason: str) -> None:
+    (only,) = judged(tmp_path, LoggedJob(network="Socket", direct=False, before=before))
+    assert only.sentence == f"16 of 16 ranks used NET/Socket: {reason}"
+
+
+def test_one_node_needs_no_network(tmp_path: Path) -> None:
+    (only,) = judged(tmp_path, LoggedJob(n_nodes=1, network="Socket"))
+    assert only.sentence == "8 of 8 ranks are on one node: no network was used"
+
+
+def test_one_bad_node_is_named(tmp_path: Path) -> None:
+    good, bad = LoggedJob().lines(), LoggedJob(network="Socket", direct=False).lines()
+    lines = [line for line in good if "node1" not in line]
+    lines += [line for line in bad if "node1" in line]
+    worst = judge(read(tmp_path, lines))[0]
+    assert worst.sentence.startswith("8 of 16 ranks used NET/Socket")
+    assert worst.facts["hosts"] == ["node1"]
+
+
+def test_channels_through_host_memory(tmp_path: Path) -> None:
+    why = "GPU Direct RDMA Disabled for GPU 7000 / HCA 0 (distance 4 > 3)"
+    (only,) = judged(tmp_path, LoggedJob(direct=False, before=(why,)))
+    assert only.severity.value == "warning"
+    # Each of two nodes sends and receives on one channel.
+    assert only.sentence == (
+        "4 of 4 network channels of 4 of 16 ranks go through host memory: GPUDirect RDMA is off"
+    )
+    assert "distance 4 > 3 for network device 0" in only.evidence[0]
+
+
+@pytest.mark.parametrize(
+    ("message", "severity", "sentence"),
+    [
+        (
+            "Could not open XML topology file /opt/Microsoft/t.xml : No such file or directory",
+            "bad",
+            "16 of 16 ranks could not open the topology file /opt/Microsoft/t.xml "
+            "(No such file or directory) and went on without it",
+        ),
+        (
+            "NCCL_COLLNET_ENABLE set by environment to 1.",
+            "warning",
+            "16 of 16 ranks asked for CollNet and none uses it: the log names no CollNet channel",
+        ),
+        (
+            "Invalid value 2M for NCCL_BUFFSIZE, using default -2.",
+            "warning",
+            "NCCL_BUFFSIZE=2M was refused by 16 of 16 ranks; its default is in force",
+        ),
+        (
+            "NET/OFI Selected Provider is tcp (found 1 nics)",
+            "bad",
+            "16 of 16 ranks used libfabric's provider tcp, which is TCP",
+        ),
+        (
+            MISSING[0],
+            "warning",
+            "16 of 16 ranks did not find plug-in libnccl-net-ofi.so and used NCCL's own network",
+        ),
+    ],
+)
+def test_what_else_is_wrong(tmp_path: Path, message: str, severity: str, sentence: str) -> None:
+    (only,) = judged(tmp_path, LoggedJob(before=(message,)))
+    assert (only.severity.value, only.sentence) == (severity, sentence)
+
+
+def test_ranks_that_never_finish_are_counted(tmp_path: Path) -> None:
+    (only,) = judged(tmp_path, LoggedJob(complete=False))
+    assert only.sentence == (
+        "16 of 16 ranks began a communicator that the log does not see complete"
+    )
+
+
+def test_warnings_are_the_librarys_own_words(tmp_path: Path) -> None:
+    line = "node0:1000:2000 [0] net.cc:626 NCCL WARN Error: network X not found."
+    (only,) = judged(tmp_path, LoggedJob(), (line, line))
+    assert only.sentence == "1 of 16 ranks warned: Error: network X not found."
+    assert only.evidence[0].endswith("(from net.cc:626), 2 times")
+
+
+def test_part_of_a_job_is_called_part(tmp_path: Path) -> None:
+    lines = [line for line in LoggedJob().lines() if "node1" not in line]
+    notes = [one.sentence for one in judge(read(tmp_path, lines)) if one.severity.value == "note"]
+    assert notes == ["the logs are of 8 of 16 ranks"]
+
+
+def test_versions_outside_the_known_say_so(tmp_path: Path) -> None:
+    notes = [one.sentence for one in judged(tmp_path, LoggedJob(version="2.31.2+cuda13.0"))]
+    assert "unverified: lines of NCCL 2.31.2+cuda13.0 were not seen" in notes[-1]
+    assert [is_known(f"NCCL {v}") for v in ("2.13.4", "2.14.3", "2.30.7", "2.31.2", "x")] == [
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_in_which_order_ranks_write_makes_no_difference(tmp_path: Path) -> None:
+    """A merged log is the same facts however the scheduler interleaved it."""
+    lines = LoggedJob(network="Socket", direct=False, before=MISSING).lines()
+    whole = read(tmp_path, lines)
+    random.Random(7).shuffle(lines)
+    mixed = read(tmp_path, lines)
+    assert networks(mixed) == networks(whole)
+    assert [rank.number for rank in mixed.ranks] == list(range(16))
+    assert values_of(mixed) == values_of(whole)
+
+
+def values_of(log: JobLog) -> dict[str, object]:
+    """What the aspects say, lists in one order."""
+    return {
+        aspect.name: sorted(aspect.values, key=repr)
+        if isinstance(aspect.values, list)
+        else aspect.values
+        for aspect in aspects(log)
+    }
+
+
+def test_a_file_per_rank_is_the_same_job(tmp_path: Path) -> None:
+    job = LoggedJob(network="Socket", direct=False, before=MISSING)
+    paths = []
+    for rank in job.ranks:
+        path = tmp_path / f"nccl.{rank}.log"
+        path.write_text("\n".join(job.of(rank)) + "\n")
+        paths.append(str(path))
+    found = judge(job_log(read_logs(paths)))
+    whole = judge(read(tmp_path, job.lines()))
+    assert [one.sentence for one in found] == [one.sentence for one in whole]
+
+
+@pytest.mark.parametrize("content", ["", "hello\n", "\0" * 100_000, "\x1f\x8b\x08\x00"])
+def test_what_is_no_log_is_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "x"
+    path.write_text(content, encoding="latin-1")
+    with pytest.raises(InputError):
+        read_logs([str(path)])
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "/", "/nowhere", "a\0b"])
+def test_what_is_no_file_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        read_logs([name])
