@@ -1,6 +1,6 @@
 """What to launch with on a machine: settings with their reasons, as its operators publish them."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -10,6 +10,11 @@ When = Literal["always", "single-node", "multi-node", "sharp", "loopback", "trai
 Fabric = Literal["infiniband", "slingshot", "efa", "roce"]
 
 
+VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+ModuleName = Annotated[str, Field(pattern=r"^[\w][\w./+:-]*$")]
+Mask = Annotated[str, Field(pattern=r"^(0x)?[0-9a-fA-F]+$")]
+
+
 class RecipeSetting(Document):
     """One variable of a recipe, why it is set, and who says so.
 
@@ -17,7 +22,7 @@ class RecipeSetting(Document):
     `when` are the runs it belongs to.
     """
 
-    name: Text
+    name: VariableName
     value: str
     reason: Text
     source: Text
@@ -57,9 +62,9 @@ class LaunchRecipe(Document):
     hcas: tuple[str, ...] = ()
     ethernet_hcas: tuple[str, ...] = ()
     topology_file: str = ""
-    modules: tuple[str, ...] = ()
-    cpu_masks: tuple[str, ...] = ()
-    network: str = ""
+    modules: tuple[ModuleName, ...] = ()
+    cpu_masks: tuple[Mask, ...] = ()
+    network: str = Field(default="", pattern=r"^[\w=,.:+-]*$")
     """Slurm's --network that a setting needs."""
     notes: tuple[str, ...] = ()
     settings: tuple[RecipeSetting, ...] = Field(alias="setting", default=())

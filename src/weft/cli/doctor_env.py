@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from weft.doctor.lint import Complaint
 
 SYSTEM_CONF = Path("/etc/nccl.conf")
-KINDS = ("script", "nccl.conf", "edf", "kubernetes")
+KINDS = ("script", "nccl.conf", "edf", "kubernetes", "modulefile")
 
 
 @click.command("env")
@@ -58,8 +58,8 @@ def command(
 ) -> int:
     """What is wrong with the variables that FILES set, or this environment without FILES.
 
-    A file is a command line, a job script, an nccl.conf, an EDF (.toml), or Kubernetes manifests
-    (.yaml); '-' is standard input. Nothing in it is run.
+    A file is a command line, a job script, an nccl.conf, an EDF (.toml), Kubernetes manifests
+    (.yaml) or a modulefile in Tcl; '-' is standard input. Nothing in it is run.
 
     Exit 1 where something is wrong.
     """
@@ -165,6 +165,7 @@ def _jobs(files: Sequence[str], kind: str | None) -> "list[Job]":
         "nccl.conf": Kind.CONF,
         "edf": Kind.EDF,
         "kubernetes": Kind.KUBERNETES,
+        "modulefile": Kind.MODULEFILE,
     }
     if not files:
         return [read_environment(os.environ)]

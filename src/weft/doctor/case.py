@@ -13,10 +13,11 @@ NCCL = "nccl"
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Put `text` where `at` is."""
+    """Put `text` where `at` is; of a value, as the file's language writes it there."""
 
     at: Place
     text: str
+    is_value: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ class Kind(StrEnum):
     CONF = "nccl.conf"
     EDF = "EDF"
     KUBERNETES = "Kubernetes"
+    MODULEFILE = "modulefile"
     LIVE = "environment"
 
 

@@ -1,12 +1,14 @@
 """The linter: every rule over one job, what they found in the order of the text."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weft.catalog.setting_rules import SettingRule, setting_rules
 from weft.core.finding import Finding, FindingKind, Severity
-from weft.doctor.case import Case, Found, Rule
+from weft.doctor.case import Case, Edit, Found, Rule
+from weft.doctor.job import Job
 from weft.doctor.rules import algorithms, devices, fabrics, launches, names, transports, values
+from weft.doctor.written import written
 
 FAMILIES: tuple[Rule, ...] = (
     names.rules,
@@ -67,12 +69,24 @@ def lint(case: Case) -> list[Complaint]:
             continue
         name = found.setting.name if found.setting is not None else ""
         key = (found.rule, found.at.start, name)
-        complaints.setdefault(key, Complaint(rules[found.rule], found))
+        whole = replace(found, edits=_as_written(case.job, found.edits))
+        complaints.setdefault(key, Complaint(rules[found.rule], whole))
     order = {"bad": 0, "warning": 1, "note": 2}
     return sorted(
         complaints.values(),
         key=lambda one: (one.found.at.start, order[one.rule.severity], one.rule.id),
     )
+
+
+def _as_written(job: Job, edits: Sequence[Edit]) -> tuple[Edit, ...]:
+    """Edits with their values in the file's language; none where one cannot be said there."""
+    done = []
+    for edit in edits:
+        text = written(job, edit.at, edit.text) if edit.is_value else edit.text
+        if text is None:
+            return ()
+        done.append(Edit(edit.at, text))
+    return tuple(done)
 
 
 def _all(case: Case) -> Iterator[Found]:

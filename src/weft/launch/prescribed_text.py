@@ -3,6 +3,7 @@
 import re
 import shlex
 
+from weft.core.tcl import tcl_word
 from weft.launch.prescription import Prescription, handed_on
 
 BENCHMARKS = {
@@ -22,11 +23,11 @@ VARIABLE = re.compile(r"\$\w+|\$\{\w+\}")
 
 
 def program(prescription: Prescription, benchmark: str) -> list[str]:
-    """The command of a benchmark: of nccl-tests on GPUs, of OSU's elsewhere."""
+    """The command of a benchmark, its words quoted: of nccl-tests on GPUs, of OSU's elsewhere."""
     if prescription.recipe.library == "mpi":
-        return [OSU.get(benchmark, f"osu_{benchmark}")]
+        return [shlex.quote(OSU.get(benchmark, f"osu_{benchmark}"))]
     name = BENCHMARKS.get(benchmark, f"{benchmark}_perf")
-    return [f"{TESTS}/{name}", *SIZES]
+    return [shlex.quote(f"{TESTS}/{name}"), *SIZES]
 
 
 def as_mpirun(prescription: Prescription, command: list[str]) -> str:
@@ -119,14 +120,15 @@ def as_sbatch(prescription: Prescription, command: list[str]) -> str:
 def as_modulefile(prescription: Prescription) -> str:
     """A modulefile in Tcl, which Environment Modules and Lmod read."""
     recipe = prescription.recipe
+    whatis = f"Settings of NCCL and its networks for {recipe.title} ({recipe.date})"
     lines = [
         "#%Module1.0",
-        f"module-whatis {{Settings of NCCL and its networks for {recipe.title} ({recipe.date})}}",
+        f"module-whatis {tcl_word(whatis)}",
     ]
     passed = handed_on(prescription.settings)
     for setting in prescription.settings:
         if setting.name not in passed:
-            lines.append(f"setenv {setting.name} {{{setting.value}}}")
+            lines.append(f"setenv {setting.name} {tcl_word(setting.value)}")
     return "\n".join(lines) + "\n"
 
 

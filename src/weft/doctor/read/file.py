@@ -7,6 +7,7 @@ from weft.doctor.job import Job, Kind
 from weft.doctor.read.conf import read_conf
 from weft.doctor.read.edf import is_edf, read_edf
 from weft.doctor.read.kubernetes import read_manifests
+from weft.doctor.read.modulefile import MAGIC, read_modulefile
 from weft.doctor.read.shell import read_script
 
 MOST_BYTES = 16 << 20
@@ -25,11 +26,15 @@ def read_job(name: str, text: str, kind: Kind | None = None) -> Job:
         return read_edf(name, text)
     if kind is Kind.KUBERNETES:
         return read_manifests(name, text)
+    if kind is Kind.MODULEFILE:
+        return read_modulefile(name, text)
     return read_script(name, text)
 
 
 def kind_of(name: str, text: str) -> Kind:
     """What a file is."""
+    if text.startswith(MAGIC):
+        return Kind.MODULEFILE
     suffix = Path(name).suffix.lower()
     if suffix == ".toml" or (suffix == ".edf" and is_edf(text)):
         return Kind.EDF

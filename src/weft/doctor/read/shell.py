@@ -130,6 +130,17 @@ class _Script:
                 self._assign(child, exported=export)
             elif child.type == "variable_name" and export:
                 self._export(self._words.source(child))
+            elif export:
+                self._export_words(child)
+
+    def _export_words(self, node: "Node") -> None:
+        """`export "NAME=VALUE"`, quoted as a whole."""
+        for word in self._words.of(node):
+            name, equals, value = word.text.partition("=")
+            if equals and ASSIGNMENT.match(word.text):
+                self._remember(name, value)
+                self._exported.add(name)
+                self.settings.append(Setting(name, value, Way.EXPORT, word.at, word.value_at))
 
     def _export(self, name: str) -> None:
         """What was only assigned before counts from here on."""

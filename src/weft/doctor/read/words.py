@@ -73,6 +73,8 @@ class Words:
         if shift is None:
             return Word(text, at)
         quote = len(raw) - len(raw.lstrip("\"'"))
+        if quote and node.type not in ("string", "raw_string"):
+            return Word(text, at)
         start = node.start_byte + quote + shift.end()
         # A quote that was opened before the name is closed behind the value.
         return Word(text, at, self._place(start, node.end_byte - quote, True))

@@ -68,7 +68,7 @@ def _leaves_none(case: Case, setting: Setting) -> Found | None:
                 words,
                 setting.at,
                 setting,
-                edit(setting, f'"ring;{text}"'),
+                edit(setting, f"ring;{text}"),
             )
         return None
     listed = for_all[-1].removeprefix("^")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from weft.catalog.variables import Reads, Variable
 from weft.doctor.case import NCCL, Case, Edit, Found
-from weft.doctor.job import Kind, Setting
+from weft.doctor.job import Setting
 from weft.doctor.numbers import meant, strtoll
 
 LEVELS = ("LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS")
@@ -55,7 +55,7 @@ def rules(case: Case) -> Iterator[Found]:
 def edit(setting: Setting, text: str) -> tuple[Edit, ...]:
     """Put another value where the setting's value stands."""
     at = setting.value_at
-    return (Edit(at, text),) if at is not None and at.exact else ()
+    return (Edit(at, text, is_value=True),) if at is not None and at.exact else ()
 
 
 def _text(case: Case, setting: Setting) -> Iterator[Found]:
@@ -72,25 +72,14 @@ def _text(case: Case, setting: Setting) -> Iterator[Found]:
             {**words, "quote": quote},
             setting.at,
             setting,
-            edit(setting, _quoted(better)),
+            edit(setting, better),
         )
     elif len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
-        yield Found(
-            "quotes-in-value", words, setting.at, setting, edit(setting, _inner(case, value))
-        )
+        yield Found("quotes-in-value", words, setting.at, setting, edit(setting, value[1:-1]))
     elif value != value.strip():
         better = value.strip()
         found = {**words, "better": better}
         yield Found("spaces-around-value", found, setting.at, setting, edit(setting, better))
-
-
-def _inner(case: Case, value: str) -> str:
-    inner = value[1:-1]
-    return inner if case.job.kind is Kind.CONF else _quoted(inner)
-
-
-def _quoted(text: str) -> str:
-    return text if re.fullmatch(r"[\w.,:/=^%@+-]*", text) else f'"{text}"'
 
 
 def _value(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
