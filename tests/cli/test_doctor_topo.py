@@ -22,13 +22,18 @@ def file(tmp_path: Path) -> Path:
 def test_a_plain_file_is_good_and_drawn(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor", "topo", str(file)]) == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == f"GOOD  {file}: NCCL takes it as it is meant, 4 of 255 elements"
-    tree = said[2:6]
-    assert tree == [
+    assert said[0] == f"GOOD  {file}: NCCL takes it as it is meant, 5 of 255 elements"
+    assert said[2:] == [
         "system",
         "└─ cpu 0  x86_64 AuthenticAMD 23/49  CPUs 0-31",
-        "   ├─ GPU 0001:00:00.0  16 GT/s x16  24 GB/s",
-        "   └─ adapter 0101:00:00.0  16 GT/s x16  24 GB/s",
+        "   └─ bridge 0000:01:00.0  16 GT/s x16  24 GB/s",
+        "      ├─ GPU 0001:00:00.0  16 GT/s x16  24 GB/s",
+        "      └─ adapter 0101:00:00.0  16 GT/s x16  24 GB/s",
+        "",
+        "GPUs to adapters; * GPUDirect RDMA (NCCL_NET_GDR_LEVEL P2C)",
+        "                   N0",
+        "G0 0001:00:00.0  PIX*",
+        "adapters: N0 0101:00:00.0",
     ]
 
 
@@ -36,7 +41,7 @@ def test_a_file_that_nccl_refuses(file: Path, capsys: pytest.CaptureFixture[str]
     file.write_text(TABBED)
     assert run(["doctor", "topo", str(file)]) == 1
     said = capsys.readouterr().out
-    assert said.startswith(f"BAD   {file}: NCCL refuses it; 1 mistake, 2 warnings\n")
+    assert said.startswith(f"BAD   {file}: NCCL refuses it; 1 mistake, 3 warnings\n")
     assert f"BAD  {file}:3:1  a tab between elements [topo-tab]" in said
     assert "it counts as 8 GT/s, 12 GB/s with its lanes" in said
 
@@ -48,19 +53,31 @@ def test_json_csv_and_sarif(file: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert (record["schema"], record["verdict"]) == ("weft.doctor-topo/1", "bad")
     assert record["is_refused"]
     places = [(one["facts"]["rule"], one["facts"]["line"]) for one in record["findings"]]
-    assert places == [("topo-tab", 3), ("topo-link-speed", 3), ("topo-link-speed", 4)]
+    speeds = [("topo-link-speed", line) for line in (3, 4, 5)]
+    assert places == [("topo-tab", 3), *speeds]
+    assert record["distances"]["gpu_net"] == [[{"way": "PIX", "gb_s": 12, "gdr": True}]]
     assert run(["doctor", "topo", str(file), "--format", "csv"]) == 1
-    assert len(capsys.readouterr().out.splitlines()) == 4
+    assert len(capsys.readouterr().out.splitlines()) == 5
     assert run(["doctor", "topo", str(file), "--format", "sarif"]) == 1
     (result, *_) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
     region = result["locations"][0]["physicalLocation"]["region"]
     assert (result["level"], region["startLine"], region["startColumn"]) == ("error", 3, 1)
 
 
+def test_the_level_and_the_platform(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "topo", str(file), "--gdr-level", "0", "--platform", "azure-ndv4"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"WARN  {file}: ")
+    assert "is at PHB and NCCL_NET_GDR_LEVEL at LOC" in said
+    assert run(["doctor", "topo", str(file), "--platform", "azure-ndv44"]) == 2
+    assert run(["doctor", "topo", str(file), "--gdr-level", "NEAR"]) == 2
+
+
 def test_standard_input(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for content, code in ((RIGHT.encode(), 0), (b"\xff" + RIGHT.encode(), 1), (b"\0" * 9, 2)):
+    right = RIGHT.encode()
+    for content, code in ((right, 0), (b"\xff" + right, 1), (b"\0" * 9, 2)):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
         assert run(["doctor", "topo", "-"]) == code
     assert capsys.readouterr().out.startswith("GOOD  standard input: ")

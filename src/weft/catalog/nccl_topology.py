@@ -50,6 +50,7 @@ class NcclTopology(Document):
     unsaid_net_mb_s: int
     architectures: tuple[Text, ...]
     vendors: tuple[Text, ...]
+    sm: dict[Text, int]
     sockets: dict[Text, Positive]
     intel: tuple[IntelModel, ...]
     nvlink: tuple[NvlinkRate, ...]

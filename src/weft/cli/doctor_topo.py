@@ -11,39 +11,74 @@ from weft.cli.output import emit, format_option_of, terminal_width
 from weft.core.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
+    from weft.catalog.platform import Platform
     from weft.doctor.lint import Complaint
+    from weft.doctor.topo.distance import Distances
+    from weft.doctor.topo.graph import Vertex, Way
     from weft.doctor.topo.read import TopologyFile
 
 EXPECTED = "a topology file"
+LEVELS = ("LOC", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "0", "1", "2", "3", "4", "5")
 
 
 @click.command("topo")
 @click.argument("file")
+@click.option(
+    "--platform", metavar="P", help="What the driver would tell beside it: NVLink, rates."
+)
+@click.option(
+    "--gdr-level",
+    type=click.Choice(LEVELS, case_sensitive=False),
+    metavar="LEVEL",
+    help="NCCL_NET_GDR_LEVEL: LOC, PIX, PXB, P2C, PXN, PHB, SYS, or 0 to 5; by default P2C.",
+)
 @click.option("--notes", is_flag=True, help="Show notes, too.")
 @format_option_of(("text", "json", "csv", "sarif"))
-def command(file: str, *, notes: bool, format_: str) -> int:
+def command(
+    file: str, platform: str | None, gdr_level: str | None, *, notes: bool, format_: str
+) -> int:
     """What NCCL makes of a topology file (NCCL_TOPO_FILE), and what is wrong with it.
 
-    '-' is standard input.
+    '-' is standard input. Prints what is found, the tree, and how far apart NCCL takes GPUs and
+    adapters to be.
 
     Exit 1 where something is wrong.
     """
     from weft.doctor.lint import verdict
-    from weft.doctor.topo.judge import complaints_of
+    from weft.doctor.topo.judge import complaints_of, distances_of, known_of
+    from weft.doctor.topo.near import near
 
+    machine = _platform(platform)
     topology = _read(file)
-    complaints = complaints_of(topology)
+    distances = distances_of(topology, known_of(machine), _level(gdr_level))
+    found = near(distances) if distances is not None else ()
+    complaints = complaints_of(topology, found)
     if format_ == "sarif":
         _print_sarif(topology, complaints)
     else:
         emit(
             format_,
-            text=lambda: _text(topology, complaints, notes=notes),
-            record=_record(topology, complaints),
+            text=lambda: _text(topology, complaints, distances, notes=notes),
+            record=_record(topology, complaints, distances),
             rows=[_row(topology, one) for one in complaints],
         )
     is_bad = verdict(complaints).value == "bad"
     return int(ExitCode.VERDICT_BAD if is_bad else ExitCode.GOOD)
+
+
+def _platform(name: str | None) -> "Platform | None":
+    from weft.catalog.load import platform
+
+    return platform(name) if name is not None else None
+
+
+def _level(text: str | None) -> "Way | None":
+    from weft.doctor.topo.distance import OLD_LEVELS
+    from weft.doctor.topo.graph import Way
+
+    if text is None:
+        return None
+    return OLD_LEVELS[int(text)] if text.isdecimal() else Way[text]
 
 
 def _read(name: str) -> "TopologyFile":
@@ -67,7 +102,9 @@ def _print_sarif(topology: "TopologyFile", complaints: "Sequence[Complaint]") ->
     click.echo(json.dumps(sarif([(topology.name, complaints)], __version__), indent=2))
 
 
-def _record(topology: "TopologyFile", complaints: "Sequence[Complaint]") -> dict[str, Any]:
+def _record(
+    topology: "TopologyFile", complaints: "Sequence[Complaint]", distances: "Distances | None"
+) -> dict[str, Any]:
     from weft.doctor.lint import as_finding, verdict
 
     return {
@@ -78,6 +115,29 @@ def _record(topology: "TopologyFile", complaints: "Sequence[Complaint]") -> dict
         "n_elements": topology.n_elements,
         "n_unsaid": topology.n_unsaid,
         "findings": [as_finding(one, topology.name).to_record() for one in complaints],
+        "distances": _distances(distances) if distances is not None else None,
+    }
+
+
+def _distances(distances: "Distances") -> dict[str, Any]:
+    gpus, nets = distances.graph.gpus, distances.graph.nets
+
+    def pair(gpu: "Vertex", net: "Vertex") -> dict[str, Any]:
+        cell = distances.gpu_net(gpu, net)
+        return {"way": cell.way.name, "gb_s": cell.gb_s, "gdr": cell.gdr}
+
+    return {
+        "gdr_level": distances.gdr_level.name,
+        "gpus": [{"bus_id": gpu.name, "dev": gpu.number} for gpu in gpus],
+        "nets": [{"name": net.name} for net in nets],
+        "gpu_net": [[pair(gpu, net) for net in nets] for gpu in gpus],
+        "gpu_gpu": [
+            [
+                {"way": cell.way.name, "gb_s": cell.gb_s}
+                for cell in (distances.gpu_gpu(gpu, other) for other in gpus)
+            ]
+            for gpu in gpus
+        ],
     }
 
 
@@ -94,12 +154,20 @@ def _row(topology: "TopologyFile", one: "Complaint") -> dict[str, Any]:
     }
 
 
-def _text(topology: "TopologyFile", complaints: "Sequence[Complaint]", *, notes: bool) -> str:
-    from weft.cli.doctor_topo_text import finding_lines, verdict_line
+def _text(
+    topology: "TopologyFile",
+    complaints: "Sequence[Complaint]",
+    distances: "Distances | None",
+    *,
+    notes: bool,
+) -> str:
+    from weft.cli.doctor_topo_text import distance_lines, finding_lines, verdict_line
     from weft.doctor.topo.draw import tree_lines
 
     lines = [verdict_line(topology, complaints)]
     lines += finding_lines(topology, complaints, notes=notes)
     if topology.system is not None:
         lines += ["", *tree_lines(topology.system, terminal_width())]
+    if distances is not None:
+        lines += distance_lines(distances, terminal_width())
     return "\n".join(lines)

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
+from weft.cli.output import table_text
 from weft.core.words import counted
 from weft.doctor.lint import Complaint, verdict
+from weft.doctor.topo.distance import Distances
+from weft.doctor.topo.graph import Vertex
 from weft.doctor.topo.read import MOST_ELEMENTS, TopologyFile
 
 
@@ -45,3 +48,46 @@ def finding_lines(
     if hidden:
         lines += ["", f"{counted(hidden, 'note')} not shown: --notes"]
     return lines
+
+
+def distance_lines(distances: Distances, width: int | None) -> list[str]:
+    """Tables of ways: GPUs to adapters and to each other; each GPU's nearest where they are wider
+    than the terminal."""
+    gpus, nets = distances.graph.gpus, distances.graph.nets
+    names = [f"G{i} {gpu.name}" for i, gpu in enumerate(gpus)]
+    lines = []
+    if nets:
+        rows = [[name, *_net_cells(distances, gpu)] for name, gpu in zip(names, gpus, strict=True)]
+        table = table_text(["", *(f"N{j}" for j in range(len(nets)))], rows)
+        level = distances.gdr_level.name
+        lines += ["", f"GPUs to adapters; * GPUDirect RDMA (NCCL_NET_GDR_LEVEL {level})"]
+        lines += _fitting(table, width) or [_nearest(distances, gpu) for gpu in gpus]
+        lines += ["adapters: " + ", ".join(f"N{j} {net.name}" for j, net in enumerate(nets))]
+    if len(gpus) > 1:
+        rows = [[name, *_gpu_cells(distances, gpu)] for name, gpu in zip(names, gpus, strict=True)]
+        table = table_text(["", *(f"G{j}" for j in range(len(gpus)))], rows)
+        too_wide = ["wider than this terminal: --format json"]
+        lines += ["", "GPUs to GPUs", *(_fitting(table, width) or too_wide)]
+    if not distances.graph.has_nvlinks and len(gpus) > 1:
+        lines.append("without NVLink: the file names none, and NCCL asks the driver (--platform)")
+    return lines
+
+
+def _net_cells(distances: Distances, gpu: Vertex) -> list[str]:
+    cells = [distances.gpu_net(gpu, net) for net in distances.graph.nets]
+    return [f"{cell.way.name}{'*' if cell.gdr else ' '}" for cell in cells]
+
+
+def _gpu_cells(distances: Distances, gpu: Vertex) -> list[str]:
+    return [distances.gpu_gpu(gpu, other).way.name for other in distances.graph.gpus]
+
+
+def _nearest(distances: Distances, gpu: Vertex) -> str:
+    nets = distances.nearest_nets(gpu)
+    cells = [f"{net.name} {distances.path(gpu, net).way.name}" for net in nets]
+    return f"GPU {gpu.name}: nearest {', '.join(cells) or 'none'}"
+
+
+def _fitting(table: str, width: int | None) -> list[str]:
+    lines = table.split("\n")
+    return lines if width is None or max(map(len, lines)) <= width else []

@@ -2,10 +2,14 @@
 
 from collections.abc import Iterable
 
+from weft.catalog.nccl_topology import nccl_topology
+from weft.catalog.platform import Platform
 from weft.catalog.setting_rules import topology_rules
 from weft.doctor.case import Found
 from weft.doctor.lint import Complaint
 from weft.doctor.topo.check import check
+from weft.doctor.topo.distance import Distances
+from weft.doctor.topo.graph import Known, Way, graph_of
 from weft.doctor.topo.read import TopologyFile
 
 
@@ -16,3 +20,26 @@ def complaints_of(file: TopologyFile, *more: Iterable[Found]) -> list[Complaint]
     order = {"bad": 0, "warning": 1, "note": 2}
     complaints = [Complaint(rules[one.rule], one) for one in found]
     return sorted(complaints, key=lambda one: (one.found.at.start, order[one.rule.severity]))
+
+
+def known_of(platform: Platform | None) -> Known:
+    """What a machine of a platform would tell NCCL beside the file."""
+    if platform is None:
+        return Known()
+    gpus = platform.gpus
+    is_switched = gpus is not None and gpus.switched and gpus.nvlink is not None
+    return Known(
+        nvlink_gb_s=gpus.nvlink.value if is_switched and gpus and gpus.nvlink else 0.0,
+        net_gb_s=platform.links.host.rate.value / 8 if platform.links is not None else 0.0,
+        sm=nccl_topology().sm.get(gpus.architecture, 0) if gpus is not None else 0,
+    )
+
+
+def distances_of(file: TopologyFile, known: Known, gdr_level: Way | None) -> Distances | None:
+    """The ways between the devices of a file, None where it has none."""
+    if file.system is None:
+        return None
+    graph = graph_of(file.system, known)
+    if not graph.gpus:
+        return None
+    return Distances(graph) if gdr_level is None else Distances(graph, gdr_level=gdr_level)

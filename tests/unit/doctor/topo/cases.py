@@ -30,7 +30,8 @@ def nvlink(target: str, count: int) -> str:
     return f'<nvlink target="{target}" count="{count}" tclass="0x030200"/>'
 
 
-RIGHT = system(GPU, NIC)
+BRIDGE = '<pci busid="0000:01:00.0" class="0x060400" link_speed="16 GT/s" link_width="16">'
+RIGHT = system(f"{BRIDGE}\n{GPU}\n{NIC}\n</pci>")
 
 
 def _with(old: str, new: str) -> str:
@@ -77,7 +78,7 @@ CASES = (
     Wrong("topo-unclosed", RIGHT.replace("</system>", ""), is_refused=True),
     Wrong("topo-unclosed", _with("</cpu>", "<!-- </cpu>"), is_refused=True),
     Wrong("topo-unclosed", "<note>" + RIGHT, "<note></note>" + RIGHT, True),
-    Wrong("topo-mismatch", _with("</cpu>", "</pci>"), is_refused=True),
+    Wrong("topo-mismatch", _with("</cpu>", "</nic>"), is_refused=True),
     Wrong("topo-closes-nothing", RIGHT + "</system>", RIGHT + " \n\r", True),
     Wrong("topo-too-many-elements", system(*MANY, GPU), system(*MANY), True),
     Wrong(
@@ -153,6 +154,13 @@ CASES = (
     ),
     Wrong("topo-dump", system(gpu('dev="0" sm="80" rank="0"')), system(gpu('dev="0" sm="80"'))),
     Wrong("topo-sm", system(gpu('sm="90"')), system(gpu('sm="80"'))),
+    Wrong("topo-gpu-far", system(GPU, NIC)),
+    Wrong("topo-gpus-per-adapter", system(GPU, NIC, GPU.replace(A, B))),
+    Wrong(
+        "topo-adapter-waits",
+        system(nic('<net name="mlx5_0" speed="100000"/>'), GPU),
+        system(nic('<net name="mlx5_0" speed="96000"/>'), GPU),
+    ),
     Wrong(
         "topo-made-up-bridges",
         system(f'<pci busid="ffff:ff:01.0" class="0x060400">{GPU}{NIC}</pci>'),

@@ -48,7 +48,7 @@ def test_reading_goes_on_behind_what_another_reader_takes() -> None:
         "topo-tab",
         "topo-blank-in-tag",
     ]
-    assert file.n_elements == 4
+    assert file.n_elements == 5
 
 
 def test_hostile_files_end_soon() -> None:

@@ -5,12 +5,15 @@ from tests.unit.doctor.topo.cases import CASES, RIGHT, Wrong
 
 from weft.catalog.setting_rules import setting_rules, topology_rules
 from weft.doctor.lint import Complaint
-from weft.doctor.topo.judge import complaints_of
+from weft.doctor.topo.judge import complaints_of, distances_of, known_of
+from weft.doctor.topo.near import near
 from weft.doctor.topo.read import read_topology
 
 
 def complaints(text: str) -> list[Complaint]:
-    return complaints_of(read_topology("topo.xml", text))
+    file = read_topology("topo.xml", text)
+    distances = distances_of(file, known_of(None), None)
+    return complaints_of(file, near(distances) if distances is not None else ())
 
 
 def _id(wrong: Wrong) -> str:

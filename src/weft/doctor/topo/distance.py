@@ -1,0 +1,219 @@
+"""How far apart NCCL takes GPUs and adapters to be, and whether it lets them meet by GPUDirect.
+
+SOURCE: NVIDIA/nccl v2.30.7, src/graph/paths.cc and topo.cc.
+"""
+
+from dataclasses import dataclass
+
+from weft.catalog.nccl_topology import nccl_topology
+from weft.doctor.topo.graph import Graph, Link, Vertex, Way
+
+GDR_DEFAULT = Way.P2C
+"""PXB, and over C2C where NCCL_NET_GDR_C2C is not 0, which is the default."""
+P2P_DEFAULT = Way.PXB
+PXN_MOST = Way.P2C
+OLD_LEVELS = (Way.LOC, Way.PIX, Way.PXB, Way.PHB, Way.SYS, Way.SYS)
+"""What the numbers 0 to 5 of NCCL_NET_GDR_LEVEL mean; higher ones as 5."""
+_AMPERE = 80
+_CHANNELS = 64
+
+
+@dataclass(slots=True)
+class Path:
+    """From one vertex to another: links, GB/s of the slowest, and the way."""
+
+    n_links: int
+    gb_s: float
+    way: Way
+
+
+_NONE = Path(0, 0.0, Way.DIS)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One pair. `gdr` says whether NCCL uses GPUDirect RDMA between the two."""
+
+    way: Way
+    gb_s: float
+    gdr: bool = False
+
+
+class Distances:
+    """All pairs of GPUs, and of GPUs and networks, once NCCL has decided on every way."""
+
+    def __init__(self, graph: Graph, *, gdr_level: Way = GDR_DEFAULT) -> None:
+        self.graph = graph
+        self.gdr_level = gdr_level
+        self._paths: dict[tuple[Vertex, Vertex], Path] = {}
+        self._proxy: dict[tuple[Vertex, Vertex], Vertex] = {}
+        for base in (*graph.cpus, *graph.gpus, *graph.nets):
+            self._search(base)
+        self._divert_gpus()
+        self._shorten_c2c()
+        self._divert_nets()
+
+    def path(self, start: Vertex, end: Vertex) -> Path:
+        """The way from one to the other."""
+        return self._paths.get((start, end), _NONE)
+
+    def gpu_gpu(self, one: Vertex, other: Vertex) -> Cell:
+        """Two GPUs."""
+        path = self.path(one, other)
+        return Cell(path.way, path.gb_s)
+
+    def gpu_net(self, gpu: Vertex, net: Vertex) -> Cell:
+        """A GPU and a network."""
+        path = self.path(gpu, net)
+        return Cell(path.way, path.gb_s, self.uses_gdr(gpu, net, sends=False))
+
+    def nearest_nets(self, gpu: Vertex) -> list[Vertex]:
+        """The networks of most bandwidth, and of those the nearest."""
+        return self._nearest(gpu, self.graph.nets)
+
+    def uses_gdr(self, gpu: Vertex, net: Vertex, *, sends: bool) -> bool:
+        """Whether GPUDirect RDMA is on; where an adapter reads the GPU (`sends`), older GPUs need
+        NVLink besides."""
+        if not (gpu.has_gdr and net.has_gdr):
+            return False
+        if sends and 0 < gpu.sm < _AMPERE and len(self.graph.gpus) > 1:
+            others = (one for one in self.graph.gpus if one is not gpu)
+            if not any(self.path(gpu, one).way is Way.NVL for one in others):
+                return False
+        near = self._proxy.get((gpu, net), gpu)
+        return self.path(near, net).way <= self.gdr_level
+
+    # --- how NCCL gets there
+
+    def _search(self, base: Vertex) -> None:
+        """Breadth first from a vertex: fewer links win, and of as many the faster ones."""
+        self._paths[base, base] = Path(0, nccl_topology().local_gb_s, Way.LOC)
+        layer = [base]
+        while layer:
+            following: list[Vertex] = []
+            for vertex in layer:
+                path = self._paths[vertex, base]
+                for link in vertex.links:
+                    if not self._may_lead(base, vertex, path, link):
+                        continue
+                    if self._step(base, vertex, path, link) and link.to not in following:
+                        following.append(link.to)
+            layer = following
+
+    @staticmethod
+    def _may_lead(base: Vertex, vertex: Vertex, path: Path, link: Link) -> bool:
+        """A path leads through another GPU over two NVLinks and no further."""
+        if vertex is base or vertex.kind != "GPU":
+            return True
+        return link.way is Way.NVL and link.to.kind == "GPU" and path.n_links <= 1
+
+    def _step(self, base: Vertex, vertex: Vertex, path: Path, link: Link) -> bool:
+        """Whether a link leads somewhere on a better path than those known; notes that path."""
+        to, way = link.to, link.way
+        known, gb_s = self.path(to, base), min(path.gb_s, link.gb_s)
+        is_shorter = known.gb_s == 0 or known.n_links > path.n_links
+        if not is_shorter or known.gb_s >= gb_s:
+            return False
+        if way is Way.NET:
+            way = Way.LOC
+        elif vertex.kind == to.kind == "PCI":
+            way = Way.PXB
+        elif way is Way.PIX and "CPU" in (vertex.kind, to.kind):
+            way = Way.PHB
+        elif vertex.kind == "GPU" and path.way is Way.NVL and way is Way.NVL:
+            way = Way.NVB
+        self._paths[to, base] = Path(path.n_links + 1, gb_s, max(path.way, way))
+        return True
+
+    def _local_cpu(self, gpu: Vertex) -> Vertex | None:
+        reached = [cpu for cpu in self.graph.cpus if self.path(gpu, cpu).n_links > 0]
+        return min(reached, key=lambda cpu: self.path(gpu, cpu).n_links, default=None)
+
+    def _via(self, middle: Vertex, start: Vertex, end: Vertex) -> None:
+        """Send a path through a third vertex."""
+        first, second = self.path(start, middle), self.path(middle, end)
+        way = _merged(first.way, second.way) if middle.kind != "GPU" else Way.PXN
+        n_links = first.n_links + second.n_links
+        self._paths[start, end] = Path(n_links, min(first.gb_s, second.gb_s), way)
+
+    def _divert_gpus(self) -> None:
+        """Two GPUs too far apart for peer-to-peer meet in host memory."""
+        few_on_amd = self.graph.is_amd and len(self.graph.gpus) <= 2
+        level = Way.SYS if few_on_amd else P2P_DEFAULT
+        for gpu in self.graph.gpus:
+            cpu = self._local_cpu(gpu)
+            for peer in self.graph.gpus:
+                if cpu is not None and self.path(peer, gpu).way > level:
+                    self._via(cpu, peer, gpu)
+
+    def _shorten_c2c(self) -> None:
+        """A GPU that hangs on its processor by C2C reaches that processor's adapters by P2C."""
+        for gpu in self.graph.gpus:
+            cpu = self._local_cpu(gpu)
+            if cpu is None:
+                continue
+            for net in self._nearest(gpu, self.graph.nets):
+                if _merged(self.path(gpu, cpu).way, self.path(net, cpu).way) is Way.P2C:
+                    for ends in ((gpu, net), (net, gpu)):
+                        path = self.path(*ends)
+                        self._paths[ends] = Path(path.n_links, path.gb_s, min(Way.P2C, path.way))
+
+    def _divert_nets(self) -> None:
+        for net in self.graph.nets:
+            for gpu in self.graph.gpus:
+                self._by_another_gpu(gpu, net)
+                if self.path(gpu, net).way < Way.PHB and not self.uses_gdr(gpu, net, sends=False):
+                    cpu = self._local_cpu(gpu)
+                    if cpu is not None:
+                        self._via(cpu, net, gpu)
+                        self._via(cpu, gpu, net)
+
+    def _by_another_gpu(self, gpu: Vertex, net: Vertex) -> None:
+        """PXN: over NVLink to the GPU beside the adapter, where that is better."""
+        peer = self._local_gpu(net)
+        if peer is None or peer is gpu:
+            return
+        its, own = self.path(peer, net), self.path(gpu, net)
+        is_near = its.way <= PXN_MOST and self.uses_gdr(peer, net, sends=True)
+        is_joined = self.path(peer, gpu).way <= Way.NVL
+        if is_near and is_joined and (its.gb_s > own.gb_s or own.way > Way.PXN):
+            self._via(peer, gpu, net)
+            self._proxy[gpu, net] = peer
+
+    def _local_gpu(self, net: Vertex) -> Vertex | None:
+        """The GPU that uses a network before others do."""
+        near = self._nearest(net, self.graph.gpus)
+        for channel in range(_CHANNELS):
+            for gpu in near:
+                if self._local_net(gpu, channel) is net:
+                    return gpu
+        return None
+
+    def _local_net(self, gpu: Vertex, channel: int) -> Vertex | None:
+        nets = self.nearest_nets(gpu)
+        if not nets:
+            return None
+        n_gpus = max(1, len(self._nearest(nets[0], self.graph.gpus)))
+        first = _mirrored(gpu.number, len(nets)) if _is_power_of_2(len(nets)) else gpu.number
+        return nets[(first + channel % -(-len(nets) // n_gpus)) % len(nets)]
+
+    def _nearest(self, start: Vertex, ends: list[Vertex]) -> list[Vertex]:
+        keys = [(-self.path(start, end).gb_s, self.path(start, end).way) for end in ends]
+        reached = [key for key in keys if key[0] < 0]
+        best = min(reached, default=None)
+        return [end for end, key in zip(ends, keys, strict=True) if key == best]
+
+
+def _merged(one: Way, other: Way) -> Way:
+    """C2C to a processor and PHB from there is P2C; else the farther of both."""
+    return Way.P2C if {one, other} == {Way.PHB, Way.C2C} else max(one, other)
+
+
+def _is_power_of_2(n: int) -> bool:
+    return n & (n - 1) == 0
+
+
+def _mirrored(number: int, power: int) -> int:
+    """The bits of a number below a power of two, from behind."""
+    width = power.bit_length() - 1
+    return int(f"{number % power:0{width}b}"[::-1], 2) if width > 0 else 0

@@ -1,0 +1,335 @@
+"""The graph that NCCL makes of a topology file: processors, bridges, GPUs, adapters, links.
+
+SOURCE: NVIDIA/nccl v2.30.7, src/graph/topo.cc. Every GPU and adapter of the file is taken to be in
+the job, as in a job of whole nodes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from weft.catalog.nccl_topology import nccl_topology
+from weft.doctor.topo.check import bus_id, kind_of, number
+from weft.doctor.topo.element import Element
+
+_INTEL, _ZHAOXIN = "GenuineIntel", ("CentaurHauls", "  Shanghai  ")
+_YONGFENG = (7, 0x5B)
+_BROADCOM_MASK = ~0xFFF
+_BROADCOM_GEN4 = 0x1000C0101000A000
+_BROADCOM_GEN5 = 0x1000C03010000000
+"""Vendor, device and their subsystem's, 16 bits each, of switches that show as two levels."""
+
+
+class Way(IntEnum):
+    """How far apart two devices are; the nearer the smaller."""
+
+    LOC = 0
+    NVL = 1
+    NVB = 2
+    C2C = 3
+    PIX = 4
+    PXB = 5
+    P2C = 6
+    PXN = 7
+    PHB = 8
+    SYS = 9
+    NET = 10
+    DIS = 11
+
+
+@dataclass(slots=True, eq=False)
+class Link:
+    """One direction. `way` is PIX for PCI Express."""
+
+    way: Way
+    to: "Vertex"
+    gb_s: float
+
+
+@dataclass(slots=True, eq=False)
+class Vertex:
+    """`kind` is CPU, PCI, GPU, NIC, NET or NVS. `name` is a bus id, a NUMA node, or an adapter's
+    name; `number` counts GPUs and networks (NCCL's dev). `above` is where it hangs; `element`
+    stands for it in the file."""
+
+    kind: str
+    name: str
+    number: int = 0
+    sm: int = 0
+    has_gdr: bool = True
+    above: "Vertex | None" = None
+    element: Element | None = None
+    links: list[Link] = field(default_factory=list)
+
+    def link(self, to: "Vertex", way: Way, gb_s: float) -> None:
+        """Add a link, or its rate to one that is there; the fastest first."""
+        found = next((one for one in self.links if one.to is to and one.way is way), None)
+        if found is None:
+            found = Link(way, to, 0.0)
+        else:
+            self.links.remove(found)
+        found.gb_s += gb_s
+        at = len(self.links)
+        while at > 0 and self.links[at - 1].gb_s < found.gb_s:
+            at -= 1
+        self.links.insert(at, found)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the driver would tell NCCL and the file does not: GB/s of all NVLinks of a GPU to
+    NVSwitches, GB/s of an adapter, compute capability; 0 where nobody knows."""
+
+    nvlink_gb_s: float = 0.0
+    net_gb_s: float = 0.0
+    sm: int = 0
+
+
+@dataclass(slots=True)
+class Graph:
+    """All vertices, by kind in the order of the file. `is_amd` is said by the first processor."""
+
+    cpus: list[Vertex] = field(default_factory=list)
+    bridges: list[Vertex] = field(default_factory=list)
+    gpus: list[Vertex] = field(default_factory=list)
+    nics: list[Vertex] = field(default_factory=list)
+    nets: list[Vertex] = field(default_factory=list)
+    nvswitch: Vertex | None = None
+    is_amd: bool = False
+
+    @property
+    def has_nvlinks(self) -> bool:
+        """Whether any GPU has one."""
+        return any(link.way is Way.NVL for gpu in self.gpus for link in gpu.links)
+
+    def vertices(self) -> Iterator[Vertex]:
+        """All of them."""
+        for group in (self.cpus, self.bridges, self.gpus, self.nics, self.nets):
+            yield from group
+        if self.nvswitch is not None:
+            yield self.nvswitch
+
+
+def graph_of(system: Element, known: Known) -> Graph:
+    """The graph of a file."""
+    graph = Graph()
+    rates = []
+    of_element: dict[Element, Vertex] = {}
+    for cpu in system.inside("cpu"):
+        vertex = Vertex("CPU", cpu.get("numaid") or "")
+        graph.cpus.append(vertex)
+        rates.append(_socket_gb_s(cpu))
+        of_element[cpu] = vertex
+        _add_devices(graph, cpu, of_element, known)
+    graph.is_amd = _is_amd(system)
+    _number_gpus(graph, system, of_element)
+    _add_nvlinks(graph, of_element, known)
+    for element, vertex in of_element.items():
+        _add_other_links(graph, element, vertex)
+    for i, cpu_vertex in enumerate(graph.cpus):
+        for other in (one for one in graph.cpus if one is not cpu_vertex):
+            cpu_vertex.link(other, Way.SYS, rates[i])
+    _up_last(graph)
+    return graph
+
+
+def _is_amd(system: Element) -> bool:
+    first = next(system.inside("cpu"), None)
+    if first is None:
+        return False
+    is_x86 = (first.get("arch") or "x86_64").startswith("x86_64")
+    return is_x86 and (first.get("vendor") or "").startswith("AuthenticAMD")
+
+
+def _socket_gb_s(cpu: Element) -> float:
+    """GB/s that NCCL counts from a processor to another."""
+    tables = nccl_topology()
+    architecture, vendor = cpu.get("arch") or "x86_64", cpu.get("vendor") or ""
+    model = (number(cpu.get("familyid")), number(cpu.get("modelid")))
+    for name in ("arm64", "ppc64"):
+        if architecture.startswith(name):
+            return tables.sockets[name]
+    if not architecture.startswith("x86_64"):
+        return tables.local_gb_s
+    if vendor.startswith("AuthenticAMD"):
+        return tables.sockets["AuthenticAMD"]
+    if vendor.startswith(_ZHAOXIN):
+        return tables.sockets["zhaoxin_yongfeng" if model == _YONGFENG else "zhaoxin"]
+    if vendor.startswith(_INTEL):
+        family, at_most = model
+        fitting = (one.gb_s for one in tables.intel if family == 6 and at_most >= one.model)
+        return next(fitting, tables.intel[-1].gb_s)
+    return tables.local_gb_s
+
+
+# --- devices
+
+
+def _add_devices(
+    graph: Graph, cpu: Element, of_element: dict[Element, Vertex], known: Known
+) -> None:
+    """What hangs under a processor, parents first, in the order of the file."""
+    todo = list(reversed(cpu.children))
+    while todo:
+        element = todo.pop()
+        parent = element.parent
+        above = of_element.get(parent) if parent is not None else None
+        if above is None:
+            continue
+        if element.name == "nic":
+            nic = Vertex("NIC", f"cpu {cpu.get('numaid')}")
+            graph.nics.append(nic)
+            _hang(nic, above, nccl_topology().local_gb_s)
+            _add_nets(graph, nic, element, known)
+        elif element.name == "pci":
+            vertex = _add_pci(graph, element, above, known)
+            if vertex is not None:
+                of_element[element] = vertex
+            if vertex is not None and vertex.kind == "PCI":
+                todo.extend(reversed(list(element.inside("pci"))))
+
+
+def _add_pci(graph: Graph, pci: Element, above: Vertex, known: Known) -> Vertex | None:
+    kind = kind_of(pci)
+    if kind == "PCI" and _is_second_level(pci):
+        return above
+    if kind == "GPU":
+        gpu = next(pci.inside("gpu"), None)
+        sm = number(gpu.get("sm")) if gpu is not None else 0
+        model = nccl_topology().gpu(pci.get("device") or "")
+        vertex = Vertex("GPU", bus_id(pci), sm=sm or (model.sm if model else 0) or known.sm)
+        vertex.element = pci
+        vertex.has_gdr = gpu is None or gpu.get("gdr") is None or number(gpu.get("gdr")) != 0
+        graph.gpus.append(vertex)
+    elif kind == "NIC":
+        vertex = Vertex("NIC", bus_id(pci))
+        graph.nics.append(vertex)
+        nic = next(pci.inside("nic"), None)
+        _add_nets(graph, vertex, nic if nic is not None else pci, known)
+    elif kind == "PCI":
+        vertex = Vertex("PCI", bus_id(pci))
+        graph.bridges.append(vertex)
+    else:
+        return None
+    _hang(vertex, above, _pci_gb_s(pci))
+    return vertex
+
+
+def _pci_gb_s(pci: Element) -> float:
+    """What a link is counted for; one that the file does not describe as 16 lanes of Gen3."""
+    return nccl_topology().pci_gb_s(pci.get("link_speed") or "", number(pci.get("link_width")))
+
+
+def _add_nets(graph: Graph, nic: Vertex, element: Element, known: Known) -> None:
+    """The networks of an adapter, which NCCL adds itself where the file has none."""
+    tables = nccl_topology()
+    nets: list[Element | None] = [*element.inside("net")]
+    for net in nets or [None]:
+        said = number(net.get("speed")) if net is not None and net.get("speed") else None
+        if said is None:
+            gb_s = known.net_gb_s or tables.local_gb_s
+        else:
+            gb_s = (said if said > 0 else tables.unsaid_net_mb_s) / 8000
+        name = (net.get("name") if net is not None else None) or nic.name
+        vertex = Vertex("NET", name, number=len(graph.nets))
+        vertex.element = net if net is not None else element
+        vertex.has_gdr = net is None or net.get("gdr") is None or number(net.get("gdr")) != 0
+        graph.nets.append(vertex)
+        _join(vertex, nic, Way.NET, gb_s)
+
+
+def _hang(vertex: Vertex, above: Vertex, gb_s: float) -> None:
+    vertex.above = above
+    _join(vertex, above, Way.PIX, gb_s)
+
+
+def _join(one: Vertex, other: Vertex, way: Way, gb_s: float) -> None:
+    one.link(other, way, gb_s)
+    other.link(one, way, gb_s)
+
+
+def _ids(pci: Element) -> int:
+    keys = ("vendor", "device", "subsystem_vendor", "subsystem_device")
+    return sum(
+        number(pci.get(key)) << shift for key, shift in zip(keys, (48, 32, 16, 0), strict=True)
+    )
+
+
+def _is_second_level(pci: Element) -> bool:
+    """Whether a bridge is the second level of a Broadcom switch, which NCCL takes for the first."""
+    above = pci.parent
+    if above is None or above.name != "pci" or _is_second_level(above):
+        return False
+    upper = _ids(above) & _BROADCOM_MASK
+    lower = upper if upper == _BROADCOM_GEN4 else upper | 0x1000
+    return upper in (_BROADCOM_GEN4, _BROADCOM_GEN5) and _ids(pci) & _BROADCOM_MASK == lower
+
+
+def _number_gpus(graph: Graph, system: Element, of_element: dict[Element, Vertex]) -> None:
+    """NCCL's dev: as the file says, else in the order of bus ids, as the driver counts."""
+    for i, vertex in enumerate(sorted(graph.gpus, key=lambda one: one.name)):
+        vertex.number = i
+    for element in system.walk():
+        if element.name == "gpu" and element.get("dev") and element.parent in of_element:
+            of_element[element.parent].number = number(element.get("dev"))
+
+
+# --- other links
+
+
+def _add_nvlinks(graph: Graph, of_element: dict[Element, Vertex], known: Known) -> None:
+    tables = nccl_topology()
+    by_name = {vertex.name: vertex for vertex in graph.gpus}
+    links = [
+        (vertex, link)
+        for element, vertex in of_element.items()
+        for gpu in element.inside("gpu")
+        for link in gpu.inside("nvlink")
+    ]
+    for vertex, link in links:
+        gb_s = number(link.get("count")) * tables.nvlink_gb_s(vertex.sm)
+        target = by_name.get(link.get("target") or "")
+        kind = tables.kind(link.get("tclass") or "") or ("GPU" if target is not None else "NVS")
+        if kind == "GPU":
+            if target is not None and target is not vertex:
+                vertex.link(target, Way.NVL, gb_s)
+        elif kind == "CPU":
+            _join(vertex, _local_cpu(vertex), Way.NVL, gb_s)
+        else:
+            _join(vertex, _nvswitch(graph), Way.NVL, gb_s)
+    if not links and known.nvlink_gb_s > 0 and len(graph.gpus) > 1:
+        for vertex in graph.gpus:
+            _join(vertex, _nvswitch(graph), Way.NVL, known.nvlink_gb_s)
+
+
+def _nvswitch(graph: Graph) -> Vertex:
+    if graph.nvswitch is None:
+        graph.nvswitch = Vertex("NVS", "NVSwitch")
+    return graph.nvswitch
+
+
+def _local_cpu(vertex: Vertex) -> Vertex:
+    """The processor above a device."""
+    while vertex.above is not None:
+        vertex = vertex.above
+    return vertex
+
+
+def _add_other_links(graph: Graph, element: Element, vertex: Vertex) -> None:
+    for gpu in element.inside("gpu"):
+        for c2c in gpu.inside("c2c"):
+            gb_s = number(c2c.get("bw")) * number(c2c.get("count")) / 1000
+            _join(vertex, _local_cpu(vertex), Way.C2C, gb_s)
+    bridges = {one.name: one for one in graph.bridges}
+    for link in element.inside("pcilink"):
+        target = bridges.get(link.get("target") or "")
+        if target is not None and vertex.kind == "PCI":
+            vertex.link(target, Way.LOC, nccl_topology().local_gb_s)
+
+
+def _up_last(graph: Graph) -> None:
+    """NCCL looks at what hangs below before what is above."""
+    for vertex in graph.vertices():
+        for up in [one for one in vertex.links if one.to is vertex.above and one.way is Way.PIX]:
+            vertex.links.remove(up)
+            vertex.links.append(up)
