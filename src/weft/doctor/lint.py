@@ -61,11 +61,16 @@ OPINIONS = {"nvls-demanded", "default-value", "many-queue-pairs", "pxn-off", "al
 
 
 def lint(case: Case) -> list[Complaint]:
-    """What is wrong in a job: by place, each rule once for a place and a name."""
+    """What is wrong in a job: by place, each rule once for a place and a name.
+
+    Where something is bad, opinions about the same setting are left out.
+    """
     rules = setting_rules()
     complaints: dict[tuple[str, int, str], Complaint] = {}
-    for found in _all(case):
-        if found.rule in OPINIONS and _is_of_the_recipe(case, found):
+    everything = list(_all(case))
+    bad = {one.at.start for one in everything if rules[one.rule].severity == "bad"}
+    for found in everything:
+        if found.rule in OPINIONS and (found.at.start in bad or _is_of_the_recipe(case, found)):
             continue
         name = found.setting.name if found.setting is not None else ""
         key = (found.rule, found.at.start, name)

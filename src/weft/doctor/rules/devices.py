@@ -107,7 +107,7 @@ def _ambiguous(case: Case, setting: Setting, names: Names) -> Iterator[Found]:
     for part in names.parts:
         if not re.search(r"\d$", part):
             continue
-        others = [one for one in devices if one.startswith(part) and one != part]
+        others = [one for one in devices if re.match(rf"{re.escape(part)}\d", one)]
         if devices and not others:
             continue
         if not devices and not _may_be_longer(part, names):

@@ -142,18 +142,20 @@ def _cxi(case: Case) -> Iterator[Found]:
 
 
 def _rendezvous(case: Case) -> Iterator[Found]:
+    """The larger of the two is blamed where it is set, or else what is."""
     values: dict[str, int] = {}
-    last: Setting | None = None
+    blamed: list[tuple[int, Setting]] = []
     for name, default in CXI_DEFAULTS.items():
         setting = case.in_force(name)
         text = setting.known if setting is not None else None
         values[name] = int(text) if text and text.isdecimal() else default
         if setting is not None and setting.way is not Way.ASSIGNED:
-            last = setting
+            blamed.append((values[name] if "_RDZV_" in name else 0, setting))
     threshold, least, buffer = values.values()
-    if last is not None and threshold + least > buffer:
+    if blamed and threshold + least > buffer:
         words = {"threshold": str(threshold), "least": str(least), "buffer": str(buffer)}
-        yield Found("rendezvous-does-not-fit", words, last.at, last)
+        setting = max(blamed, key=lambda one: one[0])[1]
+        yield Found("rendezvous-does-not-fit", words, setting.at, setting)
 
 
 def _monitor(case: Case) -> Iterator[Found]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from weft.doctor.case import Case, Edit, Found
 from weft.doctor.job import HOLE, Kind, Launch, Setting, Way
-from weft.doctor.rules.values import edit
+from weft.doctor.rules.values import TYPOGRAPHIC, edit
 
 FABRIC_PREFIXES = ("NCCL_", "UCX_", "SHARP_", "HCOLL_", "FI_", "CXI_", "OFI_NCCL_", "TORCH_NCCL_")
 NEEDED = ("LD_LIBRARY_PATH", "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES")
@@ -38,6 +38,8 @@ ELSEWHERE = {
     "posix",
     "sysv",
 }
+QUOTES = f"{TYPOGRAPHIC}'\""
+"""What a value may begin with by mistake, which is another rule's."""
 MUCH_LOG_RANKS = 64
 MASK = re.compile("(0[xX])?[0-9a-fA-F]+")
 
@@ -147,7 +149,7 @@ def _add_to_list(case: Case, launch: Launch, names: str) -> tuple[Edit, ...]:
 def _topology(case: Case) -> Iterator[Found]:
     for setting in case.settings("NCCL_TOPO_FILE"):
         path = setting.known
-        if not path or setting.way is Way.ASSIGNED:
+        if not path or setting.way is Way.ASSIGNED or path[0] in QUOTES:
             continue
         wanted = case.recipe.topology_file if case.recipe is not None else ""
         if not path.startswith("/"):

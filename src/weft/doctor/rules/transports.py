@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from weft.doctor.case import Case, Found
 from weft.doctor.numbers import strtoll
-from weft.doctor.rules.values import LEVEL_OF_NUMBER, edit
+from weft.doctor.rules.values import LEVEL_OF_NUMBER, LEVELS, edit
 
 LOST = {
     "NCCL_P2P_DISABLE": "NVLink and direct PCIe between GPUs",
@@ -68,10 +68,11 @@ def _gdr(case: Case) -> Iterator[Found]:
     if not rest and value is not None and value >= 0:
         level = LEVEL_OF_NUMBER[min(value, len(LEVEL_OF_NUMBER) - 1)]
     words = {"name": setting.name, "value": setting.known}
+    slingshot = case.recipe if case.fabric == "slingshot" else None
     if level == "LOC":
         yield Found("gdr-off", words, setting.at, setting)
-    elif case.fabric == "slingshot" and level not in NEED_PHB and case.recipe is not None:
-        found = {**words, "platform": case.recipe.title}
+    elif level in LEVELS and level not in NEED_PHB and slingshot:
+        found = {**words, "platform": slingshot.title}
         yield Found("gdr-too-near", found, setting.at, setting, edit(setting, "PHB"))
 
 

@@ -1,0 +1,64 @@
+"""200 recipes with one mistake each: it is found, on its line, and nothing else is said."""
+
+import pytest
+from tests.unit.doctor.planted import PLANTERS, planted
+from tests.unit.doctor.script import FORMS, VERSIONS, Planted, clean_script
+
+from weft.catalog.load import launch_recipe, launch_recipe_names, variable_lists
+from weft.doctor.case import Case
+from weft.doctor.lint import lint
+from weft.doctor.read.file import read_job
+
+N = 200
+SEED = 9
+PLANTED = list(planted(N, SEED))
+NOTED = {("frontera", "sharp-full-nodes"): "MV2_ENABLE_SHARP"}
+"""What a recipe itself gets wrong, and the name in its erratum."""
+
+
+def found_in(one: Planted) -> list[tuple[str, int]]:
+    script = one.script
+    return complaints_of(script.text, script.recipe.name, script.version, script.nodes)
+
+
+def complaints_of(text: str, name: str, version: str, nodes: int) -> list[tuple[str, int]]:
+    """(rule, line) of all that is more than a note."""
+    job = read_job("job.sh", text)
+    case = Case(job, variable_lists(), launch_recipe(name), version, n_nodes=nodes)
+    return [(one.rule.id, one.found.at.line) for one in lint(case) if one.rule.severity != "note"]
+
+
+@pytest.mark.parametrize(
+    "one",
+    PLANTED,
+    ids=[f"{i}-{one.planter}-{one.script.form}" for i, one in enumerate(PLANTED)],
+)
+def test_the_planted_mistake_is_found_and_nothing_else(one: Planted) -> None:
+    assert found_in(one) == [(one.rule, one.line)], one.script.text
+
+
+def test_all_machines_forms_and_mistakes_are_tried() -> None:
+    assert {one.script.recipe.name for one in PLANTED} == set(launch_recipe_names())
+    assert {one.script.form for one in PLANTED} == set(FORMS)
+    assert {one.script.version for one in PLANTED} == set(VERSIONS)
+    assert {one.planter for one in PLANTED} == set(PLANTERS)
+    assert len({one.rule for one in PLANTED}) >= 50
+
+
+@pytest.mark.parametrize("name", launch_recipe_names())
+def test_a_machines_own_recipe_is_clean_but_for_its_noted_errata(name: str) -> None:
+    errata = " ".join(one.printed for one in launch_recipe(name).errata)
+    n_scripts = 0
+    for form in FORMS:
+        for version in VERSIONS:
+            for nodes in (1, 2, 4, 16):
+                for sharp in (False, True):
+                    script = clean_script(name, form, version, nodes, sharp=sharp)
+                    if script is None:
+                        continue
+                    n_scripts += 1
+                    for rule, line in complaints_of(script.text, name, version, nodes):
+                        noted = NOTED.get((name, rule))
+                        assert noted is not None, (rule, line, script.text)
+                        assert noted in errata
+    assert n_scripts >= len(FORMS) * len(VERSIONS) * 4
