@@ -36,10 +36,13 @@ MOST_SLOWER, MOST_LOST, LEAST_KEPT = 2.0, 0.10, 0.95
 DRAWS = 8
 
 
-def ideal_us(gbps: int = 200) -> float:
+def ideal_us(scenario: Document | None = None) -> float:
     """A bystander's message alone on the longest path: its bits, six wires and five switches."""
+    fabric = (scenario or {"fabric": workloads.deep_tree(8)})["fabric"]
+    switch = (scenario or {"switch": workloads.SWITCH})["switch"]
     wire_bytes = COLD_BYTES + -(-COLD_BYTES // 4096) * 26 + 16
-    return wire_bytes * 8 / (gbps * 1e3) + (6 * workloads.WIRE_PS + 5 * 200_000) / 1e6
+    bits_us = wire_bytes * 8e6 / fabric["host_bits_per_s"]
+    return bits_us + (6 * fabric["host_delay_ps"] + 5 * switch["delay_ps"]) / 1e6
 
 
 def moved(shift: int) -> Triples:

@@ -90,8 +90,8 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
         }
     }
 
-    /// What a probe takes from a port to the HCA `dst`, cut-through, and a whole packet on each link
-    /// of its way.
+    /// What a probe takes from a port to the HCA `dst`, cut-through, and a whole packet on each
+    /// link of its way.
     fn idle_way(&self, from: u32, dst: u32) -> Idle {
         let mut o = from;
         let framing = &self.scenario.framing;

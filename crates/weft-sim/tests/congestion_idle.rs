@@ -18,7 +18,10 @@ fn under(law: Option<&str>, case: Value) -> Value {
 
 /// Collectives whose ranks change partners, and one whose do not.
 fn collectives() -> Value {
-    let step = |benchmark: &str, algorithm: &str, size_bytes: u64| json!({"benchmark": benchmark, "algorithm": algorithm, "size_bytes": size_bytes});
+    let step = |benchmark: &str, algorithm: &str, size_bytes: u64| {
+        let size = json!(size_bytes);
+        json!({"benchmark": benchmark, "algorithm": algorithm, "size_bytes": size})
+    };
     json!([
         step("allreduce", "recursive_doubling", 65_536),
         step("allreduce", "rabenseifner", 1 << 20),
@@ -51,8 +54,8 @@ fn collectives_in_which_nothing_waits_lose_nothing_at_any_rate() {
     }
 }
 
-/// 24 of 40 hosts send to one, and seven to others of them later, all from `begin_ps` on; every time is
-/// that of a link of 200 Gb/s, `slower` times as long.
+/// 24 of 40 hosts send to one, and seven to others of them later, all from `begin_ps` on; every
+/// time is that of a link of 200 Gb/s, `slower` times as long.
 fn crowd(law: Option<&str>, begin_ps: u64, slower: u64) -> Value {
     let message = |src: u64, dst: u64, size_bytes: u64, start_ps: u64| {
         json!({"src": src, "dst": dst, "size_bytes": size_bytes,

@@ -18,14 +18,13 @@ pub(crate) use mark::{Leaving, Marker, Marking, Told};
 pub(crate) use pace::{Pace, Paces};
 pub(crate) use rtt::{Idle, Rtt};
 
-use crate::document::{CongestionDocument, NonMinimal, Queueing, Slowed, SwitchModel};
+use crate::document::{CongestionDocument, NonMinimal, Queueing, Slowed};
 use crate::error::SimError;
 use crate::lanes::{Lanes, N_LEVELS};
-use crate::steering::Steering;
+use crate::scenario::ValidScenario;
 use annex_a10::AnnexA10;
 use dcqcn::Dcqcn;
 use usual::Usual;
-use weft_fabric::Fabric;
 
 /// Largest rate of a knob: 8 Tb/s, as of a cable.
 const MAX_BITS_PER_S: u64 = 8_000_000_000_000;
@@ -71,26 +70,20 @@ pub(crate) struct Sent {
     pub(crate) link_bits_per_s: u64,
 }
 
-/// What congestion control is for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Setting<'a> {
-    pub(crate) fabric: &'a Fabric,
-    pub(crate) switch: &'a SwitchModel,
-    pub(crate) lanes: &'a Lanes,
-    pub(crate) steering: &'a Steering,
-}
-
-/// The congestion control of a document, if there is any.
+/// The congestion control of a document, if there is any, for the rest of a scenario.
 pub(crate) fn read(
     document: Option<&CongestionDocument>,
-    setting: Setting,
+    scenario: &ValidScenario,
 ) -> Result<Option<Congestion>, SimError> {
-    document.map(|document| Congestion::new(document, setting)).transpose()
+    document.map(|document| Congestion::new(document, scenario)).transpose()
 }
 
 impl Congestion {
-    fn new(document: &CongestionDocument, setting: Setting) -> Result<Congestion, SimError> {
-        let Setting { fabric, switch, lanes, steering } = setting;
+    fn new(
+        document: &CongestionDocument,
+        scenario: &ValidScenario,
+    ) -> Result<Congestion, SimError> {
+        let ValidScenario { fabric, switch, lanes, steering, .. } = scenario;
         if switch.model == Queueing::Infinite {
             let what = "buffers that never fill hold nobody up";
             let expected = "no congestion control with switch.model 'infinite'";

@@ -19,7 +19,7 @@ pub(crate) use steady::SteadyRule;
 use crate::auto::Chosen;
 use crate::cable::LinkDeath;
 use crate::calendar::MAX_NUMBER;
-use crate::congestion::{self, Congestion, Setting};
+use crate::congestion::{self, Congestion};
 use crate::document::{Headers, Queueing, Routing, SCENARIO_SCHEMA, ScenarioDocument, SwitchModel};
 use crate::error::SimError;
 use crate::host::{HostModel, ps};
@@ -118,15 +118,8 @@ impl ValidScenario {
         steering::complete(&fabric, &mut routes);
         let parts = after_death::Parts { fabric: &fabric, faults: &faults, routes: &routes };
         after_death::check(parts, &link_death, &routing, &steering, used)?;
-        let control = scenario.congestion_control.as_ref();
-        let setting = Setting {
-            fabric: &fabric,
-            switch: &scenario.switch,
-            lanes: &lanes,
-            steering: &steering,
-        };
         let mut valid = ValidScenario {
-            congestion: congestion::read(control, setting)?,
+            congestion: None,
             in_network: None,
             fabric,
             routes: Arc::new(routes),
@@ -151,6 +144,7 @@ impl ValidScenario {
             max_messages: scenario.limits.max_messages,
             stall_ps: stall_ps(scenario.limits.stall_ns)?,
         };
+        valid.congestion = congestion::read(scenario.congestion_control.as_ref(), &valid)?;
         valid.settle(ruling);
         valid.in_network = tree::plan(scenario.in_network.as_ref(), &valid)?;
         dct::check(&valid)?;
