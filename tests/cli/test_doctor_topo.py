@@ -123,3 +123,43 @@ def test_bytes_that_are_no_utf_8_are_no_reason_to_refuse(
     file.write_bytes(b"\xef\xbb\xbf" + RIGHT.encode())
     assert run(["doctor", "topo", str(file)]) == 1
     assert "topo-byte-order-mark" in capsys.readouterr().out
+
+
+def test_a_file_is_generated_and_good(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "topo", "--generate", "azure-ndv4"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith('<system version="1">\n  <cpu numaid="0" affinity="')
+    assert said.err.startswith("8 GPUs and 8 adapters on 4 NUMA nodes of azure-ndv4\n")
+    path = tmp_path / "new" / "topo.xml"
+    assert run(["doctor", "topo", "--generate", "azure-ndv4", "-o", str(path)]) == 0
+    assert path.read_text() == said.out
+    assert run(["doctor", "topo", str(path)]) == 0
+    assert "GOOD" in capsys.readouterr().out
+
+
+def test_a_file_of_what_lspci_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "lspci.txt"
+    path.write_text(
+        "0001:00:00.0 3D controller [0302]: NVIDIA [10de:2330]\n\tNUMA node: 0\n\n"
+        "0101:00:00.0 Infiniband controller [0207]: Mellanox [15b3:101e]\n\tNUMA node: 0\n"
+    )
+    assert run(["doctor", "topo", "--generate", str(path), "--bridges"]) == 0
+    said = capsys.readouterr()
+    assert '<pci busid="ffff:ff:01.0" class="0x060400">' in said.out
+    assert "bridges pair GPUs and adapters in the order of bus ids" in said.err
+
+
+def test_a_machine_without_gpus_and_what_is_no_machine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = ["doctor", "topo", "--generate", "this-machine", "--sysroot", str(tmp_path)]
+    assert run(here) == 2
+    assert "no GPU and no adapter of a fabric in it" in capsys.readouterr().err
+    assert run(["doctor", "topo", "--generate", "azure-ndv44"]) == 2
+    assert "did you mean 'azure-ndv4'?" in capsys.readouterr().err
+    assert run(["doctor", "topo", "--generate", str(tmp_path / "none.txt")]) == 2
+
+
+@pytest.mark.parametrize("line", [[], ["a.xml", "--generate", "x"], ["a.xml", "-o", "b.xml"]])
+def test_options_that_do_not_go_together(line: list[str]) -> None:
+    assert run(["doctor", "topo", *line]) == 2

@@ -23,6 +23,7 @@ from weft.catalog.document import (
 )
 from weft.catalog.fitted import Fit
 from weft.catalog.mpi_algorithms import Stand, mpi_algorithms
+from weft.catalog.node_map import NodeMap
 
 
 class Cable(Document):
@@ -263,6 +264,7 @@ class Platform(Document):
     fabric: FatTree | None = None
     host: Host | None = None
     gpus: GpuNode | None = None
+    node_map: NodeMap | None = None
     mpi: Mpi = Mpi()
     signs: Signs = Signs()
     published: tuple[PublishedTable, ...] = ()

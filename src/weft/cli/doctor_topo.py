@@ -22,7 +22,7 @@ LEVELS = ("LOC", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "0", "1", "2", "3", "
 
 
 @click.command("topo")
-@click.argument("file")
+@click.argument("file", required=False)
 @click.option(
     "--platform", metavar="P", help="What the driver would tell beside it: NVLink, rates."
 )
@@ -32,18 +32,63 @@ LEVELS = ("LOC", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "0", "1", "2", "3", "
     metavar="LEVEL",
     help="NCCL_NET_GDR_LEVEL: LOC, PIX, PXB, P2C, PXN, PHB, SYS, or 0 to 5; by default P2C.",
 )
+@click.option(
+    "--generate",
+    "source",
+    metavar="FROM",
+    help="Write a file instead: of a platform, of this-machine, or of what lspci or lstopo wrote.",
+)
+@click.option("--bridges", is_flag=True, help="With it: make up bridges where there are none.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With it: where to write, instead of standard output.",
+)
+@click.option(
+    "--sysroot",
+    type=click.Path(path_type=Path),
+    default=Path("/"),
+    metavar="DIR",
+    help="Of this-machine: read sys and proc of DIR instead.",
+)
 @click.option("--notes", is_flag=True, help="Show notes, too.")
 @format_option_of(("text", "json", "csv", "sarif"))
 def command(
-    file: str, platform: str | None, gdr_level: str | None, *, notes: bool, format_: str
+    file: str | None,
+    platform: str | None,
+    gdr_level: str | None,
+    source: str | None,
+    *,
+    bridges: bool,
+    output: Path | None,
+    sysroot: Path,
+    notes: bool,
+    format_: str,
 ) -> int:
     """What NCCL makes of a topology file (NCCL_TOPO_FILE), and what is wrong with it.
 
     '-' is standard input. Prints what is found, the tree, and how far apart NCCL takes GPUs and
-    adapters to be.
+    adapters to be. With --generate it writes one: for a platform of the catalogue, for this-machine
+    from its /sys, or from a file that 'lspci -Dvvnn' or 'lstopo --of xml' wrote on a machine.
 
     Exit 1 where something is wrong.
     """
+    if source is not None and file is None:
+        from weft.cli.doctor_topo_make import generate
+
+        return generate(source, bridges=bridges, output=output, sysroot=sysroot)
+    if file is None or source is not None:
+        raise click.UsageError("give one FILE, or --generate FROM")
+    if bridges or output is not None:
+        raise click.UsageError("--bridges and --output go with --generate")
+    return _judge(file, platform, gdr_level, notes=notes, format_=format_)
+
+
+def _judge(
+    file: str, platform: str | None, gdr_level: str | None, *, notes: bool, format_: str
+) -> int:
     from weft.doctor.lint import verdict
     from weft.doctor.topo.judge import complaints_of, distances_of, known_of
     from weft.doctor.topo.near import near

@@ -1,0 +1,53 @@
+"""`weft doctor topo --generate FROM`: a topology file, from facts."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from weft.cli.output import talk
+from weft.core.errors import ExitCode
+
+if TYPE_CHECKING:
+    from weft.doctor.topo.node import Node
+
+THIS_MACHINE = "this-machine"
+
+
+def generate(source: str, *, bridges: bool, output: Path | None, sysroot: Path) -> int:
+    """Write the file. Raises InputError where the source does not tell enough."""
+    from weft.core.files import write_whole
+    from weft.core.words import counted
+    from weft.doctor.topo.node import topology_text, with_bridges
+
+    node = _node(source, sysroot)
+    if bridges:
+        node = with_bridges(node)
+    text = topology_text(node)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        write_whole(output, text, what="topology file")
+    n_gpus = sum(device.is_gpu for device in node.devices())
+    n_hcas = sum(not device.is_gpu for device in node.devices())
+    numas = counted(len(node.numas), "NUMA node")
+    talk(f"{counted(n_gpus, 'GPU')} and {counted(n_hcas, 'adapter')} on {numas} of {source}")
+    if bridges:
+        talk("bridges pair GPUs and adapters in the order of bus ids, which only a bench can prove")
+    talk(f"next: weft doctor topo {output if output is not None else 'FILE'}")
+    return int(ExitCode.GOOD)
+
+
+def _node(source: str, sysroot: Path) -> "Node":
+    from weft.catalog.load import platform
+    from weft.doctor.machine.sysroot import Sysroot
+    from weft.doctor.topo.node import node_of_platform
+    from weft.doctor.topo.source.file import node_of_file
+    from weft.doctor.topo.source.sysfs import node_of_machine
+
+    if source == THIS_MACHINE:
+        return node_of_machine(Sysroot(sysroot), THIS_MACHINE)
+    path = Path(source)
+    if path.suffix != ".toml" and (path.exists() or "/" in source):
+        return node_of_file(path)
+    return node_of_platform(platform(source))

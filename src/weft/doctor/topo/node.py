@@ -1,0 +1,181 @@
+"""A node that a topology file is made of: processors, and devices as a tree."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from weft.catalog.node_map import NodeMap, NumaNode
+from weft.catalog.platform import Platform
+from weft.core.errors import InputError
+from weft.doctor.machine.sysroot import numbers_of_list
+from weft.doctor.topo.affinity import mask_text
+from weft.doctor.topo.read import MOST_CHARACTERS
+
+CLASS_GPU, CLASS_HCA, CLASS_BRIDGE = "0x030200", "0x020700", "0x060400"
+MADE_UP_BUS = "ffff:ff:{:02x}.0"
+MOST_MADE_UP = 0xFF
+_PLAIN = re.compile(r"[ -!#-;=?-~]*")
+"""What may stand between double quotes: NCCL knows no escapes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A PCI device. `facts` are attributes in the words of the file; what it does not say NCCL asks
+    /sys."""
+
+    bus_id: str
+    class_: str
+    facts: Mapping[str, str] = field(default_factory=dict)
+    inside: "tuple[Device, ...]" = ()
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether NCCL takes it for a GPU."""
+        return self.class_.startswith("0x03")
+
+    @property
+    def is_bridge(self) -> bool:
+        """Whether it is a bridge."""
+        return self.class_ == CLASS_BRIDGE
+
+
+@dataclass(frozen=True, slots=True)
+class Numa:
+    """A NUMA node with its CPUs, None where nobody says, and the devices that hang on it."""
+
+    number: int
+    cpus: frozenset[int] | None
+    devices: tuple[Device, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """`processor` holds arch, vendor, familyid and modelid as far as they are known."""
+
+    processor: Mapping[str, str]
+    numas: tuple[Numa, ...]
+
+    def devices(self) -> Iterator[Device]:
+        """GPUs and adapters."""
+        todo = [device for numa in self.numas for device in numa.devices]
+        while todo:
+            device = todo.pop()
+            if not device.is_bridge:
+                yield device
+            todo.extend(device.inside)
+
+
+def node_of_platform(platform: Platform) -> Node:
+    """The node of a platform. Raises InputError where the platform does not know it."""
+    known = platform.node_map
+    if known is None:
+        raise InputError(
+            f"platform '{platform.name}' does not know where its devices hang",
+            expected="a platform with [node_map], or a file that lspci or lstopo wrote there",
+        )
+    processor = {"arch": known.architecture, "vendor": known.vendor}
+    processor |= {"familyid": str(known.family), "modelid": str(known.model)}
+    bridges = iter(range(1, MOST_MADE_UP))
+    return Node(processor, tuple(_numa_of(known, numa, bridges) for numa in known.numa))
+
+
+def _numa_of(known: NodeMap, numa: NumaNode, bridges: Iterator[int]) -> Numa:
+    link = {"link_speed": known.link_speed, "link_width": str(known.link_width)}
+    devices: list[Device] = []
+    for group in numa.groups:
+        gpus = [Device(bus, CLASS_GPU, link) for bus in group.gpus]
+        hcas = [Device(bus, CLASS_HCA, link) for bus in group.hcas]
+        together = _in_pairs(gpus, hcas)
+        if known.bridged:
+            bus = MADE_UP_BUS.format(next(bridges))
+            devices.append(Device(bus, CLASS_BRIDGE, link, tuple(together)))
+        else:
+            devices += together
+    return Numa(numa.id, numbers_of_list(numa.cpus), tuple(devices))
+
+
+def _in_pairs(gpus: Sequence[Device], hcas: Sequence[Device]) -> list[Device]:
+    """Each GPU with its adapter where there are as many of both."""
+    if len(gpus) != len(hcas):
+        return [*gpus, *hcas]
+    return [device for pair in zip(gpus, hcas, strict=True) for device in pair]
+
+
+def with_bridges(node: Node) -> Node:
+    """The node with a made-up bridge above each GPU and its adapter, where the machine shows none:
+    those of a NUMA node in the order of bus ids, or all of them where numbers differ.
+
+    Raises InputError where there are too many.
+    """
+    numbers = iter(range(1, MOST_MADE_UP + 1))
+    return replace(node, numas=tuple(_bridged(numa, numbers) for numa in node.numas))
+
+
+def _bridged(numa: Numa, numbers: Iterator[int]) -> Numa:
+    loose = sorted((one for one in numa.devices if not one.is_bridge), key=lambda one: one.bus_id)
+    gpus = [one for one in loose if one.is_gpu]
+    hcas = [one for one in loose if not one.is_gpu]
+    if not gpus or not hcas:
+        return numa
+    groups = (
+        [[*pair] for pair in zip(gpus, hcas, strict=True)] if len(gpus) == len(hcas) else [loose]
+    )
+    made: list[Device] = []
+    for group in groups:
+        number = next(numbers, None)
+        if number is None:
+            raise InputError(
+                "too many pairs of GPUs and adapters", expected=f"{MOST_MADE_UP} bridges"
+            )
+        facts = {
+            key: group[0].facts[key]
+            for key in ("link_speed", "link_width")
+            if key in group[0].facts
+        }
+        made.append(Device(MADE_UP_BUS.format(number), CLASS_BRIDGE, facts, tuple(group)))
+    rest = tuple(one for one in numa.devices if one.is_bridge)
+    return replace(numa, devices=(*rest, *made))
+
+
+def topology_text(node: Node) -> str:
+    """The topology file of a node: what NCCL reads, in the manner that it reads."""
+    cpus = {cpu for numa in node.numas for cpu in numa.cpus or ()}
+    n_groups = -(-(max(cpus, default=0) + 1) // 32)
+    lines = ['<system version="1">']
+    for numa in node.numas:
+        attributes = {"numaid": str(numa.number)}
+        if numa.cpus:
+            mask = mask_text(sum(1 << cpu for cpu in numa.cpus))
+            attributes["affinity"] = ",".join(
+                ["0" * 8] * (n_groups - len(mask.split(","))) + [mask]
+            )
+        lines.append(f"  <cpu{_attributes(attributes | dict(node.processor))}>")
+        lines += _device_lines(numa.devices)
+        lines.append("  </cpu>")
+    return "\n".join([*lines, "</system>", ""])
+
+
+def _device_lines(devices: Iterable[Device]) -> list[str]:
+    lines: list[str] = []
+    todo: list[tuple[int, Device | None]] = [(4, one) for one in reversed(tuple(devices))]
+    while todo:
+        indent, device = todo.pop()
+        if device is None:
+            lines.append(f"{' ' * indent}</pci>")
+            continue
+        tag = _attributes({"busid": device.bus_id, "class": device.class_, **device.facts})
+        lines.append(f"{' ' * indent}<pci{tag}{'>' if device.inside else '/>'}")
+        if device.inside:
+            todo.append((indent, None))
+            todo.extend((indent + 2, one) for one in reversed(device.inside))
+    return lines
+
+
+def _attributes(values: Mapping[str, str]) -> str:
+    for key, value in values.items():
+        if not _PLAIN.fullmatch(value) or len(value) > MOST_CHARACTERS:
+            raise InputError(
+                f"{key} {value[:40]!r} cannot stand in a topology file",
+                expected=f"up to {MOST_CHARACTERS} characters of ASCII without quotes",
+            )
+    return "".join(f' {key}="{value}"' for key, value in values.items())

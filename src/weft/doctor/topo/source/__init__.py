@@ -1,0 +1,1 @@
+"""Where facts of a node come from: lspci, hwloc, /sys."""

@@ -1,0 +1,26 @@
+"""A file of facts: which tool wrote it, and the node that it tells of."""
+
+from pathlib import Path
+
+from weft.core.text_file import read_text_file
+from weft.doctor.topo.node import Node
+from weft.doctor.topo.source.facts import node_of
+from weft.doctor.topo.source.hwloc import Hwloc
+from weft.doctor.topo.source.lspci import read_lspci
+
+MOST_BYTES = 16 << 20
+EXPECTED = "what 'lspci -Dvvnn', 'lspci -Dvmmnn' or 'lstopo --of xml' wrote"
+
+
+def node_of_file(path: Path) -> Node:
+    """The node. Raises InputError where the file cannot be read, or tells of no device."""
+    text = read_text_file(path, expected=EXPECTED, most_bytes=MOST_BYTES, as_it_is=True)
+    return node_of_text(text.removeprefix("\ufeff"), str(path))
+
+
+def node_of_text(text: str, where: str) -> Node:
+    """The node of a text; XML is hwloc's. Raises InputError."""
+    if text.lstrip().startswith("<"):
+        hwloc = Hwloc(text, where)
+        return node_of(hwloc.facts, hwloc.cpus, hwloc.processor, where=where)
+    return node_of(read_lspci(text, where), {}, {}, where=where)

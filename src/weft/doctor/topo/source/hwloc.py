@@ -1,0 +1,115 @@
+"""What `lstopo --of xml` writes, of hwloc 1 and 2, with its PCI devices and NUMA nodes.
+
+SOURCE: hwloc 2.9, hwloc2.dtd. Rates of links are of now and in GB/s there, so that lanes cannot be
+told from speed: NCCL asks /sys for them.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from xml.etree import ElementTree
+
+from weft.core.errors import InputError
+from weft.doctor.topo.source.facts import MOST_DEVICES, PciFact, bus_id_of
+
+EXPECTED = "what 'lstopo --of xml' writes"
+_TYPE = re.compile(
+    r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\](?: \[([0-9a-f]{4}):([0-9a-f]{4})\])?"
+)
+_MOST_CPUS = 8192
+_PROCESSOR = {"CPUVendor": "vendor", "CPUFamilyNumber": "familyid", "CPUModelNumber": "modelid"}
+_ARCHITECTURES = {"x86_64": "x86_64", "aarch64": "arm64", "ppc64le": "ppc64"}
+
+
+class Hwloc:
+    """The facts of one file: devices, CPUs by NUMA node, what the processor is."""
+
+    def __init__(self, text: str, where: str) -> None:
+        root = _parsed(text, where)
+        self.facts: list[PciFact] = []
+        self.cpus: dict[int, frozenset[int]] = {}
+        self.processor: dict[str, str] = {}
+        objects = list(_objects(root))
+        for element, _, _ in objects:
+            self._take_processor(element)
+        for element, above, numas in objects:
+            self._take_device(element, above, numas)
+            if len(self.facts) > MOST_DEVICES:
+                raise InputError(
+                    f"more than {MOST_DEVICES} devices", where=where, expected=EXPECTED
+                )
+
+    def _take_device(
+        self, element: ElementTree.Element, above: str | None, numas: list[int]
+    ) -> None:
+        if element.get("type") in ("PCIDev", "Bridge"):
+            # Near several nodes but not all: a socket of several, of which it takes the first.
+            is_near = len(numas) == 1 or 0 < len(numas) < len(self.cpus)
+            fact = _fact(element.attrib, above, numas[0] if is_near else None)
+            if fact is not None:
+                self.facts.append(fact)
+
+    def _take_processor(self, element: ElementTree.Element) -> None:
+        if element.get("type") == "NUMANode":
+            number = element.get("os_index", "")
+            if number.isdecimal() and len(number) <= 4:
+                self.cpus[int(number)] = cpus_of_set(element.get("cpuset", ""))
+        for one in element.findall("info"):
+            name, value = one.get("name", ""), one.get("value", "")
+            if name in _PROCESSOR:
+                self.processor.setdefault(_PROCESSOR[name], value)
+            elif name == "Architecture" and value in _ARCHITECTURES:
+                self.processor.setdefault("arch", _ARCHITECTURES[value])
+
+
+def _parsed(text: str, where: str) -> ElementTree.Element:
+    # INVARIANT: no entity is ever expanded: a file that declares one is refused.
+    if "<!ENTITY" in text:
+        raise InputError("it declares entities", where=where, expected=EXPECTED)
+    try:
+        root = ElementTree.fromstring(text.encode())  # noqa: S314
+    except (ElementTree.ParseError, ValueError) as error:
+        raise InputError(f"not XML ({error})", where=where, expected=EXPECTED) from error
+    if root.tag != "topology":
+        raise InputError(f"<{root.tag}> instead of <topology>", where=where, expected=EXPECTED)
+    return root
+
+
+def _objects(
+    root: ElementTree.Element,
+) -> Iterator[tuple[ElementTree.Element, str | None, list[int]]]:
+    """Objects, each with the PCI bridge above it and the NUMA nodes that are local to it."""
+    todo: list[tuple[ElementTree.Element, str | None, list[int]]] = [(root, None, [])]
+    while todo:
+        element, above, numas = todo.pop()
+        if element.tag == "object":
+            yield element, above, numas
+        own = element.get("nodeset")
+        if own is not None:
+            numas = sorted(cpus_of_set(own))
+        if element.get("type") == "Bridge":
+            above = bus_id_of(element.get("pci_busid", "")) or above
+        todo.extend((child, above, numas) for child in reversed(element.findall("object")))
+
+
+def _fact(attributes: Mapping[str, str], above: str | None, numa: int | None) -> PciFact | None:
+    bus_id = bus_id_of(attributes.get("pci_busid", ""))
+    found = _TYPE.match(attributes.get("pci_type", ""))
+    if bus_id is None or found is None:
+        return None
+    class_, *numbers = (int(one, 16) if one is not None else 0 for one in found.groups())
+    subsystem = (numbers[2], numbers[3]) if found[4] is not None and numbers[2] else None
+    return PciFact(bus_id, class_ << 8, numbers[0], numbers[1], subsystem, numa, above)
+
+
+def cpus_of_set(text: str) -> frozenset[int]:
+    """The numbers of a set such as 0x000000ff,0xffffffff; endless ones (0xf...f) are empty."""
+    groups = text.split(",")
+    if len(groups) * 32 > _MOST_CPUS:
+        return frozenset()
+    mask = 0
+    for group in groups:
+        found = re.fullmatch(r"(?:0x)?([0-9a-fA-F]{0,8})", group)
+        if found is None:
+            return frozenset()
+        mask = mask << 32 | int(found[1] or "0", 16)
+    return frozenset(i for i in range(mask.bit_length()) if mask >> i & 1)
