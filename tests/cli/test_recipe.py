@@ -65,6 +65,9 @@ def test_a_script_beside_the_recipe(tmp_path: Path, capsys: pytest.CaptureFixtur
         (["azure-ndv5", "--mount", "/a:/b"], "--mount goes with --image"),
         (["azure-ndv5", "--image", "i", "--for", "mpirun"], "into no container"),
         (["alps-gh200", "--sharp"], "has no SHARP"),
+        (["azure-ndv5", "--benchmark", "all_reduce"], "did you mean 'allreduce'"),
+        (["azure-ndv5", "--benchmark", "grok1; reboot"], "no benchmark 'grok1; reboot'"),
+        (["azure-hbv3", "--benchmark", "hypercube"], "among those of OSU"),
     ],
 )
 def test_what_cannot_be(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,19 +3,36 @@
 import re
 import shlex
 
+from weft.core.errors import InputError, did_you_mean
 from weft.core.tcl import tcl_word
 from weft.launch.prescription import Prescription, handed_on
 
-BENCHMARKS = {
+NCCL_TESTS = {
     "allreduce": "all_reduce_perf",
     "allgather": "all_gather_perf",
-    "alltoall": "alltoall_perf",
-    "broadcast": "broadcast_perf",
-    "reduce": "reduce_perf",
-    "reduce_scatter": "reduce_scatter_perf",
-    "sendrecv": "sendrecv_perf",
+    **{
+        name: f"{name}_perf"
+        for name in (
+            *("alltoall", "broadcast", "reduce", "reduce_scatter"),
+            *("gather", "scatter", "sendrecv", "hypercube"),
+        )
+    },
 }
-OSU = {name: f"osu_{name}" for name in ("allreduce", "allgather", "alltoall", "barrier", "reduce")}
+"""SOURCE: NVIDIA/nccl-tests, src/*.cu."""
+OSU = {
+    "bandwidth": "osu_bw",
+    "bidirectional": "osu_bibw",
+    "message_rate": "osu_mbw_mr",
+    "broadcast": "osu_bcast",
+    **{
+        name: f"osu_{name}"
+        for name in (
+            *("latency", "barrier", "allreduce", "reduce", "reduce_scatter"),
+            *("allgather", "alltoall", "alltoallv", "gather", "scatter"),
+        )
+    },
+}
+"""SOURCE: OSU Micro-Benchmarks, c/mpi."""
 SIZES = ("-b", "1K", "-e", "16G", "-f", "2", "-g", "1")
 TESTS = "/opt/nccl-tests/build"
 MCA = "OMPI_MCA_"
@@ -23,11 +40,19 @@ VARIABLE = re.compile(r"\$\w+|\$\{\w+\}")
 
 
 def program(prescription: Prescription, benchmark: str) -> list[str]:
-    """The command of a benchmark, its words quoted: of nccl-tests on GPUs, of OSU's elsewhere."""
-    if prescription.recipe.library == "mpi":
-        return [shlex.quote(OSU.get(benchmark, f"osu_{benchmark}"))]
-    name = BENCHMARKS.get(benchmark, f"{benchmark}_perf")
-    return [shlex.quote(f"{TESTS}/{name}"), *SIZES]
+    """The command of a benchmark, its words quoted: of nccl-tests on GPUs, of OSU's elsewhere.
+
+    Raises InputError for one that they do not have.
+    """
+    by_mpi = prescription.recipe.library == "mpi"
+    names = OSU if by_mpi else NCCL_TESTS
+    if benchmark not in names:
+        raise InputError(
+            f"no benchmark '{benchmark}' among {'those of OSU' if by_mpi else 'nccl-tests'}",
+            expected=", ".join(sorted(names)),
+            hint=did_you_mean(benchmark, list(names)) or "--program launches anything else",
+        )
+    return [names[benchmark]] if by_mpi else [f"{TESTS}/{names[benchmark]}", *SIZES]
 
 
 def as_mpirun(prescription: Prescription, command: list[str]) -> str:
