@@ -163,3 +163,13 @@ def test_a_machine_without_gpus_and_what_is_no_machine(
 @pytest.mark.parametrize("line", [[], ["a.xml", "--generate", "x"], ["a.xml", "-o", "b.xml"]])
 def test_options_that_do_not_go_together(line: list[str]) -> None:
     assert run(["doctor", "topo", *line]) == 2
+
+
+def test_a_file_of_another_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "topo.xml"
+    assert run(["doctor", "topo", "--generate", "azure-ndv4", "-o", str(path)]) == 0
+    assert run(["doctor", "topo", str(path), "--against", "azure-ndv4"]) == 0
+    assert run(["doctor", "topo", str(path), "--against", "azure-ndv5"]) == 1
+    said = capsys.readouterr().out
+    assert "azure-ndv5 has no GPU 0004:00:00.0 000d:00:00.0 000e:00:00.0: " in said
+    assert run(["doctor", "topo", str(path), "--against", "azure-hbv3"]) == 2

@@ -1,7 +1,7 @@
 """`weft doctor topo FILE`: a topology file of NCCL, read as NCCL reads it."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from weft.core.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
     from weft.catalog.platform import Platform
+    from weft.doctor.case import Found
     from weft.doctor.lint import Complaint
     from weft.doctor.topo.distance import Distances
     from weft.doctor.topo.graph import Vertex, Way
@@ -31,6 +32,11 @@ LEVELS = ("LOC", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "0", "1", "2", "3", "
     type=click.Choice(LEVELS, case_sensitive=False),
     metavar="LEVEL",
     help="NCCL_NET_GDR_LEVEL: LOC, PIX, PXB, P2C, PXN, PHB, SYS, or 0 to 5; by default P2C.",
+)
+@click.option(
+    "--against",
+    metavar="FROM",
+    help="The machine that it is for: what --generate takes.",
 )
 @click.option(
     "--generate",
@@ -59,6 +65,7 @@ def command(
     file: str | None,
     platform: str | None,
     gdr_level: str | None,
+    against: str | None,
     source: str | None,
     *,
     bridges: bool,
@@ -73,7 +80,7 @@ def command(
     adapters to be. With --generate it writes one: for a platform of the catalogue, for this-machine
     from its /sys, or from a file that 'lspci -Dvvnn' or 'lstopo --of xml' wrote on a machine.
 
-    Exit 1 where something is wrong.
+    --against compares FILE with such a description. Exit 1 where something is wrong.
     """
     if source is not None and file is None:
         from weft.cli.doctor_topo_make import generate
@@ -83,21 +90,35 @@ def command(
         raise click.UsageError("give one FILE, or --generate FROM")
     if bridges or output is not None:
         raise click.UsageError("--bridges and --output go with --generate")
-    return _judge(file, platform, gdr_level, notes=notes, format_=format_)
+    topology = _read(file)
+    differences = _differences(topology, against, sysroot) if against is not None else ()
+    return _judge(topology, differences, platform, gdr_level, notes=notes, format_=format_)
+
+
+def _differences(topology: "TopologyFile", against: str, sysroot: Path) -> "list[Found]":
+    from weft.cli.doctor_topo_make import described
+    from weft.doctor.topo.beside import beside
+
+    return list(beside(topology, described(against, sysroot), against))
 
 
 def _judge(
-    file: str, platform: str | None, gdr_level: str | None, *, notes: bool, format_: str
+    topology: "TopologyFile",
+    differences: "Iterable[Found]",
+    platform: str | None,
+    gdr_level: str | None,
+    *,
+    notes: bool,
+    format_: str,
 ) -> int:
     from weft.doctor.lint import verdict
     from weft.doctor.topo.judge import complaints_of, distances_of, known_of
     from weft.doctor.topo.near import near
 
     machine = _platform(platform)
-    topology = _read(file)
     distances = distances_of(topology, known_of(machine), _level(gdr_level))
     found = near(distances) if distances is not None else ()
-    complaints = complaints_of(topology, found)
+    complaints = complaints_of(topology, found, differences)
     if format_ == "sarif":
         _print_sarif(topology, complaints)
     else:

@@ -20,7 +20,7 @@ def generate(source: str, *, bridges: bool, output: Path | None, sysroot: Path) 
     from weft.core.words import counted
     from weft.doctor.topo.node import topology_text, with_bridges
 
-    node = _node(source, sysroot)
+    node = described(source, sysroot)
     if bridges:
         node = with_bridges(node)
     text = topology_text(node)
@@ -38,7 +38,8 @@ def generate(source: str, *, bridges: bool, output: Path | None, sysroot: Path) 
     return int(ExitCode.GOOD)
 
 
-def _node(source: str, sysroot: Path) -> "Node":
+def described(source: str, sysroot: Path) -> "Node":
+    """The node of a platform, of this machine, or of a file. Raises InputError."""
     from weft.catalog.load import platform
     from weft.doctor.machine.sysroot import Sysroot
     from weft.doctor.topo.node import node_of_platform

@@ -139,6 +139,15 @@ def test_a_tree_of_switches_and_the_slower_end_of_each_link() -> None:
     assert by_id["0000:04:00.0"].attrib["link_speed"] == "32.0 GT/s PCIe"
 
 
+def test_ethernet_beside_infiniband_is_not_of_the_fabric() -> None:
+    """Virtual machines have one for their own traffic; without InfiniBand it may be RoCE."""
+    gpu = lspci("0001:00:00.0", "0302", "10de:2330")
+    ethernet = lspci("0002:00:00.0", "0200", "15b3:101a")
+    infiniband = lspci("0101:00:00.0", "0207", "15b3:101e")
+    assert "0002:00:00.0" in of_text(gpu + ethernet)
+    assert "0002:00:00.0" not in of_text(gpu + ethernet + infiniband)
+
+
 def test_the_shorter_format_of_lspci() -> None:
     text = (
         "Slot:\t0001:00:00.0\nClass:\t3D controller [0302]\nVendor:\tNVIDIA [10de]\n"

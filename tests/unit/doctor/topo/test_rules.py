@@ -2,6 +2,7 @@
 
 import pytest
 from tests.unit.doctor.topo.cases import CASES, RIGHT, Wrong
+from tests.unit.doctor.topo.test_beside import DIFFERENCES
 
 from weft.catalog.setting_rules import setting_rules, topology_rules
 from weft.doctor.lint import Complaint
@@ -49,5 +50,7 @@ def test_nothing_is_found_in_a_plain_file() -> None:
 
 
 def test_every_rule_has_a_case_and_no_name_is_taken_twice() -> None:
-    assert {one.rule for one in CASES} == set(topology_rules())
+    assert {one.rule for one in CASES} | {rule for rule, _, _ in DIFFERENCES} == set(
+        topology_rules()
+    )
     assert not set(topology_rules()) & set(setting_rules())

@@ -14,7 +14,9 @@ NO_NUMA = -1
 MOST_DEVICES = 4096
 MOST_DEPTH = 32
 _GPU_VENDORS = (0x10DE, 0x1002)
-_HCA_VENDORS = (0x15B3, 0x17DB)
+_INFINIBAND = 0x0207
+_MELLANOX = 0x15B3
+_HCA_VENDORS = (_MELLANOX, 0x17DB)
 _AMAZON, _EFA = 0x1D0F, range(0xEFA0, 0xEFB0)
 _SPEEDS = {2.5: "2.5 GT/s PCIe", 5.0: "5.0 GT/s PCIe", 8.0: "8.0 GT/s PCIe"}
 _SPEEDS |= {16.0: "16.0 GT/s PCIe", 32.0: "32.0 GT/s PCIe", 64.0: "64.0 GT/s PCIe"}
@@ -45,10 +47,15 @@ class PciFact:
     @property
     def is_hca(self) -> bool:
         """Whether it is an adapter of a fabric: InfiniBand, RoCE, Slingshot, EFA."""
-        if self.class_code >> 8 == 0x0207:
+        if self.class_code >> 8 == _INFINIBAND:
             return True
         is_efa = self.vendor == _AMAZON and self.device in _EFA
         return self.class_code >> 16 == 0x02 and (self.vendor in _HCA_VENDORS or is_efa)
+
+    @property
+    def is_ethernet_of_mellanox(self) -> bool:
+        """Whether it may be there for RoCE, or for the machine's own traffic."""
+        return self.class_code >> 8 == 0x0200 and self.vendor == _MELLANOX
 
 
 def bus_id_of(text: str) -> str | None:
@@ -73,6 +80,9 @@ def node_of(
     """
     by_id = {fact.bus_id: fact for fact in facts}
     used = [fact for fact in by_id.values() if fact.is_gpu or fact.is_hca]
+    if any(fact.class_code >> 8 == _INFINIBAND for fact in used):
+        # Beside InfiniBand an Ethernet adapter of the same maker carries the machine's own traffic.
+        used = [fact for fact in used if not fact.is_ethernet_of_mellanox]
     if not used:
         raise InputError("no GPU and no adapter of a fabric in it", where=where)
     below: dict[str | None, set[str]] = defaultdict(set)
