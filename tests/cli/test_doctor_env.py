@@ -137,3 +137,40 @@ def test_names_that_would_steer_a_terminal(
     path.write_text("NCCL_DEBUG=\x1b[2Jx\n")
     assert run(["doctor", "env", str(path)]) == 1
     assert "\x1b" not in capsys.readouterr().out
+
+
+TOPOLOGY = """<system version="1">
+  <cpu numaid="0" affinity="000000ff" arch="x86_64" vendor="AuthenticAMD">
+    <pci busid="0000:03:00.0" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="16"/>
+    <pci busid="0000:04:00.0" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="16"/>
+  </cpu>
+  <cpu numaid="1" affinity="0000ff00" arch="x86_64" vendor="AuthenticAMD">
+    <pci busid="0000:01:00.0" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="16"/>
+    <pci busid="0000:02:00.0" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="16"/>
+  </cpu>
+</system>
+"""
+"""As on ND A100 v4, the GPUs with the lower addresses are on the second NUMA node."""
+
+
+def test_masks_lie_beside_the_gpus_of_a_topology(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topology, script = tmp_path / "topo.xml", tmp_path / "job.sh"
+    topology.write_text(TOPOLOGY)
+    script.write_text("srun --ntasks-per-node=4 --cpu-bind=mask_cpu:f,f0,f00,f000 ./a\n")
+    arguments = ["doctor", "env", str(script), "--topology", str(topology)]
+    assert run(arguments) == 0
+    out = capsys.readouterr().out
+    assert "Ranks 0, 1, 2, 3 run beside no processor of their GPU" in out
+    assert "of rank 0 on 0-3, the GPU's are 8-15" in out
+    script.write_text("srun --ntasks-per-node=4 --cpu-bind=mask_cpu:f00,f000,f,f0 ./a\n")
+    assert run(arguments) == 0
+    assert "masks-far" not in capsys.readouterr().out
+
+
+def test_a_topology_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "job.sh").write_text("srun --cpu-bind=mask_cpu:f ./a\n")
+    missing = str(tmp_path / "none.xml")
+    assert run(["doctor", "env", str(tmp_path / "job.sh"), "--topology", missing]) == 2
+    assert "none.xml" in capsys.readouterr().err

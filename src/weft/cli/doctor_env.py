@@ -33,6 +33,12 @@ KINDS = ("script", "nccl.conf", "edf", "kubernetes", "modulefile")
     metavar="FILE",
     help="A libnccl.so: what it reads decides, and its version.",
 )
+@click.option(
+    "--topology",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A topology file: masks of processors must lie beside its GPUs.",
+)
 @click.option("--nodes", type=click.IntRange(1), help="Nodes of the job, where the file says none.")
 @click.option(
     "--kind", type=click.Choice(KINDS), help="What the files are, where names do not tell."
@@ -49,6 +55,7 @@ def command(
     nccl: str | None,
     libnccl: Path | None,
     *,
+    topology: Path | None,
     nodes: int | None,
     kind: str | None,
     check_files: bool,
@@ -66,7 +73,7 @@ def command(
     from weft.doctor.lint import lint, verdict
 
     jobs = _jobs(files, kind)
-    asked = _Asked(platform, nccl, libnccl, nodes, check_files)
+    asked = _Asked(platform, nccl, libnccl, nodes, topology, check_files=check_files)
     if prints_fix:
         return _print_fix(jobs, asked)
     reports = [(job, lint(asked.case(job))) for job in jobs]
@@ -92,6 +99,8 @@ class _Asked:
         nccl: str | None,
         libnccl: Path | None,
         nodes: int | None,
+        topology: Path | None,
+        *,
         check_files: bool,
     ) -> None:
         from weft.catalog.load import launch_recipe, variable_lists
@@ -101,6 +110,12 @@ class _Asked:
         self.names: frozenset[str] | None = None
         self.nodes = nodes
         self.check_files = check_files
+        self.gpu_cpus: tuple[int, ...] = ()
+        if topology is not None:
+            from weft.doctor.topo.processors import cpus_of_gpus
+            from weft.doctor.topo.read import topology_file
+
+            self.gpu_cpus = cpus_of_gpus(topology_file(topology))
         self.version = _version(nccl) if nccl else ""
         self.source = f"NCCL {self.version}" if nccl else ""
         if libnccl is not None:
@@ -125,6 +140,7 @@ class _Asked:
             self.nodes,
             exists=(lambda path: exists(Path(path))) if exists is not None else None,
             elsewhere=_elsewhere(job),
+            gpu_cpus=self.gpu_cpus,
         )
 
 

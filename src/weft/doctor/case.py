@@ -46,6 +46,8 @@ class Case:
     exists: Callable[[str], bool] | None = None
     elsewhere: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Values that other sources give (nccl.conf): name to value and source."""
+    gpu_cpus: tuple[int, ...] = ()
+    """Processors beside each GPU as bits, as a topology file has them; empty without one."""
 
     @cached_property
     def version(self) -> str:

@@ -97,7 +97,8 @@ class Launch:
     """One command that starts ranks.
 
     `passes` are variables that it hands on by name; `hands_on_all` whether the environment goes
-    along without being asked.
+    along without being asked; `inside` the index of the launch that starts this one
+    (`srun apptainer exec ...`).
     """
 
     launcher: str
@@ -107,6 +108,7 @@ class Launch:
     hands_on_all: bool = True
     container: Container | None = None
     program: tuple[Word, ...] = ()
+    inside: int | None = None
 
     def number(self, *names: str) -> int | None:
         """The first of these options that is a number."""
@@ -130,6 +132,8 @@ class Job:
     """Of the scheduler (#SBATCH), by name without dashes."""
     modules: tuple[Word, ...] = ()
     unread: tuple[Place, ...] = ()
+    unset: frozenset[str] = frozenset()
+    """Names that a script takes back somewhere."""
 
     def seen_by(self, launch: int | None) -> Iterator[Setting]:
         """Settings that count for a launch: those of the file and its own, in order."""

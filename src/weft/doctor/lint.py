@@ -7,7 +7,17 @@ from weft.catalog.setting_rules import SettingRule, setting_rules
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.doctor.case import Case, Edit, Found, Rule
 from weft.doctor.job import Job
-from weft.doctor.rules import algorithms, devices, fabrics, launches, names, transports, values
+from weft.doctor.rules import (
+    algorithms,
+    devices,
+    fabrics,
+    forwarding,
+    launches,
+    masks,
+    names,
+    transports,
+    values,
+)
 from weft.doctor.written import written
 
 FAMILIES: tuple[Rule, ...] = (
@@ -18,6 +28,8 @@ FAMILIES: tuple[Rule, ...] = (
     algorithms.rules,
     fabrics.rules,
     launches.rules,
+    forwarding.rules,
+    masks.rules,
 )
 
 

@@ -1,23 +1,9 @@
 """One text for each rule that breaks it, and one that only looks as if it did."""
 
-from dataclasses import dataclass
+from tests.unit.doctor.launch_cases import LAUNCH_CASES
+from tests.unit.doctor.wrong import HEAD, Wrong
 
-HEAD = "export NCCL_DEBUG=WARN\n"
 TOPO = "export NCCL_TOPO_FILE=/opt/t.xml\n"
-
-
-@dataclass(frozen=True)
-class Wrong:
-    """`text` breaks `rule`; `right`, where there is one, does not."""
-
-    rule: str
-    text: str
-    right: str = ""
-    platform: str = ""
-    nccl: str = "2.27.3"
-    name: str = "job.sh"
-    nodes: int | None = None
-
 
 CASES = (
     Wrong("unknown-name", "export NCCL_MIN_CHANNELS=32", "export NCCL_MIN_NCHANNELS=16"),
@@ -277,15 +263,6 @@ CASES = (
     ),
     Wrong("not-needed-any-more", "export CXI_FORK_SAFE=1"),
     Wrong(
-        "not-forwarded",
-        HEAD + "mpirun -hostfile h -np 8 ./a",
-        HEAD + "mpirun -hostfile h -np 8 -x NCCL_DEBUG ./a",
-    ),
-    Wrong("not-forwarded", HEAD + "srun --export=NONE ./a", HEAD + "srun --export=ALL,A=b ./a"),
-    Wrong(
-        "not-forwarded", HEAD + "docker run image ./a", HEAD + "docker run -e NCCL_DEBUG image ./a"
-    ),
-    Wrong(
         "image-wins",
         HEAD + "srun --container-image=i ./a",
         HEAD + "srun --container-image=i --container-env=NCCL_DEBUG ./a",
@@ -358,4 +335,5 @@ CASES = (
         "export NCCL_DEBUG=INFO NCCL_DEBUG_FILE=/tmp/%h.%p\nsrun -n 512 ./a",
     ),
     Wrong("watcher-off", "export NCCL_RAS_ENABLE=0"),
+    *LAUNCH_CASES,
 )

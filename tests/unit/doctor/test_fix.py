@@ -4,8 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from tests.unit.doctor.cases import CASES, Wrong
+from tests.unit.doctor.cases import CASES
 from tests.unit.doctor.test_rules import complaints
+from tests.unit.doctor.wrong import Wrong
 
 from weft.doctor.fix import fixed, mended
 from weft.doctor.sarif import sarif

@@ -1,9 +1,11 @@
 """Kubernetes manifests and Helm values: lists of name and value under `env`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from weft.core.errors import InputError
-from weft.doctor.job import HOLE, Container, Job, Kind, Launch, Lines, Place, Setting, Way
+from weft.doctor.job import HOLE, Container, Job, Kind, Launch, Lines, Place, Setting, Way, Word
+from weft.doctor.read.launchers import LAUNCHERS, read_launch
 
 MOST_DEPTH = 100
 
@@ -60,6 +62,36 @@ def _take(node: object, lines: Lines, settings: list[Setting], launches: list[La
         at = _place(lines, entries["image"])
         launches.append(Launch("kubernetes", at, container=Container(image)))
     settings += _variables(env, lines, launch)
+    if launch is not None:
+        _take_command(entries, lines, launch, settings, launches)
+
+
+def _take_command(
+    entries: Mapping[str, object],
+    lines: Lines,
+    outer: int,
+    settings: list[Setting],
+    launches: list[Launch],
+) -> None:
+    """A launcher that a container begins with: `command: [mpirun, -np, "16", ...]`, of which `args`
+    is the rest. Commands in a shell's text are left alone."""
+    words = [*_words(entries.get("command"), lines), *_words(entries.get("args"), lines)]
+    name = words[0].text.rpartition("/")[2] if words else ""
+    if name in LAUNCHERS:
+        launch, own = read_launch(name, words, words[0].at)
+        index = len(launches)
+        launches.append(replace(launch, inside=outer))
+        settings += [replace(one, launch=index, value_at=None) for one in own]
+
+
+def _words(node: object, lines: Lines) -> Iterator[Word]:
+    import yaml
+
+    if isinstance(node, yaml.SequenceNode):
+        for one in node.value:
+            text = _text(one)
+            at = replace(_place(lines, one), exact=False)
+            yield Word(HOLE if text is None or "$(" in text or "{{" in text else text, at)
 
 
 def _variables(env: object, lines: Lines, launch: int | None) -> Iterator[Setting]:

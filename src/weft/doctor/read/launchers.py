@@ -8,7 +8,16 @@ from weft.doctor.job import Container, Launch, Place, Setting, Way, Word
 OPEN_MPI = {"mpirun", "mpiexec", "orterun", "prterun"}
 HYDRA = {"mpiexec.hydra", "mpirun_rsh", "mpiexec.mpich"}
 SLURM = {"srun", "sbatch", "salloc"}
-CONTAINERS = {"docker", "podman", "podman-hpc", "apptainer", "singularity", "shifter", "sarus"}
+CONTAINERS = {
+    "docker",
+    "podman",
+    "podman-hpc",
+    "apptainer",
+    "singularity",
+    "shifter",
+    "sarus",
+    "enroot",
+}
 LAUNCHERS = OPEN_MPI | HYDRA | SLURM | CONTAINERS
 
 _ALONE = {
@@ -135,6 +144,7 @@ def _env_pair(found: _Found, values: list[Word], _option: Word) -> None:
 def _env_list(found: _Found, values: list[Word], _option: Word) -> None:
     word = _pop(values)
     if word is not None:
+        found.hands_on_all = False
         found.passes += [name for name in word.text.split(",") if name]
 
 
@@ -148,6 +158,7 @@ def _export(found: _Found, values: list[Word], _option: Word) -> None:
     if word is None:
         return
     parts = word.text.split(",")
+    found.options["export"] = word
     found.hands_on_all = "ALL" in parts
     at = 0
     for part in parts:
@@ -206,7 +217,7 @@ def _container_options(name: str, rest: list[Word], found: _Found) -> list[Word]
     while rest:
         text = rest[0].text
         if not text.startswith("-"):
-            if text in ("run", "exec", "shell") and "command" not in found.options:
+            if text in ("run", "exec", "shell", "start") and "command" not in found.options:
                 found.options["command"] = rest.pop(0)
                 continue
             return rest

@@ -6,6 +6,7 @@ loop once, bodies of functions where they are defined.
 
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from weft.doctor.job import HOLE, Job, Kind, Launch, Lines, Place, Setting, Way, Word
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 BEFORE_A_COMMAND = {"exec", "nohup", "time", "command", "stdbuf", "numactl", "taskset", "sudo"}
 """Commands that run the one behind their options."""
+MOST_LAUNCHES = 4
+"""One inside another."""
 MOST_DEPTH = 200
 """Deeper nesting than any script has; a reader must not run out of stack."""
 MOST_WORDS = 100_000
@@ -35,6 +38,7 @@ def read_script(name: str, text: str) -> Job:
         scheduler_options(text),
         tuple(reader.modules),
         tuple(reader.unread),
+        frozenset(reader.unset),
     )
 
 
@@ -88,6 +92,7 @@ class _Script:
         self.launches: list[Launch] = []
         self.modules: list[Word] = []
         self.unread: list[Place] = []
+        self.unset: set[str] = set()
 
     def run(self) -> None:
         """Read all."""
@@ -152,6 +157,7 @@ class _Script:
     def _unset(self, node: "Node") -> None:
         for child in node.named_children:
             name = self._words.source(child)
+            self.unset.add(name)
             self._known.pop(name, None)
             self._exported.discard(name)
             self.settings = [
@@ -265,11 +271,22 @@ class _Script:
     def _launch(
         self, name: str, words: Sequence[Word], before: Sequence[Setting], node: "Node"
     ) -> None:
-        index = len(self.launches)
         at = self._place(node.start_byte, node.end_byte)
-        launch, settings = read_launch(name, words, at)
-        self.launches.append(launch)
-        self.settings += [_in_launch(setting, index) for setting in (*before, *settings)]
+        inside: int | None = None
+        for _ in range(MOST_LAUNCHES):
+            index = len(self.launches)
+            launch, settings = read_launch(name, words, at)
+            self.launches.append(replace(launch, inside=inside))
+            self.settings += [_in_launch(setting, index) for setting in (*before, *settings)]
+            words = launch.program
+            name = words[0].text.rpartition("/")[2] if words else ""
+            if name not in LAUNCHERS:
+                return
+            # One launcher may start another: srun apptainer exec image program.
+            start = words[0].at
+            at = replace(at, start=start.start, line=start.line, column=start.column)
+            at = replace(at, exact=start.exact)
+            inside, before = index, ()
 
 
 def _behind_options(words: Sequence[Word]) -> list[Word]:

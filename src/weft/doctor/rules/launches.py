@@ -1,15 +1,11 @@
-"""Launchers, containers, files and processors."""
+"""MPI and UCX beside a launcher, the topology file, and the log."""
 
-import re
 from collections.abc import Iterator
-from dataclasses import replace
 
-from weft.doctor.case import Case, Edit, Found
-from weft.doctor.job import HOLE, Kind, Launch, Setting, Way
+from weft.doctor.case import Case, Found
+from weft.doctor.job import Kind, Setting, Way
 from weft.doctor.rules.values import TYPOGRAPHIC, edit
 
-FABRIC_PREFIXES = ("NCCL_", "UCX_", "SHARP_", "HCOLL_", "FI_", "CXI_", "OFI_NCCL_", "TORCH_NCCL_")
-NEEDED = ("LD_LIBRARY_PATH", "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES")
 IB_ONLY = {
     "rc",
     "rc_x",
@@ -41,109 +37,14 @@ ELSEWHERE = {
 QUOTES = f"{TYPOGRAPHIC}'\""
 """What a value may begin with by mistake, which is another rule's."""
 MUCH_LOG_RANKS = 64
-MASK = re.compile("(0[xX])?[0-9a-fA-F]+")
 
 
 def rules(case: Case) -> Iterator[Found]:
     """All of this family."""
-    yield from _forwarding(case)
-    yield from _images(case)
     yield from _topology(case)
-    yield from _masks(case)
     yield from _mpi(case)
     yield from _ucx(case)
     yield from _log(case)
-
-
-def _exported(case: Case, launch: Launch) -> list[Setting]:
-    """Variables of the fabric's libraries that the script exports before a launch."""
-    found: dict[str, Setting] = {}
-    for setting in case.job.settings:
-        before = setting.launch is None and setting.at < launch.at
-        if before and setting.way is Way.EXPORT and setting.name.startswith(FABRIC_PREFIXES):
-            found[setting.name] = setting
-    return list(found.values())
-
-
-def _forwarding(case: Case) -> Iterator[Found]:
-    for launch in case.job.launches:
-        left = [one for one in _exported(case, launch) if one.name not in launch.passes]
-        several = any(name in launch.options for name in ("hostfile", "host", "H"))
-        if not left or _hands_on_more(launch):
-            continue
-        names = [one.name for one in left]
-        words = {"name": _listed(names), "launcher": launch.launcher, **_number(names)}
-        edits: tuple[Edit, ...] = ()
-        if launch.launcher in ("mpirun", "orterun", "prterun") and several:
-            words["detail"] = " to other hosts: Open MPI takes only OMPI_ and what -x names"
-            added = "".join(f" -x {name}" for name in names)
-            words |= {"fix": f"add{added}", "source": "Open MPI, mpirun(1): -x"}
-            edits = _behind_launcher(case, launch, added)
-        elif launch.launcher in ("srun", "sbatch") and not launch.hands_on_all:
-            words["detail"] = ": --export without ALL leaves everything else behind"
-            words |= {"fix": "begin the list with ALL", "source": "Slurm, srun(1): --export"}
-        elif launch.launcher in ("docker", "podman", "podman-hpc"):
-            words["detail"] = ": a container begins with the image's environment"
-            added = "".join(f" -e {name}" for name in names)
-            words |= {"fix": f"add{added}", "source": "docker run(1): --env"}
-        else:
-            continue
-        yield Found("not-forwarded", words, launch.at, left[0], edits)
-
-
-def _hands_on_more(launch: Launch) -> bool:
-    """Whether only the running job knows which variables a launch hands on."""
-    first = launch.program[0].text if launch.program else ""
-    unknown = any(HOLE in name for name in (first, *launch.passes))
-    return unknown or "env-file" in launch.options
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _number(names: list[str]) -> dict[str, str]:
-    one = len(names) == 1
-    return {"is": "is" if one else "are", "it": "it" if one else "them"}
-
-
-def _behind_launcher(case: Case, launch: Launch, text: str) -> tuple[Edit, ...]:
-    """An edit that puts options right behind the launcher's name, where it begins the command."""
-    start = launch.at.start + len(launch.launcher)
-    if case.job.text[launch.at.start : start] != launch.launcher:
-        return ()
-    return (Edit(replace(launch.at, start=start, end=start), text),)
-
-
-def _images(case: Case) -> Iterator[Found]:
-    """Pyxis: the image's value wins unless --container-env names the variable."""
-    for _, launch in case.containers:
-        container = launch.container
-        if launch.launcher != "srun" or container is None or not container.image:
-            continue
-        passed = container.passes or ()
-        if any(HOLE in name for name in passed):
-            continue
-        left = [
-            one
-            for one in _exported(case, launch)
-            if one.name not in passed and case.variable(one.name) is not None
-        ]
-        if left:
-            names = [one.name for one in left]
-            edits = _add_to_list(case, launch, ",".join(names))
-            words = {"name": _listed(names), "names": ",".join(names), **_number(names)}
-            yield Found("image-wins", words, launch.at, left[0], edits)
-
-
-def _add_to_list(case: Case, launch: Launch, names: str) -> tuple[Edit, ...]:
-    at = launch.container.passes_at if launch.container is not None else None
-    if at is None:
-        return _behind_launcher(case, launch, f" --container-env={names}")
-    if not at.exact:
-        return ()
-    end = at.end - (1 if case.job.text[at.end - 1 : at.end] in "'\"" else 0)
-    return (Edit(replace(at, start=end, end=end), f",{names}"),)
 
 
 def _topology(case: Case) -> Iterator[Found]:
@@ -203,54 +104,6 @@ def _covers(mount: str, path: str) -> bool:
     source, _, rest = mount.partition(":")
     inside = rest.partition(":")[0] or source
     return path == inside or path.startswith(inside.rstrip("/") + "/")
-
-
-def _masks(case: Case) -> Iterator[Found]:
-    for launch in case.job.launches:
-        word = launch.options.get("cpu-bind")
-        if word is None or "mask_cpu:" not in word.text or HOLE in word.text:
-            continue
-        texts = word.text.partition("mask_cpu:")[2].split(",")
-        bad = next((text for text in texts if not MASK.fullmatch(text)), None)
-        if bad is None:
-            yield from _fit(case, launch, [int(text, 16) for text in texts])
-            continue
-        words = {"what": f"`{bad}` is no hexadecimal mask", "fix": "write hexadecimal digits"}
-        yield Found("masks", words, word.at)
-
-
-def _fit(case: Case, launch: Launch, masks: list[int]) -> Iterator[Found]:
-    at = launch.options["cpu-bind"].at
-    cores = case.recipe.cores_per_node if case.recipe is not None else 0
-    gpus = case.recipe.gpus_per_node if case.recipe is not None else 0
-    tasks = launch.number("ntasks-per-node") or gpus
-    used: dict[int, int] = {}
-    for rank, mask in enumerate(masks):
-        shared = [other for other, before in used.items() if before & mask and before != mask]
-        if shared:
-            words = {
-                "what": f"the masks of ranks {shared[0]} and {rank} overlap without being the same",
-                "fix": "give each rank processors of its own, or both the same ones",
-            }
-            yield Found("masks", words, at)
-            return
-        used[rank] = mask
-    highest = max(masks, default=0).bit_length()
-    if 0 in masks:
-        words = {"what": f"rank {masks.index(0)} has no processor", "fix": "give it one"}
-        yield Found("masks", words, at)
-    elif cores and highest > cores:
-        words = {
-            "what": f"processor {highest - 1} is named; the node has 0 to {cores - 1}",
-            "fix": "write masks for this node",
-        }
-        yield Found("masks", words, at)
-    elif tasks and len(masks) < tasks:
-        words = {
-            "what": f"{len(masks)} masks for {tasks} ranks a node: they begin again at the first",
-            "fix": "write a mask a rank",
-        }
-        yield Found("masks", words, at)
 
 
 def _mpi(case: Case) -> Iterator[Found]:

@@ -1,0 +1,193 @@
+"""Variables that a script exports and that a launcher or a container leaves behind."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from weft.doctor.case import Case, Edit, Found
+from weft.doctor.job import HOLE, Kind, Launch, Setting, Way
+
+FABRIC_PREFIXES = ("NCCL_", "UCX_", "SHARP_", "HCOLL_", "FI_", "CXI_", "OFI_NCCL_", "TORCH_NCCL_")
+OPEN_MPI = ("mpirun", "orterun", "prterun")
+OTHER_HOSTS = ("hostfile", "host", "H")
+FROM_THE_IMAGE = ("docker", "podman", "podman-hpc", "enroot")
+"""Containers that begin with the image's environment."""
+APPTAINER = ("apptainer", "singularity")
+CLEAN = ("cleanenv", "e", "containall", "C", "compat")
+"""Options of Apptainer that leave the host's environment outside."""
+
+
+def rules(case: Case) -> Iterator[Found]:
+    """All of this family."""
+    for index, launch in enumerate(case.job.launches):
+        yield from _left_behind(case, index, launch)
+        yield from _image_wins(case, index, launch)
+
+
+def exported(case: Case, index: int) -> list[Setting]:
+    """Variables of the fabric's libraries that a launch finds in its environment: the script's, and
+    those of the commands in front of it (NAME=VALUE srun docker)."""
+    launch = case.job.launches[index]
+    outer = {index if launch.inside is None else launch.inside}
+    found: dict[str, Setting] = {}
+    for setting in case.job.settings:
+        mine = setting.launch is None and setting.at < launch.at and setting.way is Way.EXPORT
+        mine |= setting.launch == index and setting.way in (Way.BEFORE, Way.DOCUMENT)
+        mine |= setting.launch in outer and setting.launch != index and setting.value is not None
+        if mine and setting.name.startswith(FABRIC_PREFIXES):
+            found[setting.name] = setting
+    return list(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """Why a launcher leaves variables behind, and what hands them on: `option` of names, which is
+    put behind the launcher, or `fix` in words."""
+
+    detail: str
+    source: str
+    option: Callable[[Sequence[str]], str] | None = None
+    fix: str = ""
+
+
+def _gap(case: Case, launch: Launch) -> _Gap | None:
+    name, options = launch.launcher, launch.options
+    several = any(one in options for one in OTHER_HOSTS) or case.job.kind is Kind.KUBERNETES
+    if name in OPEN_MPI and several:
+        return _Gap(
+            " to other hosts: Open MPI takes only OMPI_ and what -x names",
+            "Open MPI, mpirun(1): -x",
+            lambda names: "".join(f" -x {one}" for one in names),
+        )
+    if name not in (*OPEN_MPI, "srun", "sbatch") and not launch.container:
+        left = " to the ranks: -genvlist and -genvnone leave everything else behind"
+        source = "MPICH, Using the Hydra Process Manager: environment settings"
+        return None if launch.hands_on_all else _Gap(left, source, fix="take -genvall")
+    if name in ("srun", "sbatch"):
+        return _gap_of_slurm(case, launch)
+    if name in FROM_THE_IMAGE and "env-host" not in options:
+        source = {"enroot": "NVIDIA/enroot 8ea147d, doc/cmd/start.md: --env"}.get(
+            name, "docker run(1): --env"
+        )
+        return _Gap(
+            ": a container begins with the image's environment",
+            source,
+            lambda names: "".join(f" -e {one}" for one in names),
+        )
+    if name in APPTAINER and any(one in options for one in CLEAN):
+        return _Gap(
+            ": it was told to begin with a clean environment",
+            "Apptainer user guide, Environment and Metadata: --cleanenv",
+            fix="leave --cleanenv out, or name them with --env NAME=VALUE",
+        )
+    return None
+
+
+def _gap_of_slurm(case: Case, launch: Launch) -> _Gap | None:
+    """A batch script's own --export counts for the srun inside, too, unless it says otherwise."""
+    asked = case.job.options.get("export")
+    inherited = launch.launcher == "srun" and "export" not in launch.options
+    freed = any(one.name == "SLURM_EXPORT_ENV" for one in case.job.settings)
+    freed |= "SLURM_EXPORT_ENV" in case.job.unset
+    if not launch.hands_on_all:
+        return _Gap(
+            ": --export without ALL leaves everything else behind",
+            "Slurm, srun(1): --export",
+            fix="begin the list with ALL",
+        )
+    if asked is None or not inherited or freed or "ALL" in asked.text.split(","):
+        return None
+    return _Gap(
+        f": the job's --export={asked.text} holds for srun, too",
+        "Slurm, sbatch(1): --export and SLURM_EXPORT_ENV",
+        lambda _: " --export=ALL",
+        fix="write srun --export=ALL",
+    )
+
+
+def _left_behind(case: Case, index: int, launch: Launch) -> Iterator[Found]:
+    gap = _gap(case, launch)
+    if gap is None or _hands_on_more(launch):
+        return
+    left = [one for one in exported(case, index) if one.name not in launch.passes]
+    if not left:
+        return
+    names = [one.name for one in left]
+    added = gap.option(names) if gap.option is not None else ""
+    words = {
+        "name": listed(names),
+        "launcher": launch.launcher,
+        **_number(names),
+        "detail": gap.detail,
+        "source": gap.source,
+        "fix": gap.fix or f"add{added}",
+    }
+    edits = _behind_launcher(case, launch, added) if added else ()
+    yield Found("not-forwarded", words, launch.at, left[0], edits)
+
+
+def _hands_on_more(launch: Launch) -> bool:
+    """Whether only the running job knows which variables a launch hands on."""
+    first = launch.program[0].text if launch.program else ""
+    unknown = any(HOLE in name for name in (first, *launch.passes))
+    return unknown or "env-file" in launch.options
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _number(names: Sequence[str]) -> dict[str, str]:
+    one = len(names) == 1
+    return {"is": "is" if one else "are", "it": "it" if one else "them"}
+
+
+def _behind_launcher(case: Case, launch: Launch, text: str) -> tuple[Edit, ...]:
+    """An edit that puts options right behind the launcher's name (and its `run` or `start`), where
+    it begins the command."""
+    start = launch.at.start + len(launch.launcher)
+    if case.job.text[launch.at.start : start] != launch.launcher or not launch.at.exact:
+        return ()
+    command = launch.options.get("command")
+    if command is not None:
+        start = command.at.end
+    return (Edit(replace(launch.at, start=start, end=start), text),)
+
+
+def _image_wins(case: Case, index: int, launch: Launch) -> Iterator[Found]:
+    """Where the image sets a variable, too, its value counts unless the launcher names it."""
+    container = launch.container
+    if container is None or not container.image:
+        return
+    pyxis = launch.launcher == "srun"
+    passed = (container.passes or ()) if pyxis else launch.passes
+    if any(HOLE in name for name in passed) or "env-file" in launch.options:
+        return
+    left = [
+        one
+        for one in exported(case, index)
+        if one.name not in passed and case.variable(one.name) is not None
+    ]
+    if not left:
+        return
+    names = [one.name for one in left]
+    words = {"name": listed(names), "names": ",".join(names), **_number(names)}
+    if pyxis:
+        edits = _add_to_list(case, launch, ",".join(names))
+        yield Found("image-wins", words, launch.at, left[0], edits)
+    elif launch.launcher in ("sarus", *APPTAINER) and _gap(case, launch) is None:
+        of_sarus = launch.launcher == "sarus"
+        fix = "name them with -e" if of_sarus else "name them with --env NAME=VALUE"
+        source = "Sarus user guide: Environment" if of_sarus else "Apptainer user guide"
+        words |= {"launcher": launch.launcher, "fix": fix, "source": source}
+        yield Found("image-may-win", words, launch.at, left[0])
+
+
+def _add_to_list(case: Case, launch: Launch, names: str) -> tuple[Edit, ...]:
+    at = launch.container.passes_at if launch.container is not None else None
+    if at is None:
+        return _behind_launcher(case, launch, f" --container-env={names}")
+    if not at.exact:
+        return ()
+    end = at.end - (1 if case.job.text[at.end - 1 : at.end] in "'\"" else 0)
+    return (Edit(replace(at, start=end, end=end), f",{names}"),)

@@ -1,0 +1,114 @@
+"""Masks of processors: whether they are masks, fit the node, and lie beside the ranks' GPUs."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from weft.doctor.case import Case, Found
+from weft.doctor.job import HOLE, Launch
+from weft.doctor.topo.affinity import cpu_list
+
+KINDS = {"mask_cpu": re.compile(r"(?:0[xX])?[0-9a-fA-F]+"), "map_cpu": re.compile(r"\d+|0[xX]\w+")}
+"""SOURCE: Slurm, srun(1): masks are hexadecimal, a map's processors decimal unless they begin with
+0x; both may be repeated with *COUNT."""
+_REPEATED = re.compile(r"(.*?)\*(\d{1,4})")
+MOST_RANKS = 4096
+MOST_BITS = 4096
+
+
+def rules(case: Case) -> Iterator[Found]:
+    """All of this family."""
+    for launch in case.job.launches:
+        word = launch.options.get("cpu-bind")
+        kind = next((one for one in KINDS if word is not None and f"{one}:" in word.text), None)
+        if word is None or kind is None or HOLE in word.text:
+            continue
+        texts = _repeated(word.text.partition(f"{kind}:")[2].split(","))
+        bad = next((text for text in texts if not KINDS[kind].fullmatch(text)), None)
+        if bad is None:
+            masks = [_mask(kind, text) for text in texts]
+            wrong = list(_fit(case, launch, masks))
+            yield from wrong or _near(case, launch, masks)
+            continue
+        what = "hexadecimal mask" if kind == "mask_cpu" else "number of a processor"
+        words = {"what": f"`{bad}` is no {what}", "fix": "write one"}
+        yield Found("masks", words, word.at)
+
+
+def _repeated(texts: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    for text in texts:
+        repeated = _REPEATED.fullmatch(text)
+        found += [repeated[1]] * int(repeated[2]) if repeated is not None else [text]
+    return found[:MOST_RANKS]
+
+
+def _mask(kind: str, text: str) -> int:
+    if kind == "mask_cpu":
+        return int(text, 16)
+    number = int(text, 16 if text[:2].lower() == "0x" else 10)
+    return 1 << min(number, MOST_BITS)
+
+
+def _fit(case: Case, launch: Launch, masks: list[int]) -> Iterator[Found]:
+    at = launch.options["cpu-bind"].at
+    cores = case.recipe.cores_per_node if case.recipe is not None else 0
+    gpus = case.recipe.gpus_per_node if case.recipe is not None else 0
+    tasks = launch.number("ntasks-per-node") or gpus
+    overlap = _overlap(masks)
+    highest = max(masks, default=0).bit_length()
+    if overlap is not None:
+        words = {
+            "what": f"the masks of ranks {overlap[0]} and {overlap[1]} overlap without being the "
+            "same",
+            "fix": "give each rank processors of its own, or both the same ones",
+        }
+        yield Found("masks", words, at)
+    elif 0 in masks:
+        words = {"what": f"rank {masks.index(0)} has no processor", "fix": "give it one"}
+        yield Found("masks", words, at)
+    elif cores and highest > cores:
+        words = {
+            "what": f"processor {highest - 1} is named; the node has 0 to {cores - 1}",
+            "fix": "write masks for this node",
+        }
+        yield Found("masks", words, at)
+    elif tasks and len(masks) < tasks:
+        words = {
+            "what": f"{len(masks)} masks for {tasks} ranks a node: they begin again at the first",
+            "fix": "write a mask a rank",
+        }
+        yield Found("masks", words, at)
+
+
+def _overlap(masks: list[int]) -> tuple[int, int] | None:
+    """The first two ranks whose masks overlap without being the same."""
+    first: dict[int, int] = {}
+    taken = 0
+    for rank, mask in enumerate(masks):
+        if mask & taken and mask not in first:
+            return next(other for before, other in first.items() if before & mask), rank
+        taken |= mask
+        first.setdefault(mask, rank)
+    return None
+
+
+def _near(case: Case, launch: Launch, masks: list[int]) -> Iterator[Found]:
+    """Rank by rank beside the GPU of the same number, as a topology file has them."""
+    if case.is_on("NCCL_IGNORE_CPU_AFFINITY"):
+        return  # NCCL's threads go to their GPU's processors whatever the mask.
+    far = [
+        (rank, mask, beside)
+        for rank, (mask, beside) in enumerate(zip(masks, case.gpu_cpus, strict=False))
+        if beside and not mask & beside
+    ]
+    if not far:
+        return
+    rank, mask, beside = far[0]
+    ranks = ", ".join(str(one) for one, _, _ in far)
+    words = {
+        "ranks": f"rank {ranks} runs" if len(far) == 1 else f"ranks {ranks} run",
+        "rank": str(rank),
+        "processors": cpu_list(mask),
+        "wanted": cpu_list(beside),
+    }
+    yield Found("masks-far", words, launch.options["cpu-bind"].at)

@@ -1,0 +1,89 @@
+"""Variables that launchers and containers leave behind, and masks."""
+
+from tests.unit.doctor.wrong import HEAD, Wrong
+
+MPI_JOB = """apiVersion: kubeflow.org/v2beta1
+spec:
+  mpiReplicaSpecs:
+    Launcher:
+      template:
+        spec:
+          containers:
+          - image: i
+            env:
+            - name: NCCL_DEBUG
+              value: WARN
+            command: [/usr/bin/mpirun, -np, "16"{}, ./all_reduce_perf]
+"""
+
+LAUNCH_CASES = (
+    Wrong(
+        "not-forwarded",
+        HEAD + "mpirun -hostfile h -np 8 ./a",
+        HEAD + "mpirun -hostfile h -np 8 -x NCCL_DEBUG ./a",
+    ),
+    Wrong("not-forwarded", HEAD + "srun --export=NONE ./a", HEAD + "srun --export=ALL,A=b ./a"),
+    Wrong(
+        "not-forwarded", HEAD + "docker run image ./a", HEAD + "docker run -e NCCL_DEBUG image ./a"
+    ),
+    Wrong(
+        "not-forwarded",
+        HEAD + "srun -n 4 podman-hpc run image ./a",
+        HEAD + "srun -n 4 podman-hpc run -e NCCL_DEBUG image ./a",
+    ),
+    Wrong("not-forwarded", "NCCL_DEBUG=WARN docker run i ./a", "NCCL_DEBUG=WARN srun ./a"),
+    Wrong(
+        "not-forwarded",
+        HEAD + "podman run image ./a",
+        HEAD + "podman run --env-host image ./a",
+    ),
+    Wrong(
+        "not-forwarded",
+        HEAD + "enroot start --rw image ./a",
+        HEAD + "enroot start --rw --env NCCL_DEBUG image ./a",
+    ),
+    Wrong(
+        "not-forwarded",
+        HEAD + "srun apptainer exec --cleanenv --nv i.sif ./a",
+        HEAD + "srun apptainer exec --cleanenv --env NCCL_DEBUG=WARN --nv i.sif ./a",
+    ),
+    Wrong(
+        "not-forwarded",
+        HEAD + "mpirun -np 8 singularity run -e i.sif",
+        HEAD + "mpirun -np 8 singularity run --nv i.sif",
+    ),
+    Wrong(
+        "not-forwarded",
+        HEAD + "mpiexec.hydra -genvnone -n 8 ./a",
+        HEAD + "mpiexec.hydra -n 8 ./a",
+    ),
+    Wrong(
+        "not-forwarded",
+        HEAD + "mpiexec.hydra -genvlist PATH -n 8 ./a",
+        HEAD + "mpiexec.hydra -genvlist PATH,NCCL_DEBUG -n 8 ./a",
+    ),
+    Wrong(
+        "not-forwarded",
+        "#SBATCH --export=NONE\n" + HEAD + "srun ./a",
+        "#SBATCH --export=NONE\n" + HEAD + "srun --export=ALL ./a",
+    ),
+    Wrong(
+        "not-forwarded",
+        "#SBATCH --export=NONE\n" + HEAD + "srun ./a",
+        "#SBATCH --export=NONE\nunset SLURM_EXPORT_ENV\n" + HEAD + "srun ./a",
+    ),
+    Wrong("not-forwarded", MPI_JOB.format(""), MPI_JOB.format(", -x, NCCL_DEBUG"), name="j.yaml"),
+    Wrong(
+        "image-may-win",
+        HEAD + "srun sarus run image ./a",
+        HEAD + "srun sarus run -e NCCL_DEBUG image ./a",
+    ),
+    Wrong("image-may-win", HEAD + "apptainer exec i.sif ./a", "apptainer exec i.sif ./a"),
+    Wrong("masks", "srun --cpu-bind=map_cpu:0,x ./a", "srun --cpu-bind=map_cpu:0,0xc,24 ./a"),
+    Wrong("masks", "srun --cpu-bind=mask_cpu:f*2,1f ./a", "srun --cpu-bind=mask_cpu:f*4 ./a"),
+    Wrong(
+        "masks",
+        "srun --ntasks-per-node=4 --cpu-bind=map_cpu:0*2,8 ./a",
+        "srun --ntasks-per-node=4 --cpu-bind=map_cpu:0*2,8*2 ./a",
+    ),
+)
