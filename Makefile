@@ -51,10 +51,11 @@ test-slow: setup dist-tools
 
 test-all: test test-slow ## the slow oracles too
 
-fuzz: setup ## a million damaged samples to every reader: result files, fabrics, scenarios (hours)
+fuzz: setup ## a million damaged samples to every reader: result files, fabrics, scenarios, logs (hours)
 	$(BIN)/python scripts/fuzz_readers.py
 	WEFT_FUZZ=1000000 cargo test --quiet --release --locked -p weft-sim --test all -- fuzz:: --nocapture
 	WEFT_FUZZ=1000000 cargo test --quiet --release --locked -p weft-fabric --test all -- fuzz_readers --nocapture
+	WEFT_FUZZ=1000000 cargo test --quiet --release --locked -p weft-logs --test all -- fuzz --nocapture
 
 bench: setup ## the figures of benchmarks.md
 	$(BIN)/python benches/run.py

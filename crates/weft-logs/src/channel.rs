@@ -5,6 +5,7 @@
 //! read-only data.
 
 use crate::facts::{Facts, Kind, Said};
+use crate::line::{BYTES_TO_ALGORITHM, VIA};
 
 /// SOURCE: NCCL_ALGO_* and NCCL_PROTO_* of nccl_common.h: 2.20 to 2.23 print the numbers.
 const ALGORITHMS: [&str; 7] =
@@ -26,49 +27,46 @@ pub(crate) fn read(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
 
 /// `Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0(4)/GDRDMA`.
 fn way(text: &str, said: Said<'_>, facts: &mut Facts) -> Option<()> {
-    let (ends, way) = text.split_once(" via ")?;
+    let (ends, way) = VIA.split(text)?;
     let direction = match ends {
         _ if ends.ends_with("[send]") => "send",
         _ if ends.ends_with("[receive]") => "receive",
         _ => "",
     };
-    let is_network = way.starts_with("NET/") || way.starts_with("COLLNET/");
-    if !is_network {
-        let mut parts = way.split('/');
-        let kind = parts.next()?;
-        let how = parts.next().unwrap_or_default();
-        // Later versions name the communicator behind it.
-        let how = how.split(" comm ").next().unwrap_or_default().trim_end();
-        let whole = match kind {
-            "P2P" => &way[..kind.len() + 1 + how.len()],
-            "SHM" => "SHM",
-            _ => return None,
-        };
-        facts.note(said, Kind::Channel, &[whole, "", "", "", direction]);
+    if !(way.starts_with("NET/") || way.starts_with("COLLNET/")) {
+        facts.note(said, Kind::Channel, &[local(way)?, "", "", "", direction]);
         return Some(());
     }
-    let (at, device, proxy) = device(way)?;
-    let rest = &way[at..];
-    let direct = if rest.contains("/GDRDMA") { "GDRDMA" } else { "" };
-    let transport = way[..at].rsplit_once('/')?.0;
-    facts.note(said, Kind::Channel, &[transport, device, direct, proxy, direction]);
+    let (start, number, end) = device(way.as_bytes())?;
+    let proxy = if way[end..].starts_with('(') { "PXN" } else { "" };
+    let rest = way[end..].find('/').map_or("", |at| &way[end + at..]);
+    let direct = if rest.starts_with("/GDRDMA") { "GDRDMA" } else { "" };
+    facts.note(said, Kind::Channel, &[&way[..start], number, direct, proxy, direction]);
     Some(())
 }
 
-/// The part of a way that is the device's number, `0` or `0(4)`: where it ends, the number, and
-/// whether another rank's GPU stands between (PXN).
-fn device(way: &str) -> Option<(usize, &str, &'static str)> {
-    let mut end = 0;
-    for part in way.split('/') {
-        let start = end;
-        end += part.len() + 1;
-        let word = part.split(' ').next().unwrap_or(part);
-        let (number, proxy) = word.split_once('(').unwrap_or((word, ""));
-        let is_number =
-            (1..6).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
-        if start > 4 && is_number {
-            let proxy = if proxy.ends_with(')') { "PXN" } else { "" };
-            return Some((start + part.len().min(word.len()), number, proxy));
+/// Between GPUs of one node: `P2P/CUMEM/read` is P2P/CUMEM, `SHM/direct/direct` is SHM.
+fn local(way: &str) -> Option<&str> {
+    if way.starts_with("SHM") {
+        return Some("SHM");
+    }
+    let how = way.strip_prefix("P2P/")?;
+    let end = how.bytes().position(|byte| byte == b'/').unwrap_or(how.len());
+    // Later versions name the communicator behind it.
+    let end = if how[..end].contains(' ') { how[..end].find(" comm ").unwrap_or(end) } else { end };
+    Some(&way[..4 + end])
+}
+
+/// The number of a network's device, `/0` or `/0(4)`: where the name before it ends, the number,
+/// where that ends. In brackets is the rank whose GPU stands between (PXN).
+fn device(way: &[u8]) -> Option<(usize, &str, usize)> {
+    for start in memchr::memchr_iter(b'/', way).filter(|start| *start > 4) {
+        let rest = &way[start + 1..];
+        let n = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let is_end = matches!(rest.get(n), None | Some(b'/' | b'(' | b' '));
+        if (1..6).contains(&n) && is_end {
+            let number = std::str::from_utf8(&rest[..n]).ok()?;
+            return Some((start, number, start + 1 + n));
         }
     }
     None
@@ -100,7 +98,7 @@ fn numbers(text: &str, said: Said<'_>, facts: &mut Facts) -> Option<()> {
 
 /// `AllReduce: 1048576 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..15}`.
 fn algorithm(text: &str, said: Said<'_>, facts: &mut Facts) -> Option<()> {
-    let (what, how) = text.split_once(" Bytes -> Algo ")?;
+    let (what, how) = BYTES_TO_ALGORITHM.split(text)?;
     let (collective, size) = what.rsplit_once(": ").unwrap_or(("", what));
     let size: u64 = size.trim().parse().ok()?;
     let mut words = how.split_ascii_whitespace();

@@ -3,7 +3,7 @@
 //! SOURCE: NVIDIA/nccl, tags v2.14.3-1 to v2.30.7-1, init.cc; RCCL's versions: its own logs.
 
 use crate::facts::{Facts, Kind, Said};
-use crate::line::{number_after, word_after};
+use crate::line::{COMM, number_after, word_after};
 
 /// Whether the message was about a communicator.
 pub(crate) fn read(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
@@ -41,7 +41,7 @@ pub(crate) fn version(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
 /// `ncclCommInitRank comm 0x1 rank 0 nranks 16 cudaDev 0 nvmlDev 0 busId 1000 commId 0x2 - Init
 /// COMPLETE`, and `comm 0x1 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0 MNNVL 0`.
 fn initialised(text: &str, said: Said<'_>, facts: &mut Facts) -> Option<()> {
-    let at = text.find("comm ")?;
+    let at = COMM.find(text)?;
     if at > 80 {
         return None;
     }

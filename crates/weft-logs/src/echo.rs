@@ -1,15 +1,15 @@
 //! Variables that the library says it read, refused, or had set for it.
 
 use crate::facts::{Facts, Kind, Said};
-use crate::line::between;
+use crate::line::{SET_BY_ENVIRONMENT, SET_TO, between};
 
 /// Whether the message was about a variable.
 pub(crate) fn read(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
-    if let Some((before, value)) = text.split_once(" set by environment to ") {
+    if let Some((before, value)) = SET_BY_ENVIRONMENT.split(text) {
         return echo(last_word(before), value, said, facts);
     }
-    if let Some((name, value)) = text.split_once(" set to ") {
-        return text.starts_with("NCCL_") && echo(name, value, said, facts);
+    if text.starts_with("NCCL_") {
+        return SET_TO.split(text).is_some_and(|(name, value)| echo(name, value, said, facts));
     }
     if let Some(rest) = text.strip_prefix("Invalid value ") {
         let Some((value, rest)) = rest.split_once(" for ") else {
@@ -18,7 +18,8 @@ pub(crate) fn read(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
         let name = rest.split(',').next().unwrap_or(rest);
         return is_name(name) && note(Kind::Refused, &[name, value], said, facts);
     }
-    if let Some(name) = between(text, "Setting ", " environment variable to ") {
+    let by_plugin = text.strip_prefix("NET/OFI ").unwrap_or("");
+    if let Some(name) = between(by_plugin, "Setting ", " environment variable to ") {
         let value = text.split_once(" environment variable to ").map_or("", |(_, value)| value);
         return is_name(name) && note(Kind::SetByPlugin, &[name, value], said, facts);
     }

@@ -62,8 +62,24 @@ pub enum Kind {
     CollnetOff,
     /// file, reason.
     TopologyMissing,
-    /// where in the source, text.
+    /// library, where in the source, text.
     Warning,
+    /// framework (pml, btl, netmod), component, "selected", "usable" or "failed": of MPI.
+    Component,
+    /// libfabric's fabric that was opened.
+    Fabric,
+    /// between whom (self, intra-node, inter-node or ""), lanes: of UCX, for tagged messages.
+    Lanes,
+    /// name: a variable that the library knows nothing of.
+    Unused,
+    /// kind of tree: what switches reduce by, once a job has it.
+    SharpTree,
+    /// kind of tree, number of members: a communicator that switches reduce for.
+    SharpGroup,
+    /// where in the source, text: why SHARP failed.
+    SharpError,
+    /// adapters as MVAPICH2 knows them.
+    Adapter,
 }
 
 /// Where something was said first.
@@ -188,6 +204,11 @@ impl Facts {
 
 /// A word as it is kept: without what would steer a terminal, and not too long.
 fn push_word(key: &mut Vec<u8>, word: &str) {
+    let is_plain = |byte: &u8| (b' '..=b'~').contains(byte);
+    if word.len() <= MAX_WORD_BYTES && word.as_bytes().iter().all(is_plain) {
+        key.extend_from_slice(word.as_bytes());
+        return;
+    }
     let start = key.len();
     for character in word.chars() {
         if key.len() - start >= MAX_WORD_BYTES {

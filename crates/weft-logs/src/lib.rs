@@ -10,11 +10,16 @@ mod channel;
 mod communicator;
 mod echo;
 mod facts;
+mod libfabric;
 mod line;
+mod mpi;
+mod mvapich;
 mod network;
 mod plugin;
 mod read;
+mod sharp;
 mod speaker;
+mod ucx;
 mod warning;
 
 pub use facts::{Facts, Kind};

@@ -2,9 +2,26 @@
 
 use memchr::{memchr, memmem};
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
-/// What NCCL puts before a message.
-const MARKS: [&str; 4] = ["NCCL INFO ", "NCCL WARN ", "NCCL TRACE ", "NCCL ABORT "];
+/// A text that is looked for in every line: what finding it takes is prepared once.
+pub(crate) struct Needle(pub(crate) LazyLock<memmem::Finder<'static>>, pub(crate) usize);
+
+/// The needle of a text.
+macro_rules! needle {
+    ($text:literal) => {
+        $crate::line::Needle(
+            std::sync::LazyLock::new(|| memchr::memmem::Finder::new($text)),
+            $text.len(),
+        )
+    };
+}
+
+pub(crate) use needle;
+
+/// What NCCL and RCCL put before a message, and what follows it.
+pub(crate) static MARK: Needle = needle!("NCCL ");
+const LEVELS: [&str; 4] = ["INFO ", "WARN ", "TRACE ", "ABORT "];
 
 /// A message of NCCL or RCCL.
 pub(crate) struct Message<'a> {
@@ -20,7 +37,10 @@ pub(crate) struct Message<'a> {
 /// The line as text without escape sequences.
 pub(crate) fn plain(line: &[u8]) -> Cow<'_, str> {
     if memchr(0x1b, line).is_none() {
-        return String::from_utf8_lossy(line);
+        return match std::str::from_utf8(line) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(line),
+        };
     }
     let mut kept = Vec::with_capacity(line.len());
     let mut rest = line;
@@ -42,24 +62,54 @@ fn after_escape(rest: &[u8]) -> &[u8] {
 }
 
 /// The last message of a line: ranks that write at once tear each other's lines.
-pub(crate) fn message<'a>(line: &'a str, nccl: &memmem::Finder<'_>) -> Option<Message<'a>> {
+pub(crate) fn message(line: &str) -> Option<Message<'_>> {
+    let bytes = line.as_bytes();
     let mut found: Option<(usize, &str)> = None;
     let mut n_marks = 0;
     let mut from = 0;
-    while let Some(at) = nccl.find(&line.as_bytes()[from..]).map(|at| at + from) {
-        if let Some(mark) = MARKS.iter().find(|mark| line[at..].starts_with(**mark)) {
-            found = Some((at, mark));
+    while let Some(at) = MARK.within(&bytes[from..]).map(|at| at + from) {
+        from = at + MARK.1;
+        let rest = &bytes[from..];
+        if let Some(level) = LEVELS.iter().find(|level| rest.starts_with(level.as_bytes())) {
+            found = Some((at, level));
             n_marks += 1;
         }
-        from = at + 4;
     }
-    let (at, mark) = found?;
+    let (at, level) = found?;
     Some(Message {
         head: &line[..at],
-        text: line[at + mark.len()..].trim(),
-        is_warning: mark.starts_with("NCCL WARN"),
+        text: line[at + MARK.1 + level.len()..].trim(),
+        is_warning: level.starts_with("WARN"),
         tore: n_marks > 1,
     })
+}
+
+/// `Channel 00/0 : 0[0] -> 1[1] via ...`
+pub(crate) static VIA: Needle = needle!(" via ");
+/// `NAME set by environment to VALUE`
+pub(crate) static SET_BY_ENVIRONMENT: Needle = needle!(" set by environment to ");
+/// `NAME set to VALUE`
+pub(crate) static SET_TO: Needle = needle!(" set to ");
+/// `AllReduce: 1048576 Bytes -> Algo RING`
+pub(crate) static BYTES_TO_ALGORITHM: Needle = needle!(" Bytes -> Algo ");
+/// `ncclCommInitRank comm 0x1 rank 0`
+pub(crate) static COMM: Needle = needle!("comm ");
+/// `... disabling CollNet`
+pub(crate) static DISABLING_COLLNET: Needle = needle!("disabling CollNet");
+
+impl Needle {
+    pub(crate) fn find(&self, text: &str) -> Option<usize> {
+        self.within(text.as_bytes())
+    }
+
+    pub(crate) fn within(&self, bytes: &[u8]) -> Option<usize> {
+        self.0.find(bytes)
+    }
+
+    /// What stands before it and behind it.
+    pub(crate) fn split<'a>(&self, text: &'a str) -> Option<(&'a str, &'a str)> {
+        self.find(text).map(|at| (&text[..at], &text[at + self.1..]))
+    }
 }
 
 /// What stands between two texts.

@@ -4,7 +4,7 @@
 //! graph/paths.cc); aws-ofi-nccl up to v1.21.1.
 
 use crate::facts::{Facts, Kind, Said};
-use crate::line::{between, number_after, word_after};
+use crate::line::{DISABLING_COLLNET, between, number_after, word_after};
 
 /// Whether the message was about a network.
 pub(crate) fn read(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
@@ -28,7 +28,7 @@ pub(crate) fn read(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
         return true;
     }
     let is_off =
-        text.contains("disabling CollNet") || text.starts_with("Cannot initialize CollNet");
+        DISABLING_COLLNET.find(text).is_some() || text.starts_with("Cannot initialize CollNet");
     if is_off {
         facts.note(said, Kind::CollnetOff, &[text]);
     }

@@ -99,11 +99,12 @@ fn of_other(beginning: &str, rest: &str, said: Said<'_>, facts: &mut Facts) -> b
         "PROFILER/Plugin" => "profiler",
         _ => "env",
     };
-    let name = rest.strip_prefix("Using tuner plugin ").map(|name| (name, ""));
-    let Some((name, version)) = name.or_else(|| loaded(rest).map(|(_, name, of)| (name, of)))
-    else {
+    let Some(using) = rest.strip_prefix("Using ") else {
         return false;
     };
+    let using = using.trim_start_matches("tuner plugin ");
+    let (name, version) = using.rsplit_once(" (").unwrap_or((using, ""));
+    let version = version.trim_end_matches(')');
     facts.note(said, Kind::PluginLoaded, &[kind, name, version]);
     true
 }

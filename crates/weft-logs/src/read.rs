@@ -1,9 +1,9 @@
 //! A whole log, line by line.
 
 use crate::facts::{Facts, Place, Said, Source};
-use crate::speaker::Who;
+use crate::line::{Needle, needle};
 use crate::{channel, communicator, echo, line, network, plugin, warning};
-use memchr::memmem;
+use crate::{libfabric, mpi, mvapich, sharp, ucx};
 use std::io::{self, BufRead};
 use std::sync::atomic::{AtomicBool, Ordering};
 use weft_fabric::read::{Lines, compressed};
@@ -23,7 +23,6 @@ pub fn read(
     if let Some(what) = compressed(input.fill_buf()?) {
         return Err(io::Error::new(io::ErrorKind::InvalidData, what));
     }
-    let nccl = memmem::Finder::new("CCL ");
     let source = facts.sources.len() as u32;
     facts.sources.push(Source {
         name: name.to_owned(),
@@ -35,11 +34,19 @@ pub fn read(
         endless: false,
     });
     let mut lines = Lines::new(input, MAX_BYTES);
-    while let Some((number, line)) = lines.next_numbered()? {
+    while let Some((number, bytes)) = lines.next_numbered()? {
         if number % LOOK_EVERY == 0 && stop.load(Ordering::Relaxed) {
             break;
         }
-        one(line, Place { source, line: number }, facts, &nccl);
+        let place = Place { source, line: number };
+        let understood = if line::MARK.within(bytes).is_some() {
+            marked(&line::plain(bytes), place, facts)
+        } else {
+            OTHERS.iter().any(|(needle, read)| {
+                needle.within(bytes).is_some() && read(&line::plain(bytes), place, facts)
+            })
+        };
+        facts.sources[source as usize].n_understood += u64::from(understood);
     }
     let said = &mut facts.sources[source as usize];
     (said.n_lines, said.n_bytes) = (lines.number, lines.n_bytes);
@@ -47,26 +54,42 @@ pub fn read(
     Ok(())
 }
 
-fn one(bytes: &[u8], place: Place, facts: &mut Facts, finder: &memmem::Finder<'_>) {
-    if finder.find(bytes).is_none() && !is_continuation(bytes) {
-        return;
-    }
-    let line = line::plain(bytes);
-    let source = place.source as usize;
-    let Some(message) = line::message(&line, &memmem::Finder::new("NCCL ")) else {
-        let said = Said { speaker: None, place, from: "" };
-        facts.sources[source].n_understood += u64::from(unmarked(&line, said, facts));
-        return;
+/// Reads a line that has no mark of NCCL's.
+type Other = fn(&str, Place, &mut Facts) -> bool;
+
+/// What such lines are known by, and who reads them.
+static OTHERS: [(Needle, Other); 15] = [
+    (needle!("CCL version"), versions),
+    (needle!("HIP version"), versions),
+    (needle!("ROCm version"), versions),
+    (needle!("Librccl path"), versions),
+    (needle!("UCX  "), ucx::read),
+    (needle!("libfabric"), libfabric::read),
+    (needle!("sharp_job_id:"), sharp::read),
+    (needle!("[group#:"), sharp::read),
+    (needle!("] ERROR "), sharp::read),
+    (needle!("elect"), mpi::read),
+    (needle!("MPI startup()"), mpi::read),
+    (needle!("[LOG_CAT_"), mpi::read),
+    (needle!("netmod Capability"), mpi::read),
+    (needle!("MVAPICH2-"), mvapich::version),
+    (needle!(" : "), mvapich::read),
+];
+
+/// A line with a mark of NCCL's.
+fn marked(line: &str, place: Place, facts: &mut Facts) -> bool {
+    let Some(message) = line::message(line) else {
+        return versions(line, place, facts);
     };
-    facts.sources[source].n_torn += u64::from(message.tore);
-    let speaker = Who::parse(message.head).and_then(|who| facts.speakers.number(who));
+    facts.sources[place.source as usize].n_torn += u64::from(message.tore);
+    let speaker = facts.speakers.number(message.head);
     let from = if message.is_warning { warning::place(message.head) } else { "" };
     let said = Said { speaker, place, from };
     let understood = understand(message.text, said, facts);
     if message.is_warning {
         warning::note(message.text, said, facts);
     }
-    facts.sources[source].n_understood += u64::from(understood || message.is_warning);
+    understood || message.is_warning
 }
 
 /// A message: the first reader that knows it takes it.
@@ -79,18 +102,13 @@ fn understand(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
         || communicator::read(text, said, facts)
 }
 
-/// What RCCL writes below its version without a mark.
-fn is_continuation(line: &[u8]) -> bool {
-    line.starts_with(b"HIP ") || line.starts_with(b"ROCm ") || line.starts_with(b"Librccl ")
-}
-
 /// A line without a mark that says a version, perhaps behind a launcher's prefix.
-fn unmarked(line: &str, said: Said<'_>, facts: &mut Facts) -> bool {
+fn versions(line: &str, place: Place, facts: &mut Facts) -> bool {
     let start = line.find("NCCL version").or_else(|| line.find("RCCL version"));
     let start = match start {
         Some(at) if line[..at].trim_end().ends_with([':', '>', ']']) || at == 0 => at,
         Some(_) => return false,
         None => 0,
     };
-    communicator::version(&line[start..], said, facts)
+    communicator::version(&line[start..], Said { speaker: None, place, from: "" }, facts)
 }

@@ -5,6 +5,10 @@ use std::collections::HashMap;
 
 /// So many are told apart.
 const MAX_SPEAKERS: usize = 1 << 18;
+/// Beginnings of lines that are remembered with their speaker: where a time stands in them, each
+/// is another.
+const MAX_HEADS: usize = 1 << 16;
+const MAX_HEAD_BYTES: usize = 120;
 
 /// `device` is the GPU's number as the line says it, which may be nonsense before one is chosen.
 /// Of several communicators, `rank` is that in the largest.
@@ -28,8 +32,8 @@ pub struct Speaker {
 #[derive(Debug, Default)]
 pub struct Speakers {
     all: Vec<Speaker>,
-    of_key: HashMap<Box<str>, u32>,
-    last: (String, u32),
+    of_who: HashMap<String, u32>,
+    of_head: HashMap<Box<str>, Option<u32>>,
     pub(crate) n_left_out: u64,
 }
 
@@ -40,31 +44,46 @@ impl Speakers {
     }
 
     /// The number of whoever begins a line like this: `host:pid:thread [device]`.
-    pub(crate) fn number(&mut self, who: Who<'_>) -> Option<u32> {
-        let key = who.key();
-        if !self.last.0.is_empty() && self.last.0 == key {
-            return Some(self.last.1);
+    pub(crate) fn number(&mut self, head: &str) -> Option<u32> {
+        if let Some(number) = self.of_head.get(head) {
+            return *number;
         }
-        let number = match self.of_key.get(&*key) {
-            Some(number) => *number,
-            None if self.all.len() >= MAX_SPEAKERS => {
-                self.n_left_out += 1;
-                return None;
-            }
-            None => {
-                self.of_key.insert(key.clone().into(), self.all.len() as u32);
-                self.all.push(Speaker {
-                    host: who.host.to_owned(),
-                    pid: who.pid.to_owned(),
-                    device: who.device.to_owned(),
-                    rank: None,
-                    n_ranks: None,
-                    bus_id: String::new(),
-                });
-                self.all.len() as u32 - 1
-            }
-        };
-        self.last = (key, number);
+        let number = Who::parse(head).and_then(|who| self.number_of(who));
+        if self.of_head.len() >= MAX_HEADS {
+            self.of_head.clear();
+        }
+        if head.len() <= MAX_HEAD_BYTES {
+            self.of_head.insert(head.into(), number);
+        }
+        number
+    }
+
+    /// The number of a process that says its host and its number, and no GPU.
+    pub(crate) fn process(&mut self, host: &str, pid: &str) -> Option<u32> {
+        let pid = pid.trim_start_matches('0');
+        let is_process = is_host_name(host) && is_number(pid) && pid.len() <= 10;
+        is_process.then(|| self.number_of(Who { host, pid, device: "" })).flatten()
+    }
+
+    fn number_of(&mut self, who: Who<'_>) -> Option<u32> {
+        let key = format!("{}:{}:{}", who.host, who.pid, who.device);
+        if let Some(number) = self.of_who.get(&key) {
+            return Some(*number);
+        }
+        if self.all.len() >= MAX_SPEAKERS {
+            self.n_left_out += 1;
+            return None;
+        }
+        let number = self.all.len() as u32;
+        self.of_who.insert(key, number);
+        self.all.push(Speaker {
+            host: who.host.to_owned(),
+            pid: who.pid.to_owned(),
+            device: who.device.to_owned(),
+            rank: None,
+            n_ranks: None,
+            bus_id: String::new(),
+        });
         Some(number)
     }
 
@@ -84,11 +103,11 @@ impl Speakers {
 }
 
 /// What a line says about who wrote it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Who<'a> {
-    pub(crate) host: &'a str,
-    pub(crate) pid: &'a str,
-    pub(crate) device: &'a str,
+#[derive(Clone, Copy)]
+struct Who<'a> {
+    host: &'a str,
+    pid: &'a str,
+    device: &'a str,
 }
 
 /// Longest name of a host that is one.
@@ -96,7 +115,7 @@ const MAX_HOST_BYTES: usize = 255;
 
 impl<'a> Who<'a> {
     /// Out of what stands before a message: launchers' and clocks' marks come first.
-    pub(crate) fn parse(head: &'a str) -> Option<Who<'a>> {
+    fn parse(head: &'a str) -> Option<Who<'a>> {
         let mut device = "";
         for word in head.split_ascii_whitespace().rev() {
             let inside = word.strip_prefix('[').and_then(|word| word.strip_suffix(']'));
@@ -110,18 +129,11 @@ impl<'a> Who<'a> {
         }
         None
     }
+}
 
-    fn key(&self) -> String {
-        let mut key =
-            String::with_capacity(self.host.len() + self.pid.len() + self.device.len() + 2);
-        for (index, part) in [self.host, self.pid, self.device].into_iter().enumerate() {
-            if index > 0 {
-                key.push(':');
-            }
-            key.push_str(part);
-        }
-        key
-    }
+fn is_host_name(text: &str) -> bool {
+    text.len() <= MAX_HOST_BYTES
+        && text.chars().all(|one| one.is_alphanumeric() || matches!(one, '.' | '-' | '_'))
 }
 
 fn is_device(text: &str) -> bool {
@@ -138,9 +150,7 @@ fn host_and_pid(word: &str) -> Option<(&str, &str)> {
     let (rest, thread) = word.rsplit_once(':')?;
     let (rest, pid) = rest.rsplit_once(':')?;
     let host = rest.rsplit([':', '>', ']', ')']).next()?;
-    let is_host = !host.is_empty()
-        && host.len() <= MAX_HOST_BYTES
-        && host.chars().all(|one| one.is_alphanumeric() || matches!(one, '.' | '-' | '_'));
+    let is_host = !host.is_empty() && is_host_name(host);
     // A time of day looks the same: 12:34:56.
     let is_time = host.len() <= 2 && is_number(host);
     let is_process = is_number(pid) && pid.len() <= 10 && is_number(thread);

@@ -4,7 +4,7 @@ use crate::facts::{Facts, Kind, Said};
 
 /// Note a warning: where in the source, and its text.
 pub(crate) fn note(text: &str, said: Said<'_>, facts: &mut Facts) {
-    facts.note(said, Kind::Warning, &[said.from, text]);
+    facts.note(said, Kind::Warning, &["NCCL", said.from, text]);
 }
 
 /// Where in the source a warning comes from: `misc/cudawrap.cc:179`, with or without a function.

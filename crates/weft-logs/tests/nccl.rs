@@ -57,6 +57,7 @@ const PLUGINS: &[Case] = &[
         &["net", "AWS Libfabric", "v6"],
     ),
     ("NET/Plugin: Loaded coll plugin SHARP (v5)", "plugin_loaded", &["collnet", "SHARP", "v5"]),
+    ("TUNER/Plugin: Using ofi_tuner (v4)", "plugin_loaded", &["tuner", "ofi_tuner", "v4"]),
     ("P2P plugin IBext_v8", "plugin_loaded", &["net", "IBext_v8", ""]),
     ("NET/Plugin: Failed to find ncclNetPlugin_v6 symbol.", "plugin_symbol", &["ncclNetPlugin_v6"]),
 ];
@@ -184,7 +185,13 @@ const COMMUNICATORS: &[Case] = &[
     ),
 ];
 
-fn with_words(facts: &Value, kind: &str) -> Vec<Value> {
+/// All lines, with a mark.
+pub(crate) fn lines() -> impl Iterator<Item = String> {
+    let cases = [PLUGINS, NETWORKS, CHANNELS, COMMUNICATORS].concat();
+    cases.into_iter().map(|(line, ..)| format!("node-1:10:20 [0] NCCL INFO {line}"))
+}
+
+pub(crate) fn with_words(facts: &Value, kind: &str) -> Vec<Value> {
     facts["facts"]
         .as_array()
         .expect("facts")
@@ -232,8 +239,8 @@ fn a_warning_names_where_it_comes_from() {
          failure 'x'\n\nvm:7:8 [0] init.cc:1631 NCCL WARN Cuda failure 'y'\n",
     );
     let expected = [
-        json!(["misc/cudawrap.cc:329", "Cuda failure 'x'"]),
-        json!(["init.cc:1631", "Cuda failure 'y'"]),
+        json!(["NCCL", "misc/cudawrap.cc:329", "Cuda failure 'x'"]),
+        json!(["NCCL", "init.cc:1631", "Cuda failure 'y'"]),
     ];
     assert_eq!(with_words(&said, "warning"), expected);
 }

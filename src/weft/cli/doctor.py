@@ -8,7 +8,7 @@ from weft.cli.lazy import LazyVerbs
 from weft.cli.output import format_option
 
 VERBS = {
-    "log": "What NCCL and RCCL say in logs: network, plug-in, GPUDirect, fall-backs.",
+    "log": "What NCCL, RCCL, MPI and SHARP say in logs: what was used, and why not more.",
     "env": "What is wrong with the variables of a script, a file or this environment.",
     "topo": "What NCCL makes of a topology file, and what is wrong with it.",
 }

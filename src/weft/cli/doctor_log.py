@@ -1,6 +1,7 @@
 """`weft doctor log FILE...`: what libraries say they did, and what is wrong with it."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,10 +18,17 @@ MOST_EVIDENCE = 6
 
 @click.command("log")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "--env",
+    "script",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What it was launched with: which of its variables had no effect.",
+)
 @click.option("--ranks", "shows_ranks", is_flag=True, help="A line for each rank, too.")
 @format_option
-def command(files: tuple[str, ...], *, shows_ranks: bool, format_: str) -> int:
-    """What ranks used and why, from FILES that NCCL or RCCL logged with NCCL_DEBUG=INFO.
+def command(files: tuple[str, ...], script: Path | None, *, shows_ranks: bool, format_: str) -> int:
+    """What ranks used and why, from FILES that NCCL or RCCL (NCCL_DEBUG=INFO) or an MPI logged.
 
     Files of several ranks or hosts are read as one job; lines of other programs are passed over.
     '-' is standard input, so that `zcat job.log.gz | weft doctor log -` reads a compressed one.
@@ -28,12 +36,12 @@ def command(files: tuple[str, ...], *, shows_ranks: bool, format_: str) -> int:
     Exit 1 where something is wrong.
     """
     from weft.doctor.log.aspects import aspects
-    from weft.doctor.log.judge import judge, worst
+    from weft.doctor.log.judge import in_order, judge, worst
     from weft.doctor.log.ranks import job_log
     from weft.doctor.log.said import read_logs
 
     log = job_log(read_logs(files))
-    findings = judge(log)
+    findings = in_order([*judge(log), *_settings(log, script)])
     rows = rank_rows(log)
     emit(
         format_,
@@ -58,6 +66,14 @@ def command(files: tuple[str, ...], *, shows_ranks: bool, format_: str) -> int:
         rows=rows,
     )
     return int(ExitCode.VERDICT_BAD if worst(findings).value == "bad" else ExitCode.GOOD)
+
+
+def _settings(log: "JobLog", script: Path | None) -> "list[Finding]":
+    from weft.catalog.load import variable_lists
+    from weft.doctor.log.settings import judge_settings
+    from weft.doctor.read.file import job_of
+
+    return [] if script is None else list(judge_settings(log, job_of(script), variable_lists()))
 
 
 def rank_rows(log: "JobLog") -> list[dict[str, Any]]:

@@ -145,7 +145,7 @@ def test_ranks_that_never_finish_are_counted(tmp_path: Path) -> None:
 def test_warnings_are_the_librarys_own_words(tmp_path: Path) -> None:
     line = "node0:1000:2000 [0] net.cc:626 NCCL WARN Error: network X not found."
     (only,) = judged(tmp_path, LoggedJob(), (line, line))
-    assert only.sentence == "1 of 16 ranks warned: Error: network X not found."
+    assert only.sentence == "NCCL of 1 of 16 ranks warned: Error: network X not found."
     assert only.evidence[0].endswith("(from net.cc:626), 2 times")
 
 

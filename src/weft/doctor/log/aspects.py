@@ -1,25 +1,14 @@
 """What a job's logs say, one aspect a line: as text and as values."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
 
 from weft.core.units import format_size
 from weft.core.words import counted
+from weft.doctor.log.aspect import MOST_SHOWN, Aspect, some
 from weft.doctor.log.judge import is_known
+from weft.doctor.log.mpi_aspects import aspects_of_mpi
 from weft.doctor.log.network import share
 from weft.doctor.log.ranks import JobLog
-
-MOST_SHOWN = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Aspect:
-    """One line of the picture: its name, its text and the same as values."""
-
-    name: str
-    text: str
-    values: Any = field(default=None)
 
 
 def aspects(log: JobLog) -> list[Aspect]:
@@ -36,6 +25,7 @@ def aspects(log: JobLog) -> list[Aspect]:
         _nvls,
         _collnet,
         _algorithms,
+        aspects_of_mpi,
         _variables,
     )
     return [aspect for maker in makers for aspect in maker(log)]
@@ -121,7 +111,7 @@ def _devices(log: JobLog) -> Iterator[Aspect]:
     ] or [f"[{fact.words[1]}]{fact.words[2]} TCP" for fact in devices]
     yield Aspect(
         "NICs",
-        _some(names),
+        some(names),
         [
             {
                 "transport": fact.words[0],
@@ -147,7 +137,7 @@ def _gpu_direct(log: JobLog) -> Iterator[Aspect]:
         parts = [f"{way}/{nic} {n} of {of}" for (way, nic), (n, of) in sorted(counts.items())]
         yield Aspect(
             "GPUDirect",
-            _some(parts) + " channel ends",
+            some(parts) + " channel ends",
             [
                 {"transport": way, "nic": int(nic), "n_direct": n, "n_channel_ends": of}
                 for (way, nic), (n, of) in sorted(counts.items())
@@ -205,7 +195,7 @@ def _algorithms(log: JobLog) -> Iterator[Aspect]:
             + f" {format_size(fact.least or 0)} to {format_size(fact.most or 0)}"
             for fact in log.said.of("algorithm")
         ]
-        yield Aspect("algorithms", _some(parts), rows)
+        yield Aspect("algorithms", some(parts), rows)
 
 
 def _variables(log: JobLog) -> Iterator[Aspect]:
@@ -219,7 +209,7 @@ def _variables(log: JobLog) -> Iterator[Aspect]:
             ]
         yield Aspect(
             "variables",
-            _some(parts, most=40),
+            some(parts, most=40),
             {
                 name: {value: len(ranks) for value, ranks in values.items()}
                 for name, values in sorted(log.echoed.items())
@@ -227,9 +217,4 @@ def _variables(log: JobLog) -> Iterator[Aspect]:
         )
     by_plugin = [f"{'='.join(fact.words)}" for fact in log.said.of("set_by_plugin")]
     if by_plugin:
-        yield Aspect("set by the plug-in", _some(list(dict.fromkeys(by_plugin))), by_plugin)
-
-
-def _some(parts: list[str], most: int = MOST_SHOWN) -> str:
-    rest = len(parts) - most
-    return ", ".join(parts[:most]) + (f" and {rest:,} more" if rest > 0 else "")
+        yield Aspect("set by the plug-in", some(list(dict.fromkeys(by_plugin))), by_plugin)

@@ -1,11 +1,12 @@
 """What is wrong in a job's logs: findings, the worst first."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from weft.catalog.variables import version_key
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
+from weft.doctor.log.mpi import is_over_fabric, judge_mpi, transports
 from weft.doctor.log.network import judge_network, networks, share
 from weft.doctor.log.ranks import JobLog
 
@@ -20,6 +21,7 @@ def judge(log: JobLog) -> list[Finding]:
     """Findings, the worst first; the first sentence is the verdict."""
     found = [
         *judge_network(log),
+        *judge_mpi(log),
         *_topology(log),
         *_switches(log),
         *_multicast(log),
@@ -29,9 +31,17 @@ def judge(log: JobLog) -> list[Finding]:
         *_warnings(log),
         *_coverage(log),
     ]
-    if not any(one.severity in (Severity.BAD, Severity.WARNING) for one in found):
-        found.insert(0, _good(log))
-    return sorted(found, key=lambda one: _ORDER[one.severity])
+    found.append(_good(log))
+    return in_order(found)
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """The worst first; the order of the job's coming up within each severity. What is good is not
+    said where anything is wrong."""
+    found = sorted(findings, key=lambda one: _ORDER[one.severity])
+    if worst(found) in (Severity.BAD, Severity.WARNING):
+        return [one for one in found if one.severity is not Severity.GOOD]
+    return found
 
 
 def is_known(version: str) -> bool:
@@ -48,7 +58,11 @@ def _good(log: JobLog) -> Finding:
         channels = [fact for fact in log.channels() if fact.words[2]]
         direct = ", every channel with GPUDirect RDMA" if channels else ""
         return _finding(Severity.GOOD, FindingKind.HEALTHY, f"{over}{direct}")
-    if log.n_nodes == 1:
+    lanes = [fact for fact in log.said.of("lanes") if is_over_fabric(transports(fact))]
+    if lanes:
+        names = sorted(set().union(*(transports(fact) for fact in lanes)))
+        sentence = f"{share(log, log.all_by(lanes))} used UCX over {', '.join(names)}"
+    elif log.n_nodes == 1:
         sentence = f"{share(log, log.everyone)} are on one node: no network was used"
     else:
         sentence = f"{share(log, log.everyone)} say nothing that is wrong, nor what they used"
@@ -139,21 +153,19 @@ def _versions(log: JobLog) -> Iterator[Finding]:
 def _warnings(log: JobLog) -> Iterator[Finding]:
     warnings = log.said.of("warning")
     for fact in warnings[:MOST_WARNINGS]:
-        place, text = fact.words
+        library, place, text = fact.words
         by = log.by(fact)
-        who = f"{share(log, by)} warned" if by else "NCCL warned"
+        who = f"{library} of {share(log, by)}" if by else library
         where = f" (from {place})" if place else ""
         yield _finding(
             Severity.WARNING,
             FindingKind.FAILURE,
-            f"{who}: {text}",
+            f"{who} warned: {text}",
             f"{log.said.place(fact)}{where}, {counted(fact.n, 'time')}",
         )
     if len(warnings) > MOST_WARNINGS:
         rest = len(warnings) - MOST_WARNINGS
-        yield _finding(
-            Severity.WARNING, FindingKind.FAILURE, f"{counted(rest, 'more warning')} of NCCL"
-        )
+        yield _finding(Severity.WARNING, FindingKind.FAILURE, counted(rest, "more warning"))
 
 
 def _coverage(log: JobLog) -> Iterator[Finding]:

@@ -39,14 +39,6 @@ def judge_network(log: JobLog) -> Iterator[Finding]:
     if sockets:
         yield _sockets(log, sockets)
     yield from _instead(log, sockets)
-    slow = [fact for fact in log.said.of("provider") if fact.words[0].lower() in SLOW_PROVIDERS]
-    if slow:
-        yield _finding(
-            Severity.BAD,
-            f"{share(log, log.all_by(slow))} used libfabric's provider "
-            f"{slow[0].words[0]}, which is TCP",
-            [log.said.place(slow[0])],
-        )
     yield from _direct(log)
 
 

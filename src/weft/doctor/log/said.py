@@ -11,7 +11,7 @@ from typing import Any
 from weft.core.errors import InputError
 from weft.topology.engine import engine_module
 
-EXPECTED = "a log of NCCL or RCCL (NCCL_DEBUG=INFO), '-' for standard input"
+EXPECTED = "a log of NCCL, RCCL, UCX, libfabric, an MPI or SHARP, '-' for standard input"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,128 @@
+"""What MPI libraries and what is under them used: UCX's lanes, libfabric, components, SHARP."""
+
+from collections.abc import Iterator
+
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
+from weft.doctor.log.network import SLOW_PROVIDERS, share
+from weft.doctor.log.ranks import JobLog
+from weft.doctor.log.said import Fact
+
+FABRIC_LANES = ("rc", "ud", "dc", "srd")
+"""UCX's transports over RDMA. SOURCE: openucx/ucx, uct/ib."""
+ONE_GROUP = "1"
+
+
+def judge_mpi(log: JobLog) -> Iterator[Finding]:
+    """What is wrong below MPI, the slow first."""
+    yield from _lanes(log)
+    yield from _providers(log)
+    yield from _components(log)
+    yield from _sharp(log)
+    for fact in log.said.of("unused"):
+        yield _finding(
+            Severity.WARNING,
+            f"UCX knows no {fact.words[0]}, set by {share(log, log.by(fact))}",
+            log.said.place(fact),
+        )
+
+
+def transports(fact: Fact) -> set[str]:
+    """Transports of lanes: 'rc_mlx5/mlx5_0:1 tcp/eth0' are rc_mlx5 and tcp."""
+    return {lane.partition("/")[0] for lane in fact.words[1].split()}
+
+
+def is_over_fabric(names: set[str]) -> bool:
+    """Whether one of UCX's transports is RDMA."""
+    return any(name.startswith(FABRIC_LANES) for name in names)
+
+
+def _lanes(log: JobLog) -> Iterator[Finding]:
+    """Processes of several hosts whose only way between them is TCP."""
+    if (log.n_nodes or 1) < 2:
+        return
+    facts = log.said.of("lanes")
+    slow = [fact for fact in facts if "tcp" in transports(fact)]
+    fast = [fact for fact in facts if is_over_fabric(transports(fact))]
+    ranks = log.all_by(slow) - log.all_by(fast)
+    if ranks:
+        missing = [
+            f"{fact.words[2]} ({log.said.place(fact)})"
+            for fact in log.said.of("warning")
+            if fact.words[0] == "UCX" and "is not available" in fact.words[2]
+        ]
+        yield _finding(
+            Severity.BAD,
+            f"{share(log, ranks)} used UCX's tcp between hosts, and no RDMA transport",
+            *missing[:3],
+            log.said.place(slow[0]),
+        )
+
+
+def _providers(log: JobLog) -> Iterator[Finding]:
+    """libfabric's provider, where a network plug-in of NCCL or an MPI library opened it."""
+    slow = [fact for fact in log.said.of("provider") if fact.words[0].lower() in SLOW_PROVIDERS]
+    if slow and log.n_nodes != 1:
+        ranks = log.all_by(slow)
+        who = share(log, ranks) if ranks else "the job"
+        yield _finding(
+            Severity.BAD,
+            f"{who} used libfabric's provider {slow[0].words[0]}, which is TCP",
+            log.said.place(slow[0]),
+        )
+
+
+def _components(log: JobLog) -> Iterator[Finding]:
+    """Open MPI's: a layer that was asked for and could not be had; ob1 with TCP alone."""
+    failed = [fact for fact in log.said.of("component") if fact.words[2] == "failed"]
+    chosen = {fact.words[:2] for fact in log.said.of("component") if fact.words[2] == "selected"}
+    pml = [fact for fact in failed if fact.words[0] == "pml" and fact.words[:2] not in chosen]
+    if pml:
+        yield _finding(
+            Severity.BAD,
+            f"{share(log, log.all_by(pml))} could not use Open MPI's pml {pml[0].words[1]}",
+            log.said.place(pml[0]),
+        )
+    usable = {fact.words[1] for fact in log.said.of("component") if fact.words[0] == "btl"}
+    if ("pml", "ob1") in chosen and "tcp" in usable and "openib" not in usable:
+        if (log.n_nodes or 1) < 2:
+            return
+        ranks = log.all_by(
+            fact for fact in log.said.of("component") if fact.words[:2] == ("pml", "ob1")
+        )
+        yield _finding(
+            Severity.BAD,
+            f"{share(log, ranks)} used Open MPI's pml ob1 over {', '.join(sorted(usable))}: TCP "
+            "between hosts",
+        )
+
+
+def sharp_groups(log: JobLog) -> list[Fact]:
+    """Communicators of more than one member that switches reduce for."""
+    return [fact for fact in log.said.of("sharp_group") if fact.words[1] != ONE_GROUP]
+
+
+def _sharp(log: JobLog) -> Iterator[Finding]:
+    """SHARP that was asked for and did not come to be, or only in part."""
+    errors = log.said.of("sharp_error")
+    groups = sharp_groups(log)
+    trees = log.said.of("sharp_tree")
+    if errors:
+        state = "only in part" if groups else "not"
+        yield _finding(
+            Severity.WARNING,
+            f"SHARP was {state} triggered: {errors[0].words[1]}",
+            *(f"{fact.words[1]} ({log.said.place(fact)})" for fact in errors[1:4]),
+            log.said.place(errors[0]),
+        )
+    elif trees and not groups:
+        yield _finding(
+            Severity.WARNING,
+            f"SHARP gave the job {counted(len(trees), 'kind')} of tree and no communicator uses "
+            "one: it was not triggered",
+            log.said.place(trees[0]),
+        )
+
+
+def _finding(severity: Severity, sentence: str, *evidence: str) -> Finding:
+    return Finding(FindingKind.MIS_SETTING, severity, sentence, tuple(evidence))

@@ -1,0 +1,75 @@
+"""What MPI libraries and what is under them say, one aspect a line."""
+
+from collections.abc import Iterator
+
+from weft.core.words import counted
+from weft.doctor.log.aspect import Aspect, some
+from weft.doctor.log.mpi import sharp_groups
+from weft.doctor.log.network import share
+from weft.doctor.log.ranks import JobLog
+
+
+def aspects_of_mpi(log: JobLog) -> Iterator[Aspect]:
+    """Components, lanes, fabrics, adapters and SHARP."""
+    yield from _components(log)
+    yield from _lanes(log)
+    fabrics = log.values("fabric")
+    if fabrics:
+        text = ", ".join(f"{name} by {share(log, by)}" for name, by in fabrics.items())
+        yield Aspect("fabric", text, {name: len(by) for name, by in fabrics.items()})
+    adapters = list(log.values("adapter"))
+    if adapters:
+        yield Aspect("adapters", ", ".join(adapters), adapters)
+    yield from _sharp(log)
+
+
+def _components(log: JobLog) -> Iterator[Aspect]:
+    facts = log.said.of("component")
+    if facts:
+        values = [
+            {
+                "framework": fact.words[0],
+                "component": fact.words[1],
+                "state": fact.words[2],
+                "n_ranks": len(log.by(fact)),
+            }
+            for fact in facts
+        ]
+        yield Aspect("components", some([" ".join(fact.words) for fact in facts]), values)
+
+
+def _lanes(log: JobLog) -> Iterator[Aspect]:
+    facts = log.said.of("lanes")
+    if facts:
+        parts = [
+            f"{fact.words[0]} {fact.words[1]}".strip() + f" ({share(log, log.by(fact))})"
+            for fact in facts
+        ]
+        values = [
+            {"between": fact.words[0], "lanes": fact.words[1], "n_ranks": len(log.by(fact))}
+            for fact in facts
+        ]
+        yield Aspect("UCX lanes", some(parts), values)
+
+
+def _sharp(log: JobLog) -> Iterator[Aspect]:
+    """Triggered is a communicator of several members in a tree; a tree alone is only a chance."""
+    groups = sharp_groups(log)
+    trees = [fact.words[0] for fact in log.said.of("sharp_tree")]
+    errors = [fact.words[1] for fact in log.said.of("sharp_error")]
+    if not (groups or trees or errors):
+        return
+    made = [f"{fact.words[0]} of {counted(int(fact.words[1]), 'member')}" for fact in groups]
+    text = f"triggered: {some(made)}" if made else "not triggered"
+    text += f"; trees {', '.join(trees)}" if trees else ""
+    text += f"; {counted(len(errors), 'error')}" if errors else ""
+    yield Aspect(
+        "SHARP",
+        text,
+        {
+            "is_triggered": bool(made),
+            "groups": [{"tree": f.words[0], "n_members": int(f.words[1])} for f in groups],
+            "trees": trees,
+            "errors": errors,
+        },
+    )
