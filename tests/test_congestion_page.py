@@ -2,7 +2,7 @@
 # mypy: disable-error-code="no-untyped-def"
 
 import pytest
-from benches.congestion import LAWS, PAGE
+from benches.congestion import LAWS, PAGE, gates
 from benches.congestion_varied import TITLES, against, measure
 from benches.routing import WEFT_SIM
 
@@ -36,3 +36,9 @@ def test_every_law_meets_both_gates_on_the_page(page):
         ]
         assert len(counts) == 3, law
         assert all(int(met) == int(of) for met, of in counts), law
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_gates_are_what_the_page_says_for_every_destination_and_seed(page):
+    assert "\n".join(gates(every=1)) in page, "run benches/congestion.py --write"
