@@ -1,4 +1,4 @@
-"""Feed readers of result files damaged samples: none may raise, hang, or make a figure up.
+"""Feed readers damaged samples of their files: none may raise, hang, or make a figure up.
 
 Input i of a reader depends on the seed, the reader's name and i alone: `--only i` repeats it.
 """
@@ -13,12 +13,14 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
 import fuzz_mutations
+import fuzz_topology
 
 from weft.bench.parse.model import ResultFile
 from weft.bench.parse.read import read_results_text
@@ -41,12 +43,16 @@ _CHUNK = 2000
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """What is fed: pieces that its reader recognises, whole or as text of a JSON document."""
+    """What is fed: pieces that its reader recognises, whole or as text of a JSON document.
+
+    `outcome` reads input number i: whether anything was found in it, and what is wrong with that.
+    """
 
     name: str
     tool: str
     is_json: bool
     pieces: tuple[str, ...]
+    outcome: Callable[[bytes, int], tuple[bool, str]]
 
 
 @dataclass(slots=True)
@@ -73,7 +79,18 @@ class Tally:
 
 
 def readers() -> list[Reader]:
-    """All readers that have a sample under tests/fixtures/results, by name."""
+    """Of result files those that have a sample under tests/fixtures/results, by name; the others
+    behind them."""
+    topology, description = fuzz_topology.topology_outcome, fuzz_topology.description_outcome
+    return [
+        *result_readers(),
+        Reader("topology file", "", False, fuzz_topology.topology_pieces(), topology),
+        Reader("lspci, lstopo", "", False, fuzz_topology.description_pieces(), description),
+    ]
+
+
+def result_readers() -> list[Reader]:
+    """Readers of result files that have a sample, by name."""
     pieces: dict[tuple[str, bool], dict[str, None]] = {}
     for path in sorted(SAMPLES.glob("*/*")):
         if path.suffix == ".md" or not path.is_file():
@@ -82,7 +99,13 @@ def readers() -> list[Reader]:
             for tool in _tools(piece):
                 pieces.setdefault((tool, _is_json(piece)), {})[piece] = None
     return [
-        Reader(tool + (" (JSON)" if is_json else ""), tool, is_json, tuple(found))
+        Reader(
+            tool + (" (JSON)" if is_json else ""),
+            tool,
+            is_json,
+            tuple(found),
+            partial(result_outcome, tool),
+        )
         for (tool, is_json), found in sorted(pieces.items())
     ]
 
@@ -179,37 +202,40 @@ def complaints(results: ResultFile, data: bytes) -> Iterator[str]:
             yield f"line {line} of {n_lines}"
 
 
-def feed(reader: Reader, data: bytes, i: int, tally: Tally) -> None:
-    """Read one input and note what became of it."""
-    tally.n_inputs += 1
-    signal.setitimer(signal.ITIMER_REAL, HANG_S)
-    start = time.process_time()
-    try:
-        results = read_results_text(data, "input")
-    except InputError:
-        tally.n_refused += 1
-        results = None
-    except (Exception, Hang) as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(frame.filename).name}:{frame.lineno}"
-        tally.failures.append((i, f"{type(error).__name__} at {where}: {error}"[:300]))
-        results = None
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-    took = time.process_time() - start
-    tally.cpu_s += took
-    if took > tally.slowest_s:
-        tally.slowest_s, tally.slowest = took, i
-    if took > TIME_LIMIT_S:
-        tally.failures.append((i, f"took {took:.2f} s"))
-    if results is None:
-        return
-    tally.n_with_rows += any(t.tool == reader.tool and t.rows for t in results.tables)
+def result_outcome(tool: str, data: bytes, i: int) -> tuple[bool, str]:
+    """Whether a result file has rows of the tool, and what is wrong with it."""
+    results = read_results_text(data, "input")
     reason = next(complaints(results, data), "")
     if not reason and i % _SAMPLED == 0:
         json.dumps(results.to_record(), allow_nan=False)
         if read_results_text(data, "input").to_record() != results.to_record():
             reason = "a second reading differs"
+    return any(table.tool == tool and table.rows for table in results.tables), reason
+
+
+def feed(reader: Reader, data: bytes, i: int, tally: Tally) -> None:
+    """Read one input and note what became of it."""
+    tally.n_inputs += 1
+    signal.setitimer(signal.ITIMER_REAL, HANG_S)
+    start = time.process_time()
+    found, reason = False, ""
+    try:
+        found, reason = reader.outcome(data, i)
+    except InputError:
+        tally.n_refused += 1
+    except (Exception, Hang) as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(frame.filename).name}:{frame.lineno}"
+        reason = f"{type(error).__name__} at {where}: {error}"[:300]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    took = time.process_time() - start
+    tally.cpu_s += took
+    tally.n_with_rows += found
+    if took > tally.slowest_s:
+        tally.slowest_s, tally.slowest = took, i
+    if took > TIME_LIMIT_S:
+        tally.failures.append((i, f"took {took:.2f} s"))
     if reason:
         tally.failures.append((i, reason))
 

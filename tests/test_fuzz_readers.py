@@ -1,4 +1,4 @@
-"""Damaged samples of every reader's tool: nothing raises, hangs, or becomes a figure by accident.
+"""Damaged samples of every reader: nothing raises, hangs, or becomes a figure by accident.
 
 `make fuzz` feeds a million each; here a fixed few, and the proof that they exercise the readers.
 """

@@ -227,7 +227,7 @@ def _text(
     *,
     notes: bool,
 ) -> str:
-    from weft.cli.doctor_topo_text import distance_lines, finding_lines, verdict_line
+    from weft.cli.doctor_topo_text import distance_lines, finding_lines, shown, verdict_line
     from weft.doctor.topo.draw import tree_lines
 
     lines = [verdict_line(topology, complaints)]
@@ -236,4 +236,4 @@ def _text(
         lines += ["", *tree_lines(topology.system, terminal_width())]
     if distances is not None:
         lines += distance_lines(distances, terminal_width())
-    return "\n".join(lines)
+    return shown(lines)

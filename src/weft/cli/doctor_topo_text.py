@@ -10,6 +10,11 @@ from weft.doctor.topo.graph import Vertex
 from weft.doctor.topo.read import MOST_ELEMENTS, TopologyFile
 
 
+def shown(lines: Sequence[str]) -> str:
+    """The lines as one text, in which what a file holds colours nothing."""
+    return "\n".join(lines).replace("\x1b", "\\x1b")
+
+
 def verdict_line(topology: TopologyFile, complaints: Sequence[Complaint]) -> str:
     """The verdict first: what NCCL does with the file."""
     name = topology.name

@@ -164,6 +164,8 @@ def _pci(pci: Element) -> Iterator[Found]:
     elif class_ is not None and tables.kind(class_) is None:
         yield Found("topo-class", {"value": class_, "device": name}, pci.place("class"))
     speed, width = pci.get("link_speed"), pci.get("link_width")
+    if speed is None and (pci.get("busid") or "").startswith(MADE_UP):
+        speed = ""  # /sys has none to ask
     lanes = number(width)
     gb_s = f"{tables.pci_gb_s(speed or '', lanes):g}"
     if speed is not None and tables.speed(speed) is None:

@@ -46,6 +46,7 @@ class Distances:
         self.graph = graph
         self.gdr_level = gdr_level
         self._paths: dict[tuple[Vertex, Vertex], Path] = {}
+        self._near: dict[Vertex, list[Vertex]] = {}
         self._proxy: dict[tuple[Vertex, Vertex], Vertex] = {}
         for base in (*graph.cpus, *graph.gpus, *graph.nets):
             self._search(base)
@@ -87,7 +88,7 @@ class Distances:
 
     def _search(self, base: Vertex) -> None:
         """Breadth first from a vertex: fewer links win, and of as many the faster ones."""
-        self._paths[base, base] = Path(0, nccl_topology().local_gb_s, Way.LOC)
+        self._set(base, base, Path(0, nccl_topology().local_gb_s, Way.LOC))
         layer = [base]
         while layer:
             following: list[Vertex] = []
@@ -122,8 +123,13 @@ class Distances:
             way = Way.PHB
         elif vertex.kind == "GPU" and path.way is Way.NVL and way is Way.NVL:
             way = Way.NVB
-        self._paths[to, base] = Path(path.n_links + 1, gb_s, max(path.way, way))
+        self._set(to, base, Path(path.n_links + 1, gb_s, max(path.way, way)))
         return True
+
+    def _set(self, start: Vertex, end: Vertex, path: Path) -> None:
+        # INVARIANT: what is remembered as nearest follows from the paths as they are now.
+        self._near.pop(start, None)
+        self._paths[start, end] = path
 
     def _local_cpu(self, gpu: Vertex) -> Vertex | None:
         reached = [cpu for cpu in self.graph.cpus if self.path(gpu, cpu).n_links > 0]
@@ -134,7 +140,7 @@ class Distances:
         first, second = self.path(start, middle), self.path(middle, end)
         way = _merged(first.way, second.way) if middle.kind != "GPU" else Way.PXN
         n_links = first.n_links + second.n_links
-        self._paths[start, end] = Path(n_links, min(first.gb_s, second.gb_s), way)
+        self._set(start, end, Path(n_links, min(first.gb_s, second.gb_s), way))
 
     def _divert_gpus(self) -> None:
         """Two GPUs too far apart for peer-to-peer meet in host memory."""
@@ -156,7 +162,7 @@ class Distances:
                 if _merged(self.path(gpu, cpu).way, self.path(net, cpu).way) is Way.P2C:
                     for ends in ((gpu, net), (net, gpu)):
                         path = self.path(*ends)
-                        self._paths[ends] = Path(path.n_links, path.gb_s, min(Way.P2C, path.way))
+                        self._set(*ends, Path(path.n_links, path.gb_s, min(Way.P2C, path.way)))
 
     def _divert_nets(self) -> None:
         for net in self.graph.nets:
@@ -181,27 +187,35 @@ class Distances:
             self._proxy[gpu, net] = peer
 
     def _local_gpu(self, net: Vertex) -> Vertex | None:
-        """The GPU that uses a network before others do."""
-        near = self._nearest(net, self.graph.gpus)
-        for channel in range(_CHANNELS):
-            for gpu in near:
-                if self._local_net(gpu, channel) is net:
+        """The GPU that uses a network before others do: by the channels, each GPU takes its nearest
+        networks in turn."""
+        turns = [(gpu, *self._turn(gpu)) for gpu in self._nearest(net, self.graph.gpus)]
+        for channel in range(
+            min(_CHANNELS, max((len(nets) for _, nets, _, _ in turns), default=0))
+        ):
+            for gpu, nets, first, n_in_turn in turns:
+                if nets and nets[(first + channel % n_in_turn) % len(nets)] is net:
                     return gpu
         return None
 
-    def _local_net(self, gpu: Vertex, channel: int) -> Vertex | None:
+    def _turn(self, gpu: Vertex) -> tuple[list[Vertex], int, int]:
+        """A GPU's nearest networks, the one it begins with, and how many it takes in turn."""
         nets = self.nearest_nets(gpu)
         if not nets:
-            return None
+            return [], 0, 1
         n_gpus = max(1, len(self._nearest(nets[0], self.graph.gpus)))
         first = _mirrored(gpu.number, len(nets)) if _is_power_of_2(len(nets)) else gpu.number
-        return nets[(first + channel % -(-len(nets) // n_gpus)) % len(nets)]
+        return nets, first, -(-len(nets) // n_gpus)
 
     def _nearest(self, start: Vertex, ends: list[Vertex]) -> list[Vertex]:
-        keys = [(-self.path(start, end).gb_s, self.path(start, end).way) for end in ends]
-        reached = [key for key in keys if key[0] < 0]
-        best = min(reached, default=None)
-        return [end for end, key in zip(ends, keys, strict=True) if key == best]
+        """Those of most bandwidth, and of these the nearest. A GPU is only ever asked for networks,
+        a network for GPUs."""
+        if start not in self._near:
+            paths = [(end, self.path(start, end)) for end in ends]
+            keys = {end: (-path.gb_s, path.way) for end, path in paths if path.gb_s > 0}
+            best = min(keys.values(), default=None)
+            self._near[start] = [end for end, key in keys.items() if key == best]
+        return self._near[start]
 
 
 def _merged(one: Way, other: Way) -> Way:

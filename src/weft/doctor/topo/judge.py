@@ -12,6 +12,9 @@ from weft.doctor.topo.distance import Distances
 from weft.doctor.topo.graph import Known, Way, graph_of
 from weft.doctor.topo.read import TopologyFile
 
+MOST_PROCESSORS = 64
+"""With distances: each is joined to each."""
+
 
 def complaints_of(file: TopologyFile, *more: Iterable[Found]) -> list[Complaint]:
     """What is wrong with a file by itself, and `more` found beside it; in the order of the file."""
@@ -36,10 +39,10 @@ def known_of(platform: Platform | None) -> Known:
 
 
 def distances_of(file: TopologyFile, known: Known, gdr_level: Way | None) -> Distances | None:
-    """The ways between the devices of a file, None where it has none."""
+    """The ways between the devices of a file, None where it has no GPU or too many processors."""
     if file.system is None:
         return None
     graph = graph_of(file.system, known)
-    if not graph.gpus:
+    if not graph.gpus or len(graph.cpus) > MOST_PROCESSORS:
         return None
     return Distances(graph) if gdr_level is None else Distances(graph, gdr_level=gdr_level)

@@ -105,7 +105,8 @@ def with_bridges(node: Node) -> Node:
     """The node with a made-up bridge above each GPU and its adapter, where the machine shows none:
     those of a NUMA node in the order of bus ids, or all of them where numbers differ.
 
-    Raises InputError where there are too many.
+    Raises InputError where there are too many, or the link of a GPU is not known: /sys has no
+    bridge to ask, and NCCL would count 12 GB/s for it.
     """
     numbers = iter(range(1, MOST_MADE_UP + 1))
     return replace(node, numas=tuple(_bridged(numa, numbers) for numa in node.numas))
@@ -117,24 +118,25 @@ def _bridged(numa: Numa, numbers: Iterator[int]) -> Numa:
     hcas = [one for one in loose if not one.is_gpu]
     if not gpus or not hcas:
         return numa
-    groups = (
-        [[*pair] for pair in zip(gpus, hcas, strict=True)] if len(gpus) == len(hcas) else [loose]
-    )
-    made: list[Device] = []
-    for group in groups:
-        number = next(numbers, None)
-        if number is None:
-            raise InputError(
-                "too many pairs of GPUs and adapters", expected=f"{MOST_MADE_UP} bridges"
-            )
-        facts = {
-            key: group[0].facts[key]
-            for key in ("link_speed", "link_width")
-            if key in group[0].facts
-        }
-        made.append(Device(MADE_UP_BUS.format(number), CLASS_BRIDGE, facts, tuple(group)))
+    pairs = [[*pair] for pair in zip(gpus, hcas, strict=False)]
+    groups = pairs if len(gpus) == len(hcas) else [loose]
     rest = tuple(one for one in numa.devices if one.is_bridge)
-    return replace(numa, devices=(*rest, *made))
+    return replace(numa, devices=(*rest, *(_bridge(group, numbers) for group in groups)))
+
+
+def _bridge(group: Sequence[Device], numbers: Iterator[int]) -> Device:
+    number = next(numbers, None)
+    if number is None:
+        raise InputError("too many pairs of GPUs and adapters", expected=f"up to {MOST_MADE_UP}")
+    first = group[0]
+    link = {key: first.facts[key] for key in ("link_speed", "link_width") if key in first.facts}
+    if not link:
+        raise InputError(
+            f"the link of {first.bus_id} is not known",
+            expected="speed and lanes, for bridges that are made up",
+            hint="run lspci -Dvvnn as root: its LnkCap lines tell them",
+        )
+    return Device(MADE_UP_BUS.format(number), CLASS_BRIDGE, link, tuple(group))
 
 
 def topology_text(node: Node) -> str:

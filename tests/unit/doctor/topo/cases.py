@@ -115,6 +115,11 @@ CASES = (
     Wrong("topo-class", _with("0x030200", "0302"), _with("0x030200", "0x030000")),
     Wrong("topo-link-speed", _with("16 GT/s", "16.0 GT/s"), _with("16 GT/s", "16.0 GT/s PCIe")),
     Wrong("topo-link-speed", _with("16 GT/s", ""), _with("16 GT/s", "32 GT/s PCIe")),
+    Wrong(
+        "topo-link-speed",
+        system(f'<pci busid="ffff:ff:01.0" class="0x060400">{GPU}{NIC}</pci>'),
+        system(f'<pci busid="0000:01:00.0" class="0x060400">{GPU}{NIC}</pci>'),
+    ),
     Wrong("topo-link-width", _with('link_width="16"', 'link_width="0"')),
     Wrong("topo-narrow-link", _with('link_width="16"', 'link_width="8"')),
     Wrong("topo-processor", _with("x86_64", "amd64")),

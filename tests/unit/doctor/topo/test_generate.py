@@ -83,8 +83,9 @@ def virtual_machine() -> str:
     blocks = []
     for numa in (0, 1):
         node = f"NUMA node: {numa}"
-        blocks += [lspci(f"{one}:00:00.0", "0302", "10de:2330", node) for one in gpus[numa]]
-        blocks += [lspci(f"{one}:00:00.0", "0207", "15b3:101e", node) for one in hcas[numa]]
+        more = (node, link("32", 16))
+        blocks += [lspci(f"{one}:00:00.0", "0302", "10de:2330", *more) for one in gpus[numa]]
+        blocks += [lspci(f"{one}:00:00.0", "0207", "15b3:101e", *more) for one in hcas[numa]]
     return "".join(blocks)
 
 
@@ -99,9 +100,19 @@ def test_pairs_of_a_virtual_machine_follow_from_its_lspci() -> None:
     node = with_bridges(node_of_text(virtual_machine(), "lspci"))
     assert pairs(topology_text(node)) == pairs(generated("ndv5"))
     assert rules_of(topology_text(node)) == {"topo-made-up-bridges"}
+    bridge = ElementTree.fromstring(topology_text(node)).find("cpu/pci")
+    assert bridge is not None
+    assert bridge.attrib["link_speed"] == "32.0 GT/s PCIe"
     alone = topology_text(node_of_text(virtual_machine(), "lspci"))
     assert pairs(alone) == []
     assert "topo-gpu-far" in rules_of(alone)
+
+
+def test_no_bridge_is_made_up_where_its_link_is_not_known() -> None:
+    """NCCL would count 12 GB/s for it without a word."""
+    text = virtual_machine().replace("LnkCap", "Capabilities: <access denied>")
+    with pytest.raises(InputError, match=r"the link of 0001:00:00\.0 is"):
+        with_bridges(node_of_text(text, "lspci"))
 
 
 SWITCHED = "".join(
@@ -137,6 +148,15 @@ def test_a_tree_of_switches_and_the_slower_end_of_each_link() -> None:
     assert by_id["0000:03:00.0"].attrib["subsystem_device"] == "0x16c1"
     assert by_id["0000:04:00.0"].attrib["link_width"] == "8"
     assert by_id["0000:04:00.0"].attrib["link_speed"] == "32.0 GT/s PCIe"
+
+
+def test_odd_speeds_and_encodings() -> None:
+    odd = SWITCHED.replace("Speed 16GT/s", "Speed 12GT/s")
+    by_id = {one.attrib["busid"]: one for one in ElementTree.fromstring(of_text(odd)).iter("pci")}
+    assert by_id["0000:03:00.0"].attrib["link_speed"] == "32.0 GT/s PCIe"
+    assert "link_speed" not in by_id["0000:02:00.0"].attrib
+    hwloc = (HWLOC / "two_packages.v2.xml").read_text()
+    assert of_text(hwloc.replace("UTF-8", "UTF-inf")) == of_text(hwloc)
 
 
 def test_ethernet_beside_infiniband_is_not_of_the_fabric() -> None:

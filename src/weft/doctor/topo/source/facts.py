@@ -135,7 +135,7 @@ def _facts_of(fact: PciFact, by_id: Mapping[str, PciFact]) -> dict[str, str]:
         values["subsystem_vendor"] = f"{fact.subsystem[0]:#06x}"
         values["subsystem_device"] = f"{fact.subsystem[1]:#06x}"
     port = by_id.get(fact.above or "")
-    speeds = [one.gt_s for one in (fact, port) if one is not None and one.gt_s]
+    speeds = [one.gt_s or 0.0 for one in (fact, port) if one is not None and one.gt_s in _SPEEDS]
     lanes = [one.lanes for one in (fact, port) if one is not None and one.lanes]
     if fact.gt_s in _SPEEDS and fact.lanes:
         values["link_speed"] = _SPEEDS[min(speeds)]

@@ -66,7 +66,7 @@ def _parsed(text: str, where: str) -> ElementTree.Element:
     if "<!ENTITY" in text:
         raise InputError("it declares entities", where=where, expected=EXPECTED)
     try:
-        root = ElementTree.fromstring(text.encode())  # noqa: S314
+        root = ElementTree.fromstring(text)  # noqa: S314
     except (ElementTree.ParseError, ValueError) as error:
         raise InputError(f"not XML ({error})", where=where, expected=EXPECTED) from error
     if root.tag != "topology":
