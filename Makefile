@@ -51,7 +51,7 @@ test-slow: setup dist-tools
 
 test-all: test test-slow ## the slow oracles too
 
-fuzz: setup ## a million damaged samples to every reader: result files, fabrics, scenarios, logs (hours)
+fuzz: setup ## a million damaged samples to every reader: results, settings, fabrics, scenarios, logs (hours)
 	$(BIN)/python scripts/fuzz_readers.py
 	WEFT_FUZZ=1000000 cargo test --quiet --release --locked -p weft-sim --test all -- fuzz:: --nocapture
 	WEFT_FUZZ=1000000 cargo test --quiet --release --locked -p weft-fabric --test all -- fuzz_readers --nocapture

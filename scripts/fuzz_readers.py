@@ -21,6 +21,7 @@ from types import FrameType
 
 import fuzz_mutations
 import fuzz_topology
+from fuzz_settings import setting_outcome, setting_pieces
 
 from weft.bench.parse.model import ResultFile
 from weft.bench.parse.read import read_results_text
@@ -86,6 +87,15 @@ def readers() -> list[Reader]:
         *result_readers(),
         Reader("topology file", "", False, fuzz_topology.topology_pieces(), topology),
         Reader("lspci, lstopo", "", False, fuzz_topology.description_pieces(), description),
+        *setting_readers(),
+    ]
+
+
+def setting_readers() -> list[Reader]:
+    """All kinds of files that set something."""
+    return [
+        Reader(f"settings: {kind}", kind.value, False, pieces, partial(setting_outcome, kind))
+        for kind, pieces in setting_pieces().items()
     ]
 
 

@@ -7,10 +7,12 @@ import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from weft.bench.parse.registry import JSON_READERS, LINE_READERS
+from weft.doctor.job import Kind
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 N_INPUTS = 1500
@@ -41,15 +43,18 @@ def test_every_reader_has_a_sample_that_it_recognises() -> None:
     documents = {reader.tool for reader in EVERYTHING if reader.is_json}
     assert set(LINE_READERS) <= lines
     assert set(JSON_READERS) <= documents
+    assert {kind.value for kind in Kind} <= lines
 
 
 @pytest.mark.parametrize("reader", EVERYTHING, ids=lambda reader: reader.name)
-def test_damaged_samples_neither_raise_nor_hang_nor_lie(reader: object) -> None:
+def test_damaged_samples_neither_raise_nor_hang_nor_lie(reader: Any) -> None:
     others = [piece.split("\n") for other in EVERYTHING for piece in other.pieces]
     tally = fuzzer.run_range((reader, others, SEED, 0, N_INPUTS))
     assert tally.failures == []
     assert tally.n_inputs == N_INPUTS
-    assert tally.n_with_rows > N_INPUTS / 4, "the damage leaves nothing for the reader to read"
+    # One damaged character makes a whole document of TOML or YAML something else.
+    share = 6 if reader.tool in ("EDF", "Kubernetes") else 4
+    assert tally.n_with_rows > N_INPUTS / share, "the damage leaves nothing for the reader to read"
 
 
 def test_an_input_depends_on_its_number_alone() -> None:

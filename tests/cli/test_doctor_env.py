@@ -1,6 +1,8 @@
 """`weft doctor env`: files, formats, corrections, and the exit code."""
 
+import io
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -76,11 +78,44 @@ def test_fix_leaves_what_needs_a_decision(script: Path, capsys: pytest.CaptureFi
 def test_standard_input(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import io
-
-    monkeypatch.setattr("sys.stdin", io.StringIO("mpirun -x NCCL_DEBUG=DEBUG ./a\n"))
+    give(monkeypatch, b"mpirun -x NCCL_DEBUG=DEBUG ./a\n")
     assert run(["doctor", "env", "-"]) == 1
     assert "standard input:1" in capsys.readouterr().out
+
+
+def give(monkeypatch: pytest.MonkeyPatch, content: bytes | None) -> None:
+    """Standard input; None never ends."""
+    source = open("/dev/zero", "rb") if content is None else io.BytesIO(content)  # noqa: SIM115
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(source))
+
+
+@pytest.mark.parametrize("content", [None, b"\x00", b"\xff\xfe\x00a", b"NCCL_DEBUG=\xff"])
+def test_standard_input_that_is_no_text(
+    content: bytes | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    give(monkeypatch, content)
+    assert run(["doctor", "env", "-"]) == 2
+    assert "standard input" in capsys.readouterr().err
+
+
+def test_an_empty_environment(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.environ", {})
+    assert run(["doctor", "env"]) == 0
+    assert capsys.readouterr().out.startswith("GOOD")
+
+
+@pytest.mark.parametrize("conf", ["/dev/zero", "pipe"])
+def test_an_own_nccl_conf_that_never_ends_is_left_alone(
+    conf: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if conf == "pipe":
+        conf = str(tmp_path / "pipe")
+        os.mkfifo(conf)
+    monkeypatch.setenv("NCCL_CONF_FILE", conf)
+    monkeypatch.setenv("NCCL_IB_TIMEOUT", "22")
+    assert run(["doctor", "env"]) == 0
 
 
 def test_the_environment_and_its_files(

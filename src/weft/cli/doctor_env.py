@@ -1,7 +1,6 @@
 """`weft doctor env [FILE...]`: a linter of the settings that a job is launched with."""
 
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -154,8 +153,10 @@ def _version(text: str) -> str:
 
 def _elsewhere(job: "Job") -> dict[str, tuple[str, str]]:
     """What nccl.conf files of this machine set, for the live environment alone."""
+    from weft.core.text_file import read_text_file
     from weft.doctor.job import Kind
     from weft.doctor.read.conf import read_conf
+    from weft.doctor.read.file import MOST_BYTES
 
     if job.kind is not Kind.LIVE:
         return {}
@@ -163,8 +164,8 @@ def _elsewhere(job: "Job") -> dict[str, tuple[str, str]]:
     values: dict[str, tuple[str, str]] = {}
     for path in (Path(own) if own else Path.home() / ".nccl.conf", SYSTEM_CONF):
         try:
-            text = path.read_text("utf-8")
-        except (OSError, UnicodeDecodeError):
+            text = read_text_file(path, expected="an nccl.conf", most_bytes=MOST_BYTES)
+        except InputError:
             continue
         for setting in read_conf(str(path), text).settings:
             values.setdefault(setting.name, (setting.value or "", str(path)))
@@ -173,7 +174,7 @@ def _elsewhere(job: "Job") -> dict[str, tuple[str, str]]:
 
 def _jobs(files: Sequence[str], kind: str | None) -> "list[Job]":
     from weft.doctor.job import Kind
-    from weft.doctor.read.file import job_of, read_job
+    from weft.doctor.read.file import job_of, job_of_input
     from weft.doctor.read.live import read_environment
 
     kinds: dict[str, Kind] = {
@@ -186,12 +187,7 @@ def _jobs(files: Sequence[str], kind: str | None) -> "list[Job]":
     if not files:
         return [read_environment(os.environ)]
     given = kinds[kind] if kind is not None else None
-    return [
-        read_job("standard input", sys.stdin.read(), given)
-        if name == "-"
-        else job_of(Path(name), given)
-        for name in files
-    ]
+    return [job_of_input(given) if name == "-" else job_of(Path(name), given) for name in files]
 
 
 def _print_fix(jobs: "Sequence[Job]", asked: _Asked) -> int:

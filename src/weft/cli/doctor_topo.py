@@ -1,6 +1,5 @@
 """`weft doctor topo FILE`: a topology file of NCCL, read as NCCL reads it."""
 
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.output import emit, format_option_of, terminal_width
-from weft.core.errors import ExitCode, InputError
+from weft.core.errors import ExitCode
 
 if TYPE_CHECKING:
     from weft.catalog.platform import Platform
@@ -148,15 +147,13 @@ def _level(text: str | None) -> "Way | None":
 
 
 def _read(name: str) -> "TopologyFile":
+    from weft.core.text_file import read_text_input
     from weft.doctor.topo.read import MOST_BYTES, read_topology, topology_file
 
     if name != "-":
         return topology_file(Path(name))
-    content = sys.stdin.buffer.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES or b"\0" in content:
-        why = "it is not text" if b"\0" in content else f"it is larger than {MOST_BYTES} bytes"
-        raise InputError(f"cannot be read: {why}", where="standard input", expected=EXPECTED)
-    return read_topology("standard input", content.decode("utf-8", "replace"))
+    text = read_text_input(expected=EXPECTED, most_bytes=MOST_BYTES, as_it_is=True)
+    return read_topology("standard input", text)
 
 
 def _print_sarif(topology: "TopologyFile", complaints: "Sequence[Complaint]") -> None:

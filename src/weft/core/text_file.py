@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+import sys
 from pathlib import Path
 
 from weft.core.errors import InputError
@@ -35,6 +36,17 @@ def read_text_file(path: Path, *, expected: str, most_bytes: int, as_it_is: bool
             expected=expected,
             hint="write what comes out of it into a file first" if why == "it is a pipe" else None,
         )
+    return text
+
+
+def read_text_input(*, expected: str, most_bytes: int, as_it_is: bool = False) -> str:
+    """The text of standard input, by the same rules: one that never ends is refused, not read."""
+    content = sys.stdin.buffer.read(most_bytes + 1)
+    too_large = len(content) > most_bytes
+    text = None if too_large else _decoded(content, as_it_is)
+    if text is None:
+        why = f"it is larger than {format_size(most_bytes)}" if too_large else "it is not text"
+        raise InputError(f"cannot be read: {why}", where="standard input", expected=expected)
     return text
 
 

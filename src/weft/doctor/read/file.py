@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from weft.core.text_file import read_text_file
-from weft.doctor.job import Job, Kind
+from weft.core.errors import InputError
+from weft.core.text_file import read_text_file, read_text_input
+from weft.doctor.job import HOLE, Job, Kind
 from weft.doctor.read.conf import read_conf
 from weft.doctor.read.edf import is_edf, read_edf
 from weft.doctor.read.kubernetes import read_manifests
@@ -12,13 +13,16 @@ from weft.doctor.read.shell import read_script
 
 MOST_BYTES = 16 << 20
 """A script is smaller; whatever is larger is none."""
+EXPECTED = "a script or a document"
 
 
 def read_job(name: str, text: str, kind: Kind | None = None) -> Job:
     """The job of a text; its kind by the name and the look of it where it is not given.
 
-    Raises InputError where a document is not what its kind says.
+    Raises InputError where a document is not what its kind says, or no text.
     """
+    if HOLE in text:
+        raise InputError("it is not text", where=name, expected=EXPECTED)
     kind = kind or kind_of(name, text)
     if kind is Kind.CONF:
         return read_conf(name, text)
@@ -47,7 +51,13 @@ def kind_of(name: str, text: str) -> Kind:
     return Kind.SCRIPT
 
 
+def job_of_input(kind: Kind | None = None) -> Job:
+    """The job of standard input, the same way."""
+    text = read_text_input(expected=EXPECTED, most_bytes=MOST_BYTES)
+    return read_job("standard input", text, kind)
+
+
 def job_of(path: Path, kind: Kind | None = None) -> Job:
     """The job of a file. Raises InputError where it cannot be read, is no text or is too large."""
-    text = read_text_file(path, expected="a script or a document", most_bytes=MOST_BYTES)
+    text = read_text_file(path, expected=EXPECTED, most_bytes=MOST_BYTES)
     return read_job(str(path), text, kind)

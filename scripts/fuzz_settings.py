@@ -1,0 +1,131 @@
+"""Readers of settings, fed like those of results: scripts, modulefiles, nccl.conf, EDFs, manifests
+and environments. Everything that a linter would do with the text is done."""
+
+import json
+import random
+from collections.abc import Iterator
+
+from weft.catalog.launch_recipe import LaunchRecipe
+from weft.catalog.load import launch_recipe, launch_recipe_names, variable_lists
+from weft.doctor.case import Case
+from weft.doctor.fix import fixed
+from weft.doctor.job import HOLE, Job, Kind, Place
+from weft.doctor.lint import Complaint, as_finding, lint
+from weft.doctor.read.file import read_job
+from weft.doctor.read.live import read_environment
+from weft.doctor.sarif import sarif
+from weft.launch import prescribed_text as texts
+from weft.launch.prescription import Run, prescribe
+
+LAUNCHES = (
+    "srun -N 4 --container-image=i --container-env=NCCL_DEBUG,UCX_TLS --cpu-bind=map_cpu:0*2,8 ./a",
+    "NCCL_DEBUG=INFO docker run -e NCCL_IB_HCA --env-file f -v /a:/b image ./a",
+    "#SBATCH --export=NONE\nset -a\nsrun apptainer exec --cleanenv --env A=b i.sif ./a",
+    'args=(-x "NCCL_NET=AWS Libfabric" --mca btl ^openib)\nmpirun -hostfile h "${args[@]}" ./a',
+    "mpiexec.hydra -genvlist PATH -genv NCCL_DEBUG WARN ./a | tee log",
+    "if true; then export NCCL_DEBUG=${LEVEL:-WARN}; else unset NCCL_DEBUG; fi\ncat <<X\nA=b\nX",
+    "for i in 1 2; do NCCL_ALGO=Ring srun sarus run image ./a; done; setenv UCX_TLS rc,ud",
+    "export NCCL_IB_HCA==mlx5_1,mlx5_10:1 NCCL_TOPO_FILE=/a.xml\nenroot start -e A=b image",
+)
+MANIFEST = """apiVersion: v1
+kind: Pod
+spec:
+  containers:
+  - image: i
+    command: [mpirun, -np, "16", -x, NCCL_DEBUG]
+    env:
+    - {{name: {0}, value: "{1}"}}
+    - name: NCCL_IB_GID_INDEX
+      valueFrom: {{fieldRef: {{fieldPath: x}}}}
+    - name: UCX_TLS
+      value: $(OTHER)
+---
+env: {{{0}: "{1}", A: &a [*a, 1]}}
+"""
+EDF = """image = "i#x:y"
+mounts = ["/a:/b", "/c"]
+[env]
+{0} = "{1}"
+NCCL_DEBUG = "WARN" # why
+[annotations.com.hooks]
+cxi.enabled = "true"
+"""
+SAMPLED = 64
+"""Of so many inputs one is linted twice and written as SARIF and JSON."""
+_LISTS = variable_lists()
+_RECIPES = [launch_recipe(name) for name in launch_recipe_names()]
+
+
+def setting_pieces() -> dict[Kind, tuple[str, ...]]:
+    """Samples of all kinds of files that set something: what weft's own recipes set, mostly."""
+    pieces: dict[Kind, list[str]] = {kind: [] for kind in Kind}
+    for recipe in _RECIPES:
+        prescription = prescribe(recipe, Run(nodes=4, tasks=recipe.gpus_per_node or 8))
+        command = texts.program(prescription, "allreduce")
+        pieces[Kind.SCRIPT] += [
+            texts.as_mpirun(prescription, command),
+            texts.as_sbatch(prescription, command),
+        ]
+        pieces[Kind.MODULEFILE].append(texts.as_modulefile(prescription))
+        rows = [f"{one.name}={one.value}" for one in prescription.settings]
+        pieces[Kind.CONF].append("\n".join(["# of this machine", *rows]))
+        pieces[Kind.LIVE].append("\n".join(rows))
+        pairs = [(one.name, one.value.replace("$", "")) for one in prescription.settings]
+        pieces[Kind.EDF] += [EDF.format(*pair) for pair in pairs[:3]]
+        pieces[Kind.KUBERNETES] += [MANIFEST.format(*pair) for pair in pairs[:3]]
+    pieces[Kind.SCRIPT] += LAUNCHES
+    return {kind: tuple(found) for kind, found in pieces.items()}
+
+
+def setting_outcome(kind: Kind, data: bytes, i: int) -> tuple[bool, str]:
+    """Read, lint, correct and read again: whether anything is set, and what is wrong with that.
+    Raises InputError for a document that is none."""
+    text = data.decode("utf-8", "replace")
+    job = _job(kind, text)
+    case = Case(job, _LISTS, _machine(data), "2.26.5")
+    complaints = lint(case)
+    reason = next(_wrong(job, complaints), "")
+    if not reason and kind is not Kind.LIVE:
+        better, _ = fixed(job.text, complaints)
+        _job(kind, better)
+    if not reason and i % SAMPLED == 0:
+        json.dumps(sarif([("input", complaints)], "0"))
+        json.dumps([as_finding(one, "input").to_record() for one in complaints], allow_nan=False)
+        if lint(Case(_job(kind, text), _LISTS, case.recipe, "2.26.5")) != complaints:
+            reason = "a second reading differs"
+    return bool(job.settings), reason
+
+
+def _machine(data: bytes) -> LaunchRecipe | None:
+    """One that depends on the input alone."""
+    chosen = random.Random(data).randrange(len(_RECIPES) + 1)  # noqa: S311 no secret depends on it
+    return _RECIPES[chosen] if chosen < len(_RECIPES) else None
+
+
+def _job(kind: Kind, text: str) -> Job:
+    if kind is not Kind.LIVE:
+        return read_job("input", text, kind)
+    pairs = (row.partition("=") for row in text.replace("\0", "").split("\n"))
+    return read_environment({name: value for name, _, value in pairs if name})
+
+
+def _wrong(job: Job, complaints: list[Complaint]) -> Iterator[str]:
+    """Places outside of the text, sentences with holes in them."""
+    n_lines = job.text.count("\n") + 1
+    places = [one.at for one in job.settings]
+    places += [one.value_at for one in job.settings if one.value_at is not None]
+    places += [one.at for one in job.launches]
+    for complaint in complaints:
+        found = complaint.found
+        places += [found.at, *(edit.at for edit in found.edits)]
+        for sentence in (complaint.happens, complaint.fix, complaint.source):
+            if HOLE in sentence:
+                yield f"{found.rule}: a sentence with a hole"
+    for place in places:
+        if not _is_inside(place, job.text, n_lines):
+            yield f"a place outside of the text: {place}"
+
+
+def _is_inside(place: Place, text: str, n_lines: int) -> bool:
+    inside = 0 <= place.start <= place.end <= len(text)
+    return inside and 1 <= place.line <= n_lines and place.column >= 1
