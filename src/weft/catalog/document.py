@@ -85,7 +85,8 @@ def parse_document(model: type[Model], text: str, where: str, kind: str) -> Mode
     """The document of a TOML text. Raises InputError naming the file, the key and the remedy."""
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
+        # A number of thousands of digits is a ValueError of Python's own.
         raise InputError(
             f"not TOML ({error})", where=where, expected=f"a {kind} in TOML"
         ) from error

@@ -128,7 +128,7 @@ def _title(run: Run) -> str:
     """The study's title; the directory's name where the study has none or cannot be read."""
     try:
         study = tomllib.loads(str(run.meta.get("study", "")))
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         study = {}
     return str(study.get("title") or run.directory.name)
 

@@ -74,3 +74,9 @@ def test_figures_are_frozen() -> None:
 def test_a_figure_counts_in_whole_things() -> None:
     fields = {"value": 8.0, "unit": "HCAs", "class": "assumed", "source": "assumed: eight"}
     assert Figure.model_validate(fields).whole == 8
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, "[" * 5000])
+def test_what_python_itself_refuses_is_no_toml(value: str) -> None:
+    with pytest.raises(InputError, match="not TOML"):
+        parse(f"x = {value}\n")

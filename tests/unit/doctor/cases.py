@@ -1,6 +1,7 @@
 """One text for each rule that breaks it, and one that only looks as if it did."""
 
 from tests.unit.doctor.launch_cases import LAUNCH_CASES
+from tests.unit.doctor.machine_cases import MACHINE_CASES
 from tests.unit.doctor.wrong import HEAD, Wrong
 
 TOPO = "export NCCL_TOPO_FILE=/opt/t.xml\n"
@@ -336,4 +337,5 @@ CASES = (
     ),
     Wrong("watcher-off", "export NCCL_RAS_ENABLE=0"),
     *LAUNCH_CASES,
+    *MACHINE_CASES,
 )

@@ -194,6 +194,18 @@ PLANTERS: dict[str, Planter] = {
         sets("out-of-range", "MV2_SHOW_ENV_INFO", "3"),
         lambda one: one.value("MV2_SHOW_ENV_INFO") is not None,
     ),
+    "a chunk that is cut": only(
+        sets("chunk-cut", "NCCL_P2P_NET_CHUNKSIZE", "1048576"),
+        lambda one: one.value("NCCL_P2P_NET_CHUNKSIZE") is None,
+    ),
+    "a short time-out": sets("short-timeout", "NCCL_IB_TIMEOUT", "10", "13"),
+    "another service level": only(
+        sets("service-level", "NCCL_IB_SL", "0", "2"), lambda one: one.recipe.name == "azure-ndv6"
+    ),
+    "SHARP without HCOLL": only(
+        sets("sharp-without-hcoll", "HCOLL_ENABLE_SHARP", "2", "3"),
+        lambda one: "coll_hcoll_enable" in one.text and one.form != "container",
+    ),
     "a long log": only(
         sets("much-log", "NCCL_DEBUG", "INFO", "TRACE"),
         lambda one: one.nodes * one.recipe.gpus_per_node > 64,

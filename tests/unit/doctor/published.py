@@ -47,7 +47,7 @@ PUBLISHED = (
         "export NCCL_MIN_NCHANNELS=32\nexport NCCL_IGNORE_CPU_AFFINITY=1\n"
         "srun --container-image=i --container-mounts=/opt/microsoft:/opt/microsoft"
         " --container-env=NCCL_TOPO_FILE,NCCL_PXN_DISABLE ./train\n",
-        (("image-wins", 7),),
+        (("chunk-cut", 3), ("image-wins", 7)),
         "azure-ndv5",
     ),
     Published(

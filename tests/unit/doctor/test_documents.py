@@ -125,3 +125,16 @@ def test_a_bomb_of_aliases_is_no_bomb() -> None:
     lines += [f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}, *a{i - 1}]" for i in range(1, 40)]
     job = read_job("a.yaml", "\n".join(lines))
     assert len(job.settings) >= 1
+
+
+@pytest.mark.parametrize("digits", [5000, 40000])
+def test_a_number_of_thousands_of_digits_is_refused(digits: int) -> None:
+    with pytest.raises(InputError, match="not TOML"):
+        read_edf("e.toml", f'image = "i"\nx = {"9" * digits}\n')
+
+
+@pytest.mark.parametrize("mounts", ["5", '"/a"', "{a = 1}", "[1, {}]"])
+def test_mounts_that_are_no_list_of_texts_are_none(mounts: str) -> None:
+    (launch,) = read_edf("e.toml", f'image = "i"\nmounts = {mounts}\n').launches
+    assert launch.container is not None
+    assert launch.container.mounts == ()

@@ -13,7 +13,8 @@ def read_edf(name: str, text: str) -> Job:
     """The container and the variables of an EDF. Raises InputError where it is no TOML."""
     try:
         table = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
+        # A number of thousands of digits is a ValueError of Python's own.
         raise InputError(f"not TOML ({error})", where=name, expected="an EDF in TOML") from error
     lines = Lines(text)
     nowhere = lines.place(0, 0)
@@ -25,7 +26,8 @@ def read_edf(name: str, text: str) -> Job:
             shown = value if isinstance(value, str) else _as_written(value)
             settings.append(Setting(key, shown, Way.DOCUMENT, at or nowhere, value_at))
     mounts = table.get("mounts", [])
-    words = tuple(Word(mount, nowhere) for mount in mounts if isinstance(mount, str))
+    listed = mounts if isinstance(mounts, list) else []
+    words = tuple(Word(mount, nowhere) for mount in listed if isinstance(mount, str))
     image = table.get("image", "")
     container = Container(image if isinstance(image, str) else "", words, None)
     launch = Launch("edf", nowhere, _annotations(table, nowhere), container=container)

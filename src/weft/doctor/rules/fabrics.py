@@ -66,10 +66,22 @@ def _plugin(case: Case) -> Iterator[Found]:
         ) or (net is not None and own and "ofi" in suffix and wanted == "ib"):
             words = {"plugin": plugin.known, "net": net.known or ""}
             yield Found("plugin-contradicts", words, plugin.at, plugin)
+    yield from _plugin_off(case, net, plugin)
+    if net is not None and wanted in OFI_NAMES and case.fabric == "slingshot" and case.nodes == 1:
+        words = {"name": net.name, "value": net.known or ""}
+        yield Found("network-for-one-node", words, net.at, net)
     if case.fabric in PROVIDERS and net is None and case.uses_nccl() and (case.nodes or 2) > 1:
         first = next(one for one in case.job.settings if one.name.startswith("NCCL_"))
         words = {"better": 'NCCL_NET="AWS Libfabric"'}
         yield Found("silent-sockets", words, first.at)
+
+
+def _plugin_off(case: Case, net: Setting | None, plugin: Setting | None) -> Iterator[Found]:
+    """Without a demanded network, which would be a contradiction."""
+    is_off = plugin is not None and (plugin.known or "").lower() == "none" and net is None
+    if plugin is not None and is_off and case.fabric in PROVIDERS and case.recipe is not None:
+        words = {"platform": case.recipe.title, "value": plugin.known or ""}
+        yield Found("plugin-off", words, plugin.at, plugin, edit(plugin, "ofi"))
 
 
 def _form(case: Case, plugin: Setting) -> Iterator[Found]:

@@ -76,6 +76,20 @@ def _topology(case: Case) -> Iterator[Found]:
             }
             yield Found("topology-missing", words, setting.at, setting)
         yield from _mounted(case, setting, path)
+        yield from _graph(case, path)
+
+
+def _graph(case: Case, topology: str) -> Iterator[Found]:
+    """A graph of another machine's name: ncv4-graph.xml beside ndv4-topo.xml."""
+    setting = case.in_force("NCCL_GRAPH_FILE")
+    graph = setting.known if setting is not None else None
+    if setting is None or not graph:
+        return
+    names = [path.rpartition("/")[2].lower() for path in (graph, topology)]
+    machines = [name.partition("-")[0] for name in names if "-" in name]
+    if len(machines) == 2 and machines[0] != machines[1]:
+        words = {"graph": graph, "topology": topology}
+        yield Found("graph-of-another-topology", words, setting.at, setting)
 
 
 def _is_of_another(path: str, wanted: str) -> bool:
@@ -118,6 +132,10 @@ def _mpi(case: Case) -> Iterator[Found]:
     hcoll = case.in_force("OMPI_MCA_coll_hcoll_enable")
     if hcoll is not None and hcoll.known == "1" and case.uses_nccl():
         yield Found("hcoll-beside-nccl", {}, hcoll.at, hcoll, edit(hcoll, "0"))
+    sharp = case.in_force("HCOLL_ENABLE_SHARP")
+    if sharp is not None and case.is_on("HCOLL_ENABLE_SHARP") and hcoll and hcoll.known == "0":
+        words = {"value": sharp.known or ""}
+        yield Found("sharp-without-hcoll", words, sharp.at, sharp)
     btl, pml = case.value("OMPI_MCA_btl"), case.value("OMPI_MCA_pml")
     if btl and pml == "ucx" and "openib" in btl and not btl.startswith("^"):
         both = case.in_force("OMPI_MCA_btl")

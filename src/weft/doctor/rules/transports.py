@@ -11,6 +11,13 @@ LOST = {
     "NCCL_SHM_DISABLE": "shared memory between GPUs of a host",
 }
 NEED_PHB = ("PHB", "SYS")
+CHUNKS = ("NCCL_P2P_NET_CHUNKSIZE", "NCCL_P2P_NVL_CHUNKSIZE", "NCCL_P2P_PCI_CHUNKSIZE")
+CHUNKS_OF_A_BUFFER = 8
+"""SOURCE: NVIDIA/nccl v2.30.7, src/include/device.h NCCL_STEPS."""
+BUFFER_BYTES = 1 << 22
+"""SOURCE: NVIDIA/nccl v2.30.7, src/init.cc DEFAULT_BUFFSIZE."""
+LEAST_TIMEOUT = 14
+"""The least default of any version; the list of variables has them all."""
 
 
 def rules(case: Case) -> Iterator[Found]:
@@ -20,6 +27,8 @@ def rules(case: Case) -> Iterator[Found]:
     yield from _gdr(case)
     yield from _infiniband(case)
     yield from _channels(case)
+    yield from _chunks(case)
+    yield from _timing(case)
 
 
 def _number(case: Case, name: str) -> int | None:
@@ -71,6 +80,8 @@ def _gdr(case: Case) -> Iterator[Found]:
     slingshot = case.recipe if case.fabric == "slingshot" else None
     if level == "LOC":
         yield Found("gdr-off", words, setting.at, setting)
+    elif level == "SYS" and not _wants(case, setting.name):
+        yield Found("gdr-anywhere", words, setting.at, setting)
     elif level in LEVELS and level not in NEED_PHB and slingshot:
         found = {**words, "platform": slingshot.title}
         yield Found("gdr-too-near", found, setting.at, setting, edit(setting, "PHB"))
@@ -81,8 +92,12 @@ def _infiniband(case: Case) -> Iterator[Found]:
     value = _number(case, "NCCL_IB_GID_INDEX")
     if setting is not None and value is not None and value >= 0 and case.fabric == "infiniband":
         yield Found("gid-on-infiniband", {}, setting.at, setting)
+    yield from _service_level(case)
     setting = case.in_force("NCCL_IB_QPS_PER_CONNECTION")
     value = _number(case, "NCCL_IB_QPS_PER_CONNECTION")
+    spread = _number(case, "NCCL_IB_ADAPTIVE_ROUTING") == 1
+    if setting is not None and value is not None and value > 1 and spread:
+        yield Found("queue-pairs-and-routing", {"value": str(value)}, setting.at, setting)
     if setting is not None and value is not None and 8 < value <= 128:
         yield Found("many-queue-pairs", {"value": str(value)}, setting.at, setting)
     setting = case.in_force("NCCL_PXN_DISABLE")
@@ -115,3 +130,50 @@ def _channels(case: Case) -> Iterator[Found]:
     setting = case.in_force("NCCL_RAS_ENABLE")
     if setting is not None and _number(case, "NCCL_RAS_ENABLE") == 0 and case.since("2.24.3"):
         yield Found("watcher-off", {}, setting.at, setting)
+
+
+def _wants(case: Case, name: str) -> bool:
+    """Whether the machine's own recipe sets it."""
+    return case.recipe is not None and any(one.name == name for one in case.recipe.settings)
+
+
+def _service_level(case: Case) -> Iterator[Found]:
+    setting = case.in_force("NCCL_IB_SL")
+    if setting is None or setting.known is None or case.recipe is None:
+        return
+    wanted = {one.value for one in case.recipe.settings if one.name == "NCCL_IB_SL"}
+    value = _number(case, "NCCL_IB_SL")
+    if value is not None and 0 <= value <= 15 and wanted and str(value) not in wanted:
+        words = {"platform": case.recipe.title, "wanted": min(wanted), "value": str(value)}
+        yield Found("service-level", words, setting.at, setting, edit(setting, min(wanted)))
+
+
+def _chunks(case: Case) -> Iterator[Found]:
+    """NCCL cuts a chunk to an eighth of the buffer without a word at WARN."""
+    asked = _number(case, "NCCL_BUFFSIZE")
+    if case.in_force("NCCL_BUFFSIZE") is not None and asked is None:
+        return
+    buffer = asked if asked is not None and asked > 0 else BUFFER_BYTES
+    for name in CHUNKS:
+        setting, value = case.in_force(name), _number(case, name)
+        if setting is None or value is None or strtoll(setting.known or "")[1]:
+            continue
+        if value * CHUNKS_OF_A_BUFFER > buffer:
+            words = {
+                "value": str(value),
+                "cut": str(buffer // CHUNKS_OF_A_BUFFER),
+                "buffer": str(buffer),
+                "wanted": str(value * CHUNKS_OF_A_BUFFER),
+            }
+            yield Found("chunk-cut", words, setting.at, setting)
+
+
+def _timing(case: Case) -> Iterator[Found]:
+    setting, value = case.in_force("NCCL_IB_TIMEOUT"), _number(case, "NCCL_IB_TIMEOUT")
+    variable = case.variable("NCCL_IB_TIMEOUT")
+    if setting is None or value is None or variable is None or strtoll(setting.known or "")[1]:
+        return
+    if 0 < value < LEAST_TIMEOUT and not (setting.known or "").startswith("0"):
+        ms = f"{4.096e-3 * 2**value:.3g}"
+        words = {"value": str(value), "ms": ms, "default": variable.default_in(case.version)}
+        yield Found("short-timeout", words, setting.at, setting)
