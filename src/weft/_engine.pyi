@@ -70,3 +70,6 @@ def read_logs(paths: list[str]) -> str:
 
     Raises OSError where a file cannot be read: docs/reference/doctor_log.md.
     """
+
+def read_log_bytes(name: str, content: bytes) -> str:
+    """The same for the content of one log; `name` is what it is called."""

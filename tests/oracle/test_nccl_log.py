@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
+from weft.bench.logs.ranks import job_log
+from weft.bench.logs.said import Said, read_logs
 from weft.catalog.load import variable_lists
 from weft.doctor.log.judge import judge
-from weft.doctor.log.ranks import job_log
-from weft.doctor.log.said import Said, read_logs
 from weft.doctor.log.settings import TEXTS_ECHOED
 
 pytestmark = pytest.mark.slow

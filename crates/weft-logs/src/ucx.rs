@@ -19,8 +19,11 @@ pub(crate) fn read(line: &str, place: Place, facts: &mut Facts) -> bool {
     match level {
         "INFO" => information(text, said, facts),
         "WARN" | "ERROR" => {
-            match text.strip_prefix("unused env variable") {
+            let beginnings = ["unused env variable", "unused environment variable"];
+            match beginnings.iter().find_map(|beginning| text.strip_prefix(beginning)) {
                 Some(names) => unused(names, said, facts),
+                // The hint below the names.
+                None if text.starts_with("(set UCX_WARN_UNUSED_ENV_VARS") => {}
                 None => facts.note(said, Kind::Warning, &["UCX", from, text]),
             }
             true
@@ -68,12 +71,18 @@ fn tagged(text: &str) -> Option<&str> {
     rest.split(')').next().map(str::trim)
 }
 
-/// `: UCX_FOO (set UCX_WARN_UNUSED_ENV_VARS=n ...)`, or several with commas.
+/// `: UCX_FOO (set UCX_WARN_UNUSED_ENV_VARS=n ...)`, `s: UCX_FOO (maybe: UCX_TLS?); UCX_BAR`: what
+/// is in brackets is not a name that was set.
 fn unused(names: &str, said: Said<'_>, facts: &mut Facts) {
-    let names = names.split(" (").next().unwrap_or(names);
-    let names = names.split_once(':').map_or(names, |(_, names)| names);
-    for name in names.split([' ', ',']).filter(|name| name.starts_with("UCX_")) {
-        let name = name.split('=').next().unwrap_or(name);
-        facts.note(said, Kind::Unused, &[name]);
+    let outside = names.split('(').map(|part| part.split_once(')').map_or(part, |(_, rest)| rest));
+    for (index, part) in outside.enumerate() {
+        // Behind the last bracket nothing follows, also where it is not closed.
+        if index > 0 && !names.contains(')') {
+            break;
+        }
+        for name in part.split([' ', ',', ';', ':']).filter(|name| name.starts_with("UCX_")) {
+            let name = name.split('=').next().unwrap_or(name);
+            facts.note(said, Kind::Unused, &[name]);
+        }
     }
 }

@@ -47,6 +47,12 @@ const CASES: &[Case] = &[
         &["UCX_FOO"],
     ),
     (
+        "[1795406952.975845] [vm:9167 :0] parser.c:2355 UCX  WARN  unused environment variable: \
+         UCX_FOO (maybe: UCX_TLS?)",
+        "unused",
+        &["UCX_FOO"],
+    ),
+    (
         "[1795405240.086209] [vm:8512 :0] ucp_context.c:1014 UCX  WARN  network device \
          'mlx5_0:1' is not available, please use one or more of: 'eth0'(tcp)",
         "warning",
@@ -149,6 +155,17 @@ fn several_variables_of_ucx_stand_on_one_line() {
         (&said["speakers"][0]["host"], &said["speakers"][0]["pid"]),
         (&json!("vm"), &json!("8479"))
     );
+}
+
+#[test]
+fn several_names_that_ucx_does_not_know_are_told_from_what_it_proposes() {
+    let said = facts(
+        "[1.2] [vm:1:0] parser.c:2355 UCX  WARN  unused environment variables: UCX_A (maybe: \
+         UCX_TLS?); UCX_B\n[1.2] [vm:1:0] parser.c:2355 UCX  WARN  (set \
+         UCX_WARN_UNUSED_ENV_VARS=n to suppress this warning)\n",
+    );
+    assert_eq!(with_words(&said, "unused"), [json!(["UCX_A"]), json!(["UCX_B"])]);
+    assert_eq!(with_words(&said, "warning"), [] as [serde_json::Value; 0]);
 }
 
 #[test]

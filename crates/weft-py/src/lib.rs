@@ -246,5 +246,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(subnet::build_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(subnet::route_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(subnet::ask_subnet, module)?)?;
-    module.add_function(wrap_pyfunction!(logs::read_logs, module)?)
+    module.add_function(wrap_pyfunction!(logs::read_logs, module)?)?;
+    module.add_function(wrap_pyfunction!(logs::read_log_bytes, module)?)
 }

@@ -14,7 +14,7 @@ const BUFFER_BYTES: usize = 1 << 18;
 /// early.
 #[pyfunction]
 pub(crate) fn read_logs(py: Python<'_>, paths: Vec<String>) -> PyResult<String> {
-    let said = interruptible(py, |stop| -> io::Result<String> {
+    let said = interruptible(py, |stop| {
         let mut facts = Facts::default();
         for path in &paths {
             let mut input: Box<dyn BufRead> = match path.as_str() {
@@ -27,7 +27,23 @@ pub(crate) fn read_logs(py: Python<'_>, paths: Vec<String>) -> PyResult<String> 
             weft_logs::read(path, &mut *input, &mut facts, stop)
                 .map_err(|error| with_path(path, &error))?;
         }
-        serde_json::to_string(&facts.to_document()).map_err(io::Error::from)
+        as_json(&mut facts)
     })?;
     Ok(said?)
+}
+
+/// The same for the content of one log.
+#[pyfunction]
+pub(crate) fn read_log_bytes(py: Python<'_>, name: &str, content: &[u8]) -> PyResult<String> {
+    let said = interruptible(py, |stop| {
+        let mut facts = Facts::default();
+        weft_logs::read(name, &mut io::Cursor::new(content), &mut facts, stop)
+            .map_err(|error| with_path(name, &error))?;
+        as_json(&mut facts)
+    })?;
+    Ok(said?)
+}
+
+fn as_json(facts: &mut Facts) -> io::Result<String> {
+    serde_json::to_string(&facts.to_document()).map_err(io::Error::from)
 }

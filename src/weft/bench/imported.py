@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from weft.bench.imported_scale import Asked, ContradictionError, Scale, scale_of, test_name
@@ -33,11 +33,13 @@ CONDITION_ASPECTS = ("op", "datatype", "directions", "transport", "algorithm", "
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One file to import: the arm it belongs to and what was read. `name` is its name in raw/."""
+    """One file to import: the arm it belongs to and what was read. `name` is its name in raw/,
+    `log` what libraries say in it (weft.bench.logs.evidence)."""
 
     name: str
     arm: Mapping[str, str]
     results: ResultFile
+    log: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +276,7 @@ def _nodes(group: Sequence[_Part]) -> tuple[str, ...]:
 
 def _samples(part: _Part, launch: Launch) -> Iterable[Sample]:
     pairs = _ends_of(part.rows) or [()] * len(part.rows)
-    for row, ends in zip(part.rows, pairs, strict=True):
+    for number, (row, ends) in enumerate(zip(part.rows, pairs, strict=True)):
         yield Sample(
             trial=launch.trial.id,
             repeat=launch.repeat,
@@ -285,7 +287,8 @@ def _samples(part: _Part, launch: Launch) -> Iterable[Sample]:
             started_unix_s=0.0,
             flags=("invalid_data",) if _is_invalid(row) else (),
             pair=Pair(ends[0], ends[1], 0, 1) if ends else None,
-            evidence=_evidence(part, row),
+            # Of pairs, the first carries what holds for all.
+            evidence=_evidence(part, row, part.file.log if number == 0 or not ends else {}),
         )
 
 
@@ -294,7 +297,7 @@ def _is_invalid(row: Row) -> bool:
     return failed or row.metrics.get("n_wrong", 0) > 0
 
 
-def _evidence(part: _Part, row: Row) -> dict[str, Any]:
+def _evidence(part: _Part, row: Row, log: Mapping[str, Any]) -> dict[str, Any]:
     """Where the row stands, and what it says that has no place in a sample."""
     table = part.table
     said = {
@@ -305,5 +308,6 @@ def _evidence(part: _Part, row: Row) -> dict[str, Any]:
         "memory": table.memory,
         "labels": dict(row.labels),
         "other": dict(row.other),
+        "log": dict(log),
     }
     return {key: value for key, value in said.items() if value}

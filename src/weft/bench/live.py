@@ -11,6 +11,7 @@ from weft.bench.failure import failure_of
 from weft.bench.kernel_argv import kernel_argv, rounds_text
 from weft.bench.kernel_records import KernelOutput, read_kernel_output
 from weft.bench.kernel_samples import to_samples
+from weft.bench.logs.evidence import evidence_of_files
 from weft.bench.model import Launch, Sample, State, Trial
 from weft.bench.process import Ending, Limits, run_child
 from weft.bench.seat import Here, Seat
@@ -98,14 +99,16 @@ class LiveBackend:
         """
         here = all(map(self._seat.is_here, launch.trial.nodes))
         if here or "quiet" not in launch.trial.options:
-            yield from _samples(self._run(launch), launch)
+            output = self._run(launch)
+            yield from _samples(output, launch, self._said(launch))
             return
         with asking(launch.trial.nodes) as scheduler:
             started, limit_s = time.monotonic(), launch.trial.timeout_s
             output = self._run(launch)
             left_s = limit_s - (time.monotonic() - started)
             neighbours = scheduler.answer(min(ANSWER_TIMEOUT_S, ANSWER_SHARE * limit_s, left_s))
-        yield from _samples(output, launch, {"neighbours": neighbours.to_record()})
+        beside = {"neighbours": neighbours.to_record(), **self._said(launch)}
+        yield from _samples(output, launch, beside)
 
     def recipe(self, launch: Launch) -> str:
         """The command line of a launch, as shell lines; nothing runs."""
@@ -184,7 +187,7 @@ class LiveBackend:
         recipe = self._recipe(launch)
         self._put(launch, recipe)
         (self._run_dir / "recipes" / f"{launch.name}.txt").write_text(self._seat.text(recipe))
-        out, err = (self._run_dir / "raw" / f"{launch.name}.{end}" for end in ("out", "err"))
+        out, err = self._raw(launch)
         looks: dict[str, Look] = {}
         ended = run_child(
             self._seat.child(recipe, out, err),
@@ -198,6 +201,16 @@ class LiveBackend:
         if failure is not None:
             raise accused(failure, looks or self._look(launch, output))
         return output
+
+    def _raw(self, launch: Launch) -> tuple[Path, Path]:
+        """What a launch writes: standard output and standard error."""
+        raw = self._run_dir / "raw"
+        return raw / f"{launch.name}.out", raw / f"{launch.name}.err"
+
+    def _said(self, launch: Launch) -> dict[str, Any]:
+        """What libraries logged beside the kernel's own records."""
+        log = evidence_of_files([path for path in self._raw(launch) if path.is_file()])
+        return {"log": log} if log else {}
 
     def _some_are_gone(self, launch: Launch, out: Path, looks: dict[str, Look]) -> bool:
         """Whether hosts of a silent launch answer no more; looked at twice, for one that is busy

@@ -10,8 +10,8 @@ from weft.cli.output import emit, format_option
 from weft.core.errors import ExitCode
 
 if TYPE_CHECKING:
+    from weft.bench.logs.ranks import JobLog
     from weft.core.finding import Finding
-    from weft.doctor.log.ranks import JobLog
 
 MOST_EVIDENCE = 6
 
@@ -35,10 +35,10 @@ def command(files: tuple[str, ...], script: Path | None, *, shows_ranks: bool, f
 
     Exit 1 where something is wrong.
     """
+    from weft.bench.logs.ranks import job_log
+    from weft.bench.logs.said import read_logs
     from weft.doctor.log.aspects import aspects
     from weft.doctor.log.judge import in_order, judge, worst
-    from weft.doctor.log.ranks import job_log
-    from weft.doctor.log.said import read_logs
 
     log = job_log(read_logs(files))
     findings = in_order([*judge(log), *_settings(log, script)])
@@ -78,10 +78,8 @@ def _settings(log: "JobLog", script: Path | None) -> "list[Finding]":
 
 def rank_rows(log: "JobLog") -> list[dict[str, Any]]:
     """One row a rank: where it is and what it used."""
-    from weft.doctor.log.network import networks
-
     names: dict[int, list[str]] = {}
-    for name, ranks in networks(log).items():
+    for name, ranks in log.networks.items():
         for index in ranks:
             names.setdefault(index, []).append(name)
     direct: dict[int, list[int]] = {}

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from weft import __version__
 from weft.bench.imported import Imported, SourceFile, launches_of
 from weft.bench.imported_scale import BACKEND_NAME, Asked, test_name
+from weft.bench.logs.evidence import evidence_of_bytes
 from weft.bench.parse.model import ResultFile
 from weft.bench.parse.read import read_results_text
 from weft.catalog.document import Slug, to_toml
@@ -68,7 +69,8 @@ class _Read:
 
     @property
     def source(self) -> SourceFile:
-        return SourceFile(self.raw_name, self.arm, self.results)
+        log = evidence_of_bytes(self.raw_name, self.content)
+        return SourceFile(self.raw_name, self.arm, self.results, log)
 
 
 def parse_arm(text: str) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """A treatment needs evidence: was the setting of an arm in force when the sample was taken?"""
 
 from collections.abc import Mapping
+from typing import Any
 
 from weft.bench.model import Sample
 from weft.study.model import Setting, Study
@@ -10,15 +11,52 @@ def untreated_because(sample: Sample, arm: Mapping[str, str], study: Study | Non
     """Why a sample does not count for its arm, or None where it does.
 
     A setting may name evidence: keys of the sample's own evidence, and the values that prove the
-    setting. A key that is absent or says something else makes the sample untreated.
+    setting; of a table, those of its keys that are named. A key that is absent or says something
+    else makes the sample untreated. So does a log in which ranks read another value of a variable
+    than the setting gives it, or call it unknown.
     """
     for factor, setting in _settings(study, arm):
         for key, wanted in setting.evidence.items():
             found = sample.evidence.get(key)
-            if found != wanted:
+            if not _is_proved(wanted, found):
                 said = "nothing" if found is None else repr(found)
                 return f"untreated: {factor}={setting.name} needs {key}={wanted!r}, found {said}"
+        otherwise = _otherwise(setting, sample.evidence.get("log", {}))
+        if otherwise is not None:
+            return f"untreated: {factor}={setting.name} sets {otherwise}"
     return None
+
+
+def _is_proved(wanted: Any, found: Any) -> bool:
+    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
+        return all(_is_proved(value, found.get(key)) for key, value in wanted.items())
+    return bool(found == wanted)
+
+
+def _otherwise(setting: Setting, log: Mapping[str, Any]) -> str | None:
+    """What the log of a launch says against a setting's variables."""
+    for name, value in setting.env.items():
+        read = log.get("settings", {}).get(name)
+        # MVAPICH2 echoes sizes in bytes, whatever unit they were set in.
+        is_comparable = not name.startswith("MV2_") or _as_number(value) is not None
+        if read is not None and is_comparable and not _is_same(value, read):
+            seen = read if isinstance(read, str) else ", ".join(read)
+            return f"{name}={value}, and ranks read {seen}"
+        if name in log.get("unknown", ()):
+            return f"{name}, which the library does not know"
+    return None
+
+
+def _is_same(value: str, read: str | list[str]) -> bool:
+    """Whether all ranks read this value; integers are echoed as the library understands them."""
+    return isinstance(read, str) and (value == read or _as_number(value) == read)
+
+
+def _as_number(text: str) -> str | None:
+    try:
+        return str(int(text, 0))
+    except ValueError:
+        return None
 
 
 def without_evidence(study: Study | None) -> list[str]:

@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 from tests.unit.doctor.nccl_log import LoggedJob
 
+from weft.bench.logs.ranks import JobLog, job_log
+from weft.bench.logs.said import read_logs
 from weft.core.errors import InputError
 from weft.core.finding import Finding
 from weft.doctor.log.aspects import aspects
 from weft.doctor.log.judge import is_known, judge
-from weft.doctor.log.network import networks
-from weft.doctor.log.ranks import JobLog, job_log
-from weft.doctor.log.said import read_logs
 
 MISSING = (
     "NET/Plugin : Plugin load (libnccl-net-ofi.so) returned 2 : libnccl-net-ofi.so: cannot open "
@@ -173,7 +172,7 @@ def test_in_which_order_ranks_write_makes_no_difference(tmp_path: Path) -> None:
     whole = read(tmp_path, lines)
     random.Random(7).shuffle(lines)
     mixed = read(tmp_path, lines)
-    assert networks(mixed) == networks(whole)
+    assert mixed.networks == whole.networks
     assert [rank.number for rank in mixed.ranks] == list(range(16))
     assert values_of(mixed) == values_of(whole)
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from weft.bench.logs.ranks import JobLog, job_log
+from weft.bench.logs.said import read_logs
 from weft.core.finding import Finding
 from weft.doctor.log.aspects import aspects
 from weft.doctor.log.judge import judge
-from weft.doctor.log.ranks import JobLog, job_log
-from weft.doctor.log.said import read_logs
 
 LANES = "[1.5] [{host}:7:0] ucp_worker.c:1763 UCX  INFO  ep_cfg[1]: tag({lanes})"
 LLT = (

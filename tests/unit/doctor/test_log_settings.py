@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from tests.unit.doctor.nccl_log import LoggedJob
 
+from weft.bench.logs.ranks import job_log
+from weft.bench.logs.said import read_logs
 from weft.catalog.load import variable_lists
-from weft.doctor.log.ranks import job_log
-from weft.doctor.log.said import read_logs
 from weft.doctor.log.settings import judge_settings
 from weft.doctor.read.shell import read_script
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
+from weft.bench.logs.ranks import JobLog
 from weft.core.units import format_size
 from weft.core.words import counted
 from weft.doctor.log.aspect import MOST_SHOWN, Aspect, some
 from weft.doctor.log.judge import is_known
 from weft.doctor.log.mpi_aspects import aspects_of_mpi
 from weft.doctor.log.network import share
-from weft.doctor.log.ranks import JobLog
 
 
 def aspects(log: JobLog) -> list[Aspect]:

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from weft.bench.logs.ranks import JobLog, transports
 from weft.catalog.variables import version_key
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
-from weft.doctor.log.mpi import is_over_fabric, judge_mpi, transports
-from weft.doctor.log.network import judge_network, networks, share
-from weft.doctor.log.ranks import JobLog
+from weft.doctor.log.mpi import is_over_fabric, judge_mpi
+from weft.doctor.log.network import judge_network, share
 
 KNOWN = ("2.14", "2.30.99")
 """Formats of these versions are known from NVIDIA/nccl, tags v2.14.3-1 to v2.30.7-1."""
@@ -52,7 +52,7 @@ def is_known(version: str) -> bool:
 
 
 def _good(log: JobLog) -> Finding:
-    used = networks(log)
+    used = log.networks
     if used:
         over = ", ".join(f"{share(log, ranks)} used {name}" for name, ranks in sorted(used.items()))
         channels = [fact for fact in log.channels() if fact.words[2]]

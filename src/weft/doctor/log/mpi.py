@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from weft.bench.logs.ranks import JobLog, transports
+from weft.bench.logs.said import Fact
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
 from weft.doctor.log.network import SLOW_PROVIDERS, share
-from weft.doctor.log.ranks import JobLog
-from weft.doctor.log.said import Fact
 
 FABRIC_LANES = ("rc", "ud", "dc", "srd")
 """UCX's transports over RDMA. SOURCE: openucx/ucx, uct/ib."""
@@ -25,11 +25,6 @@ def judge_mpi(log: JobLog) -> Iterator[Finding]:
             f"UCX knows no {fact.words[0]}, set by {share(log, log.by(fact))}",
             log.said.place(fact),
         )
-
-
-def transports(fact: Fact) -> set[str]:
-    """Transports of lanes: 'rc_mlx5/mlx5_0:1 tcp/eth0' are rc_mlx5 and tcp."""
-    return {lane.partition("/")[0] for lane in fact.words[1].split()}
 
 
 def is_over_fabric(names: set[str]) -> bool:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from weft.bench.logs.ranks import JobLog
 from weft.core.words import counted
 from weft.doctor.log.aspect import Aspect, some
 from weft.doctor.log.mpi import sharp_groups
 from weft.doctor.log.network import share
-from weft.doctor.log.ranks import JobLog
 
 
 def aspects_of_mpi(log: JobLog) -> Iterator[Aspect]:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from weft.bench.logs.ranks import SOCKET, JobLog
+from weft.bench.logs.said import Fact
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
-from weft.doctor.log.ranks import SOCKET, JobLog
-from weft.doctor.log.said import Fact
 
 SLOW_PROVIDERS = {"tcp", "sockets", "udp", "net", "tcp;ofi_rxm", "ofi_rxm;tcp"}
 """libfabric's providers that go through the kernel's TCP. SOURCE: libfabric's fi_provider(7)."""
@@ -14,27 +14,9 @@ DEFAULT_PLUGINS = {"", "libnccl-net.so", "librccl-net.so"}
 """What NCCL and RCCL look for where nobody asked."""
 
 
-def networks(log: JobLog) -> dict[str, frozenset[int]]:
-    """Transport -> the ranks that used it: those with a channel over it, and those that chose it.
-
-    A rank that chose a network has no channel over it where its neighbours are on its node; its
-    messages still cross it at other ranks. On one node the choice has no effect.
-    """
-    used: dict[str, frozenset[int]] = {}
-    for fact in log.channels():
-        used[fact.words[0]] = used.get(fact.words[0], frozenset()) | log.by(fact)
-    has_channels = bool(log.said.of("channel"))
-    if log.n_nodes == 1 or (log.n_nodes is None and has_channels and not used):
-        return used
-    for name, ranks in log.values("network").items():
-        way = f"NET/{name}"
-        used[way] = used.get(way, frozenset()) | ranks
-    return used
-
-
 def judge_network(log: JobLog) -> Iterator[Finding]:
     """What ranks sent over, the slow first."""
-    used = networks(log)
+    used = log.networks
     sockets = used.get(SOCKET, frozenset())
     if sockets:
         yield _sockets(log, sockets)

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
+from weft.bench.logs.ranks import JobLog
 from weft.catalog.variables import Reads, Variable, VariableList
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.doctor.case import Case
 from weft.doctor.job import Job
 from weft.doctor.log.network import share
-from weft.doctor.log.ranks import JobLog
 from weft.doctor.numbers import strtoll
 
 NCCL = "nccl"

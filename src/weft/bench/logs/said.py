@@ -84,10 +84,9 @@ def read_logs(names: Sequence[str]) -> Said:
     for name in names:
         _refuse_what_is_no_file(name)
     try:
-        document = json.loads(engine_module().read_logs(list(names)))
+        said = said_in(names)
     except OSError as error:
         raise InputError(f"cannot be read: {error}", expected=EXPECTED) from error
-    said = _said(document)
     if not said.facts:
         raise InputError(
             "nothing that a communication library says is in it",
@@ -96,6 +95,16 @@ def read_logs(names: Sequence[str]) -> Said:
             hint="NCCL is silent unless NCCL_DEBUG is set to INFO",
         )
     return said
+
+
+def said_in(names: Sequence[str]) -> Said:
+    """What files say, be it nothing. Raises OSError, and MissingError without an engine."""
+    return _said(json.loads(engine_module().read_logs(list(names))))
+
+
+def said_in_bytes(name: str, content: bytes) -> Said:
+    """What the content of a file says. Raises as `said_in`."""
+    return _said(json.loads(engine_module().read_log_bytes(name, content)))
 
 
 def _refuse_what_is_no_file(name: str) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from weft.bench.logs.said import Fact, Said, Speaker
 from weft.core.natural import natural_key
-from weft.doctor.log.said import Fact, Said, Speaker
 
 SOCKET = "NET/Socket"
 OVER_NETWORK = ("NET/", "COLLNET/")
@@ -81,6 +81,24 @@ class JobLog:
         return None
 
     @cached_property
+    def networks(self) -> dict[str, frozenset[int]]:
+        """Transport -> the ranks that used it: with a channel over it, or that chose it.
+
+        A rank that chose a network has no channel over it where its neighbours are on its node; its
+        messages still cross it at other ranks. On one node the choice has no effect.
+        """
+        used: dict[str, frozenset[int]] = {}
+        for fact in self.channels():
+            used[fact.words[0]] = used.get(fact.words[0], frozenset()) | self.by(fact)
+        has_channels = bool(self.said.of("channel"))
+        if self.n_nodes == 1 or (self.n_nodes is None and has_channels and not used):
+            return used
+        for name, ranks in self.values("network").items():
+            way = f"NET/{name}"
+            used[way] = used.get(way, frozenset()) | ranks
+        return used
+
+    @cached_property
     def n_channels(self) -> dict[str, int]:
         """Channels by transport, as often as they were said, receivers of networks not counted."""
         counts: dict[str, int] = {}
@@ -138,3 +156,8 @@ def _order(speaker: Speaker) -> tuple[object, ...]:
 def _device(speaker: Speaker) -> str:
     """The GPU's number; before one is chosen, NCCL prints what happens to be there."""
     return speaker.device if speaker.rank is not None else ""
+
+
+def transports(fact: Fact) -> set[str]:
+    """Transports of lanes: 'rc_mlx5/mlx5_0:1 tcp/eth0' are rc_mlx5 and tcp."""
+    return {lane.partition("/")[0] for lane in fact.words[1].split()}

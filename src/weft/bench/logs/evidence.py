@@ -1,0 +1,70 @@
+"""What a launch's own log proves: the network that was used, settings that were read, SHARP."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from weft.bench.logs.ranks import SOCKET, JobLog, job_log, transports
+from weft.bench.logs.said import Said, said_in, said_in_bytes
+from weft.core.errors import MissingError
+
+LIBRARIES = ("NCCL", "RCCL", "UCX", "MVAPICH2", "Intel MPI")
+
+
+def evidence_of_files(paths: Sequence[Path]) -> dict[str, Any]:
+    """What files that a launch wrote prove; nothing where no library says anything in them."""
+    with suppress(MissingError, OSError):
+        return log_evidence(said_in([str(path) for path in paths]))
+    return {}
+
+
+def evidence_of_bytes(name: str, content: bytes) -> dict[str, Any]:
+    """The same of a file's content."""
+    with suppress(MissingError, OSError):
+        return log_evidence(said_in_bytes(name, content))
+    return {}
+
+
+def log_evidence(said: Said) -> dict[str, Any]:
+    """What a log says, in short; what it does not say is not in it.
+
+    `libraries`, `network`, `transports` (UCX's), `gpu_direct`, `sharp`, `algorithms`, `settings`
+    (name to the value that ranks read, a list where they differ), `unknown` (variables that UCX
+    does not know).
+    """
+    log = job_log(said)
+    found: dict[str, Any] = {
+        "libraries": sorted(
+            f"{fact.words[0]} {fact.words[1]}"
+            for fact in said.of("version")
+            if fact.words[0] in LIBRARIES
+        ),
+        "network": _one_or_all(sorted(log.networks)),
+        "transports": sorted({name for fact in said.of("lanes") for name in transports(fact)}),
+        "gpu_direct": _gpu_direct(log),
+        "sharp": _sharp(said),
+        "algorithms": sorted({"/".join(fact.words[1:]) for fact in said.of("algorithm")}),
+        "settings": {name: _one_or_all(sorted(log.echoed[name])) for name in sorted(log.echoed)},
+        "unknown": sorted({fact.words[0] for fact in said.of("unused")}),
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+def _one_or_all(values: list[str]) -> str | list[str] | None:
+    return values[0] if len(values) == 1 else values or None
+
+
+def _gpu_direct(log: JobLog) -> str | None:
+    """Whether channels over a fast network read and write GPUs directly: all, some or none."""
+    direct = [bool(fact.words[2]) for fact in log.channels() if fact.words[0] != SOCKET]
+    if not direct:
+        return None
+    return "all" if all(direct) else "some" if any(direct) else "none"
+
+
+def _sharp(said: Said) -> str | None:
+    """A group of several members is triggered; a tree alone, or an error, is not."""
+    if any(fact.words[1] != "1" for fact in said.of("sharp_group")):
+        return "triggered"
+    return "not triggered" if said.of("sharp_tree") or said.of("sharp_error") else None
