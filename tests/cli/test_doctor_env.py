@@ -209,3 +209,24 @@ def test_a_topology_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[s
     missing = str(tmp_path / "none.xml")
     assert run(["doctor", "env", str(tmp_path / "job.sh"), "--topology", missing]) == 2
     assert "none.xml" in capsys.readouterr().err
+
+
+def test_the_environment_names_devices_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("class/net/eth0", "class/net/lo", "class/infiniband/mlx5_0"):
+        (tmp_path / name).mkdir(parents=True)
+    monkeypatch.setattr("os.environ", {"WEFT_SYSFS": str(tmp_path)})
+    for name, right, wrong in (
+        ("NCCL_SOCKET_IFNAME", "eth", "ib"),
+        ("NCCL_SOCKET_IFNAME", "^docker", "=eth"),
+        ("NCCL_IB_HCA", "=mlx5_0:1", "mlx5_1"),
+        ("NCCL_IB_HCA", "^mlx4", "mlx4"),
+    ):
+        monkeypatch.setitem(os.environ, name, right)
+        assert run(["doctor", "env"]) == 0
+        assert "no-such-device" not in capsys.readouterr().out
+        monkeypatch.setitem(os.environ, name, wrong)
+        assert run(["doctor", "env"]) == 1
+        assert "no-such-device" in capsys.readouterr().out
+        monkeypatch.delitem(os.environ, name)

@@ -127,8 +127,11 @@ class _Asked:
 
     def case(self, job: "Job") -> "Case":
         """The case of one job."""
+        from weft.core.host import names_of_class
         from weft.doctor.case import Case
+        from weft.doctor.job import Kind
 
+        is_live = job.kind is Kind.LIVE
         exists = Path.exists if self.check_files else None
         return Case(
             job,
@@ -139,6 +142,8 @@ class _Asked:
             self.nodes,
             exists=(lambda path: exists(Path(path))) if exists is not None else None,
             elsewhere=_elsewhere(job),
+            interfaces=names_of_class("net") if is_live else (),
+            adapters=names_of_class("infiniband") if is_live else (),
             gpu_cpus=self.gpu_cpus,
         )
 

@@ -95,7 +95,12 @@ def sysfs_root() -> Path:
 
 def rdma_devices() -> tuple[str, ...]:
     """This host's devices of /sys/class/infiniband, such as 'mlx5_0'."""
-    folder = sysfs_root() / "class/infiniband"
+    return names_of_class("infiniband")
+
+
+def names_of_class(kind: str) -> tuple[str, ...]:
+    """Names of this host's devices of a class of /sys/class, such as 'net'."""
+    folder = sysfs_root() / "class" / kind
     return tuple(sorted(path.name for path in folder.iterdir())) if folder.is_dir() else ()
 
 

@@ -46,6 +46,10 @@ class Case:
     exists: Callable[[str], bool] | None = None
     elsewhere: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Values that other sources give (nccl.conf): name to value and source."""
+    interfaces: tuple[str, ...] = ()
+    adapters: tuple[str, ...] = ()
+    """Network interfaces and RDMA devices of the machine that the settings are for, where it is
+    this one; else empty."""
     gpu_cpus: tuple[int, ...] = ()
     """Processors beside each GPU as bits, as a topology file has them; empty without one."""
 

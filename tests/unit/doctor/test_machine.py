@@ -1,6 +1,8 @@
 """What is said of a machine follows from what its /sys, /proc and /dev hold."""
 
+import json
 import os
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -185,3 +187,46 @@ def test_the_same_in_a_container_is_mended_by_starting_it_otherwise(tmp_path: Pa
     assert "--device=/dev/infiniband" in found["no-node"].fix
     assert "--ulimit memlock=-1" in found["locked-memory"].fix
     assert "--shm-size" in found["small-shm"].fix
+
+
+def damage(tree: Tree, rng: random.Random) -> None:
+    """Some files are lost, hold anything, become folders, pipes or links."""
+    files = sorted(path for path in tree.root.rglob("*") if path.is_file())
+    for path in rng.sample(files, k=rng.randrange(1, 40)):
+        kind = rng.randrange(6)
+        if kind < 3:
+            path.write_bytes(rng.choice(ODD))
+            continue
+        path.unlink()
+        if kind == 3:
+            path.mkdir()
+        elif kind == 4:
+            os.mkfifo(path)
+        elif kind == 5:
+            path.symlink_to(rng.choice(("/dev/zero", "..", path.name, "/proc/self/mem")))
+
+
+ODD = (
+    b"", b"\0", b"\xff\xfe", b"-1", b"0x", b"9" * 5000, b"1e999", b"nan", b"\x1b[2J", b": : :",
+    b"Unknown", b"0-", b"-", b"0-99999999999999999999", b"a\nb\nc\n" * 100, b"inf GT/s", b"  ",
+    bytes(range(256)) * 16, b"64.0 GT/s PCIe", b"4: ACTIVE", "٣".encode(), b"Max locked memory x y",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_whatever_the_files_hold_ten_lines_come_out(seed: int, tmp_path: Path) -> None:
+    tree = bare(tmp_path)
+    tree.hca(1, layer="Ethernet", n_keys=2)
+    tree.cxi(0)
+    tree.efa(3)
+    tree.gpu(0, iommu="DMA")
+    tree.nvidia()
+    device(tree, "config", config(2))
+    damage(tree, random.Random(seed))
+    machine = machine_of(tree)
+    found = problems(machine)
+    lines = ten_lines(machine, found)
+    assert len(lines) == 10
+    assert all(line.isprintable() for line in lines)
+    json.dumps(machine.to_record(), allow_nan=False)
+    assert all("{" not in one.happens + one.fix for one in found)

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from weft.core.natural import natural_key
 from weft.doctor.machine.pci import PciDevice, pci_device
-from weft.doctor.machine.sysroot import Sysroot, whole_number
+from weft.doctor.machine.sysroot import Sysroot, leading_number, whole_number
 
 INFINIBAND = "/sys/class/infiniband"
 CXI = "/sys/class/cxi"
@@ -106,7 +106,7 @@ class Adapter:
 def adapters(root: Sysroot) -> tuple[Adapter, ...]:
     """All of them: those of fast networks first, by name."""
     nodes = {
-        root.text(f"{VERBS}/{name}/ibdev"): f"/dev/infiniband/{name}"
+        root.line(f"{VERBS}/{name}/ibdev"): f"/dev/infiniband/{name}"
         for name in root.names(VERBS)
         if name.startswith("uverbs")
     }
@@ -119,15 +119,15 @@ def _verbs(root: Sysroot, name: str, node: str) -> Adapter:
     folder = f"{INFINIBAND}/{name}"
     pci = pci_device(root, f"{folder}/device")
     numbers = sorted(int(port) for port in root.names(f"{folder}/ports") if port.isdecimal())
-    layers = {root.text(f"{folder}/ports/{number}/link_layer") for number in numbers}
+    layers = {root.line(f"{folder}/ports/{number}/link_layer") for number in numbers}
     kind = Kind.INFINIBAND if "InfiniBand" in layers else Kind.ETHERNET
     if pci is not None and pci.vendor == _AMAZON:
         kind = Kind.EFA
     return Adapter(
         name,
         kind,
-        root.text(f"{folder}/fw_ver"),
-        root.text(f"{folder}/board_id"),
+        root.line(f"{folder}/fw_ver"),
+        root.line(f"{folder}/board_id"),
         pci,
         tuple(_port(root, f"{folder}/ports/{number}", number) for number in numbers),
         node,
@@ -137,19 +137,15 @@ def _verbs(root: Sysroot, name: str, node: str) -> Adapter:
 
 
 def _port(root: Sysroot, folder: str, number: int) -> Port:
-    rate = root.text(f"{folder}/rate")
-    try:
-        rate_gbps = float(rate.split(" ")[0])
-    except ValueError:
-        rate_gbps = 0
+    rate = root.line(f"{folder}/rate")
     return Port(
         number,
-        _word(root.text(f"{folder}/state")),
-        _word(root.text(f"{folder}/phys_state")),
+        _word(root.line(f"{folder}/state")),
+        _word(root.line(f"{folder}/phys_state")),
         rate,
-        rate_gbps,
-        whole_number(root.text(f"{folder}/lid")) or 0,
-        whole_number(root.text(f"{folder}/sm_lid")) or 0,
+        leading_number(rate),
+        whole_number(root.line(f"{folder}/lid")) or 0,
+        whole_number(root.line(f"{folder}/sm_lid")) or 0,
         _p_keys(root, f"{folder}/pkeys"),
         _gids(root, folder),
         _counters(root, f"{folder}/counters") | _counters(root, f"{folder}/hw_counters"),
@@ -167,23 +163,23 @@ def _indices(root: Sysroot, folder: str) -> list[int]:
 
 def _p_keys(root: Sysroot, folder: str) -> tuple[PKey, ...]:
     """An entry whose lower 15 bits are 0 is empty."""
-    values = [(i, whole_number(root.text(f"{folder}/{i}")) or 0) for i in _indices(root, folder)]
+    values = [(i, whole_number(root.line(f"{folder}/{i}")) or 0) for i in _indices(root, folder)]
     return tuple(PKey(i, value) for i, value in values if value & 0x7FFF > 0 and value <= 0xFFFF)
 
 
 def _gids(root: Sysroot, folder: str) -> tuple[Gid, ...]:
     found = []
     for index in _indices(root, f"{folder}/gids"):
-        value = root.text(f"{folder}/gids/{index}")
+        value = root.line(f"{folder}/gids/{index}")
         if value in ("", _EMPTY_GID):
             continue
-        kind = root.text(f"{folder}/gid_attrs/types/{index}")
-        found.append(Gid(index, value, kind, root.text(f"{folder}/gid_attrs/ndevs/{index}")))
+        kind = root.line(f"{folder}/gid_attrs/types/{index}")
+        found.append(Gid(index, value, kind, root.line(f"{folder}/gid_attrs/ndevs/{index}")))
     return tuple(found)
 
 
 def _counters(root: Sysroot, folder: str) -> dict[str, int]:
-    values = {name: whole_number(root.text(f"{folder}/{name}")) for name in root.names(folder)}
+    values = {name: whole_number(root.line(f"{folder}/{name}")) for name in root.names(folder)}
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -193,8 +189,8 @@ def _cxi(root: Sysroot, name: str) -> Adapter:
     folder = f"{CXI}/{name}"
     interfaces = root.names(f"{folder}/device/net")
     interface = f"{folder}/device/net/{interfaces[0]}" if interfaces else ""
-    state = root.text(f"{interface}/operstate") if interface else ""
-    speed = whole_number(root.text(f"{interface}/speed")) if interface else None
+    state = root.line(f"{interface}/operstate") if interface else ""
+    speed = whole_number(root.line(f"{interface}/speed")) if interface else None
     rate_gbps = speed / 1e3 if speed is not None and speed > 0 else 0
     port = Port(
         1,

@@ -3,7 +3,7 @@
 import struct
 from dataclasses import dataclass
 
-from weft.doctor.machine.sysroot import Sysroot, numbers_of_list, whole_number
+from weft.doctor.machine.sysroot import Sysroot, leading_number, numbers_of_list, whole_number
 
 DEVICES = "/sys/bus/pci/devices"
 CONFIG_BYTES = 4096
@@ -65,36 +65,32 @@ class PciDevice:
 def pci_device(root: Sysroot, path: str) -> PciDevice | None:
     """The device whose folder, or a link to it, is at `path`; None where it is no PCI device."""
     real = root.real(path)
-    vendor = whole_number(root.text(f"{path}/vendor"))
+    vendor = whole_number(root.line(f"{path}/vendor"))
     if real is None or vendor is None:
         return None
-    node = whole_number(root.text(f"{path}/numa_node"))
+    node = whole_number(root.line(f"{path}/numa_node"))
     return PciDevice(
         address=real.rpartition("/")[2],
         vendor=vendor,
-        device=whole_number(root.text(f"{path}/device")) or 0,
-        class_code=whole_number(root.text(f"{path}/class")) or 0,
+        device=whole_number(root.line(f"{path}/device")) or 0,
+        class_code=whole_number(root.line(f"{path}/class")) or 0,
         driver=(root.real(f"{path}/driver") or "").rpartition("/")[2]
         if root.exists(f"{path}/driver")
         else "",
         numa_node=node if node is not None and node >= 0 else None,
-        local_cpus=numbers_of_list(root.text(f"{path}/local_cpulist")),
+        local_cpus=numbers_of_list(root.line(f"{path}/local_cpulist")),
         link=_link(root, path, "current"),
         most_link=_link(root, path, "max"),
         is_virtual_function=root.exists(f"{path}/physfn"),
-        iommu=root.text(f"{path}/iommu_group/type"),
+        iommu=root.line(f"{path}/iommu_group/type"),
         config=pci_config(root.content(f"{path}/config", CONFIG_BYTES)),
     )
 
 
 def _link(root: Sysroot, path: str, which: str) -> PciLink:
     """`32.0 GT/s PCIe` and `16`; a virtual function says Unknown and 0."""
-    speed = root.text(f"{path}/{which}_link_speed").split(" ")[0]
-    lanes = whole_number(root.text(f"{path}/{which}_link_width")) or 0
-    try:
-        gt_s = float(speed)
-    except ValueError:
-        return PciLink(0, 0)
+    gt_s = leading_number(root.line(f"{path}/{which}_link_speed"))
+    lanes = whole_number(root.line(f"{path}/{which}_link_width")) or 0
     return PciLink(gt_s, lanes) if gt_s in PAYLOAD_SHARE and lanes > 0 else PciLink(0, 0)
 
 

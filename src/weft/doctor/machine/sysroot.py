@@ -1,6 +1,7 @@
 """Reading /sys, /proc and /dev below one folder: bounded, without rights, and never out of it."""
 
 import errno
+import math
 import os
 import stat
 from collections.abc import Iterator
@@ -37,6 +38,10 @@ class Sysroot:
         """
         content = self.content(path, MOST_BYTES).decode("utf-8", "replace").strip()
         return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in content)
+
+    def line(self, path: str) -> str:
+        """The first line of the text."""
+        return self.text(path).partition("\n")[0].replace("\t", " ")
 
     def content(self, path: str, most_bytes: int) -> bytes:
         """The first bytes of a regular file."""
@@ -132,6 +137,15 @@ def whole_number(text: str) -> int | None:
         return int(word, 16 if word.lower().startswith("0x") else 10)
     except ValueError:
         return None
+
+
+def leading_number(text: str) -> float:
+    """The number that a text begins with, 0 where it is none, not finite, or below 0."""
+    try:
+        value = float(text.split(maxsplit=1)[0]) if text.strip() else 0
+    except ValueError:
+        return 0
+    return value if 0 <= value < math.inf else 0
 
 
 def numbers_of_list(text: str) -> frozenset[int]:

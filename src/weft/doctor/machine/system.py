@@ -80,7 +80,7 @@ def system(root: Sysroot) -> System:
     version = root.text("/proc/driver/nvidia/version").partition("\n")[0]
     driver = re.search(r"\b\d{3,4}\.\d{1,3}(\.\d{1,3})?\b", version)
     return System(
-        kernel=root.text("/proc/sys/kernel/osrelease"),
+        kernel=root.line("/proc/sys/kernel/osrelease"),
         container=_container(root),
         processors=numbers_of_list(status.get("Cpus_allowed_list", "")),
         n_processors=len(numbers_of_list(root.text("/sys/devices/system/cpu/online"))),
@@ -94,12 +94,12 @@ def system(root: Sysroot) -> System:
         shm_bytes=shm,
         shm_is_half_of_memory=is_half,
         huge_pages=_huge_pages(root),
-        transparent_huge_pages=_chosen(root.text("/sys/kernel/mm/transparent_hugepage/enabled")),
+        transparent_huge_pages=_chosen(root.line("/sys/kernel/mm/transparent_hugepage/enabled")),
         numa_balancing=whole_number(root.text("/proc/sys/kernel/numa_balancing")),
         unprivileged_userfaultfd=whole_number(root.text("/proc/sys/vm/unprivileged_userfaultfd")),
         rdma_limits=_rdma_limits(root),
         modules={
-            name: root.text(f"/sys/module/{name}/version")
+            name: root.line(f"/sys/module/{name}/version")
             for name in MODULES
             if root.exists(f"/sys/module/{name}")
         },

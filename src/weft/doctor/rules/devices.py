@@ -67,6 +67,8 @@ def _adapters(case: Case, setting: Setting) -> Iterator[Found]:
     names = names_of(text)
     yield from _ambiguous(case, setting, names)
     recipe = case.recipe
+    if recipe is None:
+        yield from _absent(setting, names, case.adapters, "/sys/class/infiniband")
     if recipe is None or not recipe.hcas:
         return
     devices = (*recipe.hcas, *recipe.ethernet_hcas)
@@ -77,6 +79,7 @@ def _adapters(case: Case, setting: Setting) -> Iterator[Found]:
         ]
         if not hit:
             words = {"platform": recipe.title, "devices": shown, "part": part}
+            words["source"] = "the platform's recipe"
             yield Found("no-such-device", words, setting.at, setting)
     taken = [one for one in recipe.hcas if names.takes(one)]
     ethernet = [one for one in recipe.ethernet_hcas if names.takes(one)]
@@ -93,6 +96,15 @@ def _adapters(case: Case, setting: Setting) -> Iterator[Found]:
         yield Found(
             "ethernet-function", words, setting.at, setting, edit(setting, f"^{ethernet[0]}")
         )
+
+
+def _absent(setting: Setting, names: Names, devices: Sequence[str], source: str) -> Iterator[Found]:
+    """What is asked for and this machine does not have."""
+    for part in names.parts if devices and not names.excludes else ():
+        if not any(Names(False, names.is_exact, (part,)).takes(one) for one in devices):
+            shown = ", ".join(_short(devices))
+            words = {"platform": "this machine", "devices": shown, "part": part, "source": source}
+            yield Found("no-such-device", words, setting.at, setting)
 
 
 def _short(names: Sequence[str]) -> list[str]:
@@ -133,6 +145,9 @@ def _interfaces(case: Case, setting: Setting) -> Iterator[Found]:
     names = names_of(text)
     several = case.nodes is None or case.nodes > 1
     interface = case.recipe.interface if case.recipe is not None else ""
+    yield from _absent(
+        setting, names, case.interfaces if not names.excludes else (), "/sys/class/net"
+    )
     if not names.excludes:
         for part in names.parts:
             if part in NOWHERE and several:
