@@ -13,6 +13,7 @@ SCRIPTS = (
     ("large.py",),
     ("fabric.py",),
     ("read_results.py",),
+    ("doctor_log.py",),
     ("compare_kernel.py",),
 )
 

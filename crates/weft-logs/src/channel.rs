@@ -5,7 +5,7 @@
 //! read-only data.
 
 use crate::facts::{Facts, Kind, Said};
-use crate::line::{BYTES_TO_ALGORITHM, VIA};
+use crate::line::{BYTES_TO_ALGORITHM, VIA, number_after};
 
 /// SOURCE: NCCL_ALGO_* and NCCL_PROTO_* of nccl_common.h: 2.20 to 2.23 print the numbers.
 const ALGORITHMS: [&str; 7] =
@@ -74,6 +74,9 @@ fn device(way: &[u8]) -> Option<(usize, &str, usize)> {
 
 /// `16 coll channels, 16 collnet channels, 16 nvls channels, 16 p2p channels, ...`.
 fn numbers(text: &str, said: Said<'_>, facts: &mut Facts) -> Option<()> {
+    if text.starts_with("comm:") {
+        return numbers_of_rccl(text, said, facts);
+    }
     if !text.as_bytes().first()?.is_ascii_digit() {
         return None;
     }
@@ -93,6 +96,19 @@ fn numbers(text: &str, said: Said<'_>, facts: &mut Facts) -> Option<()> {
         return None;
     }
     facts.note(said, Kind::Channels, &found);
+    Some(())
+}
+
+/// `comm:0x1, nRanks:2, nNodes:1, coll channels:2 collnet channels:2, nvls channels:0, p2p ...`.
+fn numbers_of_rccl(text: &str, said: Said<'_>, facts: &mut Facts) -> Option<()> {
+    let kinds = [" coll channels:", " collnet channels:", " nvls channels:", " p2p channels:"];
+    let found = kinds.map(|kind| number_after(text, kind).map_or(String::new(), |n| n.to_string()));
+    let words: Vec<&str> = found.iter().map(String::as_str).collect();
+    facts.note(said, Kind::Channels, &words);
+    let place = ["nRanks:", "nNodes:"].map(|name| number_after(text, name));
+    if let [Some(n_ranks), Some(n_nodes)] = place {
+        facts.note(said, Kind::Place, &[&n_ranks.to_string(), &n_nodes.to_string(), ""]);
+    }
     Some(())
 }
 

@@ -1,7 +1,7 @@
 //! Variables that the library says it read, refused, or had set for it.
 
 use crate::facts::{Facts, Kind, Said};
-use crate::line::{SET_BY_ENVIRONMENT, SET_TO, between};
+use crate::line::{SET_BY_ENVIRONMENT, SET_TO};
 
 /// Whether the message was about a variable.
 pub(crate) fn read(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
@@ -19,8 +19,10 @@ pub(crate) fn read(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
         return is_name(name) && note(Kind::Refused, &[name, value], said, facts);
     }
     let by_plugin = text.strip_prefix("NET/OFI ").unwrap_or("");
-    if let Some(name) = between(by_plugin, "Setting ", " environment variable to ") {
-        let value = text.split_once(" environment variable to ").map_or("", |(_, value)| value);
+    if let Some((name, value)) =
+        by_plugin.strip_prefix("Setting ").and_then(|rest| rest.split_once(" to "))
+    {
+        let name = name.trim_end_matches(" environment variable");
         return is_name(name) && note(Kind::SetByPlugin, &[name, value], said, facts);
     }
     false

@@ -102,6 +102,10 @@ impl Needle {
         self.within(text.as_bytes())
     }
 
+    pub(crate) fn text(&self) -> &[u8] {
+        self.0.needle()
+    }
+
     pub(crate) fn within(&self, bytes: &[u8]) -> Option<usize> {
         self.0.find(bytes)
     }

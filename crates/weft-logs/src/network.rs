@@ -57,6 +57,18 @@ fn of_transport(text: &str, said: Said<'_>, facts: &mut Facts) -> Option<()> {
         facts.note(said, Kind::Provider, &[name, &n]);
         return Some(());
     }
+    if let Some(version) = rest.strip_prefix("Initializing aws-ofi-nccl ") {
+        facts.note(said, Kind::Version, &["aws-ofi-nccl", version]);
+        return Some(());
+    }
+    if let Some(version) = rest.strip_prefix("Using Libfabric version ") {
+        facts.note(said, Kind::Version, &["libfabric", version]);
+        return Some(());
+    }
+    if rest.contains("disabling GDR") {
+        facts.note(said, Kind::GpuDirect, &[transport, "", "", "off", rest]);
+        return Some(());
+    }
     if rest.starts_with("No eligible providers") {
         facts.note(said, Kind::NoDevice, &[transport]);
         return Some(());

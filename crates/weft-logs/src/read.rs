@@ -4,7 +4,9 @@ use crate::facts::{Facts, Place, Said, Source};
 use crate::line::{Needle, needle};
 use crate::{channel, communicator, echo, line, network, plugin, warning};
 use crate::{libfabric, mpi, mvapich, sharp, ucx};
+use aho_corasick::{AhoCorasick, MatchKind};
 use std::io::{self, BufRead};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use weft_fabric::read::{Lines, compressed};
 
@@ -39,7 +41,9 @@ pub fn read(
             break;
         }
         let place = Place { source, line: number };
-        let understood = if line::MARK.within(bytes).is_some() {
+        let understood = if !ANY.is_match(bytes) {
+            false
+        } else if line::MARK.within(bytes).is_some() {
             marked(&line::plain(bytes), place, facts)
         } else {
             OTHERS.iter().any(|(needle, read)| {
@@ -53,6 +57,13 @@ pub fn read(
     (said.cut, said.endless) = (lines.cut, lines.endless);
     Ok(())
 }
+
+/// Whether a line has any mark: most lines of a job's log have none.
+static ANY: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let marks = OTHERS.iter().map(|(needle, _)| needle.text()).chain([line::MARK.text()]);
+    let search = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(marks);
+    search.expect("a few short texts")
+});
 
 /// Reads a line that has no mark of NCCL's.
 type Other = fn(&str, Place, &mut Facts) -> bool;

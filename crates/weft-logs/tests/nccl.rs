@@ -127,6 +127,22 @@ const CHANNELS: &[Case] = &[
         "channel",
         &["COLLNET/SHARP", "0", "GDRDMA", "", "send"],
     ),
+    (
+        "comm:0x2bc1f840, nRanks:2, nNodes:1, coll channels:2 collnet channels:3, nvls channels:0, \
+         p2p channels:4, p2p channels per peer:5",
+        "channels",
+        &["2", "3", "0", "4"],
+    ),
+    (
+        "Channel 00/0 : 0[3000] -> 1[d000] via P2P/IPC comm 0x2bc1f840 nRanks 02",
+        "channel",
+        &["P2P/IPC", "", "", "", ""],
+    ),
+    (
+        "Channel 00/0 : 0[3000] -> 1[d000] [send] via NET/Socket/0 comm 0x2bc1f840 nRanks 02",
+        "channel",
+        &["NET/Socket", "0", "", "", "send"],
+    ),
     ("Connected all rings, use ring PXN 0 GDR 1", "connected", &["all rings"]),
     ("Connected NVLS tree", "connected", &["NVLS tree"]),
     (
@@ -178,6 +194,17 @@ const COMMUNICATORS: &[Case] = &[
     ("NCCL_IB_HCA set to mlx5_0", "echo", &["NCCL_IB_HCA", "mlx5_0"]),
     ("NET/IB: NCCL_IB_RAIL_POLICY set by environment to x", "echo", &["NCCL_IB_RAIL_POLICY", "x"]),
     ("Invalid value 2M for NCCL_BUFFSIZE, using default -2.", "refused", &["NCCL_BUFFSIZE", "2M"]),
+    (
+        "NET/OFI Setting NCCL_NVLS_CHUNKSIZE to 512KiB",
+        "set_by_plugin",
+        &["NCCL_NVLS_CHUNKSIZE", "512KiB"],
+    ),
+    ("NET/OFI Initializing aws-ofi-nccl 1.12.1-aws", "version", &["aws-ofi-nccl", "1.12.1-aws"]),
+    (
+        "NET/OFI Could not disable CUDA API usage for HMEM, disabling GDR",
+        "gpu_direct",
+        &["NET/OFI", "", "", "off", "Could not disable CUDA API usage for HMEM, disabling GDR"],
+    ),
     (
         "NET/OFI Setting NCCL_TOPO_FILE environment variable to /proc/self/fd/150",
         "set_by_plugin",

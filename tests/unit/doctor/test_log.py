@@ -148,6 +148,14 @@ def test_warnings_are_the_librarys_own_words(tmp_path: Path) -> None:
     assert only.evidence[0].endswith("(from net.cc:626), 2 times")
 
 
+def test_an_excerpt_without_names_is_judged_too(tmp_path: Path) -> None:
+    lines = ["NCCL INFO NET/IB : No device found.", "NCCL INFO Using network Socket"]
+    (only,) = judge(read(tmp_path, lines))
+    assert only.sentence == (
+        "1 of 1 process used NET/Socket: no InfiniBand or RoCE device was found"
+    )
+
+
 def test_part_of_a_job_is_called_part(tmp_path: Path) -> None:
     lines = [line for line in LoggedJob().lines() if "node1" not in line]
     notes = [one.sentence for one in judge(read(tmp_path, lines)) if one.severity.value == "note"]

@@ -42,7 +42,7 @@ class JobLog:
         found: set[int] = set()
         for speaker in fact.by:
             found |= self.ranks_of[speaker]
-        return frozenset(found)
+        return frozenset(found) if self.ranks_of else self.everyone
 
     def all_by(self, facts: Iterable[Fact]) -> frozenset[int]:
         """The ranks that said any of these."""
@@ -74,8 +74,10 @@ class JobLog:
     def n_nodes(self) -> int | None:
         """Nodes of the job as its communicators say, or its hosts; None where neither tells."""
         said = [int(fact.words[1]) for fact in self.said.of("place")]
-        hosts = {rank.host for rank in self.ranks}
+        hosts = {rank.host for rank in self.ranks if rank.host}
         known = max([*said, len(hosts)], default=0)
+        if not (hosts or said):
+            return None
         if said or len(self.ranks) >= self.n_expected > 0 or known > 1:
             return known
         return None
@@ -129,7 +131,11 @@ class JobLog:
 
 
 def job_log(said: Said) -> JobLog:
-    """The ranks of what was said: speakers with a rank, or else processes."""
+    """The ranks of what was said: speakers with a rank, or else processes.
+
+    Where no line says who wrote it (an excerpt, or one from which names were taken), all are one
+    process without a name.
+    """
     processes: dict[tuple[str, str], list[Speaker]] = {}
     for speaker in said.speakers:
         processes.setdefault((speaker.host, speaker.pid), []).append(speaker)
@@ -145,6 +151,8 @@ def job_log(said: Said) -> JobLog:
         ranks.append(Rank(index, first.rank, first.n_ranks, first.host, first.pid, _device(first)))
         for speaker in speakers:
             ranks_of[speaker.number].add(index)
+    if not ranks:
+        ranks.append(Rank(0, None, None, "", "", ""))
     return JobLog(said, tuple(ranks), {n: frozenset(those) for n, those in ranks_of.items()})
 
 

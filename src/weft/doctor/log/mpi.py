@@ -60,8 +60,9 @@ def _providers(log: JobLog) -> Iterator[Finding]:
     if slow and log.n_nodes != 1:
         ranks = log.all_by(slow)
         who = share(log, ranks) if ranks else "the job"
+        severity = Severity.WARNING if log.n_nodes is None else Severity.BAD
         yield _finding(
-            Severity.BAD,
+            severity,
             f"{who} used libfabric's provider {slow[0].words[0]}, which is TCP",
             log.said.place(slow[0]),
         )

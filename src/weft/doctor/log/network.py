@@ -136,7 +136,9 @@ def _direct(log: JobLog) -> Iterator[Finding]:
 
 
 def _device(fact: Fact) -> str:
-    return fact.words[2] or f"network device {fact.words[1]}"
+    if fact.words[1]:
+        return fact.words[2] or f"network device {fact.words[1]}"
+    return fact.words[0]
 
 
 def share(log: JobLog, ranks: frozenset[int]) -> str:
