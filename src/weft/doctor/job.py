@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from weft.doctor.numbers import whole
+
 HOLE = "\0"
 """Stands in a value for a part that is not known before the job runs."""
 
@@ -114,8 +116,9 @@ class Launch:
         """The first of these options that is a number."""
         for name in names:
             word = self.options.get(name)
-            if word is not None and word.text.isdecimal():
-                return int(word.text)
+            number = whole(word.text) if word is not None else None
+            if number is not None:
+                return number
         return None
 
 
@@ -159,8 +162,9 @@ class Job:
             self.options.get("nodes"),
             *(one.options.get("nodes") for one in self.launches),
         ):
-            if word is not None and word.text.isdecimal():
-                return int(word.text)
+            number = whole(word.text) if word is not None else None
+            if number is not None:
+                return number
         return None
 
 

@@ -6,6 +6,16 @@ LONG_MAX = 2**63 - 1
 _STRTOLL = re.compile(r"[ \t\n\v\f\r]*([+-]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
 
 
+MOST_DIGITS = 19
+"""Of a decimal number in 64 bits. Python itself refuses to read some thousands."""
+
+
+def whole(text: str) -> int | None:
+    """A number of decimal digits that 64 bits can hold; None for everything else."""
+    is_number = text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS
+    return int(text) if is_number else None
+
+
 def strtoll(text: str) -> tuple[int | None, str]:
     """(value, what is left) of C's strtoll(text, &end, 0); None where it does not fit 64 bits.
 
@@ -20,7 +30,7 @@ def strtoll(text: str) -> tuple[int | None, str]:
     elif digits.startswith("0"):
         value = int(digits, 8)
     else:
-        value = int(digits)
+        value = 1 << 64 if len(digits) > MOST_DIGITS else int(digits)
     value = -value if found[1] == "-" else value
     rest = text[found.end() :]
     return (value if -LONG_MAX - 1 <= value <= LONG_MAX else None), rest

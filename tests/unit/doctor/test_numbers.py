@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.doctor.numbers import meant, strtoll
+from weft.catalog.load import variable_lists
+from weft.doctor.case import Case
+from weft.doctor.lint import lint
+from weft.doctor.numbers import meant, strtoll, whole
+from weft.doctor.read.file import read_job
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.strtoll.restype = ctypes.c_longlong
@@ -34,3 +38,32 @@ def test_as_the_c_library(text: str) -> None:
 )  # fmt: skip
 def test_what_was_meant(text: str, number: str | None) -> None:
     assert meant(text) == number
+
+
+@pytest.mark.parametrize("digits", [20, 5000])
+@pytest.mark.parametrize("sign", ["", "-", "+"])
+def test_numbers_of_any_length_are_too_large_and_no_error(sign: str, digits: int) -> None:
+    assert strtoll(sign + "9" * digits) == (None, "")
+    assert whole("9" * digits) is None
+
+
+def test_whole_numbers_are_decimal_digits() -> None:
+    assert whole("0012") == 12
+    assert [whole(text) for text in ("", "-1", "1.0", "0x1", "\u0661", " 1")] == [None] * 6
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "srun -n {0} -N {0} --ntasks-per-node={0} --cpu-bind=map_cpu:{0} ./a",
+        "#SBATCH --nodes={0} --ntasks-per-node={0}\nexport MV2_ENABLE_SHARP=1",
+        "export FI_CXI_RDZV_THRESHOLD={0} FI_CXI_DEFAULT_CQ_SIZE={0}",
+        "export NCCL_COLLNET_ENABLE=1 NCCL_COLLNET_NODE_THRESHOLD={0} NCCL_BUFFSIZE={0}",
+        "export NCCL_IB_TIMEOUT=0{0} SHARP_COLL_LOG_LEVEL={0} HCOLL_ENABLE_SHARP=-{0}",
+        "export NCCL_IB_TIMEOUT=000{1}10",
+        "srun --cpu-bind=mask_cpu:{0}*9,f*99999 ./a",
+    ],
+)
+def test_a_script_of_numbers_of_thousands_of_digits_is_judged(line: str) -> None:
+    text = line.format("9" * 5000, "0" * 5000)
+    lint(Case(read_job("job.sh", text), variable_lists(), n_nodes=1))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from weft.doctor.case import Case, Found
 from weft.doctor.job import Setting
+from weft.doctor.numbers import whole
 from weft.doctor.rules.values import edit
 
 FUNCTIONS = {"broadcast", "reduce", "allgather", "reducescatter", "allreduce", "sendrecv"}
@@ -109,9 +110,9 @@ def _collnet(case: Case) -> Iterator[Found]:
         yield Found("collnet-without-plugin", words, enabled.at, enabled)
     else:
         yield from _streaming(case, enabled)
-    threshold = case.value("NCCL_COLLNET_NODE_THRESHOLD") or "2"
-    if case.nodes is not None and threshold.isdecimal() and case.nodes < int(threshold):
-        words = {"threshold": threshold, "nodes": str(case.nodes)}
+    threshold = whole(case.value("NCCL_COLLNET_NODE_THRESHOLD") or "2")
+    if case.nodes is not None and threshold is not None and case.nodes < threshold:
+        words = {"threshold": str(threshold), "nodes": str(case.nodes)}
         yield Found("collnet-few-nodes", words, enabled.at, enabled)
 
 
@@ -149,8 +150,8 @@ def _sharp(case: Case) -> Iterator[Found]:
         return
     tasks = [one.number("ntasks-per-node") for one in case.job.launches]
     asked = case.job.options.get("ntasks-per-node")
-    if asked is not None and asked.text.isdecimal():
-        tasks.append(int(asked.text))
+    if asked is not None:
+        tasks.append(whole(asked.text))
     most = max((one for one in tasks if one is not None), default=0)
     if most >= 28:
         yield Found("sharp-full-nodes", {"tasks": str(most)}, enabled.at, enabled)

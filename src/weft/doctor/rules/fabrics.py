@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from weft.doctor.case import Case, Found
 from weft.doctor.job import Setting, Way
+from weft.doctor.numbers import whole
 from weft.doctor.rules.values import edit
 
 OFI_NAMES = ("aws libfabric", "libfabric", "ofi")
@@ -26,6 +27,10 @@ NOT_NEEDED = {
     "FI_EFA_FORK_SAFE": (
         "libfabric finds out by itself on kernels that copy registered pages at fork",
         "ofiwg/libfabric af8ddbe, fi_efa(7)",
+    ),
+    "OFI_NCCL_ENDPOINT_PER_COMM": (
+        "the plug-in has deprecated it",
+        "aws/aws-ofi-nccl 2daf7d3, include/nccl_ofi_param.h",
     ),
     "FI_EFA_USE_DEVICE_RDMA": (
         "adapters after that of p4d use RDMA without it",
@@ -131,8 +136,8 @@ def _cxi(case: Case) -> Iterator[Found]:
     if setting is not None and setting.known == "hardware":
         yield Found("hardware-matching", {}, setting.at, setting, edit(setting, "hybrid"))
     setting = case.in_force("FI_CXI_DEFAULT_CQ_SIZE")
-    size = int(setting.known) if setting and setting.known and setting.known.isdecimal() else 0
-    if setting is not None and 0 < size < CQ_SIZE:
+    size = whole(setting.known or "") if setting is not None else None
+    if setting is not None and size is not None and 0 < size < CQ_SIZE:
         words = {"value": str(size)}
         yield Found(
             "small-completion-queue", words, setting.at, setting, edit(setting, str(CQ_SIZE))
@@ -159,8 +164,8 @@ def _rendezvous(case: Case) -> Iterator[Found]:
     blamed: list[tuple[int, Setting]] = []
     for name, default in CXI_DEFAULTS.items():
         setting = case.in_force(name)
-        text = setting.known if setting is not None else None
-        values[name] = int(text) if text and text.isdecimal() else default
+        number = whole(setting.known or "") if setting is not None else None
+        values[name] = default if number is None else number
         if setting is not None and setting.way is not Way.ASSIGNED:
             blamed.append((values[name] if "_RDZV_" in name else 0, setting))
     threshold, least, buffer = values.values()

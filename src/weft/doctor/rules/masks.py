@@ -5,12 +5,16 @@ from collections.abc import Iterator, Sequence
 
 from weft.doctor.case import Case, Found
 from weft.doctor.job import HOLE, Launch
+from weft.doctor.numbers import whole
 from weft.doctor.topo.affinity import cpu_list
 
-KINDS = {"mask_cpu": re.compile(r"(?:0[xX])?[0-9a-fA-F]+"), "map_cpu": re.compile(r"\d+|0[xX]\w+")}
+KINDS = {
+    "mask_cpu": re.compile(r"(?:0[xX])?[0-9a-fA-F]+"),
+    "map_cpu": re.compile(r"[0-9]+|0[xX][0-9a-fA-F]+"),
+}
 """SOURCE: Slurm, srun(1): masks are hexadecimal, a map's processors decimal unless they begin with
 0x; both may be repeated with *COUNT."""
-_REPEATED = re.compile(r"(.*?)\*(\d{1,4})")
+_REPEATED = re.compile(r"(.*?)\*([0-9]{1,4})")
 MOST_RANKS = 4096
 MOST_BITS = 4096
 
@@ -45,8 +49,8 @@ def _repeated(texts: Sequence[str]) -> list[str]:
 def _mask(kind: str, text: str) -> int:
     if kind == "mask_cpu":
         return int(text, 16)
-    number = int(text, 16 if text[:2].lower() == "0x" else 10)
-    return 1 << min(number, MOST_BITS)
+    number = int(text, 16) if text[:2].lower() == "0x" else whole(text)
+    return 1 << min(MOST_BITS if number is None else number, MOST_BITS)
 
 
 def _fit(case: Case, launch: Launch, masks: list[int]) -> Iterator[Found]:

@@ -136,8 +136,8 @@ def _integer(case: Case, setting: Setting, variable: Variable) -> Iterator[Found
     elif rest.strip():
         rule = "suffix-on-number"
         yield Found(rule, words, setting.at, setting, mended)
-    elif re.fullmatch(r"[+-]?0[0-9]+", text.strip()):
-        decimal = str(int(text))
+    elif (octal := re.fullmatch(r"[+]?(-?)0+([0-9]+)", text.strip())) is not None:
+        decimal = octal[1] + (octal[2].lstrip("0") or "0")
         found = {**words, "meant": decimal}
         yield Found("octal-number", found, setting.at, setting, edit(setting, decimal))
     else:
@@ -161,7 +161,7 @@ def _range(setting: Setting, variable: Variable, value: int) -> Iterator[Found]:
 
 def _number(setting: Setting, variable: Variable) -> Iterator[Found]:
     text = (setting.known or "").strip()
-    if re.fullmatch(r"[+-]?\d+", text):
+    if re.fullmatch(r"[+-]?[0-9]{1,18}", text):
         yield from _range(setting, variable, int(text))
     elif re.fullmatch(r"[A-Za-z]{2,}", text) and text.lower() not in BOOLEANS | NUMBER_WORDS:
         words = {"name": setting.name, "value": text, "choices": "a number"}
