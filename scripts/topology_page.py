@@ -23,7 +23,8 @@ A file that `NCCL_TOPO_FILE` names is XML to look at, and read by a small reader
 which refuses much that is XML, and takes much that is none. `weft doctor topo` reads it the same
 way: what NCCL gives up on is a mistake, with line and column, and reading goes on where another
 reader would, so that one run finds all of it. Then it says what NCCL makes of each element: what it
-ignores, and which default it takes without a word. Facts are of NCCL 2.30.7.
+ignores, and which default it takes without a word. Facts are of NCCL 2.30.7; what it refuses and
+keeps is held to libnccl 2.32.3 itself, on damaged files, too.
 
 ## Distances
 
@@ -39,13 +40,15 @@ ignores, and which default it takes without a word. Facts are of NCCL 2.30.7.
 | PHB | through the processor |
 | SYS | between NUMA nodes |
 
-They are computed as NCCL does: fewest links, of as many the fastest; GPUs too far apart for
+They are computed as NCCL does: the nearest way, of equal ones the fastest; GPUs too far apart for
 peer-to-peer (beyond PXB) and adapters beyond `NCCL_NET_GDR_LEVEL` (`--gdr-level`, by default P2C,
 which without C2C means PXB) through host memory; PXN where it is nearer or faster. Every GPU and
 adapter of the file is taken to be in the job, and to be capable of GPUDirect unless the file says
 `gdr="0"`. NVLinks are those of the file; where it has none NCCL asks the driver, and `--platform`
 says what that would answer where GPUs hang on NVSwitches. A link without speed counts as NCCL
-counts an unknown one; on the machine itself NCCL would ask /sys.
+counts an unknown one; on the machine itself NCCL would ask /sys. On random machines (trees of
+bridges, NVLink through switches and in meshes, C2C, odd links) ways and GB/s are those that libnccl
+2.32.3 computes: its own functions are called by the tests.
 
 ## Generated files
 

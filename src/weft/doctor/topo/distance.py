@@ -1,6 +1,7 @@
 """How far apart NCCL takes GPUs and adapters to be, and whether it lets them meet by GPUDirect.
 
-SOURCE: NVIDIA/nccl v2.30.7, src/graph/paths.cc and topo.cc.
+SOURCE: NVIDIA/nccl, src/graph/paths.cc and topo.cc. tests/oracle/test_nccl_topology.py holds it to
+the functions of libnccl 2.32.3, from which the order of preference in `_step` was found.
 """
 
 from dataclasses import dataclass
@@ -87,7 +88,7 @@ class Distances:
     # --- how NCCL gets there
 
     def _search(self, base: Vertex) -> None:
-        """Breadth first from a vertex: fewer links win, and of as many the faster ones."""
+        """Breadth first from a vertex, and again from what a better path was found to."""
         self._set(base, base, Path(0, nccl_topology().local_gb_s, Way.LOC))
         layer = [base]
         while layer:
@@ -109,12 +110,10 @@ class Distances:
         return link.way is Way.NVL and link.to.kind == "GPU" and path.n_links <= 1
 
     def _step(self, base: Vertex, vertex: Vertex, path: Path, link: Link) -> bool:
-        """Whether a link leads somewhere on a better path than those known; notes that path."""
+        """Whether a link leads somewhere on a better path than the known one, and notes that: the
+        nearer way, and of equal ways the faster."""
         to, way = link.to, link.way
         known, gb_s = self.path(to, base), min(path.gb_s, link.gb_s)
-        is_shorter = known.gb_s == 0 or known.n_links > path.n_links
-        if not is_shorter or known.gb_s >= gb_s:
-            return False
         if way is Way.NET:
             way = Way.LOC
         elif vertex.kind == to.kind == "PCI":
@@ -123,8 +122,11 @@ class Distances:
             way = Way.PHB
         elif vertex.kind == "GPU" and path.way is Way.NVL and way is Way.NVL:
             way = Way.NVB
-        self._set(to, base, Path(path.n_links + 1, gb_s, max(path.way, way)))
-        return True
+        way = max(path.way, way)
+        is_better = known.gb_s == 0 or (way, -gb_s) < (known.way, -known.gb_s)
+        if is_better:
+            self._set(to, base, Path(path.n_links + 1, gb_s, way))
+        return is_better
 
     def _set(self, start: Vertex, end: Vertex, path: Path) -> None:
         # INVARIANT: what is remembered as nearest follows from the paths as they are now.
@@ -132,8 +134,13 @@ class Distances:
         self._paths[start, end] = path
 
     def _local_cpu(self, gpu: Vertex) -> Vertex | None:
-        reached = [cpu for cpu in self.graph.cpus if self.path(gpu, cpu).n_links > 0]
-        return min(reached, key=lambda cpu: self.path(gpu, cpu).n_links, default=None)
+        """The processor of most bandwidth, then the nearest, then of fewest links."""
+        paths = [(self.path(gpu, cpu), cpu) for cpu in self.graph.cpus]
+        reached = [(path, cpu) for path, cpu in paths if path.n_links > 0]
+        best = min(
+            reached, key=lambda one: (-one[0].gb_s, one[0].way, one[0].n_links), default=None
+        )
+        return best[1] if best is not None else None
 
     def _via(self, middle: Vertex, start: Vertex, end: Vertex) -> None:
         """Send a path through a third vertex."""

@@ -119,17 +119,27 @@ class _Reader:
         if self.n_ignored_open:
             self.n_ignored_open -= 1
         elif not self.opened:
-            self._refuse("topo-closes-nothing", tag.at, element=tag.name)
+            self._open_by_closing(tag)
         elif self.opened[-1].name != tag.name:
             self._refuse("topo-mismatch", tag.at, element=self.opened[-1].name, other=tag.name)
         else:
             self.opened.pop()
 
+    def _open_by_closing(self, tag: _Tag) -> None:
+        """NCCL takes a closing tag that closes nothing for an opening one."""
+        if tag.name == "system":
+            self._refuse("topo-closes-nothing", tag.at, element=tag.name, says="gives up")
+        says = "ignores all up to the next closing tag, and gives up where there is none"
+        self._note("topo-closes-nothing", tag.at, element=tag.name, says=says)
+        self.ignored = (tag.name, tag.at)
+        self.n_ignored_open += 1
+
     def _open(self, tag: _Tag) -> None:
         outer = self.opened[-1] if self.opened else None
         if tag.name not in CHILDREN.get(outer.name if outer is not None else "", ()):
             inside = f"<{outer.name}>" if outer is not None else "the file"
-            self._note("topo-ignored-element", tag.at, element=tag.name, inside=inside)
+            name = tag.name.replace("\t", "\\t")
+            self._note("topo-ignored-element", tag.at, element=name, inside=inside)
             self.ignored = (tag.name, tag.at)
             self.n_ignored_open += tag.kind == "open"
             return
@@ -163,7 +173,7 @@ class _Reader:
         start = self.pos
         self.pos += 1
         name = self._word("name of an element")
-        if "\t" in name:
+        if "\t" in name and self._character() == "=":
             self.pos -= len(name) - name.index("\t")
             name = name[: name.index("\t")]
         if not name and self._character() == "/":
@@ -188,6 +198,9 @@ class _Reader:
             start = self.pos
             key = self._word("name of an attribute", most=MOST_CHARACTERS + 1)
             attribute = Attribute("", self._place(start, self.pos))
+            if key.startswith(_OTHER_BLANKS):
+                says = "takes it for a part of the next attribute's name, which it does not know"
+                self._note("topo-blank-in-tag", attribute.at, element=element, says=says)
             if self._character() == "=":
                 if not key:
                     self._malformed(start, f"a '=' with a blank before it in <{element}>")
@@ -204,18 +217,15 @@ class _Reader:
     def _is_at_attribute(self, element: str) -> bool:
         """Whether another attribute begins, which one blank announces; goes behind that."""
         here, behind = self._character(), self.text[self.pos + 1 : self.pos + 2]
-        if here == " " and behind not in _OTHER_BLANKS:
+        if here == " " and behind not in ("\n", "\r"):
             self.pos += 1
             return True
         if here != " " and here not in _OTHER_BLANKS:
             return False
         start = self.pos
         self.pos = _ANY_BLANKS.match(self.text, start).end()  # type: ignore[union-attr]
-        says = "gives up"
-        if here == " " and behind == "\t":
-            says = "takes the tab for a part of the next attribute's name, which it does not know"
         at = self._place(start, self.pos)
-        self._give_up_once("topo-blank-in-tag", at, element=element, says=says)
+        self._give_up_once("topo-blank-in-tag", at, element=element, says="gives up")
         return self._character() not in "/>"
 
     def _value(self, element: str, key: str) -> Attribute:
@@ -321,4 +331,5 @@ class _Reader:
 
 
 def _n_bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode())
+    # A byte that is no UTF-8 has become U+FFFD.
+    return len(text) if text.isascii() else len(text.replace("\ufffd", "?").encode())

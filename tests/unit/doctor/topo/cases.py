@@ -66,6 +66,7 @@ CASES = (
     Wrong("topo-blank-in-tag", _with(" class", "\tclass"), is_refused=True),
     Wrong("topo-blank-in-tag", _with("<pci busid", "<pci\tbusid"), is_refused=True),
     Wrong("topo-blank-in-tag", _with("<pci busid", "<pci\nbusid"), is_refused=True),
+    Wrong("topo-blank-in-tag", _with(" class", " \tclass")),
     Wrong("topo-malformed", _with('version="1"', "version=1"), is_refused=True),
     Wrong("topo-malformed", _with('version="1"', 'version = "1"'), is_refused=True),
     Wrong("topo-malformed", _with("</cpu>", "</cpu >"), _with('"16"/>', '"16" />'), True),
@@ -80,6 +81,8 @@ CASES = (
     Wrong("topo-unclosed", "<note>" + RIGHT, "<note></note>" + RIGHT, True),
     Wrong("topo-mismatch", _with("</cpu>", "</nic>"), is_refused=True),
     Wrong("topo-closes-nothing", RIGHT + "</system>", RIGHT + " \n\r", True),
+    Wrong("topo-closes-nothing", RIGHT + "</cpu></system>", is_refused=False),
+    Wrong("topo-ignored-element", RIGHT.replace("<pci busid", "<pci\t busid")),
     Wrong("topo-too-many-elements", system(*MANY, GPU), system(*MANY), True),
     Wrong(
         "topo-extra-attribute",
