@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.doctor.topo.cases import RIGHT
+from tests.unit.doctor.topo.test_generate import machine
 
 from weft.cli import run
 
@@ -110,7 +111,7 @@ def test_files_that_are_none(
 
 def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor", "topo", str(tmp_path / "none.xml")]) == 2
-    assert "No such file" in capsys.readouterr().err
+    assert "NCCL says so at NCCL_DEBUG=INFO alone" in capsys.readouterr().err
     assert run(["doctor", "topo", "/dev/zero"]) == 2
 
 
@@ -162,7 +163,8 @@ def test_a_machine_without_gpus_and_what_is_no_machine(
 
 
 @pytest.mark.parametrize("line", [[], ["a.xml", "--generate", "x"], ["a.xml", "-o", "b.xml"]])
-def test_options_that_do_not_go_together(line: list[str]) -> None:
+def test_options_that_do_not_go_together(line: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NCCL_TOPO_FILE", raising=False)
     assert run(["doctor", "topo", *line]) == 2
 
 
@@ -174,3 +176,25 @@ def test_a_file_of_another_machine(tmp_path: Path, capsys: pytest.CaptureFixture
     said = capsys.readouterr().out
     assert "azure-ndv5 has no GPU 0004:00:00.0 000d:00:00.0 000e:00:00.0: " in said
     assert run(["doctor", "topo", str(path), "--against", "azure-hbv3"]) == 2
+
+
+def test_the_file_of_the_environment(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NCCL_TOPO_FILE", str(file))
+    assert run(["doctor", "topo"]) == 0
+    assert capsys.readouterr().out.startswith(f"GOOD  {file}: ")
+
+
+def test_a_file_beside_this_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tree = machine(tmp_path / "root")
+    root = ["--sysroot", str(tree.root)]
+    path = tmp_path / "topo.xml"
+    assert run(["doctor", "topo", "--generate", "this-machine", *root, "-o", str(path)]) == 0
+    assert run(["doctor", "topo", str(path), "--against", "this-machine", *root]) == 0
+    path.write_text(path.read_text().replace("0000:04:00.0", "0000:05:00.0"))
+    capsys.readouterr()
+    assert run(["doctor", "topo", str(path), "--against", "this-machine", *root]) == 1
+    said = capsys.readouterr().out
+    assert "this-machine has no adapter 0000:05:00.0" in said
+    assert "of this-machine the file lacks adapter 0000:04:00.0" in said.lower()

@@ -13,9 +13,17 @@ NodeKind = Literal["PCI", "NVS", "CPU", "GPU", "NIC"]
 
 
 class IntelModel(Document):
-    """Family 6 from a model on: GB/s between two sockets."""
+    """Family 6 from a model on, or of this one only: GB/s between two sockets."""
 
     model: int
+    gb_s: Positive
+    only: bool = False
+
+
+class AmdFamily(Document):
+    """GB/s between two sockets of a family; 0 stands for the others."""
+
+    family: int
     gb_s: Positive
 
 
@@ -53,6 +61,7 @@ class NcclTopology(Document):
     sm: dict[Text, int]
     sockets: dict[Text, Positive]
     intel: tuple[IntelModel, ...]
+    amd: tuple[AmdFamily, ...]
     nvlink: tuple[NvlinkRate, ...]
     gpus: tuple[GpuModel, ...] = Field(alias="gpu")
 
@@ -69,6 +78,17 @@ class NcclTopology(Document):
         speed = self.speed(link_speed)
         lanes = width or self.unsaid_width
         return lanes * (self.unknown_speed if speed is None else speed) / 80
+
+    def intel_gb_s(self, family: int, model: int) -> float:
+        """GB/s between two sockets of Intel."""
+        fitting = (
+            one for one in self.intel if (model == one.model if one.only else model >= one.model)
+        )
+        return next(fitting, self.intel[-1]).gb_s if family == 6 else self.intel[-1].gb_s
+
+    def amd_gb_s(self, family: int) -> float:
+        """GB/s between two sockets of AMD."""
+        return next((one.gb_s for one in self.amd if one.family in (family, 0)), self.local_gb_s)
 
     def nvlink_gb_s(self, sm: int) -> float:
         """GB/s that NCCL counts for one NVLink of a GPU."""

@@ -1,5 +1,6 @@
 """`weft doctor topo FILE`: a topology file of NCCL, read as NCCL reads it."""
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,9 +76,10 @@ def command(
 ) -> int:
     """What NCCL makes of a topology file (NCCL_TOPO_FILE), and what is wrong with it.
 
-    '-' is standard input. Prints what is found, the tree, and how far apart NCCL takes GPUs and
-    adapters to be. With --generate it writes one: for a platform of the catalogue, for this-machine
-    from its /sys, or from a file that 'lspci -Dvvnn' or 'lstopo --of xml' wrote on a machine.
+    Without FILE the one that NCCL_TOPO_FILE names; '-' is standard input. Prints what is found, the
+    tree, and how far apart NCCL takes GPUs and adapters to be. With --generate it writes one: for a
+    platform of the catalogue, for this-machine from its /sys, or from a file that 'lspci -Dvvnn' or
+    'lstopo --of xml' wrote on a machine.
 
     --against compares FILE with such a description. Exit 1 where something is wrong.
     """
@@ -85,8 +87,11 @@ def command(
         from weft.cli.doctor_topo_make import generate
 
         return generate(source, bridges=bridges, output=output, sysroot=sysroot)
-    if file is None or source is not None:
+    if source is not None:
         raise click.UsageError("give one FILE, or --generate FROM")
+    file = file or os.environ.get("NCCL_TOPO_FILE")
+    if not file:
+        raise click.UsageError("give a FILE, or --generate FROM: NCCL_TOPO_FILE names none")
     if bridges or output is not None:
         raise click.UsageError("--bridges and --output go with --generate")
     topology = _read(file)

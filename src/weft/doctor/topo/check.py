@@ -9,7 +9,7 @@ from weft.doctor.job import Place
 from weft.doctor.numbers import strtoll
 from weft.doctor.topo.affinity import cpu_list, mask_of, oddity_of
 from weft.doctor.topo.element import Element
-from weft.doctor.topo.read import TopologyFile
+from weft.doctor.topo.read import MOST_ATTRIBUTES, TopologyFile
 
 BUS_ID = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 MADE_UP = "ffff:ff:"
@@ -30,6 +30,14 @@ _NUMBERS = {
     "c2c": ("bw", "count"),
     "net": ("dev", "speed", "port", "gdr", "maxconn", "coll"),
 }
+_ADDED = {
+    "cpu": ("host_hash",),
+    "pci": ("vendor", "device", "subsystem_vendor", "subsystem_device"),
+    "gpu": ("keep",),
+    "net": ("keep",),
+}
+"""What NCCL adds to elements that it uses, where it is not there."""
+NCCL_ELEMENTS = 256
 _FLAWLESS_WIDTH = 16
 
 
@@ -75,8 +83,10 @@ def check(file: TopologyFile) -> Iterator[Found]:
     """What is wrong with the elements of a file."""
     yield from _system(file)
     elements = elements_of(file)
+    yield from _room(file, elements)
     for element in elements:
         yield from _missing(element)
+        yield from _slots(element)
         yield from _numbers(element)
         yield from _CHECKS.get(element.name, _nothing)(element)
     yield from _twice(elements, "pci", "busid", "topo-bus-id-twice")
@@ -101,6 +111,28 @@ def _system(file: TopologyFile) -> Iterator[Found]:
         yield Found("topo-second-system", {}, other.at)
     if not file.is_refused and not any(one.name == "pci" for one in system.walk()):
         yield Found("topo-no-devices", {}, system.at)
+
+
+def _room(file: TopologyFile, elements: list[Element]) -> Iterator[Found]:
+    devices = [one for one in elements if _is_bare(one)]
+    n_added = 2 * len(devices) + 2
+    if devices and not file.is_refused and len(elements) + n_added > NCCL_ELEMENTS:
+        words = {"n": str(len(elements)), "all": str(len(elements) + n_added)}
+        yield Found("topo-no-room", words, elements[0].at)
+
+
+def _is_bare(element: Element) -> bool:
+    """Whether it is an adapter whose networks NCCL adds."""
+    is_hca = element.name == "pci" and kind_of(element) == "NIC"
+    return is_hca and next(element.inside("nic"), None) is None
+
+
+def _slots(element: Element) -> Iterator[Found]:
+    wanted = (key for key in _ADDED.get(element.name, ()) if element.get(key) is None)
+    attribute = next(wanted, None)
+    if element.n_slots >= MOST_ATTRIBUTES and attribute is not None:
+        words = {"element": element.name, "attribute": attribute}
+        yield Found("topo-no-slot", words, element.at)
 
 
 def _nothing(_: Element) -> Iterator[Found]:

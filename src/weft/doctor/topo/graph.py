@@ -152,13 +152,11 @@ def _socket_gb_s(cpu: Element) -> float:
     if not architecture.startswith("x86_64"):
         return tables.local_gb_s
     if vendor.startswith("AuthenticAMD"):
-        return tables.sockets["AuthenticAMD"]
+        return tables.amd_gb_s(model[0])
     if vendor.startswith(_ZHAOXIN):
         return tables.sockets["zhaoxin_yongfeng" if model == _YONGFENG else "zhaoxin"]
     if vendor.startswith(_INTEL):
-        family, at_most = model
-        fitting = (one.gb_s for one in tables.intel if family == 6 and at_most >= one.model)
-        return next(fitting, tables.intel[-1].gb_s)
+        return tables.intel_gb_s(*model)
     return tables.local_gb_s
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
+from weft.core.errors import InputError
 from weft.core.text_file import read_text_file
 from weft.doctor.case import Found
 from weft.doctor.job import Place
@@ -63,6 +64,13 @@ def read_topology(name: str, text: str) -> TopologyFile:
 
 def topology_file(path: Path) -> TopologyFile:
     """The file at a path. Raises InputError where it cannot be read, is no text or is too large."""
+    if not path.exists():
+        raise InputError(
+            "no such file",
+            where=str(path),
+            expected="a topology file",
+            hint="NCCL says so at NCCL_DEBUG=INFO alone, and goes on without it",
+        )
     text = read_text_file(path, expected="a topology file", most_bytes=MOST_BYTES, as_it_is=True)
     return read_topology(str(path), text)
 

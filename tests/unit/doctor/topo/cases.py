@@ -41,6 +41,8 @@ def _with(old: str, new: str) -> str:
 
 A, B = "0001:00:00.0", "0002:00:00.0"
 MANY = [f'<pci busid="0001:{i:02x}:00.0" class="0x030200"/>' for i in range(253)]
+# A <system> and a <cpu>; each has a <nic> and a <net> to come, a GPU's <gpu> and <nvlink> besides.
+ADAPTERS = [f'<pci busid="0101:{i:02x}:00.0" class="0x020700"/>' for i in range(85)]
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,12 @@ CASES = (
         _with(' class="0x03', " " * 16 + 'class="0x03'),
         _with(' class="0x03', " " * 13 + 'class="0x03'),
     ),
+    Wrong(
+        "topo-no-slot",
+        _with(' class="0x03', "".join(f' a{i}=""' for i in range(12)) + ' class="0x03'),
+        _with(' class="0x03', "".join(f' a{i}=""' for i in range(11)) + ' class="0x03'),
+    ),
+    Wrong("topo-no-room", system(*ADAPTERS), system(*ADAPTERS[:84])),
     Wrong("topo-single-quotes", _with('"0x030200"', "'0x030200'")),
     Wrong("topo-ignored-element", _with("<cpu", '<gpu dev="0"/><cpu'), system(gpu('sm="80"'))),
     Wrong("topo-ignored-element", _with("</cpu>", "<a><b></wrong></a></cpu>")),
