@@ -20,7 +20,7 @@ VERBS: dict[str, str] = {
     "fabric": "Read, trace, route, audit, draw and export a cluster's own fabric files.",
     "cluster": "From bare hosts to an MPI cluster, or a virtual one on this machine.",
     "recipe": "What to launch with on this machine, each setting with its reason and source.",
-    "doctor": "Are these settings right, and does the library read them as they are meant?",
+    "doctor": "What keeps jobs from the fabric: this machine, settings, logs, topology files.",
     "platform": "List and show the platforms of the catalogue, with their sources.",
 }
 """Verb -> one line. `LazyVerbs.module_of` says where it lives, as `command`."""
