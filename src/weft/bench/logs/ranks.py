@@ -50,15 +50,19 @@ class JobLog:
 
     def values(self, kind: str, word: int = 0) -> dict[str, frozenset[int]]:
         """What ranks say of one kind: a word -> the ranks that say it."""
-        found: dict[str, frozenset[int]] = {}
+        found: dict[str, set[int]] = {}
         for fact in self.said.of(kind):
-            value = fact.words[word]
-            found[value] = found.get(value, frozenset()) | self.by(fact)
-        return found
+            found.setdefault(fact.words[word], set()).update(self.by(fact))
+        return {value: frozenset(ranks) for value, ranks in found.items()}
 
     def channels(self, over: Sequence[str] = OVER_NETWORK) -> list[Fact]:
         """Channels whose transport begins like one of these."""
         return [fact for fact in self.said.of("channel") if fact.words[0].startswith(tuple(over))]
+
+    @cached_property
+    def has_numbers(self) -> bool:
+        """Whether a communicator names a rank's number."""
+        return any(rank.number is not None for rank in self.ranks)
 
     @cached_property
     def everyone(self) -> frozenset[int]:
@@ -89,16 +93,15 @@ class JobLog:
         A rank that chose a network has no channel over it where its neighbours are on its node; its
         messages still cross it at other ranks. On one node the choice has no effect.
         """
-        used: dict[str, frozenset[int]] = {}
+        used: dict[str, set[int]] = {}
         for fact in self.channels():
-            used[fact.words[0]] = used.get(fact.words[0], frozenset()) | self.by(fact)
+            used.setdefault(fact.words[0], set()).update(self.by(fact))
         has_channels = bool(self.said.of("channel"))
-        if self.n_nodes == 1 or (self.n_nodes is None and has_channels and not used):
-            return used
-        for name, ranks in self.values("network").items():
-            way = f"NET/{name}"
-            used[way] = used.get(way, frozenset()) | ranks
-        return used
+        no_choice = self.n_nodes is None and has_channels and not used
+        if self.n_nodes != 1 and not no_choice:
+            for name, ranks in self.values("network").items():
+                used.setdefault(f"NET/{name}", set()).update(ranks)
+        return {way: frozenset(ranks) for way, ranks in used.items()}
 
     @cached_property
     def n_channels(self) -> dict[str, int]:
@@ -122,12 +125,14 @@ class JobLog:
     @cached_property
     def echoed(self) -> dict[str, dict[str, frozenset[int]]]:
         """Variables that were read: name -> value -> ranks."""
-        found: dict[str, dict[str, frozenset[int]]] = {}
+        found: dict[str, dict[str, set[int]]] = {}
         for fact in self.said.of("echo"):
             name, value = fact.words
-            values = found.setdefault(name, {})
-            values[value] = values.get(value, frozenset()) | self.by(fact)
-        return found
+            found.setdefault(name, {}).setdefault(value, set()).update(self.by(fact))
+        return {
+            name: {value: frozenset(ranks) for value, ranks in values.items()}
+            for name, values in found.items()
+        }
 
 
 def job_log(said: Said) -> JobLog:

@@ -78,7 +78,7 @@ def _plugins(log: JobLog) -> Iterator[Aspect]:
             if name:
                 parts.append(f"{verb}: {name}")
     if values:
-        yield Aspect("plug-in", "; ".join(dict.fromkeys(parts)), values)
+        yield Aspect("plug-in", some(list(dict.fromkeys(parts))), values)
 
 
 def _plugin(words: tuple[str, ...]) -> str:
@@ -91,12 +91,12 @@ def _networks(log: JobLog) -> Iterator[Aspect]:
     if chosen:
         yield Aspect(
             "network",
-            ", ".join(f"{name} by {share(log, ranks)}" for name, ranks in chosen.items()),
+            some([f"{name} by {share(log, ranks)}" for name, ranks in chosen.items()]),
             {name: len(ranks) for name, ranks in chosen.items()},
         )
     providers = [" x ".join(filter(None, fact.words)) for fact in log.said.of("provider")]
     if providers:
-        yield Aspect("libfabric", ", ".join(dict.fromkeys(providers)), providers)
+        yield Aspect("libfabric", some(list(dict.fromkeys(providers))), providers)
 
 
 def _devices(log: JobLog) -> Iterator[Aspect]:
@@ -147,7 +147,7 @@ def _gpu_direct(log: JobLog) -> Iterator[Aspect]:
 
 def _channels(log: JobLog) -> Iterator[Aspect]:
     if log.n_channels:
-        text = ", ".join(f"{name} {n:,}" for name, n in sorted(log.n_channels.items()))
+        text = some([f"{name} {n:,}" for name, n in sorted(log.n_channels.items())])
         yield Aspect("channels", text, dict(sorted(log.n_channels.items())))
 
 

@@ -7,6 +7,7 @@ from weft.bench.logs.ranks import JobLog, transports
 from weft.catalog.variables import version_key
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
+from weft.doctor.log.aspect import some
 from weft.doctor.log.mpi import is_over_fabric, judge_mpi
 from weft.doctor.log.network import judge_network, share
 
@@ -54,7 +55,7 @@ def is_known(version: str) -> bool:
 def _good(log: JobLog) -> Finding:
     used = log.networks
     if used:
-        over = ", ".join(f"{share(log, ranks)} used {name}" for name, ranks in sorted(used.items()))
+        over = some([f"{share(log, ranks)} used {name}" for name, ranks in sorted(used.items())])
         channels = [fact for fact in log.channels() if fact.words[2]]
         direct = ", every channel with GPUDirect RDMA" if channels else ""
         return _finding(Severity.GOOD, FindingKind.HEALTHY, f"{over}{direct}")

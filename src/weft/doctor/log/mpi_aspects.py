@@ -15,11 +15,11 @@ def aspects_of_mpi(log: JobLog) -> Iterator[Aspect]:
     yield from _lanes(log)
     fabrics = log.values("fabric")
     if fabrics:
-        text = ", ".join(f"{name} by {share(log, by)}" for name, by in fabrics.items())
+        text = some([f"{name} by {share(log, by)}" for name, by in fabrics.items()])
         yield Aspect("fabric", text, {name: len(by) for name, by in fabrics.items()})
     adapters = list(log.values("adapter"))
     if adapters:
-        yield Aspect("adapters", ", ".join(adapters), adapters)
+        yield Aspect("adapters", some(adapters), adapters)
     yield from _sharp(log)
 
 
@@ -61,7 +61,7 @@ def _sharp(log: JobLog) -> Iterator[Aspect]:
         return
     made = [f"{fact.words[0]} of {counted(int(fact.words[1]), 'member')}" for fact in groups]
     text = f"triggered: {some(made)}" if made else "not triggered"
-    text += f"; trees {', '.join(trees)}" if trees else ""
+    text += f"; trees {some(trees)}" if trees else ""
     text += f"; {counted(len(errors), 'error')}" if errors else ""
     yield Aspect(
         "SHARP",

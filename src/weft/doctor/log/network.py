@@ -143,7 +143,7 @@ def _device(fact: Fact) -> str:
 
 def share(log: JobLog, ranks: frozenset[int]) -> str:
     """'16 of 16 ranks'."""
-    noun = "rank" if any(rank.number is not None for rank in log.ranks) else "process"
+    noun = "rank" if log.has_numbers else "process"
     total = max(len(log.ranks), len(ranks))
     if noun == "process":
         return f"{len(ranks):,} of {total:,} processes" if total != 1 else "1 of 1 process"
