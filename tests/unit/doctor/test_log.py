@@ -123,6 +123,12 @@ def test_channels_through_host_memory(tmp_path: Path) -> None:
             "16 of 16 ranks used libfabric's provider tcp, which is TCP",
         ),
         (
+            "NET/Plugin: Failed to find ncclNetPlugin symbol (v4 or v5).",
+            "warning",
+            "16 of 16 ranks opened a network plug-in that has none of the interfaces that this "
+            "NCCL looks for, and went on without it",
+        ),
+        (
             MISSING[0],
             "warning",
             "16 of 16 ranks did not find plug-in libnccl-net-ofi.so and used NCCL's own network",

@@ -21,6 +21,7 @@ def judge_network(log: JobLog) -> Iterator[Finding]:
     if sockets:
         yield _sockets(log, sockets)
     yield from _instead(log, sockets)
+    yield from _unfit(log, sockets)
     yield from _direct(log)
 
 
@@ -36,6 +37,20 @@ def _instead(log: JobLog, sockets: frozenset[int]) -> Iterator[Finding]:
             f"{share(log, ranks)} did not find plug-in {missing[0].words[0]} and used NCCL's own "
             "network",
             [_plugin_reason(missing[0]), log.said.place(missing[0])],
+        )
+
+
+def _unfit(log: JobLog, sockets: frozenset[int]) -> Iterator[Finding]:
+    """A plug-in that was opened and has no interface that this NCCL looks for: it says no more."""
+    last = [fact for fact in log.said.of("plugin_symbol") if fact.words[0] == "ncclNetPlugin"]
+    loaded = [fact for fact in log.said.of("plugin_loaded") if fact.words[0] == "net"]
+    ranks = log.all_by(last) - log.all_by(loaded) - sockets
+    if ranks:
+        yield _finding(
+            Severity.WARNING,
+            f"{share(log, ranks)} opened a network plug-in that has none of the interfaces that "
+            "this NCCL looks for, and went on without it",
+            [log.said.place(last[0])],
         )
 
 
