@@ -1,5 +1,8 @@
 """Scripts are read as bash reads them: what is set, what is launched, and where it stands."""
 
+import time
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -194,3 +197,19 @@ def test_any_pieces_of_shell_are_read(text: str) -> None:
     for one in (*job.settings, *job.unread):
         at = one.at if isinstance(one, Setting) else one
         assert 0 <= at.start <= at.end <= len(text)
+
+
+@pytest.mark.parametrize("operator", ["|", "<", ">", "&", ";", "(", "{"])
+def test_runs_of_operators_are_read_at_once(operator: str) -> None:
+    """The grammar alone takes tens of seconds over 40,000 of them."""
+    started = time.process_time()
+    job = read_script("x", f"export NCCL_DEBUG=WARN\n{operator * 40000}\nexport UCX_TLS=rc\n")
+    assert time.process_time() - started < 2
+    assert [one.name for one in job.settings][:1] == ["NCCL_DEBUG"]
+    assert job.settings[-1].at.line == 3
+
+
+def test_a_name_that_only_the_job_knows_is_no_setting() -> None:
+    job = read_script("x", "mpirun -x NCCL_$NAME=1 -x UCX_TLS=rc -hostfile h ./a\n")
+    assert [one.name for one in job.settings] == ["UCX_TLS"]
+    assert any(HOLE in name for name in job.launches[0].passes)

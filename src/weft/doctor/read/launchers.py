@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from weft.doctor.job import Container, Launch, Place, Setting, Way, Word
+from weft.doctor.job import HOLE, Container, Launch, Place, Setting, Way, Word
 
 OPEN_MPI = {"mpirun", "mpiexec", "orterun", "prterun"}
 HYDRA = {"mpiexec.hydra", "mpirun_rsh", "mpiexec.mpich"}
@@ -77,7 +77,8 @@ def read_launch(name: str, words: Sequence[Word], at: Place) -> tuple[Launch, li
         container,
         program,
     )
-    return launch, found.settings
+    # Of a name that only the running job knows nothing can be said.
+    return launch, [one for one in found.settings if HOLE not in one.name]
 
 
 def _options(name: str, rest: list[Word], found: _Found) -> list[Word]:

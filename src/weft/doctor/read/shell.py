@@ -4,6 +4,7 @@ Commands are taken in the order in which they stand: both branches of a conditio
 loop once, bodies of functions where they are defined.
 """
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 BEFORE_A_COMMAND = {"exec", "nohup", "time", "command", "stdbuf", "numactl", "taskset", "sudo"}
 """Commands that run the one behind their options."""
+_RUNS = re.compile(rb"([<>|&;(){}])\1{99,}")
+"""Operators that no shell takes, over which the grammar's search for sense takes a minute."""
 MOST_LAUNCHES = 4
 """One inside another."""
 MOST_DEPTH = 200
@@ -100,7 +103,7 @@ class _Script:
         from tree_sitter import Language, Parser
 
         parser = Parser(Language(tree_sitter_bash.language()))
-        self._visit(parser.parse(self._bytes).root_node, 0)
+        self._visit(parser.parse(_RUNS.sub(_blanks, self._bytes)).root_node, 0)
 
     def _place(self, start: int, end: int, exact: bool = True) -> Place:
         if self._characters is not None:
@@ -287,6 +290,10 @@ class _Script:
             at = replace(at, start=start.start, line=start.line, column=start.column)
             at = replace(at, exact=start.exact)
             inside, before = index, ()
+
+
+def _blanks(found: re.Match[bytes]) -> bytes:
+    return b" " * len(found[0])
 
 
 def _behind_options(words: Sequence[Word]) -> list[Word]:
