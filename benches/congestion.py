@@ -220,7 +220,7 @@ def headline() -> Iterator[str]:
         for law in (None, *LAWS):
             made = [
                 incast(moved(shift), law and {law: {}}, adaptive=adaptive)
-                for shift in range(3, N_HOSTS, 16)
+                for shift in range(1, N_HOSTS, 17)
             ]
             found = all_suffered(made)
             cold = [cold for cold, _ in found]
@@ -279,7 +279,7 @@ def tenants_suffered(outcome: Any) -> tuple[float, float]:
 
 def main() -> None:
     """Print the tables, or put them into the page."""
-    from benches.congestion_varied import constants, links, sweeps
+    from benches.congestion_varied import constants, links, sweeps, widths
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, default=1, help="every n-th destination")
@@ -294,6 +294,7 @@ def main() -> None:
         lanes(),
         constants(),
         links(),
+        widths(),
     )
     for part in parts:
         for line in part:

@@ -49,27 +49,27 @@ SWEEPS: dict[str, tuple[tuple[str, tuple[Any, ...]], ...]] = {
         ("cnp_interval_ns", (0, 10_000, 20_000, 25_000, 30_000, 60_000)),
         ("gain", (0.015625, 0.03125, 0.0625, 0.125)),
         ("first_alpha", (0.02, 0.07, 0.2, 1.0)),
-        ("alpha_timer_ns", (20_000, 70_000, 160_000)),
+        ("alpha_timer_ns", (20_000, 35_000, 70_000, 140_000)),
         ("increase_timer_ns", (5_000, 10_000, 15_000, 20_000, 40_000)),
         ("increase_bytes", (1_000_000, 10_000_000, 100_000_000)),
         ("fast_rounds", (1, 3, 6)),
-        ("additive_bits_per_s", (50_000_000, 100_000_000, 150_000_000, 300_000_000)),
+        ("additive_bits_per_s", (50_000_000, 75_000_000, 100_000_000, 150_000_000, 300_000_000)),
         ("hyper_bits_per_s", (250_000_000, 500_000_000, 1_000_000_000)),
         ("least_bits_per_s", (10_000_000, 40_000_000, 160_000_000)),
     ),
     "rtt": (
         ("target_ns", (500, 1_000, 2_000, 4_000, 8_000)),
-        ("probe_interval_ns", (0, 4_000, 16_000)),
+        ("probe_interval_ns", (0, 2_000, 4_000, 8_000, 16_000)),
         ("gain", (0.05, 0.1, 0.2, 0.4, 0.8)),
         ("most_decrease", (0.2, 0.4, 0.8, 1.0)),
-        ("most", (1, 2, 4, 6, 12)),
-        ("additive_bytes", (8, 32, 128, 512)),
-        ("least_bits_per_s", (10_000_000, 40_000_000, 160_000_000)),
+        ("most", (1, 2, 3, 4, 6, 12)),
+        ("additive_bytes", (8, 16, 32, 64, 128, 512)),
+        ("least_bits_per_s", (40_000_000, 80_000_000, 160_000_000, 320_000_000)),
     ),
     "endpoint": (
         ("queue_bytes", (16_384, 32_768, 65_536, 131_072, 262_144)),
-        ("hold_ns", (100_000, 1_000_000, 10_000_000)),
-        ("count_ns", (5_000, 20_000, 80_000)),
+        ("hold_ns", (100_000, 500_000, 1_000_000, 2_000_000, 10_000_000)),
+        ("count_ns", (5_000, 10_000, 20_000, 40_000, 80_000)),
         ("change", (0.03125, 0.125, 0.5)),
     ),
 }
@@ -179,8 +179,8 @@ CONSTANTS: tuple[tuple[str, Callable[[Document], Document]], ...] = (
     ("wires of 250 ns", wired(250_000)),
     ("wires of 1 us", wired(1_000_000)),
 )
-"""Links of other rates: (Gb/s, KiB of buffer)."""
 LINKS = ((25, 64), (100, 64), (200, 64), (400, 64), (800, 64), (800, 256))
+"""Links of other rates: (Gb/s, KiB of buffer)."""
 
 
 def constants() -> Iterator[str]:
@@ -210,6 +210,28 @@ def constants() -> Iterator[str]:
             *(figures[law][0] >= LEAST_KEPT * bare[0] for law in LAWS),
         ]
         yield f"| {title} | {' | '.join('yes' if true else '**no**' for true in said)} |"
+
+
+WIDTHS, SIZES = (2, 4, 16, 64), (500_000, 2_000_000, 8_000_000)
+"""Of incasts: how many send, and how many bytes each."""
+
+
+def widths() -> Iterator[str]:
+    """What a law costs incasts that are narrower or shorter, with nobody beside them."""
+    yield "\n### Narrower and shorter incasts\n"
+    yield "Nobody beside them; how much later the last of so many senders is done than without a"
+    yield "law, adaptive routing.\n"
+    yield f"| senders | MB each | {' | '.join(LAWS)} |"
+    yield f"|---|---|{'---|' * len(LAWS)}"
+    for width in WIDTHS:
+        for size in SIZES:
+            rows = [(N_HOSTS // 2 + n, 0, size) for n in range(width)]
+            ends = {
+                law: max(outcome_of(incast(rows, law and {law: {}}))["rows"]["duration_ps"])
+                for law in (None, *LAWS)
+            }
+            cells = [f"{ends[law] / ends[None] - 1:+.1%}" for law in LAWS]
+            yield f"| {width} | {size / 1e6:g} | {' | '.join(cells)} |"
 
 
 def varied_row(title: str, figures: dict[str | None, Figures]) -> str:

@@ -62,6 +62,7 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
         let message = &self.messages[id];
         let pace = Pace {
             next_ps: 0,
+            free_ps: u64::MAX,
             told_ps: None,
             state: congestion.law.begin(idle),
             src: message.src,
@@ -120,16 +121,19 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
         let rate = self.links[self.ports[o as usize].link as usize].rate;
         let sent = Sent {
             now_ps: self.now_ps,
+            idle_ps: 0,
             bytes,
             duration_ps: rate.duration_of_bits(u64::from(bytes) * 8).0,
             link_bits_per_s: rate.0,
         };
         let pace = &mut self.paces[self.messages[id].pace];
+        let sent = Sent { idle_ps: self.now_ps.saturating_sub(pace.free_ps), ..sent };
         let delay_ps = congestion.law.delay_ps(&mut pace.state, sent);
+        pace.free_ps = self.now_ps + sent.duration_ps + delay_ps;
         if delay_ps == 0 {
             return None;
         }
-        pace.next_ps = self.now_ps + sent.duration_ps + delay_ps;
+        pace.next_ps = pace.free_ps;
         Some(pace.next_ps)
     }
 
@@ -138,10 +142,9 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
         let now_ps = self.now_ps;
         let here = &mut self.paces[pace];
         if let State::Rtt(window) = &mut here.state
-            && !window.probing
-            && window.next_ps <= now_ps
+            && window.wants_probe(now_ps, self.scenario.mtu_bytes)
         {
-            (window.probing, window.sent_ps) = (true, now_ps);
+            window.begin_probe(now_ps);
             let bytes = self.scenario.framing.control_bytes(PacketKind::Probe);
             let packet = Packet::new(PacketKind::Probe, pace, dst, here.lane, bytes);
             self.queue_ahead(port, packet, 0);
@@ -181,11 +184,14 @@ impl<'a, const PLAIN: bool> Network<'a, PLAIN> {
             let input = &self.inputs[port as usize];
             let (feeder, link) = (input.feeder, &self.links[input.link as usize]);
             let bits = u64::from(self.scenario.mtu_bytes) * 8;
+            let own_bits = u64::from(packet.wire_bytes) * 8;
             let came = Came {
+                pace,
                 now_ps: self.now_ps,
                 backlog_blocks: self
                     .lanes
                     .backlog_of(self.lane_index(feeder, packet.lane()), self.full),
+                duration_ps: link.rate.duration_of_bits(own_bits).0,
                 packet_ps: link.rate.duration_of_bits(bits).0,
             };
             let door = &mut self.told[port as usize].door;

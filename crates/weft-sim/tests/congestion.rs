@@ -297,6 +297,16 @@ fn bystanders_collapse_without_control_and_recover_with_it() {
 }
 
 #[test]
+fn under_tables_the_last_hop_helps_too_though_queues_form_before_it() {
+    // All of the incast comes by one cable to the last switch, as fast as it leaves by the next.
+    for shift in [1, 4, 9] {
+        let (alone, _) = suffered(&incast(shift, Value::Null, false));
+        let (helped, _) = suffered(&incast(shift, law("endpoint"), false));
+        assert!(5 * helped < alone, "shift {shift}: {helped} of {alone}");
+    }
+}
+
+#[test]
 fn random_traffic_keeps_its_mean_efficiency_under_each_law() {
     let flows: Vec<(u64, u64, u64)> =
         (0..128).map(|src| (src, (37 * src + 11) % 128, 2_000_000)).collect();

@@ -54,6 +54,46 @@ fn collectives_in_which_nothing_waits_lose_nothing_at_any_rate() {
     }
 }
 
+#[test]
+fn small_messages_of_many_tasks_lose_nothing() {
+    let work = json!([
+        {"benchmark": "allreduce", "algorithm": "recursive_doubling", "size_bytes": 8},
+        {"benchmark": "barrier", "algorithm": "dissemination"},
+    ]);
+    let time = |law: Option<&str>| {
+        let case = scenario(tree(16, 8, 8, 25 * GBPS, 5_000), work.clone());
+        let host = json!({"regimes": [{"send_overhead_ns": 300, "recv_overhead_ns": 300}]});
+        let case = with(case, "host", host);
+        durations(&under(law, with(case, "placement", json!({"tasks_per_node": 16}))))
+    };
+    let without = time(None);
+    for law in LAWS {
+        for (found, without) in time(Some(law)).iter().zip(&without) {
+            let ratio = *found as f64 / *without as f64;
+            assert!((0.99..=1.01).contains(&ratio), "{law}: {ratio}");
+        }
+    }
+}
+
+#[test]
+fn what_was_learnt_from_a_crowd_is_forgotten_in_a_second() {
+    let work = json!([
+        {"benchmark": "gather", "algorithm": "linear", "size_bytes": 1 << 20},
+        {"benchmark": "compute", "compute_ns": 1_000_000_000},
+        {"benchmark": "allreduce", "algorithm": "rabenseifner", "size_bytes": 262_144},
+    ]);
+    let last = |law: Option<&str>| {
+        let case = scenario(tree(32, 8, 8, USUAL, DELAY), work.clone());
+        let switch = json!({"delay_ps": ROUTE, "buffer_bytes": BUFFER});
+        *durations(&under(law, with(case, "switch", switch))).last().expect("a row") as f64
+    };
+    let without = last(None);
+    for law in LAWS {
+        let ratio = last(Some(law)) / without;
+        assert!((0.99..=1.01).contains(&ratio), "{law}: {ratio}");
+    }
+}
+
 /// 24 of 40 hosts send to one, and seven to others of them later, all from `begin_ps` on; every
 /// time is that of a link of 200 Gb/s, `slower` times as long.
 fn crowd(law: Option<&str>, begin_ps: u64, slower: u64) -> Value {

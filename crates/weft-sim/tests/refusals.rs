@@ -60,9 +60,13 @@ fn congestion_control() {
     wrong("annex_a10", json!({"table": []}), "table: 0 entries");
     wrong("annex_a10", json!({"table": ["0:1", "4:1"]}), "table[1]: '4:1' is no entry");
     let still = json!({"table": {"doubling": 0, "entries": 9}});
-    wrong("annex_a10", still, "table.doubling: it is 0");
+    wrong("annex_a10", still, "table.doubling: it is 0e0");
     let more = json!({"table": {"doubling": 32, "entries": 9, "colour": 1}});
-    wrong("annex_a10", more, "table: no table");
+    wrong("annex_a10", more, "table.colour: unknown field `colour`");
+    let many = json!({"table": {"doubling": 32, "entries": 70_000}});
+    wrong("annex_a10", many, "table.entries: invalid value: integer `70000`");
+    wrong("annex_a10", json!({"table": 7}), "table: invalid type: integer `7`");
+    refused("congestion_control", json!("rtt"), "congestion_control: invalid type: string");
     wrong("annex_a10", json!({"cnp_service_level": 16}), "cnp_service_level: service level 16");
     wrong("annex_a10", json!({"cnp_interval_ns": -1}), "cnp_interval_ns: -1 is no such time");
     wrong("annex_a10", json!({"thresholds": 3}), "thresholds: unknown field");

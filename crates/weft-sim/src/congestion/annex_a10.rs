@@ -91,7 +91,7 @@ fn read_table(place: &str, document: &TableDocument) -> Result<Vec<u64>, SimErro
         TableDocument::Doubling(DoublingDocument { doubling, entries }) => {
             within(place, "entries", (*entries).into(), 1, MAX_ENTRIES as u64)?;
             if !(0.1..=1e4).contains(doubling) {
-                let what = format!("it is {doubling}");
+                let what = format!("it is {doubling:e}");
                 let place = format!("{place}.doubling");
                 return Err(SimError::document(place, what, "entries from 0.1 to 10000"));
             }

@@ -3,9 +3,11 @@
 //!
 //! What is known of Slingshot is what it achieves, hardware back-pressure on the sources that
 //! contribute (De Sensi et al., "An In-Depth Analysis of the Slingshot Interconnect", SC 2020); how
-//! is not published. Ours: once a queue has filled, a source is told its share of the host's link,
-//! less what empties the queue, until a single one is left. Senders that come one after the other,
-//! as in a collective, fill no queue and are not told anything.
+//! is not published. Ours: the port counts queue pairs that last, those it has seen in one count
+//! and in the next, there several times and others in between. Once its link or its queue has been
+//! full for some counts, it tells each of several its share of the link, less what empties the
+//! queue, until they leave part of it unused. Senders that come one after the other, as in a
+//! collective, are not told anything.
 
 use super::usual::Usual;
 use super::within;
@@ -19,7 +21,17 @@ const COUNT_NS: u64 = 20_000;
 /// Shares are told in this part of the link's rate.
 pub(crate) const UNIT: u32 = 1 << 16;
 /// Queue pairs are counted over so many times the time in which each would send a packet.
-const ROUNDS: u64 = 4;
+const ROUNDS: u64 = 8;
+/// So often a queue pair has to come in a count, each time after another one.
+const VISITS: u32 = 3;
+/// It takes so many counts of a full link, one after the other.
+const COUNTS: u32 = 3;
+/// A link is full that has been busy for this part of a count.
+const FULL: f64 = 0.9;
+/// Shares are of this part of the link: what waits before the last switch drains, too.
+const SHARED: f64 = 0.95;
+/// Shares are given up where less than this part of them is used; who empties a queue uses half.
+const USED: f64 = 0.4;
 /// A queue twice the target takes away the most.
 const MOST_TAKEN: f64 = 0.5;
 
@@ -49,34 +61,47 @@ pub(crate) struct Door {
     /// Number of the count that goes on, and when it began.
     pub(crate) epoch: u32,
     begin_ps: u64,
-    /// Queue pairs seen in it, and in the one before.
-    n: u32,
-    n_before: u32,
-    /// Its queue has filled, and more than one has sent ever since.
-    is_closed: bool,
+    /// Queue pairs seen in it, and those of them that last.
+    n_seen: u32,
+    n_lasting: u32,
+    /// Whose packet came last.
+    last: Option<u32>,
+    /// How long packets have occupied the link in it, and whether the queue has filled.
+    busy_ps: u64,
+    queue_filled: bool,
+    /// So many counts before were full, one after the other.
+    n_full: u32,
+    /// Among how many it is shared; 0 where nobody is told anything.
+    n_sharing: u32,
 }
 
 /// What a door knows of a queue pair.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
-    epoch: u32,
+    /// The count in which it has come last, how often, and whether also in the one before that.
+    epoch: Option<u32>,
+    visits: u32,
+    before: bool,
     told_units: u32,
     told_ps: u64,
 }
 
 impl Default for Seen {
     fn default() -> Seen {
-        Seen { epoch: 0, told_units: UNIT, told_ps: 0 }
+        Seen { epoch: None, visits: 0, before: false, told_units: UNIT, told_ps: 0 }
     }
 }
 
 /// A packet of a queue pair that has come to its host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Came {
+    /// The number of its queue pair.
+    pub(crate) pace: u32,
     pub(crate) now_ps: u64,
     /// What waits before the host.
     pub(crate) backlog_blocks: u32,
-    /// The time of a whole packet on the host's link.
+    /// Its own time on the host's link, and a whole packet's.
+    pub(crate) duration_ps: u64,
     pub(crate) packet_ps: u64,
 }
 
@@ -115,10 +140,9 @@ impl Endpoint {
     /// What a source is to be told whose packet has come through a door; none if that is no news.
     pub(crate) fn tells(&self, door: &mut Door, seen: &mut Seen, came: Came) -> Option<u32> {
         self.count(door, came);
-        if seen.epoch != door.epoch {
-            seen.epoch = door.epoch;
-            door.n += 1;
-        }
+        self.see(door, seen, came.pace);
+        door.busy_ps += came.duration_ps;
+        door.queue_filled |= came.backlog_blocks >= self.queue_blocks;
         let units = self.share(door, came.backlog_blocks);
         let forgotten = came.now_ps >= seen.told_ps + self.hold_ps / 2;
         let told = if forgotten { UNIT } else { seen.told_units };
@@ -129,24 +153,55 @@ impl Endpoint {
         Some(units)
     }
 
-    /// Begin another count when this one has lasted long enough for all to be seen.
-    fn count(&self, door: &mut Door, came: Came) {
-        let all_ps = ROUNDS * u64::from(door.n.max(door.n_before) + 1) * came.packet_ps;
-        if door.epoch == 0 || came.now_ps >= door.begin_ps + all_ps.max(self.count_ps) {
-            (door.n_before, door.n) = (door.n, 0);
-            (door.epoch, door.begin_ps) = (door.epoch + 1, came.now_ps);
+    /// Count a queue pair that has come.
+    fn see(&self, door: &mut Door, seen: &mut Seen, pace: u32) {
+        if seen.epoch != Some(door.epoch) {
+            door.n_seen += 1;
+            seen.before = seen.epoch.is_some_and(|epoch| epoch + 1 == door.epoch);
+            (seen.epoch, seen.visits) = (Some(door.epoch), 0);
+        }
+        if door.last != Some(pace) {
+            door.last = Some(pace);
+            seen.visits += 1;
+            door.n_lasting += u32::from(seen.before && seen.visits == VISITS);
         }
     }
 
+    /// Begin another count when this one has lasted long enough for all to be seen, and decide by
+    /// it who shares the link.
+    fn count(&self, door: &mut Door, came: Came) {
+        let all_ps = ROUNDS * u64::from(door.n_seen + 1) * came.packet_ps;
+        let whole_ps = all_ps.min(self.hold_ps).max(self.count_ps);
+        if door.epoch != 0 && came.now_ps < door.begin_ps + whole_ps {
+            return;
+        }
+        let used = door.busy_ps as f64 / (came.now_ps - door.begin_ps).max(1) as f64;
+        let lasting = door.n_lasting > 1;
+        let full = lasting && (used >= FULL || door.queue_filled);
+        let n_full = if full { door.n_full.saturating_add(1) } else { 0 };
+        let shares = match door.n_sharing {
+            0 => n_full >= COUNTS,
+            // Where fewer are left, they do not use the shares of the others.
+            n => lasting && used >= USED * f64::from(door.n_lasting.min(n)) / f64::from(n),
+        };
+        *door = Door {
+            epoch: door.epoch + 1,
+            begin_ps: came.now_ps,
+            last: door.last,
+            n_full,
+            n_sharing: if shares { door.n_lasting } else { 0 },
+            ..Door::default()
+        };
+    }
+
     /// The share of each who sends through a door.
-    fn share(&self, door: &mut Door, backlog_blocks: u32) -> u32 {
-        let n = door.n.max(door.n_before);
-        door.is_closed = n > 1 && (door.is_closed || backlog_blocks >= self.queue_blocks);
-        if !door.is_closed {
+    fn share(&self, door: &Door, backlog_blocks: u32) -> u32 {
+        if door.n_sharing == 0 {
             return UNIT;
         }
         let over = f64::from(backlog_blocks) / f64::from(self.queue_blocks) - 1.0;
-        let kept = 1.0 - over.clamp(0.0, 1.0) * MOST_TAKEN;
+        let kept = SHARED * (1.0 - over.clamp(0.0, 1.0) * MOST_TAKEN);
+        let n = door.n_sharing.max(door.n_lasting);
         (f64::from(UNIT) * kept / f64::from(n)).max(1.0) as u32
     }
 }

@@ -64,6 +64,8 @@ pub(crate) enum State {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     pub(crate) now_ps: u64,
+    /// How long the queue pair might have sent it before.
+    pub(crate) idle_ps: u64,
     pub(crate) bytes: u32,
     /// How long it occupies its link.
     pub(crate) duration_ps: u64,

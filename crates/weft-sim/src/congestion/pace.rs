@@ -8,6 +8,8 @@ use crate::matching::IdMap;
 pub(crate) struct Pace {
     /// None of its packets leaves before.
     pub(crate) next_ps: u64,
+    /// Since when the next one might have left; `u64::MAX` before the first.
+    pub(crate) free_ps: u64,
     /// When its receiver last notified its sender; the first may be told at once.
     pub(crate) told_ps: Option<u64>,
     pub(crate) state: State,

@@ -17,7 +17,11 @@ use crate::error::SimError;
 const TARGET_NS: u64 = 2_000;
 const PROBE_INTERVAL_NS: u64 = 4_000;
 /// The usual least rate of such a link.
-const LEAST_BITS_PER_S: u64 = 40_000_000;
+const LEAST_BITS_PER_S: u64 = 160_000_000;
+/// While an answer is late, a packet waits for at most so many wanted round trips.
+const LONGEST: f64 = 4.0;
+/// Who has not sent for so many wanted round trips begins anew.
+const FORGETS: f64 = 16.0;
 
 /// Largest of the largest windows, in round trips.
 const MOST: f64 = 1000.0;
@@ -29,6 +33,12 @@ pub(crate) struct Idle {
     pub(crate) base_ps: u64,
     /// A whole packet on each of its links: a probe may meet one there, and none waits for more.
     pub(crate) packets_ps: u64,
+}
+
+impl Idle {
+    fn whole_ps(self) -> u64 {
+        self.base_ps.saturating_add(self.packets_ps)
+    }
 }
 
 /// How a window follows the round-trip time.
@@ -53,9 +63,10 @@ pub(crate) struct Window {
     rtt_ps: u64,
     /// When the probe that is under way left, and whether one is.
     pub(crate) sent_ps: u64,
-    pub(crate) probing: bool,
-    /// No other probe before.
-    pub(crate) next_ps: u64,
+    probing: bool,
+    /// No other probe before, nor before a whole packet's bytes: who sends little shows little.
+    next_ps: u64,
+    unprobed_bytes: u32,
     /// The round trip of an idle network.
     idle: Idle,
 }
@@ -91,13 +102,14 @@ impl Rtt {
     /// A queue pair that has sent nothing.
     pub(crate) fn begin(&self, idle: Idle) -> Window {
         let span_ps = self.most * self.wanted_ps(idle);
-        let rtt_ps = idle.base_ps;
-        Window { span_ps, rtt_ps, sent_ps: 0, probing: false, next_ps: 0, idle }
+        let rtt_ps = idle.whole_ps();
+        let (sent_ps, next_ps, unprobed_bytes, probing) = (0, 0, 0, false);
+        Window { span_ps, rtt_ps, sent_ps, probing, next_ps, unprobed_bytes, idle }
     }
 
     /// The round trip that is wanted.
     fn wanted_ps(&self, idle: Idle) -> f64 {
-        idle.base_ps as f64 + idle.packets_ps as f64 + self.target_ps as f64
+        idle.whole_ps() as f64 + self.target_ps as f64
     }
 
     /// A probe is back.
@@ -115,12 +127,31 @@ impl Rtt {
 
     /// The share of its link that a queue pair may have that sends a packet: its window in a round
     /// trip; less than twice the window in all for as long as the answer does not come.
-    pub(crate) fn rate(&self, window: &Window, sent: Sent) -> f64 {
-        let rtt_ps = window.rtt_ps as f64;
+    pub(crate) fn rate(&self, window: &mut Window, sent: Sent) -> f64 {
+        window.unprobed_bytes = window.unprobed_bytes.saturating_add(sent.bytes);
+        if !window.probing && sent.idle_ps as f64 > FORGETS * self.wanted_ps(window.idle) {
+            window.span_ps = self.most * self.wanted_ps(window.idle);
+            window.rtt_ps = window.idle.whole_ps();
+        }
+        let rtt_ps = window.rtt_ps.max(window.idle.whole_ps()) as f64;
         let waits_ps = if window.probing { sent.now_ps - window.sent_ps } else { 0 };
         let late = (waits_ps as f64 / rtt_ps).max(1.0);
+        let share = window.span_ps / rtt_ps;
+        // An answer that comes does not wake who waits already.
+        let longest_ps = LONGEST * self.wanted_ps(window.idle);
+        let least_late = share.min(sent.duration_ps as f64 / longest_ps);
         let least = self.least_bits_per_s as f64 / sent.link_bits_per_s as f64;
-        (window.span_ps / (rtt_ps * late * late)).max(least)
+        (share / (late * late)).max(least_late).max(least)
+    }
+}
+
+impl Window {
+    pub(crate) fn wants_probe(&self, now_ps: u64, packet_bytes: u32) -> bool {
+        !self.probing && self.next_ps <= now_ps && self.unprobed_bytes >= packet_bytes
+    }
+
+    pub(crate) fn begin_probe(&mut self, now_ps: u64) {
+        (self.probing, self.sent_ps, self.unprobed_bytes) = (true, now_ps, 0);
     }
 }
 
@@ -148,8 +179,9 @@ mod tests {
         Rtt::new("here", &knobs, USUAL).expect("knobs that can be")
     }
 
-    fn share(law: &Rtt, window: &Window, now_ps: u64) -> f64 {
-        law.rate(window, Sent { now_ps, bytes: 0, duration_ps: 0, link_bits_per_s: LINK })
+    fn share(law: &Rtt, window: &mut Window, now_ps: u64) -> f64 {
+        let (bytes, duration_ps, idle_ps) = (0, 0, 0);
+        law.rate(window, Sent { now_ps, idle_ps, bytes, duration_ps, link_bits_per_s: LINK })
     }
 
     #[test]
@@ -162,7 +194,7 @@ mod tests {
             let mut window = law.begin(IDLE);
             law.told(&mut window, rtt_us * 1_000_000, LINK);
             let expected = 8.0 * kept / rtt_us as f64;
-            let found = share(&law, &window, rtt_us * 1_000_000);
+            let found = share(&law, &mut window, rtt_us * 1_000_000);
             assert!((found / expected - 1.0).abs() < 1e-9, "{rtt_us} us: {found}");
         }
     }
@@ -174,7 +206,7 @@ mod tests {
         law.told(&mut window, 8_000_000, LINK);
         (window.probing, window.sent_ps) = (true, 8_000_000);
         let step_ps = 10_000;
-        let shares = (1..10_000).map(|n| share(&law, &window, 8_000_000 + n * step_ps));
+        let shares = (1..10_000).map(|n| share(&law, &mut window, 8_000_000 + n * step_ps));
         let sent_ps: f64 = shares.map(|share| share * step_ps as f64).sum();
         assert!(sent_ps > 1.5 * 8e6 && sent_ps < 2.0 * 8e6, "{sent_ps}");
     }

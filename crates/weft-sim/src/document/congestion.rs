@@ -1,6 +1,9 @@
 //! Congestion control, as written.
 
-use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::fmt::{self, Formatter};
 
 /// How senders are told to slow down; one of these.
 ///
@@ -21,7 +24,7 @@ pub enum CongestionDocument {
 
 /// All laws that are written.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a law and its settings, such as {\"annex_a10\": {}}")]
 struct LawsDocument {
     annex_a10: Option<AnnexA10Document>,
     dcqcn: Option<DcqcnDocument>,
@@ -76,16 +79,37 @@ pub enum Slowed {
 }
 
 /// A shape of the congestion control table, or its entries.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "no table, expected a list of 'shift:multiplier', or 'doubling' and 'entries'"
-)]
+#[derive(Clone, Debug)]
 pub enum TableDocument {
     /// Each entry as `shift:multiplier`: a delay of multiplier / 2^shift packet times.
     Entries(Vec<String>),
     /// The interval of packets doubles every so many entries.
     Doubling(DoublingDocument),
+}
+
+impl<'de> Deserialize<'de> for TableDocument {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TableDocument, D::Error> {
+        deserializer.deserialize_any(AnyTable)
+    }
+}
+
+/// Either shape, so that an error names the key of the one that was written.
+struct AnyTable;
+
+impl<'de> Visitor<'de> for AnyTable {
+    type Value = TableDocument;
+
+    fn expecting(&self, formatter: &mut Formatter) -> fmt::Result {
+        formatter.write_str("a list of 'shift:multiplier', or 'doubling' and 'entries'")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, entries: A) -> Result<TableDocument, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(entries)).map(TableDocument::Entries)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, keys: A) -> Result<TableDocument, A::Error> {
+        DoublingDocument::deserialize(MapAccessDeserializer::new(keys)).map(TableDocument::Doubling)
+    }
 }
 
 /// A table by how far its entries go.
@@ -102,7 +126,7 @@ pub struct DoublingDocument {
 ///
 /// SOURCE: InfiniBand Architecture Specification volume 1, annex A10.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "settings by name, such as {}")]
 pub struct AnnexA10Document {
     /// 0: no marks; 1 to 15: marks from (16 - threshold) / 16 of `full_bytes` on.
     pub threshold: u8,
@@ -157,7 +181,7 @@ impl Default for AnnexA10Document {
 ///
 /// SOURCE: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments" (SIGCOMM 2015).
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "settings by name, such as {}")]
 pub struct DcqcnDocument {
     /// Backlog of an output's lane from which on packets may be marked; half of
     /// `switch.buffer_bytes` without it.
@@ -214,7 +238,7 @@ impl Default for DcqcnDocument {
 
 /// Windows that follow the round-trip time.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "settings by name, such as {}")]
 pub struct RttDocument {
     /// Queueing there and back that is wanted, beyond one packet for each link.
     pub target_ns: Option<f64>,
@@ -251,7 +275,7 @@ impl Default for RttDocument {
 
 /// Back-pressure from the port before a host on those who send to it.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "settings by name, such as {}")]
 pub struct EndpointDocument {
     /// What may wait before a host without anybody being held back for it, in bytes.
     pub queue_bytes: u64,
