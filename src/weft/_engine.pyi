@@ -6,9 +6,6 @@ and where in its first line, then what was expected. Formats: docs/reference/sce
 
 from typing import Any
 
-def version() -> str:
-    """The engine's version."""
-
 class Fabric:
     """A whole fabric document, checked. Only `ask_fabric` looks inside."""
 
@@ -65,11 +62,9 @@ def route_subnet(subnet: Subnet, engine: str, roots: list[int] = ...) -> Subnet:
 def ask_subnet(subnet: Subnet, question_json: str) -> str:
     """The answer to a question such as `{"ask": "describe"}`: docs/reference/fabric.md."""
 
-def read_logs(paths: list[str]) -> str:
-    """What logs of communication libraries say, as JSON ('-': standard input).
+def read_logs(logs: list[tuple[str, bytes | None]]) -> str:
+    """What logs of communication libraries say, as JSON: docs/reference/doctor_log.md.
 
-    Raises OSError where a file cannot be read: docs/reference/doctor_log.md.
+    Each has a name, and its content where it is no file of that name ('-': standard input).
+    Raises OSError where a file cannot be read.
     """
-
-def read_log_bytes(name: str, content: bytes) -> str:
-    """The same for the content of one log; `name` is what it is called."""

@@ -1,4 +1,4 @@
-//! The border: documents in, columns out, a dozen functions at most, the GIL released.
+//! The border: documents in, columns out, ten functions at most, the GIL released.
 
 mod fabric;
 mod interrupt;
@@ -15,12 +15,6 @@ use weft_traffic::{Blocks, StepDocument, TrafficError};
 
 fn refuse(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
-}
-
-/// The engine's version.
-#[pyfunction]
-fn version() -> &'static str {
-    env!("CARGO_PKG_VERSION")
 }
 
 /// The outcome of one scenario as columns. Ctrl-C ends it early.
@@ -234,7 +228,6 @@ fn expand(step_json: &str, n_ranks: u32) -> Result<Moves, TrafficError> {
 /// The engine of the twin.
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_class::<fabric::Fabric>()?;
     module.add_function(wrap_pyfunction!(fabric::build_fabric, module)?)?;
     module.add_function(wrap_pyfunction!(fabric::ask_fabric, module)?)?;
@@ -246,6 +239,5 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(subnet::build_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(subnet::route_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(subnet::ask_subnet, module)?)?;
-    module.add_function(wrap_pyfunction!(logs::read_logs, module)?)?;
-    module.add_function(wrap_pyfunction!(logs::read_log_bytes, module)?)
+    module.add_function(wrap_pyfunction!(logs::read_logs, module)?)
 }

@@ -99,12 +99,12 @@ def read_logs(names: Sequence[str]) -> Said:
 
 def said_in(names: Sequence[str]) -> Said:
     """What files say, be it nothing. Raises OSError, and MissingError without an engine."""
-    return _said(json.loads(engine_module().read_logs(list(names))))
+    return _said(json.loads(engine_module().read_logs([(name, None) for name in names])))
 
 
 def said_in_bytes(name: str, content: bytes) -> Said:
     """What the content of a file says. Raises as `said_in`."""
-    return _said(json.loads(engine_module().read_log_bytes(name, content)))
+    return _said(json.loads(engine_module().read_logs([(name, content)])))
 
 
 def _refuse_what_is_no_file(name: str) -> None:
