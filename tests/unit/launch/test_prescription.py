@@ -177,7 +177,7 @@ def every_recipe() -> list[tuple[str, int, str]]:
 
 
 @pytest.mark.parametrize(("name", "run", "version"), every_recipe())
-def test_no_recipe_is_flagged(name: str, run: int, version: str) -> None:
+def test_no_recipe_is_flagged_but_for_its_noted_errata(name: str, run: int, version: str) -> None:
     found = prescribed(name, nccl=version, **RUNS[run])
     forms = [prescribed_text.as_srun, prescribed_text.as_sbatch]
     if "image" not in RUNS[run]:
@@ -186,8 +186,12 @@ def test_no_recipe_is_flagged(name: str, run: int, version: str) -> None:
         job = read_script("job.sh", form(found, ["./train"]))
         assert not job.unread
         case = Case(job, variable_lists(), found.recipe, version, n_nodes=found.run.nodes)
+        noted = " ".join(one.printed for one in found.recipe.errata)
         said = [one for one in lint(case) if one.rule.severity != "note"]
-        assert not said, [one.happens for one in said]
+        blamed = [
+            one for one in said if not one.found.setting or one.found.setting.name not in noted
+        ]
+        assert not blamed, [one.happens for one in blamed]
 
 
 @pytest.mark.parametrize("name", launch_recipe_names())
