@@ -1,7 +1,7 @@
 """Where a verb measures: this machine, named hosts, or a twin. Shared options and their opening."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -135,21 +135,29 @@ def is_one_host(choice: BackendChoice, nodes: tuple[str, ...]) -> bool:
     return choice.twin is None and not choice.mock and len(nodes) == 1
 
 
+def require_twin(choice: BackendChoice, options: Mapping[str, object]) -> None:
+    """Raises InputError for an option that has a value and only a simulated fabric can heed."""
+    given = [option for option, value in options.items() if value]
+    if given and choice.twin is None and not choice.mock:
+        raise InputError(
+            f"{given[0]} needs a twin",
+            expected="--twin PLATFORM beside it",
+            hint="'weft platform list' names the platforms",
+        )
+
+
 def _refuse_contradictions(choice: BackendChoice) -> None:
     if choice.twin is None:
-        for option, given in (
-            ("--plant", choice.plant),
-            ("--nodes", choice.nodes),
-            ("--fabric", choice.fabric),
-            ("--fidelity", choice.fidelity),
-            ("--extrapolate", choice.extrapolate),
-        ):
-            if given and not choice.mock:
-                raise InputError(
-                    f"{option} needs a twin",
-                    expected="--twin PLATFORM beside it",
-                    hint="'weft platform list' names the platforms",
-                )
+        require_twin(
+            choice,
+            {
+                "--plant": choice.plant,
+                "--nodes": choice.nodes,
+                "--fabric": choice.fabric,
+                "--fidelity": choice.fidelity,
+                "--extrapolate": choice.extrapolate,
+            },
+        )
         return
     for option, live_only in (
         ("--hosts", choice.hosts),

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from weft.cli.backend import BackendChoice, backend_options
+from weft.cli.backend import BackendChoice, backend_options, require_twin
 from weft.cli.lazy import CommandWithVerbs
 from weft.cli.measure import MeasureOptions, measure_study
 from weft.cli.output import format_option
@@ -99,7 +99,8 @@ def command(
             "--time-limit and --twin contradict each other",
             expected="--iterations: a simulated fabric takes no time",
         )
-    _refuse_without_twin(given, choice)
+    told = {"--adaptive": "adaptive_routing", "--congestion-control": "congestion_control"}
+    require_twin(choice, {option: given[key] for option, key in told.items()})
     options = {name: value for name, value in given.items() if value not in (None, False)}
     uses = [_use(name, sizes, options) for name in benchmarks]
     text = _study_text(uses, _n_nodes(benchmarks, choice), tasks_per_node or 1, repeats, choice)
@@ -108,20 +109,6 @@ def command(
     document = parse_study(text, "weft bench")
     where = MeasureOptions(run_dir=run_dir, resume=resume, dry_run=dry_run)
     return measure_study(document, text, choice, where, format_)
-
-
-def _refuse_without_twin(given: dict[str, Any], choice: BackendChoice) -> None:
-    """Raises InputError for what only a simulated fabric can be told."""
-    for option, key in (
-        ("--adaptive", "adaptive_routing"),
-        ("--congestion-control", "congestion_control"),
-    ):
-        if given[key] is not None and choice.twin is None:
-            raise InputError(
-                f"{option} needs a twin",
-                expected="--twin PLATFORM beside it",
-                hint="what a real fabric does is set by its subnet manager and its adapters",
-            )
 
 
 def _use(name: str, sizes: str, options: dict[str, Any]) -> dict[str, Any]:

@@ -105,6 +105,22 @@ pub(crate) struct Came {
     pub(crate) packet_ps: u64,
 }
 
+impl Door {
+    /// Count a queue pair that has come.
+    fn see(&mut self, seen: &mut Seen, pace: u32) {
+        if seen.epoch != Some(self.epoch) {
+            self.n_seen += 1;
+            seen.before = seen.epoch.is_some_and(|epoch| epoch + 1 == self.epoch);
+            (seen.epoch, seen.visits) = (Some(self.epoch), 0);
+        }
+        if self.last != Some(pace) {
+            self.last = Some(pace);
+            seen.visits += 1;
+            self.n_lasting += u32::from(seen.before && seen.visits == VISITS);
+        }
+    }
+}
+
 impl Endpoint {
     pub(crate) fn new(
         place: &str,
@@ -140,7 +156,7 @@ impl Endpoint {
     /// What a source is to be told whose packet has come through a door; none if that is no news.
     pub(crate) fn tells(&self, door: &mut Door, seen: &mut Seen, came: Came) -> Option<u32> {
         self.count(door, came);
-        self.see(door, seen, came.pace);
+        door.see(seen, came.pace);
         door.busy_ps += came.duration_ps;
         door.queue_filled |= came.backlog_blocks >= self.queue_blocks;
         let units = self.share(door, came.backlog_blocks);
@@ -151,20 +167,6 @@ impl Endpoint {
         }
         (seen.told_units, seen.told_ps) = (units, came.now_ps);
         Some(units)
-    }
-
-    /// Count a queue pair that has come.
-    fn see(&self, door: &mut Door, seen: &mut Seen, pace: u32) {
-        if seen.epoch != Some(door.epoch) {
-            door.n_seen += 1;
-            seen.before = seen.epoch.is_some_and(|epoch| epoch + 1 == door.epoch);
-            (seen.epoch, seen.visits) = (Some(door.epoch), 0);
-        }
-        if door.last != Some(pace) {
-            door.last = Some(pace);
-            seen.visits += 1;
-            door.n_lasting += u32::from(seen.before && seen.visits == VISITS);
-        }
     }
 
     /// Begin another count when this one has lasted long enough for all to be seen, and decide by
@@ -203,5 +205,62 @@ impl Endpoint {
         let kept = SHARED * (1.0 - over.clamp(0.0, 1.0) * MOST_TAKEN);
         let n = door.n_sharing.max(door.n_lasting);
         (f64::from(UNIT) * kept / f64::from(n)).max(1.0) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Came, Door, Endpoint, SHARED, Seen, UNIT};
+    use crate::congestion::usual::tests::USUAL;
+    use crate::document::EndpointDocument;
+
+    /// A packet fills its link for so long; a count is of 100 of them.
+    const PACKET_PS: u64 = 200_000;
+
+    fn law() -> Endpoint {
+        let knobs = EndpointDocument { count_ns: Some(20_000.0), ..EndpointDocument::default() };
+        Endpoint::new("here", &knobs, USUAL).expect("knobs that can be")
+    }
+
+    /// What sources are last told whose packets come through a door, one packet in `every` times.
+    fn told(sources: impl Iterator<Item = u32>, every: u64) -> Vec<u32> {
+        let (law, mut door) = (law(), Door::default());
+        let mut seen = vec![Seen::default(); 8];
+        let mut last = vec![UNIT; 8];
+        for (number, pace) in sources.enumerate() {
+            let now_ps = number as u64 * PACKET_PS * every;
+            let (duration_ps, packet_ps) = (PACKET_PS, PACKET_PS);
+            let came = Came { pace, now_ps, backlog_blocks: 0, duration_ps, packet_ps };
+            let source = pace as usize;
+            if let Some(units) = law.tells(&mut door, &mut seen[source], came) {
+                last[source] = units;
+            }
+        }
+        last
+    }
+
+    #[test]
+    fn those_who_come_in_turn_on_a_full_link_are_told_their_part() {
+        for n in [2, 4, 8] {
+            let share = (f64::from(UNIT) * SHARED / f64::from(n)) as u32;
+            let found = told((0..2_000).map(|number| number % n), 1);
+            assert_eq!(found[..n as usize], vec![share; n as usize], "{n} of them");
+        }
+    }
+
+    #[test]
+    fn nobody_is_told_anything_who_is_alone_or_follows_another_or_leaves_room() {
+        let silent = vec![UNIT; 8];
+        assert_eq!(told((0..2_000).map(|_| 0), 1), silent, "one alone");
+        // Each sends for five counts, then the next: as in a collective.
+        assert_eq!(told((0..4_000).map(|number| number / 500), 1), silent, "one after the other");
+        assert_eq!(told((0..2_000).map(|number| number % 4), 2), silent, "half of the link");
+    }
+
+    #[test]
+    fn who_is_left_alone_is_let_go() {
+        let crowd = (0..2_000).map(|number| number % 4);
+        let found = told(crowd.chain((0..2_000).map(|_| 0)), 1);
+        assert_eq!(found[0], UNIT);
     }
 }

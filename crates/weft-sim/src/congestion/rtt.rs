@@ -126,7 +126,8 @@ impl Rtt {
     }
 
     /// The share of its link that a queue pair may have that sends a packet: its window in a round
-    /// trip; less than twice the window in all for as long as the answer does not come.
+    /// trip; less than twice the window in all for as long as the answer does not come, beyond a
+    /// packet every four wanted round trips.
     pub(crate) fn rate(&self, window: &mut Window, sent: Sent) -> f64 {
         window.unprobed_bytes = window.unprobed_bytes.saturating_add(sent.bytes);
         if !window.probing && sent.idle_ps as f64 > FORGETS * self.wanted_ps(window.idle) {
@@ -197,6 +198,52 @@ mod tests {
             let found = share(&law, &mut window, rtt_us * 1_000_000);
             assert!((found / expected - 1.0).abs() < 1e-9, "{rtt_us} us: {found}");
         }
+    }
+
+    #[test]
+    fn a_late_answer_holds_a_packet_for_four_wanted_round_trips_at_most() {
+        let law = law(1.0);
+        let mut window = law.begin(IDLE);
+        law.told(&mut window, 8_000_000, LINK);
+        window.begin_probe(8_000_000);
+        let duration_ps = 300_000;
+        let now_ps = 8_000_000_000;
+        let sent = Sent { now_ps, idle_ps: 0, bytes: 0, duration_ps, link_bits_per_s: LINK };
+        let wait_ps = duration_ps as f64 / law.rate(&mut window, sent);
+        assert!((wait_ps / (4.0 * 8e6) - 1.0).abs() < 1e-9, "{wait_ps}");
+    }
+
+    #[test]
+    fn a_window_is_forgotten_after_a_pause_and_not_before() {
+        let law = law(1.0);
+        let mut window = law.begin(IDLE);
+        let fresh = share(&law, &mut window, 0);
+        law.told(&mut window, 800_000_000, LINK);
+        let mut after = |idle_ps: u64| {
+            let (now_ps, bytes, duration_ps) = (900_000_000, 0, 0);
+            law.rate(
+                &mut window,
+                Sent { now_ps, idle_ps, bytes, duration_ps, link_bits_per_s: LINK },
+            )
+        };
+        assert!(after(15 * 8_000_000) < fresh / 50.0);
+        assert_eq!(after(17 * 8_000_000), fresh);
+    }
+
+    #[test]
+    fn a_probe_follows_a_whole_packets_bytes() {
+        let law = law(1.0);
+        let mut window = law.begin(IDLE);
+        for n in 1..=3 {
+            let (now_ps, idle_ps, bytes, duration_ps) = (0, 0, 1500, 0);
+            law.rate(
+                &mut window,
+                Sent { now_ps, idle_ps, bytes, duration_ps, link_bits_per_s: LINK },
+            );
+            assert_eq!(window.wants_probe(0, 4096), n == 3);
+        }
+        window.begin_probe(0);
+        assert!(!window.wants_probe(1_000_000_000, 4096), "one is under way");
     }
 
     #[test]
