@@ -87,7 +87,8 @@ def setting_outcome(kind: Kind, data: bytes, i: int) -> tuple[bool, str]:
     reason = next(_wrong(job, complaints), "")
     if not reason and kind is not Kind.LIVE:
         better, _ = fixed(job.text, complaints)
-        _job(kind, better)
+        if better != job.text:
+            _job(kind, better)
     if not reason and i % SAMPLED == 0:
         json.dumps(sarif([("input", complaints)], "0"))
         json.dumps([as_finding(one, "input").to_record() for one in complaints], allow_nan=False)

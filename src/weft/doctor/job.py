@@ -1,5 +1,7 @@
 """What a file says about a job: variables with their places, and what is launched with them."""
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -172,14 +174,9 @@ class Lines:
     """Lines and columns of a text's characters."""
 
     def __init__(self, text: str) -> None:
-        self._starts = [0]
-        for index, character in enumerate(text):
-            if character == "\n":
-                self._starts.append(index + 1)
+        self._starts = [0, *(one.end() for one in re.finditer("\n", text))]
 
     def place(self, start: int, end: int, *, exact: bool = True) -> Place:
         """The place of characters start to before end."""
-        from bisect import bisect_right
-
         line = bisect_right(self._starts, start)
         return Place(start, end, line, start - self._starts[line - 1] + 1, exact)
