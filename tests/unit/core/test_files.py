@@ -1,6 +1,9 @@
 """Files that are written whole or not at all, by hosts that share a folder, too."""
 
+import os
 import platform
+import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -35,3 +38,23 @@ def test_hosts_that_share_a_folder_do_not_write_to_one_file(
         monkeypatch.setattr(platform, "node", lambda host=host: host)
         write_whole(tmp_path / "list", host, what="list")
     assert [path.read_text() for path in written] == ["node1", "node2"]
+
+
+def test_of_a_link_the_file_behind_it_is_written(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("list")
+    write_whole(tmp_path / "link", "text", what="list")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "list").read_text() == "text"
+
+
+def test_a_pipe_is_written_into_and_stays_a_pipe(tmp_path: Path) -> None:
+    """As /dev/null must, where root writes."""
+    out = tmp_path / "pipe"
+    os.mkfifo(out)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(out.read_text()))
+    reader.start()
+    write_whole(out, "text", what="list")
+    reader.join(timeout=10)
+    assert read == ["text"]
+    assert stat.S_ISFIFO(out.stat().st_mode)
