@@ -82,3 +82,42 @@ def test_what_a_description_does_not_tell_is_no_difference() -> None:
     )
     file = read_topology("topo.xml", TEXT[: TEXT.index('  <cpu numaid="1"')] + "</system>")
     assert list(beside(file, node_of_text(text, "lspci"), "here")) == []
+
+
+FLIPPED = (
+    ('"00000000,0000ffff,ffffffff"', "numa 0's"),
+    ('"ffffffff,ffff0000,00000000"', '"00000000,0000ffff,ffffffff"'),
+    ("numa 0's", '"ffffffff,ffff0000,00000000"'),
+)
+MISTAKES = (
+    ("azure-ndv5", FLIPPED, ["topo-other-cpus", "topo-other-cpus"]),
+    (
+        "azure-ndv2",
+        (('"00000000,000fffff"', '"0000ffff,0000ffff"'),
+         ('"000000ff,fff00000"', '"0000ffff,0000ffff"')),
+        ["topo-other-cpus", "topo-affinity-overlap", "topo-other-cpus"],
+    ),
+    (
+        "azure-ndv4",
+        (('numaid="0"', 'numaid="x"'), ('numaid="1"', 'numaid="0"'), ('numaid="x"', 'numaid="1"')),
+        ["topo-other-cpus", "topo-other-numa", "topo-other-cpus", "topo-other-numa"],
+    ),
+)  # fmt: skip
+"""What Azure's published files once had wrong, and rules that say so. SOURCE: Azure/azhpc-images,
+pull requests 391 (NDv5: masks flipped, corrected in January 2025), 393 (NDv2: both NUMA nodes with
+one mask, January 2025) and microsoft/superbenchmark, pull request 592 (NDv4: NUMA nodes swapped,
+December 2023)."""
+
+
+@pytest.mark.parametrize(("name", "change", "rules"), MISTAKES, ids=[name for name, *_ in MISTAKES])
+def test_mistakes_that_were_published_are_found(
+    name: str, change: tuple[tuple[str, str], ...], rules: list[str]
+) -> None:
+    node = node_of_platform(platform(name))
+    text = topology_text(node)
+    for old, new in change:
+        assert old in text
+        text = text.replace(old, new)
+    file = read_topology("topo.xml", text)
+    found = [one.rule.id for one in complaints_of(file, beside(file, node, name))]
+    assert [rule for rule in found if rule != "topo-made-up-bridges"] == rules
