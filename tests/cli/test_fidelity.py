@@ -73,6 +73,7 @@ def test_what_needs_packets_is_refused_and_auto_follows_them(
     assert run([*argv, "flow"]) == 2
     refused = capsys.readouterr().err
     assert why in refused
+    assert f"the fault '{fault}'" in refused
     assert "fidelity 'packet'" in refused
     assert run([*argv, "auto", "--dir", str(tmp_path / "auto")]) == 0
     said = capsys.readouterr().out

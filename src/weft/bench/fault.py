@@ -1,7 +1,7 @@
 """Faults planted in a twin: cables that are slow, narrow, down or full of errors, bad nodes."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -20,6 +20,7 @@ MAX_NS = 1e12
 
 _PORT = re.compile(r"^\S+\[[1-9]\d*\]$")
 _NODE = re.compile(r"^[^\s\[\]]+$")
+_NUMBER = re.compile(r"^faults\[(\d+)\]")
 _LANES = re.compile(r"^(\d{1,2})/(\d{1,2})$")
 _KEYS = ("rate_factor", "lanes", "down", "corrected", "lost", "slow_factor", "noise")
 _CHANCE_AND_TIME = {"corrected": "cost_ns", "noise": "mean_ns"}
@@ -74,6 +75,15 @@ class Fault:
         elif key == "lanes":
             value = list(value)
         return {"link" if self.is_link else "node": self.place, key: value}
+
+
+def by_fault(refused: InputError, faults: Sequence[Fault]) -> InputError:
+    """What the engine refused, with a planted fault by its text and not by its number."""
+    found = _NUMBER.match(refused.where or "")
+    if found is None:
+        return refused
+    where = f"the fault '{faults[int(found.group(1))].describe()}'"
+    return InputError(refused.what, where=where, expected=refused.expected, hint=refused.hint)
 
 
 def parse_fault(text: str) -> Fault:

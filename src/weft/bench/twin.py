@@ -14,7 +14,7 @@ from weft import __version__
 from weft.bench import metrics
 from weft.bench.block_sizes import most_bytes
 from weft.bench.extrapolated import is_extrapolated, with_extrapolation
-from weft.bench.fault import Fault, check_fault
+from weft.bench.fault import Fault, by_fault, check_fault
 from weft.bench.fidelity import at_fidelity
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.offload import carried_out
@@ -103,7 +103,10 @@ class TwinBackend:
             recipe = self._run_dir / "recipes" / f"{launch.name}.json"
             recipe.write_text(recipe_text(document), "utf-8")
         measured = benchmark(launch.trial.benchmark)
-        outcome = self._outcome(launch, measured, document)
+        try:
+            outcome = self._outcome(launch, measured, document)
+        except InputError as refused:
+            raise by_fault(refused, self.faults) from refused
         rows = rows_of(outcome)
         if measured.kind == "pairs":
             samples = _pair_samples(launch, measured, rows)
