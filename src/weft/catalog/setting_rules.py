@@ -25,6 +25,11 @@ class SettingRule(Document):
         alias="class", default="sourced"
     )
 
+    @property
+    def cited(self) -> str:
+        """Its source, with a word where that was not verified."""
+        return f"{self.source} (unverified)" if self.class_ == "unverified" else self.source
+
 
 class SettingRules(Document):
     """All rules."""

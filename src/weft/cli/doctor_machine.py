@@ -34,7 +34,7 @@ def show(sysroot: Path, format_: str) -> int:
                 "about": one.about,
                 "happens": one.happens,
                 "fix": one.fix,
-                "source": one.rule.source,
+                "source": one.rule.cited,
             }
             for one in found
         ],

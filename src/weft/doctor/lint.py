@@ -53,7 +53,7 @@ class Complaint:
     @property
     def source(self) -> str:
         """Who says so."""
-        return self.rule.source.format_map(_Words(self.found.words))
+        return self.rule.cited.format_map(_Words(self.found.words))
 
     @property
     def severity(self) -> Severity:

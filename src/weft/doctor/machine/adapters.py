@@ -17,7 +17,7 @@ INFINIBAND = "/sys/class/infiniband"
 CXI = "/sys/class/cxi"
 VERBS = "/sys/class/infiniband_verbs"
 FULL_MEMBER = 0x8000
-"""The upper bit of a P_Key. SOURCE: InfiniBand Architecture Specification, 1: Partitioning."""
+"""The upper bit of a P_Key. SOURCE: Red Hat Enterprise Linux 7, Networking Guide, 13.8.4."""
 _EMPTY_GID = "0000:0000:0000:0000:0000:0000:0000:0000"
 _AMAZON = 0x1D0F
 

@@ -21,8 +21,11 @@ LINK_ERRORS = (
     "excessive_buffer_overrun_errors",
 )
 ENOUGH_SHM_BYTES = 1 << 30
-"""SOURCE: NVIDIA, NCCL user guide, Troubleshooting, Docker: --shm-size=1g."""
+"""SOURCE: NVIDIA, NCCL user guide, Runtime and MPI issues, Docker: --shm-size=1g."""
 ENOUGH_READ_REQUEST_BYTES = 4096
+USER_MODE_FAULTS = (5, 11)
+"""The first Linux of which every user may have userfaultfd for faults of user mode. SOURCE:
+torvalds/linux, Documentation/admin-guide/sysctl/vm.rst: unprivileged_userfaultfd."""
 _DRIVERS = {Kind.INFINIBAND: "mlx5_ib", Kind.SLINGSHOT: "cxi_ss1", Kind.EFA: "efa"}
 _KIND_OF_VENDOR = {0x15B3: Kind.INFINIBAND, 0x17DB: Kind.SLINGSHOT, 0x1D0F: Kind.EFA}
 _ORDER = {Severity.BAD: 0, Severity.WARNING: 1, Severity.NOTE: 2, Severity.GOOD: 3}
@@ -58,7 +61,7 @@ class Problem:
             FindingKind.MIS_SETTING,
             self.severity,
             self.happens,
-            (f"fix: {self.fix}", f"source: {self.rule.source}"),
+            (f"fix: {self.fix}", f"source: {self.rule.cited}"),
             facts={"rule": self.rule.id, "about": self.about, "fix": self.fix, **self.words},
         )
 
@@ -359,7 +362,8 @@ def _monitors(machine: Machine) -> _Found:
     here = machine.system
     slingshot = any(one.kind is Kind.SLINGSHOT for one in machine.adapters)
     if slingshot and here.unprivileged_userfaultfd == 0 and not here.has_capability(CAP_SYS_PTRACE):
-        yield "no-userfaultfd", {}
+        is_all_closed = here.kernel_version < USER_MODE_FAULTS
+        yield "no-userfaultfd" if is_all_closed else "userfaultfd-of-user-mode", {}
     if here.numa_balancing and here.n_numa_nodes > 1:
         yield "numa-balancing", {}
 

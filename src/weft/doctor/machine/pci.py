@@ -10,11 +10,12 @@ CONFIG_BYTES = 4096
 _CAPABILITY_EXPRESS = 0x10
 _EXTENDED_ACS = 0x000D
 _ACS_REDIRECTS = 0x1C
-"""P2P request redirect, P2P completion redirect, upstream forwarding. SOURCE: PCI Express Base
-Specification 5.0, 7.7.8.3."""
-PAYLOAD_SHARE = {2.5: 0.8, 5.0: 0.8, 8.0: 128 / 130, 16.0: 128 / 130, 32.0: 128 / 130, 64.0: 0.922}
-"""Of a lane's GT/s what carries bytes: 8b/10b, 128b/130b, 236 of 256 bytes of a flit. SOURCE: PCI
-Express Base Specification 6.0, 4.2."""
+"""P2P request redirect, P2P completion redirect, upstream forwarding. SOURCE: torvalds/linux,
+include/uapi/linux/pci_regs.h: PCI_ACS_RR, PCI_ACS_CR, PCI_ACS_UF, in PCI_ACS_CTRL."""
+_LINE = 128 / 130
+PAYLOAD_SHARE = {2.5: 0.8, 5.0: 0.8, 8.0: _LINE, 16.0: _LINE, 32.0: _LINE, 64.0: 236 / 256}
+"""Of a lane's GT/s what carries bytes: 8b/10b, 128b/130b, 236 of 256 bytes of a flit. SOURCE:
+torvalds/linux, drivers/pci/pci.h: PCIE_SPEED2MBS_ENC; of flits G. K. Lockwood, PCIe Gen6."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +98,8 @@ def _link(root: Sysroot, path: str, which: str) -> PciLink:
 def pci_config(space: bytes) -> PciConfig | None:
     """What a configuration space of up to 4096 bytes says.
 
-    SOURCE: PCI Express Base Specification 5.0: Device Control is at 8 of capability 0x10, bit 4
-    relaxed ordering, bits 5-7 payload, bits 12-14 read request, both 128 bytes shifted left.
+    SOURCE: torvalds/linux, include/uapi/linux/pci_regs.h, PCI_EXP_DEVCTL: at 8 of capability 0x10,
+    bit 4 relaxed ordering, bits 5-7 payload, bits 12-14 read request, both 128 bytes shifted left.
     """
     express = _capability(space, _CAPABILITY_EXPRESS)
     if express is None or express + 10 > len(space):
