@@ -75,7 +75,7 @@ def _recipe(recipe: LaunchRecipe) -> list[str]:
         lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
     lines.append("")
     if recipe.errata:
-        lines += ["Printed by a source, and not taken over:", ""]
+        lines += ["Errata of the sources:", ""]
         lines += [f"* {one.printed} ({one.where}): {one.remark}." for one in recipe.errata]
         lines.append("")
     return lines

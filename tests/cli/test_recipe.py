@@ -23,7 +23,7 @@ def test_a_command_with_its_reasons(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert said.startswith('mpirun -np 32 -hostfile "$HOSTFILE" --bind-to numa')
     assert "NCCL_PXN_DISABLE=1\n  each GPU sends by its own adapter" in said
-    assert "printed by a source, and not taken over:" in said
+    assert "errata of the sources:" in said
 
 
 def test_json_has_the_same_settings(capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,6 +43,16 @@ def test_forms(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     head = {"mpirun": "mpirun", "srun": "export", "sbatch": "#!/bin/bash", "modulefile": "#%Module"}
     assert said.startswith(head[form])
     assert "NCCL_CROSS_NIC" in said
+
+
+def test_a_machine_is_launched_on_as_it_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, begins in (
+        ("alps-gh200", "export NCCL_NET="),
+        ("frontera", 'mpiexec -f "$HOSTFILE" -ppn 2 -n 8 '),
+        ("azure-hbv3", 'mpirun -np 8 -hostfile "$HOSTFILE" --bind-to numa --map-by ppr:2:node'),
+    ):
+        assert run(["recipe", name, "--nodes", "4", "--tasks-per-node", "2"]) == 0
+        assert capsys.readouterr().out.startswith(begins)
 
 
 def test_a_script_beside_the_recipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,6 +75,7 @@ def test_a_script_beside_the_recipe(tmp_path: Path, capsys: pytest.CaptureFixtur
         (["azure-ndv5", "--mount", "/a:/b"], "--mount goes with --image"),
         (["azure-ndv5", "--image", "i", "--for", "mpirun"], "into no container"),
         (["alps-gh200", "--sharp"], "has no SHARP"),
+        (["azure-hbv3", "--sharp"], "has no SHARP"),
         (["azure-ndv5", "--benchmark", "all_reduce"], "did you mean 'allreduce'"),
         (["azure-ndv5", "--benchmark", "grok1; reboot"], "no benchmark 'grok1; reboot'"),
         (["azure-hbv3", "--benchmark", "hypercube"], "among those of OSU"),

@@ -45,7 +45,8 @@ class LaunchRecipe(Document):
 
     `interface` is the network of the ranks' first meeting, `hcas` the adapters that carry data,
     `ethernet_hcas` those that the same driver shows and that must not. `cpu_masks` are the masks of
-    the ranks of a node.
+    the ranks of a node. `threads_per_core` is 1 where each core is one processor of the system.
+    `launcher` is what starts the ranks there.
     """
 
     schema_: Literal["weft.launch-recipe/1"] = Field(alias="schema")
@@ -57,6 +58,8 @@ class LaunchRecipe(Document):
     fabric: Fabric
     gpus_per_node: int = Field(ge=0, default=0)
     cores_per_node: int = Field(ge=0, default=0)
+    threads_per_core: int = Field(ge=1, default=2)
+    launcher: Literal["openmpi", "hydra", "srun"] = "openmpi"
     library: Literal["nccl", "rccl", "mpi"] = "nccl"
     interface: str = ""
     hcas: tuple[str, ...] = ()

@@ -17,6 +17,9 @@ FORMS = ("mpirun", "srun", "sbatch", "modulefile")
 @click.command("recipe")
 @click.argument("platform", required=False)
 @click.option("--nodes", type=click.IntRange(1), help="Nodes of the run; else NODES of the shell.")
+@click.option(
+    "--tasks-per-node", type=click.IntRange(1), help="Ranks a node; else one a GPU, or one a core."
+)
 @click.option("--sharp", is_flag=True, help="Reduce in the switches.")
 @click.option("--loopback", is_flag=True, help="The test of all adapters of one node.")
 @click.option("--benchmark", default="allreduce", show_default=True, metavar="B")
@@ -86,7 +89,7 @@ def _prescription(platform: str, options: dict[str, Any]) -> "Prescription":
         sharp=options["sharp"],
         loopback=options["loopback"],
         training=options["training"],
-        tasks=recipe.gpus_per_node or recipe.cores_per_node or 1,
+        tasks=options["tasks_per_node"] or recipe.gpus_per_node or recipe.cores_per_node or 1,
         nccl=options["nccl"] or "",
         image=options["image"],
         mounts=options["mounts"],
@@ -97,7 +100,8 @@ def _prescription(platform: str, options: dict[str, Any]) -> "Prescription":
 def _written(prescription: "Prescription", options: dict[str, Any]) -> str:
     from weft.launch import prescribed_text as texts
 
-    form = options["form"] or ("srun" if options["image"] else "mpirun")
+    starts_by_srun = options["image"] or prescription.recipe.launcher == "srun"
+    form = options["form"] or ("srun" if starts_by_srun else "mpirun")
     if form in ("mpirun", "modulefile") and options["image"]:
         raise InputError(f"--for {form} launches into no container", expected="srun or sbatch")
     if options["training"] and not options["program"]:
@@ -147,7 +151,7 @@ def _explained(prescription: "Prescription", text: str) -> str:
         lines += ["", "left out for this version of NCCL:"]
         lines += [f"  {one.setting.name}: {one.why}" for one in prescription.left]
     if recipe.errata:
-        lines += ["", "printed by a source, and not taken over:"]
+        lines += ["", "errata of the sources:"]
         lines += [f"  {one.printed} ({one.where}): {one.remark}" for one in recipe.errata]
     lines += [f"note: {note}" for note in recipe.notes]
     return "\n".join(lines)

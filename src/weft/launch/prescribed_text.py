@@ -36,7 +36,7 @@ OSU = {
 SIZES = ("-b", "1K", "-e", "16G", "-f", "2", "-g", "1")
 TESTS = "/opt/nccl-tests/build"
 MCA = "OMPI_MCA_"
-VARIABLE = re.compile(r"\$\w+|\$\{\w+\}")
+VARIABLE = re.compile(r"\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}", re.ASCII)
 
 
 def program(prescription: Prescription, benchmark: str) -> list[str]:
@@ -56,12 +56,16 @@ def program(prescription: Prescription, benchmark: str) -> list[str]:
 
 
 def as_mpirun(prescription: Prescription, command: list[str]) -> str:
-    """One command line of Open MPI's mpirun; several hosts come from $HOSTFILE."""
+    """One command line of the machine's MPI: Open MPI's mpirun, or Hydra's mpiexec as MVAPICH2 and
+    MPICH have it. Several hosts come from $HOSTFILE."""
     run = prescription.run
     several = run.nodes != 1 and not run.loopback
-    nodes = "NODES" if run.nodes is None else str(run.nodes)
-    ranks = f"$(( {nodes} * {run.tasks} ))" if run.nodes is None else str(run.nodes * run.tasks)
-    lines = [f"mpirun -np {ranks if several else run.tasks}"]
+    ranks = str((run.nodes or 1) * run.tasks)
+    if several and run.nodes is None:
+        ranks = f"$(( NODES * {run.tasks} ))"
+    if prescription.recipe.launcher == "hydra":
+        return _as_mpiexec(prescription, command, ranks, several=several)
+    lines = [f"mpirun -np {ranks}"]
     if several:
         lines[0] += ' -hostfile "$HOSTFILE"'
     lines[0] += f" --bind-to numa --map-by ppr:{run.tasks}:node"
@@ -75,7 +79,23 @@ def as_mpirun(prescription: Prescription, command: list[str]) -> str:
             name = setting.name.removeprefix(MCA)
             lines.append(f"--mca {name} {shlex.quote(setting.value)}")
         else:
-            lines.append(f"-x {setting.name}={_shell(setting.value)}")
+            lines.append(f"-x {setting.name}={shlex.quote(setting.value)}")
+    return " \\\n  ".join([*lines, " ".join(command)])
+
+
+def _as_mpiexec(
+    prescription: Prescription, command: list[str], ranks: str, *, several: bool
+) -> str:
+    hosts = ' -f "$HOSTFILE"' if several else ""
+    passed = handed_on(prescription.settings)
+    lines = [
+        f"mpiexec{hosts} -ppn {prescription.run.tasks} -n {ranks}",
+        *(
+            f"-genv {setting.name} {shlex.quote(setting.value)}"
+            for setting in prescription.settings
+            if setting.name not in passed
+        ),
+    ]
     return " \\\n  ".join([*lines, " ".join(command)])
 
 
@@ -83,7 +103,7 @@ def as_exports(prescription: Prescription) -> str:
     """Lines of a shell that export every variable."""
     passed = handed_on(prescription.settings)
     return "\n".join(
-        f"export {setting.name}={_shell(setting.value)}"
+        f"export {setting.name}={shlex.quote(setting.value)}"
         for setting in prescription.settings
         if setting.name not in passed
     )
@@ -117,9 +137,9 @@ def _container(prescription: Prescription) -> list[str]:
     topology = prescription.values.get("NCCL_TOPO_FILE")
     mounts = [f"{topology}:{topology}:ro"] if topology else []
     mounts += run.mounts
-    lines = [f"--container-image={_shell(run.image)}"]
+    lines = [f"--container-image={_with_variables(run.image)}"]
     if mounts:
-        lines.append(f"--container-mounts={','.join(_shell(one) for one in mounts)}")
+        lines.append(f"--container-mounts={','.join(_with_variables(one) for one in mounts)}")
     lines.append(f"--container-env={','.join(names)}")
     return [*lines, "--container-writable", "--no-container-mount-home"]
 
@@ -157,6 +177,8 @@ def as_modulefile(prescription: Prescription) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _shell(value: str) -> str:
-    """A value for a shell, quoted; the plain name of a variable is left to it."""
-    return f'"{value}"' if VARIABLE.fullmatch(value) else shlex.quote(value)
+def _with_variables(text: str) -> str:
+    """A word for a shell, which puts in the variables that it names, and does nothing else."""
+    words = [(shlex.quote(one) if one else "") for one in VARIABLE.split(text)]
+    names = [f'"{one}"' for one in VARIABLE.findall(text)]
+    return "".join(word + name for word, name in zip(words, [*names, ""], strict=True)) or "''"

@@ -38,12 +38,13 @@ class Run:
 
     def kinds(self) -> tuple[When, ...]:
         """Which settings belong to it."""
+        everywhere: tuple[When, ...] = ("always", *(("container",) if self.image else ()))
         if self.loopback:
-            return ("always", "loopback")
+            return (*everywhere, "loopback")
         if self.nodes == 1:
-            return ("always", "single-node")
+            return (*everywhere, "single-node")
         return (
-            "always",
+            *everywhere,
             "multi-node",
             *(("sharp",) if self.sharp else ()),
             *(("training",) if self.training else ()),

@@ -66,6 +66,7 @@ def test_recipes_set_what_is_known(name: str) -> None:
     assert not recipe.platform or recipe.platform in platform_names()
     known = {one.name for listed in variable_lists().values() for one in listed.variables}
     known |= {"LD_LIBRARY_PATH", "CUDA_DEVICE_ORDER", "MPICH_GPU_SUPPORT_ENABLED"}
+    known |= {"MELLANOX_VISIBLE_DEVICES"}
     for setting in recipe.settings:
         assert setting.name in known, setting.name
 

@@ -65,7 +65,7 @@ class Script:
 
     def _head(self, name: str) -> str:
         if self.form == "mpirun":
-            return f"-x {name}="
+            return f"-genv {name} " if self.recipe.launcher == "hydra" else f"-x {name}="
         return f"setenv {name} " if self.form == "modulefile" else f"export {name}="
 
     def _launch(self) -> int:

@@ -1,6 +1,7 @@
 """200 recipes with one mistake each: it is found, on its line, and nothing else is said."""
 
 import pytest
+from tests.unit.doctor.noted import NOTED
 from tests.unit.doctor.planted import PLANTERS, planted
 from tests.unit.doctor.script import FORMS, VERSIONS, Planted, clean_script
 
@@ -12,12 +13,6 @@ from weft.doctor.read.file import read_job
 N = 200
 SEED = 9
 PLANTED = list(planted(N, SEED))
-NOTED = {
-    ("frontera", "sharp-full-nodes"): "MV2_ENABLE_SHARP",
-    ("azure-ndv5", "chunk-cut"): "NCCL_P2P_NET_CHUNKSIZE",
-    ("azure-ndv6", "chunk-cut"): "NCCL_P2P_NET_CHUNKSIZE",
-}
-"""What a recipe itself gets wrong, and the name in its erratum."""
 
 
 def found_in(one: Planted) -> list[tuple[str, int]]:

@@ -1,5 +1,7 @@
 """Scripts are read as bash reads them: what is set, what is launched, and where it stands."""
 
+import random
+import subprocess
 import time
 
 import pytest
@@ -213,3 +215,46 @@ def test_a_name_that_only_the_job_knows_is_no_setting() -> None:
     job = read_script("x", "mpirun -x NCCL_$NAME=1 -x UCX_TLS=rc -hostfile h ./a\n")
     assert [one.name for one in job.settings] == ["UCX_TLS"]
     assert any(HOLE in name for name in job.launches[0].passes)
+
+
+PARTS = (
+    *("${A}", "${B}", '"$A q"', '"${B}"', "'s t'", '"\'"', "x", "9", "_y"),
+    *("$A,", "$B/", "$A:", "$B.", "$A-z", "$B=", "$A$B,", "@", "%", "+", ",", "/", ":"),
+)
+
+
+def test_words_are_those_that_bash_makes_of_them() -> None:
+    """`${A},$B,$C` is one word, though the grammar makes two of it."""
+    rng = random.Random(9)
+    texts = [
+        " ".join(
+            "".join(rng.choice(PARTS) for _ in range(rng.randint(1, 6)))
+            for _ in range(rng.randint(1, 3))
+        )
+        for _ in range(1000)
+    ]
+    head = "A=a1\nB='b 2'\n"
+    calls = "".join(f"printf '%s\\0' {text}; printf '\\1'\n" for text in texts)
+    said = subprocess.run(
+        ["bash"], input=f"set -f\n{head}{calls}", capture_output=True, text=True, check=True
+    )
+    for text, words in zip(texts, said.stdout.split("\1"), strict=False):
+        (launch,) = read(f"{head}srun -- ./p {text}\n").launches
+        assert [word.text for word in launch.program] == ["./p", *words.split("\0")[:-1]], text
+
+
+def test_a_value_that_the_grammar_cuts_is_not_known() -> None:
+    for text in ("export P=${A},$B,$C D=1\n", "P=${A},$B,$C\nD=1\n"):
+        job = read(text)
+        assert only(text, "P").known is None
+        assert only(text, "D").known == "1"
+        assert not job.launches
+
+
+def test_containers_of_names_that_only_the_job_knows() -> None:
+    text = "srun --container-image=i --container-mounts ${T},$R,$S/c:/c --container-env=A ./p\n"
+    (launch,) = read(text).launches
+    assert launch.container is not None
+    assert [word.text for word in launch.container.mounts] == [HOLE, HOLE, f"{HOLE}/c:/c"]
+    assert launch.container.passes == ("A",)
+    assert [word.text for word in launch.program] == ["./p"]

@@ -133,7 +133,7 @@ class _Script:
         export = words[0] == "export" or any(
             word.startswith("-") and "x" in word for word in words[1:]
         )
-        for child in node.named_children:
+        for child, *_ in _touching(node.named_children):
             if child.type == "variable_assignment":
                 self._assign(child, exported=export)
             elif child.type == "variable_name" and export:
@@ -209,14 +209,19 @@ class _Script:
             self._known[name] = value
 
     def _command(self, node: "Node") -> None:
-        own = [child for child in node.named_children if child.type == "variable_assignment"]
+        own: list[Node] = []
         words: list[Word] = []
-        for child in node.named_children:
-            if child.type in ("variable_assignment", "file_redirect", "herestring_redirect"):
-                continue
-            words += self._words.of(child)
+        for nodes in _touching(node.named_children):
+            if nodes[0].type == "variable_assignment":
+                own.append(nodes[0])
+            elif nodes[0].type not in ("file_redirect", "herestring_redirect"):
+                words += self._words.of(*nodes)
             if len(words) > MOST_WORDS:
                 return
+        if not words:
+            for child in own:
+                self._assign(child, exported=False)
+            return
         before = [self._before(child) for child in own]
         self._take(words, [one for one in before if one is not None], node, 0)
 
@@ -290,6 +295,17 @@ class _Script:
             at = replace(at, start=start.start, line=start.line, column=start.column)
             at = replace(at, exact=start.exact)
             inside, before = index, ()
+
+
+def _touching(nodes: Sequence["Node"]) -> list[list["Node"]]:
+    """Nodes with nothing between them: parts of one word."""
+    runs: list[list[Node]] = []
+    for node in nodes:
+        if runs and runs[-1][-1].end_byte == node.start_byte and "redirect" not in node.type:
+            runs[-1].append(node)
+        else:
+            runs.append([node])
+    return runs
 
 
 def _blanks(found: re.Match[bytes]) -> bytes:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
 _QUOTED_ESCAPE = re.compile(r"\\(\n|[\"\\$`])")
 
@@ -41,33 +42,50 @@ class Words:
         self._look_up = look_up
         self._array = array
 
-    def of(self, node: "Node") -> list[Word]:
-        """The words that a node becomes; none where it is an unquoted empty variable."""
-        array = self._of_array(node)
+    def of(self, *nodes: "Node") -> list[Word]:
+        """The words that nodes which touch become; none where all is an unquoted empty variable."""
+        first, last = nodes[0], nodes[-1]
+        array = self._of_array(first) if len(nodes) == 1 else None
         if array is not None:
-            at = self._place(node.start_byte, node.end_byte, False)
+            at = self._place(first.start_byte, first.end_byte, False)
             return [Word(text, at) for text in array]
-        pieces = list(self._pieces(node, quoted=False))
+        pieces = self._together(nodes)
         texts = _split(pieces)
         if len(texts) == 1 and not any(
             piece.splits and piece.text.strip() != piece.text for piece in pieces
         ):
-            return [self._whole(node, texts[0])]
-        at = self._place(node.start_byte, node.end_byte, False)
+            return [self._whole(first, last, texts[0])]
+        at = self._place(first.start_byte, last.end_byte, False)
         return [Word(text, at) for text in texts]
+
+    def _together(self, nodes: Sequence["Node"]) -> list[Piece]:
+        """The grammar ends a word behind `${A},$` of `${A},$B,$C`: its name begins the next."""
+        pieces: list[Piece] = []
+        for node in nodes:
+            own = list(self._pieces(node, quoted=False))
+            name = _NAME.match(own[0].text) if own and pieces and pieces[-1].text == "$" else None
+            if name is not None:
+                pieces[-1] = self._expanded(name[0], quoted=False)
+                own[0] = Piece(own[0].text[name.end() :])
+            pieces += own
+        return pieces
 
     def value(self, node: "Node | None") -> str:
         """The text of an assigned value: never split."""
         if node is None:
             return ""
-        return "".join(piece.text for piece in self._pieces(node, quoted=False))
+        texts = [piece.text for piece in self._pieces(node, quoted=False)]
+        behind = self._text[node.end_byte : node.end_byte + 1].decode("utf-8", "replace")
+        if texts and texts[-1] == "$" and _NAME.match(behind):
+            texts[-1] = HOLE
+        return "".join(texts)
 
     def source(self, node: "Node") -> str:
         """What stands there."""
         return self._text[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
-    def _whole(self, node: "Node", text: str) -> Word:
-        at = self._place(node.start_byte, node.end_byte, True)
+    def _whole(self, node: "Node", last: "Node", text: str) -> Word:
+        at = self._place(node.start_byte, last.end_byte, True)
         raw = self.source(node)
         shift = ASSIGNMENT.match(raw.lstrip("\"'"))
         if shift is None:
@@ -77,7 +95,7 @@ class Words:
             return Word(text, at)
         start = node.start_byte + quote + shift.end()
         # A quote that was opened before the name is closed behind the value.
-        return Word(text, at, self._place(start, node.end_byte - quote, True))
+        return Word(text, at, self._place(start, last.end_byte - quote, True))
 
     def _of_array(self, node: "Node") -> list[str] | None:
         inner = node

@@ -55,8 +55,9 @@ def _mask(kind: str, text: str) -> int:
 
 def _fit(case: Case, launch: Launch, masks: list[int]) -> Iterator[Found]:
     at = launch.options["cpu-bind"].at
-    cores = case.recipe.cores_per_node if case.recipe is not None else 0
-    gpus = case.recipe.gpus_per_node if case.recipe is not None else 0
+    recipe = case.recipe
+    cpus = recipe.cores_per_node * recipe.threads_per_core if recipe is not None else 0
+    gpus = recipe.gpus_per_node if recipe is not None else 0
     tasks = launch.number("ntasks-per-node") or gpus
     overlap = _overlap(masks)
     highest = max(masks, default=0).bit_length()
@@ -70,9 +71,9 @@ def _fit(case: Case, launch: Launch, masks: list[int]) -> Iterator[Found]:
     elif 0 in masks:
         words = {"what": f"rank {masks.index(0)} has no processor", "fix": "give it one"}
         yield Found("masks", words, at)
-    elif cores and highest > cores:
+    elif cpus and highest > cpus:
         words = {
-            "what": f"processor {highest - 1} is named; the node has 0 to {cores - 1}",
+            "what": f"processor {highest - 1} is named; the node has 0 to {cpus - 1}",
             "fix": "write masks for this node",
         }
         yield Found("masks", words, at)
