@@ -43,11 +43,34 @@ def test_json_and_csv(bad: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record = json.loads(capsys.readouterr().out)
     assert (record["schema"], record["verdict"]) == ("weft.doctor-log/1", "bad")
     assert record["aspects"]["channels"] == {"NET/Socket": 2, "P2P/IPC": 14}
-    assert len(record["ranks"]) == 16
+    assert [row["channels"] for row in record["ranks"]] == [*["P2P/IPC 1"] * 7, "NET/Socket 1"] * 2
+    assert record["unverified"] == {}
     assert run(["doctor", "log", str(bad), "--format", "csv"]) == 1
     rows = capsys.readouterr().out.splitlines()
-    assert rows[0] == "rank,n_ranks,host,pid,device,network,gpu_direct,initialised"
+    assert rows[0] == ("rank,n_ranks,host,pid,device,network,gpu_direct,channels,pxn,initialised")
     assert len(rows) == 17
+
+
+def test_one_rank_is_shown_by_itself(bad: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "log", str(bad), "--rank", "7"]) == 1
+    whole, own = capsys.readouterr().out.split("\nrank 7\n")
+    assert "channels   NET/Socket 2, P2P/IPC 14\n" in whole
+    assert "channels   NET/Socket 1\n" in own
+    assert run(["doctor", "log", str(bad), "--rank", "7", "--format", "json"]) == 1
+    assert json.loads(capsys.readouterr().out)["rank"]["channels"] == {"NET/Socket": 1}
+    assert run(["doctor", "log", str(bad), "--rank", "16"]) == 2
+    assert "the logs know no rank 16" in capsys.readouterr().err
+
+
+def test_what_is_unverified_is_in_the_record(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "new.log"
+    path.write_text("\n".join(LoggedJob(version="2.32.3 compiled with CUDA 12.9").lines()))
+    assert run(["doctor", "log", str(path), "--format", "json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert list(record["unverified"]) == ["NCCL 2.32.3+cuda12.9"]
+    assert [row["is_verified"] for row in record["aspects"]["version"]] == [False]
 
 
 def test_a_log_of_nothing_is_the_users_mistake(

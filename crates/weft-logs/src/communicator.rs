@@ -14,8 +14,9 @@ pub(crate) fn read(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
     version(text, said, facts) || initialised(text, said, facts).is_some()
 }
 
-/// `NCCL version 2.18.3+cuda12.1`, `RCCL version : 2.27.7-HEAD:0d2c4fd`, and what RCCL says after
-/// it: these lines have no mark of their own.
+/// `NCCL version 2.18.3+cuda12.1`, `NCCL version 2.32.3 compiled with CUDA 12.9` (from 2.31 on),
+/// `RCCL version : 2.27.7-HEAD:0d2c4fd`, and what RCCL says after it: these lines have no mark of
+/// their own.
 pub(crate) fn version(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
     const LIBRARIES: [(&str, &str); 5] = [
         ("NCCL version", "NCCL"),
@@ -30,8 +31,10 @@ pub(crate) fn version(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
         };
         let rest = rest.trim_start().trim_start_matches(':').trim();
         let word = rest.split_ascii_whitespace().next().unwrap_or_default();
+        let cuda = word_after(rest, "compiled with CUDA ").filter(|_| !word.contains('+'));
+        let version = cuda.map_or(word.to_owned(), |cuda| format!("{word}+cuda{cuda}"));
         if word.bytes().any(|byte| byte.is_ascii_digit()) || library == "librccl" {
-            facts.note(said, Kind::Version, &[library, word]);
+            facts.note(said, Kind::Version, &[library, &version]);
             return true;
         }
     }

@@ -30,6 +30,8 @@ pub enum Kind {
     PluginSymbol,
     /// what the plug-in is: unsupported by this version.
     PluginRefused,
+    /// name of the network that could not be initialised, a plug-in's or NCCL's own.
+    PluginFailed,
     /// transport, index, device, link layer or address, "sharp" or "".
     Nic,
     /// transport: it found no device.
@@ -62,9 +64,12 @@ pub enum Kind {
     CollnetOff,
     /// file, reason.
     TopologyMissing,
+    /// what the library did instead of what was wanted, in its own words.
+    Fallback,
     /// library, where in the source, text.
     Warning,
-    /// framework (pml, btl, netmod), component, "selected", "usable" or "failed": of MPI.
+    /// framework (pml, mtl, btl, coll, netmod), component, "selected", "usable", "failed" or
+    /// "refused": of MPI.
     Component,
     /// libfabric's fabric that was opened.
     Fabric,
@@ -98,7 +103,7 @@ struct Fact {
     n: u64,
     first: Place,
     sizes: Option<(u64, u64)>,
-    by: SpeakerSet,
+    by: Speeches,
 }
 
 /// One file that was read.
@@ -163,7 +168,7 @@ impl Facts {
             None => {
                 let key: Box<[u8]> = self.scratch[..].into();
                 self.of_key.insert(key.clone(), self.rows.len() as u32);
-                let by = SpeakerSet::default();
+                let by = Speeches::default();
                 self.rows.push(Fact { kind, key, n: 0, first: said.place, sizes: None, by });
                 self.rows.len() - 1
             }
@@ -191,7 +196,7 @@ impl Facts {
             n: fact.n,
             first: (fact.first.source, fact.first.line),
             sizes: fact.sizes,
-            by: fact.by.ranges(),
+            by: fact.by.runs(),
         });
         Document {
             facts: facts.collect(),
@@ -230,41 +235,46 @@ pub(crate) struct Said<'a> {
     pub(crate) from: &'a str,
 }
 
-/// Numbers of speakers, each once.
+/// Numbers of speakers, and how often each spoke.
 #[derive(Debug, Default)]
-struct SpeakerSet {
-    numbers: Vec<u32>,
+struct Speeches {
+    of: Vec<(u32, u64)>,
     n_sorted: usize,
 }
 
-impl SpeakerSet {
-    fn insert(&mut self, number: u32) {
-        if self.numbers.last() == Some(&number) {
+impl Speeches {
+    fn insert(&mut self, speaker: u32) {
+        if let Some((_, n)) = self.of.last_mut().filter(|(last, _)| *last == speaker) {
+            *n += 1;
             return;
         }
-        self.numbers.push(number);
-        if self.numbers.len() > 2 * self.n_sorted + 64 {
+        self.of.push((speaker, 1));
+        if self.of.len() > 2 * self.n_sorted + 64 {
             self.settle();
         }
     }
 
     fn settle(&mut self) {
-        self.numbers.sort_unstable();
-        self.numbers.dedup();
-        self.n_sorted = self.numbers.len();
+        self.of.sort_unstable_by_key(|(speaker, _)| *speaker);
+        self.of.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            kept.1 += if is_same { next.1 } else { 0 };
+            is_same
+        });
+        self.n_sorted = self.of.len();
     }
 
-    /// First and last of each run of numbers.
-    fn ranges(&mut self) -> Vec<(u32, u32)> {
+    /// First and last of each run of numbers that spoke equally often, and how often.
+    fn runs(&mut self) -> Vec<(u32, u32, u64)> {
         self.settle();
-        let mut ranges: Vec<(u32, u32)> = Vec::new();
-        for number in &self.numbers {
-            match ranges.last_mut() {
-                Some((_, last)) if *last + 1 == *number => *last = *number,
-                _ => ranges.push((*number, *number)),
+        let mut runs: Vec<(u32, u32, u64)> = Vec::new();
+        for (speaker, n) in &self.of {
+            match runs.last_mut() {
+                Some((_, last, times)) if *last + 1 == *speaker && times == n => *last = *speaker,
+                _ => runs.push((*speaker, *speaker, *n)),
             }
         }
-        ranges
+        runs
     }
 }
 
@@ -285,5 +295,5 @@ struct FactRow {
     first: (u32, u32),
     #[serde(skip_serializing_if = "Option::is_none")]
     sizes: Option<(u64, u64)>,
-    by: Vec<(u32, u32)>,
+    by: Vec<(u32, u32, u64)>,
 }

@@ -96,6 +96,10 @@ pub(crate) static BYTES_TO_ALGORITHM: Needle = needle!(" Bytes -> Algo ");
 pub(crate) static COMM: Needle = needle!("comm ");
 /// `... disabling CollNet`
 pub(crate) static DISABLING_COLLNET: Needle = needle!("disabling CollNet");
+/// `... falling back to simple order`
+pub(crate) static FALLING_BACK: Needle = needle!("falling back to ");
+/// `CollNet is not supported or fails to initialize, ignoring NCCL_ALGO=COLLNET`
+pub(crate) static IGNORING: Needle = needle!(", ignoring NCCL_");
 
 impl Needle {
     pub(crate) fn find(&self, text: &str) -> Option<usize> {

@@ -1,8 +1,8 @@
 //! MPI libraries: which components Open MPI chose, what MPICH and Intel MPI send over, HCOLL.
 //!
-//! SOURCE: what Open MPI 4.1.4 (`pml_base_verbose`, `btl_base_verbose`), MPICH 4.0.2 and 5.0.2
-//! (`MPIR_CVAR_DEBUG_SUMMARY`) and Intel MPI 2021.16 (`I_MPI_DEBUG`) print; HCOLL: logs that users
-//! posted.
+//! SOURCE: what Open MPI 4.1.4 and 5.0.11 (`pml_base_verbose`, and those of mtl, btl and coll),
+//! MPICH 4.0.2 and 5.0.2 (`MPIR_CVAR_DEBUG_SUMMARY`) and Intel MPI 2021.16 (`I_MPI_DEBUG`) print;
+//! HCOLL: logs that users posted.
 
 use crate::facts::{Facts, Kind, Place, Said};
 use crate::libfabric;
@@ -50,22 +50,33 @@ fn intel(text: &str, line: &str, place: Place, facts: &mut Facts) -> bool {
     libfabric::read(line, place, facts)
 }
 
+/// Open MPI's layers below the pml cm: they say that they are selected in the pml's words.
+///
+/// SOURCE: open-mpi/ompi, directories of ompi/mca/mtl.
+const MTLS: [&str; 5] = ["ofi", "psm2", "psm", "portals4", "mxm"];
+
 /// Of `[host:08479] select: component ucx selected`: framework, component, what became of it.
 fn component(text: &str) -> Option<[&str; 3]> {
     const BTL: &str = "select: init of component ";
+    let above = |name| if MTLS.contains(&name) { "mtl" } else { "pml" };
     if let Some(name) = between(text, "select: component ", " selected") {
-        return Some(["pml", name, "selected"]);
+        return Some([above(name), name, "selected"]);
     }
     if let Some(name) = text.strip_prefix("select: init returned failure for component ") {
-        return Some(["pml", name, "failed"]);
+        return Some([above(name), name, "failed"]);
     }
     if let Some(name) = between(text, "PML ", " cannot be selected") {
-        return Some(["pml", name, "failed"]);
+        return Some(["pml", name, "refused"]);
     }
     if let Some(name) = between(text, BTL, " returned success") {
         return Some(["btl", name, "usable"]);
     }
-    between(text, BTL, " returned failure").map(|name| ["btl", name, "failed"])
+    if let Some(name) = between(text, BTL, " returned failure") {
+        return Some(["btl", name, "failed"]);
+    }
+    let chosen = text.strip_prefix("coll:base:comm_select: selecting")?;
+    let name = chosen.trim_start().split(',').next()?;
+    chosen.ends_with(", Enabled").then_some(["coll", name, "usable"])
 }
 
 fn note(speaker: Option<u32>, place: Place, words: &[&str], facts: &mut Facts) {

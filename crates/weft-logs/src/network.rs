@@ -1,15 +1,19 @@
 //! Networks: which was chosen, its devices, and whether they read and write GPUs directly.
 //!
 //! SOURCE: NVIDIA/nccl, tags v2.14.3-1 to v2.30.7-1 (net.cc, transport/net_ib*, net_socket.cc,
-//! graph/paths.cc); aws-ofi-nccl up to v1.21.1.
+//! graph/paths.cc); aws-ofi-nccl up to v1.21.1; Mellanox/nccl-rdma-sharp-plugins, sharp_plugin.c.
 
 use crate::facts::{Facts, Kind, Said};
-use crate::line::{DISABLING_COLLNET, between, number_after, word_after};
+use crate::line::{DISABLING_COLLNET, FALLING_BACK, IGNORING, between, number_after, word_after};
 
 /// Whether the message was about a network.
 pub(crate) fn read(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
     if let Some(name) = text.strip_prefix("Using network ") {
         facts.note(said, Kind::Network, &[name]);
+        return true;
+    }
+    if is_collnet_off(text) {
+        facts.note(said, Kind::CollnetOff, &[text]);
         return true;
     }
     if text.starts_with("NET/") {
@@ -27,12 +31,24 @@ pub(crate) fn read(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
         facts.note(said, Kind::TopologyMissing, &[file, reason]);
         return true;
     }
-    let is_off =
-        DISABLING_COLLNET.find(text).is_some() || text.starts_with("Cannot initialize CollNet");
-    if is_off {
-        facts.note(said, Kind::CollnetOff, &[text]);
+    let is_fallback = FALLING_BACK.find(text).is_some() || IGNORING.find(text).is_some();
+    // What is warned of is noted as a warning.
+    if is_fallback && said.from.is_empty() {
+        facts.note(said, Kind::Fallback, &[text]);
     }
-    is_off
+    is_fallback
+}
+
+/// Why switches do not reduce: in NCCL's words, or in those of its plug-in for SHARP.
+fn is_collnet_off(text: &str) -> bool {
+    const BEGINNINGS: [&str; 5] = [
+        "Cannot initialize CollNet",
+        "SHARP: Group size:",
+        "SHARP: Set to disable",
+        "SHARP group create: ",
+        "NET/IB : SHARP coll init error: ",
+    ];
+    DISABLING_COLLNET.find(text).is_some() || BEGINNINGS.iter().any(|it| text.starts_with(it))
 }
 
 fn of_transport(text: &str, said: Said<'_>, facts: &mut Facts) -> Option<()> {

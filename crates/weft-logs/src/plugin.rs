@@ -30,6 +30,10 @@ pub(crate) fn read(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
         facts.note(said, Kind::PluginRefused, &[name]);
         return true;
     }
+    if let Some(name) = text.strip_prefix("Failed to initialize NET plugin ") {
+        facts.note(said, Kind::PluginFailed, &[name]);
+        return true;
+    }
     let of_plugin = ["NET/Plugin", "TUNER/Plugin", "PROFILER/Plugin", "ENV/Plugin"];
     let Some(beginning) = of_plugin.into_iter().find(|beginning| text.starts_with(beginning))
     else {

@@ -16,6 +16,25 @@ fn read(log: &[u8]) -> io::Result<Value> {
     Ok(serde_json::to_value(facts.to_document()).expect("a document"))
 }
 
+/// A line, the kind of fact, its words.
+type Case = (&'static str, &'static str, Vec<&'static str>);
+
+/// The cases of a table: a line, and behind `=>` the kind of fact and its words, `|` between them.
+/// What begins with `#` is a remark.
+fn cases(table: &'static str) -> Vec<Case> {
+    let mut found = Vec::new();
+    let mut line = "";
+    for row in table.lines().filter(|row| !(row.is_empty() || row.starts_with('#'))) {
+        let Some(fact) = row.strip_prefix("=> ") else {
+            line = row;
+            continue;
+        };
+        let (kind, words) = fact.split_once('|').expect("a kind and words");
+        found.push((line, kind.trim(), words.split('|').map(str::trim).collect()));
+    }
+    found
+}
+
 fn facts(log: &str) -> Value {
     read(log.as_bytes()).expect("a log")
 }

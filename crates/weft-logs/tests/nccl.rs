@@ -3,219 +3,164 @@
 //! SOURCE: formats in the read-only data of NVIDIA's libraries 2.18.3 and 2.32.3 (which
 //! tests/oracle/test_nccl_log.py fills in again), and in NVIDIA/nccl at the tags between.
 
-use crate::{facts, read};
+use crate::{Case, cases, facts, read};
 use serde_json::{Value, json};
 
-/// A line, the kind of fact, its words.
-type Case = (&'static str, &'static str, &'static [&'static str]);
+const PLUGINS: &str = "
+# 2.14 to 2.20
+NET/Plugin : Plugin load (libnccl-net-ofi.so) returned 2 : libfabric.so.1: cannot open
+=> plugin_missing | libnccl-net-ofi.so | libfabric.so.1: cannot open
+NET/Plugin : No plugin found (libnccl-net.so), using internal implementation
+=> plugin_missing | libnccl-net.so | not found
+# 2.21 to 2.23
+NET/Plugin: Plugin load returned 2 : x.so: no such file : when loading libnccl-net-x.so
+=> plugin_missing | libnccl-net-x.so | x.so: no such file
+# 2.24 to 2.27
+NET/Plugin: Could not find: ofi libnccl-net-ofi.so. Using internal network plugin.
+=> plugin_missing | libnccl-net-ofi.so | not found
+# 2.28 on
+NET/Plugin: Could not find: libnccl-net.so
+=> plugin_missing | libnccl-net.so | not found
+NET/Plugin: libnccl-net-ofi.so: libfabric.so.1: cannot open shared object file
+=> plugin_missing | libnccl-net-ofi.so | libfabric.so.1: cannot open shared object file
+External network plugin /x.so is unsupported
+=> plugin_refused | /x.so
+Failed to initialize NET plugin AWS Libfabric
+=> plugin_failed | AWS Libfabric
+# all
+Plugin name set by env to libnccl-net-ofi.so
+=> plugin_asked | libnccl-net-ofi.so
+Plugin Path : /opt/hpcx/lib/libnccl-net.so
+=> plugin_asked | /opt/hpcx/lib/libnccl-net.so
+NET/Plugin: Loaded net plugin AWS Libfabric (v6)
+=> plugin_loaded | net | AWS Libfabric | v6
+NET/Plugin: Loaded coll plugin SHARP (v5)
+=> plugin_loaded | collnet | SHARP | v5
+TUNER/Plugin: Using ofi_tuner (v4)
+=> plugin_loaded | tuner | ofi_tuner | v4
+P2P plugin IBext_v8
+=> plugin_loaded | net | IBext_v8 |
+NET/Plugin: Failed to find ncclNetPlugin_v6 symbol.
+=> plugin_symbol | ncclNetPlugin_v6
+";
 
-const PLUGINS: &[Case] = &[
-    // 2.14 to 2.20
-    (
-        "NET/Plugin : Plugin load (libnccl-net-ofi.so) returned 2 : libfabric.so.1: cannot open",
-        "plugin_missing",
-        &["libnccl-net-ofi.so", "libfabric.so.1: cannot open"],
-    ),
-    (
-        "NET/Plugin : No plugin found (libnccl-net.so), using internal implementation",
-        "plugin_missing",
-        &["libnccl-net.so", "not found"],
-    ),
-    // 2.21 to 2.23
-    (
-        "NET/Plugin: Plugin load returned 2 : x.so: no such file : when loading libnccl-net-x.so",
-        "plugin_missing",
-        &["libnccl-net-x.so", "x.so: no such file"],
-    ),
-    // 2.24 to 2.27
-    (
-        "NET/Plugin: Could not find: ofi libnccl-net-ofi.so. Using internal network plugin.",
-        "plugin_missing",
-        &["libnccl-net-ofi.so", "not found"],
-    ),
-    // 2.28 on
-    (
-        "NET/Plugin: Could not find: libnccl-net.so",
-        "plugin_missing",
-        &["libnccl-net.so", "not found"],
-    ),
-    (
-        "NET/Plugin: libnccl-net-ofi.so: libfabric.so.1: cannot open shared object file",
-        "plugin_missing",
-        &["libnccl-net-ofi.so", "libfabric.so.1: cannot open shared object file"],
-    ),
-    ("External network plugin /x.so is unsupported", "plugin_refused", &["/x.so"]),
-    ("Plugin name set by env to libnccl-net-ofi.so", "plugin_asked", &["libnccl-net-ofi.so"]),
-    (
-        "Plugin Path : /opt/hpcx/lib/libnccl-net.so",
-        "plugin_asked",
-        &["/opt/hpcx/lib/libnccl-net.so"],
-    ),
-    (
-        "NET/Plugin: Loaded net plugin AWS Libfabric (v6)",
-        "plugin_loaded",
-        &["net", "AWS Libfabric", "v6"],
-    ),
-    ("NET/Plugin: Loaded coll plugin SHARP (v5)", "plugin_loaded", &["collnet", "SHARP", "v5"]),
-    ("TUNER/Plugin: Using ofi_tuner (v4)", "plugin_loaded", &["tuner", "ofi_tuner", "v4"]),
-    ("P2P plugin IBext_v8", "plugin_loaded", &["net", "IBext_v8", ""]),
-    ("NET/Plugin: Failed to find ncclNetPlugin_v6 symbol.", "plugin_symbol", &["ncclNetPlugin_v6"]),
-];
+const NETWORKS: &str = "
+Using network AWS Libfabric
+=> network | AWS Libfabric
+NET/IB : No device found.
+=> no_device | NET/IB
+Failed to open libibverbs.so[.1]
+=> no_device | libibverbs
+NET/OFI Selected Provider is efa (found 32 nics)
+=> provider | efa | 32
+NET/OFI Selected provider is cxi, fabric is cxi (found 4 nics)
+=> provider | cxi | 4
+NET/IB : GPU Direct RDMA Enabled for HCA 3 'mlx5_3'
+=> gpu_direct | NET/IB | 3 | mlx5_3 | on |
+GPU Direct RDMA Disabled for GPU 7000 / HCA 0 (distance 4 > 3)
+=> gpu_direct |  | 0 |  | off | distance 4 > 3
+Could not open XML topology file /opt/x.xml : No such file or directory
+=> topology_missing | /opt/x.xml | No such file or directory
+Communicator has 1 nodes which is less than CollNet node threshold 2, disabling CollNet
+=> collnet_off | Communicator has 1 nodes which is less than CollNet node threshold 2, disabling \
+CollNet
+SHARP: Group size:1 is less than threshold:2. fallback to non-sharp
+=> collnet_off | SHARP: Group size:1 is less than threshold:2. fallback to non-sharp
+NET/IB : SHARP coll init error: Cannot connect to SHARP daemon(-4)
+=> collnet_off | NET/IB : SHARP coll init error: Cannot connect to SHARP daemon(-4)
+Could not find a path for pattern 4, falling back to simple order
+=> fallback | Could not find a path for pattern 4, falling back to simple order
+CollNet is not supported or fails to initialize, ignoring NCCL_ALGO=COLLNET
+=> fallback | CollNet is not supported or fails to initialize, ignoring NCCL_ALGO=COLLNET
+";
 
-const NETWORKS: &[Case] = &[
-    ("Using network AWS Libfabric", "network", &["AWS Libfabric"]),
-    ("NET/IB : No device found.", "no_device", &["NET/IB"]),
-    ("Failed to open libibverbs.so[.1]", "no_device", &["libibverbs"]),
-    ("NET/OFI Selected Provider is efa (found 32 nics)", "provider", &["efa", "32"]),
-    ("NET/OFI Selected provider is cxi, fabric is cxi (found 4 nics)", "provider", &["cxi", "4"]),
-    (
-        "NET/IB : GPU Direct RDMA Enabled for HCA 3 'mlx5_3'",
-        "gpu_direct",
-        &["NET/IB", "3", "mlx5_3", "on", ""],
-    ),
-    (
-        "GPU Direct RDMA Disabled for GPU 7000 / HCA 0 (distance 4 > 3)",
-        "gpu_direct",
-        &["", "0", "", "off", "distance 4 > 3"],
-    ),
-    (
-        "Could not open XML topology file /opt/x.xml : No such file or directory",
-        "topology_missing",
-        &["/opt/x.xml", "No such file or directory"],
-    ),
-    (
-        "Communicator has 1 nodes which is less than CollNet node threshold 2, disabling \
-             CollNet",
-        "collnet_off",
-        &["Communicator has 1 nodes which is less than CollNet node threshold 2, disabling \
-             CollNet"],
-    ),
-];
+const CHANNELS: &str = "
+Channel 00/0 : 0[7000] -> 8[7000] [send] via NET/IB/0/GDRDMA
+=> channel | NET/IB | 0 | GDRDMA |  | send
+Channel 03/1 : 9[1] -> 0[0] [receive] via NET/IBext_v8/10(4)/GDRDMA(PCI)/Shared
+=> channel | NET/IBext_v8 | 10 | GDRDMA | PXN | receive
+Channel 00/0 : 0[0] -> 8[0] [send] via NET/AWS Libfabric/0
+=> channel | NET/AWS Libfabric | 0 |  |  | send
+Channel 00/0 : 0[0] -> 1[1] via P2P/IPC/read
+=> channel | P2P/IPC |  |  |  |
+Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM
+=> channel | P2P/CUMEM |  |  |  |
+Channel 00/0 : 0[0] -> 1[1] via P2P/direct pointer
+=> channel | P2P/direct pointer |  |  |  |
+Channel 00/0 : 0[0] -> 1[1] via P2P/indirect/3[3]
+=> channel | P2P/indirect |  |  |  |
+Channel 00 : 2[2] -> 1[1] via SHM/direct/direct
+=> channel | SHM |  |  |  |
+Channel 00 : 2[2] -> 1[1] via SHM/direct
+=> channel | SHM |  |  |  |
+CollNet 00/1 : 3 [send] via COLLNET/SHARP/0/GDRDMA
+=> channel | COLLNET/SHARP | 0 | GDRDMA |  | send
+comm:0x2bc1f840, nRanks:2, nNodes:1, coll channels:2 collnet channels:3, nvls channels:0, p2p \
+channels:4, p2p channels per peer:5
+=> channels | 2 | 3 | 0 | 4
+Channel 00/0 : 0[3000] -> 1[d000] via P2P/IPC comm 0x2bc1f840 nRanks 02
+=> channel | P2P/IPC |  |  |  |
+Channel 00/0 : 0[3000] -> 1[d000] [send] via NET/Socket/0 comm 0x2bc1f840 nRanks 02
+=> channel | NET/Socket | 0 |  |  | send
+Connected all rings, use ring PXN 0 GDR 1
+=> connected | all rings
+Connected NVLS tree
+=> connected | NVLS tree
+16 coll channels, 8 collnet channels, 4 nvls channels, 32 p2p channels, 4 p2p channels per peer
+=> channels | 16 | 8 | 4 | 32
+16 coll channels, 0 nvls channels, 16 p2p channels, 2 p2p channels per peer
+=> channels | 16 |  | 0 | 16
+NVLS multicast support is not available on dev 0
+=> nvls | off
+NVLS multicast support is available on dev 0, transport FABRIC, symmetric multimem yes
+=> nvls | on
+AllReduce: 1048576 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..15}
+=> algorithm | AllReduce | RING | SIMPLE
+4096 Bytes -> Algo 0 proto 0 time 12.5
+=> algorithm |  | TREE | LL
+";
 
-const CHANNELS: &[Case] = &[
-    (
-        "Channel 00/0 : 0[7000] -> 8[7000] [send] via NET/IB/0/GDRDMA",
-        "channel",
-        &["NET/IB", "0", "GDRDMA", "", "send"],
-    ),
-    (
-        "Channel 03/1 : 9[1] -> 0[0] [receive] via NET/IBext_v8/10(4)/GDRDMA(PCI)/Shared",
-        "channel",
-        &["NET/IBext_v8", "10", "GDRDMA", "PXN", "receive"],
-    ),
-    (
-        "Channel 00/0 : 0[0] -> 8[0] [send] via NET/AWS Libfabric/0",
-        "channel",
-        &["NET/AWS Libfabric", "0", "", "", "send"],
-    ),
-    ("Channel 00/0 : 0[0] -> 1[1] via P2P/IPC/read", "channel", &["P2P/IPC", "", "", "", ""]),
-    ("Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM", "channel", &["P2P/CUMEM", "", "", "", ""]),
-    (
-        "Channel 00/0 : 0[0] -> 1[1] via P2P/direct pointer",
-        "channel",
-        &["P2P/direct pointer", "", "", "", ""],
-    ),
-    (
-        "Channel 00/0 : 0[0] -> 1[1] via P2P/indirect/3[3]",
-        "channel",
-        &["P2P/indirect", "", "", "", ""],
-    ),
-    ("Channel 00 : 2[2] -> 1[1] via SHM/direct/direct", "channel", &["SHM", "", "", "", ""]),
-    ("Channel 00 : 2[2] -> 1[1] via SHM/direct", "channel", &["SHM", "", "", "", ""]),
-    (
-        "CollNet 00/1 : 3 [send] via COLLNET/SHARP/0/GDRDMA",
-        "channel",
-        &["COLLNET/SHARP", "0", "GDRDMA", "", "send"],
-    ),
-    (
-        "comm:0x2bc1f840, nRanks:2, nNodes:1, coll channels:2 collnet channels:3, nvls channels:0, \
-         p2p channels:4, p2p channels per peer:5",
-        "channels",
-        &["2", "3", "0", "4"],
-    ),
-    (
-        "Channel 00/0 : 0[3000] -> 1[d000] via P2P/IPC comm 0x2bc1f840 nRanks 02",
-        "channel",
-        &["P2P/IPC", "", "", "", ""],
-    ),
-    (
-        "Channel 00/0 : 0[3000] -> 1[d000] [send] via NET/Socket/0 comm 0x2bc1f840 nRanks 02",
-        "channel",
-        &["NET/Socket", "0", "", "", "send"],
-    ),
-    ("Connected all rings, use ring PXN 0 GDR 1", "connected", &["all rings"]),
-    ("Connected NVLS tree", "connected", &["NVLS tree"]),
-    (
-        "16 coll channels, 8 collnet channels, 4 nvls channels, 32 p2p channels, \
-         4 p2p channels per peer",
-        "channels",
-        &["16", "8", "4", "32"],
-    ),
-    (
-        "16 coll channels, 0 nvls channels, 16 p2p channels, 2 p2p channels per peer",
-        "channels",
-        &["16", "", "0", "16"],
-    ),
-    ("NVLS multicast support is not available on dev 0", "nvls", &["off"]),
-    (
-        "NVLS multicast support is available on dev 0, transport FABRIC, symmetric multimem yes",
-        "nvls",
-        &["on"],
-    ),
-    (
-        "AllReduce: 1048576 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..15}",
-        "algorithm",
-        &["AllReduce", "RING", "SIMPLE"],
-    ),
-    ("4096 Bytes -> Algo 0 proto 0 time 12.5", "algorithm", &["", "TREE", "LL"]),
-];
+const COMMUNICATORS: &str = "
+comm 0x7f rank 3 nranks 16 cudaDev 3 busId 1b000 commId 0x5f1 - Init COMPLETE
+=> communicator | 0x5f1 | 16 | COMPLETE
+ncclCommInitRankConfig comm 0x7f rank 3 nranks 16 cudaDev 3 nvmlDev 3 busId 1b000 commId 0x5f1 - \
+Init START
+=> communicator | 0x5f1 | 16 | START
+comm 0x7f rank 3 nRanks 16 nNodes 2 localRanks 8 localRank 3 MNNVL 0
+=> place | 16 | 2 | 8
+NCCL version 2.27.5+cuda12.9
+=> version | NCCL | 2.27.5+cuda12.9
+NCCL version 2.32.3 compiled with CUDA 12.9
+=> version | NCCL | 2.32.3+cuda12.9
+RCCL version : 2.27.7-HEAD:0d2c4fd
+=> version | RCCL | 2.27.7-HEAD:0d2c4fd
+NCCL_IB_TIMEOUT set by environment to 22.
+=> echo | NCCL_IB_TIMEOUT | 22
+NCCL_SOCKET_IFNAME set by environment to eth0
+=> echo | NCCL_SOCKET_IFNAME | eth0
+NCCL_IB_HCA set to mlx5_0
+=> echo | NCCL_IB_HCA | mlx5_0
+NET/IB: NCCL_IB_RAIL_POLICY set by environment to x
+=> echo | NCCL_IB_RAIL_POLICY | x
+Invalid value 99999999999999999999 for NCCL_BUFFSIZE, using default -2.
+=> refused | NCCL_BUFFSIZE | 99999999999999999999
+NET/OFI Setting NCCL_NVLS_CHUNKSIZE to 512KiB
+=> set_by_plugin | NCCL_NVLS_CHUNKSIZE | 512KiB
+NET/OFI Initializing aws-ofi-nccl 1.12.1-aws
+=> version | aws-ofi-nccl | 1.12.1-aws
+NET/OFI Could not disable CUDA API usage for HMEM, disabling GDR
+=> gpu_direct | NET/OFI |  |  | off | Could not disable CUDA API usage for HMEM, disabling GDR
+NET/OFI Setting NCCL_TOPO_FILE environment variable to /proc/self/fd/150
+=> set_by_plugin | NCCL_TOPO_FILE | /proc/self/fd/150
+";
 
-const COMMUNICATORS: &[Case] = &[
-    (
-        "comm 0x7f rank 3 nranks 16 cudaDev 3 busId 1b000 commId 0x5f1 - Init COMPLETE",
-        "communicator",
-        &["0x5f1", "16", "COMPLETE"],
-    ),
-    (
-        "ncclCommInitRankConfig comm 0x7f rank 3 nranks 16 cudaDev 3 nvmlDev 3 busId 1b000 \
-         commId 0x5f1 - Init START",
-        "communicator",
-        &["0x5f1", "16", "START"],
-    ),
-    (
-        "comm 0x7f rank 3 nRanks 16 nNodes 2 localRanks 8 localRank 3 MNNVL 0",
-        "place",
-        &["16", "2", "8"],
-    ),
-    ("NCCL version 2.27.5+cuda12.9", "version", &["NCCL", "2.27.5+cuda12.9"]),
-    ("RCCL version : 2.27.7-HEAD:0d2c4fd", "version", &["RCCL", "2.27.7-HEAD:0d2c4fd"]),
-    ("NCCL_IB_TIMEOUT set by environment to 22.", "echo", &["NCCL_IB_TIMEOUT", "22"]),
-    ("NCCL_SOCKET_IFNAME set by environment to eth0", "echo", &["NCCL_SOCKET_IFNAME", "eth0"]),
-    ("NCCL_IB_HCA set to mlx5_0", "echo", &["NCCL_IB_HCA", "mlx5_0"]),
-    ("NET/IB: NCCL_IB_RAIL_POLICY set by environment to x", "echo", &["NCCL_IB_RAIL_POLICY", "x"]),
-    ("Invalid value 2M for NCCL_BUFFSIZE, using default -2.", "refused", &["NCCL_BUFFSIZE", "2M"]),
-    (
-        "NET/OFI Setting NCCL_NVLS_CHUNKSIZE to 512KiB",
-        "set_by_plugin",
-        &["NCCL_NVLS_CHUNKSIZE", "512KiB"],
-    ),
-    ("NET/OFI Initializing aws-ofi-nccl 1.12.1-aws", "version", &["aws-ofi-nccl", "1.12.1-aws"]),
-    (
-        "NET/OFI Could not disable CUDA API usage for HMEM, disabling GDR",
-        "gpu_direct",
-        &["NET/OFI", "", "", "off", "Could not disable CUDA API usage for HMEM, disabling GDR"],
-    ),
-    (
-        "NET/OFI Setting NCCL_TOPO_FILE environment variable to /proc/self/fd/150",
-        "set_by_plugin",
-        &["NCCL_TOPO_FILE", "/proc/self/fd/150"],
-    ),
-];
+fn all() -> impl Iterator<Item = Case> {
+    [PLUGINS, NETWORKS, CHANNELS, COMMUNICATORS].into_iter().flat_map(cases)
+}
 
 /// All lines, with a mark.
 pub(crate) fn lines() -> impl Iterator<Item = String> {
-    let cases = [PLUGINS, NETWORKS, CHANNELS, COMMUNICATORS].concat();
-    cases.into_iter().map(|(line, ..)| format!("node-1:10:20 [0] NCCL INFO {line}"))
+    all().map(|(line, ..)| format!("node-1:10:20 [0] NCCL INFO {line}"))
 }
 
 pub(crate) fn with_words(facts: &Value, kind: &str) -> Vec<Value> {
@@ -230,7 +175,7 @@ pub(crate) fn with_words(facts: &Value, kind: &str) -> Vec<Value> {
 
 #[test]
 fn each_line_says_what_it_says_whatever_launchers_put_before_it() {
-    for (line, kind, words) in [PLUGINS, NETWORKS, CHANNELS, COMMUNICATORS].concat() {
+    for (line, kind, words) in all() {
         for before in ["", "3: ", "[1,3]<stdout>:", "[2026-11-21 02:36:20] ", "\x1b[32m", "x\r"] {
             for end in ["\n", "\r\n", "\x1b[0m\n", ""] {
                 let text = format!("{before}node-1:10:20 [0] NCCL INFO {line}{end}");
@@ -288,7 +233,7 @@ fn equal_facts_are_one_with_all_who_said_it() {
     let said = facts(&text);
     assert_eq!(said["speakers"].as_array().expect("speakers").len(), 200);
     let expected = json!([{
-        "kind": "network", "words": ["IB"], "n": 1000, "first": [0, 1], "by": [[0, 199]]
+        "kind": "network", "words": ["IB"], "n": 1000, "first": [0, 1], "by": [[0, 199, 5]]
     }]);
     assert_eq!(said["facts"], expected);
 }
@@ -338,4 +283,13 @@ fn different_facts_have_an_end() {
     let said = facts(&text);
     assert_eq!(said["facts"].as_array().expect("facts").len(), 1 << 18);
     assert_eq!(said["n_left_out"], 300_000 - (1 << 18));
+}
+
+#[test]
+fn how_often_each_speaker_said_it_is_counted() {
+    let line = |process: usize| format!("h:{process}:1 [0] NCCL INFO Using network IB\n");
+    // 500 voices in turn, so that counts are put together in between; the third speaks once more.
+    let text: String = (0..1500).map(|n| line(1 + n % 500)).chain([line(3)]).collect();
+    let said = facts(&text);
+    assert_eq!(said["facts"][0]["by"], json!([[0, 1, 3], [2, 2, 4], [3, 499, 3]]));
 }

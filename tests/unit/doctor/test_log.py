@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 from tests.unit.doctor.nccl_log import LoggedJob
 
+from weft.bench.logs.known import is_known
 from weft.bench.logs.ranks import JobLog, job_log
 from weft.bench.logs.said import read_logs
 from weft.core.errors import InputError
 from weft.core.finding import Finding
 from weft.doctor.log.aspects import aspects
-from weft.doctor.log.judge import is_known, judge
+from weft.doctor.log.judge import judge
 
 MISSING = (
     "NET/Plugin : Plugin load (libnccl-net-ofi.so) returned 2 : libnccl-net-ofi.so: cannot open "
@@ -56,6 +57,14 @@ def test_the_plug_in_that_was_asked_for_is_the_reason_for_sockets(tmp_path: Path
         (
             ("External network plugin libnccl-net.so is unsupported",),
             "plug-in libnccl-net.so is unsupported by this NCCL",
+        ),
+        (
+            (
+                "Failed to initialize NET plugin AWS Libfabric",
+                "NET/IB : No device found.",
+                "Failed to initialize NET plugin IB",
+            ),
+            "plug-in AWS Libfabric could not be initialised",
         ),
         (
             (
@@ -147,6 +156,21 @@ def test_ranks_that_never_finish_are_counted(tmp_path: Path) -> None:
     )
 
 
+def test_a_second_communicator_that_hangs_is_counted(tmp_path: Path) -> None:
+    """The first one of every rank is complete; that of ranks 0 and 8 is not."""
+    second = "comm 0x80 rank {} nranks 2 cudaDev 0 nvmlDev 0 busId 0000 commId 0x9b - Init START"
+    lines = [
+        f"node{node}:1000:2000 [0] NCCL INFO {second.format(node)}" for node, _ in enumerate("ab")
+    ]
+    (only,) = judged(tmp_path, LoggedJob(), tuple(lines))
+    assert only.sentence == (
+        "2 of 16 ranks began a communicator that the log does not see complete"
+    )
+    done = [line.replace("START", "COMPLETE") for line in lines]
+    (only,) = judged(tmp_path, LoggedJob(), (*lines, *done))
+    assert only.severity.value == "good"
+
+
 def test_warnings_are_the_librarys_own_words(tmp_path: Path) -> None:
     line = "node0:1000:2000 [0] net.cc:626 NCCL WARN Error: network X not found."
     (only,) = judged(tmp_path, LoggedJob(), (line, line))
@@ -170,14 +194,41 @@ def test_part_of_a_job_is_called_part(tmp_path: Path) -> None:
 
 def test_versions_outside_the_known_say_so(tmp_path: Path) -> None:
     notes = [one.sentence for one in judged(tmp_path, LoggedJob(version="2.31.2+cuda13.0"))]
-    assert "unverified: lines of NCCL 2.31.2+cuda13.0 were not seen" in notes[-1]
-    assert [is_known(f"NCCL {v}") for v in ("2.13.4", "2.14.3", "2.30.7", "2.31.2", "x")] == [
+    assert notes[-1].startswith("unverified: NCCL 2.31.2+cuda13.0; it is none of 2.14 to 2.30")
+    assert [is_known(v) for v in ("2.13.4", "2.14.3", "2.30.7+cuda12.9", "2.31.2", "x")] == [
         False,
         True,
         True,
         False,
         False,
     ]
+
+
+def test_rccl_is_known_from_posted_logs_only(tmp_path: Path) -> None:
+    """Its numbers are those of the NCCL that it follows; its lines are not."""
+    lines = [*LoggedJob().lines()[1:], "RCCL version : 2.27.7-HEAD:0d2c4fd"]
+    log = read(tmp_path, lines)
+    assert [one.sentence for one in judge(log)][1:] == [
+        "unverified: RCCL; its lines are known from logs that users posted, not from its "
+        "sources; they are read as NCCL's"
+    ]
+    (version,) = [aspect for aspect in aspects(log) if aspect.name == "version"]
+    assert version.text == "RCCL 2.27.7-HEAD:0d2c4fd (unverified)"
+    assert [row["is_verified"] for row in version.values] == [False]
+
+
+def test_one_rank_says_what_it_says(tmp_path: Path) -> None:
+    """Rank 7 sends to the other node over one channel and to nobody on its own; rank 0 receives
+    from there and sends to rank 1."""
+    log = read(tmp_path, LoggedJob().lines())
+    seen = {
+        number: {aspect.name: aspect.text for aspect in aspects(log.of_rank(log.ranks[number]))}
+        for number in (0, 3, 7)
+    }
+    assert [seen[number]["channels"] for number in seen] == ["P2P/IPC 1", "P2P/IPC 1", "NET/IB 1"]
+    assert seen[0]["GPUDirect"] == seen[7]["GPUDirect"] == "NET/IB/0 1 of 1 channel ends"
+    assert "GPUDirect" not in seen[3]
+    assert seen[7]["version"] == "NCCL 2.18.3+cuda12.2"
 
 
 def test_in_which_order_ranks_write_makes_no_difference(tmp_path: Path) -> None:

@@ -72,13 +72,47 @@ def test_ucx_over_tcp_on_one_host_is_nobodys_fault(tmp_path: Path) -> None:
         ),
         (
             ("[a:7] select: init returned failure for component ucx",),
-            "1 of 1 process could not use Open MPI's pml ucx",
+            "1 of 1 process could not use Open MPI's pml ucx, and used no other",
+        ),
+        (
+            ("[a:7] PML cm cannot be selected", "[b:7] PML cm cannot be selected"),
+            "2 of 2 processes could not use Open MPI's pml cm, and used no other",
         ),
     ],
 )
 def test_ways_into_tcp(tmp_path: Path, lines: tuple[str, ...], sentence: str) -> None:
     found = verdict(read(tmp_path, *lines))
     assert (found.severity.value, found.sentence) == ("bad", sentence)
+
+
+def test_layers_that_were_only_tried_are_no_fault(tmp_path: Path) -> None:
+    """What Open MPI 5 says where it chooses by itself: it tries all, and cm tries its mtl."""
+    log = read(
+        tmp_path,
+        "[a:7] select: init returned failure for component ofi",
+        "[a:7] select: init returned failure for component cm",
+        "[a:7] select: init returned failure for component ucx",
+        "[a:7] select: component ob1 selected",
+        "[a:7] coll:base:comm_select: selecting          sm, priority   0, Disabled",
+        "[a:7] coll:base:comm_select: selecting       tuned, priority  30, Enabled",
+    )
+    assert verdict(log).severity.value == "good"
+    (components,) = [aspect for aspect in aspects(log) if aspect.name == "components"]
+    assert components.text == (
+        "mtl ofi failed, pml cm failed, pml ucx failed, pml ob1 selected, coll tuned usable"
+    )
+
+
+def test_a_failed_btl_carries_nothing(tmp_path: Path) -> None:
+    lines = [f"[{host}:7] select: component ob1 selected" for host in "ab"]
+    lines.append("[a:7] select: init of component ofi returned failure")
+    tcp = "[a:7] select: init of component tcp returned success"
+    assert verdict(read(tmp_path, *lines, tcp)).sentence == (
+        "2 of 2 processes used Open MPI's pml ob1 over tcp: TCP between hosts"
+    )
+    uct, openib = (tcp.replace("tcp", name) for name in ("uct", "openib"))
+    assert verdict(read(tmp_path, *lines, tcp, uct)).severity.value == "bad"
+    assert verdict(read(tmp_path, *lines, tcp, openib)).severity.value == "good"
 
 
 def sharp(log: JobLog) -> str:
@@ -89,14 +123,15 @@ def sharp(log: JobLog) -> str:
 def test_sharp_is_triggered_by_a_group_of_several(tmp_path: Path) -> None:
     log = read(tmp_path, TREE, *(LLT.format(host=h, rank=r, n=2) for r, h in enumerate("ab")))
     assert verdict(log).severity.value == "good"
-    assert sharp(log) == "triggered: LLT of 2 members; trees LLT"
+    assert sharp(log) == "triggered: LLT of 2 members; trees LLT (unverified)"
 
 
 @pytest.mark.parametrize("lines", [(TREE,), (TREE, LLT.format(host="a", rank=0, n=1))])
 def test_a_tree_that_nobody_uses_is_not_triggered(tmp_path: Path, lines: tuple[str, ...]) -> None:
     log = read(tmp_path, *lines)
     assert verdict(log).sentence == (
-        "SHARP gave the job 1 kind of tree and no communicator uses one: it was not triggered"
+        "SHARP gave the job 1 kind of tree and no communicator uses one: it was not triggered "
+        "(unverified)"
     )
     assert sharp(log).startswith("not triggered")
 
@@ -104,7 +139,7 @@ def test_a_tree_that_nobody_uses_is_not_triggered(tmp_path: Path, lines: tuple[s
 def test_why_sharp_was_not_triggered(tmp_path: Path) -> None:
     log = read(tmp_path, TREE, ERROR)
     assert verdict(log).sentence == (
-        "SHARP was not triggered: Failed to lock SAT tree(ID:0x40 ret:0x4)"
+        "SHARP was not triggered (unverified): Failed to lock SAT tree(ID:0x40 ret:0x4)"
     )
     both = read(tmp_path, TREE, LLT.format(host="a", rank=0, n=4), ERROR)
     assert verdict(both).sentence.startswith("SHARP was only in part triggered")

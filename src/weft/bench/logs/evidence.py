@@ -5,6 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from weft.bench.logs.known import unverified
 from weft.bench.logs.ranks import SOCKET, JobLog, job_log, transports
 from weft.bench.logs.said import Said, said_in, said_in_bytes
 from weft.core.errors import MissingError
@@ -31,7 +32,7 @@ def log_evidence(said: Said) -> dict[str, Any]:
 
     `libraries`, `network`, `transports` (UCX's), `gpu_direct`, `sharp`, `algorithms`, `settings`
     (name to the value that ranks read, a list where they differ), `unknown` (variables that UCX
-    does not know).
+    does not know), `unverified` (libraries whose lines were not compared with their sources).
     """
     log = job_log(said)
     found: dict[str, Any] = {
@@ -47,6 +48,7 @@ def log_evidence(said: Said) -> dict[str, Any]:
         "algorithms": sorted({"/".join(fact.words[1:]) for fact in said.of("algorithm")}),
         "settings": {name: _one_or_all(sorted(log.echoed[name])) for name in sorted(log.echoed)},
         "unknown": sorted({fact.words[0] for fact in said.of("unused")}),
+        "unverified": sorted(unverified(said)),
     }
     return {key: value for key, value in found.items() if value}
 

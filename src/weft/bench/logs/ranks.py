@@ -1,7 +1,8 @@
 """Ranks of a job, and what its logs say of each."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from weft.bench.logs.said import Fact, Said, Speaker
@@ -48,6 +49,14 @@ class JobLog:
         """The ranks that said any of these."""
         return frozenset().union(*(self.by(fact) for fact in facts))
 
+    def times(self, facts: Iterable[Fact]) -> Mapping[int, int]:
+        """How often ranks said any of these; 0 for those that did not."""
+        counts: Counter[int] = Counter()
+        for fact in facts:
+            for speaker, n in fact.by.items():
+                counts.update(dict.fromkeys(self.ranks_of[speaker], n))
+        return counts
+
     def values(self, kind: str, word: int = 0) -> dict[str, frozenset[int]]:
         """What ranks say of one kind: a word -> the ranks that say it."""
         found: dict[str, set[int]] = {}
@@ -58,6 +67,17 @@ class JobLog:
     def channels(self, over: Sequence[str] = OVER_NETWORK) -> list[Fact]:
         """Channels whose transport begins like one of these."""
         return [fact for fact in self.said.of("channel") if fact.words[0].startswith(tuple(over))]
+
+    def of_rank(self, rank: Rank) -> "JobLog":
+        """What one rank says, and lines that name nobody."""
+        voices = [speaker for speaker, ranks in self.ranks_of.items() if rank.index in ranks]
+        facts = []
+        for fact in self.said.facts:
+            by = {speaker: fact.by[speaker] for speaker in voices if speaker in fact.by}
+            if by or not fact.by:
+                facts.append(replace(fact, n=sum(by.values()) or fact.n, by=by))
+        own = dict.fromkeys(voices, frozenset({0}))
+        return JobLog(replace(self.said, facts=tuple(facts)), (replace(rank, index=0),), own)
 
     @cached_property
     def has_numbers(self) -> bool:
@@ -104,13 +124,18 @@ class JobLog:
         return {way: frozenset(ranks) for way, ranks in used.items()}
 
     @cached_property
-    def n_channels(self) -> dict[str, int]:
-        """Channels by transport, as often as they were said, receivers of networks not counted."""
-        counts: dict[str, int] = {}
+    def sending(self) -> dict[str, list[Fact]]:
+        """Channels by transport; receivers of networks are not among them."""
+        found: dict[str, list[Fact]] = {}
         for fact in self.said.of("channel"):
             if fact.words[4] != "receive":
-                counts[fact.words[0]] = counts.get(fact.words[0], 0) + fact.n
-        return counts
+                found.setdefault(fact.words[0], []).append(fact)
+        return found
+
+    @cached_property
+    def n_channels(self) -> dict[str, int]:
+        """The same, as often as they were said."""
+        return {name: sum(fact.n for fact in facts) for name, facts in self.sending.items()}
 
     @cached_property
     def versions(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 import json
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -29,7 +29,10 @@ class Speaker:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing that was said `n` times; what `words` are, docs/reference/doctor_log.md says."""
+    """One thing that was said `n` times; what `words` are, docs/reference/doctor_log.md says.
+
+    `by` is how often each speaker said it; lines that name nobody are in `n` alone.
+    """
 
     kind: str
     words: tuple[str, ...]
@@ -38,7 +41,7 @@ class Fact:
     line: int
     least: int | None
     most: int | None
-    by: frozenset[int]
+    by: Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +138,5 @@ def _said(document: dict[str, Any]) -> Said:
 def _fact(fact: dict[str, Any]) -> Fact:
     least, most = fact.get("sizes", (None, None))
     source, line = fact["first"]
-    by = frozenset(_numbers(fact["by"]))
+    by = {number: n for first, last, n in fact["by"] for number in range(first, last + 1)}
     return Fact(fact["kind"], tuple(fact["words"]), fact["n"], source, line, least, most, by)
-
-
-def _numbers(ranges: list[tuple[int, int]]) -> Iterator[int]:
-    for first, last in ranges:
-        yield from range(first, last + 1)

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from weft.bench.logs.known import unverified
 from weft.bench.logs.ranks import JobLog
 from weft.core.units import format_size
 from weft.core.words import counted
-from weft.doctor.log.aspect import MOST_SHOWN, Aspect, some
-from weft.doctor.log.judge import is_known
+from weft.doctor.log.aspect import Aspect, some
 from weft.doctor.log.mpi_aspects import aspects_of_mpi
 from weft.doctor.log.network import share
 
@@ -25,6 +25,7 @@ def aspects(log: JobLog) -> list[Aspect]:
         _nvls,
         _collnet,
         _algorithms,
+        _fallbacks,
         aspects_of_mpi,
         _variables,
     )
@@ -34,13 +35,20 @@ def aspects(log: JobLog) -> list[Aspect]:
 def _versions(log: JobLog) -> Iterator[Aspect]:
     found = log.said.of("version")
     if found:
-        text = ", ".join(f"{fact.words[0]} {fact.words[1]}" for fact in found[:MOST_SHOWN])
-        known = all(is_known(version) for version in log.versions)
-        yield Aspect(
-            "version",
-            text + ("" if known else " (unverified)"),
-            [{"library": fact.words[0], "version": fact.words[1]} for fact in found],
-        )
+        doubts = unverified(log.said)
+        rows = [
+            {
+                "library": fact.words[0],
+                "version": fact.words[1],
+                "is_verified": not {fact.words[0], " ".join(fact.words)} & doubts.keys(),
+            }
+            for fact in found
+        ]
+        parts = [
+            f"{row['library']} {row['version']}" + ("" if row["is_verified"] else " (unverified)")
+            for row in rows
+        ]
+        yield Aspect("version", some(parts), rows)
 
 
 def _ranks(log: JobLog) -> Iterator[Aspect]:
@@ -70,6 +78,7 @@ def _plugins(log: JobLog) -> Iterator[Aspect]:
         ("plugin_asked", "asked for"),
         ("plugin_missing", "not found"),
         ("plugin_refused", "refused"),
+        ("plugin_failed", "not initialised"),
         ("plugin_loaded", "loaded"),
     ):
         for fact in log.said.of(kind):
@@ -196,6 +205,17 @@ def _algorithms(log: JobLog) -> Iterator[Aspect]:
             for fact in log.said.of("algorithm")
         ]
         yield Aspect("algorithms", some(parts), rows)
+
+
+def _fallbacks(log: JobLog) -> Iterator[Aspect]:
+    """What the library did instead of what was wanted, where it does not warn of it."""
+    facts = log.said.of("fallback")
+    if facts:
+        yield Aspect(
+            "fall-backs",
+            some([f"{fact.words[0]} ({share(log, log.by(fact))})" for fact in facts], most=4),
+            [{"text": fact.words[0], "n_ranks": len(log.by(fact))} for fact in facts],
+        )
 
 
 def _variables(log: JobLog) -> Iterator[Aspect]:

@@ -1,20 +1,16 @@
 """What is wrong in a job's logs: findings, the worst first."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from weft.bench.logs.known import unverified
 from weft.bench.logs.ranks import JobLog, transports
-from weft.catalog.variables import version_key
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
 from weft.doctor.log.aspect import some
 from weft.doctor.log.mpi import is_over_fabric, judge_mpi
 from weft.doctor.log.network import judge_network, share
 
-KNOWN = ("2.14", "2.30.99")
-"""Formats of these versions are known from NVIDIA/nccl, tags v2.14.3-1 to v2.30.7-1."""
 MOST_WARNINGS = 8
-_VERSION = re.compile(r"\d{1,6}(\.\d{1,6})*")
 _ORDER = {Severity.BAD: 0, Severity.WARNING: 1, Severity.GOOD: 2, Severity.NOTE: 3}
 
 
@@ -43,13 +39,6 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
     if worst(found) in (Severity.BAD, Severity.WARNING):
         return [one for one in found if one.severity is not Severity.GOOD]
     return found
-
-
-def is_known(version: str) -> bool:
-    """Whether the formats of a version ('NCCL 2.18.3+cuda12.1') were seen or read."""
-    number = _VERSION.search(version)
-    key = version_key(number[0]) if number is not None else ()
-    return version_key(KNOWN[0]) <= key <= version_key(KNOWN[1])
 
 
 def _good(log: JobLog) -> Finding:
@@ -129,9 +118,11 @@ def _refused(log: JobLog) -> Iterator[Finding]:
 
 
 def _unfinished(log: JobLog) -> Iterator[Finding]:
-    """Ranks that began a communicator and never finished it."""
-    begun = log.values("communicator", 2)
-    missing = begun.get("START", frozenset()) - begun.get("COMPLETE", frozenset())
+    """Ranks that began more communicators than they finished."""
+    said = log.said.of("communicator")
+    begun = log.times(fact for fact in said if fact.words[2] == "START")
+    done = log.times(fact for fact in said if fact.words[2] == "COMPLETE")
+    missing = frozenset(rank for rank, n in begun.items() if n > done[rank])
     if missing:
         hosts = sorted({log.ranks[index].host for index in missing})
         yield _finding(
@@ -179,11 +170,8 @@ def _coverage(log: JobLog) -> Iterator[Finding]:
         )
     elif numbered and len(numbered) < log.n_expected:
         yield _note(f"the logs are of {len(numbered):,} of {log.n_expected:,} ranks")
-    unknown = [version for version in log.versions if not is_known(version)]
-    if unknown:
-        yield _note(
-            f"unverified: lines of {', '.join(unknown)} were not seen when this was written"
-        )
+    for library, why in unverified(log.said).items():
+        yield _note(f"unverified: {library}; {why}")
     for source in log.said.sources:
         if source.n_torn:
             yield _note(f"{source.name}: {counted(source.n_torn, 'line')} torn by another")

@@ -10,6 +10,9 @@ from weft.doctor.log.network import SLOW_PROVIDERS, share
 
 FABRIC_LANES = ("rc", "ud", "dc", "srd")
 """UCX's transports over RDMA. SOURCE: openucx/ucx, uct/ib."""
+FABRIC_BTLS = {"openib", "ugni", "portals4", "usnic"}
+"""Open MPI's btls that send over a fabric. uct is none: it says that it is usable without any
+device (Open MPI 5.0.11). SOURCE: open-mpi/ompi, directories of opal/mca/btl."""
 ONE_GROUP = "1"
 
 
@@ -69,26 +72,32 @@ def _providers(log: JobLog) -> Iterator[Finding]:
 
 
 def _components(log: JobLog) -> Iterator[Finding]:
-    """Open MPI's: a layer that was asked for and could not be had; ob1 with TCP alone."""
-    failed = [fact for fact in log.said.of("component") if fact.words[2] == "failed"]
-    chosen = {fact.words[:2] for fact in log.said.of("component") if fact.words[2] == "selected"}
-    pml = [fact for fact in failed if fact.words[0] == "pml" and fact.words[:2] not in chosen]
-    if pml:
+    """Open MPI's: no layer that could be had; ob1 with TCP alone.
+
+    A layer that failed where another was selected was only tried: none was asked for by name.
+    """
+    pmls = [fact for fact in log.said.of("component") if fact.words[0] == "pml"]
+    selected = log.all_by(fact for fact in pmls if fact.words[2] == "selected")
+    failed = [fact for fact in pmls if fact.words[2] in ("failed", "refused")]
+    without = log.all_by(failed) - selected
+    if without:
+        names = list(dict.fromkeys(fact.words[1] for fact in failed if log.by(fact) & without))
         yield _finding(
             Severity.BAD,
-            f"{share(log, log.all_by(pml))} could not use Open MPI's pml {pml[0].words[1]}",
-            log.said.place(pml[0]),
+            f"{share(log, without)} could not use Open MPI's pml {' or '.join(names)}, and used "
+            "no other",
+            log.said.place(failed[0]),
         )
-    usable = {fact.words[1] for fact in log.said.of("component") if fact.words[0] == "btl"}
-    if ("pml", "ob1") in chosen and "tcp" in usable and "openib" not in usable:
-        if (log.n_nodes or 1) < 2:
-            return
-        ranks = log.all_by(
-            fact for fact in log.said.of("component") if fact.words[:2] == ("pml", "ob1")
-        )
+    ob1 = log.all_by(fact for fact in pmls if fact.words[1:] == ("ob1", "selected"))
+    usable = {
+        fact.words[1]
+        for fact in log.said.of("component")
+        if fact.words[0] == "btl" and fact.words[2] == "usable"
+    }
+    if ob1 and "tcp" in usable and not usable & FABRIC_BTLS and (log.n_nodes or 1) > 1:
         yield _finding(
             Severity.BAD,
-            f"{share(log, ranks)} used Open MPI's pml ob1 over {', '.join(sorted(usable))}: TCP "
+            f"{share(log, ob1)} used Open MPI's pml ob1 over {', '.join(sorted(usable))}: TCP "
             "between hosts",
         )
 
@@ -107,7 +116,7 @@ def _sharp(log: JobLog) -> Iterator[Finding]:
         state = "only in part" if groups else "not"
         yield _finding(
             Severity.WARNING,
-            f"SHARP was {state} triggered: {errors[0].words[1]}",
+            f"SHARP was {state} triggered (unverified): {errors[0].words[1]}",
             *(f"{fact.words[1]} ({log.said.place(fact)})" for fact in errors[1:4]),
             log.said.place(errors[0]),
         )
@@ -115,7 +124,7 @@ def _sharp(log: JobLog) -> Iterator[Finding]:
         yield _finding(
             Severity.WARNING,
             f"SHARP gave the job {counted(len(trees), 'kind')} of tree and no communicator uses "
-            "one: it was not triggered",
+            "one: it was not triggered (unverified)",
             log.said.place(trees[0]),
         )
 

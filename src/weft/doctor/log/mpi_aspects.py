@@ -65,7 +65,7 @@ def _sharp(log: JobLog) -> Iterator[Aspect]:
     text += f"; {counted(len(errors), 'error')}" if errors else ""
     yield Aspect(
         "SHARP",
-        text,
+        f"{text} (unverified)",
         {
             "is_triggered": bool(made),
             "groups": [{"tree": f.words[0], "n_members": int(f.words[1])} for f in groups],

@@ -14,6 +14,10 @@ DEFAULT_PLUGINS = {"", "libnccl-net.so", "librccl-net.so"}
 """What NCCL and RCCL look for where nobody asked."""
 
 
+OWN_NETWORKS = {"IB", "Socket"}
+"""What NCCL itself brings: why they fail, they say themselves."""
+
+
 def judge_network(log: JobLog) -> Iterator[Finding]:
     """What ranks sent over, the slow first."""
     used = log.networks
@@ -105,6 +109,9 @@ def why_sockets(log: JobLog, ranks: frozenset[int]) -> Iterator[Reason]:
         yield reason(
             symbols[0], f"the plug-in has none of the interfaces that NCCL looks for ({names})"
         )
+    for fact in said("plugin_failed"):
+        if fact.words[0] not in OWN_NETWORKS:
+            yield reason(fact, f"plug-in {fact.words[0]} could not be initialised")
     for fact in said("no_device"):
         yield reason(fact, _no_device(fact.words[0]))
     if not asked:
