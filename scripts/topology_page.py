@@ -46,10 +46,11 @@ peer-to-peer (beyond PXB) and adapters beyond `NCCL_NET_GDR_LEVEL` (`--gdr-level
 which without C2C means PXB) through host memory; PXN where it is nearer or faster. Every GPU and
 adapter of the file is taken to be in the job, and to be capable of GPUDirect unless the file says
 `gdr="0"`. NVLinks are those of the file; where it has none NCCL asks the driver, and `--platform`
-says what that would answer where GPUs hang on NVSwitches. A link without speed counts as NCCL
-counts an unknown one; on the machine itself NCCL would ask /sys. On random machines (trees of
-bridges, NVLink through switches and in meshes, C2C, odd links) ways and GB/s are those that libnccl
-2.32.3 computes: its own functions are called by the tests.
+says what that would answer where GPUs hang on NVSwitches; which V100s of an NDv2 NVLink joins, by
+bus id, is not published. A link without speed counts as NCCL counts an unknown one; on the machine
+itself NCCL would ask /sys. On random machines (trees of bridges, NVLink through switches and in
+meshes, C2C, odd links) and on eight V100s in their cube of NVLinks, ways and GB/s are those that
+libnccl 2.32.3 computes: its own functions are called by the tests.
 
 ## Generated files
 

@@ -35,7 +35,22 @@ def test_a_plain_file_is_good_and_drawn(file: Path, capsys: pytest.CaptureFixtur
         "                   N0",
         "G0 0001:00:00.0  PIX*",
         "adapters: N0 0101:00:00.0",
+        "",
+        "PIX one bridge",
     ]
+
+
+def test_nvlink_that_nobody_tells_is_said_to_be_missing(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The V100s of an NDv2 are joined by NVLink; by which bus ids is not published."""
+    assert run(["doctor", "topo", "--generate", "azure-ndv2", "-o", str(file)]) == 0
+    assert run(["doctor", "topo", str(file)]) == 0
+    assert "NCCL asks the driver (--platform)\n" in capsys.readouterr().out
+    assert run(["doctor", "topo", str(file), "--platform", "azure-ndv2"]) == 0
+    said = capsys.readouterr().out
+    assert "NCCL asks the driver; what that says on azure-ndv2 is not known\n" in said
+    assert said.endswith("\nPHB through the processor, SYS between NUMA nodes\n")
 
 
 def test_a_file_that_nccl_refuses(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

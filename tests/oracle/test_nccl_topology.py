@@ -15,6 +15,7 @@ import pytest
 from tests.oracle.job_topologies import job_topology
 from tests.oracle.nccl_topology_probe import MARK
 from tests.oracle.test_nccl_libraries import library
+from tests.unit.doctor.topo import v100
 from tests.unit.doctor.topo.cases import CASES
 
 from weft.catalog.load import platform
@@ -179,14 +180,12 @@ def computed(text: str, level: Way) -> dict[Ends, tuple[str, str]]:
     return {pair: (path.way.name, f"{path.gb_s:.1f}") for pair, path in paths.items()}
 
 
-@pytest.mark.parametrize("level", LEVELS, ids=lambda level: level or "unset")
-def test_distances_of_random_jobs(level: str, tmp_path: Path) -> None:
-    """Trees, NVLink through switches and in meshes, C2C, odd links, and GPUDirect switched off."""
-    texts = [job_topology(f"{level} {i}") for i in range(N_JOBS if level == "" else 60)]
+def ways_of(texts: list[str], level: str, folder: Path) -> set[str]:
+    """All ways in the files, as NCCL and weft compute them alike."""
     env = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "GRAPH", "NCCL_IGNORE_DISABLED_P2P": "2"}
     if level:
         env["NCCL_NET_GDR_LEVEL"] = level
-    files = written(tmp_path, [text.encode() for text in texts])
+    files = written(folder, [text.encode() for text in texts])
     answers, printed = ask("2.32.3", "paths", files, **env)
     seen = set()
     n_compared = 0
@@ -198,5 +197,19 @@ def test_distances_of_random_jobs(level: str, tmp_path: Path) -> None:
         assert {pair: said.get(pair) for pair in ours} == ours, text
         seen |= {way for way, _ in ours.values()}
     assert n_compared > len(texts) * 0.9
+    return seen
+
+
+@pytest.mark.parametrize("level", LEVELS, ids=lambda level: level or "unset")
+def test_distances_of_random_jobs(level: str, tmp_path: Path) -> None:
+    """Trees, NVLink through switches and in meshes, C2C, odd links, and GPUDirect switched off."""
+    texts = [job_topology(f"{level} {i}") for i in range(N_JOBS if level == "" else 60)]
+    seen = ways_of(texts, level, tmp_path)
     if level == "":
         assert {"LOC", "NVL", "NVB", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS"} <= seen
+
+
+@pytest.mark.parametrize("level", ["", "PIX", "SYS"])
+def test_distances_of_eight_v100s(level: str, tmp_path: Path) -> None:
+    texts = [v100.with_switches(), v100.without_switches()]
+    assert {"NVL", "NVB"} <= ways_of(texts, level, tmp_path)

@@ -128,7 +128,7 @@ def _judge(
     else:
         emit(
             format_,
-            text=lambda: _text(topology, complaints, distances, notes=notes),
+            text=lambda: _text(topology, complaints, distances, platform, notes=notes),
             record=_record(topology, complaints, distances),
             rows=[_row(topology, one) for one in complaints],
         )
@@ -226,6 +226,7 @@ def _text(
     topology: "TopologyFile",
     complaints: "Sequence[Complaint]",
     distances: "Distances | None",
+    platform: str | None,
     *,
     notes: bool,
 ) -> str:
@@ -237,5 +238,5 @@ def _text(
     if topology.system is not None:
         lines += ["", *tree_lines(topology.system, terminal_width())]
     if distances is not None:
-        lines += distance_lines(distances, terminal_width())
+        lines += distance_lines(distances, platform, terminal_width())
     return shown(lines)

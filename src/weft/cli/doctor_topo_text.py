@@ -6,8 +6,21 @@ from weft.cli.output import table_text
 from weft.core.words import counted
 from weft.doctor.lint import Complaint, verdict
 from weft.doctor.topo.distance import Distances
-from weft.doctor.topo.graph import Vertex
+from weft.doctor.topo.graph import Vertex, Way
 from weft.doctor.topo.read import MOST_ELEMENTS, TopologyFile
+
+WORDS = {
+    Way.NVL: "NVLink",
+    Way.NVB: "two NVLinks, through a GPU",
+    Way.C2C: "NVLink-C2C",
+    Way.PIX: "one bridge",
+    Way.PXB: "several bridges",
+    Way.P2C: "C2C and the processor's PCI Express",
+    Way.PXN: "NVLink to the GPU beside the adapter",
+    Way.PHB: "through the processor",
+    Way.SYS: "between NUMA nodes",
+}
+"""What a way is, in few words."""
 
 
 def shown(lines: Sequence[str]) -> str:
@@ -55,9 +68,9 @@ def finding_lines(
     return lines
 
 
-def distance_lines(distances: Distances, width: int | None) -> list[str]:
+def distance_lines(distances: Distances, platform: str | None, width: int | None) -> list[str]:
     """Tables of ways: GPUs to adapters and to each other; each GPU's nearest where they are wider
-    than the terminal."""
+    than the terminal. `platform` is the one that was asked for what the file does not say."""
     gpus, nets = distances.graph.gpus, distances.graph.nets
     names = [f"G{i} {gpu.name}" for i, gpu in enumerate(gpus)]
     lines = []
@@ -74,8 +87,20 @@ def distance_lines(distances: Distances, width: int | None) -> list[str]:
         too_wide = ["wider than this terminal: --format json"]
         lines += ["", "GPUs to GPUs", *(_fitting(table, width) or too_wide)]
     if not distances.graph.has_nvlinks and len(gpus) > 1:
-        lines.append("without NVLink: the file names none, and NCCL asks the driver (--platform)")
-    return lines
+        asked = (
+            " (--platform)" if platform is None else f"; what that says on {platform} is not known"
+        )
+        lines.append(f"without NVLink: the file names none, and NCCL asks the driver{asked}")
+    return [*lines, _legend(distances)]
+
+
+def _legend(distances: Distances) -> str:
+    """What the words of the tables mean, the nearest first."""
+    gpus, nets = distances.graph.gpus, distances.graph.nets
+    cells = [distances.gpu_gpu(one, other) for one in gpus for other in gpus if one is not other]
+    cells += [distances.gpu_net(gpu, net) for gpu in gpus for net in nets]
+    ways = sorted({cell.way for cell in cells} & set(WORDS))
+    return "\n" + ", ".join(f"{way.name} {WORDS[way]}" for way in ways) if ways else ""
 
 
 def _net_cells(distances: Distances, gpu: Vertex) -> list[str]:

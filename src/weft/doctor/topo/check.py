@@ -239,16 +239,25 @@ def _gpu(gpu: Element) -> Iterator[Found]:
     for link in links:
         if link.get("target") == bus_id(gpu):
             yield Found("topo-nvlink-self", {"device": name}, link.at)
-    model = tables.gpu(gpu.parent.get("device") or "") if gpu.parent is not None else None
+    device_id = gpu.parent.get("device") if gpu.parent is not None else None
+    model = tables.gpu(device_id or "")
     if model is not None and sm is not None and number(sm) != model.sm:
         words = {"device": name, "model": model.model, "right": str(model.sm), "value": sm}
         yield Found("topo-sm", words, gpu.place("sm"))
-    usual = {one.sm: one.nvlinks for one in tables.gpus if one.nvlinks is not None}
     n = sum(number(link.get("count")) for link in links)
-    right = usual.get(number(sm))
+    right = _usual_nvlinks(tables, device_id, number(sm))
     if links and right is not None and n != right:
         words = {"device": name, "sm": sm or "", "n": str(n), "right": str(right)}
         yield Found("topo-nvlink-count", words, gpu.at)
+
+
+def _usual_nvlinks(tables: NcclTopology, device_id: str | None, sm: int) -> int | None:
+    """How many NVLinks a GPU has: by its model, or by its compute capability where the file names
+    no model; None where models are not known, or differ."""
+    model = tables.gpu(device_id or "")
+    if device_id is not None:
+        return model.nvlinks if model is not None else None
+    return {one.sm: one.nvlinks for one in tables.gpus if one.nvlinks is not None}.get(sm)
 
 
 def _net(net: Element) -> Iterator[Found]:

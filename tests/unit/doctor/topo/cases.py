@@ -157,6 +157,11 @@ CASES = (
         system(gpu('sm="80"', nvlink(B, 8), nvlink("0003:00:00.0", 4))),
     ),
     Wrong(
+        "topo-nvlink-count",
+        system(gpu('sm="70"', nvlink(B, 8), device="0x1db5")),
+        system(gpu('sm="70"', nvlink(B, 8), device="0x1234")),
+    ),
+    Wrong(
         "topo-nvlink-one-way",
         system(gpu('sm="80"', nvlink(B, 12)), gpu('sm="80"', bus=B)),
         system(gpu('sm="80"', nvlink(B, 12)), gpu('sm="80"', nvlink(A, 12), bus=B)),

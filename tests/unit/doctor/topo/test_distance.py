@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.doctor.topo import v100
 from tests.unit.doctor.topo.cases import gpu, nvlink, system
 
 from weft.doctor.topo.distance import Distances
@@ -144,6 +145,22 @@ def test_over_two_nvlinks_and_no_more() -> None:
     assert found.gpu_gpu(first, third).way is Way.NVB
     assert found.gpu_gpu(first, fourth).way is Way.PHB
     assert found.gpu_gpu(first, second).gb_s == 20
+
+
+@pytest.mark.parametrize("text", [v100.with_switches(), v100.without_switches()])
+def test_eight_v100s_reach_each_other_by_at_most_two_nvlinks(text: str) -> None:
+    """By the GPU between them over which most goes, where no NVLink joins them."""
+    found = distances(text)
+    for a, one in enumerate(found.graph.gpus):
+        for b, other in enumerate(found.graph.gpus):
+            direct, over = v100.LINKS[a][b], zip(v100.LINKS[a], v100.LINKS[b], strict=True)
+            cell = found.gpu_gpu(one, other)
+            if a != b:
+                n_links = direct or max(map(min, over))
+                assert (cell.way, cell.gb_s) == (
+                    Way.NVL if direct else Way.NVB,
+                    n_links * v100.LINK_GB_S,
+                )
 
 
 def test_c2c_to_the_processor_and_its_adapter() -> None:
