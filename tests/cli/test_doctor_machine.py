@@ -7,6 +7,7 @@ import pytest
 from tests.unit.doctor.machine_trees import Tree, ndr
 
 from weft.cli import run
+from weft.doctor.machine.sysroot import MOST_NAMES
 
 Capture = pytest.CaptureFixture[str]
 
@@ -70,6 +71,33 @@ def test_its_verbs_are_still_there(tmp_path: Path, capsys: Capture) -> None:
 def test_options_of_the_machine_before_a_verb_are_refused(capsys: Capture) -> None:
     assert run(["doctor", "--format", "json", "env"]) == 2
     assert "env" in capsys.readouterr().err
+
+
+def test_what_is_not_wholly_read_is_said_and_lists_are_short(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    tree = Tree(tmp_path).machine()
+    for number in range(30):
+        tree.pci(f"0000:{number:02x}:05.0", 0x15B3, 0x1021, 0x020700)
+    folder = tree.root / "sys/bus/pci/devices"
+    for number in range(MOST_NAMES):
+        (folder / f"{number:04x}:00:00.0").symlink_to("nowhere")
+    assert run(["doctor", "--sysroot", str(tree.root)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "0000:00:05.0, 0000:01:05.0, 0000:02:05.0 and 27 more are on PCI Express" in lines[2]
+    assert lines[-1].endswith("; 1 path not wholly read: unread")
+    line = ["doctor", "topo", "--generate", "this-machine", "--sysroot", str(tree.root)]
+    assert run(line) == 2
+    assert f"of which {MOST_NAMES} are read" in capsys.readouterr().err
+
+
+def test_lines_are_short_whatever_files_hold(tmp_path: Path, capsys: Capture) -> None:
+    tree = ndr(tmp_path)
+    tree.write("proc/sys/kernel/osrelease", "x" * 60_000)
+    assert run(["doctor", "--sysroot", str(tree.root)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 10
+    assert max(map(len, lines)) < 1100
 
 
 def test_hostile_content_is_not_printed_raw(tmp_path: Path, capsys: Capture) -> None:

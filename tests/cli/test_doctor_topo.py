@@ -153,7 +153,9 @@ def test_a_file_is_generated_and_good(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "GOOD" in capsys.readouterr().out
 
 
-def test_a_file_of_what_lspci_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_what_lspci_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "lspci.txt"
     path.write_text(
         "0001:00:00.0 3D controller [0302]: NVIDIA [10de:2330]\n\tNUMA node: 0\n"
@@ -162,6 +164,9 @@ def test_a_file_of_what_lspci_printed(tmp_path: Path, capsys: pytest.CaptureFixt
     )
     assert run(["doctor", "topo", "--generate", str(path), "--bridges"]) == 0
     said = capsys.readouterr()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    assert run(["doctor", "topo", "--generate", "-", "--bridges"]) == 0
+    assert capsys.readouterr().out == said.out
     assert '<pci busid="ffff:ff:01.0" class="0x060400" link_speed="32.0 GT/s PCIe"' in said.out
     assert "bridges pair GPUs and adapters in the order of bus ids" in said.err
 
@@ -177,7 +182,17 @@ def test_a_machine_without_gpus_and_what_is_no_machine(
     assert run(["doctor", "topo", "--generate", str(tmp_path / "none.txt")]) == 2
 
 
-@pytest.mark.parametrize("line", [[], ["a.xml", "--generate", "x"], ["a.xml", "-o", "b.xml"]])
+@pytest.mark.parametrize(
+    "line",
+    [
+        [],
+        ["a.xml", "--generate", "x"],
+        ["a.xml", "-o", "b.xml"],
+        ["a.xml", "--sysroot", "b"],
+        ["--generate", "azure-ndv4", "--format", "json"],
+        ["--generate", "azure-ndv4", "--platform", "azure-ndv4"],
+    ],
+)
 def test_options_that_do_not_go_together(line: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NCCL_TOPO_FILE", raising=False)
     assert run(["doctor", "topo", *line]) == 2
@@ -190,6 +205,9 @@ def test_a_file_of_another_machine(tmp_path: Path, capsys: pytest.CaptureFixture
     assert run(["doctor", "topo", str(path), "--against", "azure-ndv5"]) == 1
     said = capsys.readouterr().out
     assert "azure-ndv5 has no GPU 0004:00:00.0 000d:00:00.0 000e:00:00.0: " in said
+    # Once for all four NUMA nodes; and NVLink is that of the platform.
+    assert said.count("Vendor is AuthenticAMD in the file and GenuineIntel on azure-ndv5") == 1
+    assert "without NVLink" not in said
     assert run(["doctor", "topo", str(path), "--against", "azure-hbv3"]) == 2
 
 

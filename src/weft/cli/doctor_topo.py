@@ -25,7 +25,9 @@ LEVELS = ("LOC", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "0", "1", "2", "3", "
 @click.command("topo")
 @click.argument("file", required=False)
 @click.option(
-    "--platform", metavar="P", help="What the driver would tell beside it: NVLink, rates."
+    "--platform",
+    metavar="P",
+    help="What the driver would tell beside it: NVLink, rates. By default that of --against.",
 )
 @click.option(
     "--gdr-level",
@@ -78,17 +80,25 @@ def command(
 
     Without FILE the one that NCCL_TOPO_FILE names; '-' is standard input. Prints what is found, the
     tree, and how far apart NCCL takes GPUs and adapters to be. With --generate it writes one: for a
-    platform of the catalogue, for this-machine from its /sys, or from a file that 'lspci -Dvvnn' or
-    'lstopo --of xml' wrote on a machine.
+    platform of the catalogue, for this-machine from its /sys, or from a file ('-': standard input)
+    that 'lspci -Dvvnn' or 'lstopo --of xml' wrote on a machine.
 
     --against compares FILE with such a description. Exit 1 where something is wrong.
     """
-    if source is not None and file is None:
-        from weft.cli.doctor_topo_make import generate
+    from weft.cli.doctor_topo_make import THIS_MACHINE, generate, platform_named
 
-        return generate(source, bridges=bridges, output=output, sysroot=sysroot)
+    if sysroot != Path("/") and THIS_MACHINE not in (source, against):
+        raise click.UsageError(f"--sysroot goes with --generate or --against {THIS_MACHINE}")
     if source is not None:
-        raise click.UsageError("give one FILE, or --generate FROM")
+        if file is not None:
+            raise click.UsageError("give one FILE, or --generate FROM")
+        if platform or gdr_level or against or notes or format_ != "text":
+            raise click.UsageError(
+                "--platform, --gdr-level, --against, --notes and --format go with FILE"
+            )
+        return generate(source, bridges=bridges, output=output, sysroot=sysroot)
+    if platform is None and against is not None:
+        platform = platform_named(against)
     file = file or os.environ.get("NCCL_TOPO_FILE")
     if not file:
         raise click.UsageError("give a FILE, or --generate FROM: NCCL_TOPO_FILE names none")

@@ -48,7 +48,12 @@ def described(source: str, sysroot: Path) -> "Node":
 
     if source == THIS_MACHINE:
         return node_of_machine(Sysroot(sysroot), THIS_MACHINE)
+    name = platform_named(source)
+    return node_of_platform(platform(name)) if name is not None else node_of_file(Path(source))
+
+
+def platform_named(source: str) -> str | None:
+    """The platform that a description names, None where it is this machine or a file of facts."""
     path = Path(source)
-    if path.suffix != ".toml" and (path.exists() or "/" in source):
-        return node_of_file(path)
-    return node_of_platform(platform(source))
+    is_file = path.suffix != ".toml" and (source == "-" or path.exists() or "/" in source)
+    return None if is_file or source == THIS_MACHINE else source

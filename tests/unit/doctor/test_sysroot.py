@@ -9,6 +9,7 @@ from weft.core.errors import InputError
 from weft.doctor.machine.sysroot import (
     MOST_BYTES,
     MOST_NAMES,
+    MOST_NUMBERS,
     Sysroot,
     numbers_of_list,
     whole_number,
@@ -128,4 +129,6 @@ def test_lists_of_processors() -> None:
     assert numbers_of_list("0-3,8") == {0, 1, 2, 3, 8}
     assert numbers_of_list("") == frozenset()
     assert numbers_of_list("a,-1,3-") == {3}
-    assert len(numbers_of_list("0-99999999")) <= MOST_NAMES * 8 + 1
+    assert len(numbers_of_list("0-99999999")) == MOST_NUMBERS
+    many = ",".join(f"{i}0000-{i}9999" for i in range(1000))
+    assert len(numbers_of_list(many)) == MOST_NUMBERS

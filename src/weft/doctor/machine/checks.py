@@ -1,6 +1,6 @@
 """What keeps jobs from the fabric: rules over a machine."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -98,6 +98,12 @@ def _named(adapters: Iterable[Adapter]) -> dict[str, str]:
     return {"devices": fold(names), "is": "is" if len(names) == 1 else "are"}
 
 
+def _some(names: Sequence[str]) -> str:
+    """The first three, and how many more there are."""
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
+
+
 def _drivers(machine: Machine) -> _Found:
     for vendor, devices in groupby(machine.driverless, key=lambda one: one.vendor):
         addresses = [one.address for one in devices]
@@ -105,7 +111,7 @@ def _drivers(machine: Machine) -> _Found:
         yield (
             "no-driver",
             {
-                "devices": ", ".join(addresses),
+                "devices": _some(addresses),
                 "is": "is" if one else "are",
                 "it": "it" if one else "them",
                 "module": _DRIVERS[_KIND_OF_VENDOR[vendor]],
@@ -342,15 +348,14 @@ def _gpu_direct(machine: Machine) -> _Found:
     named += [(one.name, one.pci.iommu) for one in rails(machine) if one.pci is not None]
     behind = [(name, mode) for name, mode in named if mode.startswith("DMA")]
     if behind:
-        shown = ", ".join(name for name, _ in behind[:3])
-        more = f" and {len(behind) - 3} more" if len(behind) > 3 else ""
         is_are = "is" if len(behind) == 1 else "are"
-        words = {"devices": shown + more, "is": is_are, "mode": behind[0][1]}
+        devices = _some([name for name, _ in behind])
+        words = {"devices": devices, "is": is_are, "mode": behind[0][1]}
         yield "iommu-translates", words
     upwards = [one.address for one in machine.bridges if one.config and one.config.acs_redirects]
     if upwards:
-        shown = ", ".join(upwards[:3])
-        yield "acs-redirects", {"number": counted(len(upwards), "bridge"), "devices": shown}
+        words = {"number": counted(len(upwards), "bridge"), "devices": _some(upwards)}
+        yield "acs-redirects", words
 
 
 def has_dma_buf(machine: Machine) -> bool:

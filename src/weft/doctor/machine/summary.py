@@ -12,6 +12,8 @@ from weft.doctor.machine.machine import Machine
 from weft.doctor.machine.system import SHM
 
 SHOWN_KEYS = 3
+MOST_CHARACTERS = 1000
+"""Of a line. What a tree holds may be anything; that of a machine has fewer."""
 _WORDS = {Severity.BAD: "BAD", Severity.WARNING: "WARN", Severity.GOOD: "GOOD"}
 
 
@@ -31,7 +33,12 @@ def ten_lines(machine: Machine, found: Sequence[Problem]) -> list[str]:
     for label, fact in facts.items():
         wrong = [one for one in found if one.about == label and one.severity is not Severity.NOTE]
         lines.append("; ".join([f"{label:<9} {fact}", *_said(wrong)]))
-    return [*lines, f"{'next':<9} {_next(machine)}"]
+    return [*map(_cut, lines), f"{'next':<9} {_next(machine)}"]
+
+
+def _cut(line: str) -> str:
+    whole = len(line) <= MOST_CHARACTERS
+    return line if whole else f"{line[:MOST_CHARACTERS]}...; --format json has the rest"
 
 
 def _said(wrong: Sequence[Problem]) -> list[str]:
@@ -192,6 +199,8 @@ def _memory(machine: Machine) -> str:
 
 def _next(machine: Machine) -> str:
     closed = sum("denied" in why or "permitted" in why for why in machine.unread.values())
+    odd = len(machine.unread) - closed
     command = "weft doctor env (this environment)" if machine.adapters else "weft bench"
     hidden = f"; {counted(closed, 'file')} only root may read" if closed else ""
+    hidden += f"; {counted(odd, 'path')} not wholly read: unread" if odd else ""
     return f"{command}; --format json has everything{hidden}"

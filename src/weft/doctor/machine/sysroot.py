@@ -10,8 +10,11 @@ from pathlib import Path
 from weft.core.errors import InputError
 
 MOST_BYTES = 1 << 16
-MOST_NAMES = 1024
-"""Of one folder, in the order of names."""
+MOST_NAMES = 4096
+"""Of one folder, in the order of names: a node with all virtual functions of its adapters has more
+than a thousand PCI devices."""
+MOST_NUMBERS = 8192
+"""Of one list of processors or memory nodes: Linux has as many processors."""
 _NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.ELOOP}
 """Reasons that mean that the kernel does not offer it."""
 
@@ -154,6 +157,6 @@ def numbers_of_list(text: str) -> frozenset[int]:
     for part in text.split(","):
         first, _, last = part.strip().partition("-")
         if first.isdecimal() and (last or first).isdecimal() and len(first) + len(last) < 16:
-            stop = min(int(last or first), int(first) + MOST_NAMES * 8)
-            found.update(range(int(first), stop + 1))
+            start, left = int(first), MOST_NUMBERS - len(found)
+            found.update(range(start, min(int(last or first) + 1, start + left)))
     return frozenset(found)

@@ -32,8 +32,10 @@ def beside(file: TopologyFile, node: Node, there: str) -> Iterator[Found]:
     yield from _missing(file.system, own, places, there)
     both = [(element, places[bus]) for bus, element in own.items() if bus in places]
     yield from _devices(both, there)
-    for cpu in (one for one in elements if one.name == "cpu"):
-        yield from _cpu(cpu, node, there)
+    cpus = [one for one in elements if one.name == "cpu"]
+    yield from _processor(cpus, node, there)
+    for cpu in cpus:
+        yield from _cpus(cpu, node, there)
     yield from _neighbours(file.system, own, node, there)
 
 
@@ -113,13 +115,18 @@ def _rates(element: Element, right: Device) -> tuple[str, str] | None:
     return None if said == is_so else (f"{said:g}", f"{is_so:g}")
 
 
-def _cpu(cpu: Element, node: Node, there: str) -> Iterator[Found]:
-    for key in ("arch", "vendor", "familyid", "modelid"):
-        said, right = cpu.get(key), node.processor.get(key)
-        if said is not None and right is not None and said != right:
-            words = {"attribute": key, "value": said, "right": right, "there": there}
-            yield Found("topo-other-processor", words, cpu.place(key))
-            break
+def _processor(cpus: list[Element], node: Node, there: str) -> Iterator[Found]:
+    """The first difference: processors of a machine are alike."""
+    for cpu in cpus:
+        for key in ("arch", "vendor", "familyid", "modelid"):
+            said, right = cpu.get(key), node.processor.get(key)
+            if said is not None and right is not None and said != right:
+                words = {"attribute": key, "value": said, "right": right, "there": there}
+                yield Found("topo-other-processor", words, cpu.place(key))
+                return
+
+
+def _cpus(cpu: Element, node: Node, there: str) -> Iterator[Found]:
     numas = {numa.number: numa for numa in node.numas}
     numa, affinity = numas.get(number(cpu.get("numaid"))), cpu.get("affinity")
     if numa is None or not numa.cpus or affinity is None:

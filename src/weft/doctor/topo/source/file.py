@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from weft.core.text_file import read_text_file
+from weft.core.text_file import read_text_file, read_text_input
 from weft.doctor.topo.node import Node
 from weft.doctor.topo.source.facts import node_of
 from weft.doctor.topo.source.hwloc import Hwloc
@@ -13,7 +13,11 @@ EXPECTED = "what 'lspci -Dvvnn', 'lspci -Dvmmnn' or 'lstopo --of xml' wrote"
 
 
 def node_of_file(path: Path) -> Node:
-    """The node. Raises InputError where the file cannot be read, or tells of no device."""
+    """The node; '-' is standard input. Raises InputError where the file cannot be read, or tells of
+    no device."""
+    if str(path) == "-":
+        text = read_text_input(expected=EXPECTED, most_bytes=MOST_BYTES, as_it_is=True)
+        return node_of_text(text.removeprefix("\ufeff"), "standard input")
     text = read_text_file(path, expected=EXPECTED, most_bytes=MOST_BYTES, as_it_is=True)
     return node_of_text(text.removeprefix("\ufeff"), str(path))
 

@@ -6,6 +6,7 @@ Documentation/ABI/testing/sysfs-bus-pci.
 
 import re
 
+from weft.core.errors import InputError
 from weft.doctor.machine.pci import DEVICES, pci_device
 from weft.doctor.machine.sysroot import Sysroot, numbers_of_list, whole_number
 from weft.doctor.topo.node import Node
@@ -63,5 +64,9 @@ def processor_of(root: Sysroot) -> dict[str, str]:
 
 
 def node_of_machine(root: Sysroot, where: str) -> Node:
-    """The node below a root. Raises InputError where it has no GPU and no adapter."""
-    return node_of(pci_facts(root), node_cpus(root), processor_of(root), where=where)
+    """The node below a root. Raises InputError where it has no GPU and no adapter, or more devices
+    than are read."""
+    facts = pci_facts(root)
+    if DEVICES in root.unread:
+        raise InputError(f"{DEVICES}: {root.unread[DEVICES]}", where=where)
+    return node_of(facts, node_cpus(root), processor_of(root), where=where)
