@@ -35,6 +35,11 @@ def test_text(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert said.rstrip().endswith("judged   for NCCL 2.26.5; machine none: --platform")
 
 
+def test_a_line_of_versions_is_its_newest(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "env", str(script), "--nccl", "2.26"]) == 1
+    assert "judged   for NCCL 2.26.6;" in capsys.readouterr().out
+
+
 def test_the_version_decides(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor", "env", str(script), "--nccl", "2.32.3"]) == 1
     said = capsys.readouterr().out

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from weft.catalog.document import Document, Slug, Text
+from weft.catalog.nccl import version_numbers
 
 Version = Annotated[str, Field(pattern=r"^\d+(\.\d+)*$")]
 
@@ -106,6 +107,16 @@ class VariableList(Document):
     def by_name(self) -> Mapping[str, Variable]:
         """Variables by name."""
         return {variable.name: variable for variable in self.variables}
+
+    def newest_of(self, version: str) -> str:
+        """The newest version of a line that was looked into (2.26: what any of them knows is
+        known); a version with three numbers, or of a line that was not, is itself.
+
+        Raises InputError where the text is no version.
+        """
+        numbers = version_numbers(version)
+        line = [one for one in self.versions if version_key(one)[: len(numbers)] == numbers]
+        return line[-1] if line and len(numbers) < 3 else ".".join(str(one) for one in numbers)
 
     def names_in(self, version: str) -> frozenset[str]:
         """What that version of the library reads, as it is delivered."""

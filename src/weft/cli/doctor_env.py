@@ -115,7 +115,7 @@ class _Asked:
             from weft.doctor.topo.read import topology_file
 
             self.gpu_cpus = cpus_of_gpus(topology_file(topology))
-        self.version = _version(nccl) if nccl else ""
+        self.version = self.lists["nccl"].newest_of(nccl) if nccl else ""
         self.source = f"NCCL {self.version}" if nccl else ""
         if libnccl is not None:
             from weft.doctor.libnccl import read_libnccl
@@ -146,14 +146,6 @@ class _Asked:
             adapters=names_of_class("infiniband") if is_live else (),
             gpu_cpus=self.gpu_cpus,
         )
-
-
-def _version(text: str) -> str:
-    """2.26 means the newest of that line: what any of them knows is known."""
-    from weft.catalog.nccl import version_numbers
-
-    numbers = [str(number) for number in version_numbers(text)]
-    return ".".join(numbers if len(numbers) > 2 else [*numbers, "99"])
 
 
 def _elsewhere(job: "Job") -> dict[str, tuple[str, str]]:
@@ -280,7 +272,7 @@ def _report(job: "Job", complaints: "Sequence[Complaint]", *, notes: bool) -> li
     head = {
         "bad": f"BAD   {job.name}: {counted(n_bad, 'mistake')}, {counted(n_warnings, 'warning')}",
         "warning": f"WARN  {job.name}: {counted(n_warnings, 'warning')}",
-    }.get(worst, f"GOOD  {job.name}: nothing is wrong with its {known} variables")
+    }.get(worst, f"GOOD  {job.name}: nothing is wrong with its {counted(known, 'variable')}")
     lines = [head]
     for one in shown:
         name = one.found.setting.name if one.found.setting is not None else ""

@@ -78,7 +78,7 @@ def _list(format_: str) -> None:
 
 
 def _prescription(platform: str, options: dict[str, Any]) -> "Prescription":
-    from weft.catalog.load import launch_recipe
+    from weft.catalog.load import launch_recipe, variable_lists
     from weft.launch.prescription import Run, prescribe
 
     recipe = launch_recipe(platform)
@@ -90,7 +90,7 @@ def _prescription(platform: str, options: dict[str, Any]) -> "Prescription":
         loopback=options["loopback"],
         training=options["training"],
         tasks=options["tasks_per_node"] or recipe.gpus_per_node or recipe.cores_per_node or 1,
-        nccl=options["nccl"] or "",
+        nccl=variable_lists()["nccl"].newest_of(options["nccl"]) if options["nccl"] else "",
         image=options["image"],
         mounts=options["mounts"],
     )

@@ -68,7 +68,17 @@ class _Words(dict[str, str]):
         return f"{{{key}}}"
 
 
-OPINIONS = {"nvls-demanded", "default-value", "many-queue-pairs", "pxn-off", "algorithm-fixed"}
+OPINIONS = {
+    "nvls-demanded",
+    "default-value",
+    "default-changed",
+    "many-queue-pairs",
+    "pxn-off",
+    "algorithm-fixed",
+    "gid-fixed",
+    "plugin-name",
+    "monitor-of-the-kernel",
+}
 """Rules that a machine's own operators may overrule: silent about what their recipe says."""
 
 

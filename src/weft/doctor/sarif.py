@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from weft.catalog.setting_rules import SettingRule
 from weft.core.finding import Severity
@@ -47,12 +48,13 @@ def _result(file: str, complaint: Complaint, index: Mapping[str, int]) -> dict[s
     region: dict[str, Any] = {"startLine": at.line, "startColumn": at.column}
     if at.end > at.start:
         region |= {"charOffset": at.start, "charLength": at.end - at.start}
+    artifact = {"uri": quote(file)}
     result: dict[str, Any] = {
         "ruleId": complaint.rule.id,
         "ruleIndex": index[complaint.rule.id],
         "level": LEVELS[complaint.severity],
         "message": {"text": f"{complaint.happens} Fix: {complaint.fix}."},
-        "locations": [{"physicalLocation": {"artifactLocation": {"uri": file}, "region": region}}],
+        "locations": [{"physicalLocation": {"artifactLocation": artifact, "region": region}}],
     }
     if complaint.found.edits:
         result["fixes"] = [
@@ -60,7 +62,7 @@ def _result(file: str, complaint: Complaint, index: Mapping[str, int]) -> dict[s
                 "description": {"text": complaint.fix},
                 "artifactChanges": [
                     {
-                        "artifactLocation": {"uri": file},
+                        "artifactLocation": artifact,
                         "replacements": [
                             {
                                 "deletedRegion": {

@@ -38,6 +38,14 @@ def test_defaults_by_version(name: str, version: str, default: str) -> None:
     assert nccl(name).default_in(version) == default
 
 
+@pytest.mark.parametrize(
+    ("asked", "taken"),
+    [("2.26", "2.26.6"), ("2.18", "2.18.6"), ("v2.26.2-1", "2.26.2"), ("2.99", "2.99")],
+)
+def test_the_newest_of_a_line(asked: str, taken: str) -> None:
+    assert variable_lists()["nccl"].newest_of(asked) == taken
+
+
 def test_since_and_until() -> None:
     assert not nccl("NCCL_RAS_ENABLE").known_in("2.23.4")
     assert nccl("NCCL_RAS_ENABLE").known_in("2.24.3")

@@ -99,6 +99,10 @@ CASES = (
     Wrong("level-number", "export NCCL_P2P_LEVEL=5", "export NCCL_P2P_LEVEL=SYS"),
     Wrong("default-value", "export NCCL_IB_TIMEOUT=20", "export NCCL_IB_TIMEOUT=18"),
     Wrong("default-value", "export NCCL_IB_TIMEOUT=18", "export NCCL_IB_TIMEOUT=20", nccl="2.18.3"),
+    Wrong("default-changed", "export NCCL_IB_TIMEOUT=22", "export NCCL_IB_TIMEOUT=20"),
+    Wrong(
+        "default-changed", "export NCCL_IB_TIMEOUT=14", "export NCCL_IB_TIMEOUT=18", nccl="2.14.3"
+    ),
     Wrong(
         "sign-inside-list", "export NCCL_IB_HCA=mlx5_0,^mlx5_1", "export NCCL_IB_HCA=^mlx5_0,mlx5_1"
     ),
@@ -138,6 +142,7 @@ CASES = (
         "#SBATCH -N 2\nexport NCCL_SHM_DISABLE=1 NCCL_P2P_DISABLE=0",
         "#SBATCH -N 1\nexport NCCL_SHM_DISABLE=1 NCCL_P2P_DISABLE=1",
     ),
+    Wrong("infiniband-off", "export NCCL_IB_DISABLE=1", "export NCCL_IB_DISABLE=0", "oci-h100"),
     Wrong("nvls-demanded", "export NCCL_NVLS_ENABLE=1", "export NCCL_NVLS_ENABLE=2"),
     Wrong(
         "nvls-off",
@@ -159,6 +164,7 @@ CASES = (
         "export NCCL_IB_GID_INDEX=-1",
         "azure-ndv5",
     ),
+    Wrong("gid-fixed", "export NCCL_IB_GID_INDEX=1", "export NCCL_IB_GID_INDEX=3", "oci-h100"),
     Wrong(
         "many-queue-pairs",
         "export NCCL_IB_QPS_PER_CONNECTION=16",
@@ -220,6 +226,13 @@ CASES = (
         'export NCCL_NET="AWS Libfabric" NCCL_NET_PLUGIN=none',
         'export NCCL_NET="AWS Libfabric" NCCL_NET_PLUGIN=ofi',
     ),
+    Wrong(
+        "plugin-contradicts",
+        "export NCCL_NET=OFI NCCL_NET_PLUGIN=hpcx",
+        "export NCCL_NET=OFI NCCL_NET_PLUGIN=/opt/rccl/librccl-net.so",
+        "frontier",
+    ),
+    Wrong("plugin-name", 'export NCCL_NET="AWS Libfabric"', "export NCCL_NET=IB"),
     Wrong("silent-sockets", HEAD, 'export NCCL_NET="AWS Libfabric"', "alps-gh200"),
     Wrong("plugin-too-new-a-form", "export NCCL_NET_PLUGIN=ofi,none", nccl="2.18.3"),
     Wrong(
@@ -244,6 +257,12 @@ CASES = (
         "cache-monitor",
         HEAD + "export FI_MR_CACHE_MONITOR=memhooks",
         HEAD + "export FI_MR_CACHE_MONITOR=userfaultfd",
+    ),
+    Wrong(
+        "monitor-of-the-kernel",
+        HEAD + "export FI_MR_CACHE_MONITOR=kdreg2",
+        HEAD + "export FI_MR_CACHE_MONITOR=userfaultfd",
+        "alps-gh200",
     ),
     Wrong(
         "hardware-matching",
@@ -286,6 +305,12 @@ CASES = (
         "export NCCL_TOPO_FILE=/opt/microsoft/ndv5-topo.xml",
         "azure-ndv5",
     ),
+    Wrong(
+        "topology-of-another-machine",
+        "export NCCL_TOPO_FILE=/data/ndv4-topo.xml",
+        "export NCCL_TOPO_FILE=/data/ndv5-topo.xml",
+        "azure-ndv5",
+    ),
     Wrong("masks", "srun --cpu-bind=mask_cpu:f,1f ./a", "srun --cpu-bind=mask_cpu:f,f0 ./a"),
     Wrong("masks", "srun --cpu-bind=mask_cpu:f,xyz ./a", "srun --cpu-bind=mask_cpu:0xf,0xf0 ./a"),
     Wrong(
@@ -317,8 +342,19 @@ CASES = (
     ),
     Wrong(
         "other-mpi",
-        "mpirun --mca pml ucx -x MV2_ENABLE_SHARP=1 ./a",
         "mpirun -x MV2_ENABLE_SHARP=1 ./a",
+        "mpirun -genv MV2_ENABLE_SHARP 1 ./a",
+    ),
+    Wrong(
+        "other-mpi",
+        "mpirun --mca pml ucx ./a\nexport MV2_ENABLE_SHARP=1",
+        "mpirun ./a\nexport MV2_ENABLE_SHARP=1",
+    ),
+    Wrong("other-mpi", "export MV2_USE_MCAST=1", platform="alps-gh200"),
+    Wrong(
+        "renamed-in-mvapich-3",
+        "module load mvapich/3.0\nexport MV2_USE_MCAST=1",
+        "module load mvapich2/2.3.7\nexport MV2_USE_MCAST=1",
     ),
     Wrong(
         "sharp-full-nodes",

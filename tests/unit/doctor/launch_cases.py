@@ -49,6 +49,11 @@ LAUNCH_CASES = (
     ),
     Wrong(
         "not-forwarded",
+        HEAD + "srun apptainer exec --cleanenv --nv i.sif ./a",
+        HEAD + "export APPTAINERENV_NCCL_DEBUG=WARN\nsrun apptainer exec --cleanenv i.sif ./a",
+    ),
+    Wrong(
+        "not-forwarded",
         HEAD + "mpirun -np 8 singularity run -e i.sif",
         HEAD + "mpirun -np 8 singularity run --nv i.sif",
     ),
@@ -79,6 +84,24 @@ LAUNCH_CASES = (
         HEAD + "srun sarus run -e NCCL_DEBUG image ./a",
     ),
     Wrong("image-may-win", HEAD + "apptainer exec i.sif ./a", "apptainer exec i.sif ./a"),
+    Wrong(
+        "much-log",
+        "#SBATCH -N 64\n#SBATCH --ntasks-per-node=8\nexport NCCL_DEBUG=INFO\nsrun ./a",
+        "#SBATCH -N 4\n#SBATCH --ntasks-per-node=8\nexport NCCL_DEBUG=INFO\nsrun ./a",
+    ),
+    Wrong("much-log", "#SBATCH --ntasks=512\nexport NCCL_DEBUG=TRACE\nsrun ./a"),
+    Wrong(
+        "masks",
+        "srun --cpu-bind=map_cpu:127*8 ./a",
+        "srun --cpu-bind=map_cpu:95*8 ./a",
+        "azure-ndv5",
+    ),
+    Wrong(
+        "masks",
+        "srun --cpu-bind=map_cpu:128*8 ./a",
+        "srun --cpu-bind=map_cpu:127*8 ./a",
+        "frontier",
+    ),
     Wrong("masks", "srun --cpu-bind=map_cpu:0,x ./a", "srun --cpu-bind=map_cpu:0,0xc,24 ./a"),
     Wrong("masks", "srun --cpu-bind=mask_cpu:f*2,1f ./a", "srun --cpu-bind=mask_cpu:f*4 ./a"),
     Wrong(

@@ -82,6 +82,25 @@ def test_kubernetes() -> None:
     assert POD[debug.value_at.start : debug.value_at.end] == '"INFO"'
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "extraEnv:\n  NCCL_DEBUG: INFO\n",
+        "worker:\n  envVars:\n  - {name: NCCL_DEBUG, value: INFO}\n",
+        "apiVersion: v1\nkind: ConfigMap\ndata:\n  NCCL_DEBUG: INFO\n",
+    ],
+)
+def test_other_lists_of_variables(text: str) -> None:
+    (one,) = read_job("values.yaml", text).settings
+    assert (one.name, one.value) == ("NCCL_DEBUG", "INFO")
+    assert one.value_at is not None
+    assert text[one.value_at.start : one.value_at.end] == "INFO"
+
+
+def test_data_of_something_else_is_left_alone() -> None:
+    assert not read_job("s.yaml", "kind: Secret\ndata:\n  NCCL_DEBUG: SU5GTw==\n").settings
+
+
 def test_the_environment() -> None:
     job = read_environment({"B": "2", "A": "x\ny"})
     assert [(one.name, one.value, one.way) for one in job.settings] == [

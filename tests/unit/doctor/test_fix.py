@@ -47,6 +47,13 @@ def test_a_whole_script() -> None:
     assert not left
 
 
+def test_sarif_names_files_as_uris() -> None:
+    wrong = next(one for one in CASES if one.rule == "debug-level")
+    (run,) = sarif([("a b#c.sh", complaints(wrong, wrong.text))], "0")["runs"]
+    location = run["results"][0]["locations"][0]["physicalLocation"]
+    assert location["artifactLocation"]["uri"] == "a%20b%23c.sh"
+
+
 def test_sarif_has_what_its_readers_need() -> None:
     text = "export NCCL_MIN_CHANNELS=32\nexport NCCL_BUFFSIZE=8M\n"
     found = complaints(Wrong("", text), text)

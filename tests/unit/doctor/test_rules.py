@@ -65,6 +65,30 @@ def test_what_only_the_running_job_knows_is_not_judged(launch: str) -> None:
     assert not [one.rule.id for one in found if one.rule.severity != "note"]
 
 
+@pytest.mark.parametrize(
+    ("platform", "loses"),
+    [("", True), ("azure-ndv5", True), ("azure-ndv4", False), ("frontier", False)],
+)
+def test_nvlink_sharp_is_missed_only_where_it_is(platform: str, loses: bool) -> None:
+    """The NVSwitches of H100 reduce, those of A100 do not."""
+    found = complaints(Wrong("", "", platform=platform), "export NCCL_NVLS_ENABLE=0\n")
+    assert ("nvls-off" in [one.rule.id for one in found]) == loses
+
+
+@pytest.mark.parametrize(
+    ("value", "rules"),
+    [
+        ("mlx5_1", {"no-such-device"}),
+        ("^mlx5", {"excludes-everything"}),
+        ("mlx5_an0", {"excludes-everything"}),
+        ("^mlx5_an0", set()),
+    ],
+)
+def test_adapters_that_are_left(value: str, rules: set[str]) -> None:
+    found = complaints(Wrong("", "", platform="azure-ndv5"), f"export NCCL_IB_HCA={value}\n")
+    assert {one.rule.id for one in found if one.rule.severity != "note"} == rules
+
+
 @pytest.mark.parametrize("mask", ["-f", "1_0", " f", "0x", ""])
 def test_masks_are_hexadecimal_digits(mask: str) -> None:
     text = f"srun '--cpu-bind=mask_cpu:f,{mask}' ./a\n"

@@ -1,4 +1,4 @@
-"""Kubernetes manifests and Helm values: lists of name and value under `env`."""
+"""Kubernetes manifests and Helm values: lists of name and value under `env`, ConfigMaps."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -8,6 +8,8 @@ from weft.doctor.job import HOLE, Container, Job, Kind, Launch, Lines, Place, Se
 from weft.doctor.read.launchers import LAUNCHERS, read_launch
 
 MOST_DEPTH = 100
+LISTS = {"env", "extraenv", "extraenvs", "envvars", "extraenvvars", "environment"}
+"""Keys under which manifests and charts list variables, in small letters."""
 
 
 def read_manifests(name: str, text: str) -> Job:
@@ -52,8 +54,10 @@ def _maps(node: object, depth: int, seen: set[int]) -> Iterator[object]:
 
 def _take(node: object, lines: Lines, settings: list[Setting], launches: list[Launch]) -> None:
     entries = _entries(node)
-    env = entries.get("env")
-    if env is None:
+    lists = [value for key, value in entries.items() if key.lower() in LISTS]
+    if _text(entries.get("kind")) == "ConfigMap" and "data" in entries:
+        lists.append(entries["data"])
+    if not lists:
         return
     launch: int | None = None
     if "image" in entries:
@@ -61,7 +65,8 @@ def _take(node: object, lines: Lines, settings: list[Setting], launches: list[La
         image = _text(entries["image"]) or ""
         at = _place(lines, entries["image"])
         launches.append(Launch("kubernetes", at, container=Container(image)))
-    settings += _variables(env, lines, launch)
+    for listed in lists:
+        settings += _variables(listed, lines, launch)
     if launch is not None:
         _take_command(entries, lines, launch, settings, launches)
 

@@ -105,11 +105,12 @@ def _pop(values: list[Word]) -> Word | None:
     return values.pop(0) if values else None
 
 
-def _pass_or_set(found: _Found, values: list[Word], _option: Word) -> None:
+def _pass_or_set(found: _Found, values: list[Word], option: Word) -> None:
     """Open MPI's -x NAME or -x NAME=VALUE, docker's -e the same."""
     word = _pop(values)
     if word is None:
         return
+    found.options[option.text.lstrip("-").partition("=")[0]] = word
     name, equals, value = word.text.partition("=")
     found.passes.append(name)
     way = Way.LAUNCHER

@@ -83,7 +83,7 @@ def _adapters(case: Case, setting: Setting) -> Iterator[Found]:
             yield Found("no-such-device", words, setting.at, setting)
     taken = [one for one in recipe.hcas if names.takes(one)]
     ethernet = [one for one in recipe.ethernet_hcas if names.takes(one)]
-    if not taken:
+    if not taken and (names.excludes or ethernet):
         words = {
             "value": text,
             "devices": shown,

@@ -8,6 +8,9 @@ from weft.doctor.numbers import whole
 from weft.doctor.rules.values import edit
 
 OFI_NAMES = ("aws libfabric", "libfabric", "ofi")
+OLD_NAME = {"since": "before 1.13", "others": "later ones take it as another name"}
+NEW_NAME = {"since": "from 1.13 on", "others": "NCCL does not find older ones by it, and ends"}
+"""SOURCE: aws/aws-ofi-nccl 2daf7d3: nvidia_plugin_name_fixup."""
 PROVIDERS = {"slingshot": ("cxi", "lnx"), "efa": ("efa",)}
 CQ_SIZE = 131072
 CXI_DEFAULTS = {
@@ -62,23 +65,27 @@ def _plugin(case: Case) -> Iterator[Found]:
     wanted = (net.known or "").lower() if net is not None else ""
     if plugin is not None and plugin.known:
         yield from _form(case, plugin)
-        suffix = plugin.known.lower()
-        own = wanted in ("ib", "socket")
-        if (
-            net is not None
-            and wanted in OFI_NAMES
-            and ("ofi" not in suffix and "fabric" not in suffix)
-        ) or (net is not None and own and "ofi" in suffix and wanted == "ib"):
+        if net is not None and wanted in OFI_NAMES and not _may_be_ofi(plugin.known):
             words = {"plugin": plugin.known, "net": net.known or ""}
             yield Found("plugin-contradicts", words, plugin.at, plugin)
     yield from _plugin_off(case, net, plugin)
+    if net is not None and wanted in OFI_NAMES:
+        names = OLD_NAME if wanted == "aws libfabric" else NEW_NAME
+        yield Found("plugin-name", {"value": net.known or "", **names}, net.at, net)
     if net is not None and wanted in OFI_NAMES and case.fabric == "slingshot" and case.nodes == 1:
         words = {"name": net.name, "value": net.known or ""}
         yield Found("network-for-one-node", words, net.at, net)
     if case.fabric in PROVIDERS and net is None and case.uses_nccl() and (case.nodes or 2) > 1:
         first = next(one for one in case.job.settings if one.name.startswith("NCCL_"))
-        words = {"better": 'NCCL_NET="AWS Libfabric"'}
-        yield Found("silent-sockets", words, first.at)
+        own = case.recipe.settings if case.recipe is not None else ()
+        demanded = next((one.value for one in own if one.name == "NCCL_NET"), "AWS Libfabric")
+        yield Found("silent-sockets", {"better": f'NCCL_NET="{demanded}"'}, first.at)
+
+
+def _may_be_ofi(plugin: str) -> bool:
+    """A path says nothing of what is inside, nor does NCCL's own name of a plug-in."""
+    text = plugin.lower()
+    return "ofi" in text or "fabric" in text or "/" in text or text.endswith(".so")
 
 
 def _plugin_off(case: Case, net: Setting | None, plugin: Setting | None) -> Iterator[Found]:
@@ -149,6 +156,8 @@ def _cxi(case: Case) -> Iterator[Found]:
         and case.uses_nccl()
         and case.since("2.27.3")
         and protocol is None
+        and case.recipe is not None
+        and case.recipe.library == "nccl"
     ):
         first = next(one for one in case.job.settings if one.name.startswith("NCCL_"))
         yield Found("ll128-on-slingshot", {}, first.at)
@@ -179,6 +188,8 @@ def _monitor(case: Case) -> Iterator[Found]:
     setting = case.in_force("FI_MR_CACHE_MONITOR")
     if setting is None or case.fabric not in ("slingshot", "") or not case.uses_nccl():
         return
+    if setting.known == "kdreg2":
+        yield Found("monitor-of-the-kernel", {}, setting.at, setting)
     effect = {
         "memhooks": "it misses memory that CUDA and Python give back: stale data are sent",
         "disabled": "no cache: every transfer registers its memory anew",

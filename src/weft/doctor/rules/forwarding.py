@@ -12,6 +12,8 @@ OTHER_HOSTS = ("hostfile", "host", "H")
 FROM_THE_IMAGE = ("docker", "podman", "podman-hpc", "enroot")
 """Containers that begin with the image's environment."""
 APPTAINER = ("apptainer", "singularity")
+INTO = ("APPTAINERENV_", "SINGULARITYENV_")
+"""In front of a name, they put it into a clean environment, too."""
 CLEAN = ("cleanenv", "e", "containall", "C", "compat")
 """Options of Apptainer that leave the host's environment outside."""
 
@@ -109,6 +111,9 @@ def _left_behind(case: Case, index: int, launch: Launch) -> Iterator[Found]:
     if gap is None or _hands_on_more(launch):
         return
     left = [one for one in exported(case, index) if one.name not in launch.passes]
+    if launch.launcher in APPTAINER:
+        handed = {one.name for one in case.job.settings}
+        left = [one for one in left if not any(f"{own}{one.name}" in handed for own in INTO)]
     if not left:
         return
     names = [one.name for one in left]

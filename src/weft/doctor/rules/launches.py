@@ -1,9 +1,11 @@
 """MPI and UCX beside a launcher, the topology file, and the log."""
 
+import re
 from collections.abc import Iterator
 
 from weft.doctor.case import Case, Found
 from weft.doctor.job import Kind, Setting, Way
+from weft.doctor.numbers import whole
 from weft.doctor.rules.values import TYPOGRAPHIC, edit
 
 IB_ONLY = {
@@ -34,9 +36,12 @@ ELSEWHERE = {
     "posix",
     "sysv",
 }
+NOT_ABSOLUTE = "is there only for ranks that start in its folder, for others it is not"
 QUOTES = f"{TYPOGRAPHIC}'\""
 """What a value may begin with by mistake, which is another rule's."""
 MUCH_LOG_RANKS = 64
+_MVAPICH_3 = re.compile(r"mvapich(-plus)?/[3-9]|mvapich-plus$")
+_AZURE = re.compile(r"n[cd]\w*-topo\.xml", re.IGNORECASE)
 
 
 def rules(case: Case) -> Iterator[Found]:
@@ -54,7 +59,7 @@ def _topology(case: Case) -> Iterator[Found]:
             continue
         wanted = case.recipe.topology_file if case.recipe is not None else ""
         if not path.startswith("/"):
-            words = {"value": path, "reason": "is no absolute path", "fix": "write it from /"}
+            words = {"value": path, "reason": NOT_ABSOLUTE, "fix": "write it from /"}
             yield Found("topology-missing", words, setting.at, setting)
         elif wanted and path != wanted and path.lower() == wanted.lower():
             words = {
@@ -93,9 +98,9 @@ def _graph(case: Case, topology: str) -> Iterator[Found]:
 
 
 def _is_of_another(path: str, wanted: str) -> bool:
-    folder, _, name = path.rpartition("/")
-    same_folder = folder == wanted.rpartition("/")[0]
-    return same_folder and path != wanted and name.endswith("-topo.xml")
+    """Azure's files are named by the machine, wherever they lie: ndv4-topo.xml."""
+    name = path.rpartition("/")[2]
+    return _AZURE.fullmatch(name) is not None and name != wanted.rpartition("/")[2]
 
 
 def _mounted(case: Case, setting: Setting, path: str) -> Iterator[Found]:
@@ -121,14 +126,12 @@ def _covers(mount: str, path: str) -> bool:
 
 
 def _mpi(case: Case) -> Iterator[Found]:
-    launchers = {one.launcher for one in case.job.launches}
-    open_mpi = launchers & {"mpirun", "orterun", "prterun"} and any(
-        setting.way is Way.MCA for setting in case.job.settings
-    )
-    for setting in case.job.settings:
-        if setting.name.startswith("MV2_") and open_mpi:
-            words = {"name": setting.name, "launcher": "Open MPI's mpirun"}
-            yield Found("other-mpi", words, setting.at, setting)
+    other = _other_than_mvapich2(case)
+    renamed = any(_MVAPICH_3.match(module.text) for module in case.job.modules)
+    for setting in case.job.settings if other or renamed else ():
+        if setting.name.startswith("MV2_"):
+            rule = "other-mpi" if other else "renamed-in-mvapich-3"
+            yield Found(rule, {"name": setting.name, "launcher": other}, setting.at, setting)
     hcoll = case.in_force("OMPI_MCA_coll_hcoll_enable")
     if hcoll is not None and hcoll.known == "1" and case.uses_nccl():
         yield Found("hcoll-beside-nccl", {}, hcoll.at, hcoll, edit(hcoll, "0"))
@@ -147,6 +150,17 @@ def _mpi(case: Case) -> Iterator[Found]:
         wanted = any(one.name == "CUDA_DEVICE_ORDER" for one in case.recipe.settings)
         if wanted and case.uses_nccl():
             yield Found("device-order", {}, case.job.launches[0].at)
+
+
+def _other_than_mvapich2(case: Case) -> str:
+    """The MPI that a job certainly runs with and that is not MVAPICH2; "" where it may be."""
+    if case.fabric == "slingshot":
+        return "the MPI of Slingshot machines, Cray MPICH,"
+    for launch in case.job.launches:
+        if any(one in launch.options for one in ("x", "report-bindings")):
+            return "Open MPI's mpirun"
+    is_mca = any(setting.way is Way.MCA for setting in case.job.settings)
+    return "Open MPI's mpirun" if is_mca else ""
 
 
 def _ucx(case: Case) -> Iterator[Found]:
@@ -178,8 +192,10 @@ def _log(case: Case) -> Iterator[Found]:
     setting = case.in_force("NCCL_DEBUG")
     if setting is None or (setting.known or "").upper() not in ("INFO", "TRACE"):
         return
-    counts = [one.number("n") for one in case.job.launches]
-    per_node = case.recipe.gpus_per_node if case.recipe is not None else 1
+    asked = [case.job.options.get(name) for name in ("ntasks", "ntasks-per-node")]
+    tasks, tasks_per_node = (whole(word.text) if word is not None else None for word in asked)
+    counts = [tasks, *(one.number("n") for one in case.job.launches)]
+    per_node = tasks_per_node or (case.recipe.gpus_per_node if case.recipe is not None else 1)
     ranks = max([(case.nodes or 0) * per_node, *(one for one in counts if one is not None)])
     one_stream = case.in_force("NCCL_DEBUG_FILE") is None and case.job.kind is not Kind.LIVE
     if ranks > MUCH_LOG_RANKS and one_stream:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from weft.catalog.load import platform, platform_names
 from weft.doctor.case import Case, Found
 from weft.doctor.numbers import strtoll
 from weft.doctor.rules.values import LEVEL_OF_NUMBER, LEVELS, edit
@@ -39,7 +40,8 @@ def _number(case: Case, name: str) -> int | None:
 def _off(case: Case) -> Iterator[Found]:
     several = case.nodes is None or case.nodes > 1
     setting = case.in_force("NCCL_IB_DISABLE")
-    if setting and case.is_on("NCCL_IB_DISABLE") and case.fabric == "infiniband" and several:
+    by_adapters = case.fabric in ("infiniband", "roce")
+    if setting and case.is_on("NCCL_IB_DISABLE") and by_adapters and several:
         yield Found("infiniband-off", {"value": setting.known or ""}, setting.at, setting)
     if all(case.is_on(name) for name in LOST) and not (case.nodes or 1) > 1:
         # Both at once on one node: the test of adapters over loopback.
@@ -64,8 +66,18 @@ def _nvls(case: Case) -> Iterator[Found]:
     loopback = all(case.is_on(name) for name in LOST)
     if value == 1 and case.since("2.18.1"):
         yield Found("nvls-demanded", {"value": setting.known}, setting.at, setting)
-    elif value == 0 and not loopback:
+    elif value == 0 and not loopback and _may_reduce_in_nvlink(case):
         yield Found("nvls-off", {"platform": platform}, setting.at, setting)
+
+
+def _may_reduce_in_nvlink(case: Case) -> bool:
+    """Whether the platform has NVSwitches that reduce, as far as its document says."""
+    if case.recipe is None:
+        return True
+    if case.recipe.platform not in platform_names():
+        return False
+    gpus = platform(case.recipe.platform).gpus
+    return gpus is not None and gpus.nvls
 
 
 def _gdr(case: Case) -> Iterator[Found]:
@@ -90,8 +102,11 @@ def _gdr(case: Case) -> Iterator[Found]:
 def _infiniband(case: Case) -> Iterator[Found]:
     setting = case.in_force("NCCL_IB_GID_INDEX")
     value = _number(case, "NCCL_IB_GID_INDEX")
-    if setting is not None and value is not None and value >= 0 and case.fabric == "infiniband":
-        yield Found("gid-on-infiniband", {}, setting.at, setting)
+    if setting is not None and value is not None and value >= 0:
+        if case.fabric == "infiniband":
+            yield Found("gid-on-infiniband", {}, setting.at, setting)
+        elif case.fabric == "roce" and case.since("2.21.5"):
+            yield Found("gid-fixed", {"value": str(value)}, setting.at, setting)
     yield from _service_level(case)
     setting = case.in_force("NCCL_IB_QPS_PER_CONNECTION")
     value = _number(case, "NCCL_IB_QPS_PER_CONNECTION")

@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
-from weft.catalog.variables import Reads, Variable
+from weft.catalog.variables import Reads, Variable, version_key
 from weft.doctor.case import NCCL, Case, Edit, Found
 from weft.doctor.job import Setting
 from weft.doctor.numbers import meant, strtoll
@@ -225,5 +224,16 @@ def _default(case: Case, setting: Setting, variable: Variable) -> Iterator[Found
             "library": "NCCL",
             "version": case.version,
         }
-        at = setting.at
-        yield Found("default-value", words, replace(at), setting)
+        yield Found("default-value", words, setting.at, setting)
+        return
+    history = [one for one in variable.defaults if re.fullmatch(r"-?[0-9]+", one[1])]
+    now = [one for one in history if version_key(one[0]) <= version_key(case.version)]
+    if len(now) > 1 and now[-1][1] == default and not rest and value is not None:
+        words = {
+            "name": setting.name,
+            "value": setting.known or "",
+            "default": default,
+            "since": now[-1][0],
+            "before": now[-2][1],
+        }
+        yield Found("default-changed", words, setting.at, setting)
