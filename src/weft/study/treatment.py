@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from weft.bench.logs.echoes import is_value, says_what_it_reads, why_unread
 from weft.bench.model import Sample
+from weft.catalog.load import variable_lists
 from weft.study.model import Setting, Study
 
 
@@ -13,7 +15,7 @@ def untreated_because(sample: Sample, arm: Mapping[str, str], study: Study | Non
     A setting may name evidence: keys of the sample's own evidence, and the values that prove the
     setting; of a table, those of its keys that are named. A key that is absent or says something
     else makes the sample untreated. So does a log in which ranks read another value of a variable
-    than the setting gives it, or call it unknown.
+    than the setting gives it, call it unknown, or say what they read and not that.
     """
     for factor, setting in _settings(study, arm):
         for key, wanted in setting.evidence.items():
@@ -35,28 +37,22 @@ def _is_proved(wanted: Any, found: Any) -> bool:
 
 def _otherwise(setting: Setting, log: Mapping[str, Any]) -> str | None:
     """What the log of a launch says against a setting's variables."""
+    settings = log.get("settings", {})
     for name, value in setting.env.items():
-        read = log.get("settings", {}).get(name)
+        read = settings.get(name)
         # MVAPICH2 echoes sizes in bytes, whatever unit they were set in.
-        is_comparable = not name.startswith("MV2_") or _as_number(value) is not None
-        if read is not None and is_comparable and not _is_same(value, read):
+        is_comparable = not name.startswith("MV2_") or value.isdecimal()
+        is_read = isinstance(read, str) and is_value(name, value, read)
+        if read is not None and is_comparable and not is_read:
             seen = read if isinstance(read, str) else ", ".join(read)
             return f"{name}={value}, and ranks read {seen}"
         if name in log.get("unknown", ()):
             return f"{name}, which the library does not know"
+        if read is None and value and name.startswith("NCCL_") and says_what_it_reads(settings):
+            why = why_unread(name, log.get("libraries", ()), variable_lists())
+            if why is not None:
+                return f"{name}={value}, and no rank read it: {why}"
     return None
-
-
-def _is_same(value: str, read: str | list[str]) -> bool:
-    """Whether all ranks read this value; integers are echoed as the library understands them."""
-    return isinstance(read, str) and (value == read or _as_number(value) == read)
-
-
-def _as_number(text: str) -> str | None:
-    try:
-        return str(int(text, 0))
-    except ValueError:
-        return None
 
 
 def without_evidence(study: Study | None) -> list[str]:

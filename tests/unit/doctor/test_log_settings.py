@@ -14,9 +14,20 @@ from weft.doctor.read.shell import read_script
 ECHO = "NCCL_SOCKET_IFNAME set by environment to eth0"
 
 
-def said(tmp_path: Path, script: str, *echoes: str, complete: bool = True) -> list[str]:
+def said(
+    tmp_path: Path,
+    script: str,
+    *echoes: str,
+    complete: bool = True,
+    version: str = "2.18.3+cuda12.2",
+) -> list[str]:
+    lines = LoggedJob(before=echoes, complete=complete, version=version).lines()
+    return judged(tmp_path, script, lines)
+
+
+def judged(tmp_path: Path, script: str, lines: list[str]) -> list[str]:
     path = tmp_path / "job.log"
-    path.write_text("\n".join(LoggedJob(before=echoes, complete=complete).lines()))
+    path.write_text("\n".join(lines))
     log = job_log(read_logs([str(path)]))
     found = judge_settings(log, read_script("job.sh", script), variable_lists())
     return [finding.sentence for finding in found]
@@ -50,9 +61,72 @@ def test_another_value_than_the_one_that_was_set(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["NCCL_DEBUG=INFO", "NCCL_NET_PLUGIN=ofi", "NCCL_P2P_DISABLE=0"])
-def test_nothing_is_said_of_what_no_library_echoes(tmp_path: Path, name: str) -> None:
-    assert said(tmp_path, f"export {name}\n", ECHO) == []
+@pytest.mark.parametrize(("version", "is_told"), [("2.27.3", False), ("2.32.3+cuda12.9", True)])
+def test_what_a_version_reads_without_a_word_cannot_be_told(
+    tmp_path: Path, version: str, is_told: bool
+) -> None:
+    """2.32.3 says that it reads NCCL_NET_PLUGIN, and no version does of the others; NCCL_UCX_TLS is
+    for the plug-in of HPC-X."""
+    script = "export NCCL_DEBUG=INFO NCCL_NET_PLUGIN=ofi NCCL_P2P_DISABLE=0 NCCL_UCX_TLS=rc\n"
+    *told, untold = said(tmp_path, script, ECHO, version=version)
+    names = ["NCCL_DEBUG", "NCCL_P2P_DISABLE", "NCCL_UCX_TLS"]
+    names[1:1] = [] if is_told else ["NCCL_NET_PLUGIN"]
+    assert untold == (
+        f"the log cannot tell whether {', '.join(names)} of job.sh were in force: nothing is "
+        "known to say that it reads them"
+    )
+    assert told == (
+        ["NCCL_NET_PLUGIN=ofi is set in job.sh, and no rank read it: it had no effect in this run"]
+        if is_told
+        else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("setting", "version", "why"),
+    [
+        # SOURCE: names in NVIDIA's libraries and tags (the catalogue's since and until).
+        ("NCCL_RAS_ENABLE=0", "2.18.3", "NCCL 2.18.3 does not know it, it came with 2.24.3"),
+        ("NCCL_MNNVL=1", "2.26.2", "NCCL 2.26.2 does not know it, it went with 2.20.5"),
+        ("NCCL_RAS_ENABLE=0", "2.24.3", "it had no effect in this run"),
+    ],
+)
+def test_a_name_of_another_version_is_called_that(
+    tmp_path: Path, setting: str, version: str, why: str
+) -> None:
+    found = said(tmp_path, f"export {setting}\n", ECHO, version=version)
+    assert found == [f"{setting} is set in job.sh, and no rank read it: {why}"]
+
+
+def test_rccl_may_know_what_nccl_does_not(tmp_path: Path) -> None:
+    lines = [line.replace("NCCL version", "RCCL version :") for line in LoggedJob().lines()]
+    echo = f"node0:1000:2000 [0] NCCL INFO {ECHO}"
+    assert judged(tmp_path, "export NCCL_OF_RCCL=1\n", [*lines, echo]) == [
+        "the log cannot tell whether NCCL_OF_RCCL of job.sh were in force: nothing is known to say "
+        "that it reads them"
+    ]
+
+
+def test_only_the_beginning_of_a_number_is_another_value(tmp_path: Path) -> None:
+    echo = "NCCL_BUFFSIZE set by environment to 2."
+    assert said(tmp_path, "export NCCL_BUFFSIZE=2M\n", ECHO, echo) == [
+        "NCCL_BUFFSIZE is 2M in job.sh, and 16 of 16 ranks read 2"
+    ]
+
+
+@pytest.mark.parametrize(("number", "level"), [(0, "LOC"), (3, "PHB"), (5, "SYS"), (9, "SYS")])
+def test_levels_are_echoed_by_name(tmp_path: Path, number: int, level: str) -> None:
+    echo = f"NCCL_NET_GDR_LEVEL set by environment to {level}"
+    assert said(tmp_path, f"export NCCL_NET_GDR_LEVEL={number}\n", echo) == []
+
+
+def test_a_variable_that_reached_one_host_only_is_seen(tmp_path: Path) -> None:
+    echo = "NCCL_IB_TIMEOUT set by environment to 22."
+    lines = [*LoggedJob(before=(ECHO,)).lines(), f"node1:1000:2000 [0] NCCL INFO {echo}"]
+    assert judged(tmp_path, "export NCCL_IB_TIMEOUT=22\n", lines) == [
+        "NCCL_IB_TIMEOUT was read on node1 and not on node0: it did not get there, or nothing "
+        "there needs it"
+    ]
 
 
 def test_a_log_without_echoes_or_without_an_end_cannot_tell(tmp_path: Path) -> None:

@@ -86,6 +86,37 @@ def test_a_variable_that_the_library_does_not_know_is_no_treatment() -> None:
     assert said == "untreated: transport=one sets UCX_FOO, which the library does not know"
 
 
+@pytest.mark.parametrize(("read", "is_untreated"), [("SYS", False), ("PHB", True)])
+def test_a_level_may_be_set_as_a_number(read: str, *, is_untreated: bool) -> None:
+    said = because('env = { NCCL_P2P_LEVEL = "5" }', log={"settings": {"NCCL_P2P_LEVEL": read}})
+    assert (said is not None) == is_untreated
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "why"),
+    [
+        ("NCCL_IB_TIMEOUT", "2.18.3+cuda12.1", "it had no effect in this run"),
+        ("NCCL_IB_TIMEOUTS", "2.18.3+cuda12.1", "it is no variable of NCCL"),
+        # SOURCE: the catalogue's since, of NVIDIA's tags.
+        ("NCCL_RAS_ENABLE", "2.18.3", "NCCL 2.18.3 does not know it, it came with 2.24.3"),
+        ("NCCL_DEBUG_FILE", "2.18.3", None),
+    ],
+)
+def test_what_nccl_would_have_echoed_and_did_not_was_not_in_force(
+    name: str, version: str, why: str | None
+) -> None:
+    env = f'env = {{ {name} = "1" }}'
+    log: dict[str, Any] = {
+        "libraries": [f"NCCL {version}"],
+        "settings": {"NCCL_SOCKET_IFNAME": "eth0"},
+    }
+    said = because(env, log=log)
+    expected = f"untreated: transport=one sets {name}=1, and no rank read it: {why}"
+    assert said == (None if why is None else expected)
+    # Levels are echoed whatever NCCL_DEBUG_SUBSYS leaves out.
+    assert because(env, log={**log, "settings": {"NCCL_P2P_LEVEL": "SYS"}}) is None
+
+
 def test_a_log_that_does_not_mention_a_variable_says_nothing() -> None:
     assert because('env = { UCX_TLS = "rc" }', log={"settings": {"UCX_LOG_LEVEL": "info"}}) is None
     assert because('env = { UCX_TLS = "rc" }') is None
