@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft.core.errors import InputError
 from weft.doctor.job import HOLE, Job, Setting, Way
 from weft.doctor.read.shell import read_script
 
@@ -209,6 +210,20 @@ def test_runs_of_operators_are_read_at_once(operator: str) -> None:
     assert time.process_time() - started < 2
     assert [one.name for one in job.settings][:1] == ["NCCL_DEBUG"]
     assert job.settings[-1].at.line == 3
+
+
+def test_what_the_grammar_finds_no_sense_in_is_refused_in_time() -> None:
+    """It alone takes a minute over half as many brackets."""
+    started = time.process_time()
+    with pytest.raises(InputError, match="no sense in it in reasonable time"):
+        read_script("x", f"export NCCL_DEBUG=WARN\nsrun -x N={'a=(' * 40000}\n")
+    assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize("name", ["NCCL_NET$", "NCCL_NET${A}", "9", "a-b", "NCCL_${A}"])
+def test_setenv_sets_names_only(name: str) -> None:
+    job = read(f"setenv {name} 1\nsetenv UCX_TLS rc\n")
+    assert [one.name for one in job.settings] == ["UCX_TLS"]
 
 
 def test_a_name_that_only_the_job_knows_is_no_setting() -> None:

@@ -6,10 +6,12 @@ loop once, bodies of functions where they are defined.
 
 import re
 import shlex
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from weft.core.errors import InputError
 from weft.doctor.job import HOLE, Job, Kind, Launch, Lines, Place, Setting, Way, Word
 from weft.doctor.read.launchers import LAUNCHERS, read_launch
 from weft.doctor.read.words import ASSIGNMENT, Words
@@ -21,6 +23,12 @@ BEFORE_A_COMMAND = {"exec", "nohup", "time", "command", "stdbuf", "numactl", "ta
 """Commands that run the one behind their options."""
 _RUNS = re.compile(rb"([<>|&;(){}])\1{99,}")
 """Operators that no shell takes, over which the grammar's search for sense takes a minute."""
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+LEAST_S = 0.5
+SECONDS_PER_BYTE = 5e-6
+"""CPU time that the grammar may take: twenty times what it takes for a script. Over what is none it
+may search for sense for hours."""
+CHUNK_BYTES = 1 << 20
 MOST_LAUNCHES = 4
 """One inside another."""
 MOST_DEPTH = 200
@@ -29,8 +37,9 @@ MOST_WORDS = 100_000
 
 
 def read_script(name: str, text: str) -> Job:
-    """The job of a script or of one command line. Raises nothing: what is no shell is `unread`."""
-    reader = _Script(text)
+    """The job of a script or of one command line. What is no shell is `unread`; raises InputError
+    where the grammar cannot say in its time what is."""
+    reader = _Script(name, text)
     reader.run()
     return Job(
         name,
@@ -82,7 +91,8 @@ def _options_of(text: str) -> Iterator[tuple[str, str]]:
 class _Script:
     """One pass over a script's tree."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, name: str, text: str) -> None:
+        self._name = name
         self._bytes = text.encode("utf-8", "replace")
         self._lines = Lines(text)
         self._characters = None if text.isascii() else _character_of_each_byte(text)
@@ -98,12 +108,26 @@ class _Script:
         self.unset: set[str] = set()
 
     def run(self) -> None:
-        """Read all."""
+        """Read all. Raises InputError."""
         import tree_sitter_bash
         from tree_sitter import Language, Parser
 
-        parser = Parser(Language(tree_sitter_bash.language()))
-        self._visit(parser.parse(_RUNS.sub(_blanks, self._bytes)).root_node, 0)
+        text, end_s = _RUNS.sub(_blanks, self._bytes), LEAST_S + SECONDS_PER_BYTE * len(self._bytes)
+        end_s += time.process_time()
+        try:
+            # Only of a text that it asks for the parser says how far it is.
+            tree = Parser(Language(tree_sitter_bash.language())).parse(
+                lambda offset, _: text[offset : offset + CHUNK_BYTES],
+                progress_callback=lambda _offset, _error: time.process_time() > end_s,
+            )
+        except ValueError as error:
+            raise InputError(
+                "bash's grammar finds no sense in it in reasonable time",
+                where=self._name,
+                expected="a shell script or a command line",
+                hint="look for long runs of operators or brackets",
+            ) from error
+        self._visit(tree.root_node, 0)
 
     def _place(self, start: int, end: int, exact: bool = True) -> Place:
         if self._characters is not None:
@@ -254,7 +278,7 @@ class _Script:
         name = rest[0].text.rpartition("/")[2]
         if name in LAUNCHERS:
             self._launch(name, rest, before, node)
-        elif name in ("setenv",) and len(rest) > 1:
+        elif name == "setenv" and len(rest) > 1 and _NAME.fullmatch(rest[1].text):
             value = rest[2].text if len(rest) > 2 else ""
             value_at = rest[2].at if len(rest) > 2 else None
             self._remember(rest[1].text, value)
