@@ -17,7 +17,7 @@ pub(crate) fn read(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
         return true;
     }
     if text.starts_with("NET/") {
-        return of_transport(text, said, facts).is_some();
+        return of_adapter(text, said, facts).or_else(|| of_transport(text, said, facts)).is_some();
     }
     if text.starts_with("GPU Direct RDMA ") {
         return of_pair(text, said, facts).is_some();
@@ -89,7 +89,12 @@ fn of_transport(text: &str, said: Said<'_>, facts: &mut Facts) -> Option<()> {
         facts.note(said, Kind::NoDevice, &[transport]);
         return Some(());
     }
-    let direct = rest.strip_prefix("GPU Direct RDMA ")?;
+    None
+}
+
+/// `NET/AWS Libfabric : GPU Direct RDMA Enabled for HCA 0 'rdmap0'`.
+fn of_adapter(text: &str, said: Said<'_>, facts: &mut Facts) -> Option<()> {
+    let (transport, direct) = text.split_once(" : GPU Direct RDMA ")?;
     let is_on = if direct.starts_with("Enabled") { "on" } else { "off" };
     let index = number_after(direct, " HCA ")?.to_string();
     let device = between(direct, "'", "'").unwrap_or_default();

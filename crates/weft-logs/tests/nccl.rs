@@ -57,6 +57,8 @@ NET/OFI Selected provider is cxi, fabric is cxi (found 4 nics)
 => provider | cxi | 4
 NET/IB : GPU Direct RDMA Enabled for HCA 3 'mlx5_3'
 => gpu_direct | NET/IB | 3 | mlx5_3 | on |
+NET/AWS Libfabric : GPU Direct RDMA Disabled for HCA 1 'rdmap1'
+=> gpu_direct | NET/AWS Libfabric | 1 | rdmap1 | off |
 GPU Direct RDMA Disabled for GPU 7000 / HCA 0 (distance 4 > 3)
 => gpu_direct |  | 0 |  | off | distance 4 > 3
 Could not open XML topology file /opt/x.xml : No such file or directory

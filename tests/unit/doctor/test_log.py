@@ -87,6 +87,17 @@ def test_one_node_needs_no_network(tmp_path: Path) -> None:
     assert only.sentence == "8 of 8 ranks are on one node: no network was used"
 
 
+def test_nvlink_between_nodes_needs_no_network(tmp_path: Path) -> None:
+    """A rack of GB200: every rank chooses sockets, and every channel is NVLink."""
+    lines = LoggedJob(network="Socket", direct=False).lines()
+    inside = [line.replace("[send] via NET/Socket/0", "via P2P/MNNVL") for line in lines]
+    log = read(tmp_path, [line for line in inside if "[receive]" not in line])
+    (only,) = judge(log)
+    assert only.sentence == "2 of 16 ranks used NVLink between nodes: no network was used"
+    # Between racks there is a network, and it is sockets.
+    assert judge(read(tmp_path, [*inside, *lines]))[0].severity.value == "bad"
+
+
 def test_one_bad_node_is_named(tmp_path: Path) -> None:
     good, bad = LoggedJob().lines(), LoggedJob(network="Socket", direct=False).lines()
     lines = [line for line in good if "node1" not in line]
@@ -105,6 +116,21 @@ def test_channels_through_host_memory(tmp_path: Path) -> None:
         "4 of 4 network channels of 4 of 16 ranks go through host memory: GPUDirect RDMA is off"
     )
     assert "distance 4 > 3 for network device 0" in only.evidence[0]
+
+
+def test_gpudirect_of_each_adapter(tmp_path: Path) -> None:
+    """What NCCL says of adapters is one thing, what channels use another."""
+    before = (
+        "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'",
+        "NET/IB : GPU Direct RDMA Enabled for HCA 1 'mlx5_1'",
+        "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB eth0:10.0.0.1<0>",
+    )
+    log = read(tmp_path, LoggedJob(direct=False, before=before).lines())
+    (only,) = judge(log)
+    assert only.evidence[0].startswith("neither nvidia_peermem nor DMA-BUF for mlx5_0 (")
+    said = {aspect.name: aspect.text for aspect in aspects(log)}
+    assert said["GPUDirect"] == "NET/IB/0 mlx5_0:1 0 of 4 channel ends"
+    assert said["GPUDirect of adapters"] == "mlx5_0 off, mlx5_1 on"
 
 
 @pytest.mark.parametrize(
@@ -136,6 +162,17 @@ def test_channels_through_host_memory(tmp_path: Path) -> None:
             "warning",
             "16 of 16 ranks opened a network plug-in that has none of the interfaces that this "
             "NCCL looks for, and went on without it",
+        ),
+        (
+            "External network plugin /opt/libnccl-net-ofi.so is unsupported",
+            "warning",
+            "16 of 16 ranks do not support plug-in /opt/libnccl-net-ofi.so and used NCCL's own "
+            "network",
+        ),
+        (
+            "Failed to initialize NET plugin AWS Libfabric",
+            "warning",
+            "16 of 16 ranks could not initialise plug-in AWS Libfabric and used NCCL's own network",
         ),
         (
             MISSING[0],

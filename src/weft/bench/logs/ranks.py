@@ -9,6 +9,7 @@ from weft.bench.logs.said import Fact, Said, Speaker
 from weft.core.natural import natural_key
 
 SOCKET = "NET/Socket"
+NVLINK_BETWEEN_NODES = "P2P/MNNVL"
 OVER_NETWORK = ("NET/", "COLLNET/")
 
 
@@ -111,17 +112,24 @@ class JobLog:
         """Transport -> the ranks that used it: with a channel over it, or that chose it.
 
         A rank that chose a network has no channel over it where its neighbours are on its node; its
-        messages still cross it at other ranks. On one node the choice has no effect.
+        messages still cross it at other ranks. On one node, and where NVLink connects the nodes and
+        no channel crosses a network, the choice has no effect.
         """
         used: dict[str, set[int]] = {}
         for fact in self.channels():
             used.setdefault(fact.words[0], set()).update(self.by(fact))
         has_channels = bool(self.said.of("channel"))
-        no_choice = self.n_nodes is None and has_channels and not used
+        is_inside = self.n_nodes is None or bool(self.nvlink_between_nodes)
+        no_choice = is_inside and has_channels and not used
         if self.n_nodes != 1 and not no_choice:
             for name, ranks in self.values("network").items():
                 used.setdefault(f"NET/{name}", set()).update(ranks)
         return {way: frozenset(ranks) for way, ranks in used.items()}
+
+    @cached_property
+    def nvlink_between_nodes(self) -> frozenset[int]:
+        """Ranks whose NVLink leaves the node. SOURCE: NVIDIA/nccl, transport/p2p.cc."""
+        return self.all_by(self.channels((NVLINK_BETWEEN_NODES,)))
 
     @cached_property
     def sending(self) -> dict[str, list[Fact]]:

@@ -1,6 +1,7 @@
 """What a job's logs say, one aspect a line: as text and as values."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from weft.bench.logs.known import unverified
 from weft.bench.logs.ranks import JobLog
@@ -136,22 +137,40 @@ def _devices(log: JobLog) -> Iterator[Aspect]:
 
 
 def _gpu_direct(log: JobLog) -> Iterator[Aspect]:
-    """By NIC: channels that read and write GPUs directly, of all."""
-    counts: dict[tuple[str, str], list[int]] = {}
+    """By NIC: channels that read and write GPUs directly, of all; what NCCL says of adapters."""
+    counts: dict[tuple[str, int], list[int]] = {}
     for fact in log.channels():
-        count = counts.setdefault((fact.words[0], fact.words[1]), [0, 0])
+        count = counts.setdefault((fact.words[0], int(fact.words[1])), [0, 0])
         count[0] += fact.n if fact.words[2] else 0
         count[1] += fact.n
-    if counts:
-        parts = [f"{way}/{nic} {n} of {of}" for (way, nic), (n, of) in sorted(counts.items())]
-        yield Aspect(
-            "GPUDirect",
-            some(parts) + " channel ends",
-            [
-                {"transport": way, "nic": int(nic), "n_direct": n, "n_channel_ends": of}
-                for (way, nic), (n, of) in sorted(counts.items())
-            ],
-        )
+    names: dict[tuple[str, int], set[str]] = {}
+    for fact in log.said.of("nic"):
+        names.setdefault((fact.words[0], int(fact.words[1])), set()).add(fact.words[2])
+    rows: list[dict[str, Any]] = [
+        {
+            "transport": way,
+            "nic": nic,
+            "names": sorted(names.get((way, nic), ())),
+            "n_direct": n,
+            "n_channel_ends": of,
+        }
+        for (way, nic), (n, of) in sorted(counts.items())
+    ]
+    if rows:
+        parts = [
+            " ".join([f"{row['transport']}/{row['nic']}", *row["names"][:2]])
+            + f" {row['n_direct']} of {row['n_channel_ends']}"
+            for row in rows
+        ]
+        yield Aspect("GPUDirect", some(parts) + " channel ends", rows)
+    adapters = {
+        fact.words[2]: {"adapter": fact.words[2], "state": fact.words[3]}
+        for fact in log.said.of("gpu_direct")
+        if fact.words[2]
+    }
+    if adapters:
+        parts = [f"{row['adapter']} {row['state']}" for row in adapters.values()]
+        yield Aspect("GPUDirect of adapters", some(parts), list(adapters.values()))
 
 
 def _channels(log: JobLog) -> Iterator[Aspect]:

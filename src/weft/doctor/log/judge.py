@@ -52,6 +52,9 @@ def _good(log: JobLog) -> Finding:
     if lanes:
         names = sorted(set().union(*(transports(fact) for fact in lanes)))
         sentence = f"{share(log, log.all_by(lanes))} used UCX over {', '.join(names)}"
+    elif log.nvlink_between_nodes:
+        who = share(log, log.nvlink_between_nodes)
+        sentence = f"{who} used NVLink between nodes: no network was used"
     elif log.n_nodes == 1:
         sentence = f"{share(log, log.everyone)} are on one node: no network was used"
     else:

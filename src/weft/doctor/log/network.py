@@ -30,18 +30,28 @@ def judge_network(log: JobLog) -> Iterator[Finding]:
 
 
 def _instead(log: JobLog, sockets: frozenset[int]) -> Iterator[Finding]:
-    """A plug-in that was asked for and not found, where another fast network was used."""
+    """A plug-in that was there or asked for, and NCCL's own fast network was used."""
     missing = [
         fact for fact in log.said.of("plugin_missing") if fact.words[0] not in DEFAULT_PLUGINS
     ]
-    ranks = log.all_by(missing) - sockets
-    if ranks:
-        yield _finding(
-            Severity.WARNING,
-            f"{share(log, ranks)} did not find plug-in {missing[0].words[0]} and used NCCL's own "
-            "network",
-            [_plugin_reason(missing[0]), log.said.place(missing[0])],
-        )
+    failed = [fact for fact in log.said.of("plugin_failed") if fact.words[0] not in OWN_NETWORKS]
+    chosen = log.values("network")
+    own = frozenset().union(*(chosen.get(name, frozenset()) for name in OWN_NETWORKS))
+    for facts, verb in (
+        (missing, "did not find"),
+        (log.said.of("plugin_refused"), "do not support"),
+        (failed, "could not initialise"),
+    ):
+        ranks = (log.all_by(facts) - sockets) & (own if chosen else log.everyone)
+        if ranks:
+            reasons = [_plugin_reason(facts[0])] if facts is missing else []
+            yield _finding(
+                Severity.WARNING,
+                f"{share(log, ranks)} {verb} plug-in {facts[0].words[0]} and used NCCL's own "
+                "network",
+                [*reasons, log.said.place(facts[0])],
+            )
+            return
 
 
 def _unfit(log: JobLog, sockets: frozenset[int]) -> Iterator[Finding]:
@@ -145,8 +155,7 @@ def _direct(log: JobLog) -> Iterator[Finding]:
     ranks = log.all_by(through_host)
     off = [fact for fact in log.said.of("gpu_direct") if fact.words[3] == "off"]
     reasons = [
-        f"{fact.words[4] or 'disabled'} for {_device(fact)} ({log.said.place(fact)})"
-        for fact in off[:4]
+        f"{_why_not_direct(fact)} for {_device(fact)} ({log.said.place(fact)})" for fact in off[:4]
     ]
     yield _finding(
         Severity.WARNING,
@@ -155,6 +164,15 @@ def _direct(log: JobLog) -> Iterator[Finding]:
         [*reasons, log.said.place(through_host[0])],
         {"n_channels": n, "n_through_host": n_slow},
     )
+
+
+def _why_not_direct(fact: Fact) -> str:
+    """NCCL's InfiniBand wants one of two ways, and says it of an adapter where it has neither.
+
+    SOURCE: NVIDIA/nccl, transport/net_ib (properties) and graph/topo.cc.
+    """
+    of_adapter = "neither nvidia_peermem nor DMA-BUF" if fact.words[0] == "NET/IB" else "disabled"
+    return fact.words[4] or of_adapter
 
 
 def _device(fact: Fact) -> str:
