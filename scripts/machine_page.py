@@ -22,8 +22,9 @@ adapters, memory, and what to do next. Where something is wrong, its line says w
 
 It needs no rights, opens no device and runs no other program. Files that only root may read (the
 configuration space of PCI devices, which tells ACS and read requests) are left out and counted;
-`unread` of the record lists them. Files are read to 64 KiB, of a folder the first 4,096 names, and
-links that lead out of `--sysroot` are not followed.
+`unread` of the record lists them. Files are read to 64 KiB, of a folder the first 4,096 names, of a
+tree 300,000 files and folders, and links that lead out of `--sysroot` are not followed; where more
+is there, the last line and `unread` say so.
 
 Exit 1 where a rule of severity `bad` found something; warnings, and a machine without adapters, are
 0. `--format json` has `schema` `weft.doctor-machine/1`: `sysroot, verdict, findings, machine

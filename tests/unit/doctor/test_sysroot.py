@@ -112,6 +112,16 @@ def test_what_may_not_be_read_is_listed_with_the_reason(
     assert root.unread == {"/sys/config": "permission denied", "/sys": "permission denied"}
 
 
+def test_a_tree_is_read_so_far_and_no_further(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weft.doctor.machine.sysroot.MOST_READS", 2)
+    root, tree = root_of(tmp_path)
+    (tree / "sys/state").write_text("4: ACTIVE")
+    assert [root.text("/sys/state") for _ in range(3)] == ["4: ACTIVE", "4: ACTIVE", ""]
+    assert root.unread == {"/": "more than 2 files"}
+
+
 def test_what_is_not_there_is_empty_and_no_complaint(tmp_path: Path) -> None:
     root, _ = root_of(tmp_path)
     assert root.text("/sys/no/such") == ""

@@ -52,6 +52,7 @@ class Machine:
 
 def read_machine(root: Sysroot) -> Machine:
     """The machine below a root. What cannot be read is empty and listed, never an error."""
+    here = system(root)
     found = adapters(root)
     served = {one.pci.address for one in found if one.pci is not None}
     gpus, bridges, driverless = [], [], []
@@ -69,9 +70,7 @@ def read_machine(root: Sysroot) -> Machine:
             bridges.append(device)
         elif device.address not in served and _is_of_a_fabric(device):
             driverless.append(device)
-    return Machine(
-        system(root), found, tuple(gpus), tuple(bridges), tuple(driverless), dict(root.unread)
-    )
+    return Machine(here, found, tuple(gpus), tuple(bridges), tuple(driverless), dict(root.unread))
 
 
 def _is_gpu(device: PciDevice) -> bool:

@@ -13,6 +13,8 @@ MOST_BYTES = 1 << 16
 MOST_NAMES = 4096
 """Of one folder, in the order of names: a node with all virtual functions of its adapters has more
 than a thousand PCI devices."""
+MOST_READS = 300_000
+"""Of a tree, files and folders: a thousand virtual functions with 128 P_Keys each have fewer."""
 MOST_NUMBERS = 8192
 """Of one list of processors or memory nodes: Linux has as many processors."""
 _NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.ELOOP}
@@ -32,6 +34,7 @@ class Sysroot:
             )
         self._root = os.path.realpath(root)
         self._real: dict[str, str | None] = {}
+        self._n_reads = 0
         self.unread: dict[str, str] = {}
 
     def text(self, path: str) -> str:
@@ -48,7 +51,7 @@ class Sysroot:
 
     def content(self, path: str, most_bytes: int) -> bytes:
         """The first bytes of a regular file."""
-        real = self.real(path)
+        real = self._readable(path)
         if real is None:
             return b""
         try:
@@ -70,7 +73,7 @@ class Sysroot:
 
     def names(self, folder: str) -> tuple[str, ...]:
         """Names in a folder, sorted; the first MOST_NAMES that a terminal can show."""
-        real = self.real(folder)
+        real = self._readable(folder)
         if real is None:
             return ()
         try:
@@ -91,6 +94,14 @@ class Sysroot:
         """Whether this process may open it for reading and writing."""
         real = self.real(path)
         return real is not None and os.access(self._root + real, os.R_OK | os.W_OK)
+
+    def _readable(self, path: str) -> str | None:
+        """The real path, None where links lead out, and after so many reads that no machine has."""
+        if self._n_reads >= MOST_READS:
+            self.unread["/"] = f"more than {MOST_READS} files"
+            return None
+        self._n_reads += 1
+        return self.real(path)
 
     def real(self, path: str) -> str | None:
         """The path below the root without links; None where links lead out of it."""
