@@ -253,6 +253,7 @@ def test_a_machine_tells_what_its_lspci_tells(tmp_path: Path) -> None:
         ("<topology/>", "no GPU and no adapter"),
         ('<!DOCTYPE t [<!ENTITY a "b">]><topology/>', "declares entities"),
         (lspci("0000:01:00.0", "0302", "10de:2330") * 5000, "more than 4096 devices"),
+        (lspci("0000:02:00.0", "0604", "10de:1", "LnkCap: " + "Speed 8GT/s " * 100_000), "no GPU"),
         (
             lspci("0000:01:00.0", "0302", "10de:2330", "Bus: primary=01, secondary=01"),
             "below itself",

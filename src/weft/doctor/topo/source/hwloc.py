@@ -38,13 +38,12 @@ class Hwloc:
                     f"more than {MOST_DEVICES} devices", where=where, expected=EXPECTED
                 )
 
-    def _take_device(
-        self, element: ElementTree.Element, above: str | None, numas: list[int]
-    ) -> None:
+    def _take_device(self, element: ElementTree.Element, above: str | None, numas: int) -> None:
         if element.get("type") in ("PCIDev", "Bridge"):
             # Near several nodes but not all: a socket of several, of which it takes the first.
-            is_near = len(numas) == 1 or 0 < len(numas) < len(self.cpus)
-            fact = _fact(element.attrib, above, numas[0] if is_near else None)
+            is_near = numas.bit_count() == 1 or 0 < numas.bit_count() < len(self.cpus)
+            first = (numas & -numas).bit_length() - 1
+            fact = _fact(element.attrib, above, first if is_near else None)
             if fact is not None:
                 self.facts.append(fact)
 
@@ -76,16 +75,17 @@ def _parsed(text: str, where: str) -> ElementTree.Element:
 
 def _objects(
     root: ElementTree.Element,
-) -> Iterator[tuple[ElementTree.Element, str | None, list[int]]]:
-    """Objects, each with the PCI bridge above it and the NUMA nodes that are local to it."""
-    todo: list[tuple[ElementTree.Element, str | None, list[int]]] = [(root, None, [])]
+) -> Iterator[tuple[ElementTree.Element, str | None, int]]:
+    """Objects, each with the PCI bridge above it and the NUMA nodes that are local to it, as
+    bits."""
+    todo: list[tuple[ElementTree.Element, str | None, int]] = [(root, None, 0)]
     while todo:
         element, above, numas = todo.pop()
         if element.tag == "object":
             yield element, above, numas
         own = element.get("nodeset")
         if own is not None:
-            numas = sorted(cpus_of_set(own))
+            numas = _mask_of_set(own)
         if element.get("type") == "Bridge":
             above = bus_id_of(element.get("pci_busid", "")) or above
         todo.extend((child, above, numas) for child in reversed(element.findall("object")))
@@ -103,13 +103,18 @@ def _fact(attributes: Mapping[str, str], above: str | None, numa: int | None) ->
 
 def cpus_of_set(text: str) -> frozenset[int]:
     """The numbers of a set such as 0x000000ff,0xffffffff; endless ones (0xf...f) are empty."""
+    mask = _mask_of_set(text)
+    return frozenset(i for i in range(mask.bit_length()) if mask >> i & 1)
+
+
+def _mask_of_set(text: str) -> int:
     groups = text.split(",")
     if len(groups) * 32 > _MOST_CPUS:
-        return frozenset()
+        return 0
     mask = 0
     for group in groups:
         found = re.fullmatch(r"(?:0x)?([0-9a-fA-F]{0,8})", group)
         if found is None:
-            return frozenset()
+            return 0
         mask = mask << 32 | int(found[1] or "0", 16)
-    return frozenset(i for i in range(mask.bit_length()) if mask >> i & 1)
+    return mask

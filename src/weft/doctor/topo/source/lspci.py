@@ -18,6 +18,8 @@ _BEHIND = re.compile(r"\s*Bus: .*secondary=([0-9a-f]{2})\b")
 _NUMA = re.compile(r"\s*NUMA node: (\d{1,4})\s*")
 _LINK = re.compile(r"\s*LnkCap:.*\bSpeed (\d{1,3}(?:\.\d)?)GT/s.*\bWidth x(\d{1,2})\b")
 _NUMBER = re.compile(r"(?:.*\[)?([0-9a-f]{2,4})\]?")
+_MOST_CHARACTERS = 1000
+"""Of a line. The longest names of pci.ids leave it far below."""
 EXPECTED = "what 'lspci -Dvvnn' prints (as root, for the links), or 'lspci -Dvmmnn'"
 
 
@@ -62,7 +64,9 @@ def read_lspci(text: str, where: str) -> list[PciFact]:
 def _blocks(text: str, where: str) -> Iterator[_Block]:
     block: _Block | None = None
     n_blocks = 0
-    for line in text.splitlines():
+    for whole in text.splitlines():
+        # A pattern may try each place of a line for each of its words.
+        line = whole[:_MOST_CHARACTERS]
         head = _head(line)
         if head is not None:
             if block is not None:
