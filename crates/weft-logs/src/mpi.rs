@@ -74,6 +74,10 @@ fn component(text: &str) -> Option<[&str; 3]> {
     if let Some(name) = between(text, BTL, " returned failure") {
         return Some(["btl", name, "failed"]);
     }
+    if let Some(which) = between(text, "components_open: component ", " open function failed") {
+        let (framework, name) = which.split_once(" / ")?;
+        return Some([framework, name, "failed"]);
+    }
     let chosen = text.strip_prefix("coll:base:comm_select: selecting")?;
     let name = chosen.trim_start().split(',').next()?;
     chosen.ends_with(", Enabled").then_some(["coll", name, "usable"])

@@ -69,7 +69,7 @@ static ANY: LazyLock<AhoCorasick> = LazyLock::new(|| {
 type Other = fn(&str, Place, &mut Facts) -> bool;
 
 /// What such lines are known by, and who reads them.
-static OTHERS: [(Needle, Other); 15] = [
+static OTHERS: [(Needle, Other); 16] = [
     (needle!("CCL version"), versions),
     (needle!("HIP version"), versions),
     (needle!("ROCm version"), versions),
@@ -80,6 +80,7 @@ static OTHERS: [(Needle, Other); 15] = [
     (needle!("[group#:"), sharp::read),
     (needle!("] ERROR "), sharp::read),
     (needle!("elect"), mpi::read),
+    (needle!(" open function failed"), mpi::read),
     (needle!("MPI startup()"), mpi::read),
     (needle!("[LOG_CAT_"), mpi::read),
     (needle!("netmod Capability"), mpi::read),

@@ -53,6 +53,8 @@ path:/opt/lib/libtcp-fi.so
 => component | mtl | ofi | selected
 [vm:08512] PML ucx cannot be selected
 => component | pml | ucx | refused
+[vm:25727] mca: base: components_open: component pml / cm open function failed
+=> component | pml | cm | failed
 [vm:24623] coll:base:comm_select: selecting       tuned, priority  30, Enabled
 => component | coll | tuned | usable
 [vm:08495] select: init of component tcp returned success
