@@ -64,7 +64,7 @@ pub enum Kind {
     CollnetOff,
     /// file, reason.
     TopologyMissing,
-    /// what the library did instead of what was wanted, in its own words.
+    /// what was wanted and is not, where the library does not warn of it.
     Fallback,
     /// library, where in the source, text.
     Warning,

@@ -96,13 +96,20 @@ fn loaded(rest: &str) -> Option<(&str, &str, &str)> {
     Some((kind, name, version.trim_end_matches(')')))
 }
 
-/// Plug-ins that are not the network: only what was loaded matters.
+/// What NCCL looks for where nobody asked.
+const DEFAULT_PLUGINS: [&str; 3] = ["libnccl-tuner.so", "libnccl-profiler.so", "libnccl-env.so"];
+
+/// Plug-ins that are not the network: what was loaded, and what was asked for and is not there.
 fn of_other(beginning: &str, rest: &str, said: Said<'_>, facts: &mut Facts) -> bool {
     let kind = match beginning {
         "TUNER/Plugin" => "tuner",
         "PROFILER/Plugin" => "profiler",
         _ => "env",
     };
+    if let Some((file, _)) = not_opened(rest).filter(|(file, _)| !DEFAULT_PLUGINS.contains(file)) {
+        facts.note(said, Kind::Fallback, &[&format!("{kind} plug-in not found: {file}")]);
+        return true;
+    }
     let Some(using) = rest.strip_prefix("Using ") else {
         return false;
     };

@@ -38,6 +38,10 @@ NET/Plugin: Loaded coll plugin SHARP (v5)
 => plugin_loaded | collnet | SHARP | v5
 TUNER/Plugin: Using ofi_tuner (v4)
 => plugin_loaded | tuner | ofi_tuner | v4
+TUNER/Plugin: Could not find: ofi libnccl-tuner-ofi.so. Using internal tuner plugin.
+=> fallback | tuner plug-in not found: libnccl-tuner-ofi.so
+TUNER/Plugin: libnccl-tuner-ofi.so: libcudart.so.12: cannot open shared object file
+=> fallback | tuner plug-in not found: libnccl-tuner-ofi.so
 P2P plugin IBext_v8
 => plugin_loaded | net | IBext_v8 |
 NET/Plugin: Failed to find ncclNetPlugin_v6 symbol.
@@ -187,6 +191,15 @@ fn each_line_says_what_it_says_whatever_launchers_put_before_it() {
             }
         }
     }
+}
+
+#[test]
+fn plugins_that_nobody_asked_for_are_not_missed() {
+    let said = facts(
+        "h:1:2 [0] NCCL INFO TUNER/Plugin: Could not find: libnccl-tuner.so\nh:1:2 [0] NCCL INFO \
+         ENV/Plugin: Could not find: libnccl-env.so\n",
+    );
+    assert_eq!(said["facts"], json!([]));
 }
 
 #[test]

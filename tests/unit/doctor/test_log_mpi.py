@@ -54,6 +54,15 @@ def test_ucx_over_tcp_on_one_host_is_nobodys_fault(tmp_path: Path) -> None:
     assert lanes(tmp_path, "self/memory0 tcp/lo", "a").severity.value == "good"
 
 
+def test_a_process_without_a_host_is_the_one_of_its_number(tmp_path: Path) -> None:
+    """libfabric says its process alone: here that is a's, since b has another number."""
+    lines = [f"[{host}:000{pid}] select: component cm selected" for host, pid in ("a7", "b8")]
+    said = "libfabric:7:1::core:core:fi_fabric_():1819<info> Using tcp provider 2.1, path:x"
+    assert verdict(read(tmp_path, said, *lines)).sentence == (
+        "1 of 2 processes used libfabric's provider tcp, which is TCP"
+    )
+
+
 @pytest.mark.parametrize(
     ("lines", "sentence"),
     [

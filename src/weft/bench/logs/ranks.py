@@ -172,11 +172,16 @@ def job_log(said: Said) -> JobLog:
     """The ranks of what was said: speakers with a rank, or else processes.
 
     Where no line says who wrote it (an excerpt, or one from which names were taken), all are one
-    process without a name.
+    process without a name. Who says its process and not its host is the only one of that number.
     """
+    hosts_of: dict[str, set[str]] = {}
+    for speaker in said.speakers:
+        hosts_of.setdefault(speaker.pid, set()).update({speaker.host} - {""})
     processes: dict[tuple[str, str], list[Speaker]] = {}
     for speaker in said.speakers:
-        processes.setdefault((speaker.host, speaker.pid), []).append(speaker)
+        hosts = hosts_of[speaker.pid]
+        host = next(iter(hosts)) if not speaker.host and len(hosts) == 1 else speaker.host
+        processes.setdefault((host, speaker.pid), []).append(replace(speaker, host=host))
     voices: list[tuple[Speaker, list[Speaker]]] = []
     for speakers in processes.values():
         ranked = [speaker for speaker in speakers if speaker.rank is not None]

@@ -227,7 +227,7 @@ def _algorithms(log: JobLog) -> Iterator[Aspect]:
 
 
 def _fallbacks(log: JobLog) -> Iterator[Aspect]:
-    """What the library did instead of what was wanted, where it does not warn of it."""
+    """What was wanted and is not, where the library does not warn of it."""
     facts = log.said.of("fallback")
     if facts:
         yield Aspect(
