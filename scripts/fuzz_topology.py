@@ -45,7 +45,7 @@ def topology_outcome(data: bytes, i: int) -> tuple[bool, str]:
     if file.system is not None:
         lines += tree_lines(file.system, 80)
     if distances is not None:
-        lines += distance_lines(distances, 80)
+        lines += distance_lines(distances, None, 80)
     if "\x1b" in printable(shown(lines)):
         return distances is not None, "an escape reaches the terminal"
     reason = next(_wrong(file, complaints, text), "")
