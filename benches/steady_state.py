@@ -101,7 +101,6 @@ def rows() -> list[Beside]:
 
 def lines() -> Iterator[str]:
     """The table; of the seeds of one kind that row stands for all whose error is largest."""
-    found = rows()
     yield "### Steps that are simulated in part"
     yield ""
     yield f"Ring allreduces of {N_RANKS} ranks, {PACKETS} packets a block, tolerance 0.03: the time"
@@ -111,6 +110,7 @@ def lines() -> Iterator[str]:
     yield ""
     yield "| ring | messages | error | estimated | bytes simulated | within |"
     yield "|---|---|---:|---:|---:|---:|"
+    found = rows()
     for key in dict.fromkeys((row.what, row.protocol) for row in found):
         same = [row for row in found if (row.what, row.protocol) == key]
         worst = max(same, key=lambda row: abs(row.error))

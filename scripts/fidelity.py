@@ -6,7 +6,7 @@
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
@@ -294,27 +294,40 @@ def assumed_lines() -> Iterator[str]:
                 yield f"| {name} | `{key}` | {value} | {figure.class_.value} | {what} |"
 
 
-def page_lines() -> Iterator[str]:
-    """All tables of the page, in its order."""
-    yield from single_lines()
-    yield ""
-    yield from in_network.lines()
-    yield ""
-    yield from nv_switches.slices_lines()
-    yield ""
-    yield from steady_state.lines()
-    yield ""
-    yield from dct.lines()
-    yield ""
-    yield from flow_error.lines()
-    yield ""
+def rates_and_fits_lines() -> Iterator[str]:
+    """Permutations, and what fits say of rows that they have not seen."""
     yield from permutation_lines()
     yield from held_out_lines()
-    for document, table, note in published_tables():
-        yield ""
+
+
+def published_lines() -> Iterator[str]:
+    """Every published table of latencies and rates, beside the twin."""
+    for i, (document, table, note) in enumerate(published_tables()):
+        if i > 0:
+            yield ""
         yield from beside_lines(document, table, note)
-    yield ""
-    yield from assumed_lines()
+
+
+PARTS: dict[str, Callable[[], Iterable[str]]] = {
+    "single figures": single_lines,
+    "in-network": in_network.lines,
+    "NVLS": nv_switches.slices_lines,
+    "steady state": steady_state.lines,
+    "DCT": dct.lines,
+    "flows": flow_error.lines,
+    "permutations and fits": rates_and_fits_lines,
+    "published tables": published_lines,
+    "assumed figures": assumed_lines,
+}
+"""What prints the page's tables, in its order; an empty line stands between two."""
+
+
+def page_lines() -> Iterator[str]:
+    """All tables of the page, in its order."""
+    for i, part in enumerate(PARTS.values()):
+        if i > 0:
+            yield ""
+        yield from part()
 
 
 def with_tables(page: str, tables: str) -> str:
