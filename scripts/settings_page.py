@@ -33,6 +33,13 @@ finding has `severity, sentence, evidence` and `facts {rule, title, file, line, 
 happens, fix, source, can_be_fixed}`. `--format sarif` is SARIF 2.1.0, with the corrections.
 `--fix` prints the corrected file, and makes every correction of `bad` and `warning` that needs no
 decision.
+
+Not checked, because no file says it: what an image holds (its own topology file, variables,
+plug-ins) and, in Kubernetes, what volumes bring into it; the version of a plug-in, on which the
+name in `NCCL_NET` depends; whether a fabric routes a service level adaptively, where no recipe
+names one; ports that a firewall closes (28028 of RAS); the kernel of the nodes; the sizes of
+messages, beyond which SHARP takes no part. That two nodes' bus bandwidth compares with nobody
+else's is no setting: `weft judge` says it of a result.
 """
 
 

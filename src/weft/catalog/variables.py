@@ -38,14 +38,20 @@ class Reads(StrEnum):
     ALGORITHMS = "algorithms"
 
 
+BOOLEAN_WORDS = ("1", "t", "true", "0", "f", "false")
+"""In any case. SOURCE: ncclParamDumpAll of libnccl 2.30.7 and newer."""
+
+
 class Variable(Document):
     """One variable.
 
     `since` and `until` are the first and the last version that knew it, `until` empty where the
     newest does. `defaults` are pairs of a version and the value from it on, which is "" where no
     number is known and "unset" where the communicator's configuration decides. `least` and `most`
-    bound what the library takes; `unit` is that of a number. `instead` names the variable that does
-    its work now, `only` the builds that know it. `source` is the list's where it is empty.
+    bound what the library takes; `unit` is that of a number. `choices_since` are words that came
+    later than the variable; from `boolean_since` on an integer is one of BOOLEAN_WORDS. `instead`
+    names the variable that does its work now, `only` the builds that know it. `source` is the
+    list's where it is empty.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Z][A-Za-z0-9_]*$")]
@@ -57,6 +63,8 @@ class Variable(Document):
     most: int | None = None
     unit: str = ""
     choices: tuple[Text, ...] = ()
+    choices_since: tuple[tuple[Text, Version], ...] = ()
+    boolean_since: Version = ""
     any_case: bool = False
     instead: str = ""
     only: str = ""
@@ -68,6 +76,13 @@ class Variable(Document):
         at = version_key(version)
         begun = not self.since or version_key(self.since) <= at
         return begun and (not self.until or at <= version_key(self.until))
+
+    def choices_in(self, version: str) -> tuple[str, ...]:
+        """The words that it may be, in that version."""
+        later = {
+            word for word, since in self.choices_since if version_key(since) > version_key(version)
+        }
+        return tuple(word for word in self.choices if word not in later)
 
     def default_in(self, version: str) -> str:
         """The value where it is not set, in that version; "" where that is not known."""

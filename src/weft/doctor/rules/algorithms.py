@@ -7,6 +7,9 @@ from weft.doctor.job import Setting
 from weft.doctor.numbers import whole
 from weft.doctor.rules.values import edit
 
+FOR_COLLECTIVES = "2.24.3"
+"""From this NCCL on a list may name collectives and is checked; before, what stands between two
+commas is one name, with its spaces. SOURCE: tried on libnccl 2.18.3."""
 FUNCTIONS = {"broadcast", "reduce", "allgather", "reducescatter", "allreduce", "sendrecv"}
 NO_COLLNET = ("aws libfabric", "libfabric", "ofi", "socket")
 
@@ -24,16 +27,19 @@ def rules(case: Case) -> Iterator[Found]:
 def _list(case: Case, setting: Setting) -> Iterator[Found]:
     variable = case.variable(setting.name)
     text = setting.known or ""
-    known = {one.lower() for one in variable.choices} if variable is not None else set()
-    if not case.since("2.23.4"):
-        known -= {"pat"}
-    unknown = [part for part in _algorithms(text) if part not in known]
+    choices = variable.choices_in(case.version) if variable is not None else ()
+    known = {one.lower() for one in choices}
+    listed = _algorithms(text)
+    if not case.since(FOR_COLLECTIVES):
+        listed = [one.lower() for one in text.removeprefix("^").split(",") if one]
+    unknown = [part for part in listed if part not in known]
     for part in unknown:
         effect = (
-            "communicators fail with invalid usage" if case.since("2.24.3") else "it is left out"
+            "communicators fail with invalid usage"
+            if case.since(FOR_COLLECTIVES)
+            else "it is left out"
         )
-        choices = ", ".join(variable.choices) if variable is not None else ""
-        words = {"value": part, "choices": choices, "effect": effect}
+        words = {"value": part, "choices": ", ".join(choices), "effect": effect}
         yield Found("unknown-algorithm", words, setting.at, setting)
     if unknown:
         return

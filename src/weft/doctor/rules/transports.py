@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from weft.catalog.load import platform, platform_names
 from weft.doctor.case import Case, Found
 from weft.doctor.numbers import strtoll
-from weft.doctor.rules.values import LEVEL_OF_NUMBER, LEVELS, edit
+from weft.doctor.rules.values import LEVEL_OF_NUMBER, edit
 
 LOST = {
     "NCCL_P2P_DISABLE": "NVLink and direct PCIe between GPUs",
     "NCCL_SHM_DISABLE": "shared memory between GPUs of a host",
 }
-NEED_PHB = ("PHB", "SYS")
+NEARER = ("NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN")
+"""Than PHB."""
 CHUNKS = ("NCCL_P2P_NET_CHUNKSIZE", "NCCL_P2P_NVL_CHUNKSIZE", "NCCL_P2P_PCI_CHUNKSIZE")
 CHUNKS_OF_A_BUFFER = 8
 """SOURCE: NVIDIA/nccl v2.30.7, src/include/device.h NCCL_STEPS."""
@@ -43,7 +44,7 @@ def _off(case: Case) -> Iterator[Found]:
     by_adapters = case.fabric in ("infiniband", "roce")
     if setting and case.is_on("NCCL_IB_DISABLE") and by_adapters and several:
         yield Found("infiniband-off", {"value": setting.known or ""}, setting.at, setting)
-    if all(case.is_on(name) for name in LOST) and not (case.nodes or 1) > 1:
+    if all(_number(case, name) == 1 for name in LOST) and not (case.nodes or 1) > 1:
         # Both at once on one node: the test of adapters over loopback.
         return
     for name, lost in LOST.items():
@@ -52,7 +53,7 @@ def _off(case: Case) -> Iterator[Found]:
             one.name == name and one.value != "0" and "loopback" not in one.when
             for one in case.recipe.settings
         )
-        if setting is not None and case.is_on(name) and not wanted:
+        if setting is not None and _number(case, name) == 1 and not wanted:
             words = {"name": name, "value": setting.known or "", "lost": lost}
             yield Found("debug-switch-left-on", words, setting.at, setting)
 
@@ -63,7 +64,7 @@ def _nvls(case: Case) -> Iterator[Found]:
     if setting is None or setting.known is None:
         return
     platform = case.recipe.title if case.recipe is not None else "a node with NVSwitches of H100"
-    loopback = all(case.is_on(name) for name in LOST)
+    loopback = all(_number(case, name) == 1 for name in LOST)
     if value == 1 and case.since("2.18.1"):
         yield Found("nvls-demanded", {"value": setting.known}, setting.at, setting)
     elif value == 0 and not loopback and _may_reduce_in_nvlink(case):
@@ -84,9 +85,9 @@ def _gdr(case: Case) -> Iterator[Found]:
     setting = case.in_force("NCCL_NET_GDR_LEVEL")
     if setting is None or not setting.known:
         return
-    value, rest = strtoll(setting.known)
+    value, _ = strtoll(setting.known)
     level = setting.known
-    if not rest and value is not None and value >= 0:
+    if level[0].isdigit() and value is not None:
         level = LEVEL_OF_NUMBER[min(value, len(LEVEL_OF_NUMBER) - 1)]
     words = {"name": setting.name, "value": setting.known}
     slingshot = case.recipe if case.fabric == "slingshot" else None
@@ -94,7 +95,7 @@ def _gdr(case: Case) -> Iterator[Found]:
         yield Found("gdr-off", words, setting.at, setting)
     elif level == "SYS" and not _wants(case, setting.name):
         yield Found("gdr-anywhere", words, setting.at, setting)
-    elif level in LEVELS and level not in NEED_PHB and slingshot:
+    elif level in NEARER and slingshot:
         found = {**words, "platform": slingshot.title}
         yield Found("gdr-too-near", found, setting.at, setting, edit(setting, "PHB"))
 

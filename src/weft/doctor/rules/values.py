@@ -3,12 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from weft.catalog.variables import Reads, Variable, version_key
+from weft.catalog.variables import BOOLEAN_WORDS, Reads, Variable, version_key
 from weft.doctor.case import NCCL, Case, Edit, Found
-from weft.doctor.job import Setting
+from weft.doctor.job import Setting, Way
 from weft.doctor.numbers import meant, strtoll
 
-LEVELS = ("LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS")
 LEVEL_OF_NUMBER = ("LOC", "PIX", "PXB", "PHB", "SYS", "SYS")
 DEBUG_BETTER = {"debug": "INFO", "error": "WARN", "err": "WARN", "warning": "WARN", "warn": "WARN"}
 TYPOGRAPHIC = "\u201c\u201d\u2018\u2019\u201e\u00ab\u00bb"  # fmt: skip
@@ -66,6 +65,8 @@ def edit(setting: Setting, text: str) -> tuple[Edit, ...]:
 
 def _text(case: Case, setting: Setting) -> Iterator[Found]:
     value = setting.known or ""
+    if setting.way is Way.CONF and case.since(RETURNS_ARE_CUT):
+        value = value.removesuffix("\r")
     words = {"name": setting.name, "value": value}
     if not value:
         reads = variable.reads if (variable := case.variable(setting.name)) else Reads.TEXT
@@ -90,13 +91,13 @@ def _text(case: Case, setting: Setting) -> Iterator[Found]:
 
 def _value(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
     if setting.name == "NCCL_DEBUG":
-        yield from _debug(setting)
+        yield from _debug(case, setting, variable)
     elif setting.name == "NCCL_DEBUG_SUBSYS":
         yield from _subsystems(case, setting, variable)
     elif variable.reads is Reads.INTEGER:
         yield from _integer(case, setting, variable)
     elif variable.reads is Reads.LEVEL:
-        yield from _level(setting)
+        yield from _level(case, setting, variable)
     elif variable.reads is Reads.CHOICE:
         yield from _choice(setting, variable)
     elif variable.reads is Reads.BOOLEAN:
@@ -109,11 +110,20 @@ def _value(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
 
 WORDS_ARE_REFUSED = "2.32.3"
 """From this NCCL on a value without digits is refused aloud; before, it was read as 0."""
+LISTS_ARE_REFUSED = "2.30.7"
+"""From this NCCL on one unknown part refuses the list; before, it was left out (2.30.3)."""
+RETURNS_ARE_CUT = "2.30.3"
+"""From this NCCL on lines of an nccl.conf may end as those of Windows (2.29.7 keeps the \\r)."""
 
 
 def _integer(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
     text = setting.known or ""
     value, rest = strtoll(text)
+    if variable.boolean_since and case.since(variable.boolean_since):
+        if text.lower() not in BOOLEAN_WORDS:
+            words = {"name": setting.name, "value": text, "choices": ", ".join(BOOLEAN_WORDS)}
+            yield Found("unknown-word", words, setting.at, setting)
+        return
     intended = meant(text)
     words = {
         "name": setting.name,
@@ -167,18 +177,20 @@ def _number(setting: Setting, variable: Variable) -> Iterator[Found]:
         yield Found("unknown-word", words, setting.at, setting)
 
 
-def _level(setting: Setting) -> Iterator[Found]:
+def _level(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
+    """What begins with a digit is a number, whatever follows."""
     text = setting.known or ""
-    words = {"name": setting.name, "value": text}
-    value, rest = strtoll(text)
-    if text in LEVELS:
+    levels = variable.choices_in(case.version)
+    words = {"name": setting.name, "value": text, "version": case.version}
+    value, _ = strtoll(text)
+    if text in levels:
         return
-    if not rest and value is not None and value >= 0:
+    if text[0].isdigit() and value is not None:
         meaning = LEVEL_OF_NUMBER[min(value, len(LEVEL_OF_NUMBER) - 1)]
         found = {**words, "meaning": meaning}
         yield Found("level-number", found, setting.at, setting, edit(setting, meaning))
         return
-    better = text.upper() if text.upper() in LEVELS else None
+    better = text.upper() if text.upper() in levels else None
     edits = edit(setting, better) if better is not None else ()
     yield Found("level-word", words, setting.at, setting, edits)
 
@@ -195,9 +207,9 @@ def _choice(setting: Setting, variable: Variable) -> Iterator[Found]:
     yield Found("unknown-word", words, setting.at, setting, edit(setting, near) if near else ())
 
 
-def _debug(setting: Setting) -> Iterator[Found]:
+def _debug(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
     text = setting.known or ""
-    if text.upper() in ("VERSION", "WARN", "INFO", "ABORT", "TRACE", "NONE"):
+    if text.upper() in (*variable.choices_in(case.version), "NONE"):
         return
     better = DEBUG_BETTER.get(text.lower(), "INFO")
     words = {"value": text, "better": better}
@@ -205,13 +217,14 @@ def _debug(setting: Setting) -> Iterator[Found]:
 
 
 def _subsystems(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
-    since = {"RAS": "2.24.3", "PROFILE": "2.22.3", "REG": "2.21.5", "BOOTSTRAP": "2.21.5"}
-    since |= {"DESTROY": "2.30.3", "ALLOC_HOST": "2.30.7", "NVLS": "2.17.1", "PROXY": "2.17.1"}
-    known = [one for one in variable.choices if case.since(since.get(one, "2.0"))]
-    for part in (setting.known or "").removeprefix("^").split(","):
+    known = variable.choices_in(case.version)
+    effect, parts = "it is left out", (setting.known or "").removeprefix("^").split(",")
+    if case.since(LISTS_ARE_REFUSED):
+        effect, parts = "the whole list is refused", [part.strip() for part in parts]
+    for part in parts:
         if part.upper() not in known:
             words = {"value": part, "version": case.version, "choices": ", ".join(known)}
-            yield Found("debug-subsystem", words, setting.at, setting)
+            yield Found("debug-subsystem", {**words, "effect": effect}, setting.at, setting)
 
 
 def _default(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
