@@ -69,7 +69,9 @@ where numbers differ. Whether that pairing is true only a bench can say.
 `--against` takes what `--generate` takes, and says in what the file differs: devices of one that
 the other lacks, NUMA nodes, links, processors, CPUs, and which adapters share bridges with which
 GPUs, where the machine shows bridges at all. A file may name more devices than a job sees (a
-container with some of the GPUs): those are reported, too.
+container with some of the GPUs): those are reported, too. What was wrong in files that Azure
+published is found so: CPUs of NDv5 under the other NUMA node and of NDv2 under both (until January
+2025), NUMA nodes of NDv4 swapped (until December 2023).
 
 ## Limits
 

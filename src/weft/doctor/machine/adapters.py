@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from weft.core.natural import natural_key
-from weft.doctor.machine.pci import PciDevice, pci_device
+from weft.doctor.machine.pci import PciDevice, Vendor, pci_device
 from weft.doctor.machine.sysroot import Sysroot, leading_number, whole_number
 
 INFINIBAND = "/sys/class/infiniband"
@@ -19,7 +19,6 @@ VERBS = "/sys/class/infiniband_verbs"
 FULL_MEMBER = 0x8000
 """The upper bit of a P_Key. SOURCE: Red Hat Enterprise Linux 7, Networking Guide, 13.8.4."""
 _EMPTY_GID = "0000:0000:0000:0000:0000:0000:0000:0000"
-_AMAZON = 0x1D0F
 
 
 class Kind(StrEnum):
@@ -121,7 +120,7 @@ def _verbs(root: Sysroot, name: str, node: str) -> Adapter:
     numbers = sorted(int(port) for port in root.names(f"{folder}/ports") if port.isdecimal())
     layers = {root.line(f"{folder}/ports/{number}/link_layer") for number in numbers}
     kind = Kind.INFINIBAND if "InfiniBand" in layers else Kind.ETHERNET
-    if pci is not None and pci.vendor == _AMAZON:
+    if pci is not None and pci.vendor == Vendor.AMAZON:
         kind = Kind.EFA
     return Adapter(
         name,

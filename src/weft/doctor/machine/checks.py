@@ -11,6 +11,7 @@ from weft.core.units import format_size_roughly
 from weft.core.words import counted
 from weft.doctor.machine.adapters import Adapter, Kind, PKey, Port
 from weft.doctor.machine.machine import Machine
+from weft.doctor.machine.pci import Vendor
 from weft.doctor.machine.system import CAP_IPC_LOCK, CAP_SYS_PTRACE
 
 LINK_ERRORS = (
@@ -27,7 +28,11 @@ USER_MODE_FAULTS = (5, 11)
 """The first Linux of which every user may have userfaultfd for faults of user mode. SOURCE:
 torvalds/linux, Documentation/admin-guide/sysctl/vm.rst: unprivileged_userfaultfd."""
 _DRIVERS = {Kind.INFINIBAND: "mlx5_ib", Kind.SLINGSHOT: "cxi_ss1", Kind.EFA: "efa"}
-_KIND_OF_VENDOR = {0x15B3: Kind.INFINIBAND, 0x17DB: Kind.SLINGSHOT, 0x1D0F: Kind.EFA}
+_KIND_OF_VENDOR = {
+    Vendor.MELLANOX: Kind.INFINIBAND,
+    Vendor.CRAY: Kind.SLINGSHOT,
+    Vendor.AMAZON: Kind.EFA,
+}
 _ORDER = {Severity.BAD: 0, Severity.WARNING: 1, Severity.NOTE: 2, Severity.GOOD: 3}
 
 
@@ -114,7 +119,7 @@ def _drivers(machine: Machine) -> _Found:
                 "devices": _some(addresses),
                 "is": "is" if one else "are",
                 "it": "it" if one else "them",
-                "module": _DRIVERS[_KIND_OF_VENDOR[vendor]],
+                "module": _DRIVERS[_KIND_OF_VENDOR[Vendor(vendor)]],
             },
         )
 

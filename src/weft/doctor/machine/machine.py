@@ -4,21 +4,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from weft.doctor.machine.adapters import Adapter, Kind, adapters
-from weft.doctor.machine.pci import DEVICES, PciDevice, pci_device
+from weft.doctor.machine.adapters import Adapter, adapters
+from weft.doctor.machine.pci import DEVICES, EFA, PciDevice, Vendor, is_gpu, pci_device
 from weft.doctor.machine.sysroot import Sysroot, whole_number
 from weft.doctor.machine.system import System, system
 
 SCHEMA = "weft.doctor-machine/1"
-FABRIC_DEVICES = (
-    (0x15B3, 0x020700, Kind.INFINIBAND),
-    (0x17DB, 0x020000, Kind.SLINGSHOT),
-    (0x1D0F, 0x020000, Kind.EFA),
-)
-"""Vendor, class and network of PCI devices that have a driver of this fabric. SOURCE: the PCI ID
-repository; HewlettPackard's Cassini is 17db:0501, Amazon's EFA 1d0f:efa0 and up."""
-_IDS = {0x17DB: range(0x0501, 0x0502), 0x1D0F: range(0xEFA0, 0xEFB0)}
-_NVIDIA, _AMD = 0x10DE, 0x1002
+_INFINIBAND, _ETHERNET = 0x020700, 0x020000
+_CASSINI = 0x0501
 _DISPLAY, _ACCELERATOR = 0x03, 0x12
 
 
@@ -42,7 +35,7 @@ class Machine:
     @property
     def has_nvidia(self) -> bool:
         """Whether there are GPUs of NVIDIA."""
-        return any(gpu.vendor == _NVIDIA for gpu in self.gpus)
+        return any(gpu.vendor == Vendor.NVIDIA for gpu in self.gpus)
 
     def to_record(self) -> dict[str, Any]:
         """All of it as plain values."""
@@ -64,7 +57,7 @@ def read_machine(root: Sysroot) -> Machine:
         device = pci_device(root, path)
         if device is None:
             continue
-        if _is_gpu(device):
+        if is_gpu(device.vendor, device.class_code):
             gpus.append(device)
         elif class_code >> 8 == 0x0604 and device.config is not None:
             bridges.append(device)
@@ -73,18 +66,14 @@ def read_machine(root: Sysroot) -> Machine:
     return Machine(here, found, tuple(gpus), tuple(bridges), tuple(driverless), dict(root.unread))
 
 
-def _is_gpu(device: PciDevice) -> bool:
-    return device.vendor in (_NVIDIA, _AMD) and (
-        device.class_code >> 8 in (0x0300, 0x0302, 0x0380) or device.class_code >> 16 == 0x12
-    )
-
-
 def _is_of_a_fabric(device: PciDevice) -> bool:
-    return any(
-        (device.vendor, device.class_code) == (vendor, class_code)
-        and device.device in _IDS.get(vendor, (device.device,))
-        for vendor, class_code, _ in FABRIC_DEVICES
-    )
+    """Whether it is nothing without a driver of its fabric: other Ethernet adapters may be for the
+    machine's own traffic."""
+    if device.vendor == Vendor.MELLANOX:
+        return device.class_code == _INFINIBAND
+    is_slingshot = device.vendor == Vendor.CRAY and device.device == _CASSINI
+    is_efa = device.vendor == Vendor.AMAZON and device.device in EFA
+    return device.class_code == _ETHERNET and (is_slingshot or is_efa)
 
 
 def _plain(value: Any) -> Any:

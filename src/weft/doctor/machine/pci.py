@@ -2,10 +2,27 @@
 
 import struct
 from dataclasses import dataclass
+from enum import IntEnum
 
 from weft.doctor.machine.sysroot import Sysroot, leading_number, numbers_of_list, whole_number
 
 DEVICES = "/sys/bus/pci/devices"
+
+
+class Vendor(IntEnum):
+    """Who makes a device. SOURCE: the PCI ID repository, pci.ids."""
+
+    NVIDIA = 0x10DE
+    AMD = 0x1002
+    MELLANOX = 0x15B3
+    CRAY = 0x17DB
+    AMAZON = 0x1D0F
+
+
+EFA = range(0xEFA0, 0xEFB0)
+"""Amazon's Elastic Fabric Adapters, which are Ethernet controllers by class."""
+_GPU_CLASSES = (0x0300, 0x0302, 0x0380, 0x1200)
+"""VGA and 3D controllers, other displays, processing accelerators."""
 CONFIG_BYTES = 4096
 _CAPABILITY_EXPRESS = 0x10
 _EXTENDED_ACS = 0x000D
@@ -61,6 +78,11 @@ class PciDevice:
     iommu: str
     """How the IOMMU maps its memory: DMA, DMA-FQ, identity; "" where there is none."""
     config: PciConfig | None
+
+
+def is_gpu(vendor: int, class_code: int) -> bool:
+    """Whether NCCL or RCCL can use a device of this class of 24 bits as a GPU."""
+    return vendor in (Vendor.NVIDIA, Vendor.AMD) and class_code >> 8 in _GPU_CLASSES
 
 
 def pci_device(root: Sysroot, path: str) -> PciDevice | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from weft.core.errors import InputError
+from weft.doctor.machine.pci import EFA, Vendor, is_gpu
 from weft.doctor.topo.node import CLASS_BRIDGE, Device, Node, Numa
 
 ADDRESS = re.compile(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])")
@@ -13,11 +14,7 @@ NO_NUMA = -1
 """What the kernel says where there are no NUMA nodes; NCCL makes a processor of that number."""
 MOST_DEVICES = 4096
 MOST_DEPTH = 32
-_GPU_VENDORS = (0x10DE, 0x1002)
 _INFINIBAND = 0x0207
-_MELLANOX = 0x15B3
-_HCA_VENDORS = (_MELLANOX, 0x17DB)
-_AMAZON, _EFA = 0x1D0F, range(0xEFA0, 0xEFB0)
 _SPEEDS = {2.5: "2.5 GT/s PCIe", 5.0: "5.0 GT/s PCIe", 8.0: "8.0 GT/s PCIe"}
 _SPEEDS |= {16.0: "16.0 GT/s PCIe", 32.0: "32.0 GT/s PCIe", 64.0: "64.0 GT/s PCIe"}
 """As kernels from 5.7 on write them, and NCCL reads them."""
@@ -41,21 +38,21 @@ class PciFact:
     @property
     def is_gpu(self) -> bool:
         """Whether NCCL or RCCL can use it as a GPU."""
-        is_display = self.class_code >> 8 in (0x0300, 0x0302, 0x0380, 0x1200)
-        return is_display and self.vendor in _GPU_VENDORS
+        return is_gpu(self.vendor, self.class_code)
 
     @property
     def is_hca(self) -> bool:
         """Whether it is an adapter of a fabric: InfiniBand, RoCE, Slingshot, EFA."""
         if self.class_code >> 8 == _INFINIBAND:
             return True
-        is_efa = self.vendor == _AMAZON and self.device in _EFA
-        return self.class_code >> 16 == 0x02 and (self.vendor in _HCA_VENDORS or is_efa)
+        is_maker = self.vendor in (Vendor.MELLANOX, Vendor.CRAY)
+        is_efa = self.vendor == Vendor.AMAZON and self.device in EFA
+        return self.class_code >> 16 == 0x02 and (is_maker or is_efa)
 
     @property
     def is_ethernet_of_mellanox(self) -> bool:
         """Whether it may be there for RoCE, or for the machine's own traffic."""
-        return self.class_code >> 8 == 0x0200 and self.vendor == _MELLANOX
+        return self.class_code >> 8 == 0x0200 and self.vendor == Vendor.MELLANOX
 
 
 def bus_id_of(text: str) -> str | None:
