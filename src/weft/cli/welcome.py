@@ -34,7 +34,7 @@ def describe_host(host: Host) -> str:
         parts.append(f"{host.memory_gb:.0f} GB")
     fast = [device for device in host.devices if device.fast]
     if not fast:
-        parts.append("no InfiniBand or Slingshot device")
+        parts.append("no InfiniBand, Slingshot or EFA device")
     for device in fast:
         rate = f" {device.rate_gbps:.0f} Gb/s" if device.rate_gbps else ""
         parts.append(f"{device.name} ({device.link_layer}{rate}, {device.state})")

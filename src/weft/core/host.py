@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+_AMAZON = "0x1d0f"
+"""Whose RDMA devices are Elastic Fabric Adapters. SOURCE: the PCI ID repository."""
+
 
 @dataclass(frozen=True, slots=True)
 class NetworkDevice:
     """An RDMA port (`mlx5_0:1`, `cxi0`) or a network interface (`eth0`).
 
-    `rate_gbps` is None where the system does not say. `fast` devices are made for MPI: InfiniBand
-    and Slingshot.
+    `rate_gbps` is None where the system does not say. `fast` devices are made for MPI: InfiniBand,
+    Slingshot and EFA.
     """
 
     name: str
@@ -132,17 +135,19 @@ def _memory_gb(meminfo: Path) -> float | None:
 
 
 def _infiniband(root: Path) -> list[NetworkDevice]:
-    """Ports of /sys/class/infiniband: state '4: ACTIVE', rate '200 Gb/sec (4X HDR)'."""
+    """Ports of /sys/class/infiniband: state '4: ACTIVE', rate '200 Gb/sec (4X HDR)'. Those of
+    Amazon's adapters have a link layer of their own, which the kernel calls unknown."""
     devices = []
     for port in sorted(root.glob("class/infiniband/*/ports/*")):
-        link_layer = _text(port / "link_layer") or "unknown"
+        is_efa = _text(port.parent.parent / "device/vendor") == _AMAZON
+        link_layer = "EFA" if is_efa else _text(port / "link_layer") or "unknown"
         devices.append(
             NetworkDevice(
                 name=f"{port.parent.parent.name}:{port.name}",
                 link_layer=link_layer,
                 state=_text(port / "state").rpartition(":")[2].strip() or "unknown",
                 rate_gbps=_leading_number(_text(port / "rate")),
-                fast=link_layer == "InfiniBand",
+                fast=link_layer in ("InfiniBand", "EFA"),
             )
         )
     return devices

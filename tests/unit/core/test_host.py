@@ -46,6 +46,21 @@ def test_roce_is_an_rdma_port_but_not_a_fabric_made_for_mpi(tmp_path: Path):
     assert not this_host(sysfs).devices[0].fast
 
 
+def test_an_elastic_fabric_adapter_is_made_for_mpi(tmp_path: Path):
+    port = "class/infiniband/rdmap0s31/ports/1"
+    root = write(
+        tmp_path,
+        {
+            f"{port}/link_layer": "Unspecified",
+            f"{port}/state": "4: ACTIVE",
+            f"{port}/rate": "100 Gb/sec (4X EDR)",
+            "class/infiniband/rdmap0s31/device/vendor": "0x1d0f",
+        },
+    )
+    (device,) = this_host(root).devices
+    assert (device.link_layer, device.fast, device.rate_gbps) == ("EFA", True, 100)
+
+
 def test_slingshot_takes_rate_and_state_from_its_interface(tmp_path: Path):
     interface = "class/cxi/cxi0/device/net/hsn0"
     sysfs = write(tmp_path, {f"{interface}/operstate": "up", f"{interface}/speed": "200000"})
