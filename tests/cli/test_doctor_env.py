@@ -72,6 +72,13 @@ def test_fix(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith(f"GOOD  {script}")
 
 
+def test_an_environment_is_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "env", "--fix"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "an environment is no file to correct" in said.err
+
+
 def test_fix_leaves_what_needs_a_decision(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script.write_text("export NCCL_TOPO_FILE=\n")
     assert run(["doctor", "env", str(script), "--fix"]) == 1

@@ -50,8 +50,9 @@ class Variable(Document):
     number is known and "unset" where the communicator's configuration decides. `least` and `most`
     bound what the library takes; `unit` is that of a number. `choices_since` are words that came
     later than the variable; from `boolean_since` on an integer is one of BOOLEAN_WORDS. `instead`
-    names the variable that does its work now, `only` the builds that know it. `source` is the
-    list's where it is empty.
+    names the variable that does its work now, `only` the builds that know it; `not_needed` says why
+    new systems do without it. `conflicts` are pairs of another variable and what happens where both
+    are set. `source` is the list's where it is empty.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Z][A-Za-z0-9_]*$")]
@@ -67,6 +68,8 @@ class Variable(Document):
     boolean_since: Version = ""
     any_case: bool = False
     instead: str = ""
+    not_needed: str = ""
+    conflicts: tuple[tuple[Text, Text], ...] = ()
     only: str = ""
     says: str = ""
     source: str = ""

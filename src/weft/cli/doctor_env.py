@@ -1,13 +1,14 @@
 """`weft doctor env [FILE...]`: a linter of the settings that a job is launched with."""
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.output import emit, format_option_of, talk
+from weft.cli.output import emit, format_option_of, printable, talk
 from weft.core.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
@@ -189,17 +190,20 @@ def _jobs(files: Sequence[str], kind: str | None) -> "list[Job]":
 
 def _print_fix(jobs: "Sequence[Job]", asked: _Asked) -> int:
     from weft.doctor.fix import mended
+    from weft.doctor.job import Kind
     from weft.doctor.lint import lint
     from weft.doctor.read.file import read_job
 
     if len(jobs) != 1:
         raise InputError(f"{len(jobs)} files", expected="one file with --fix")
     (job,) = jobs
+    if job.kind is Kind.LIVE:
+        raise InputError("an environment is no file to correct", expected="one file with --fix")
     text, number, rest = mended(
         job.text, lambda text: lint(asked.case(read_job(job.name, text, job.kind)))
     )
     left = sum(one.rule.severity == "bad" for one in rest)
-    click.echo(text, nl=False)
+    click.echo(printable(text) if sys.stdout.isatty() else text, nl=False)
     talk(f"{number} mended, {left} left that only you can decide: weft doctor env {job.name}")
     return int(ExitCode.VERDICT_BAD if left else ExitCode.GOOD)
 

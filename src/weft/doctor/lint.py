@@ -69,6 +69,7 @@ class _Words(dict[str, str]):
 
 
 OPINIONS = {
+    "conflict",
     "nvls-demanded",
     "default-value",
     "default-changed",

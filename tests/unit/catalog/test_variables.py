@@ -56,6 +56,7 @@ def test_since_and_until() -> None:
 
 
 def test_lists_are_whole() -> None:
+    known = {one.name for listed in variable_lists().values() for one in listed.variables}
     for listed in variable_lists().values():
         for one in listed.variables:
             assert one.name.startswith(listed.prefixes), one.name
@@ -65,6 +66,7 @@ def test_lists_are_whole() -> None:
                 assert version_key(one.since) <= version_key(one.until), one.name
             versions = [version_key(since) for since, _ in one.defaults]
             assert versions == sorted(set(versions)), one.name
+            assert {other for other, _ in one.conflicts} <= known, one.name
             assert one.least is None or one.most is None or one.least <= one.most
 
 

@@ -18,6 +18,26 @@ spec:
 
 LAUNCH_CASES = (
     Wrong(
+        "conflict",
+        "export NCCL_TUNER_PLUGIN=ofi NCCL_ALGO=ring,tree",
+        "export NCCL_TUNER_PLUGIN=ofi",
+    ),
+    Wrong(
+        "conflict",
+        "export NCCL_IB_DISABLE=1 NCCL_IB_HCA=mlx5",
+        "export NCCL_IB_DISABLE=0 NCCL_IB_HCA=mlx5",
+    ),
+    Wrong(
+        "conflict",
+        "export NCCL_IB_GID_INDEX=3 NCCL_IB_ROCE_VERSION_NUM=2",
+        "export NCCL_IB_GID_INDEX=-1 NCCL_IB_ROCE_VERSION_NUM=2",
+    ),
+    Wrong(
+        "conflict",
+        "export NCCL_SHARP_DISABLE=1 NCCL_COLLNET_ENABLE=1",
+        "export NCCL_SHARP_DISABLE=1 NCCL_COLLNET_ENABLE=0",
+    ),
+    Wrong(
         "not-forwarded",
         HEAD + "mpirun -hostfile h -np 8 ./a",
         HEAD + "mpirun -hostfile h -np 8 -x NCCL_DEBUG ./a",

@@ -13,33 +13,7 @@ NEW_NAME = {"since": "from 1.13 on", "others": "NCCL does not find older ones by
 """SOURCE: aws/aws-ofi-nccl 2daf7d3: nvidia_plugin_name_fixup."""
 PROVIDERS = {"slingshot": ("cxi", "lnx"), "efa": ("efa",)}
 CQ_SIZE = 131072
-CXI_DEFAULTS = {
-    "FI_CXI_RDZV_THRESHOLD": 16384,
-    "FI_CXI_RDZV_GET_MIN": 2049,
-    "FI_CXI_OFLOW_BUF_SIZE": 12582912,
-}
-NOT_NEEDED = {
-    "CXI_FORK_SAFE": (
-        "kernels from 5.12 on copy registered pages at fork",
-        "HewlettPackard/shs-ccl-docs 438fcce",
-    ),
-    "CXI_FORK_SAFE_HP": (
-        "kernels from 5.12 on copy registered pages at fork",
-        "HewlettPackard/shs-ccl-docs 438fcce",
-    ),
-    "FI_EFA_FORK_SAFE": (
-        "libfabric finds out by itself on kernels that copy registered pages at fork",
-        "ofiwg/libfabric af8ddbe, fi_efa(7)",
-    ),
-    "OFI_NCCL_ENDPOINT_PER_COMM": (
-        "the plug-in has deprecated it",
-        "aws/aws-ofi-nccl 2daf7d3, include/nccl_ofi_param.h",
-    ),
-    "FI_EFA_USE_DEVICE_RDMA": (
-        "adapters after that of p4d use RDMA without it",
-        "ofiwg/libfabric af8ddbe, fi_efa(7)",
-    ),
-}
+RENDEZVOUS = ("FI_CXI_RDZV_THRESHOLD", "FI_CXI_RDZV_GET_MIN", "FI_CXI_OFLOW_BUF_SIZE")
 
 
 def rules(case: Case) -> Iterator[Found]:
@@ -171,7 +145,9 @@ def _rendezvous(case: Case) -> Iterator[Found]:
     """The larger of the two is blamed where it is set, or else what is."""
     values: dict[str, int] = {}
     blamed: list[tuple[int, Setting]] = []
-    for name, default in CXI_DEFAULTS.items():
+    for name in RENDEZVOUS:
+        variable = case.variable(name)
+        default = int(variable.defaults[-1][1]) if variable is not None else 0
         setting = case.in_force(name)
         number = whole(setting.known or "") if setting is not None else None
         values[name] = default if number is None else number
@@ -200,7 +176,9 @@ def _monitor(case: Case) -> Iterator[Found]:
 
 
 def _gone(case: Case) -> Iterator[Found]:
-    for setting in case.settings(*NOT_NEEDED):
-        why, source = NOT_NEEDED[setting.name]
-        words = {"name": setting.name, "why": why, "source": source}
-        yield Found("not-needed-any-more", words, setting.at, setting)
+    for setting in case.job.settings:
+        variable, library = case.variable(setting.name), case.library(setting.name)
+        if variable is not None and library is not None and variable.not_needed:
+            source = variable.source or library.source
+            words = {"name": setting.name, "why": variable.not_needed, "source": source}
+            yield Found("not-needed-any-more", words, setting.at, setting)

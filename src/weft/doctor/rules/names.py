@@ -25,6 +25,7 @@ def rules(case: Case) -> Iterator[Found]:
     yield from _malformed(case)
     yield from _twice(case)
     yield from _hidden(case)
+    yield from _conflicts(case)
 
 
 def _names(case: Case) -> Iterator[Found]:
@@ -230,3 +231,20 @@ def _hidden(case: Case) -> Iterator[Found]:
                 "source": source,
             }
             yield Found("hidden-by-environment", words, setting.at, setting)
+
+
+NOTHING = ("", "0", "-1")
+"""Values with which a variable asks for nothing."""
+
+
+def _conflicts(case: Case) -> Iterator[Found]:
+    """Two variables of which the catalogue says that one defeats the other."""
+    for name in dict.fromkeys(setting.name for setting in case.job.settings):
+        setting, variable = case.in_force(name), case.variable(name)
+        if setting is None or variable is None or setting.known in NOTHING:
+            continue
+        for other, what in variable.conflicts:
+            beside = case.in_force(other)
+            if beside is not None and beside.known not in NOTHING:
+                words = {"name": name, "other": other, "what": what}
+                yield Found("conflict", words, setting.at, setting)
