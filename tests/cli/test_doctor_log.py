@@ -62,6 +62,26 @@ def test_one_rank_is_shown_by_itself(bad: Path, capsys: pytest.CaptureFixture[st
     assert "the logs know no rank 16" in capsys.readouterr().err
 
 
+def test_settings_are_held_against_what_was_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Read as it was set; of a later NCCL; read as the beginning of what was set."""
+    log, script = tmp_path / "job.log", tmp_path / "job.sh"
+    echoes = (
+        "NCCL_SOCKET_IFNAME set by environment to eth0",
+        "NCCL_BUFFSIZE set by environment to 2.",
+    )
+    log.write_text("\n".join(LoggedJob(before=echoes).lines()))
+    script.write_text(
+        "export NCCL_SOCKET_IFNAME=eth0 NCCL_RAS_ENABLE=0 NCCL_BUFFSIZE=2M\nsrun ./train\n"
+    )
+    assert run(["doctor", "log", str(log), "--env", str(script)]) == 0
+    said = capsys.readouterr().out
+    assert "NCCL_SOCKET_IFNAME" not in said.partition("\n\n")[0]
+    assert "NCCL 2.18.3 does not know it, it came with 2.24.3" in said
+    assert f"NCCL_BUFFSIZE is 2M in {script}, and 16 of 16 ranks read 2" in said
+
+
 def test_what_is_unverified_is_in_the_record(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -97,6 +97,18 @@ BOTH: tuple[tuple[str, Values, str, tuple[str, ...]], ...] = (
         ("/x.xml", "No such file"),
     ),
     ("NET/IB : No device found.", (), "no_device", ("NET/IB",)),
+    (
+        "Cannot initialize CollNet, using point-to-point network instead",
+        (),
+        "collnet_off",
+        ("Cannot initialize CollNet, using point-to-point network instead",),
+    ),
+    (
+        "Could not find a path for pattern %d, falling back to simple order",
+        (4,),
+        "fallback",
+        ("Could not find a path for pattern 4, falling back to simple order",),
+    ),
     ("Connected NVLS tree", (), "connected", ("NVLS tree",)),
 )
 ONE = {
@@ -131,9 +143,28 @@ ONE = {
             "channels",
             ("16", "", "8", "4"),
         ),
+        (
+            "CollNet is not supported or fails to initialize, ignoring NCCL_ALGO=COLLNET",
+            (),
+            "fallback",
+            ("CollNet is not supported or fails to initialize, ignoring NCCL_ALGO=COLLNET",),
+        ),
     ),
     NEW: (
         ("External network plugin %s is unsupported", ("/x.so",), "plugin_refused", ("/x.so",)),
+        ("Failed to initialize NET plugin %s", ("X",), "plugin_failed", ("X",)),
+        (
+            "%s/Plugin: Could not find:%s%s%s",
+            ("TUNER", " x", " libnccl-tuner-x.so", ""),
+            "fallback",
+            ("tuner plug-in not found: libnccl-tuner-x.so",),
+        ),
+        (
+            "NCCL version 2.32.3 compiled with CUDA 12.9",
+            (),
+            "version",
+            ("NCCL", "2.32.3+cuda12.9"),
+        ),
         (
             "%s/Plugin: Could not find:%s%s%s",
             ("NET", " x", " libnccl-net-x.so", ""),
@@ -161,8 +192,8 @@ ONE = {
             ("16", "2", "8"),
         ),
         (
-            "%s: %ld Bytes -> Algo %s proto %s channel{Lo..Hi}={%d..%d}",
-            ("AllReduce", 4096, "RING", "LL", 0, 1),
+            "%s: %ld Bytes -> Algo %s proto %s channel{Lo..Hi}={%d..%d} cgaClusterSize %d",
+            ("AllReduce", 4096, "RING", "LL", 0, 1, 4),
             "algorithm",
             ("AllReduce", "RING", "LL"),
         ),

@@ -98,6 +98,21 @@ def test_nvlink_between_nodes_needs_no_network(tmp_path: Path) -> None:
     assert judge(read(tmp_path, [*inside, *lines]))[0].severity.value == "bad"
 
 
+@pytest.mark.parametrize("says_nodes", [False, True])
+def test_communicators_inside_nodes_need_no_network(tmp_path: Path, *, says_nodes: bool) -> None:
+    """Two nodes, each with a copy of a model of its own: sockets are chosen and nobody uses them.
+    From 2.19 on NCCL says how many nodes a communicator has; before, its ranks' hosts tell."""
+    lines = LoggedJob(n_nodes=1, network="Socket", direct=False).lines()
+    other = [line.replace("node0", "node1").replace("0x9a", "0x9b") for line in lines]
+    nodes = "comm 0x7f rank 0 nRanks 8 nNodes 1 localRanks 8 localRank 0 MNNVL 0"
+    extra = [f"node0:1000:2000 [0] NCCL INFO {nodes}"] if says_nodes else []
+    verdict, several = judge(read(tmp_path, [*lines, *other, *extra]))
+    assert verdict.sentence == (
+        "no communicator of 16 of 16 ranks spans nodes: no network was used"
+    )
+    assert several.sentence.startswith("16 processes speak for 8 ranks")
+
+
 def test_one_bad_node_is_named(tmp_path: Path) -> None:
     good, bad = LoggedJob().lines(), LoggedJob(network="Socket", direct=False).lines()
     lines = [line for line in good if "node1" not in line]

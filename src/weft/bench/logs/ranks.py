@@ -97,15 +97,29 @@ class JobLog:
 
     @cached_property
     def n_nodes(self) -> int | None:
-        """Nodes of the job as its communicators say, or its hosts; None where neither tells."""
+        """Nodes that the widest communicator spans, as it says or as hosts of its ranks tell; where
+        there is none, hosts. None where neither tells."""
         said = [int(fact.words[1]) for fact in self.said.of("place")]
-        hosts = {rank.host for rank in self.ranks if rank.host}
-        known = max([*said, len(hosts)], default=0)
-        if not (hosts or said):
-            return None
-        if said or len(self.ranks) >= self.n_expected > 0 or known > 1:
-            return known
-        return None
+        if said:
+            return max(said)
+        members: dict[tuple[str, int], set[int]] = {}
+        for fact in self.said.of("communicator"):
+            key = fact.words[0], int(fact.words[1])
+            members.setdefault(key, set()).update(self.by(fact))
+        groups = [(n_ranks, ranks) for (_, n_ranks), ranks in members.items()]
+        groups = groups or [(self.n_expected, set(self.everyone))]
+        known = max(len(self.hosts_of(ranks)) for _, ranks in groups)
+        is_whole = all(len(ranks) >= n_ranks for n_ranks, ranks in groups)
+        return known if known > 1 or (known and is_whole) else None
+
+    def hosts_of(self, ranks: Iterable[int]) -> set[str]:
+        """Hosts that ranks name."""
+        return {self.ranks[index].host for index in ranks} - {""}
+
+    @cached_property
+    def n_hosts(self) -> int:
+        """Hosts that speak, whatever connects them."""
+        return len(self.hosts_of(self.everyone))
 
     @cached_property
     def networks(self) -> dict[str, frozenset[int]]:

@@ -55,6 +55,8 @@ def _good(log: JobLog) -> Finding:
     elif log.nvlink_between_nodes:
         who = share(log, log.nvlink_between_nodes)
         sentence = f"{who} used NVLink between nodes: no network was used"
+    elif log.n_nodes == 1 and log.n_hosts > 1:
+        sentence = f"no communicator of {share(log, log.everyone)} spans nodes: no network was used"
     elif log.n_nodes == 1:
         sentence = f"{share(log, log.everyone)} are on one node: no network was used"
     else:

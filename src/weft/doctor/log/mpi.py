@@ -37,7 +37,7 @@ def is_over_fabric(names: set[str]) -> bool:
 
 def _lanes(log: JobLog) -> Iterator[Finding]:
     """Processes of several hosts whose only way between them is TCP."""
-    if (log.n_nodes or 1) < 2:
+    if log.n_hosts < 2:
         return
     facts = log.said.of("lanes")
     slow = [fact for fact in facts if "tcp" in transports(fact)]
@@ -60,7 +60,7 @@ def _lanes(log: JobLog) -> Iterator[Finding]:
 def _providers(log: JobLog) -> Iterator[Finding]:
     """libfabric's provider, where a network plug-in of NCCL or an MPI library opened it."""
     slow = [fact for fact in log.said.of("provider") if fact.words[0].lower() in SLOW_PROVIDERS]
-    if slow and log.n_nodes != 1:
+    if slow and (log.n_nodes != 1 or log.n_hosts > 1):
         ranks = log.all_by(slow)
         who = share(log, ranks) if ranks else "the job"
         severity = Severity.WARNING if log.n_nodes is None else Severity.BAD
@@ -94,7 +94,7 @@ def _components(log: JobLog) -> Iterator[Finding]:
         for fact in log.said.of("component")
         if fact.words[0] == "btl" and fact.words[2] == "usable"
     }
-    if ob1 and "tcp" in usable and not usable & FABRIC_BTLS and (log.n_nodes or 1) > 1:
+    if ob1 and "tcp" in usable and not usable & FABRIC_BTLS and log.n_hosts > 1:
         yield _finding(
             Severity.BAD,
             f"{share(log, ob1)} used Open MPI's pml ob1 over {', '.join(sorted(usable))}: TCP "

@@ -74,18 +74,14 @@ def _not_everywhere(
     log: JobLog, name: str, read: Mapping[str, frozenset[int]]
 ) -> Iterator[Finding]:
     """A variable that hosts did not read on which others were read: it may not have got there."""
-    here = _hosts(log, frozenset().union(*read.values()))
+    here = log.hosts_of(frozenset().union(*read.values()))
     echoing = (frozenset().union(*values.values()) for values in log.echoed.values())
-    missing = _hosts(log, frozenset().union(*echoing)) - here
+    missing = log.hosts_of(frozenset().union(*echoing)) - here
     if missing and here:
         yield _untold(
             f"{name} was read on {', '.join(sorted(here)[:4])} and not on "
             f"{some(sorted(missing), most=4)}: it did not get there, or nothing there needs it"
         )
-
-
-def _hosts(log: JobLog, ranks: frozenset[int]) -> set[str]:
-    return {log.ranks[index].host for index in ranks}
 
 
 def _unread(job: Job, name: str, value: str | None, why: str) -> Finding:
