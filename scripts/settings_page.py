@@ -18,6 +18,7 @@ weft recipe azure-ndv5 --diff job.sh         # somebody's script beside it
 weft doctor env job.sh --platform azure-ndv5 --nccl 2.26.5
 weft doctor env job.sh --fix > corrected.sh
 weft doctor env                              # this environment
+weft doctor env --explain NCCL_IB_TIMEOUT    # one variable: values, defaults by version, source
 ```
 
 `weft doctor env` reads a command line or a job script (bash's grammar; nothing is run), an
@@ -30,7 +31,8 @@ files that settings name must be on this machine.
 Exit 1 where a rule of severity `bad` found something. `--format json` has `schema`
 `weft.doctor-env/1`: `platform, nccl, verdict, files [{name, kind, n_settings, findings}]`; a
 finding has `severity, sentence, evidence` and `facts {rule, title, file, line, column, name, value,
-happens, fix, source, can_be_fixed}`. `--format sarif` is SARIF 2.1.0, with the corrections.
+happens, fix, source, can_be_fixed}`; of `--explain` it is `weft.variable/1`.
+`--format sarif` is SARIF 2.1.0, with the corrections.
 `--fix` prints the corrected file, and makes every correction of `bad` and `warning` that needs no
 decision.
 

@@ -216,6 +216,33 @@ def test_masks_lie_beside_the_gpus_of_a_topology(
     assert "masks-far" not in capsys.readouterr().out
 
 
+def test_one_variable(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "env", "--explain", "NCCL_IB_TIMEOUT"]) == 0
+    said = capsys.readouterr().out
+    assert "14 since 2.3.5; 18 since 2.14.3; 20 since 2.23.4" in said
+    assert "1 to 31" in said
+    assert run(["doctor", "env", "--explain", "NCCL_DEBUG", "--format", "json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["schema"] == "weft.variable/1"
+    assert "ATTN (since 2.32.3)" in record["values"]
+    assert run(["doctor", "env", "--explain", "NCCL_TUNER_PLUGIN", "--format", "csv"]) == 0
+    assert "NCCL_ALGO: the list overrules" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--explain", "NCCL_IB_TIMEOUTS"], "did you mean 'NCCL_IB_TIMEOUT'"),
+        (["--explain", "NCCL_DEBUG", "--format", "sarif"], "SARIF is for findings"),
+    ],
+)
+def test_a_variable_that_is_none(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["doctor", "env", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_a_topology_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "job.sh").write_text("srun --cpu-bind=mask_cpu:f ./a\n")
     missing = str(tmp_path / "none.xml")

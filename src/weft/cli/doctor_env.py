@@ -48,6 +48,7 @@ KINDS = ("script", "nccl.conf", "edf", "kubernetes", "modulefile")
 )
 @click.option("--fix", "prints_fix", is_flag=True, help="Print the corrected file instead.")
 @click.option("--notes", is_flag=True, help="Show notes, too.")
+@click.option("--explain", "name", metavar="NAME", help="What is known of one variable, instead.")
 @format_option_of(("text", "json", "csv", "sarif"))
 def command(
     files: tuple[str, ...],
@@ -61,6 +62,7 @@ def command(
     check_files: bool,
     prints_fix: bool,
     notes: bool,
+    name: str | None,
     format_: str,
 ) -> int:
     """What is wrong with the variables that FILES set, or this environment without FILES.
@@ -72,6 +74,13 @@ def command(
     """
     from weft.doctor.lint import lint, verdict
 
+    if name is not None:
+        from weft.cli.doctor_env_variable import explain
+
+        if format_ == "sarif":
+            raise InputError("SARIF is for findings", expected="--format text, json or csv")
+        explain(name, format_)
+        return int(ExitCode.GOOD)
     jobs = _jobs(files, kind)
     asked = _Asked(platform, nccl, libnccl, nodes, topology, check_files=check_files)
     if prints_fix:

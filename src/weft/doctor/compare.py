@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from weft.doctor.job import Job, Setting, Way
+from weft.doctor.job import HOLE, Job, Setting, Way
 from weft.doctor.numbers import strtoll
 from weft.launch.prescription import Prescription, handed_on
 
@@ -44,7 +44,7 @@ class Difference:
 
 
 def compare(job: Job, prescription: Prescription) -> Iterator[Difference]:
-    """Names of the recipe first, then what only the script sets."""
+    """Names of the recipe first, then what only the script sets, then options of srun."""
     own = in_force(job)
     passed = handed_on(prescription.settings)
     for setting in prescription.settings:
@@ -67,6 +67,23 @@ def compare(job: Job, prescription: Prescription) -> Iterator[Difference]:
             )
             shown = found.known if found.known is not None else "what the shell has"
             yield Difference(name, shown, None, remark, found.at.line)
+    yield from _of_launches(job, prescription)
+
+
+def _of_launches(job: Job, prescription: Prescription) -> Iterator[Difference]:
+    """Options of srun that the recipe has."""
+    launches = [one for one in job.launches if one.launcher == "srun"]
+    for option, wanted, why in (
+        ("network", prescription.recipe.network, "its settings need it of the job"),
+        ("cpu-bind", prescription.cpu_bind, "each rank has the cores that the recipe gives it"),
+    ):
+        asked = (job.options.get(option), *(one.options.get(option) for one in launches))
+        word = next((one for one in asked if one is not None), None)
+        if not launches or not wanted or (word is not None and word.text == wanted):
+            continue
+        shown = None if word is None else "what the shell has" if HOLE in word.text else word.text
+        line = word.at.line if word is not None else None
+        yield Difference(f"--{option}", shown, wanted, f"the recipe: {why}", line)
 
 
 def in_force(job: Job) -> dict[str, Setting]:

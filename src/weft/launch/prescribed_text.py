@@ -118,9 +118,8 @@ def as_srun(prescription: Prescription, command: list[str]) -> str:
     lines[0] += f" --ntasks-per-node={run.tasks}"
     if prescription.recipe.network:
         lines.append(f"--network={prescription.recipe.network}")
-    masks = prescription.recipe.cpu_masks
-    if len(masks) == run.tasks and masks:
-        lines.append(f"--cpu-bind=mask_cpu:{','.join(masks)}")
+    if prescription.cpu_bind:
+        lines.append(f"--cpu-bind={prescription.cpu_bind}")
     if run.image:
         lines += _container(prescription)
     lines.append(" ".join(command))

@@ -65,6 +65,12 @@ class Prescription:
         """Values by name as environment variables; a parameter of Open MPI by its OMPI_MCA_."""
         return {one.name: one.value for one in self.settings}
 
+    @property
+    def cpu_bind(self) -> str:
+        """srun's --cpu-bind where the recipe has a mask for each rank of a node; else ""."""
+        masks = self.recipe.cpu_masks
+        return f"mask_cpu:{','.join(masks)}" if masks and len(masks) == self.run.tasks else ""
+
 
 def prescribe(recipe: LaunchRecipe, run: Run) -> Prescription:
     """The settings for a run. Raises InputError where the recipe has nothing for such a run."""

@@ -239,6 +239,23 @@ def test_a_script_that_differs() -> None:
     assert differences == {"NCCL_MIN_NCHANNELS": ("16", "32"), "NCCL_ALGO": ("Ring", None)}
 
 
+def test_options_of_srun_that_differ() -> None:
+    found = prescribed("azure-ndv5", nodes=4)
+    text = prescribed_text.as_srun(found, ["./train"])
+    (one,) = compare(read_script("j", text.replace("fff,fff000,", "fff000,fff,")), found)
+    assert one.name == "--cpu-bind"
+    assert (one.script or "").startswith("mask_cpu:fff000,fff,")
+    (one,) = compare(read_script("j", text.replace("--cpu-bind=mask", "--other=mask")), found)
+    assert (one.name, one.script, one.recipe) == ("--cpu-bind", None, found.cpu_bind)
+    slingshot = prescribed("generic-slingshot11", nodes=4)
+    text = prescribed_text.as_srun(slingshot, ["./train"]).replace("--network=", "--other=")
+    (one,) = compare(read_script("j", text), slingshot)
+    assert (one.name, one.script, one.recipe) == ("--network", None, "disable_rdzv_get")
+    assert not list(
+        compare(read_script("j", f"#SBATCH --network=disable_rdzv_get\n{text}"), slingshot)
+    )
+
+
 def test_versions_that_do_not_know_a_setting() -> None:
     old = prescribed("alps-gh200", nodes=4, nccl="2.26.5")
     new = prescribed("alps-gh200", nodes=4, nccl="2.27.3")
