@@ -211,10 +211,16 @@ def test_a_file_of_another_machine(tmp_path: Path, capsys: pytest.CaptureFixture
     assert run(["doctor", "topo", str(path), "--against", "azure-hbv3"]) == 2
 
 
-def test_the_file_of_the_environment(
+def test_the_file_that_nccl_would_read(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("NCCL_TOPO_FILE", str(file))
+    monkeypatch.setattr("weft.cli.doctor_topo.HOST_FILE", file)
+    other = file.with_name("other.xml")
+    other.write_text(RIGHT)
+    monkeypatch.setenv("NCCL_TOPO_FILE", str(other))
+    assert run(["doctor", "topo"]) == 0
+    assert capsys.readouterr().out.startswith(f"GOOD  {other}: ")
+    monkeypatch.delenv("NCCL_TOPO_FILE")
     assert run(["doctor", "topo"]) == 0
     assert capsys.readouterr().out.startswith(f"GOOD  {file}: ")
 

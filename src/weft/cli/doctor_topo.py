@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from weft.doctor.topo.read import TopologyFile
 
 EXPECTED = "a topology file"
+HOST_FILE = Path("/var/run/nvidia-topologyd/virtualTopology.xml")
+"""What NCCL reads where NCCL_TOPO_FILE is not set. SOURCE: NVIDIA/nccl v2.30.7, src/graph/topo.cc:
+ncclTopoGetSystem."""
 LEVELS = ("LOC", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "0", "1", "2", "3", "4", "5")
 
 
@@ -78,10 +81,11 @@ def command(
 ) -> int:
     """What NCCL makes of a topology file (NCCL_TOPO_FILE), and what is wrong with it.
 
-    Without FILE the one that NCCL_TOPO_FILE names; '-' is standard input. Prints what is found, the
-    tree, and how far apart NCCL takes GPUs and adapters to be. With --generate it writes one: for a
-    platform of the catalogue, for this-machine from its /sys, or from a file ('-': standard input)
-    that 'lspci -Dvvnn' or 'lstopo --of xml' wrote on a machine.
+    Without FILE the one that NCCL reads: which NCCL_TOPO_FILE names, or virtualTopology.xml that a
+    hypervisor provides in /var/run/nvidia-topologyd; '-' is standard input. Prints what is found,
+    the tree, and how far apart NCCL takes GPUs and adapters to be. With --generate it writes one:
+    for a platform of the catalogue, for this-machine from its /sys, or from a file ('-': standard
+    input) that 'lspci -Dvvnn' or 'lstopo --of xml' wrote on a machine.
 
     --against compares FILE with such a description. Exit 1 where something is wrong.
     """
@@ -99,14 +103,21 @@ def command(
         return generate(source, bridges=bridges, output=output, sysroot=sysroot)
     if platform is None and against is not None:
         platform = platform_named(against)
-    file = file or os.environ.get("NCCL_TOPO_FILE")
-    if not file:
-        raise click.UsageError("give a FILE, or --generate FROM: NCCL_TOPO_FILE names none")
+    file = file or os.environ.get("NCCL_TOPO_FILE") or _file_of_the_host()
+    if file is None:
+        raise click.UsageError(
+            "give a FILE, or --generate FROM: NCCL_TOPO_FILE names none, and there is no "
+            f"{HOST_FILE}"
+        )
     if bridges or output is not None:
         raise click.UsageError("--bridges and --output go with --generate")
     topology = _read(file)
     differences = _differences(topology, against, sysroot) if against is not None else ()
     return _judge(topology, differences, platform, gdr_level, notes=notes, format_=format_)
+
+
+def _file_of_the_host() -> str | None:
+    return str(HOST_FILE) if HOST_FILE.exists() else None
 
 
 def _differences(topology: "TopologyFile", against: str, sysroot: Path) -> "list[Found]":
