@@ -116,11 +116,13 @@ fn understand(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
 
 /// A line without a mark that says a version, perhaps behind a launcher's prefix.
 fn versions(line: &str, place: Place, facts: &mut Facts) -> bool {
-    let start = line.find("NCCL version").or_else(|| line.find("RCCL version"));
-    let start = match start {
-        Some(at) if line[..at].trim_end().ends_with([':', '>', ']']) || at == 0 => at,
-        Some(_) => return false,
-        None => 0,
+    const BEGINNINGS: [&str; 5] =
+        ["NCCL version", "RCCL version", "HIP version", "ROCm version", "Librccl path"];
+    let Some(start) = BEGINNINGS.iter().find_map(|beginning| line.find(beginning)) else {
+        return false;
     };
+    if start > 0 && !line[..start].trim_end().ends_with([':', '>', ']', ')']) {
+        return false;
+    }
     communicator::version(&line[start..], Said { speaker: None, place, from: "" }, facts)
 }

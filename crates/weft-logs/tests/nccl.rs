@@ -237,6 +237,8 @@ fn versions_stand_alone_on_a_line() {
     let said = facts("[1,0]<stdout>:NCCL version 2.12.7+cuda11.4\nNCCL version 2.18.3+cuda12.2\n");
     let expected = [json!(["NCCL", "2.12.7+cuda11.4"]), json!(["NCCL", "2.18.3+cuda12.2"])];
     assert_eq!(with_words(&said, "version"), expected);
+    let ray = "(EngineCore pid=742) (Worker pid=927) HIP version  : 7.0.51831-a3e329ad8\n";
+    assert_eq!(with_words(&facts(ray), "version"), [json!(["HIP", "7.0.51831-a3e329ad8"])]);
     let talk = "NCCL library is too old. This application was compiled with NCCL version 2.1\n";
     assert_eq!(facts(talk)["facts"], json!([]));
 }

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from weft.bench.logs.echoes import is_value, says_what_it_reads, why_unread
+from weft.bench.logs.echoes import is_comparable, is_value, says_what_it_reads, why_unread
 from weft.bench.model import Sample
 from weft.catalog.load import variable_lists
 from weft.study.model import Setting, Study
@@ -40,10 +40,8 @@ def _otherwise(setting: Setting, log: Mapping[str, Any]) -> str | None:
     settings = log.get("settings", {})
     for name, value in setting.env.items():
         read = settings.get(name)
-        # MVAPICH2 echoes sizes in bytes, whatever unit they were set in.
-        is_comparable = not name.startswith("MV2_") or value.isdecimal()
         is_read = isinstance(read, str) and is_value(name, value, read)
-        if read is not None and is_comparable and not is_read:
+        if read is not None and is_comparable(name, value) and not is_read:
             seen = read if isinstance(read, str) else ", ".join(read)
             return f"{name}={value}, and ranks read {seen}"
         if name in log.get("unknown", ()):

@@ -112,6 +112,27 @@ def test_layers_that_were_only_tried_are_no_fault(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        (
+            ("libfabric:7:1::core:core:fi_fabric_():1808<info> Opened fabric: cxi",),
+            "1 of 1 process chose libfabric's cxi",
+        ),
+        (
+            ("[a:7] select: component ucx selected", "[b:7] select: component ucx selected"),
+            "2 of 2 processes chose pml ucx",
+        ),
+        (("==== OFI netmod Capability ====",), "1 of 1 process chose netmod ofi"),
+    ],
+)
+def test_what_was_chosen_is_the_verdict_where_nothing_is_wrong(
+    tmp_path: Path, lines: tuple[str, ...], sentence: str
+) -> None:
+    found = verdict(read(tmp_path, *lines))
+    assert (found.severity.value, found.sentence) == ("good", sentence)
+
+
 def test_a_failed_btl_carries_nothing(tmp_path: Path) -> None:
     lines = [f"[{host}:7] select: component ob1 selected" for host in "ab"]
     lines.append("[a:7] select: init of component ofi returned failure")
@@ -132,6 +153,7 @@ def sharp(log: JobLog) -> str:
 def test_sharp_is_triggered_by_a_group_of_several(tmp_path: Path) -> None:
     log = read(tmp_path, TREE, *(LLT.format(host=h, rank=r, n=2) for r, h in enumerate("ab")))
     assert verdict(log).severity.value == "good"
+    assert verdict(log).sentence == "SHARP was triggered (unverified): LLT of 2 members"
     assert sharp(log) == "triggered: LLT of 2 members; trees LLT (unverified)"
 
 

@@ -120,6 +120,29 @@ def test_levels_are_echoed_by_name(tmp_path: Path, number: int, level: str) -> N
     assert said(tmp_path, f"export NCCL_NET_GDR_LEVEL={number}\n", echo) == []
 
 
+@pytest.mark.parametrize(
+    ("setting", "line", "why"),
+    [
+        (
+            "MV2_ENABLE_SHARP=1",
+            "\tMV2_ENABLE_SHARP               : 0",
+            "MV2_ENABLE_SHARP is 1 in job.sh, and 1 of 1 process read 0",
+        ),
+        (
+            "UCX_TLS=rc",
+            "[1.2] [a:7 :0] parser.c:1916 UCX  INFO  UCX_* env variable: UCX_TLS=tcp",
+            "UCX_TLS is rc in job.sh, and 1 of 1 process read tcp",
+        ),
+    ],
+)
+def test_other_libraries_read_other_values_too(
+    tmp_path: Path, setting: str, line: str, why: str
+) -> None:
+    assert judged(tmp_path, f"export {setting}\n", [line]) == [why]
+    name = setting.partition("=")[0]
+    assert judged(tmp_path, f"export {name}={why.rpartition(' ')[2]}\n", [line]) == []
+
+
 def test_a_variable_that_reached_one_host_only_is_seen(tmp_path: Path) -> None:
     echo = "NCCL_IB_TIMEOUT set by environment to 22."
     lines = [*LoggedJob(before=(ECHO,)).lines(), f"node1:1000:2000 [0] NCCL INFO {echo}"]

@@ -54,6 +54,14 @@ def is_value(name: str, text: str, echoed: str) -> bool:
     return echoed in (text, str(number), levels)
 
 
+def is_comparable(name: str, text: str) -> bool:
+    """Whether a setting and its echo are in the same words.
+
+    MVAPICH2 echoes sizes in bytes, whatever unit they were set in.
+    """
+    return not name.startswith("MV2_") or text.isdecimal()
+
+
 def says_what_it_reads(names: Iterable[str]) -> bool:
     """Whether the names that were echoed tell that NCCL echoes here: it does of levels always, of
     others where NCCL_DEBUG_SUBSYS does not leave ENV out."""

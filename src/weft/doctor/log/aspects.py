@@ -56,7 +56,7 @@ def _ranks(log: JobLog) -> Iterator[Aspect]:
     hosts = list(dict.fromkeys(rank.host for rank in log.ranks if rank.host))
     states = log.values("communicator", 2)
     done = states.get("COMPLETE", frozenset())
-    text = f"{share(log, log.everyone)} on {counted(len(hosts), 'host')}"
+    text = share(log, log.everyone) + (f" on {counted(len(hosts), 'host')}" if hosts else "")
     if states:
         text += f", {len(done):,} initialised"
     yield Aspect(

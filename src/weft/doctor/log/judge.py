@@ -7,7 +7,7 @@ from weft.bench.logs.ranks import JobLog, transports
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
 from weft.doctor.log.aspect import some
-from weft.doctor.log.mpi import is_over_fabric, judge_mpi
+from weft.doctor.log.mpi import choices, is_over_fabric, judge_mpi, sharp_trees
 from weft.doctor.log.network import judge_network, share
 
 MOST_WARNINGS = 8
@@ -27,8 +27,8 @@ def judge(log: JobLog) -> list[Finding]:
         *_versions(log),
         *_warnings(log),
         *_coverage(log),
+        *_good(log),
     ]
-    found.append(_good(log))
     return in_order(found)
 
 
@@ -41,27 +41,43 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
     return found
 
 
-def _good(log: JobLog) -> Finding:
-    used = log.networks
-    if used:
-        over = some([f"{share(log, ranks)} used {name}" for name, ranks in sorted(used.items())])
-        channels = [fact for fact in log.channels() if fact.words[2]]
-        direct = ", every channel with GPUDirect RDMA" if channels else ""
-        return _finding(Severity.GOOD, FindingKind.HEALTHY, f"{over}{direct}")
+def _good(log: JobLog) -> Iterator[Finding]:
+    """What was used, as far as that is known; what was used and is wrong, others say."""
+    sentences = [*_used(log), *_triggered(log)]
+    for sentence in sentences or [
+        f"{share(log, log.everyone)} say nothing that is wrong, nor what they used"
+    ]:
+        yield _finding(Severity.GOOD, FindingKind.HEALTHY, sentence)
+
+
+def _used(log: JobLog) -> Iterator[str]:
     lanes = [fact for fact in log.said.of("lanes") if is_over_fabric(transports(fact))]
-    if lanes:
+    chosen = [*choices(log)]
+    if log.networks:
+        used = sorted(log.networks.items())
+        over = some([f"{share(log, ranks)} used {name}" for name, ranks in used])
+        is_direct = any(fact.words[2] for fact in log.channels())
+        yield over + (", every channel with GPUDirect RDMA" if is_direct else "")
+    elif lanes:
         names = sorted(set().union(*(transports(fact) for fact in lanes)))
-        sentence = f"{share(log, log.all_by(lanes))} used UCX over {', '.join(names)}"
+        yield f"{share(log, log.all_by(lanes))} used UCX over {', '.join(names)}"
     elif log.nvlink_between_nodes:
         who = share(log, log.nvlink_between_nodes)
-        sentence = f"{who} used NVLink between nodes: no network was used"
+        yield f"{who} used NVLink between nodes: no network was used"
     elif log.n_nodes == 1 and log.n_hosts > 1:
-        sentence = f"no communicator of {share(log, log.everyone)} spans nodes: no network was used"
+        yield f"no communicator of {share(log, log.everyone)} spans nodes: no network was used"
     elif log.n_nodes == 1:
-        sentence = f"{share(log, log.everyone)} are on one node: no network was used"
-    else:
-        sentence = f"{share(log, log.everyone)} say nothing that is wrong, nor what they used"
-    return _finding(Severity.GOOD, FindingKind.HEALTHY, sentence)
+        yield f"{share(log, log.everyone)} are on one node: no network was used"
+    elif chosen:
+        ranks = log.all_by(fact for fact, _ in chosen)
+        who = share(log, ranks) if ranks else "the job"
+        yield f"{who} chose {some(list(dict.fromkeys(name for _, name in chosen)))}"
+
+
+def _triggered(log: JobLog) -> Iterator[str]:
+    made = sharp_trees(log)
+    if made:
+        yield f"SHARP was triggered (unverified): {some(made)}"
 
 
 def _topology(log: JobLog) -> Iterator[Finding]:

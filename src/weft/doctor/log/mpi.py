@@ -107,6 +107,21 @@ def sharp_groups(log: JobLog) -> list[Fact]:
     return [fact for fact in log.said.of("sharp_group") if fact.words[1] != ONE_GROUP]
 
 
+def sharp_trees(log: JobLog) -> list[str]:
+    """What they are: 'LLT of 4 members'."""
+    words = (fact.words for fact in sharp_groups(log))
+    return [f"{kind} of {counted(int(n), 'member')}" for kind, n in words]
+
+
+def choices(log: JobLog) -> Iterator[tuple[Fact, str]]:
+    """What libraries below MPI and an MPI's own layers were chosen, in words."""
+    for fact in log.said.of("component"):
+        if fact.words[2] == "selected":
+            yield fact, " ".join(fact.words[:2])
+    for fact in (*log.said.of("provider"), *log.said.of("fabric")):
+        yield fact, f"libfabric's {fact.words[0]}"
+
+
 def _sharp(log: JobLog) -> Iterator[Finding]:
     """SHARP that was asked for and did not come to be, or only in part."""
     errors = log.said.of("sharp_error")

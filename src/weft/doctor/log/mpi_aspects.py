@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from weft.bench.logs.ranks import JobLog
 from weft.core.words import counted
 from weft.doctor.log.aspect import Aspect, some
-from weft.doctor.log.mpi import sharp_groups
+from weft.doctor.log.mpi import sharp_groups, sharp_trees
 from weft.doctor.log.network import share
 
 
@@ -59,7 +59,7 @@ def _sharp(log: JobLog) -> Iterator[Aspect]:
     errors = [fact.words[1] for fact in log.said.of("sharp_error")]
     if not (groups or trees or errors):
         return
-    made = [f"{fact.words[0]} of {counted(int(fact.words[1]), 'member')}" for fact in groups]
+    made = sharp_trees(log)
     text = f"triggered: {some(made)}" if made else "not triggered"
     text += f"; trees {some(trees)}" if trees else ""
     text += f"; {counted(len(errors), 'error')}" if errors else ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from weft.bench.logs.echoes import is_value, says_what_it_reads, why_unread
+from weft.bench.logs.echoes import is_comparable, is_value, says_what_it_reads, why_unread
 from weft.bench.logs.ranks import JobLog
 from weft.catalog.variables import VariableList
 from weft.core.finding import Finding, FindingKind, Severity
@@ -22,6 +22,9 @@ def judge_settings(log: JobLog, job: Job, lists: Mapping[str, VariableList]) -> 
     values = {setting.name: case.value(setting.name) for setting in job.settings}
     of_nccl = {name: value for name, value in values.items() if name.startswith("NCCL_")}
     yield from _nccl(log, job, lists, of_nccl)
+    for name, value in values.items():
+        if name not in of_nccl and name in log.echoed:
+            yield from _otherwise(log, job, name, value, log.echoed[name])
     if any(name.startswith("UCX_") for name in log.echoed):
         for name, value in values.items():
             if name.startswith("UCX_") and name not in log.echoed:
@@ -61,7 +64,7 @@ def _otherwise(
     log: JobLog, job: Job, name: str, value: str | None, read: Mapping[str, frozenset[int]]
 ) -> Iterator[Finding]:
     """Ranks that read another value than the file gives."""
-    if value is None:
+    if value is None or not is_comparable(name, value):
         return
     others = {seen: ranks for seen, ranks in read.items() if not is_value(name, value, seen)}
     for seen, ranks in others.items():
