@@ -24,8 +24,9 @@ weft doctor env --explain NCCL_IB_TIMEOUT    # one variable: values, defaults by
 `weft doctor env` reads a command line or a job script (bash's grammar; nothing is run), an
 `nccl.conf`, an EDF of the container engine at CSCS (`.toml`), Kubernetes manifests and Helm values
 (`.yaml`), or a modulefile in Tcl. Both branches of a condition count, the body of a loop once; a
-value that only the running job knows is not judged. `--nccl` names the version that
-will read the settings, `--libnccl` a library whose own names decide. `--check-files`:
+value that only the running job knows is not judged. Commands in single quotes behind `bash -c` are
+read, too, and not corrected. `--nccl` names the version that will read the settings,
+`--libnccl` a library whose own names decide. `--check-files`:
 files that settings name must be on this machine.
 
 Exit 1 where a rule of severity `bad` found something. `--format json` has `schema`

@@ -232,6 +232,36 @@ def test_a_name_that_only_the_job_knows_is_no_setting() -> None:
     assert any(HOLE in name for name in job.launches[0].passes)
 
 
+INNER = """export NCCL_DEBUG=WARN
+srun --container-image=i --container-env=NCCL_DEBUG bash -c '
+  export NCCL_IB_HCAS=mlx5
+  NCCL_ALGO=Ring python train.py
+'
+srun --container-image=i --container-env=NCCL_DEBUG ./a
+"""
+
+
+def test_commands_of_a_shell_of_their_own() -> None:
+    job = read(INNER)
+    found = {one.name: one for one in job.settings}
+    inner = found["NCCL_IB_HCAS"]
+    assert (inner.value, inner.launch, inner.at.line, inner.way) == ("mlx5", 0, 3, Way.EXPORT)
+    assert written(INNER, inner) == "mlx5"
+    assert not inner.at.exact
+    assert (found["NCCL_ALGO"].way, found["NCCL_ALGO"].at.line) == (Way.BEFORE, 4)
+    assert [one.launcher for one in job.launches] == ["srun", "", "srun"]
+
+
+def test_what_a_shell_of_its_own_sets_ends_with_it() -> None:
+    text = "A=1\nbash -lc 'export A=2 B=$A; unset C'\nexport D=$A C=1 E=$B\n"
+    values = {one.name: one.value for one in read(text).settings if one.name in "DE"}
+    assert values == {"D": "1", "E": HOLE}
+    assert [one.name for one in read(text).settings].count("C") == 1
+    deep = "bash -c '" * 3 + "export A=1"
+    assert not read(deep).launches
+    assert len(read("bash -c 'export A=1'\n" * 50).settings) == 16
+
+
 PARTS = (
     *("${A}", "${B}", '"$A q"', '"${B}"', "'s t'", '"\'"', "x", "9", "_y"),
     *("$A,", "$B/", "$A:", "$B.", "$A-z", "$B=", "$A$B,", "@", "%", "+", ",", "/", ":"),

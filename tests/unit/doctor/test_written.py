@@ -115,6 +115,11 @@ def test_a_correction_of_a_script_writes_the_value_whole(
     assert run_bash(tmp_path, f"{better}\n{PRINT}") == f"{value}|"
 
 
+def test_quotes_around_commands_are_left_alone() -> None:
+    text = "srun bash -c 'export NCCL_SOCKET_IFNAME=\"eth0 \" NCCL_NET=phb; ./a'\n"
+    assert mended(text, lambda one: complaints(Wrong("", one), one))[0] == text
+
+
 def better_of(name: str, text: str) -> str:
     return mended(text, lambda one: complaints(Wrong("", one, name=name), one))[0]
 

@@ -29,6 +29,10 @@ SECONDS_PER_BYTE = 5e-6
 """CPU time that the grammar may take: twenty times what it takes for a script. Over what is none it
 may search for sense for hours."""
 CHUNK_BYTES = 1 << 20
+SHELLS = {"bash", "sh", "zsh", "ksh", "dash"}
+_DASH_C = re.compile(r"-[a-z]*c")
+MOST_INSIDE = 16
+"""Texts of shells that are read."""
 MOST_LAUNCHES = 4
 """One inside another."""
 MOST_DEPTH = 200
@@ -106,14 +110,19 @@ class _Script:
         self.modules: list[Word] = []
         self.unread: list[Place] = []
         self.unset: set[str] = set()
+        self._n_inside = 0
+        self._is_inside = False
+        """Within quotes a correction would need other ones: nothing is replaced there."""
 
     def run(self) -> None:
         """Read all. Raises InputError."""
+        self._visit(self._tree(_RUNS.sub(_blanks, self._bytes)), 0)
+
+    def _tree(self, text: bytes) -> "Node":
         import tree_sitter_bash
         from tree_sitter import Language, Parser
 
-        text, end_s = _RUNS.sub(_blanks, self._bytes), LEAST_S + SECONDS_PER_BYTE * len(self._bytes)
-        end_s += time.process_time()
+        end_s = time.process_time() + LEAST_S + SECONDS_PER_BYTE * len(text)
         try:
             # Only of a text that it asks for the parser says how far it is.
             tree = Parser(Language(tree_sitter_bash.language())).parse(
@@ -127,12 +136,12 @@ class _Script:
                 expected="a shell script or a command line",
                 hint="look for long runs of operators or brackets",
             ) from error
-        self._visit(tree.root_node, 0)
+        return tree.root_node
 
     def _place(self, start: int, end: int, exact: bool = True) -> Place:
         if self._characters is not None:
             start, end = self._characters[start], self._characters[end]
-        return self._lines.place(start, end, exact=exact)
+        return self._lines.place(start, end, exact=exact and not self._is_inside)
 
     def _visit(self, node: "Node", depth: int) -> None:
         kind = node.type
@@ -247,7 +256,39 @@ class _Script:
                 self._assign(child, exported=False)
             return
         before = [self._before(child) for child in own]
+        n_launches = len(self.launches)
         self._take(words, [one for one in before if one is not None], node, 0)
+        for text in self._commands_of_shells(node):
+            self._inside(text, n_launches if len(self.launches) > n_launches else None)
+
+    def _commands_of_shells(self, node: "Node") -> Iterator["Node"]:
+        """What stands in single quotes behind `bash -c`."""
+        words = node.named_children
+        for shell, option, text in zip(words, words[1:], words[2:], strict=False):
+            name = self._words.source(shell).rpartition("/")[2]
+            asked = self._words.source(option)
+            if name in SHELLS and _DASH_C.fullmatch(asked) and text.type == "raw_string":
+                yield text
+
+    def _inside(self, node: "Node", launch: int | None) -> None:
+        """Commands of a shell of their own: what they set ends with it."""
+        if self._n_inside == MOST_INSIDE or self._is_inside:
+            return
+        self._n_inside, self._is_inside = self._n_inside + 1, True
+        start, end = node.start_byte + 1, node.end_byte - 1
+        outside = self._known, self._exported, self._exports_all, self.unset
+        self._known, self._exported, self.unset = {**self._known}, {*self._exported}, {*self.unset}
+        self._words = Words(self._bytes, self._place, self._known.get, self._arrays.get)
+        before, self.settings = self.settings, []
+        blank = b" " * start, b" " * (len(self._bytes) - end)
+        self._visit(self._tree(_RUNS.sub(_blanks, self._bytes[start:end]).join(blank)), 0)
+        self.settings = [
+            *before,
+            *(_in_launch(one, launch) if one.launch is None else one for one in self.settings),
+        ]
+        self._known, self._exported, self._exports_all, self.unset = outside
+        self._is_inside = False
+        self._words = Words(self._bytes, self._place, self._known.get, self._arrays.get)
 
     def _before(self, node: "Node") -> Setting | None:
         name = node.child_by_field_name("name")
@@ -343,7 +384,7 @@ def _behind_options(words: Sequence[Word]) -> list[Word]:
     return rest
 
 
-def _in_launch(setting: Setting, launch: int) -> Setting:
+def _in_launch(setting: Setting, launch: int | None) -> Setting:
     return Setting(setting.name, setting.value, setting.way, setting.at, setting.value_at, launch)
 
 

@@ -206,7 +206,7 @@ def _twice(case: Case) -> Iterator[Found]:
     for index in range(len(case.job.launches)):
         first: dict[str, Setting] = {}
         for setting in case.job.settings:
-            if setting.launch != index or setting.known is None:
+            if setting.launch != index or setting.known is None or setting.way is Way.EXPORT:
                 continue
             before = first.setdefault(setting.name, setting)
             if before.known != setting.known and before.way is setting.way:
