@@ -110,6 +110,7 @@ BOTH: tuple[tuple[str, Values, str, tuple[str, ...]], ...] = (
         ("Could not find a path for pattern 4, falling back to simple order",),
     ),
     ("Connected NVLS tree", (), "connected", ("NVLS tree",)),
+    ("rank %d Connected CollNet", (3,), "connected", ("CollNet",)),
 )
 ONE = {
     OLD: (

@@ -22,6 +22,10 @@ pub(crate) fn read(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
         facts.note(said, Kind::Connected, &[what]);
         return true;
     }
+    if text.starts_with("rank ") && text.contains(" Connected CollNet") {
+        facts.note(said, Kind::Connected, &["CollNet"]);
+        return true;
+    }
     numbers(text, said, facts).or_else(|| algorithm(text, said, facts)).is_some()
 }
 

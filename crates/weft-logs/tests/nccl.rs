@@ -110,6 +110,10 @@ Channel 00/0 : 0[3000] -> 1[d000] [send] via NET/Socket/0 comm 0x2bc1f840 nRanks
 => channel | NET/Socket | 0 |  |  | send
 Connected all rings, use ring PXN 0 GDR 1
 => connected | all rings
+rank 3 Connected CollNet
+=> connected | CollNet
+rank 3 Connected CollNet comm 0x2bc1f840 nRanks 02
+=> connected | CollNet
 Connected NVLS tree
 => connected | NVLS tree
 16 coll channels, 8 collnet channels, 4 nvls channels, 32 p2p channels, 4 p2p channels per peer

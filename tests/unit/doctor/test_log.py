@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tests.unit.doctor.nccl_log import LoggedJob
 
+from weft.bench.logs.evidence import log_evidence
 from weft.bench.logs.known import is_known
 from weft.bench.logs.ranks import JobLog, job_log
 from weft.bench.logs.said import read_logs
@@ -199,6 +200,46 @@ def test_gpudirect_of_each_adapter(tmp_path: Path) -> None:
 def test_what_else_is_wrong(tmp_path: Path, message: str, severity: str, sentence: str) -> None:
     (only,) = judged(tmp_path, LoggedJob(before=(message,)))
     assert (only.severity.value, only.sentence) == (severity, sentence)
+
+
+ASKED = "NCCL_COLLNET_ENABLE set by environment to 1."
+VIA_SHARP = "CollNet 00/1 : 0 [send] via COLLNET/SHARP/0/GDRDMA"
+GAVE_UP = "Cannot initialize CollNet, using point-to-point network instead"
+NO_LOCK = "SHARP group create: Streaming Tree lock failed (-18)"
+
+
+@pytest.mark.parametrize(
+    ("messages", "verdict", "sharp"),
+    [
+        ((ASKED, VIA_SHARP), "16 of 16 ranks used COLLNET/SHARP", "triggered"),
+        (
+            (ASKED, VIA_SHARP, NO_LOCK, GAVE_UP),
+            f"16 of 16 ranks asked for CollNet and none uses it: {NO_LOCK}",
+            "not triggered",
+        ),
+        (
+            (VIA_SHARP, GAVE_UP),
+            f"16 of 16 ranks asked for CollNet and none uses it: {GAVE_UP}",
+            "not triggered",
+        ),
+        # One communicator gives it up, another has it.
+        (
+            (ASKED, VIA_SHARP, GAVE_UP, "rank 0 Connected CollNet"),
+            "16 of 16 ranks used COLLNET/SHARP",
+            "triggered",
+        ),
+    ],
+)
+def test_channels_of_collnet_that_was_given_up_are_none(
+    tmp_path: Path, messages: tuple[str, ...], verdict: str, sharp: str
+) -> None:
+    """One rank of a node says that all of it give it up."""
+    one = [f"node0:1000:2000 [0] NCCL INFO {text}" for text in messages if text == GAVE_UP]
+    before = tuple(text for text in messages if text != GAVE_UP)
+    log = read(tmp_path, [*LoggedJob(before=before).lines(), *one])
+    assert judge(log)[0].sentence.startswith(verdict)
+    assert log_evidence(log.said)["sharp"] == sharp
+    assert ("COLLNET/SHARP" in log.networks) == (sharp == "triggered")
 
 
 def test_ranks_that_never_finish_are_counted(tmp_path: Path) -> None:

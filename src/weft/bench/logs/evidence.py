@@ -10,6 +10,7 @@ from weft.bench.logs.ranks import SOCKET, JobLog, job_log, transports
 from weft.bench.logs.said import Said, said_in, said_in_bytes
 from weft.core.errors import MissingError
 
+SHARP = "COLLNET/SHARP"
 LIBRARIES = ("NCCL", "RCCL", "UCX", "MVAPICH2", "Intel MPI")
 
 
@@ -44,7 +45,7 @@ def log_evidence(said: Said) -> dict[str, Any]:
         "network": _one_or_all(sorted(log.networks)),
         "transports": sorted({name for fact in said.of("lanes") for name in transports(fact)}),
         "gpu_direct": _gpu_direct(log),
-        "sharp": _sharp(said),
+        "sharp": _sharp(log),
         "algorithms": sorted({"/".join(fact.words[1:]) for fact in said.of("algorithm")}),
         "settings": {name: _one_or_all(sorted(log.echoed[name])) for name in sorted(log.echoed)},
         "unknown": sorted({fact.words[0] for fact in said.of("unused")}),
@@ -65,8 +66,12 @@ def _gpu_direct(log: JobLog) -> str | None:
     return "all" if all(direct) else "some" if any(direct) else "none"
 
 
-def _sharp(said: Said) -> str | None:
-    """A group of several members is triggered; a tree alone, or an error, is not."""
-    if any(fact.words[1] != "1" for fact in said.of("sharp_group")):
+def _sharp(log: JobLog) -> str | None:
+    """A group of several members, or NCCL's channels over it, is triggered; a tree alone, an error
+    or what NCCL gave up is not."""
+    said = log.said
+    has_groups = any(fact.words[1] != "1" for fact in said.of("sharp_group"))
+    if SHARP in log.networks or (has_groups and not log.gives_up_collnet):
         return "triggered"
-    return "not triggered" if said.of("sharp_tree") or said.of("sharp_error") else None
+    kinds = ("sharp_tree", "sharp_group", "sharp_error", "collnet_off")
+    return "not triggered" if any(said.of(kind) for kind in kinds) else None

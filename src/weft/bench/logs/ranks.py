@@ -10,7 +10,9 @@ from weft.core.natural import natural_key
 
 SOCKET = "NET/Socket"
 NVLINK_BETWEEN_NODES = "P2P/MNNVL"
-OVER_NETWORK = ("NET/", "COLLNET/")
+COLLNET = "COLLNET/"
+OVER_NETWORK = ("NET/", COLLNET)
+GIVEN_UP = "Cannot initialize CollNet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,11 @@ class JobLog:
         """
         used: dict[str, set[int]] = {}
         for fact in self.channels():
-            used.setdefault(fact.words[0], set()).update(self.by(fact))
+            ranks = self.by(fact)
+            if fact.words[0].startswith(COLLNET):
+                ranks &= self.with_collnet
+            if ranks:
+                used.setdefault(fact.words[0], set()).update(ranks)
         has_channels = bool(self.said.of("channel"))
         is_inside = self.n_nodes is None or bool(self.nvlink_between_nodes)
         no_choice = is_inside and has_channels and not used
@@ -139,6 +145,26 @@ class JobLog:
             for name, ranks in self.values("network").items():
                 used.setdefault(f"NET/{name}", set()).update(ranks)
         return {way: frozenset(ranks) for way, ranks in used.items()}
+
+    @cached_property
+    def gives_up_collnet(self) -> bool:
+        """Whether a communicator does; one rank of a node says so, for all."""
+        return any(fact.words[0].startswith(GIVEN_UP) for fact in self.said.of("collnet_off"))
+
+    @cached_property
+    def with_collnet(self) -> frozenset[int]:
+        """Ranks whose switches reduce. They name channels of CollNet before they know whether it
+        can be had; where a communicator gives it up, those have it that say it is connected.
+
+        SOURCE: NVIDIA/nccl, transport.cc and transport/coll_net.cc.
+        """
+        named = self.all_by(self.channels((COLLNET,)))
+        if not self.gives_up_collnet:
+            return named
+        connected = self.said.of("connected")
+        return named & self.all_by(
+            fact for fact in connected if fact.words[0].lower().startswith("collnet")
+        )
 
     @cached_property
     def nvlink_between_nodes(self) -> frozenset[int]:

@@ -198,7 +198,7 @@ def _nvls(log: JobLog) -> Iterator[Aspect]:
 
 
 def _collnet(log: JobLog) -> Iterator[Aspect]:
-    used = log.all_by(log.channels(("COLLNET/",)))
+    used = log.with_collnet
     off = [fact.words[0] for fact in log.said.of("collnet_off")]
     if used or off:
         text = f"used by {share(log, used)}" if used else f"off: {off[0]}"

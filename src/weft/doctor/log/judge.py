@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from weft.bench.logs.known import unverified
-from weft.bench.logs.ranks import JobLog, transports
+from weft.bench.logs.ranks import COLLNET, GIVEN_UP, JobLog, transports
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
 from weft.doctor.log.aspect import some
@@ -98,13 +98,14 @@ def _switches(log: JobLog) -> Iterator[Finding]:
     """Reduction in switches that was asked for and did not come to be."""
     asked = log.echoed.get("NCCL_COLLNET_ENABLE", {})
     wanting = frozenset().union(
-        *(ranks for value, ranks in asked.items() if value not in ("0", "")), frozenset()
+        log.all_by(log.channels((COLLNET,))),
+        *(ranks for value, ranks in asked.items() if value not in ("0", "")),
     )
-    using = log.all_by(log.channels(("COLLNET/",)))
-    off = list(log.said.of("collnet_off"))
-    is_asked = any(value not in ("0", "") for value in asked)
-    if not is_asked or using or log.n_nodes == 1:
+    is_asked = log.gives_up_collnet or any(value not in ("0", "") for value in asked)
+    if not is_asked or log.with_collnet or log.n_nodes == 1:
         return
+    # What the plug-in says is why NCCL gives it up.
+    off = sorted(log.said.of("collnet_off"), key=lambda fact: fact.words[0].startswith(GIVEN_UP))
     why = off[0].words[0] if off else "the log names no CollNet channel"
     places = [log.said.place(fact) for fact in off[:3]]
     yield _finding(
