@@ -25,6 +25,7 @@ LAUNCHES = (
     "mpiexec.hydra -genvlist PATH -genv NCCL_DEBUG WARN ./a | tee log",
     "if true; then export NCCL_DEBUG=${LEVEL:-WARN}; else unset NCCL_DEBUG; fi\ncat <<X\nA=b\nX",
     "for i in 1 2; do NCCL_ALGO=Ring srun sarus run image ./a; done; setenv UCX_TLS rc,ud",
+    "srun --container-mounts ${A},$B,$C:/c --container-env=D bash -c 'export E=1; F=2 mpirun ./a'",
     "export NCCL_IB_HCA==mlx5_1,mlx5_10:1 NCCL_TOPO_FILE=/a.xml\nenroot start -e A=b image",
 )
 MANIFEST = """apiVersion: v1

@@ -216,6 +216,22 @@ def test_masks_lie_beside_the_gpus_of_a_topology(
     assert "masks-far" not in capsys.readouterr().out
 
 
+def test_masks_lie_beside_the_gpus_of_a_platform(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The lower GPUs of ND H100 v5 are on the lower half of its cores, those of ND A100 v4 not."""
+    masks = ",".join("fff" + "000" * i for i in range(8))
+    script = tmp_path / "job.sh"
+    script.write_text(f"srun --ntasks-per-node=8 --cpu-bind=mask_cpu:{masks} ./a\n")
+    assert run(["doctor", "env", str(script), "--platform", "azure-ndv5"]) == 0
+    assert "masks-far" not in capsys.readouterr().out
+    assert run(["doctor", "env", str(script), "--platform", "azure-ndv4"]) == 0
+    said = capsys.readouterr().out
+    assert "of rank 0 on 0-11, the GPU's are 24-47" in said
+    assert run(["doctor", "env", str(script), "--platform", "perlmutter"]) == 0
+    assert "masks-far" not in capsys.readouterr().out
+
+
 def test_one_variable(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor", "env", "--explain", "NCCL_IB_TIMEOUT"]) == 0
     said = capsys.readouterr().out

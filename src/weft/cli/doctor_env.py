@@ -37,7 +37,7 @@ KINDS = ("script", "nccl.conf", "edf", "kubernetes", "modulefile")
     "--topology",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A topology file: masks of processors must lie beside its GPUs.",
+    help="A topology file: masks of processors must lie beside its GPUs, or else the platform's.",
 )
 @click.option("--nodes", type=click.IntRange(1), help="Nodes of the job, where the file says none.")
 @click.option(
@@ -119,12 +119,7 @@ class _Asked:
         self.names: frozenset[str] | None = None
         self.nodes = nodes
         self.check_files = check_files
-        self.gpu_cpus: tuple[int, ...] = ()
-        if topology is not None:
-            from weft.doctor.topo.processors import cpus_of_gpus
-            from weft.doctor.topo.read import topology_file
-
-            self.gpu_cpus = cpus_of_gpus(topology_file(topology))
+        self.gpu_cpus = self._cpus_of_gpus(topology)
         self.version = self.lists["nccl"].newest_of(nccl) if nccl else ""
         self.source = f"NCCL {self.version}" if nccl else ""
         if libnccl is not None:
@@ -134,6 +129,24 @@ class _Asked:
             self.names = library.names
             self.version = self.version or library.version
             self.source = f"{libnccl} (NCCL {library.version})"
+
+    def _cpus_of_gpus(self, topology: Path | None) -> tuple[int, ...]:
+        """Of the topology file, or else of the platform where it knows them."""
+        from weft.catalog.load import platform, platform_names
+        from weft.doctor.topo.node import node_of_platform, topology_text
+        from weft.doctor.topo.processors import cpus_of_gpus
+        from weft.doctor.topo.read import read_topology, topology_file
+
+        if topology is not None:
+            return cpus_of_gpus(topology_file(topology))
+        name = self.recipe.platform if self.recipe is not None else ""
+        if name not in platform_names():
+            return ()
+        try:
+            text = topology_text(node_of_platform(platform(name)))
+        except InputError:
+            return ()
+        return cpus_of_gpus(read_topology(name, text))
 
     def case(self, job: "Job") -> "Case":
         """The case of one job."""
