@@ -1,11 +1,12 @@
 """Somebody's script beside a recipe: what one sets and the other does not."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from weft.doctor.job import HOLE, Job, Setting, Way
 from weft.doctor.numbers import strtoll
+from weft.doctor.rules.devices import names_of
 from weft.launch.prescription import Prescription, handed_on
 
 OURS = (
@@ -45,7 +46,8 @@ class Difference:
 
 def compare(job: Job, prescription: Prescription) -> Iterator[Difference]:
     """Names of the recipe first, then what only the script sets, then options of srun."""
-    own = in_force(job)
+    own, recipe = in_force(job), prescription.recipe
+    devices = (*recipe.hcas, *recipe.ethernet_hcas)
     passed = handed_on(prescription.settings)
     for setting in prescription.settings:
         if setting.name in passed:
@@ -54,7 +56,7 @@ def compare(job: Job, prescription: Prescription) -> Iterator[Difference]:
         if found is None:
             why = f"the recipe sets it: {setting.reason}"
             yield Difference(setting.name, None, setting.value, why, None)
-        elif found.known is None or not _same(found.known, setting.value):
+        elif found.known is None or not _same(setting.name, found.known, setting.value, devices):
             shown = found.known if found.known is not None else "what the shell has"
             why = f"the recipe: {setting.reason}"
             yield Difference(setting.name, shown, setting.value, why, found.at.line)
@@ -95,10 +97,14 @@ def in_force(job: Job) -> dict[str, Setting]:
     return found
 
 
-def _same(a: str, b: str) -> bool:
+def _same(name: str, a: str, b: str, devices: Sequence[str]) -> bool:
+    """Whether two values do the same: numbers, levels of a log, lists of the same devices."""
     if a == b:
         return True
-    first, second = strtoll(a), strtoll(b)
-    if not first[1] and not second[1]:
-        return first[0] == second[0]
+    if name == "NCCL_IB_HCA" and devices:
+        first, second = names_of(a), names_of(b)
+        return all(first.takes(one) == second.takes(one) for one in devices)
+    (one, rest), (other, behind) = strtoll(a), strtoll(b)
+    if not rest and not behind:
+        return one == other
     return a.lower() == b.lower() and a.upper() in ("WARN", "INFO", "VERSION", "TRACE")

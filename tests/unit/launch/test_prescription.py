@@ -239,6 +239,17 @@ def test_a_script_that_differs() -> None:
     assert differences == {"NCCL_MIN_NCHANNELS": ("16", "32"), "NCCL_ALGO": ("Ring", None)}
 
 
+@pytest.mark.parametrize(
+    ("value", "is_same"),
+    [("mlx5_ib", True), ("^=mlx5_an0", True), ("mlx5", False), ("=mlx5_ib0", False)],
+)
+def test_lists_that_take_the_same_adapters_are_the_same(value: str, is_same: bool) -> None:
+    found = prescribed("azure-ndv5", nodes=4)
+    text = prescribed_text.as_srun(found, ["./train"])
+    differing = compare(read_script("j", text.replace("'^mlx5_an0:1'", f"'{value}'")), found)
+    assert (not list(differing)) == is_same
+
+
 def test_options_of_srun_that_differ() -> None:
     found = prescribed("azure-ndv5", nodes=4)
     text = prescribed_text.as_srun(found, ["./train"])
