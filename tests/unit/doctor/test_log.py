@@ -300,6 +300,9 @@ def test_versions_outside_the_known_say_so(tmp_path: Path) -> None:
 def test_rccl_is_known_from_posted_logs_only(tmp_path: Path) -> None:
     """Its numbers are those of the NCCL that it follows; its lines are not."""
     lines = [*LoggedJob().lines()[1:], "RCCL version : 2.27.7-HEAD:0d2c4fd"]
+    warning = "node0:1000:2000 [0] init.cc:140 NCCL WARN NUMA auto balancing enabled"
+    (first, *_) = judge(read(tmp_path, [*lines, warning]))
+    assert first.sentence == "RCCL of 1 of 16 ranks warned: NUMA auto balancing enabled"
     log = read(tmp_path, lines)
     assert [one.sentence for one in judge(log)][1:] == [
         "unverified: RCCL; its lines are known from logs that users posted, not from its "

@@ -112,6 +112,17 @@ def test_layers_that_were_only_tried_are_no_fault(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("other", "severity"), [("cxi", "good"), ("shm", "bad")])
+def test_a_process_that_opens_a_fast_provider_too_is_not_accused(
+    tmp_path: Path, other: str, severity: str
+) -> None:
+    """A library may open several: of what it sends over, that says nothing."""
+    said = "libfabric:7:1::core:core:fi_fabric_():1819<info> Using {} provider 2.1, path:x"
+    hosts = [f"[{host}:000{pid}] select: component cm selected" for host, pid in ("a7", "b8")]
+    log = read(tmp_path, *hosts, said.format("tcp"), said.format(other))
+    assert verdict(log).severity.value == severity
+
+
 @pytest.mark.parametrize(
     ("lines", "sentence"),
     [

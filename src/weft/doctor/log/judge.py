@@ -168,6 +168,8 @@ def _warnings(log: JobLog) -> Iterator[Finding]:
     warnings = log.said.of("warning")
     for fact in warnings[:MOST_WARNINGS]:
         library, place, text = fact.words
+        if library == "NCCL" and log.versions and all("RCCL" in one for one in log.versions):
+            library = "RCCL"
         by = log.by(fact)
         who = f"{library} of {share(log, by)}" if by else library
         where = f" (from {place})" if place else ""

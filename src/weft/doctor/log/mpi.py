@@ -10,6 +10,8 @@ from weft.doctor.log.network import SLOW_PROVIDERS, share
 
 FABRIC_LANES = ("rc", "ud", "dc", "srd")
 """UCX's transports over RDMA. SOURCE: openucx/ucx, uct/ib."""
+LOCAL_PROVIDERS = {"shm", "sm2", "self"}
+"""libfabric's providers inside a node. SOURCE: libfabric's fi_provider(7)."""
 FABRIC_BTLS = {"openib", "ugni", "portals4", "usnic"}
 """Open MPI's btls that send over a fabric. uct is none: it says that it is usable without any
 device (Open MPI 5.0.11). SOURCE: open-mpi/ompi, directories of opal/mca/btl."""
@@ -60,8 +62,11 @@ def _lanes(log: JobLog) -> Iterator[Finding]:
 def _providers(log: JobLog) -> Iterator[Finding]:
     """libfabric's provider, where a network plug-in of NCCL or an MPI library opened it."""
     slow = [fact for fact in log.said.of("provider") if fact.words[0].lower() in SLOW_PROVIDERS]
-    if slow and (log.n_nodes != 1 or log.n_hosts > 1):
-        ranks = log.all_by(slow)
+    near = SLOW_PROVIDERS | LOCAL_PROVIDERS
+    fast = [fact for fact in log.said.of("provider") if fact.words[0].lower() not in near]
+    ranks = log.all_by(slow) - log.all_by(fast)
+    is_somebodys = any(fact.by for fact in slow)
+    if slow and (ranks or not is_somebodys) and (log.n_nodes != 1 or log.n_hosts > 1):
         who = share(log, ranks) if ranks else "the job"
         severity = Severity.WARNING if log.n_nodes is None else Severity.BAD
         yield _finding(
