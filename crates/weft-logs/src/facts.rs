@@ -238,14 +238,14 @@ pub(crate) struct Said<'a> {
 /// Numbers of speakers, and how often each spoke.
 #[derive(Debug, Default)]
 struct Speeches {
-    of: Vec<(u32, u64)>,
+    of: Vec<(u32, u32)>,
     n_sorted: usize,
 }
 
 impl Speeches {
     fn insert(&mut self, speaker: u32) {
         if let Some((_, n)) = self.of.last_mut().filter(|(last, _)| *last == speaker) {
-            *n += 1;
+            *n = n.saturating_add(1);
             return;
         }
         self.of.push((speaker, 1));
@@ -258,16 +258,16 @@ impl Speeches {
         self.of.sort_unstable_by_key(|(speaker, _)| *speaker);
         self.of.dedup_by(|next, kept| {
             let is_same = next.0 == kept.0;
-            kept.1 += if is_same { next.1 } else { 0 };
+            kept.1 = kept.1.saturating_add(if is_same { next.1 } else { 0 });
             is_same
         });
         self.n_sorted = self.of.len();
     }
 
     /// First and last of each run of numbers that spoke equally often, and how often.
-    fn runs(&mut self) -> Vec<(u32, u32, u64)> {
+    fn runs(&mut self) -> Vec<(u32, u32, u32)> {
         self.settle();
-        let mut runs: Vec<(u32, u32, u64)> = Vec::new();
+        let mut runs: Vec<(u32, u32, u32)> = Vec::new();
         for (speaker, n) in &self.of {
             match runs.last_mut() {
                 Some((_, last, times)) if *last + 1 == *speaker && times == n => *last = *speaker,
@@ -295,5 +295,5 @@ struct FactRow {
     first: (u32, u32),
     #[serde(skip_serializing_if = "Option::is_none")]
     sizes: Option<(u64, u64)>,
-    by: Vec<(u32, u32, u64)>,
+    by: Vec<(u32, u32, u32)>,
 }
