@@ -1,12 +1,12 @@
 """What the rules look at: the job, the machine, and the libraries that will read the settings."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from weft.catalog.launch_recipe import LaunchRecipe
 from weft.catalog.variables import Variable, VariableList, version_key
-from weft.doctor.job import Job, Launch, Place, Setting
+from weft.doctor.job import Job, Launch, Place, Setting, Way
 
 NCCL = "nccl"
 
@@ -88,11 +88,20 @@ class Case:
 
     def in_force(self, name: str) -> Setting | None:
         """The setting of a name that the first launch, or else the file, ends up with."""
-        found = self.job.last(name)
-        for index in range(len(self.job.launches)):
-            own = self.job.last(name, index)
+        settings = self._exported.get(name, [])
+        for launch in sorted({one.launch for one in settings if one.launch is not None}):
+            own = _last([one for one in settings if one.launch in (None, launch)])
             if own is not None and own.launch is not None:
                 return own
+        return _last([one for one in settings if one.launch is None])
+
+    @cached_property
+    def _exported(self) -> dict[str, list[Setting]]:
+        """Settings that programs see, by name, in order."""
+        found: dict[str, list[Setting]] = {}
+        for setting in self.job.settings:
+            if setting.way is not Way.ASSIGNED:
+                found.setdefault(setting.name, []).append(setting)
         return found
 
     def value(self, name: str) -> str | None:
@@ -125,6 +134,17 @@ class Case:
     def uses_nccl(self) -> bool:
         """Whether anything in the file is NCCL's."""
         return any(setting.name.startswith("NCCL_") for setting in self.job.settings)
+
+
+def _last(settings: list[Setting]) -> Setting | None:
+    """The one that ends up in force; a value that is only handed on is that of the one before."""
+    found = None
+    for setting in settings:
+        if setting.value is None and found is not None:
+            found = replace(setting, value=found.value, value_at=found.value_at)
+        else:
+            found = setting
+    return found
 
 
 Rule = Callable[[Case], Iterator[Found]]

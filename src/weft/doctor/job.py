@@ -2,8 +2,8 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from weft.doctor.numbers import whole
@@ -139,23 +139,6 @@ class Job:
     unread: tuple[Place, ...] = ()
     unset: frozenset[str] = frozenset()
     """Names that a script takes back somewhere."""
-
-    def seen_by(self, launch: int | None) -> Iterator[Setting]:
-        """Settings that count for a launch: those of the file and its own, in order."""
-        for setting in self.settings:
-            if setting.launch is None or setting.launch == launch:
-                yield setting
-
-    def last(self, name: str, launch: int | None = None) -> Setting | None:
-        """The setting of that name that is in force for a launch."""
-        found = None
-        for setting in self.seen_by(launch):
-            if setting.name == name and setting.way is not Way.ASSIGNED:
-                if setting.value is None and found is not None:
-                    found = replace(setting, value=found.value, value_at=found.value_at)
-                else:
-                    found = setting
-        return found
 
     @property
     def n_nodes(self) -> int | None:

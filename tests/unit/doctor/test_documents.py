@@ -157,3 +157,13 @@ def test_mounts_that_are_no_list_of_texts_are_none(mounts: str) -> None:
     (launch,) = read_edf("e.toml", f'image = "i"\nmounts = {mounts}\n').launches
     assert launch.container is not None
     assert launch.container.mounts == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "name"), [("NCCL_{}=1\n", "nccl.conf"), ("srun ./{}\n", "job.sh")]
+)
+def test_a_file_that_sets_more_than_a_job_does_is_refused(line: str, name: str) -> None:
+    lines = [line.format(number) for number in range(5001)]
+    with pytest.raises(InputError, match="5,001"):
+        read_job(name, "".join(lines))
+    read_job(name, "".join(lines[1:]))

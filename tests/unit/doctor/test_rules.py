@@ -1,5 +1,7 @@
 """Every rule finds what it is for, and is silent about what only looks like it."""
 
+import time
+
 import pytest
 from tests.unit.doctor.cases import CASES
 from tests.unit.doctor.wrong import Wrong
@@ -93,3 +95,11 @@ def test_adapters_that_are_left(value: str, rules: set[str]) -> None:
 def test_masks_are_hexadecimal_digits(mask: str) -> None:
     text = f"srun '--cpu-bind=mask_cpu:f,{mask}' ./a\n"
     assert "masks" in [one.rule.id for one in complaints(Wrong("", ""), text)]
+
+
+def test_thousands_of_unknown_names_take_seconds() -> None:
+    names = "".join(f"export NCCL_FOO_{number:05d}=1\n" for number in range(2000))
+    started = time.process_time()
+    complaints = lint(Case(read_job("x", "srun ./a\n" * 2000 + names), variable_lists()))
+    assert time.process_time() - started < 15
+    assert len({one.found.at.line for one in complaints}) >= 2000

@@ -13,26 +13,37 @@ from weft.doctor.read.shell import read_script
 
 MOST_BYTES = 16 << 20
 """A script is smaller; whatever is larger is none."""
+MOST_SETTINGS = 5_000
+"""A job sets a few dozen."""
 EXPECTED = "a script or a document"
 
 
 def read_job(name: str, text: str, kind: Kind | None = None) -> Job:
     """The job of a text; its kind by the name and the look of it where it is not given.
 
-    Raises InputError where a document is not what its kind says, or no text.
+    Raises InputError where a document is not what its kind says, or no text, or sets more than a
+    job does.
     """
     if HOLE in text:
         raise InputError("it is not text", where=name, expected=EXPECTED)
-    kind = kind or kind_of(name, text)
-    if kind is Kind.CONF:
-        return read_conf(name, text)
-    if kind is Kind.EDF:
-        return read_edf(name, text)
-    if kind is Kind.KUBERNETES:
-        return read_manifests(name, text)
-    if kind is Kind.MODULEFILE:
-        return read_modulefile(name, text)
-    return read_script(name, text)
+    job = _READERS[kind or kind_of(name, text)](name, text)
+    n_settings, n_launches = len(job.settings), len(job.launches)
+    if max(n_settings, n_launches) > MOST_SETTINGS:
+        raise InputError(
+            f"it sets {n_settings:,} variables and launches {n_launches:,} programs",
+            where=name,
+            expected=f"{EXPECTED} of one job, of no more than {MOST_SETTINGS:,} of either",
+        )
+    return job
+
+
+_READERS = {
+    Kind.SCRIPT: read_script,
+    Kind.CONF: read_conf,
+    Kind.EDF: read_edf,
+    Kind.KUBERNETES: read_manifests,
+    Kind.MODULEFILE: read_modulefile,
+}
 
 
 def kind_of(name: str, text: str) -> Kind:

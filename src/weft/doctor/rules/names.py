@@ -4,6 +4,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import extract_iter
+
 from weft.catalog.variables import Variable, VariableList, version_key
 from weft.doctor.case import NCCL, Case, Edit, Found
 from weft.doctor.job import Kind, Setting, Way
@@ -95,9 +98,10 @@ def nearest(name: str, known: list[str]) -> str | None:
     words = name.split("_")
     ordered = sorted(words)
     for one in known:
-        if sorted(one.split("_")) == ordered:
+        if len(one) == len(name) and sorted(one.split("_")) == ordered:
             return one
-    close = [(distance, one) for one in known if (distance := _distance(name, one)) <= MOST_LETTERS]
+    found = extract_iter(name, known, scorer=Levenshtein.distance, score_cutoff=MOST_LETTERS)
+    close = [(letters, one) for one, letters, _ in found]
     if close:
         return min(close)[1]
     if len(words) < LONG:
@@ -110,21 +114,6 @@ def _is_one_word_more(longer: list[str], words: list[str]) -> bool:
     if len(longer) != len(words) + 1:
         return False
     return any(longer[:i] + longer[i + 1 :] == words for i in range(len(longer)))
-
-
-def _distance(a: str, b: str) -> int:
-    """Letters to insert, leave out or change (Levenshtein); more than MOST_LETTERS counts as that
-    and one."""
-    if abs(len(a) - len(b)) > MOST_LETTERS:
-        return MOST_LETTERS + 1
-    row = list(range(len(b) + 1))
-    for i, letter in enumerate(a, 1):
-        before, row[0] = row[0], i
-        for j, other in enumerate(b, 1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (letter != other))
-        if min(row) > MOST_LETTERS:
-            return MOST_LETTERS + 1
-    return row[-1]
 
 
 def rename(case: Case, setting: Setting, name: str) -> tuple[Edit, ...]:
