@@ -19,7 +19,8 @@ from tests.unit.doctor.topo import v100
 from tests.unit.doctor.topo.cases import CASES
 
 from weft.catalog.load import platform
-from weft.doctor.topo.distance import GDR_DEFAULT, OLD_LEVELS, Distances
+from weft.catalog.nccl_topology import nccl_topology
+from weft.doctor.topo.distance import GDR_DEFAULT, Distances
 from weft.doctor.topo.graph import Known, Vertex, Way, graph_of
 from weft.doctor.topo.node import node_of_platform, topology_text
 from weft.doctor.topo.read import read_topology
@@ -145,7 +146,7 @@ PATH = re.compile(r"(GPU|NET)/0-(\w+) \(\d+/([\d.]+)/(\w+)\)")
 LEVELS: dict[str, Way] = {
     "": GDR_DEFAULT,
     **{name: Way[name] for name in ("LOC", "PIX", "PXB", "P2C", "PHB", "SYS")},
-    **{str(i): way for i, way in enumerate(OLD_LEVELS)},
+    **{str(i): Way[nccl_topology().level(i)] for i in range(7)},
 }
 Ends = tuple[str, str]
 

@@ -54,6 +54,7 @@ class NcclTopology(Document):
     speeds: tuple[tuple[Text, int], ...]
     unknown_speed: int
     unsaid_width: int
+    levels: tuple[Text, ...]
     local_gb_s: Positive
     unsaid_net_mb_s: int
     architectures: tuple[Text, ...]
@@ -72,6 +73,10 @@ class NcclTopology(Document):
     def speed(self, link_speed: str) -> int | None:
         """100 Mb/s a lane of a link speed, None where NCCL does not know the words."""
         return next((value for start, value in self.speeds if link_speed.startswith(start)), None)
+
+    def level(self, number: int) -> str:
+        """The level that a number stands for (NCCL_NET_GDR_LEVEL, NCCL_P2P_LEVEL), from 0 on."""
+        return self.levels[min(number, len(self.levels) - 1)]
 
     def pci_gb_s(self, link_speed: str, width: int) -> float:
         """GB/s that NCCL counts for a PCIe link."""

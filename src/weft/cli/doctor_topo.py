@@ -164,12 +164,12 @@ def _platform(name: str | None) -> "Platform | None":
 
 
 def _level(text: str | None) -> "Way | None":
-    from weft.doctor.topo.distance import OLD_LEVELS
+    from weft.catalog.nccl_topology import nccl_topology
     from weft.doctor.topo.graph import Way
 
     if text is None:
         return None
-    return OLD_LEVELS[int(text)] if text.isdecimal() else Way[text]
+    return Way[nccl_topology().level(int(text)) if text.isdecimal() else text]
 
 
 def _read(name: str) -> "TopologyFile":

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from weft.catalog.nccl_topology import nccl_topology
 from weft.catalog.variables import Reads, Variable, VariableList, version_key
 
 NCCL, PLUGINS = "nccl", "nccl-plugins"
@@ -35,9 +36,6 @@ NOT_ALWAYS_ECHOED = {
 }
 """Integers that are read in another way than all others, which says nothing for some values."""
 LEVELS = {"NCCL_NET_GDR_LEVEL", "NCCL_P2P_LEVEL"}
-LEVELS_OF_NUMBERS = ("LOC", "PIX", "PXB", "PHB", "SYS")
-"""What NCCL echoes where a level is given as a number; greater ones are the last. SOURCE:
-NVIDIA/nccl v2.30.7, src/graph/paths.cc, levelsOldToNew."""
 
 
 def is_value(name: str, text: str, echoed: str) -> bool:
@@ -50,8 +48,7 @@ def is_value(name: str, text: str, echoed: str) -> bool:
     except ValueError:
         return text == echoed
     is_level = name in LEVELS and number >= 0
-    levels = LEVELS_OF_NUMBERS[min(number, len(LEVELS_OF_NUMBERS) - 1)] if is_level else ""
-    return echoed in (text, str(number), levels)
+    return echoed in (text, str(number), nccl_topology().level(number) if is_level else "")
 
 
 def is_comparable(name: str, text: str) -> bool:

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from weft.catalog.load import platform, platform_names
+from weft.catalog.nccl_topology import nccl_topology
 from weft.doctor.case import Case, Found
 from weft.doctor.numbers import strtoll
-from weft.doctor.rules.values import LEVEL_OF_NUMBER, edit
+from weft.doctor.rules.values import edit
 
 LOST = {
     "NCCL_P2P_DISABLE": "NVLink and direct PCIe between GPUs",
@@ -88,7 +89,7 @@ def _gdr(case: Case) -> Iterator[Found]:
     value, _ = strtoll(setting.known)
     level = setting.known
     if level[0].isdigit() and value is not None:
-        level = LEVEL_OF_NUMBER[min(value, len(LEVEL_OF_NUMBER) - 1)]
+        level = nccl_topology().level(value)
     words = {"name": setting.name, "value": setting.known}
     slingshot = case.recipe if case.fabric == "slingshot" else None
     if level == "LOC":

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator
 
+from weft.catalog.nccl_topology import nccl_topology
 from weft.catalog.variables import BOOLEAN_WORDS, Reads, Variable, version_key
 from weft.doctor.case import NCCL, Case, Edit, Found
 from weft.doctor.job import Setting, Way
 from weft.doctor.numbers import meant, strtoll
 
-LEVEL_OF_NUMBER = ("LOC", "PIX", "PXB", "PHB", "SYS", "SYS")
 DEBUG_BETTER = {"debug": "INFO", "error": "WARN", "err": "WARN", "warning": "WARN", "warn": "WARN"}
 TYPOGRAPHIC = "\u201c\u201d\u2018\u2019\u201e\u00ab\u00bb"  # fmt: skip
 NUMBER_WORDS = {"auto", "inf", "infinity", "try"}
@@ -186,7 +186,7 @@ def _level(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
     if text in levels:
         return
     if text[0].isdigit() and value is not None:
-        meaning = LEVEL_OF_NUMBER[min(value, len(LEVEL_OF_NUMBER) - 1)]
+        meaning = nccl_topology().level(value)
         found = {**words, "meaning": meaning}
         yield Found("level-number", found, setting.at, setting, edit(setting, meaning))
         return

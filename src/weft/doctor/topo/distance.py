@@ -13,8 +13,6 @@ GDR_DEFAULT = Way.P2C
 """PXB, and over C2C where NCCL_NET_GDR_C2C is not 0, which is the default."""
 P2P_DEFAULT = Way.PXB
 PXN_MOST = Way.P2C
-OLD_LEVELS = (Way.LOC, Way.PIX, Way.PXB, Way.PHB, Way.SYS, Way.SYS)
-"""What the numbers 0 to 5 of NCCL_NET_GDR_LEVEL mean; higher ones as 5."""
 _AMPERE = 80
 _CHANNELS = 64
 
