@@ -1,5 +1,7 @@
 """nccl.conf, EDF, Kubernetes and the environment."""
 
+import time
+
 import pytest
 
 from weft.core.errors import InputError
@@ -167,3 +169,13 @@ def test_a_file_that_sets_more_than_a_job_does_is_refused(line: str, name: str) 
     with pytest.raises(InputError, match="5,001"):
         read_job(name, "".join(lines))
     read_job(name, "".join(lines[1:]))
+
+
+@pytest.mark.parametrize("brackets", ["{", "[", "[{"])
+def test_brackets_in_brackets_are_refused_before_they_cost_anything(brackets: str) -> None:
+    started = time.process_time()
+    with pytest.raises(InputError, match="nested too deeply"):
+        read_manifests("a.yaml", "a: " + brackets * 100_000)
+    assert time.process_time() - started < 1
+    deep = "a: " + "[" * 90 + "{env: [{name: UCX_TLS, value: rc}]}" + "]" * 90
+    assert [one.name for one in read_manifests("a.yaml", deep).settings] == ["UCX_TLS"]

@@ -7,7 +7,6 @@ from weft.core.errors import InputError
 from weft.doctor.job import HOLE, Container, Job, Kind, Launch, Lines, Place, Setting, Way, Word
 from weft.doctor.read.launchers import LAUNCHERS, read_launch
 
-MOST_DEPTH = 100
 LISTS = {"env", "extraenv", "extraenvs", "envvars", "extraenvvars", "environment"}
 """Keys under which manifests and charts list variables, in small letters."""
 
@@ -16,11 +15,13 @@ def read_manifests(name: str, text: str) -> Job:
     """Variables of all containers of all documents. Raises InputError where it is no YAML."""
     import yaml
 
+    from weft.doctor.read.manifest_loader import ManifestLoader
+
     lines = Lines(text)
     settings: list[Setting] = []
     launches: list[Launch] = []
     try:
-        for document in yaml.compose_all(text, Loader=yaml.SafeLoader):
+        for document in yaml.compose_all(text, Loader=ManifestLoader):
             for node in _maps(document, 0, set()):
                 _take(node, lines, settings, launches)
     except yaml.YAMLError as error:
@@ -39,6 +40,8 @@ def read_manifests(name: str, text: str) -> Job:
 def _maps(node: object, depth: int, seen: set[int]) -> Iterator[object]:
     """Every map once, though aliases may show it many times."""
     import yaml
+
+    from weft.doctor.read.manifest_loader import MOST_DEPTH
 
     if depth > MOST_DEPTH or id(node) in seen:
         return
