@@ -25,8 +25,8 @@ _RUNS = re.compile(rb"([<>|&;(){}])\1{99,}")
 """Operators that no shell takes, over which the grammar's search for sense takes a minute."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 LEAST_S = 0.5
-SECONDS_PER_BYTE = 5e-6
-"""CPU time that the grammar may take: twenty times what it takes for a script. Over what is none it
+SECONDS_PER_BYTE = 2e-6
+"""CPU time that the grammar may take: eight times what it takes for a script. Over what is none it
 may search for sense for hours."""
 CHUNK_BYTES = 1 << 20
 SHELLS = {"bash", "sh", "zsh", "ksh", "dash"}
