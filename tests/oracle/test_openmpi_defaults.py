@@ -27,7 +27,7 @@ def printed(program: str, environment: Mapping[str, str]) -> dict[str, str]:
     return dict(rows)
 
 
-@pytest.mark.parametrize("version", ["4.1.4", "5.0.11"])
+@pytest.mark.parametrize("version", ["4.1.4", pytest.param("5.0.11", marks=pytest.mark.slow)])
 def test_defaults_are_those_that_ompi_info_prints(version: str) -> None:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMIX_", "PRTE_"))}
     if version == "4.1.4":
