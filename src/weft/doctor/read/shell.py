@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from weft.core.errors import InputError
 from weft.doctor.job import HOLE, Job, Kind, Launch, Lines, Place, Setting, Way, Word
 from weft.doctor.read.launchers import LAUNCHERS, read_launch
-from weft.doctor.read.words import ASSIGNMENT, Words
+from weft.doctor.read.words import ASSIGNMENT, NAME, Words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -23,7 +23,6 @@ BEFORE_A_COMMAND = {"exec", "nohup", "time", "command", "stdbuf", "numactl", "ta
 """Commands that run the one behind their options."""
 _RUNS = re.compile(rb"([<>|&;(){}])\1{99,}")
 """Operators that no shell takes, over which the grammar's search for sense takes a minute."""
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 LEAST_S = 0.5
 SECONDS_PER_BYTE = 2e-6
 """CPU time that the grammar may take: eight times what it takes for a script. Over what is none it
@@ -319,7 +318,7 @@ class _Script:
         name = rest[0].text.rpartition("/")[2]
         if name in LAUNCHERS:
             self._launch(name, rest, before, node)
-        elif name == "setenv" and len(rest) > 1 and _NAME.fullmatch(rest[1].text):
+        elif name == "setenv" and len(rest) > 1 and NAME.fullmatch(rest[1].text):
             value = rest[2].text if len(rest) > 2 else ""
             value_at = rest[2].at if len(rest) > 2 else None
             self._remember(rest[1].text, value)

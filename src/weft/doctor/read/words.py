@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
 _QUOTED_ESCAPE = re.compile(r"\\(\n|[\"\\$`])")
 
@@ -63,7 +63,7 @@ class Words:
         pieces: list[Piece] = []
         for node in nodes:
             own = list(self._pieces(node, quoted=False))
-            name = _NAME.match(own[0].text) if own and pieces and pieces[-1].text == "$" else None
+            name = NAME.match(own[0].text) if own and pieces and pieces[-1].text == "$" else None
             if name is not None:
                 pieces[-1] = self._expanded(name[0], quoted=False)
                 own[0] = Piece(own[0].text[name.end() :])
@@ -76,7 +76,7 @@ class Words:
             return ""
         texts = [piece.text for piece in self._pieces(node, quoted=False)]
         behind = self._text[node.end_byte : node.end_byte + 1].decode("utf-8", "replace")
-        if texts and texts[-1] == "$" and _NAME.match(behind):
+        if texts and texts[-1] == "$" and NAME.match(behind):
             texts[-1] = HOLE
         return "".join(texts)
 
