@@ -182,8 +182,7 @@ def test_gpudirect_of_each_adapter(tmp_path: Path) -> None:
         (
             "External network plugin /opt/libnccl-net-ofi.so is unsupported",
             "warning",
-            "16 of 16 ranks do not support plug-in /opt/libnccl-net-ofi.so and used NCCL's own "
-            "network",
+            "16 of 16 ranks refused plug-in /opt/libnccl-net-ofi.so and used NCCL's own network",
         ),
         (
             "Failed to initialize NET plugin AWS Libfabric",

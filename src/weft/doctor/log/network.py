@@ -39,7 +39,7 @@ def _instead(log: JobLog, sockets: frozenset[int]) -> Iterator[Finding]:
     own = frozenset().union(*(chosen.get(name, frozenset()) for name in OWN_NETWORKS))
     for facts, verb in (
         (missing, "did not find"),
-        (log.said.of("plugin_refused"), "do not support"),
+        (log.said.of("plugin_refused"), "refused"),
         (failed, "could not initialise"),
     ):
         ranks = (log.all_by(facts) - sockets) & (own if chosen else log.everyone)
