@@ -11,13 +11,13 @@ from benches.check_plan import Launches, fabric_s, launches_of, size_of
 from benches.check_score import Score, Seen, scatter, score, seen_of, slowness
 
 from weft.bench.model import Backend, Sample
-from weft.bench.twin import TwinBackend
+from weft.bench.twin.backend import TwinBackend
+from weft.check.launches import FollowUpBackend
+from weft.check.readings.components import Component, Part
+from weft.check.readings.crossing import Crossings
+from weft.check.readings.readings import Floats, readings_of
+from weft.check.verdict.verdict import judge_check
 from weft.core.finding import Finding, Severity
-from weft.diagnose.check.launches import FollowUpBackend
-from weft.diagnose.check.measured.components import Component, Part
-from weft.diagnose.check.measured.crossing import Crossings
-from weft.diagnose.check.measured.readings import Floats, readings_of
-from weft.diagnose.check.verdict import judge_check
 
 CLEAR_ERRORS = 10.0
 """Standard errors beyond which the other of two faults does not explain an effect on a fault's own

@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from weft.bench.fault import Fault, parse_fault, vertex_of
+from weft.bench.twin.fault import Fault, parse_fault, vertex_of
 
 Document = Mapping[str, Any]
 Thing = tuple[str, tuple[str, ...]]

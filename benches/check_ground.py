@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from benches.check_case import Noise, Planted, figures
 
-from weft.bench.fault import vertex_of
 from weft.bench.model import Launch, Sample, Trial
-from weft.bench.twin import TwinBackend
+from weft.bench.twin.backend import TwinBackend
+from weft.bench.twin.fault import vertex_of
 from weft.catalog.load import platform
-from weft.catalog.platform import Platform
+from weft.catalog.machine.platform import Platform
+from weft.check.readings.crossing import Crossings
+from weft.check.readings.network import Network
+from weft.check.readings.readings import readings_of
 from weft.core.units import parse_size
-from weft.diagnose.check.measured.crossing import Crossings
-from weft.diagnose.check.measured.network import Network
-from weft.diagnose.check.measured.readings import readings_of
 from weft.topology.fabric import Fabric
 
 ROUTINGS = ("static", "adaptive")

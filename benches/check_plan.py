@@ -7,15 +7,15 @@ from benches.check_ground import Ground
 
 from weft.bench.model import Launch
 from weft.catalog.load import benchmark
-from weft.diagnose.check.launches import check_launches, is_follow_up
-from weft.diagnose.check.measured.network import Network
-from weft.diagnose.check.rounds.cost import Cost, effort_of
-from weft.diagnose.check.rounds.plan import CheckPlan, plan_check
-from weft.diagnose.check.rounds.ranks import ranks_of_nodes
-from weft.diagnose.check.rounds.schedule import Field
-from weft.diagnose.check.rounds.scheme import parse_scheme
-from weft.diagnose.check.rounds.ways import Ways
-from weft.diagnose.check.suspects.follow_up import Size
+from weft.check.launches import check_launches, is_follow_up
+from weft.check.readings.network import Network
+from weft.check.schedule.cost import Cost, effort_of
+from weft.check.schedule.paths import Ways
+from weft.check.schedule.plan import CheckPlan, plan_check
+from weft.check.schedule.ranks import ranks_of_nodes
+from weft.check.schedule.schedule import Field
+from weft.check.schedule.scheme import parse_scheme
+from weft.check.suspects.follow_up import Size
 
 BUDGET_S = 60.0
 TIMEOUT_S = 3600.0

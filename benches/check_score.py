@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from benches.check_case import Planted, Thing
 
-from weft.diagnose.check.measured.components import Part
-from weft.diagnose.check.measured.crossing import Crossings
-from weft.diagnose.check.measured.readings import METRICS, Floats, Ints, Metric
+from weft.check.readings.components import Part
+from weft.check.readings.crossing import Crossings
+from weft.check.readings.readings import METRICS, Floats, Ints, Metric
 
 STANDARD_ERRORS = 3.0
 """A fault counts when it slows a reading by more than these (the scoreboard's terms)."""

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benches.workloads import GBPS
 
 from benches import workloads
-from weft.bench.twin import simulate
+from weft.bench.twin.backend import simulate
 
 N_HOSTS = 32
 INITIATORS = (1, 2, 4, 8, 32)

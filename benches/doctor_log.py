@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from weft.bench.logs.said import said_in
+from weft.bench.logs.log_facts import said_in
 
 N_RANKS, TASKS_PER_NODE, N_CHANNELS = 512, 8, 16
 REPEATS = 5

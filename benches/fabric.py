@@ -23,9 +23,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.oracle.ibsim import Ibsim, frontera_like
 
-from weft.diagnose.audit.audit import audit
-from weft.diagnose.audit.case import Case
-from weft.topology.subnet import Subnet
+from weft.audit.audit import audit
+from weft.audit.case import Case
+from weft.topology.subnet.subnet import Subnet
 
 ROOT = Path(__file__).resolve().parent.parent
 DISCOVERED = "ibnetdiscover.out"

@@ -22,7 +22,7 @@ from benches.workloads import (
 )
 
 from weft.bench.model import Launch, Trial
-from weft.bench.twin import TwinBackend, simulate
+from weft.bench.twin.backend import TwinBackend, simulate
 from weft.catalog.load import platform
 from weft.core.units import format_size
 

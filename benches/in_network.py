@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.bench.model import Launch, Trial
-from weft.bench.twin import TwinBackend
+from weft.bench.twin.backend import TwinBackend
 from weft.catalog.load import facts, platform
-from weft.catalog.platform import HostRegime, Platform
+from weft.catalog.machine.platform import HostRegime, Platform
 from weft.catalog.published import Fact
 from weft.topology.fabric_spec import Document, fabric_spec
 

@@ -4,9 +4,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from weft.bench.twin import simulate
+from weft.bench.twin.backend import simulate
+from weft.catalog.libraries.nccl import nccl_constants
 from weft.catalog.load import platform, published_figures
-from weft.catalog.nccl import nccl_constants
 from weft.catalog.published import PublishedFigure
 
 N_NV_SWITCHES = 4

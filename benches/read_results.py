@@ -18,7 +18,7 @@ from pathlib import Path
 _CHILD = """
 import resource, sys, time
 from pathlib import Path
-from weft.bench.parse.read import read_results
+from weft.results.result_file import read_results
 started, cpu_started = time.perf_counter(), time.process_time()
 results = read_results(Path(sys.argv[1]))
 took, cpu_s = time.perf_counter() - started, time.process_time() - cpu_started

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benches.workloads import GBPS, Document
 
 from benches import workloads
-from weft.bench.twin import simulate
+from weft.bench.twin.backend import simulate
 
 N_RANKS = 48
 PACKETS = 272

@@ -1,8 +1,8 @@
 """docs/reference/fabric_audit.md from the rules and the thresholds themselves."""
 
+from weft.audit.rules import RULES
+from weft.audit.thresholds import CounterRule, Thresholds, thresholds
 from weft.catalog.document import Figure
-from weft.diagnose.audit.rules import RULES
-from weft.diagnose.audit.thresholds import CounterRule, Thresholds, thresholds
 
 HEAD = """\
 # What `weft fabric audit` looks for

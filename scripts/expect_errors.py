@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from weft.catalog.load import platform, platform_names
-from weft.catalog.platform import PublishedTable
+from weft.catalog.machine.platform import PublishedTable
 from weft.core.units import format_size
 from weft.expect.model import Conditions, Expectation, Memory
-from weft.expect.predict import predict
+from weft.expect.prediction import predict
 
 ROOT = Path(__file__).resolve().parent.parent
 PUBLISHED = ROOT / "tests/fixtures/expect/published.toml"

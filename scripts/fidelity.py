@@ -17,14 +17,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benches import dct, flow_error, in_network, nv_switches, steady_state
 from weft.bench.model import Launch, Sample, Trial
-from weft.bench.scenario import scenario
-from weft.bench.twin import TwinBackend, build_fabric, simulate
+from weft.bench.twin.backend import TwinBackend, build_fabric, simulate
+from weft.bench.twin.scenario import scenario
 from weft.catalog.document import SourceClass
 from weft.catalog.load import platform, platform_names
-from weft.catalog.platform import Platform, PublishedTable, figures
+from weft.catalog.machine.platform import Platform, PublishedTable, figures
 from weft.core.units import format_size
-from weft.expect.fit import HALVES, Half, fit_platform
-from weft.expect.fit_tables import METRICS
+from weft.expect.fit.platform_fit import HALVES, Half, fit_platform
+from weft.expect.fit.tables import METRICS
 from weft.study.fit_tables import published_tables as published_tables_of
 from weft.topology.fabric_spec import fabric_spec
 

@@ -23,9 +23,9 @@ import fuzz_mutations
 import fuzz_topology
 from fuzz_settings import setting_outcome, setting_pieces
 
-from weft.bench.parse.model import ResultFile
-from weft.bench.parse.read import read_results_text
 from weft.core.errors import InputError
+from weft.results.model import ResultFile
+from weft.results.result_file import read_results_text
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "tests" / "fixtures" / "results"

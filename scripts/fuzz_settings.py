@@ -5,14 +5,14 @@ import json
 import random
 from collections.abc import Iterator
 
-from weft.catalog.launch_recipe import LaunchRecipe
+from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.catalog.load import launch_recipe, launch_recipe_names, variable_lists
 from weft.doctor.case import Case
-from weft.doctor.fix import fixed
+from weft.doctor.edits import fixed
 from weft.doctor.job import HOLE, Job, Kind, Place
 from weft.doctor.lint import Complaint, as_finding, lint
-from weft.doctor.read.file import read_job
-from weft.doctor.read.live import read_environment
+from weft.doctor.readers.environment import read_environment
+from weft.doctor.readers.file import read_job
 from weft.doctor.sarif import sarif
 from weft.launch import prescribed_text as texts
 from weft.launch.prescription import Run, prescribe

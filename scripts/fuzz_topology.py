@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from weft.catalog.load import platform
-from weft.cli.doctor_topo_text import distance_lines, finding_lines, shown, verdict_line
+from weft.cli.doctor.topo_text import distance_lines, finding_lines, shown, verdict_line
 from weft.cli.output import printable
 from weft.doctor.lint import Complaint
-from weft.doctor.topo.draw import tree_lines
+from weft.doctor.topo.drawing import tree_lines
+from weft.doctor.topo.gpu_paths import near
 from weft.doctor.topo.graph import Known
 from weft.doctor.topo.judge import complaints_of, distances_of
-from weft.doctor.topo.near import near
 from weft.doctor.topo.node import node_of_platform, topology_text
-from weft.doctor.topo.read import TopologyFile, read_topology
 from weft.doctor.topo.source.file import node_of_text
+from weft.doctor.topo.xml import TopologyFile, read_topology
 
 SAMPLES = Path(__file__).resolve().parent.parent / "tests" / "fixtures"
 _SAMPLED = 64

@@ -2,7 +2,7 @@
 
 from settings_page import table_of_rules
 
-from weft.catalog.setting_rules import machine_rules
+from weft.catalog.libraries.setting_rules import machine_rules
 
 HEAD = """\
 # The machine: its way to the fabric in ten lines

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from weft.catalog.launch_recipe import LaunchRecipe
+from weft.catalog.libraries.launch_recipe import LaunchRecipe
+from weft.catalog.libraries.setting_rules import SettingRule, setting_rules
 from weft.catalog.load import launch_recipe, launch_recipe_names, variable_lists
-from weft.catalog.setting_rules import SettingRule, setting_rules
 
 HEAD = """\
 # Settings: recipes, and what a linter of them finds

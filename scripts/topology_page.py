@@ -2,7 +2,7 @@
 
 from settings_page import table_of_rules
 
-from weft.catalog.setting_rules import topology_rules
+from weft.catalog.libraries.setting_rules import topology_rules
 
 HEAD = """\
 # Topology files of NCCL

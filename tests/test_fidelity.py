@@ -8,11 +8,11 @@ from types import ModuleType
 
 import pytest
 
-from weft.bench.twin import TwinBackend
+from weft.bench.twin.backend import TwinBackend
 from weft.catalog.load import platform
 from weft.core.errors import MissingError
-from weft.expect.fit import HALVES, fit_platform
-from weft.expect.fit_tables import METRICS
+from weft.expect.fit.platform_fit import HALVES, fit_platform
+from weft.expect.fit.tables import METRICS
 from weft.study.fit_tables import published_tables
 
 ROOT = Path(__file__).resolve().parent.parent

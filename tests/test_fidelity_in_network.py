@@ -3,7 +3,7 @@
 import pytest
 
 from benches import in_network, nv_switches
-from weft.bench.twin import TwinBackend
+from weft.bench.twin.backend import TwinBackend
 from weft.catalog.load import platform
 from weft.core.errors import MissingError
 

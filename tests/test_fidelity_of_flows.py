@@ -3,7 +3,7 @@
 import pytest
 
 from benches import flow_error
-from weft.bench.twin import TwinBackend
+from weft.bench.twin.backend import TwinBackend
 from weft.catalog.load import platform
 from weft.core.errors import MissingError
 

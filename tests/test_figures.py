@@ -14,8 +14,8 @@ import pytest
 
 from weft.catalog.document import SourceClass
 from weft.catalog.load import facts, field_thresholds, platform, platform_names, published_figures
-from weft.catalog.platform import PublishedFigure, figures
-from weft.expect.nccl import busbw_factor
+from weft.catalog.machine.platform import PublishedFigure, figures
+from weft.expect.nccl.collectives import busbw_factor
 from weft.expect.wire import PACKET_HEADER_BYTES
 
 FIGURES = {figure.id: figure for own in published_figures().values() for figure in own}

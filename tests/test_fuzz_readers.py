@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from weft.bench.parse.registry import JSON_READERS, LINE_READERS
 from weft.doctor.job import Kind
+from weft.results.registry import JSON_READERS, LINE_READERS
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 N_INPUTS = 1500

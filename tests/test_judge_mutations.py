@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from weft.bench.parse.model import ResultFile, Row
-from weft.bench.parse.read import read_results
-from weft.diagnose.judge.judge import judge_results
-from weft.diagnose.judge.log import Log, log_in
-from weft.diagnose.judge.model import FileJudgement
+from weft.judge.judge import judge_results
+from weft.judge.log import Log, log_in
+from weft.judge.model import FileJudgement
+from weft.results.model import ResultFile, Row
+from weft.results.result_file import read_results
 
 FIXTURES = Path(__file__).parent / "fixtures"
 FILES: list[tuple[str, dict[str, Any]]] = [

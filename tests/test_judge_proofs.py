@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from weft.bench.parse.model import ResultFile, Row
-from weft.bench.parse.read import read_results, read_results_text
 from weft.core.finding import FindingKind, Severity
-from weft.diagnose.judge.judge import judge_results
-from weft.diagnose.judge.log import log_in
-from weft.diagnose.judge.model import FileJudgement, RowState
+from weft.judge.judge import judge_results
+from weft.judge.log import log_in
+from weft.judge.model import FileJudgement, RowState
+from weft.results.model import ResultFile, Row
+from weft.results.result_file import read_results, read_results_text
 
 FIXTURES = Path(__file__).parent / "fixtures"
 JUDGED = FIXTURES / "judged"

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from weft.bench.parse.read import read_results
 from weft.core.finding import FindingKind, Severity
-from weft.diagnose.judge.judge import judge_results
-from weft.diagnose.judge.model import FileJudgement, RowState
+from weft.judge.judge import judge_results
+from weft.judge.model import FileJudgement, RowState
+from weft.results.result_file import read_results
 
 JUDGED = Path(__file__).parent / "fixtures" / "judged"
 

@@ -6,6 +6,7 @@ Argue with a rule in a commit that changes it here, never by an exception in the
 import ast
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -190,3 +191,21 @@ def test_every_rust_test_file_is_compiled() -> None:
         assert found == named, f"{root.relative_to(ROOT)}: {sorted(found ^ named)}"
     with_tests = {path.parent for path in ROOT.glob("crates/*/tests/*.rs")}
     assert all((folder / "all.rs").exists() for folder in with_tests)
+
+
+MAX_FOLDER_FILES = 15
+# Documents of the catalogue, one a file; the C programs.
+OF_DATA = ("catalog/", "_mpi")
+
+
+def test_a_folder_of_the_sources_fits_on_a_screen(files: list[Path]) -> None:
+    source = ROOT / "src" / "weft"
+    counts = Counter(
+        path.parent
+        for path in files
+        if source in path.parents
+        and path.name != "__init__.py"
+        and not str(path.parent.relative_to(source)).startswith(OF_DATA)
+    )
+    crowded = {str(f.relative_to(ROOT)): n for f, n in counts.items() if n > MAX_FOLDER_FILES}
+    assert not crowded, f"more than {MAX_FOLDER_FILES} files in a folder: {crowded}"

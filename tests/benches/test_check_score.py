@@ -21,9 +21,9 @@ from benches.check_score import (
 from benches.check_table import gates, tables
 
 from weft.bench.model import Pair, Sample
-from weft.diagnose.check.measured.crossing import Crossings
-from weft.diagnose.check.measured.network import Network
-from weft.diagnose.check.measured.readings import readings_of
+from weft.check.readings.crossing import Crossings
+from weft.check.readings.network import Network
+from weft.check.readings.readings import readings_of
 
 UP = cable("leaf-1[3]", "spine-1[1]")
 OTHER = cable("leaf-1[4]", "spine-2[1]")

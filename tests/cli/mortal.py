@@ -8,7 +8,7 @@ import pytest
 from weft.bench.mock import MockBackend
 from weft.bench.model import Launch, Sample, Trial
 from weft.cli.backend import BackendChoice
-from weft.cluster.unreached import Unreached
+from weft.cluster.ssh_failure import Unreached
 from weft.core.errors import BenchmarkError
 
 NODES = tuple(f"n{i:03d}" for i in range(1, 9))

@@ -9,7 +9,7 @@ import pytest
 
 from weft.catalog.load import benchmark_names
 from weft.cli import run
-from weft.study.store import read_run
+from weft.study.run.store import read_run
 
 
 def test_a_bench_is_a_run_that_can_be_read_back(

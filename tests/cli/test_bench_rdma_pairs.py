@@ -25,10 +25,10 @@ from tests.perftest_stand_in import (
     ndv4_ports,
 )
 
-from weft.bench.parse.read import read_results
 from weft.cli import run
 from weft.cluster.folder import cluster_folder
 from weft.cluster.record import ClusterRecord
+from weft.results.result_file import read_results
 
 Capture = pytest.CaptureFixture[str]
 Rdma = Callable[..., tuple[int, Any]]

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from weft.bench.mock import MockBackend
+from weft.check.external_evidence import platform_choice as machine
 from weft.cli import run
 from weft.core.finding import FindingKind
-from weft.diagnose.check.beside import machine
 from weft.report.verdict import judge
-from weft.study.store import read_run
+from weft.study.run.store import read_run
 
 REAL = Path(__file__).parent.parent / "fixtures" / "fabric"
 REAL_FILES = (str(REAL / "small" / "opensm-subnet.lst"), str(REAL / "opensm" / "opensm-lfts.dump"))

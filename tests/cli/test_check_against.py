@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from weft.check.launches import FollowUpBackend
+from weft.check.suspects.follow_up import Plan
 from weft.cli import run
-from weft.diagnose.check.launches import FollowUpBackend
-from weft.diagnose.check.suspects.follow_up import Plan
 
 Capture = pytest.CaptureFixture[str]
 PLANT = ("--plant", "leaf-02[6] rate=0.25")

@@ -9,7 +9,7 @@ import pytest
 
 from weft.cli import run
 from weft.report.verdict import judge
-from weft.study.store import read_run
+from weft.study.run.store import read_run
 
 REAL = Path(__file__).parent.parent / "fixtures" / "fabric"
 CABLES = REAL / "small" / "ibnetdiscover.out"

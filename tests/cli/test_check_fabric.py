@@ -12,13 +12,13 @@ from weft.bench.mock import MockBackend
 from weft.bench.model import Launch, Sample
 from weft.cli import run
 from weft.cli.backend import BackendChoice
-from weft.study.store import read_run
+from weft.study.run.store import read_run
 
 Capture = pytest.CaptureFixture[str]
 
 
 def fabric_file(tmp_path: Path, *, hcas_per_node: int = 1) -> Path:
-    from weft.bench.twin import build_fabric
+    from weft.bench.twin.backend import build_fabric
 
     spec = {"schema": "weft.fabric/1", "generate": "fat_tree", "name": "eight", "levels": 2}
     spec |= {"nodes": 8, "hcas_per_node": hcas_per_node, "nodes_per_leaf": 4, "spines": 4}

@@ -10,9 +10,9 @@ import pytest
 from tests.cli.mortal import use
 
 from weft.bench.mock import MockBackend
+from weft.check.trials import SURVEY
 from weft.cli import run
 from weft.core.finding import FindingKind
-from weft.diagnose.check.trials import SURVEY
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "check.md"
 NODES = tuple(f"n{i:03d}" for i in range(1, 9))

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from weft.bench.failure import HangError
-from weft.bench.live import LiveBackend
+from weft.bench.live.backend import LiveBackend
+from weft.bench.live.failure import HangError
 from weft.bench.mock import MockBackend
 from weft.bench.model import Launch, Sample, Trial
 from weft.bench.process import GRACE_S
+from weft.check.launches import FollowUpBackend, check_launches
+from weft.check.schedule.cost import figures
+from weft.check.trials import SURVEY
 from weft.cli import run
 from weft.core.errors import BenchmarkError
-from weft.diagnose.check.launches import FollowUpBackend, check_launches
-from weft.diagnose.check.rounds.cost import figures
-from weft.diagnose.check.trials import SURVEY
 from weft.launch.mpi import find_mpi
-from weft.study.store import read_run
+from weft.study.run.store import read_run
 
 Capture = pytest.CaptureFixture[str]
 
@@ -111,7 +111,7 @@ def test_a_second_meeting_gets_what_the_first_left(
         return Output()
 
     monkeypatch.setattr(LiveBackend, "_run", meet)
-    monkeypatch.setattr("weft.bench.live.time", clock)
+    monkeypatch.setattr("weft.bench.live.backend.time", clock)
     backend = LiveBackend(
         find_mpi(None), ("one.invalid", "two.invalid"), (), kernel=Path("weft-kernel")
     )
@@ -131,7 +131,8 @@ def test_a_scheduler_that_hangs_is_waited_for_in_what_the_launch_left(
     told: list[Any] = []
     monkeypatch.setattr(LiveBackend, "_run", lambda self, launch: None)
     monkeypatch.setattr(
-        "weft.bench.live._samples", lambda output, launch, beside: told.append(beside) or iter(())
+        "weft.bench.live.backend._samples",
+        lambda output, launch, beside: told.append(beside) or iter(()),
     )
     backend = LiveBackend(find_mpi(None), ("one.invalid", "two.invalid"), ())
     trial = Trial("t", "pairs", (8, 1024), backend.nodes, 1, options={"quiet": 0.3}, timeout_s=5.0)
@@ -152,7 +153,7 @@ def test_the_limit_of_a_quick_check_reaches_its_launches(
             given.append(within_s)
             raise BenchmarkError("that is all")
 
-    monkeypatch.setattr("weft.diagnose.check.launches.FollowUpBackend", Recording)
+    monkeypatch.setattr("weft.check.launches.FollowUpBackend", Recording)
     argv = ["check", "--hosts", "one.invalid,two.invalid", "--dir", str(tmp_path / "run"), *more]
     assert run(argv) == 4
     assert given == [within_s]
@@ -207,7 +208,7 @@ def test_hosts_that_do_not_meet_are_given_up_in_time(
         raise HangError("nobody came")
 
     monkeypatch.setattr(LiveBackend, "_run", refuse)
-    monkeypatch.setattr("weft.bench.live.build_kernel", lambda mpi: Path("weft-kernel"))
+    monkeypatch.setattr("weft.bench.live.backend.build_kernel", lambda mpi: Path("weft-kernel"))
     backend = LiveBackend(find_mpi(None), ("one.invalid", "two.invalid"), ())
     options = {"rounds": [[[0, 1]]]}
     for timeout_s, allowed in ((9.0, 9.0), (3600.0, 120.0)):

@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 import pytest
 from tests.cli.mortal import CAUSE, MEETING, NODES, REMEDY, Mortal, use
 
-from weft.bench.failure import HangError
+from weft.bench.live.failure import HangError
+from weft.check.trials import ALONE, SURVEY, TOGETHER
 from weft.cli import run
 from weft.core.errors import BenchmarkError
-from weft.diagnose.check.trials import ALONE, SURVEY, TOGETHER
-from weft.study.store import EARLIER, read_run
+from weft.study.run.store import EARLIER, read_run
 
 Capture = pytest.CaptureFixture[str]
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 from tests.cli.checked import accused, checked
-from tests.unit.diagnose.check.rounds.fields import planes
+from tests.unit.check.schedule.fields import planes
 
-from weft.bench.twin import build_fabric
+from weft.bench.twin.backend import build_fabric
+from weft.check.trials import SURVEY
+from weft.check.verdict.verdict import judge_check
 from weft.cli import run
-from weft.diagnose.check.trials import SURVEY
-from weft.diagnose.check.verdict import judge_check
 from weft.report.verdict import fabric_of
-from weft.study.store import read_run
+from weft.study.run.store import read_run
 
 Capture = pytest.CaptureFixture[str]
 TREE = ("--twin", "fat-tree", "--nodes", "16")

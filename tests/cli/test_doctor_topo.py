@@ -214,7 +214,7 @@ def test_a_file_of_another_machine(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_the_file_that_nccl_would_read(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("weft.cli.doctor_topo.HOST_FILE", file)
+    monkeypatch.setattr("weft.cli.doctor.topo.HOST_FILE", file)
     other = file.with_name("other.xml")
     other.write_text(RIGHT)
     monkeypatch.setenv("NCCL_TOPO_FILE", str(other))

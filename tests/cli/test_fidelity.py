@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from weft.cli import run
-from weft.study.store import read_run
+from weft.study.run.store import read_run
 
 pytest.importorskip("weft._engine", reason="the engine is not built")
 

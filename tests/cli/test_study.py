@@ -15,7 +15,7 @@ import pytest
 from weft.bench.mock import MockBackend
 from weft.catalog.load import study_names
 from weft.cli import run
-from weft.study.store import read_run
+from weft.study.run.store import read_run
 
 Capture = pytest.CaptureFixture[str]
 

@@ -10,11 +10,11 @@ import pytest
 
 from weft.bench.mock import MockBackend
 from weft.cli import run
-from weft.cluster import sbatch
-from weft.study.attempts import Attempt, attempt_folder
-from weft.study.blocks import launches_of, on_nodes
-from weft.study.run import execute
-from weft.study.store import RunStore, read_run
+from weft.cluster.slurm import sbatch
+from weft.study.plan.blocks import launches_of, on_nodes
+from weft.study.run.loop import execute
+from weft.study.run.store import RunStore, read_run
+from weft.study.submission.attempts import Attempt, attempt_folder
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/slurm.md").read_text()
 SUBMITTED = ("weft.study-submit/1", {"schema", "run", "jobs"})

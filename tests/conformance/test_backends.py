@@ -13,11 +13,11 @@ from weft.bench.block_sizes import most_bytes
 from weft.bench.metrics import COLLECTIVES
 from weft.bench.mock import MockBackend
 from weft.bench.model import Backend, Launch, Sample, State, Trial
-from weft.bench.twin import TwinBackend
+from weft.bench.twin.backend import TwinBackend
 from weft.catalog.load import benchmark, benchmark_names, platform
 from weft.core.errors import WeftError
-from weft.study.run import execute
-from weft.study.store import RunStore, read_run
+from weft.study.run.loop import execute
+from weft.study.run.store import RunStore, read_run
 
 SMALL, LARGE = 8, 65536
 MEASURED = benchmark_names()
@@ -47,7 +47,7 @@ class Case:
 
 
 def live_backend(mpicc: str | None) -> Backend:
-    from weft.bench.live import LiveBackend
+    from weft.bench.live.backend import LiveBackend
     from weft.launch.mpi import find_mpi
 
     return LiveBackend(find_mpi(mpicc), (os.uname().nodename,), ())

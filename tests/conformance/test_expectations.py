@@ -3,11 +3,11 @@
 import pytest
 
 from weft.bench.model import Launch, Trial
-from weft.bench.twin import TwinBackend
+from weft.bench.twin.backend import TwinBackend
 from weft.catalog.load import benchmark as benchmark_named
 from weft.catalog.load import benchmark_names, platform
 from weft.expect.model import Conditions
-from weft.expect.predict import predict
+from weft.expect.prediction import predict
 
 pytest.importorskip("weft._engine", reason="weft._engine is not built (make setup)")
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from tests.oracle.ibsim import Ibsim, fat_tree, frontera_like, require_tools, torus
-from tests.unit.diagnose.audit.test_clean_shapes import SHAPES, WITHOUT_ROOTS
+from tests.unit.audit.test_clean_shapes import SHAPES, WITHOUT_ROOTS
 
+from weft.audit.audit import audit
+from weft.audit.case import Case
 from weft.cli import weft
 from weft.core.finding import Finding, Severity
-from weft.diagnose.audit.audit import audit
-from weft.diagnose.audit.case import Case
-from weft.topology.subnet import Subnet
+from weft.topology.subnet.subnet import Subnet
 
 DUMPS = ("opensm-subnet.lst", "opensm-lfts.dump")
 

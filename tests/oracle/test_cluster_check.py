@@ -15,7 +15,7 @@ import pytest
 from tests.oracle.virtual import Virtual, skip_without_namespaces
 
 from weft.cli import run
-from weft.cluster.local.inside import ENVIRONMENT
+from weft.cluster.local.namespace_commands import ENVIRONMENT
 from weft.cluster.local.start import leftovers, room_of
 
 Capture = pytest.CaptureFixture[str]

@@ -20,13 +20,13 @@ from typing import Any
 import pytest
 from tests.oracle.virtual import Virtual, need_in_hosts, skip_without_namespaces
 
-from weft.bench.kernel_records import read_kernel_output
+from weft.bench.live.kernel_records import read_kernel_output
 from weft.bench.model import State
 from weft.cli import run as run_weft
 from weft.cluster.folder import cluster_folder
 from weft.cluster.local.start import leftovers
-from weft.study.run import GIVE_UP_AFTER
-from weft.study.store import Failure, Run, read_run
+from weft.study.run.loop import GIVE_UP_AFTER
+from weft.study.run.store import Failure, Run, read_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 

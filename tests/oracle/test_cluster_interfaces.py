@@ -9,9 +9,9 @@ import pytest
 from tests.oracle.virtual import Virtual, need_in_hosts
 
 from weft.bench.model import State
-from weft.cluster.local.inside import ENVIRONMENT
+from weft.cluster.local.namespace_commands import ENVIRONMENT
 from weft.cluster.local.start import room_of
-from weft.study.store import Run, read_run
+from weft.study.run.store import Run, read_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 

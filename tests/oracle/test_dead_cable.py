@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from tests.oracle.ibsim import Ibsim, fat_tree, require_tools
 
-from weft.bench.twin import TwinBackend
+from weft.bench.twin.backend import TwinBackend
 from weft.catalog.load import platform
+from weft.check.launches import FollowUpBackend, check_launches
+from weft.check.schedule.rounds.matchings import reflections
+from weft.check.suspects.follow_up import Size
+from weft.check.verdict.verdict import judge_check
 from weft.core.finding import Finding, Severity
-from weft.diagnose.check.launches import FollowUpBackend, check_launches
-from weft.diagnose.check.rounds.matchings import reflections
-from weft.diagnose.check.suspects.follow_up import Size
-from weft.diagnose.check.verdict import judge_check
 from weft.topology.fabric import Fabric
-from weft.topology.own_fabric import own_fabric
-from weft.topology.subnet import Subnet
+from weft.topology.subnet.subnet import Subnet
+from weft.topology.subnet_document import own_fabric
 
 LEAF = "MF0;leaf001:MQM8700/U1"
 HOSTS_A_LEAF = 6

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from weft.cli import run
-from weft.study.load import parse_study
-from weft.study.store import read_run
-from weft.study.treatment import untreated_because
+from weft.study.comparison.treatment import untreated_because
+from weft.study.plan.document import parse_study
+from weft.study.run.store import read_run
 
 pytestmark = pytest.mark.slow
 

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 from tests.oracle.nccl_probe import MARK
 
+from weft.catalog.libraries.variables import Reads
 from weft.catalog.load import variable_lists
-from weft.catalog.variables import Reads
 from weft.doctor.case import Case
 from weft.doctor.libnccl import read_libnccl
 from weft.doctor.lint import lint
 from weft.doctor.numbers import strtoll
-from weft.doctor.read.shell import read_script
+from weft.doctor.readers.shell import read_script
 
 pytestmark = pytest.mark.slow
 

@@ -14,8 +14,8 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from weft.bench.logs.echoes import TEXTS_ECHOED, is_echoed
+from weft.bench.logs.log_facts import Said, read_logs
 from weft.bench.logs.ranks import job_log
-from weft.bench.logs.said import Said, read_logs
 from weft.catalog.load import variable_lists
 from weft.doctor.log.judge import judge
 

@@ -21,8 +21,8 @@ from weft.catalog.load import variable_lists
 from weft.core.host import names_of_class
 from weft.doctor.case import Case
 from weft.doctor.lint import Complaint, lint
-from weft.doctor.read.conf import read_conf
-from weft.doctor.read.shell import read_script
+from weft.doctor.readers.conf import read_conf
+from weft.doctor.readers.shell import read_script
 from weft.doctor.rules.devices import names_of
 
 pytestmark = pytest.mark.slow

@@ -18,12 +18,12 @@ from tests.oracle.test_nccl_libraries import library
 from tests.unit.doctor.topo import v100
 from tests.unit.doctor.topo.cases import CASES
 
+from weft.catalog.libraries.nccl_topology import nccl_topology
 from weft.catalog.load import platform
-from weft.catalog.nccl_topology import nccl_topology
 from weft.doctor.topo.distance import GDR_DEFAULT, Distances
 from weft.doctor.topo.graph import Known, Vertex, Way, graph_of
 from weft.doctor.topo.node import node_of_platform, topology_text
-from weft.doctor.topo.read import read_topology
+from weft.doctor.topo.xml import read_topology
 
 pytestmark = pytest.mark.slow
 

@@ -9,8 +9,8 @@ import pytest
 from tests.needs import need
 from tests.oracle.test_cluster_mpis import of_debian, of_pypi
 
+from weft.bench.logs.log_facts import said_in_bytes
 from weft.bench.logs.ranks import JobLog, job_log
-from weft.bench.logs.said import said_in_bytes
 from weft.doctor.log.judge import judge
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

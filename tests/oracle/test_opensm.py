@@ -19,7 +19,7 @@ from tests.oracle.ibsim import (
 )
 
 from weft.core.errors import InputError
-from weft.topology.subnet import CableEnd, Subnet
+from weft.topology.subnet.subnet import CableEnd, Subnet
 
 Cables = set[frozenset[tuple[int, int]]]
 

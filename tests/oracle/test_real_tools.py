@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.needs import need
 
-from weft.bench.parse.model import Table
-from weft.bench.parse.read import read_results
+from weft.results.model import Table
+from weft.results.result_file import read_results
 
 OPEN_MPI = ("mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", "2")
 MPICH = ("mpirun.mpich", "-np", "2")

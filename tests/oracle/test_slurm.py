@@ -13,9 +13,9 @@ import pytest
 from tests.needs import need
 from tests.oracle.processes import end
 
-from weft.cluster.neighbours import asking, hides_jobs
+from weft.check.verdict.drain_list import drain_text
+from weft.cluster.slurm.neighbours import asking, hides_jobs
 from weft.core.finding import Finding, FindingKind, Severity
-from weft.diagnose.check.answer.drain import drain_text
 
 TOOLS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol")
 LIMIT_S = 60.0

@@ -12,8 +12,8 @@ from tests.needs import absent, need_mpi
 from tests.oracle.slurm_cluster import SlurmCluster, slurm_cluster
 from tests.oracle.virtual import need_in_hosts
 
-from weft.bench.kernel_records import read_kernel_output
-from weft.cluster.allocation import job_nodes, srun_nodes
+from weft.bench.live.kernel_records import read_kernel_output
+from weft.cluster.slurm.allocation import job_nodes, srun_nodes
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 STUDY = """\

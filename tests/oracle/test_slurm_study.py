@@ -12,7 +12,7 @@ import pytest
 from tests.oracle.slurm_cluster import SlurmCluster, slurm_cluster
 from tests.oracle.virtual import need_in_hosts
 
-from weft.study.store import read_run
+from weft.study.run.store import read_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 STUDY = """\

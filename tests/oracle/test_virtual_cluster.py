@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from tests.oracle.virtual import Virtual, states
 
-from weft.cluster.local.inside import ENVIRONMENT
+from weft.cluster.local.namespace_commands import ENVIRONMENT
 from weft.cluster.local.start import leftovers, processes_of, room_of, start
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

@@ -12,7 +12,7 @@ from tests.needs import need
 
 from weft.cli import run
 from weft.cluster.folder import cluster_folder
-from weft.cluster.local.inside import ENVIRONMENT
+from weft.cluster.local.namespace_commands import ENVIRONMENT
 from weft.cluster.local.start import TOOLS, leftovers, processes_of
 from weft.cluster.remote import Said, Ssh
 

@@ -4,8 +4,9 @@ network was, how fine the clock; and the state that follows."""
 from collections.abc import Sequence
 from typing import Any
 
-from weft.bench.affinity import affinity_evidence
-from weft.bench.carried import (
+from weft.bench.live.affinity import affinity_evidence
+from weft.bench.live.background_traffic import quiet_evidence
+from weft.bench.live.device_bytes import (
     BYTE_COUNTERS,
     carried_evidence,
     device_bytes,
@@ -13,10 +14,9 @@ from weft.bench.carried import (
     missed_the_fabric,
     other_devices,
 )
-from weft.bench.kernel_records import Device, KernelOutput, Rank
+from weft.bench.live.kernel_records import Device, KernelOutput, Rank
+from weft.bench.live.named_devices import missed_note, named_bytes
 from weft.bench.model import State
-from weft.bench.named import missed_note, named_bytes
-from weft.bench.quiet import quiet_evidence
 
 
 def evidence_of(output: KernelOutput) -> dict[str, Any]:

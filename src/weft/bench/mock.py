@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from weft.bench import metrics as measured
-from weft.bench.failure import HangError
+from weft.bench.live.failure import HangError
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.phase import phases_of
 from weft.core.errors import BenchmarkError, unknown_name

@@ -8,11 +8,11 @@ from types import MappingProxyType
 
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.document import Model, parse_document
-from weft.catalog.launch_recipe import LaunchRecipe
-from weft.catalog.platform import Platform, PublishedFigure
+from weft.catalog.libraries.launch_recipe import LaunchRecipe
+from weft.catalog.libraries.variables import VariableList
+from weft.catalog.machine.platform import Platform, PublishedFigure
 from weft.catalog.published import Fact, FactList, FigureList, as_figure, facts_of, figures_of
 from weft.catalog.threshold import FieldTests, FieldThreshold, thresholds_of
-from weft.catalog.variables import VariableList
 from weft.core.errors import InputError, did_you_mean
 
 THIS_MACHINE = "this-machine"
@@ -29,7 +29,7 @@ def platform(name_or_path: str) -> Platform:
         own = published_figures().get(document.name, ())
         document = document.model_copy(update={"figures": (*document.figures, *own)})
     if document.name == THIS_MACHINE:
-        from weft.catalog.host import with_facts_of_this_host
+        from weft.catalog.machine.host import with_facts_of_this_host
 
         return with_facts_of_this_host(document)
     return document

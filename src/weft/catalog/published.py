@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from weft.catalog.document import Document, Slug, Text
-from weft.catalog.platform import FigureKind, PublishedFigure
+from weft.catalog.machine.platform import FigureKind, PublishedFigure
 
 
 class FigureRow(Document):

@@ -1,4 +1,4 @@
-"""The command line: one file a verb, each imported only when it runs."""
+"""The command line: one folder a verb, each imported only when it runs."""
 
 import sys
 

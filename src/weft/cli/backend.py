@@ -172,11 +172,11 @@ def _refuse_contradictions(choice: BackendChoice) -> None:
 
 
 def _open_twin(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
-    from weft.bench.fault import parse_fault, random_fault
-    from weft.bench.twin import TwinBackend
+    from weft.bench.twin.backend import TwinBackend
+    from weft.bench.twin.fault import parse_fault, random_fault
     from weft.catalog.load import platform
-    from weft.cli.fabric_files import fabric_of_files
-    from weft.topology.own_fabric import first_nodes
+    from weft.cli.fabric.files import fabric_of_files
+    from weft.topology.subnet_document import first_nodes
 
     model = platform(str(choice.twin))
     fabric = fabric_of_files(choice.fabric, model) if choice.fabric else None
@@ -202,7 +202,7 @@ def _open_twin(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
 
 
 def _open_live(choice: BackendChoice) -> "tuple[Backend, tuple[str, ...]]":
-    from weft.cluster.allocation import as_slurm_orders
+    from weft.cluster.slurm.allocation import as_slurm_orders
 
     nodes = live_nodes(choice)
     if choice.cluster is not None:
@@ -215,10 +215,10 @@ def live_backend(
     mpicc: str | None, launcher: str | None, rails: tuple[str, ...], nodes: tuple[str, ...]
 ) -> "Backend":
     """The backend of nodes that no cluster of ours has. Raises InputError, MissingError."""
-    from weft.bench.live import LiveBackend
-    from weft.bench.seat import Here
-    from weft.cluster.allocation import is_beyond_srun, placement
+    from weft.bench.live.backend import LiveBackend
+    from weft.bench.live.launch_site import Here
     from weft.cluster.record import rail_interface
+    from weft.cluster.slurm.allocation import is_beyond_srun, placement
     from weft.core.host import rdma_devices
 
     mpi = launched_mpi(mpicc, launcher, nodes)
@@ -232,7 +232,7 @@ def live_backend(
 def launched_mpi(mpicc: str | None, launcher: str | None, nodes: tuple[str, ...]) -> "Mpi":
     """The MPI with the launcher that starts ranks on these nodes: srun where all are of the Slurm
     job this runs in, unless another is asked for or is safer. Raises InputError, MissingError."""
-    from weft.cluster.allocation import srun_nodes
+    from weft.cluster.slurm.allocation import srun_nodes
     from weft.launch.mpi import find_mpi
     from weft.launch.slurm import is_better_alone, through_srun
 
@@ -260,8 +260,8 @@ def launched_mpi(mpicc: str | None, launcher: str | None, nodes: tuple[str, ...]
 
 
 def _open_cluster(choice: BackendChoice, nodes: tuple[str, ...]) -> "Backend":
-    from weft.bench.live import LiveBackend
-    from weft.bench.seat import OnHead
+    from weft.bench.live.backend import LiveBackend
+    from weft.bench.live.launch_site import OnHead
     from weft.cluster.head import Head
     from weft.cluster.record import (
         agreed_mpi,

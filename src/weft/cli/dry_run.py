@@ -53,7 +53,7 @@ def _row(trial: "Trial", n_launches: int) -> dict[str, Any]:
 
 def _recipe(backend: "Backend", launch: "Launch") -> dict[str, Any]:
     """A twin's scenario as a document, any other backend's recipe as it is."""
-    from weft.bench.twin import TwinBackend
+    from weft.bench.twin.backend import TwinBackend
 
     if isinstance(backend, TwinBackend):
         return {"scenario": backend.scenario(launch)}

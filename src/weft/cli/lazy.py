@@ -1,7 +1,6 @@
 """A group of verbs, each imported only when it is called, so that --help is fast."""
 
 import importlib
-import keyword
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,16 +8,22 @@ import click
 
 from weft.core.errors import did_you_mean
 
+# Python reserves the word `import`.
+_FOLDERS = {"import": "import_results"}
+
 
 class LazyVerbs(click.Group):
-    """Verbs by name with one line each; `weft.cli.` + `prefix` + the verb holds its `command`."""
+    """Verbs by name with one line each; a module of `folder` holds each `command`.
+
+    Without `folder` the verbs are weft's own, a folder each.
+    """
 
     def __init__(
-        self, *args: Any, verbs: Mapping[str, str], prefix: str = "", **options: Any
+        self, *args: Any, verbs: Mapping[str, str], folder: str = "", **options: Any
     ) -> None:
         super().__init__(*args, **options)
         self.verbs = verbs
-        self.prefix = prefix
+        self.folder = folder
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Verbs in the order of the table, most important first."""
@@ -38,9 +43,10 @@ class LazyVerbs(click.Group):
         return command
 
     def module_of(self, verb: str) -> str:
-        """weft.cli.VERB; where Python keeps the word for itself (`import`), with an underscore."""
-        name = f"weft.cli.{self.prefix}{verb}"
-        return f"{name}_" if not self.prefix and keyword.iskeyword(verb) else name
+        """The module of a verb: weft.cli.FOLDER.VERB, or weft.cli.VERB.command."""
+        if self.folder:
+            return f"weft.cli.{self.folder}.{verb}"
+        return f"weft.cli.{_FOLDERS.get(verb, verb)}.command"
 
     def format_commands(
         self,
@@ -54,15 +60,15 @@ class LazyVerbs(click.Group):
 
 class CommandWithVerbs(click.Command):
     """A command that takes any words, except that one of `verbs` in front of them stands for
-    another command: `weft.cli.` + `prefix` + the verb, '-' as '_'."""
+    another command: `weft.cli.` + `folder` + the verb, '-' as '_'."""
 
     verbs: tuple[str, ...] = ()
-    prefix = ""
+    folder = ""
 
     def verb(self, name: str) -> click.Command:
         """The command of one of the verbs."""
         found: click.Command = importlib.import_module(
-            f"weft.cli.{self.prefix}{name.replace('-', '_')}"
+            f"weft.cli.{self.folder}.{name.replace('-', '_')}"
         ).command
         return found
 

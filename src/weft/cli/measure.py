@@ -13,10 +13,10 @@ from weft.core.errors import ExitCode, InputError
 if TYPE_CHECKING:
     from weft.bench.model import Backend
     from weft.report.verdict import Judgement
-    from weft.study.model import Study
-    from weft.study.plan import Plan
-    from weft.study.run import RunOutcome
-    from weft.study.table import Table
+    from weft.study.comparison.table import Table
+    from weft.study.plan.model import Study
+    from weft.study.plan.plan import Plan
+    from weft.study.run.loop import RunOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def measure_study(
         backend.close()
         return int(ExitCode.GOOD)
     where = options.run_dir or fresh_run_dir(document.name)
-    from weft.study.meta import run_meta
+    from weft.study.run.metadata import run_meta
 
     meta = run_meta(
         study_text=text,
@@ -65,7 +65,7 @@ def measure_study(
 
 def plan_for(document: "Study", nodes: tuple[str, ...], choice: BackendChoice) -> "Plan":
     """The plan of a study on these nodes; on one host all ranks fold onto it."""
-    from weft.study.plan import make_plan
+    from weft.study.plan.plan import make_plan
 
     return make_plan(document, nodes, fold_onto_one_node=is_one_host(choice, nodes))
 
@@ -74,9 +74,9 @@ def _execute(
     made: "Plan", backend: "Backend", meta: dict[str, Any], where: Path, *, resume: bool
 ) -> "RunOutcome":
     from weft.cli.progress import shown_progress
-    from weft.study.meta import refuse_other_run
-    from weft.study.run import execute
-    from weft.study.store import RunStore, read_meta
+    from weft.study.run.loop import execute
+    from weft.study.run.metadata import refuse_other_run
+    from weft.study.run.store import RunStore, read_meta
 
     if resume:
         refuse_other_run(read_meta(where), meta, str(where))
@@ -91,9 +91,9 @@ def _execute(
 
 def _print_result(where: Path, outcome: "RunOutcome", format_: str) -> None:
     from weft.report.verdict import judge
-    from weft.study.cells import arm_name
-    from weft.study.store import read_run
-    from weft.study.table import table_of
+    from weft.study.comparison.cells import arm_name
+    from weft.study.comparison.table import table_of
+    from weft.study.run.store import read_run
 
     run_read = read_run(where)
     table = table_of(run_read)

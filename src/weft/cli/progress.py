@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from weft.bench.model import Launch, Sample
+from weft.check.trials import ALONE, SURVEY
 from weft.core.clock import system_clock
 from weft.core.units import format_duration
 from weft.core.words import counted
-from weft.diagnose.check.trials import ALONE, SURVEY
-from weft.study.run import Progress
-from weft.study.store import Failure
+from weft.study.run.loop import Progress
+from weft.study.run.store import Failure
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress

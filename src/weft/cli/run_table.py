@@ -3,7 +3,7 @@
 from weft.cli.output import table_text
 from weft.core.units import format_significant
 from weft.stats.summary import INTERVAL_FROM
-from weft.study.table import Table, TableRow
+from weft.study.comparison.table import Table, TableRow
 
 UNITS = {
     "latency_us": "us",

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
-from weft.cluster.hear import End, Heard, hear
+from weft.cluster.local_command import End, Heard, hear
 from weft.core.errors import InputError
 
 CONNECT_S = 10

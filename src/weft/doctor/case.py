@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from weft.catalog.launch_recipe import LaunchRecipe
-from weft.catalog.variables import Variable, VariableList, version_key
+from weft.catalog.libraries.launch_recipe import LaunchRecipe
+from weft.catalog.libraries.variables import Variable, VariableList, version_key
 from weft.doctor.job import Job, Launch, Place, Setting, Way
 
 NCCL = "nccl"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from weft.catalog.setting_rules import SettingRule, setting_rules
+from weft.catalog.libraries.setting_rules import SettingRule, setting_rules
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.doctor.case import Case, Edit, Found, Rule
 from weft.doctor.job import Job
@@ -18,7 +18,7 @@ from weft.doctor.rules import (
     transports,
     values,
 )
-from weft.doctor.written import written
+from weft.doctor.value_syntax import written
 
 FAMILIES: tuple[Rule, ...] = (
     names.rules,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from weft.catalog.setting_rules import SettingRule
+from weft.catalog.libraries.setting_rules import SettingRule
 from weft.core.finding import Severity
 from weft.doctor.lint import Complaint
 

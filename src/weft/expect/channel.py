@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weft.catalog.document import SourceClass
-from weft.catalog.platform import HostRegime, Platform
-from weft.catalog.practice import practice
+from weft.catalog.machine.platform import HostRegime, Platform
+from weft.catalog.machine.practice import practice
 from weft.core.errors import InputError
 from weft.expect.model import SPREAD, Conditions, Term
 from weft.expect.taper import taper

@@ -8,7 +8,7 @@ barrier synchronization" (1988) for dissemination. One rank a node; every step c
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from weft.catalog.platform import Host, HostRegime, Links, Platform, SwitchModel
+from weft.catalog.machine.platform import Host, HostRegime, Links, Platform, SwitchModel
 from weft.core.errors import InputError, unknown_name
 from weft.expect.model import Expectation, Term, largest, weakest_source
 from weft.expect.wire import Path, header_efficiency, path_through, wire_bytes, zero_load_ns

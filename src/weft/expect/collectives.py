@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from weft.catalog.document import SourceClass
-from weft.catalog.platform import Platform
-from weft.catalog.practice import practice
+from weft.catalog.machine.platform import Platform
+from weft.catalog.machine.practice import practice
 from weft.core.errors import InputError, unknown_name
 from weft.expect.algorithms import ALGORITHMS, Ranks, Step
 from weft.expect.channel import Channel, channel, tapered

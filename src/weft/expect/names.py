@@ -2,7 +2,7 @@
 
 from weft.core.errors import InputError, did_you_mean
 from weft.expect.model import Library
-from weft.expect.predict import PREDICTABLE
+from weft.expect.prediction import PREDICTABLE
 
 NCCL_TESTS = {
     "all_reduce_perf": "allreduce",

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from weft.catalog.platform import Platform
-from weft.catalog.practice import practice
+from weft.catalog.machine.platform import Platform
+from weft.catalog.machine.practice import practice
 from weft.core.errors import InputError
 from weft.expect.channel import (
     ADAPTER,

@@ -1,6 +1,6 @@
 """How much narrower a fabric's up-links are than what its nodes can send."""
 
-from weft.catalog.platform import Platform
+from weft.catalog.machine.platform import Platform
 
 
 def taper(platform: Platform, n_nodes: int) -> float:

@@ -10,7 +10,7 @@ published and is taken to be no more.
 from dataclasses import dataclass
 from typing import Literal
 
-from weft.catalog.platform import Cable, Platform
+from weft.catalog.machine.platform import Cable, Platform
 from weft.core.errors import InputError
 
 PACKET_HEADER_BYTES = 26

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from weft.catalog.launch_recipe import LaunchRecipe, RecipeSetting, When
+from weft.catalog.libraries.launch_recipe import LaunchRecipe, RecipeSetting, When
+from weft.catalog.libraries.variables import version_key
 from weft.catalog.load import variable_lists
-from weft.catalog.variables import version_key
 from weft.core.errors import InputError
 
 HANDED_ON = "$"

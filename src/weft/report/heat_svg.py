@@ -8,7 +8,7 @@ from math import ceil
 import numpy as np
 from markupsafe import Markup
 
-from weft.diagnose.check.measured.readings import Bools, Floats
+from weft.check.readings.readings import Bools, Floats
 from weft.report.fabric.legend import LegendKey
 from weft.report.fabric.share_classes import CLASSES
 from weft.report.fabric.svg import element, number, picture

@@ -4,10 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from weft.core.finding import Finding
-from weft.diagnose.judge.model import FileJudgement
+from weft.judge.model import FileJudgement
 from weft.report.model import RunPage
 from weft.report.page import write_page
-from weft.report.sections import judged, judged_why
+from weft.report.sections import judged
+from weft.report.sections import judged_evidence as judged_why
 
 
 def write_judge_page(judgement: FileJudgement, out: Path) -> Path:

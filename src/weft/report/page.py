@@ -5,29 +5,21 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from weft.bench.imported_scale import is_imported
+from weft.bench.result_scale import is_imported
+from weft.check.verdict.verdict import Verdict
 from weft.core.errors import InputError
 from weft.core.files import write_whole
-from weft.diagnose.check.verdict import Verdict
-from weft.report.cells import also_measured_of
+from weft.report.charts.cells import also_measured_of
 from weft.report.html import render
 from weft.report.model import RunPage, Section
 from weft.report.published import published_of
-from weft.report.sections import (
-    against,
-    arms,
-    beside,
-    curves,
-    environment,
-    fit,
-    imported,
-    lit,
-    method,
-    pairs,
-)
+from weft.report.sections import arms, curves, environment, fit, imported, method, pairs
+from weft.report.sections import earlier_check as against
+from weft.report.sections import side_by_side as beside
+from weft.report.sections import suspect_map as lit
 from weft.report.verdict import SEVERITIES, Judgement, backend_facts, judge, measured_word
-from weft.study.headlines import Headlines
-from weft.study.store import Run, read_run
+from weft.study.comparison.headlines import Headlines
+from weft.study.run.store import Run, read_run
 
 LIVE = "live"
 _YEAR_10000 = 253_402_300_800

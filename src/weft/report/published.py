@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from weft.bench.twin import PLATFORM_FILE
-from weft.catalog.fitted import FittedTable
+from weft.bench.twin.backend import PLATFORM_FILE
 from weft.catalog.load import platform
-from weft.catalog.platform import PublishedTable
+from weft.catalog.machine.fit_report import FittedTable
+from weft.catalog.machine.platform import PublishedTable
 from weft.core.errors import InputError
 from weft.core.units import format_size
-from weft.report.cells import Metric
-from weft.study.store import Run
+from weft.report.charts.cells import Metric
+from weft.study.run.store import Run
 
 
 @dataclass(frozen=True, slots=True)

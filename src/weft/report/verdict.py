@@ -4,25 +4,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from weft.bench.extrapolated import EXTRAPOLATED_FLAG
-from weft.bench.fidelity import FLOW_FLAG, said_by
-from weft.bench.imported_scale import is_imported
 from weft.bench.model import State
+from weft.bench.result_scale import is_imported
+from weft.bench.twin.extrapolation import EXTRAPOLATED_FLAG
+from weft.bench.twin.fidelity import FLOW_FLAG, said_by
+from weft.check.external_evidence import fabric_marks as marks
+from weft.check.external_evidence import platform_choice as machine
+from weft.check.launches import routes_adaptively
+from weft.check.readings.network import Wiring
+from weft.check.verdict.lost_hosts import with_lost
+from weft.check.verdict.rerun_command import Again, with_own_options
+from weft.check.verdict.verdict import Verdict, judge_check
+from weft.check.wording.remedies import remedy_of
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
-from weft.diagnose.check.answer.again import Again, with_own_options
-from weft.diagnose.check.answer.gone import with_lost
-from weft.diagnose.check.answer.remedies import remedy_of
-from weft.diagnose.check.beside import machine, marks
-from weft.diagnose.check.launches import routes_adaptively
-from weft.diagnose.check.measured.network import Wiring
-from weft.diagnose.check.verdict import Verdict, judge_check
-from weft.report.cells import Measured, measured_of, study_cells_of
-from weft.report.middle import middle_of
+from weft.report.charts.cells import Measured, measured_of, study_cells_of
+from weft.report.charts.median_interval import middle_of
 from weft.report.sections.method import n_unfinished
-from weft.study.compare import Comparison, compare_arms
-from weft.study.meta import AGAIN
-from weft.study.store import Run
+from weft.study.comparison.comparison import Comparison, compare_arms
+from weft.study.run.metadata import AGAIN
+from weft.study.run.store import Run
 from weft.topology.fabric import Fabric
 
 SEVERITIES = (Severity.BAD, Severity.WARNING, Severity.NOTE, Severity.GOOD)

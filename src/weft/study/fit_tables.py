@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from weft.bench.parse.model import Table
-from weft.bench.parse.read import read_results
-from weft.bench.scenario import window_of
+from weft.bench.twin.scenario import window_of
 from weft.catalog.load import benchmark as benchmark_named
-from weft.catalog.platform import Platform
+from weft.catalog.machine.platform import Platform
 from weft.core.errors import InputError
-from weft.expect.fit_tables import (
+from weft.expect.fit.tables import (
     BANDWIDTH,
     BENCHMARKS,
     BIDIRECTIONAL,
@@ -21,9 +19,11 @@ from weft.expect.fit_tables import (
     USUAL_WINDOW,
     MeasuredTable,
 )
-from weft.study.cells import Value, cells_of
-from weft.study.headlines import Headlines
-from weft.study.store import Run, read_run
+from weft.results.model import Table
+from weft.results.result_file import read_results
+from weft.study.comparison.cells import Value, cells_of
+from weft.study.comparison.headlines import Headlines
+from weft.study.run.store import Run, read_run
 
 TWO_RANKS = 2
 MESSAGE_RATE = "message_rate"

@@ -12,18 +12,18 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from weft import __version__
-from weft.bench.imported import Imported, SourceFile, launches_of
-from weft.bench.imported_scale import BACKEND_NAME, Asked, test_name
 from weft.bench.logs.evidence import evidence_of_bytes
-from weft.bench.parse.model import ResultFile
-from weft.bench.parse.read import read_results_text
+from weft.bench.result_samples import Imported, SourceFile, launches_of
+from weft.bench.result_scale import BACKEND_NAME, Asked, test_name
 from weft.catalog.document import Slug, to_toml
 from weft.core.clock import Clock, system_clock
 from weft.core.errors import InputError, MissingError, did_you_mean
 from weft.launch.redact_text import redact_content
-from weft.study.meta import commit_of, recorded_environment
-from weft.study.model import BenchmarkUse, Factor, Setting, Study
-from weft.study.store import RunStore
+from weft.results.model import ResultFile
+from weft.results.result_file import read_results_text
+from weft.study.plan.model import BenchmarkUse, Factor, Setting, Study
+from weft.study.run.metadata import commit_of, recorded_environment
+from weft.study.run.store import RunStore
 
 _SLUG: TypeAdapter[str] = TypeAdapter(Slug)
 

@@ -8,9 +8,9 @@ machine as far as anybody outside knows, with what is assumed in words.
 import math
 from typing import Any
 
-from weft.catalog.cabling import Directors, FatTree, Rails
 from weft.catalog.document import Figure, SourceClass
-from weft.catalog.platform import Cable, Host, Links, Platform, figures
+from weft.catalog.machine.cabling import Directors, FatTree, Rails
+from weft.catalog.machine.platform import Cable, Host, Links, Platform, figures
 from weft.core.errors import InputError
 
 Document = dict[str, Any]

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from weft.bench.carried import device_bytes
 from weft.bench.evidence import evidence_of, not_on_fabric_note, state_of
-from weft.bench.kernel_records import Device, Header, KernelOutput, Quiet, Rank, Transport
+from weft.bench.live.device_bytes import device_bytes
+from weft.bench.live.kernel_records import Device, Header, KernelOutput, Quiet, Rank, Transport
 from weft.bench.model import State
 
 MB = 10**6

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from weft.bench.logs.evidence import evidence_of_bytes, evidence_of_files
 from weft.study.import_run import ArmFiles, ImportOptions, import_files
-from weft.study.store import read_run
+from weft.study.run.store import read_run
 
 NCCL = [
     "NCCL version 2.18.3+cuda12.1",

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.bench.failure import HangError
+from weft.bench.live.failure import HangError
 from weft.bench.mock import MockBackend
 from weft.bench.model import Launch, Sample, Trial
 from weft.catalog.load import benchmark, benchmark_names

@@ -6,7 +6,7 @@ import pytest
 
 from weft.catalog.document import parse_document
 from weft.catalog.load import facts, platform, platform_names, published_figures
-from weft.catalog.platform import PublishedFigure
+from weft.catalog.machine.platform import PublishedFigure
 from weft.catalog.published import FactList, FigureList, as_figure, facts_of, figures_of
 from weft.core.errors import InputError
 

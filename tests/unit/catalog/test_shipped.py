@@ -8,11 +8,11 @@ import pytest
 
 from weft.bench.rdma.verdict import thresholds as rdma_thresholds
 from weft.catalog.shipped import figures_of, shipped_figures
+from weft.check.schedule.cost import figures as check_cost
+from weft.check.thresholds import thresholds as check_thresholds
 from weft.core.errors import InputError
-from weft.diagnose.check.rounds.cost import figures as check_cost
-from weft.diagnose.check.thresholds import thresholds as check_thresholds
-from weft.diagnose.judge.rules import rules as judge_rules
-from weft.diagnose.validity.thresholds import thresholds as validity_thresholds
+from weft.judge.rules import rules as judge_rules
+from weft.validity.thresholds import thresholds as validity_thresholds
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +84,10 @@ def test_a_table_that_is_missing_is_named() -> None:
 @pytest.mark.parametrize(
     ("figures", "package", "name"),
     [
-        (check_thresholds(), "weft.diagnose.check", "thresholds.toml"),
-        (check_cost(), "weft.diagnose.check.rounds", "cost.toml"),
-        (validity_thresholds(), "weft.diagnose.validity", "thresholds.toml"),
-        (judge_rules(), "weft.diagnose.judge", "rules.toml"),
+        (check_thresholds(), "weft.check", "thresholds.toml"),
+        (check_cost(), "weft.check.schedule", "cost.toml"),
+        (validity_thresholds(), "weft.validity", "thresholds.toml"),
+        (judge_rules(), "weft.judge", "rules.toml"),
         (rdma_thresholds(), "weft.bench.rdma", "thresholds.toml"),
     ],
 )
@@ -99,5 +99,5 @@ def test_every_figure_of_a_file_is_in_force(figures: object, package: str, name:
 
 
 def test_a_shipped_file_is_named_by_its_place() -> None:
-    with pytest.raises(InputError, match=r"^diagnose/judge/rules\.toml: .*'schema' is wrong"):
+    with pytest.raises(InputError, match=r"^judge/rules\.toml: .*'schema' is wrong"):
         shipped_figures(type(judge_rules()), "rules.toml", "weft.judge_rules/0")

@@ -3,7 +3,7 @@
 import pytest
 
 from weft.cli.output import printable
-from weft.topology.summary import reading_problems
+from weft.topology.subnet.summary import reading_problems
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tests.needs import need
 
 from weft.cluster.head import Head
 from weft.cluster.remote import Said, Ssh, each
-from weft.cluster.unreached import why_unreached
+from weft.cluster.ssh_failure import why_unreached
 from weft.core.errors import InputError
 
 HOSTILE = (

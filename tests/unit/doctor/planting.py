@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from tests.unit.doctor.script import Planter, Script
 
+from weft.catalog.libraries.variables import Reads, Variable, version_key
 from weft.catalog.load import variable_lists
-from weft.catalog.variables import Reads, Variable, version_key
 
 
 def sets(rule: str, name: str, *values: str, raw: bool = False) -> Planter:

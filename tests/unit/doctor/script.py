@@ -5,9 +5,9 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from weft.catalog.launch_recipe import LaunchRecipe
+from weft.catalog.libraries.launch_recipe import LaunchRecipe
+from weft.catalog.libraries.variables import version_key
 from weft.catalog.load import launch_recipe
-from weft.catalog.variables import version_key
 from weft.core.errors import WeftError
 from weft.core.tcl import tcl_word
 from weft.launch import prescribed_text as texts

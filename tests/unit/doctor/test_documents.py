@@ -6,11 +6,11 @@ import pytest
 
 from weft.core.errors import InputError
 from weft.doctor.job import HOLE, Kind, Way
-from weft.doctor.read.conf import read_conf
-from weft.doctor.read.edf import read_edf
-from weft.doctor.read.file import kind_of, read_job
-from weft.doctor.read.kubernetes import read_manifests
-from weft.doctor.read.live import read_environment
+from weft.doctor.readers.conf import read_conf
+from weft.doctor.readers.edf import read_edf
+from weft.doctor.readers.environment import read_environment
+from weft.doctor.readers.file import kind_of, read_job
+from weft.doctor.readers.kubernetes import read_manifests
 
 EDF = """image = "nvcr.io#nvidia/pytorch:25.01-py3"
 mounts = ["/capstor:/capstor"]

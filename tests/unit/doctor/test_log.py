@@ -7,9 +7,9 @@ import pytest
 from tests.unit.doctor.nccl_log import LoggedJob
 
 from weft.bench.logs.evidence import log_evidence
-from weft.bench.logs.known import is_known
+from weft.bench.logs.log_facts import read_logs
 from weft.bench.logs.ranks import JobLog, job_log
-from weft.bench.logs.said import read_logs
+from weft.bench.logs.verification import is_known
 from weft.core.errors import InputError
 from weft.core.finding import Finding
 from weft.doctor.log.aspects import aspects

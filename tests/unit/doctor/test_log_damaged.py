@@ -6,13 +6,13 @@ import random
 from tests.unit.doctor.nccl_log import LoggedJob
 
 from weft.bench.logs.evidence import log_evidence
+from weft.bench.logs.log_facts import said_in_bytes
 from weft.bench.logs.ranks import job_log
-from weft.bench.logs.said import said_in_bytes
 from weft.catalog.load import variable_lists
 from weft.doctor.log.aspects import aspects
 from weft.doctor.log.judge import judge
 from weft.doctor.log.settings import judge_settings
-from weft.doctor.read.shell import read_script
+from weft.doctor.readers.shell import read_script
 
 N_INPUTS = 400
 LINES = (

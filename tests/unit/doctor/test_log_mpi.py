@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from weft.bench.logs.log_facts import read_logs
 from weft.bench.logs.ranks import JobLog, job_log
-from weft.bench.logs.said import read_logs
 from weft.core.finding import Finding
 from weft.doctor.log.aspects import aspects
 from weft.doctor.log.judge import judge

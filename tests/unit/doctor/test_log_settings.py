@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from tests.unit.doctor.nccl_log import LoggedJob
 
+from weft.bench.logs.log_facts import read_logs
 from weft.bench.logs.ranks import job_log
-from weft.bench.logs.said import read_logs
 from weft.catalog.load import variable_lists
 from weft.doctor.log.settings import judge_settings
-from weft.doctor.read.shell import read_script
+from weft.doctor.readers.shell import read_script
 
 ECHO = "NCCL_SOCKET_IFNAME set by environment to eth0"
 

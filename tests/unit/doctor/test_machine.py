@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.unit.doctor.machine_trees import Tree, aws, hdr_functions, ndr, slingshot
 
-from weft.catalog.setting_rules import machine_rules
+from weft.catalog.libraries.setting_rules import machine_rules
 from weft.doctor.machine.adapters import Kind
 from weft.doctor.machine.checks import Problem, problems
 from weft.doctor.machine.machine import Machine, read_machine

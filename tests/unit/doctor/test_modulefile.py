@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from weft.core.tcl import tcl_word
 from weft.doctor.job import HOLE, Kind
-from weft.doctor.read.file import read_job
+from weft.doctor.readers.file import read_job
 
 HEAD = "#%Module1.0\n"
 VALUES = (

@@ -10,7 +10,7 @@ from weft.catalog.load import variable_lists
 from weft.doctor.case import Case
 from weft.doctor.lint import lint
 from weft.doctor.numbers import meant, strtoll, whole
-from weft.doctor.read.file import read_job
+from weft.doctor.readers.file import read_job
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.strtoll.restype = ctypes.c_longlong

@@ -8,7 +8,7 @@ from tests.unit.doctor.script import FORMS, VERSIONS, Planted, clean_script
 from weft.catalog.load import launch_recipe, launch_recipe_names, variable_lists
 from weft.doctor.case import Case
 from weft.doctor.lint import lint
-from weft.doctor.read.file import read_job
+from weft.doctor.readers.file import read_job
 
 N = 200
 SEED = 9

@@ -6,7 +6,7 @@ from tests.unit.doctor.published import PUBLISHED, Published
 from weft.catalog.load import launch_recipe, variable_lists
 from weft.doctor.case import Case
 from weft.doctor.lint import lint
-from weft.doctor.read.file import read_job
+from weft.doctor.readers.file import read_job
 
 
 @pytest.mark.parametrize("one", PUBLISHED, ids=lambda one: one.what)

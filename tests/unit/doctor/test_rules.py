@@ -6,11 +6,11 @@ import pytest
 from tests.unit.doctor.cases import CASES
 from tests.unit.doctor.wrong import Wrong
 
+from weft.catalog.libraries.setting_rules import setting_rules
 from weft.catalog.load import launch_recipe, variable_lists
-from weft.catalog.setting_rules import setting_rules
 from weft.doctor.case import Case
 from weft.doctor.lint import Complaint, lint
-from weft.doctor.read.file import read_job
+from weft.doctor.readers.file import read_job
 
 
 def complaints(wrong: Wrong, text: str) -> list[Complaint]:

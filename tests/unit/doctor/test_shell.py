@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from weft.core.errors import InputError
 from weft.doctor.job import HOLE, Job, Setting, Way
-from weft.doctor.read.shell import read_script
+from weft.doctor.readers.shell import read_script
 
 
 def read(text: str) -> Job:

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from weft.bench.model import Launch, Trial
-from weft.bench.twin import TwinBackend
+from weft.bench.twin.backend import TwinBackend
 from weft.catalog.load import platform
 from weft.core.errors import InputError
 from weft.expect import closed_forms as forms

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from weft.bench.parse.read import read_results
 from weft.catalog.load import platform
 from weft.core.errors import InputError
 from weft.expect.algorithms import ALGORITHMS
 from weft.expect.collectives import algorithms_of
 from weft.expect.model import Conditions, Expectation
-from weft.expect.predict import predict
+from weft.expect.prediction import predict
+from weft.results.result_file import read_results
 
 
 def expect(name: str, benchmark: str, size: int, **more: Any) -> Expectation:

@@ -4,7 +4,7 @@ import pytest
 
 from weft.core.errors import InputError
 from weft.expect.names import NCCL_TESTS, OSU, PERFTEST, benchmark_meant
-from weft.expect.predict import PREDICTABLE
+from weft.expect.prediction import PREDICTABLE
 
 
 @pytest.mark.parametrize(

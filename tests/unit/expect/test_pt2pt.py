@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from weft.catalog.load import platform, platform_names
-from weft.catalog.platform import Platform
+from weft.catalog.machine.platform import Platform
 from weft.core.errors import InputError
 from weft.expect import closed_forms
 from weft.expect.model import Conditions, Expectation
-from weft.expect.predict import predict
+from weft.expect.prediction import predict
 from weft.expect.pt2pt import BENCHMARKS
 from weft.expect.wire import header_efficiency
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from weft.bench.twin import simulate
+from weft.bench.twin.backend import simulate
 from weft.catalog.load import platform
 from weft.core.errors import InputError
 from weft.expect.wire import (

@@ -23,7 +23,7 @@ from weft.doctor.case import Case
 from weft.doctor.compare import compare
 from weft.doctor.job import HOLE, Job
 from weft.doctor.lint import lint
-from weft.doctor.read.shell import read_script
+from weft.doctor.readers.shell import read_script
 from weft.launch import prescribed_text
 from weft.launch.prescription import Prescription, Run, prescribe
 

@@ -8,11 +8,11 @@ import pytest
 
 from weft.bench.mock import MockBackend
 from weft.bench.model import Backend
-from weft.study.load import parse_study
-from weft.study.meta import run_meta
-from weft.study.plan import make_plan
-from weft.study.run import execute
-from weft.study.store import RunStore
+from weft.study.plan.document import parse_study
+from weft.study.plan.plan import make_plan
+from weft.study.run.loop import execute
+from weft.study.run.metadata import run_meta
+from weft.study.run.store import RunStore
 
 NODES = tuple(f"n{i:03d}" for i in range(1, 9))
 

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from weft.bench.imported_scale import Asked
 from weft.bench.mock import MockBackend
-from weft.report.sections import beside
+from weft.bench.result_scale import Asked
+from weft.report.sections import side_by_side as beside
 from weft.study.import_run import ArmFiles, ImportOptions, import_files
-from weft.study.store import Run, read_run
+from weft.study.run.store import Run, read_run
 
 from .conftest import Measure
 

@@ -9,15 +9,15 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from weft.check.readings.readings import Metric
 from weft.cli import run
-from weft.diagnose.check.measured.readings import Metric
 from weft.report import heat_svg
 from weft.report.heat_svg import HeatMap
 from weft.report.page import write_report
-from weft.report.sections.lit import cable_shares
 from weft.report.sections.pair_shares import endpoints_of, shares_of
+from weft.report.sections.suspect_map import cable_shares
 from weft.report.verdict import pair_verdict
-from weft.study.store import read_run
+from weft.study.run.store import read_run
 
 SVG = "{http://www.w3.org/2000/svg}"
 DARK = "#08284d"

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from weft.bench.parse.model import Row, Table, Unread
 from weft.core.errors import MissingError
 from weft.core.finding import Finding, FindingKind, Severity
-from weft.diagnose.judge.model import (
+from weft.expect.model import Expectation
+from weft.judge.model import (
     FieldVerdict,
     FileJudgement,
     JudgedRow,
     LikelyCause,
     RowState,
 )
-from weft.expect.model import Expectation
 from weft.report.judge_page import judge_page, write_judge_page
 from weft.report.sections.judged import groups_of, speed_of, title_of
+from weft.results.model import Row, Table, Unread
 
 NORMAL, LOW, HIGH = RowState.NORMAL, RowState.LOW, RowState.HIGH
 IMPOSSIBLE, UNJUDGED = RowState.IMPOSSIBLE, RowState.UNJUDGED

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from weft.report.model import Table
 from weft.report.sections import method
-from weft.study.store import read_run
+from weft.study.run.store import read_run
 
 Measure = Callable[..., Path]
 

@@ -14,7 +14,7 @@ from weft.bench.mock import MockBackend
 from weft.core.errors import InputError, MissingError
 from weft.core.units import format_significant
 from weft.report.page import write_report
-from weft.study.store import read_run
+from weft.study.run.store import read_run
 
 Measure = Callable[..., Path]
 MAX_PAGE_BYTES = 6_000_000

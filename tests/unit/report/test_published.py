@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from weft.bench.twin import PLATFORM_FILE, TwinBackend
+from weft.bench.twin.backend import PLATFORM_FILE, TwinBackend
 from weft.catalog.load import platform
-from weft.catalog.platform import Platform
+from weft.catalog.machine.platform import Platform
 from weft.core.errors import MissingError
-from weft.expect.fit import fit_platform
-from weft.expect.fit_tables import MeasuredTable
+from weft.expect.fit.platform_fit import fit_platform
+from weft.expect.fit.tables import MeasuredTable
 from weft.report.page import write_report
 from weft.report.published import published_of
-from weft.study.store import read_run
+from weft.study.run.store import read_run
 
 Measure = Callable[..., Path]
 STUDY = """

@@ -9,7 +9,7 @@ from weft.bench.model import Launch, Sample, State
 from weft.core.finding import Severity
 from weft.report.page import page_of
 from weft.report.verdict import judge
-from weft.study.store import read_run
+from weft.study.run.store import read_run
 
 Measure = Callable[..., Path]
 

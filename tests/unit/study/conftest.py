@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from weft.bench.mock import MockBackend
-from weft.study.load import parse_study
-from weft.study.meta import run_meta
-from weft.study.model import Study
-from weft.study.plan import make_plan
-from weft.study.run import execute
-from weft.study.store import Run, RunStore, read_run
+from weft.study.plan.document import parse_study
+from weft.study.plan.model import Study
+from weft.study.plan.plan import make_plan
+from weft.study.run.loop import execute
+from weft.study.run.metadata import run_meta
+from weft.study.run.store import Run, RunStore, read_run
 
 NODES = tuple(f"n{i:03d}" for i in range(1, 17))
 

@@ -5,17 +5,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from weft.bench.twin import TwinBackend
+from weft.bench.twin.backend import TwinBackend
 from weft.catalog.load import platform
 from weft.core.finding import FindingKind
 from weft.stats.nodesets import SetsRatio
-from weft.study.compare import Comparison, compare_arms
-from weft.study.load import load_study
-from weft.study.meta import run_meta
-from weft.study.plan import make_plan
-from weft.study.rows import Outcome
-from weft.study.run import execute
-from weft.study.store import Run, RunStore, read_run
+from weft.study.comparison.comparison import Comparison, compare_arms
+from weft.study.comparison.rows import Outcome
+from weft.study.plan.document import load_study
+from weft.study.plan.plan import make_plan
+from weft.study.run.loop import execute
+from weft.study.run.metadata import run_meta
+from weft.study.run.store import Run, RunStore, read_run
 
 pytest.importorskip("weft._engine", reason="weft._engine is not built (make setup)")
 

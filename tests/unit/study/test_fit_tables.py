@@ -7,12 +7,12 @@ from statistics import median
 
 import pytest
 
-from weft.bench.parse.read import read_results
 from weft.catalog.load import platform
 from weft.core.errors import InputError
+from weft.results.result_file import read_results
 from weft.study import fit_tables
 from weft.study.fit_tables import published_tables, tables_of
-from weft.study.store import Run
+from weft.study.run.store import Run
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "results"
 OSU = FIXTURES / "osu"

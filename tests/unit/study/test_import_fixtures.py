@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from weft.bench.imported_scale import Asked
-from weft.bench.parse.model import ResultFile
-from weft.bench.parse.read import read_results
+from weft.bench.result_scale import Asked
 from weft.core.errors import InputError
 from weft.report.page import pages_of
+from weft.results.model import ResultFile
+from weft.results.result_file import read_results
 from weft.study.import_run import ArmFiles, ImportOptions, import_files
-from weft.study.store import read_run
+from weft.study.run.store import read_run
 
 RESULTS = Path(__file__).parents[2] / "fixtures" / "results"
 

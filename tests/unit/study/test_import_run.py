@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.bench.imported_scale import Asked
-from weft.bench.parse.read import read_results_text
+from weft.bench.result_scale import Asked
 from weft.core.errors import InputError, MissingError
 from weft.launch.redact import MASK
-from weft.study.compare import compare_arms
+from weft.results.result_file import read_results_text
+from weft.study.comparison.comparison import compare_arms
 from weft.study.import_run import (
     ArmFiles,
     ImportOptions,
@@ -21,7 +21,7 @@ from weft.study.import_run import (
     import_files,
     parse_arm,
 )
-from weft.study.store import read_run
+from weft.study.run.store import read_run
 
 LATENCY = "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n"
 STATIC, ADAPTIVE = {"routing": "static"}, {"routing": "adaptive"}

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from weft.bench.mock import MockBackend
 from weft.bench.model import Launch, Trial
-from weft.study.run import execute
-from weft.study.store import RunStore, read_run
+from weft.study.run.loop import execute
+from weft.study.run.store import RunStore, read_run
 
 N_KILLS = 20
 LAUNCHES = [

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from weft.topology.subnet import Subnet
+from weft.topology.subnet.subnet import Subnet
 
 Ends = tuple[str, int, str, int]
 

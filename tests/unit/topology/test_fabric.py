@@ -5,8 +5,8 @@ import pytest
 from weft.core.errors import InputError
 from weft.topology.engine import as_input_error
 from weft.topology.fabric import TABLES_AS_READ, TABLES_UNREAD, Fabric
-from weft.topology.own_fabric import own_fabric
-from weft.topology.subnet import Subnet
+from weft.topology.subnet.subnet import Subnet
+from weft.topology.subnet_document import own_fabric
 
 TREE = {
     "generate": "fat_tree",

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from weft.catalog.nccl_topology import nccl_topology
-from weft.catalog.variables import Reads, Variable, VariableList, version_key
+from weft.catalog.libraries.nccl_topology import nccl_topology
+from weft.catalog.libraries.variables import Reads, Variable, VariableList, version_key
 
 NCCL, PLUGINS = "nccl", "nccl-plugins"
 OLDEST, NEWEST = "2.18.3", "2.32.3"

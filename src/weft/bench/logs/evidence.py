@@ -5,9 +5,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from weft.bench.logs.known import unverified
+from weft.bench.logs.log_facts import Said, said_in, said_in_bytes
 from weft.bench.logs.ranks import SOCKET, JobLog, job_log, transports
-from weft.bench.logs.said import Said, said_in, said_in_bytes
+from weft.bench.logs.verification import unverified
 from weft.core.errors import MissingError
 
 SHARP = "COLLNET/SHARP"

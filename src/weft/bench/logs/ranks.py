@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from weft.bench.logs.said import Fact, Said, Speaker
+from weft.bench.logs.log_facts import Fact, Said, Speaker
 from weft.core.natural import natural_key
 
 SOCKET = "NET/Socket"

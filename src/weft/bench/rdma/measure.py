@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.bench.parse.read import read_results_text
 from weft.bench.rdma.children import RemoteChild, RemoteChildren
 from weft.bench.rdma.failure import Cause, why
 from weft.bench.rdma.plan import Asked, Way
 from weft.cluster.remote import Ssh
 from weft.core.errors import BenchmarkError, InputError
+from weft.results.result_file import read_results_text
 
 READY_S = 10
 SLACK_S = 30.0

@@ -6,7 +6,7 @@ SOURCE: Microsoft, template reference of the resource types below, at the versio
 import json
 from typing import Any
 
-from weft.catalog.azure import Image, azure
+from weft.catalog.machine.azure import Image, azure
 from weft.cluster.cloud.cloud_init import cloud_init
 from weft.cluster.cloud.plan import FIRST_PORT, Plan
 

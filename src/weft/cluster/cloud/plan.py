@@ -10,7 +10,7 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Literal
 
-from weft.catalog.azure import Size, azure, azure_size
+from weft.catalog.machine.azure import Size, azure, azure_size
 from weft.cluster.folder import is_name
 from weft.core.errors import InputError
 from weft.core.text_file import read_text_file

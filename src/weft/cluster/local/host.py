@@ -13,7 +13,8 @@ import sys
 import time
 from pathlib import Path
 
-from weft.cluster.local.inside import (
+from weft.cluster.local.layout import PREFIX_LENGTH, Layout, VirtualHost, read_layout
+from weft.cluster.local.namespace_commands import (
     ENVIRONMENT,
     InsideError,
     bind,
@@ -22,8 +23,7 @@ from weft.cluster.local.inside import (
     run,
     shape,
 )
-from weft.cluster.local.layout import PREFIX_LENGTH, Layout, VirtualHost, read_layout
-from weft.cluster.local.room import SHARED_HOME
+from weft.cluster.local.namespace_root import SHARED_HOME
 
 OWN = Path("/run/weft")
 HOST_KEY = OWN / "host_key"

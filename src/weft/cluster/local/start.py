@@ -16,7 +16,6 @@ from pathlib import Path
 
 import weft
 from weft.cluster.folder import clusters_folder, is_name
-from weft.cluster.local.inside import ENVIRONMENT
 from weft.cluster.local.layout import (
     BRIDGE_ADDRESS,
     LAYOUT_FILE,
@@ -26,6 +25,7 @@ from weft.cluster.local.layout import (
     VirtualHost,
     virtual_hosts,
 )
+from weft.cluster.local.namespace_commands import ENVIRONMENT
 from weft.cluster.ssh_config import config_path
 from weft.core.command import CommandError, run_command
 from weft.core.errors import InputError, MissingError
@@ -198,7 +198,7 @@ def _open_room(layout: Layout) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [
                 *("unshare", *own, *spaces, "--kill-child=KILL"),
-                *(sys.executable, "-m", "weft.cluster.local.room", layout.folder),
+                *(sys.executable, "-m", "weft.cluster.local.namespace_root", layout.folder),
             ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

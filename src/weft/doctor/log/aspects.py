@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from weft.bench.logs.known import unverified
 from weft.bench.logs.ranks import JobLog
+from weft.bench.logs.verification import unverified
 from weft.core.units import format_size
 from weft.core.words import counted
 from weft.doctor.log.aspect import Aspect, some

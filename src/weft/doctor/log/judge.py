@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from weft.bench.logs.known import unverified
 from weft.bench.logs.ranks import COLLNET, GIVEN_UP, JobLog, transports
+from weft.bench.logs.verification import unverified
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
 from weft.doctor.log.aspect import some

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from weft.bench.logs.log_facts import Fact
 from weft.bench.logs.ranks import JobLog, transports
-from weft.bench.logs.said import Fact
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
 from weft.doctor.log.network import SLOW_PROVIDERS, share

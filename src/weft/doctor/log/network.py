@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from weft.bench.logs.log_facts import Fact
 from weft.bench.logs.ranks import SOCKET, JobLog
-from weft.bench.logs.said import Fact
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.words import counted
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from weft.bench.logs.echoes import is_comparable, is_value, says_what_it_reads, why_unread
 from weft.bench.logs.ranks import JobLog
-from weft.catalog.variables import VariableList
+from weft.catalog.libraries.variables import VariableList
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.doctor.case import Case
 from weft.doctor.job import Job

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from weft.catalog.setting_rules import SettingRule, machine_rules
+from weft.catalog.libraries.setting_rules import SettingRule, machine_rules
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.nodeset import fold
 from weft.core.units import format_size_roughly

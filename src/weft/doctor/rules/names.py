@@ -7,7 +7,7 @@ from dataclasses import replace
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import extract_iter
 
-from weft.catalog.variables import Variable, VariableList, version_key
+from weft.catalog.libraries.variables import Variable, VariableList, version_key
 from weft.doctor.case import NCCL, Case, Edit, Found
 from weft.doctor.job import Kind, Setting, Way
 

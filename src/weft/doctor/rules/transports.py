@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from weft.catalog.libraries.nccl_topology import nccl_topology
 from weft.catalog.load import platform, platform_names
-from weft.catalog.nccl_topology import nccl_topology
 from weft.doctor.case import Case, Found
 from weft.doctor.numbers import strtoll
 from weft.doctor.rules.values import edit

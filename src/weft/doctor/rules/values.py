@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from weft.catalog.nccl_topology import nccl_topology
-from weft.catalog.variables import BOOLEAN_WORDS, Reads, Variable, version_key
+from weft.catalog.libraries.nccl_topology import nccl_topology
+from weft.catalog.libraries.variables import BOOLEAN_WORDS, Reads, Variable, version_key
 from weft.doctor.case import NCCL, Case, Edit, Found
 from weft.doctor.job import Setting, Way
 from weft.doctor.numbers import meant, strtoll

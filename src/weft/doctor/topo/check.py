@@ -3,13 +3,13 @@
 import re
 from collections.abc import Callable, Iterator
 
-from weft.catalog.nccl_topology import NcclTopology, nccl_topology
+from weft.catalog.libraries.nccl_topology import NcclTopology, nccl_topology
 from weft.doctor.case import Found
 from weft.doctor.job import Place
 from weft.doctor.numbers import strtoll
 from weft.doctor.topo.affinity import cpu_list, mask_of, oddity_of
 from weft.doctor.topo.element import Element
-from weft.doctor.topo.read import MOST_ATTRIBUTES, TopologyFile
+from weft.doctor.topo.xml import MOST_ATTRIBUTES, TopologyFile
 
 BUS_ID = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 MADE_UP = "ffff:ff:"

@@ -6,7 +6,7 @@ the functions of libnccl 2.32.3, from which the order of preference in `_step` w
 
 from dataclasses import dataclass
 
-from weft.catalog.nccl_topology import nccl_topology
+from weft.catalog.libraries.nccl_topology import nccl_topology
 from weft.doctor.topo.graph import Graph, Link, Vertex, Way
 
 GDR_DEFAULT = Way.P2C

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from weft.catalog.nccl_topology import nccl_topology
+from weft.catalog.libraries.nccl_topology import nccl_topology
 from weft.doctor.topo.check import bus_id, kind_of, number
 from weft.doctor.topo.element import Element
 

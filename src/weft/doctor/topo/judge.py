@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable
 
-from weft.catalog.nccl_topology import nccl_topology
-from weft.catalog.platform import Platform
-from weft.catalog.setting_rules import topology_rules
+from weft.catalog.libraries.nccl_topology import nccl_topology
+from weft.catalog.libraries.setting_rules import topology_rules
+from weft.catalog.machine.platform import Platform
 from weft.doctor.case import Found
 from weft.doctor.lint import Complaint
 from weft.doctor.topo.check import check
 from weft.doctor.topo.distance import Distances
 from weft.doctor.topo.graph import Known, Way, graph_of
-from weft.doctor.topo.read import TopologyFile
+from weft.doctor.topo.xml import TopologyFile
 
 MOST_PROCESSORS = 64
 """With distances: each is joined to each."""

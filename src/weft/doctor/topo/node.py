@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from weft.catalog.node_map import NodeMap, NumaNode
-from weft.catalog.platform import Platform
+from weft.catalog.machine.node_map import NodeMap, NumaNode
+from weft.catalog.machine.platform import Platform
 from weft.core.errors import InputError
 from weft.doctor.machine.sysroot import numbers_of_list
 from weft.doctor.topo.affinity import mask_text
-from weft.doctor.topo.read import MOST_CHARACTERS
+from weft.doctor.topo.xml import MOST_CHARACTERS
 
 CLASS_GPU, CLASS_HCA, CLASS_BRIDGE = "0x030200", "0x020700", "0x060400"
 MADE_UP_BUS = "ffff:ff:{:02x}.0"

@@ -2,7 +2,7 @@
 
 from weft.doctor.topo.affinity import mask_of
 from weft.doctor.topo.graph import Known, Vertex, graph_of
-from weft.doctor.topo.read import TopologyFile
+from weft.doctor.topo.xml import TopologyFile
 
 
 def cpus_of_gpus(file: TopologyFile) -> tuple[int, ...]:

@@ -8,8 +8,8 @@ from markupsafe import Markup
 from weft.report.fabric.matrix_svg import load_colour
 from weft.report.fabric.svg import element, picture
 from weft.report.model import Column, Table, cut_table
-from weft.topology.load import Load, TierLoad
-from weft.topology.tiers import Tiers
+from weft.topology.subnet.link_load import Load, TierLoad
+from weft.topology.subnet.tiers import Tiers
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM, GAP = 900.0, 110.0, 70.0, 24.0, 40.0, 34.0
 MOST_BINS = 60

@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from weft.report.fabric.matrix_svg import COLOURS, LOAD_CLASSES, mark
 from weft.report.fabric.svg import element, picture
-from weft.topology.matrix import Matrix, State
+from weft.topology.subnet.cable_matrix import Matrix, State
 
 _STATE_WORDS = {
     State.AS_EXPECTED: "as the siblings",

@@ -7,7 +7,7 @@ from math import cos, pi, sin
 
 from weft.core.natural import natural_key
 from weft.report.fabric.matrix_layout import LETTER, LONGEST
-from weft.topology.tiers import Tiers
+from weft.topology.subnet.tiers import Tiers
 
 WIDTH = 1140
 LAYER_HEIGHT = 150

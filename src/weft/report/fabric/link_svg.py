@@ -12,13 +12,13 @@ from weft.report.fabric.link_layout import SLANT, LinkLayout, link_layout
 from weft.report.fabric.matrix_layout import LONGEST
 from weft.report.fabric.matrix_svg import load_colour
 from weft.report.fabric.svg import element, number, picture
-from weft.topology.labels import shown
-from weft.topology.load import Load
-from weft.topology.matrix import Cell, Matrix, State, is_down
-from weft.topology.odd import cable_text
-from weft.topology.places import host_of
-from weft.topology.subnet import Cable, Subnet
-from weft.topology.tiers import Tiers
+from weft.topology.subnet.anomalies import cable_text
+from weft.topology.subnet.cable_matrix import Cell, Matrix, State, is_down
+from weft.topology.subnet.labels import shown
+from weft.topology.subnet.link_load import Load
+from weft.topology.subnet.place_names import host_of
+from weft.topology.subnet.subnet import Cable, Subnet
+from weft.topology.subnet.tiers import Tiers
 
 HOW_TO_READ = (
     "A circle is a switch, with the number of its hosts; a line stands for the cables between two "

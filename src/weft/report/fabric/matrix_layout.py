@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 
-from weft.topology.matrix import Line, Matrix
+from weft.topology.subnet.cable_matrix import Line, Matrix
 
 WIDTH = 1180
 """What a page has from left to right."""

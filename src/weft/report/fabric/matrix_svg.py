@@ -7,8 +7,8 @@ from markupsafe import Markup
 
 from weft.report.fabric.matrix_layout import LETTER, Layout, groups_of, own_name
 from weft.report.fabric.svg import element, number, picture, rectangles
-from weft.topology.load import Load
-from weft.topology.matrix import Cell, Line, Matrix, State
+from weft.topology.subnet.cable_matrix import Cell, Line, Matrix, State
+from weft.topology.subnet.link_load import Load
 
 # SOURCE: Okabe & Ito, Color Universal Design (2008).
 COLOURS: Mapping[State, str] = {

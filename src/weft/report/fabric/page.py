@@ -13,11 +13,11 @@ from weft.report.fabric.matrix_layout import Layout, layout_of
 from weft.report.fabric.values import Values, page_values
 from weft.report.html import render_fabric
 from weft.report.model import Column, Table, cut_table
-from weft.topology.load import Load
-from weft.topology.matrix import Matrix, State, matrices_of, square_of
-from weft.topology.odd import Oddity, kind_of, oddities, title_of
-from weft.topology.subnet import Subnet
-from weft.topology.tiers import Tiers, tiers_of
+from weft.topology.subnet.anomalies import Oddity, kind_of, oddities, title_of
+from weft.topology.subnet.cable_matrix import Matrix, State, matrices_of, square_of
+from weft.topology.subnet.link_load import Load
+from weft.topology.subnet.subnet import Subnet
+from weft.topology.subnet.tiers import Tiers, tiers_of
 
 MOST_CELLS = 150_000
 """A matrix with more cells than this is left out: the page would not open at once."""

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from weft.report.fabric.matrix_layout import Layout
-from weft.topology.labels import shown
-from weft.topology.load import Load
-from weft.topology.matrix import Cell, Matrix, State
-from weft.topology.odd import kind_of
-from weft.topology.subnet import Cable, Subnet
-from weft.topology.tiers import Tiers
+from weft.topology.subnet.anomalies import kind_of
+from weft.topology.subnet.cable_matrix import Cell, Matrix, State
+from weft.topology.subnet.labels import shown
+from weft.topology.subnet.link_load import Load
+from weft.topology.subnet.subnet import Cable, Subnet
+from weft.topology.subnet.tiers import Tiers
 
 STATES = tuple(State)
 Values = dict[str, Any]

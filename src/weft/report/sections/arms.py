@@ -5,13 +5,13 @@ from typing import Any
 
 from weft.catalog.benchmark import Benchmark
 from weft.core.units import format_significant, format_size
-from weft.report import charts
-from weft.report.cells import Metric, scale_of
+from weft.report.charts import vega as charts
+from weft.report.charts.cells import Metric, scale_of
 from weft.report.model import Column, Figure, Section, Table, cut_table
 from weft.stats.ratio import PAIRS_FROM, Ratio
-from weft.study.compare import Comparison
-from weft.study.headlines import Headlines
-from weft.study.rows import Row
+from weft.study.comparison.comparison import Comparison
+from weft.study.comparison.headlines import Headlines
+from weft.study.comparison.rows import Row
 
 
 def section(comparison: Comparison, prefix: str, known: Headlines) -> Section:

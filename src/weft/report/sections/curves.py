@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.core.units import format_significant, format_size
-from weft.report import charts
-from weft.report.cells import Cell, Measured, Metric
-from weft.report.middle import Middle, meaning, middle_of
+from weft.report.charts import vega as charts
+from weft.report.charts.cells import Cell, Measured, Metric
+from weft.report.charts.median_interval import Middle, meaning, middle_of
 from weft.report.model import Column, Figure, Section, Table, cut_table
 from weft.report.published import Published
 

@@ -7,11 +7,11 @@ from math import log2
 
 from weft.core.errors import InputError
 from weft.core.units import format_significant, format_size
-from weft.expect.fit_tables import FRESH_ROWS_PER_PARAMETER
-from weft.expect.loggp import OutOfSample, find_anomalies, judge_out_of_sample
-from weft.report import charts
-from weft.report.cells import Measured
-from weft.report.middle import Middle, middle_of
+from weft.expect.fit.loggp import OutOfSample, find_anomalies, judge_out_of_sample
+from weft.expect.fit.tables import FRESH_ROWS_PER_PARAMETER
+from weft.report.charts import vega as charts
+from weft.report.charts.cells import Measured
+from weft.report.charts.median_interval import Middle, middle_of
 from weft.report.model import Column, Figure, Section, Table, cut_table
 
 MIN_ROWS = 8

@@ -5,7 +5,7 @@ from typing import Any
 
 from weft.core.units import format_significant, format_size
 from weft.report.model import Column, Section, Table, cut_table
-from weft.study.store import Run
+from weft.study.run.store import Run
 
 
 def section(run: Run) -> Section:

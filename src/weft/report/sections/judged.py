@@ -5,15 +5,15 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from weft.bench.parse.model import Row
 from weft.core.units import format_significant, format_size
-from weft.diagnose.judge.model import FileJudgement, JudgedRow, RowState
 from weft.expect.model import Expectation
-from weft.report import charts_judged as charts
-from weft.report.cells import Metric
+from weft.judge.model import FileJudgement, JudgedRow, RowState
+from weft.report.charts import judged as charts
+from weft.report.charts.cells import Metric
 from weft.report.model import Column, Figure, Section, Table, cut_table
 from weft.report.sections.judged_thresholds import about, across, at_sizes, thresholds_of
-from weft.study.headlines import lower_is_better
+from weft.results.model import Row
+from weft.study.comparison.headlines import lower_is_better
 
 MAX_FIGURES = 30
 """Tables beyond this are counted, not drawn; those with something to notice come first."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.core.units import format_significant
-from weft.diagnose.judge.model import FieldVerdict, JudgedRow
-from weft.report.cells import Metric
+from weft.judge.model import FieldVerdict, JudgedRow
+from weft.report.charts.cells import Metric
 
 _SAME = 1e-6
 _TO_MB_S = {"MB/s": 1.0, "GB/s": 1e3, "Gb/s": 125.0, "Gbps": 125.0, "MiB/s": 2**20 / 1e6}

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from weft.bench.model import Launch
 from weft.core.nodeset import fold
 from weft.core.units import format_size
-from weft.report.cells import placement
+from weft.report.charts.cells import placement
 from weft.report.model import Column, Section, Table, cut_table
-from weft.study.store import Failure, Run
+from weft.study.run.store import Failure, Run
 
 _PAIRS = "pairs"
 _LONG = 60

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.core.natural import natural_key
-from weft.diagnose.check.measured.readings import (
+from weft.check.readings.readings import (
     Bools,
     Floats,
     Ints,
@@ -15,8 +14,9 @@ from weft.diagnose.check.measured.readings import (
     is_rank,
     rank_in,
 )
-from weft.diagnose.check.suspects.accusation import slow_rows
-from weft.diagnose.check.suspects.survey import Survey
+from weft.check.suspects.accusation import slow_rows
+from weft.check.suspects.survey import Survey
+from weft.core.natural import natural_key
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 from markupsafe import Markup
 
+from weft.check.readings.norms import Norm
+from weft.check.readings.readings import METRICS, Metric
+from weft.check.suspects.accusation import slow_rows
+from weft.check.verdict.verdict import Verdict, rows_of
+from weft.check.wording.headline import headline_of
 from weft.core.finding import Finding, Severity
 from weft.core.units import format_significant, format_size
 from weft.core.words import counted
-from weft.diagnose.check.answer.headline import headline_of
-from weft.diagnose.check.measured.norms import Norm
-from weft.diagnose.check.measured.readings import METRICS, Metric
-from weft.diagnose.check.suspects.accusation import slow_rows
-from weft.diagnose.check.verdict import Verdict, rows_of
 from weft.report import heat_svg
 from weft.report.heat_svg import HeatMap
 from weft.report.model import MAX_TABLE_ROWS, Column, Drawing, Section, Table, cut_table

@@ -12,7 +12,7 @@ from tests.needs import need
 from tests.unit.cluster.cloud.arm import complaints, keys, strings
 from tests.unit.cluster.cloud.conftest import Planned
 
-from weft.catalog.azure import azure
+from weft.catalog.machine.azure import azure
 from weft.cluster.cloud.arm import template
 from weft.cluster.cloud.cloud_init import cloud_init
 from weft.cluster.cloud.plan import Reach

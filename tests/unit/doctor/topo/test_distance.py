@@ -10,7 +10,7 @@ from tests.unit.doctor.topo.cases import gpu, nvlink, system
 
 from weft.doctor.topo.distance import Distances
 from weft.doctor.topo.graph import Known, Way, graph_of
-from weft.doctor.topo.read import read_topology
+from weft.doctor.topo.xml import read_topology
 
 G = ["0001:00:00.0", "0002:00:00.0", "0003:00:00.0", "0004:00:00.0"]
 NIC = "0101:00:00.0"

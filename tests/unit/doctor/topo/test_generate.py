@@ -10,12 +10,12 @@ from tests.unit.doctor.topo.published import PLATFORMS, devices, processors, pub
 from weft.catalog.load import platform
 from weft.core.errors import InputError
 from weft.doctor.machine.sysroot import Sysroot
+from weft.doctor.topo.gpu_paths import near
 from weft.doctor.topo.judge import complaints_of, distances_of, known_of
-from weft.doctor.topo.near import near
 from weft.doctor.topo.node import node_of_platform, topology_text, with_bridges
-from weft.doctor.topo.read import read_topology
 from weft.doctor.topo.source.file import node_of_text
 from weft.doctor.topo.source.sysfs import node_of_machine
+from weft.doctor.topo.xml import read_topology
 
 HWLOC = Path(__file__).resolve().parents[3] / "fixtures" / "fabric" / "hwloc"
 

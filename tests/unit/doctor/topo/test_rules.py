@@ -2,13 +2,13 @@
 
 import pytest
 from tests.unit.doctor.topo.cases import CASES, RIGHT, Wrong
-from tests.unit.doctor.topo.test_beside import DIFFERENCES
+from tests.unit.doctor.topo.test_machine_comparison import DIFFERENCES
 
-from weft.catalog.setting_rules import setting_rules, topology_rules
+from weft.catalog.libraries.setting_rules import setting_rules, topology_rules
 from weft.doctor.lint import Complaint
+from weft.doctor.topo.gpu_paths import near
 from weft.doctor.topo.judge import complaints_of, distances_of, known_of
-from weft.doctor.topo.near import near
-from weft.doctor.topo.read import read_topology
+from weft.doctor.topo.xml import read_topology
 
 
 def complaints(text: str) -> list[Complaint]:

@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.topology.described import Described, Ends, described
 
-from weft.cli.fabric_picture import picture
+from weft.cli.fabric.picture import picture
 from weft.report.fabric.page import fabric_page
 from weft.report.html import render_fabric
-from weft.topology.matrix import State, matrices_of, square_of
-from weft.topology.odd import oddities, title_of
-from weft.topology.tiers import tiers_of
+from weft.topology.subnet.anomalies import oddities, title_of
+from weft.topology.subnet.cable_matrix import State, matrices_of, square_of
+from weft.topology.subnet.tiers import tiers_of
 
 NAMES = st.text(alphabet="<>&\"'/;:\x1b\u202eaB1 -", min_size=1, max_size=12)
 

@@ -6,7 +6,7 @@ from math import dist
 from tests.unit.topology.described import Ends, described, tree_cables, tree_switches
 
 from weft.report.fabric.link_layout import link_layout
-from weft.topology.tiers import Tiers, tiers_of
+from weft.topology.subnet.tiers import Tiers, tiers_of
 
 
 def by_name(tiers: Tiers) -> dict[str, tuple[float, float]]:

@@ -7,7 +7,7 @@ from weft.report.fabric.matrix_layout import (
     layout_of,
     own_name,
 )
-from weft.topology.matrix import Line, Matrix
+from weft.topology.subnet.cable_matrix import Line, Matrix
 
 
 def matrix(n_rows: int, n_columns: int) -> Matrix:

@@ -13,8 +13,8 @@ from tests.unit.topology.described import Described, Ends, described, tree_cable
 
 from weft.report.fabric.page import fabric_page, write_fabric_page
 from weft.report.html import render_fabric
-from weft.topology.load import load_of
-from weft.topology.traffic import Traffic
+from weft.topology.subnet.link_load import load_of
+from weft.topology.subnet.traffic import Traffic
 
 HOSTILE = "</script><script>alert('1')</script> \"quoted\" & <b>'x'"
 

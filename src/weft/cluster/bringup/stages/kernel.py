@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
-from weft.cluster.pack import packed
 from weft.cluster.record import agreed_mpi, with_settings
 from weft.cluster.remote import Said, each, in_words
+from weft.cluster.tar_archive import packed
 from weft.launch.kernel import COMPILE_TIMEOUT_S, COMPILER_FLAGS, digest, kernel_sources
 from weft.launch.mpi import compiler_env
 

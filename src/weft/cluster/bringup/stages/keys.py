@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from weft.cluster.bringup.model import RIGHT, Cluster, Outcome, State
-from weft.cluster.pack import packed
 from weft.cluster.remote import ALIVE_S, ALIVE_TIMES, CONNECT_S, Said, each
+from weft.cluster.tar_archive import packed
 
 LIMIT_S = 30.0
 NOT_WRITTEN = "its keys cannot be written"

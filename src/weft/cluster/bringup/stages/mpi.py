@@ -9,8 +9,8 @@ from pathlib import Path
 from weft.cluster.bringup.model import Cluster, Outcome, State, unanswered
 from weft.cluster.bringup.stages.account import most_common
 from weft.cluster.bringup.stages.packages import install, wrapper_of
-from weft.cluster.pack import packed
 from weft.cluster.remote import Said, each, in_words
+from weft.cluster.tar_archive import packed
 from weft.launch.mpi import LAUNCHER_KINDS, classify, version_in_words
 
 LOOK_S = 60.0

@@ -7,7 +7,7 @@ from dataclasses import replace
 from weft.cluster.bringup.facts import PROBE, Facts, read_facts
 from weft.cluster.bringup.model import Cluster, Outcome, State
 from weft.cluster.remote import Said, each
-from weft.cluster.unreached import why_unreached
+from weft.cluster.ssh_failure import why_unreached
 
 PROBE_S = 30.0
 CLOCK_OFF_S = 2.0

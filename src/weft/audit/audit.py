@@ -1,0 +1,92 @@
+"""All rules over one case, and what they say together."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+from weft.audit.cabling.device_label import count
+from weft.audit.case import Case, Ruling
+from weft.audit.rules import RULES, Rule
+from weft.core.errors import InputError
+from weft.core.finding import Finding, Severity
+from weft.topology.subnet.subnet import Subnet
+
+ORDER = (Severity.BAD, Severity.WARNING, Severity.NOTE, Severity.GOOD)
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """Findings by severity, then in the order of the rules; and what each rule could judge."""
+
+    findings: tuple[Finding, ...]
+    rulings: tuple[tuple[Rule, Ruling], ...]
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether anything is wrong."""
+        return any(finding.severity is Severity.BAD for finding in self.findings)
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        n = Counter(finding.severity for finding in self.findings)
+        n_ran = sum(bool(ruling.judged) for _, ruling in self.rulings)
+        beside = [
+            count(n[severity], word)
+            for severity, word in ((Severity.WARNING, "warning"), (Severity.NOTE, "note"))
+            if n[severity]
+        ]
+        by = f"{n_ran} of {len(self.rulings)} rules could judge"
+        if n[Severity.BAD]:
+            return f"{', '.join([count(n[Severity.BAD], 'fault'), *beside])}; {by}"
+        if n_ran * 4 < len(self.rulings):
+            by = f"only {by}"
+        return f"no fault found{', ' if beside else ''}{', '.join(beside)}; {by}"
+
+    def to_record(self) -> dict[str, Any]:
+        """The audit as plain JSON values."""
+        return {
+            "schema": "weft.fabric_audit/1",
+            "verdict": self.verdict,
+            "is_bad": self.is_bad,
+            "findings": [finding.to_record() for finding in self.findings],
+            "rules": [
+                {
+                    "rule": rule.name,
+                    "looks_for": rule.looks_for,
+                    "judged": ruling.judged or None,
+                    "missing": ruling.missing or None,
+                    "n_findings": len(ruling.findings),
+                }
+                for rule, ruling in self.rulings
+            ],
+        }
+
+
+def audit(case: Case) -> Audit:
+    """Judge a case by every rule. Raises InputError where its files say nothing at all."""
+    require_something(case.subnet)
+    rulings = [(rule, rule.judge(case)) for rule in RULES]
+    findings = [
+        replace(finding, facts={"rule": rule.name, **finding.facts})
+        for rule, ruling in rulings
+        for finding in ruling.findings
+    ]
+    findings.sort(key=lambda finding: ORDER.index(finding.severity))
+    return Audit(tuple(findings), tuple(rulings))
+
+
+def require_something(subnet: Subnet) -> None:
+    """Files of which no line was understood are no healthy fabric. Raises InputError."""
+    described = subnet.description
+    if subnet.nodes or any(described[key] for key in ("devices", "sm_logs", "readings")):
+        return
+    names = ", ".join(source["name"] for source in described["sources"]) or "the files"
+    raise InputError(
+        f"{names}: nothing here that an audit can judge",
+        expected="ibnetdiscover, iblinkinfo, opensm-subnet.lst or ibdiagnet2.db_csv, with "
+        "opensm-lfts.dump, opensm.log and counters beside it",
+        hint="counters and tables name ports that no file here describes"
+        if described["misfits"]
+        else None,
+    )

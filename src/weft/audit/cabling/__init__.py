@@ -1,0 +1,1 @@
+"""Rules over how switches and hosts are cabled."""

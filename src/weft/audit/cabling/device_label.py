@@ -1,0 +1,124 @@
+"""What stands on the device: system, board, chip and port of a node description."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from weft.audit.thresholds import Names
+from weft.topology.subnet.labels import shown
+from weft.topology.subnet.subnet import Cable, CableEnd, Subnet
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A switch by its parts; `system` alone for what is not written in parts."""
+
+    system: str
+    model: str = ""
+    board: str = ""
+    chip: str = ""
+
+    @property
+    def name(self) -> str:
+        """'leaf003', or 'core1 board L02': chips are named where a board has no name."""
+        return f"{self.system} board {self.board}" if self.board else self.system
+
+    @property
+    def inside(self) -> str:
+        """'MQM8700, chip U1', or nothing."""
+        chip = f"chip {self.chip}" if self.chip else ""
+        return ", ".join(part for part in (self.model, chip) if part)
+
+
+def label_of(description: str, names: Names) -> Label:
+    """The parts of a node description."""
+    text = shown(description)
+    match = re.match(names.switch, text)
+    if match is None:
+        return Label(system=text)
+    parts = match.groupdict()
+    return Label(parts["system"], parts["model"] or "", parts["board"] or "", parts["chip"] or "")
+
+
+class Labels:
+    """How the audit writes nodes, ports and cables of a subnet."""
+
+    def __init__(self, subnet: Subnet, names: Names) -> None:
+        self._subnet = subnet
+        self._labels = [label_of(node.description, names) for node in subnet.nodes]
+        often = Counter(label.name for label in self._labels)
+        self._names = [
+            label.name if often[label.name] == 1 else f"{label.name} ({node.guid:#x})"
+            for label, node in zip(self._labels, subnet.nodes, strict=True)
+        ]
+
+    def of(self, node: int) -> Label:
+        """The parts of a node's name."""
+        return self._labels[node]
+
+    def name(self, node: int) -> str:
+        """'core1 board L02'; with its GUID where others have the same name."""
+        return self._names[node]
+
+    def port(self, node: int, port: int) -> str:
+        """'core1 board L02 port 7'."""
+        return f"{self.name(node)} port {port}"
+
+    def whole(self, node: int, port: int, facts: Mapping[str, str] | None = None) -> str:
+        """'core1 board L02 port 7 (CS8500, chip U1, GUID 0x506b4b0300000110)'."""
+        facts = facts or {}
+        printed = facts.get("Label", "")
+        serial = facts.get("SN", "").strip('" ')
+        parts = (
+            f"labelled {printed}" if printed not in ("", str(port)) else "",
+            self._labels[node].inside,
+            self.guid(node),
+            f"cable {serial}" if serial else "",
+        )
+        return f"{self.port(node, port)} ({', '.join(part for part in parts if part)})"
+
+    def guid(self, node: int) -> str:
+        """'GUID 0x506b4b0300000110'."""
+        return f"GUID {self._subnet.nodes[node].guid:#018x}"
+
+    def cable(self, cable: Cable) -> str:
+        """Both ends of a cable, whole."""
+        return " -- ".join(self.whole(end.node, end.port, end.facts) for end in cable.ends)
+
+    def short(self, cable: Cable) -> str:
+        """Both ends of a cable, by name and port."""
+        return " -- ".join(self.port(end.node, end.port) for end in cable.ends)
+
+    def end_facts(self, node: int, port: int) -> dict[str, Any]:
+        """One end as plain values; port 0 is a node as a whole."""
+        found, label = self._subnet.nodes[node], self._labels[node]
+        return {
+            "node": found.description,
+            "guid": f"{found.guid:#018x}",
+            "port": port or None,
+            "system": label.system,
+            "board": label.board,
+            "chip": label.chip,
+        }
+
+    def cable_facts(self, a: CableEnd, b: CableEnd) -> dict[str, Any]:
+        """Both ends as plain values."""
+        return {"a": self.end_facts(a.node, a.port), "b": self.end_facts(b.node, b.port)}
+
+    def uncertain_facts(self, node: int, port: int, far: str) -> dict[str, Any]:
+        """An end that is known, and where its cable should lead."""
+        return {"a": self.end_facts(node, port), "b": {"expected": far}}
+
+
+def listing(names: list[str], most: int = 4) -> str:
+    """'a, b, c and 7 more'."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
+
+
+def count(n: int, one: str, many: str = "") -> str:
+    """'1 cable', '2 cables'."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

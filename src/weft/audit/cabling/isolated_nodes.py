@@ -1,0 +1,37 @@
+"""Nodes that some file speaks of and that no cable joins to the others."""
+
+from weft.audit.cabling.device_label import count, listing
+from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.core.finding import Finding, FindingKind, Severity
+
+
+def isolated_nodes(case: Case) -> Ruling:
+    """Switches and adapters without a cable: tables, logs or lists of another time name them."""
+    if not case.subnet.cables:
+        return not_judged("no cables: ibnetdiscover, iblinkinfo, opensm-subnet.lst, db_csv")
+    cabled = {end.node for cable in case.subnet.cables for end in cable.ends}
+    alone = [node for node in case.subnet.nodes if node.index not in cabled]
+    switches = [node.index for node in alone if node.is_switch]
+    others = [node.index for node in alone if not node.is_switch]
+    found: list[Finding] = []
+    if switches:
+        found.append(_finding(case, switches, "switch", "switches", Severity.BAD))
+    if others:
+        found.append(_finding(case, others, "adapter", "adapters", Severity.WARNING))
+    return Ruling(judged=count(len(case.subnet.nodes), "node"), findings=tuple(found))
+
+
+def _finding(case: Case, nodes: list[int], one: str, many: str, severity: Severity) -> Finding:
+    names = listing([case.labels.name(node) for node in nodes])
+    return finding(
+        FindingKind.SUSPECT_SWITCH if one == "switch" else FindingKind.SUSPECT_NODE,
+        severity,
+        f"{count(len(nodes), one, many)} without any cable: {names}",
+        evidence=(
+            *(f"{case.labels.name(node)} ({case.labels.guid(node)})" for node in nodes),
+            "some file speaks of it, and none shows a cable of it: it is down, or files are of "
+            "two times",
+        ),
+        fix="look whether it has power, then at its cables; if it was taken away, route anew",
+        nodes=[case.labels.end_facts(node, 0) for node in nodes],
+    )

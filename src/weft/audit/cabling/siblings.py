@@ -1,0 +1,118 @@
+"""The pattern that switches of one level follow on their way up, and who falls out of it."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from weft.audit.cabling.wiring import Way, most_common
+from weft.audit.case import Case
+from weft.core.natural import SortKey, natural_key
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Switches of a level: `usual` cables up, which the `whole` ones have and `lacking` do not."""
+
+    usual: int
+    members: tuple[int, ...]
+    whole: tuple[int, ...]
+    lacking: tuple[int, ...]
+
+
+def up_patterns(case: Case) -> list[Pattern]:
+    """The pattern of every group of siblings that has one."""
+    wiring = case.wiring
+    found = []
+    for group in wiring.siblings:
+        usual = most_common(len(wiring.ups[switch]) for switch in group)
+        if usual is None or usual[0] == 0 or usual[1] < case.thresholds.sibling_share.value:
+            continue
+        members = sorted(group, key=lambda it: natural_key(case.subnet.nodes[it].description))
+        whole = [switch for switch in members if len(wiring.ups[switch]) == usual[0]]
+        lacking = [switch for switch in members if len(wiring.ups[switch]) < usual[0]]
+        found.append(Pattern(usual[0], tuple(members), tuple(whole), tuple(lacking)))
+    return found
+
+
+def spread(case: Case, switch: int) -> Counter[str]:
+    """How many cables a switch has to each upper switch, or to each director."""
+    unit = case.wiring.unit
+    return Counter(unit(switch, way.there.node) for way in case.wiring.ups[switch])
+
+
+def is_even(counts: Counter[str]) -> bool:
+    """Whether all have equally many."""
+    return len(set(counts.values())) <= 1
+
+
+@dataclass(frozen=True, slots=True)
+class MissingCable:
+    """A port where siblings have a cable up, and where that should lead.
+
+    `unit` and `port` are None where the siblings do not tell.
+    """
+
+    switch: int
+    own_port: int | None
+    unit: str | None = None
+    node: int | None = None
+    port: int | None = None
+
+
+def missing_cables(case: Case, pattern: Pattern, switch: int) -> list[MissingCable]:
+    """One for every cable that a switch has less than its siblings."""
+    wanted = pattern.usual - len(case.wiring.ups[switch])
+    near = nearest(case, pattern, switch)
+    uses = Counter(way.here.port for other in near for way in case.wiring.ups[other])
+    free = set(case.wiring.free_ports[switch])
+    share = case.thresholds.sibling_share.value * len(near)
+    ports = sorted(port for port, n in uses.items() if n >= share and port in free)
+    found = [_with_far_end(case, near, switch, port) for port in ports[:wanted]]
+    lost = [MissingCable(switch, None) for _ in range(wanted - len(found))]
+    return [*found, *lost]
+
+
+def nearest(case: Case, pattern: Pattern, switch: int) -> list[int]:
+    """Whole siblings that go up to the same switches: those of the same pod."""
+    own = set(spread(case, switch))
+    near = [s for s in pattern.whole if own and len(own & set(spread(case, s))) * 2 >= len(own)]
+    return near if len(near) >= case.thresholds.smallest_group.value - 1 else list(pattern.whole)
+
+
+def _with_far_end(case: Case, near: Sequence[int], switch: int, port: int) -> MissingCable:
+    ways = {s: way for s in near for way in case.wiring.ups[s] if way.here.port == port}
+    units = most_common(case.wiring.unit(s, way.there.node) for s, way in ways.items())
+    if units is None or units[1] < case.thresholds.sibling_share.value:
+        return MissingCable(switch, port)
+    unit = units[0]
+    there = {s: w for s, w in ways.items() if case.wiring.unit(s, w.there.node) == unit}
+    guess = _in_sequence(case, there, switch)
+    if guess is None:
+        nodes = {way.there.node for way in there.values()}
+        free = [(node, it) for node in nodes for it in case.wiring.free_ports[node]]
+        guess = free[0] if len(free) == 1 else None
+    if guess is None:
+        return MissingCable(switch, port, unit)
+    return MissingCable(switch, port, unit, *guess)
+
+
+def _in_sequence(case: Case, ways: dict[int, Way], switch: int) -> tuple[int, int] | None:
+    """The free port that continues what the neighbours' cables do, where two of them tell.
+
+    Cabling goes in order: the n-th switch is in a port that rises evenly with n.
+    """
+
+    def name(it: int) -> SortKey:
+        return natural_key(case.subnet.nodes[it].description)
+
+    members = sorted({*ways, switch}, key=name)
+    at = members.index(switch)
+    for first, second in ((at - 1, at + 1), (at - 2, at - 1), (at + 2, at + 1)):
+        if not (0 <= first < len(members) and 0 <= second < len(members)):
+            continue
+        a, b = ways[members[first]].there, ways[members[second]].there
+        step, rest = divmod(b.port - a.port, second - first)
+        port = a.port + step * (at - first)
+        if a.node == b.node and rest == 0 and port in case.wiring.free_ports[a.node]:
+            return a.node, port
+    return None

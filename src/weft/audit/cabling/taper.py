@@ -1,0 +1,83 @@
+"""Uneven taper: switches that offer less up for what hangs below than their siblings."""
+
+from collections.abc import Iterable, Sequence
+
+from weft.audit.cabling.device_label import count
+from weft.audit.cabling.siblings import up_patterns
+from weft.audit.cabling.wiring import Way, gbps, most_common
+from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.core.finding import Finding, FindingKind, Severity
+
+
+def uneven_taper(case: Case) -> Ruling:
+    """Gb/s down for one up against the siblings'. Missing and slow up-links have findings of their
+    own, so this one is about switches whose up-links are whole: too much hangs below."""
+    patterns = up_patterns(case)
+    if not patterns:
+        return not_judged("no level of switches whose up-links follow a pattern")
+    found: list[Finding] = []
+    for pattern in patterns:
+        found += _above_the_usual(case, pattern.whole)
+    n = sum(len(pattern.members) for pattern in patterns)
+    return Ruling(judged=count(n, "switch", "switches"), findings=tuple(found))
+
+
+def taper(case: Case, switch: int) -> float | None:
+    """Gb/s down for one up; None without rates."""
+    down, up = gbps(case.wiring.downs[switch]), gbps(case.wiring.ups[switch])
+    return down / up if down and up else None
+
+
+def taper_sentence(case: Case, switch: int, siblings: Iterable[int]) -> Iterable[str]:
+    """What a switch's missing cables mean for its taper, as evidence."""
+    own, usual = taper(case, switch), _usual(case, siblings)
+    if own is not None and usual is not None:
+        yield f"taper {own:.2f}:1 instead of {usual:.2f}:1"
+
+
+def _usual(case: Case, switches: Iterable[int]) -> float | None:
+    tapers = [t for switch in switches if (t := taper(case, switch)) is not None]
+    usual = most_common(round(value, 2) for value in tapers)
+    return usual[0] if usual else None
+
+
+def _above_the_usual(case: Case, switches: Sequence[int]) -> list[Finding]:
+    tapers = {switch: taper(case, switch) for switch in switches}
+    usual = most_common(round(value, 2) for value in tapers.values() if value is not None)
+    if usual is None or usual[1] < case.thresholds.sibling_share.value:
+        return []
+    most = usual[0] * (1 + case.thresholds.taper_slack.value)
+    n_up = most_common(gbps(case.wiring.ups[switch]) for switch in switches)
+    return [
+        _finding(case, switch, value, usual[0], len(switches))
+        for switch, value in tapers.items()
+        if value is not None
+        and value > most
+        # A slow up-link has a finding of its own.
+        and n_up is not None
+        and gbps(case.wiring.ups[switch]) >= n_up[0]
+    ]
+
+
+def _finding(case: Case, switch: int, value: float, usual: float, n: int) -> Finding:
+    wiring = case.wiring
+    down, up = wiring.downs[switch], wiring.ups[switch]
+    return finding(
+        FindingKind.SUSPECT_SWITCH,
+        Severity.WARNING,
+        f"{case.labels.name(switch)} has a taper of {value:.2f}:1 where its siblings have "
+        f"{usual:.2f}:1",
+        evidence=(
+            f"{_text(down)} below, {_text(up)} up ({case.labels.guid(switch)})",
+            f"{n} switches of its level have {len(up)} up-links",
+        ),
+        fix="move hosts to a leaf with room, or add up-links; what hangs here gets less of the "
+        "fabric",
+        switches=[case.labels.end_facts(switch, 0)],
+        taper=value,
+        expected=usual,
+    )
+
+
+def _text(ways: Sequence[Way]) -> str:
+    return f"{count(len(ways), 'cable')}, {gbps(ways):g} Gb/s"

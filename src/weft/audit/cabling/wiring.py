@@ -1,0 +1,158 @@
+"""The cables of a subnet by switch: which go up, down or sideways, and whose siblings they are."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+
+from weft.audit.cabling.device_label import Labels
+from weft.audit.thresholds import Thresholds
+from weft.topology.subnet.labels import labels_of
+from weft.topology.subnet.subnet import Cable, CableEnd, Subnet
+
+Value = TypeVar("Value", bound=Hashable)
+
+NO_LEVEL = 255
+
+
+class Way(NamedTuple):
+    """A cable as one of its ends sees it."""
+
+    here: CableEnd
+    there: CableEnd
+    cable: Cable
+
+
+class Wiring:
+    """Cables by switch. Levels are the engine's: 1 for a leaf, one more for each hop away."""
+
+    def __init__(self, subnet: Subnet, labels: Labels, thresholds: Thresholds) -> None:
+        self._subnet = subnet
+        self._labels = labels
+        self._thresholds = thresholds
+
+    @cached_property
+    def switches(self) -> tuple[int, ...]:
+        """Indices of the switches."""
+        return tuple(node.index for node in self._subnet.nodes if node.is_switch)
+
+    @cached_property
+    def hosts(self) -> dict[int, list[Way]]:
+        """By switch its cables to adapters of hosts, in the order of ports."""
+        pattern = re.compile(self._thresholds.names.service)
+        found: dict[int, list[Way]] = defaultdict(list)
+        for way in self._ways:
+            there = self._subnet.nodes[way.there.node]
+            if not there.is_switch and not pattern.search(there.description):
+                found[way.here.node].append(way)
+        return found
+
+    @cached_property
+    def between(self) -> dict[int, list[Way]]:
+        """By switch its cables to other switches, in the order of ports."""
+        found: dict[int, list[Way]] = defaultdict(list)
+        for way in self._ways:
+            if self._subnet.nodes[way.there.node].is_switch and way.here.node != way.there.node:
+                found[way.here.node].append(way)
+        return found
+
+    @cached_property
+    def _ways(self) -> list[Way]:
+        nodes = self._subnet.nodes
+        ways = [
+            Way(here, there, cable)
+            for cable in self._subnet.cables
+            for here, there in (cable.ends, cable.ends[::-1])
+            if nodes[here.node].is_switch
+        ]
+        return sorted(ways, key=lambda way: way.here.key)
+
+    @cached_property
+    def levels(self) -> dict[int, int]:
+        """By switch its level."""
+        nodes = self._subnet.nodes
+        return {s: NO_LEVEL if (it := nodes[s].level) is None else it for s in self.switches}
+
+    def level(self, node: int) -> int:
+        """0 for an adapter, from 1 for switches."""
+        return self.levels.get(node, 0)
+
+    @cached_property
+    def ups(self) -> dict[int, list[Way]]:
+        """By switch its cables to switches of a higher level."""
+        return self._toward(1)
+
+    @cached_property
+    def sides(self) -> dict[int, list[Way]]:
+        """By switch its cables to switches of its own level."""
+        return self._toward(0)
+
+    @cached_property
+    def downs(self) -> dict[int, list[Way]]:
+        """By switch its cables to switches of a lower level, and to hosts."""
+        down = self._toward(-1)
+        return {switch: [*down[switch], *self.hosts.get(switch, ())] for switch in self.switches}
+
+    def _toward(self, sign: int) -> dict[int, list[Way]]:
+        def is_it(way: Way) -> bool:
+            step = self.levels[way.there.node] - self.levels[way.here.node]
+            return (step > 0) - (step < 0) == sign
+
+        return {s: [way for way in self.between.get(s, ()) if is_it(way)] for s in self.switches}
+
+    @cached_property
+    def siblings(self) -> list[list[int]]:
+        """Switches of one level and one make, groups of one left out."""
+        groups: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for switch in self.switches:
+            device = self._subnet.nodes[switch].device or 0
+            if self.levels[switch] != NO_LEVEL:
+                groups[self.levels[switch], device].append(switch)
+        return [group for _, group in sorted(groups.items()) if len(group) > 1]
+
+    @cached_property
+    def units(self) -> dict[int, str]:
+        """By switch the name of what it is part of: a director, or itself."""
+        systems = {node: label.system for node, label in labels_of(self._subnet).items()}
+        often = Counter(systems.values())
+        return {
+            switch: system if system and often[system] > 1 else self._labels.name(switch)
+            for switch, system in systems.items()
+        }
+
+    def unit(self, here: int, there: int) -> str:
+        """What `there` is part of, seen from outside; inside one director, its board."""
+        inside = self.units[here] == self.units[there]
+        return self._labels.name(there) if inside else self.units[there]
+
+    @cached_property
+    def free_ports(self) -> dict[int, list[int]]:
+        """By switch the ports without a cable.
+
+        Some tools name only ports with cables: a switch has as many as the largest of its make.
+        """
+        used: dict[int, set[int]] = defaultdict(set)
+        for way in self._ways:
+            used[way.here.node].add(way.here.port)
+        most = {switch: self._subnet.nodes[switch].n_ports for switch in self.switches}
+        for group in self.siblings:
+            most |= dict.fromkeys(group, max(most[switch] for switch in group))
+        return {
+            switch: [port for port in range(1, n + 1) if port not in used[switch]]
+            for switch, n in most.items()
+        }
+
+
+def most_common(values: Iterable[Value]) -> tuple[Value, float] | None:
+    """The value that appears most often, and its share; of equals the greatest by text."""
+    counts = Counter(values)
+    if not counts:
+        return None
+    value = max(counts, key=lambda it: (counts[it], repr(it)))
+    return value, counts[value] / counts.total()
+
+
+def gbps(ways: Sequence[Way]) -> float:
+    """Data rate of cables together."""
+    return sum(way.here.gbps or way.there.gbps or 0.0 for way in ways)

@@ -1,0 +1,126 @@
+"""What is audited, and what a rule says of it."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from weft.audit.cabling.device_label import Labels
+from weft.audit.cabling.wiring import Wiring
+from weft.audit.thresholds import Thresholds, thresholds
+from weft.catalog.machine.platform import Platform
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.topology.subnet.subnet import Subnet
+
+PortKey = tuple[int, int]
+"""A node and its port's number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The time between two readings of counters, and how it is known."""
+
+    seconds: float
+    how: str
+
+    @property
+    def hours(self) -> float:
+        """The same in hours."""
+        return self.seconds / 3600
+
+
+@dataclass(frozen=True)
+class Case:
+    """A subnet, what was read of it before, the platform, and the thresholds.
+
+    `before` has today's cables where the earlier files have none, so that their counters find
+    their ports; then it `has_earlier_cables` not.
+    """
+
+    subnet: Subnet
+    before: Subnet | None = None
+    has_earlier_cables: bool = True
+    interval: Interval | None = None
+    platform: Platform | None = None
+    thresholds: Thresholds = field(default_factory=thresholds)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """How nodes and ports are written."""
+        return Labels(self.subnet, self.thresholds.names)
+
+    @cached_property
+    def wiring(self) -> Wiring:
+        """Cables by switch and level."""
+        return Wiring(self.subnet, self.labels, self.thresholds)
+
+    @cached_property
+    def survey(self) -> Mapping[str, Any]:
+        """What all paths are like. Only where there are tables."""
+        survey: Mapping[str, Any] = self.subnet.ask("survey")
+        return survey
+
+    @cached_property
+    def readings(self) -> Mapping[PortKey, list[Mapping[str, Any]]]:
+        """Readings of each port in the order of the files: those from before come first.
+
+        Parts that name different counters of a port are one reading.
+        """
+        found: dict[PortKey, list[Mapping[str, Any]]] = defaultdict(list)
+        if self.before is not None:
+            here = {node.guid: node.index for node in self.subnet.nodes}
+            for reading in self.before.description["readings"]:
+                guid = self.before.nodes[reading["end"]["node"]].guid
+                if guid in here:
+                    _add(found[here[guid], reading["end"]["port"]], reading)
+        for reading in self.subnet.description["readings"]:
+            _add(found[reading["end"]["node"], reading["end"]["port"]], reading)
+        return found
+
+
+def _add(readings: list[Mapping[str, Any]], reading: Mapping[str, Any]) -> None:
+    """A counter that the last reading has already begins a new one."""
+    parts = ("counters", "ratios")
+    last = readings.pop() if readings else {part: {} for part in parts}
+    if any(set(last[part]) & set(reading[part]) for part in parts):
+        readings += [last, reading]
+    else:
+        readings.append({part: {**last[part], **reading[part]} for part in parts})
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What a rule found. `judged` says what it looked at; it is empty where nothing could be
+    judged, and `missing` then says what lacks."""
+
+    judged: str = ""
+    missing: str = ""
+    findings: tuple[Finding, ...] = ()
+
+
+def not_judged(missing: str) -> Ruling:
+    """A rule that cannot speak for lack of something."""
+    return Ruling(missing=missing)
+
+
+def finding(
+    kind: FindingKind,
+    severity: Severity,
+    sentence: str,
+    *,
+    evidence: tuple[str, ...] = (),
+    fix: str = "",
+    next_command: str | None = None,
+    **facts: Any,
+) -> Finding:
+    """A finding of the audit: what to do about it stands in its facts, with both ends of cables."""
+    if fix:
+        facts["fix"] = fix
+    lines = tuple(printable(line) for line in evidence)
+    return Finding(kind, severity, printable(sentence), lines, next_command, facts)
+
+
+def printable(text: str) -> str:
+    """Text of files without what would steer a terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)

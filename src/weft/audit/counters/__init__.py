@@ -1,0 +1,1 @@
+"""Rules over error counters of ports."""

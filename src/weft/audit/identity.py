@@ -1,0 +1,65 @@
+"""Names that must be unique: GUIDs and LIDs."""
+
+from collections import defaultdict
+from typing import Any
+
+from weft.audit.cabling.device_label import count
+from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.core.finding import Finding, FindingKind, Severity
+
+
+def duplicate_guids(case: Case) -> Ruling:
+    """Two nodes with one GUID."""
+    if not case.subnet.nodes:
+        return not_judged("no nodes: ibnetdiscover, opensm-subnet.lst, db_csv")
+    found = [
+        _guid_finding(case, misfit)
+        for misfit in case.subnet.description["misfits"]
+        if misfit["kind"] == "duplicate-guid"
+    ]
+    return Ruling(judged=count(len(case.subnet.nodes), "node"), findings=tuple(found))
+
+
+def _guid_finding(case: Case, misfit: dict[str, Any]) -> Finding:
+    names = " and ".join(f"'{name}'" for name in misfit["descriptions"])
+    sources = case.subnet.description["sources"]
+    at = [f"{sources[place['source']]['name']}:{place['line']}" for place in misfit["places"]]
+    return finding(
+        FindingKind.CONTRADICTION,
+        Severity.BAD,
+        f"two nodes have the GUID {misfit['guid']:#018x}: {names}",
+        evidence=(f"{at[0]} and {at[1]}",),
+        fix="burn the GUIDs of one of them anew (a cloned firmware image or a swapped board)",
+        guid=f"{misfit['guid']:#018x}",
+        nodes=misfit["descriptions"],
+    )
+
+
+def duplicate_lids(case: Case) -> Ruling:
+    """Two ports with one LID."""
+    nodes = case.subnet.nodes
+    n = sum(node.lid > 0 for node in nodes) + sum(len(node.port_lids) for node in nodes)
+    if not n:
+        return not_judged("no LIDs: ibnetdiscover behind a subnet manager, guid2lid")
+    pairs: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for misfit in case.subnet.description["misfits"]:
+        if misfit["kind"] == "duplicate-lid":
+            first, second = misfit["descriptions"]
+            pairs[first, second].append(misfit["lid"])
+    found = [_lid_finding(case, names, lids) for names, lids in pairs.items()]
+    return Ruling(judged=count(n, "LID"), findings=tuple(found))
+
+
+def _lid_finding(case: Case, names: tuple[str, str], lids: list[int]) -> Finding:
+    ends = [node for node in case.subnet.nodes if node.description in names]
+    which = ", ".join(map(str, lids))
+    return finding(
+        FindingKind.CONTRADICTION,
+        Severity.BAD,
+        f"LID {which} belongs to two ports: of '{names[0]}' and of '{names[1]}'",
+        evidence=tuple(f"'{node.description}' has GUID {node.guid:#018x}" for node in ends),
+        fix="remove the manager's guid2lid file and start it anew (opensm -r), or look for a "
+        "second subnet manager; files of two times mixed look the same",
+        lids=lids,
+        nodes=list(names),
+    )

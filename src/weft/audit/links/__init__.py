@@ -1,0 +1,1 @@
+"""Rules over rates and states of links."""

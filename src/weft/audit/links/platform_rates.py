@@ -1,0 +1,42 @@
+"""The rate most cables run at, against the platform's own."""
+
+from weft.audit.cabling.wiring import Way, most_common
+from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.catalog.document import Figure, SourceClass
+from weft.core.finding import Finding, FindingKind, Severity
+
+ROUNDING = 1.05
+"""FDR is called 56 Gb/s and carries 54.5."""
+
+
+def below_platform(case: Case) -> Ruling:
+    """Where all cables are slow alike, no sibling tells; the platform's document does."""
+    if case.platform is None or case.platform.links is None:
+        return not_judged("no platform with link rates: --platform NAME")
+    hosts = [way for ways in case.wiring.hosts.values() for way in ways]
+    switches = [way for ways in case.wiring.between.values() for way in ways]
+    links = case.platform.links
+    found = [
+        *_finding(case, "hosts to switches", hosts, links.host.rate),
+        *_finding(case, "switches to switches", switches, links.switch.rate),
+    ]
+    return Ruling(judged=case.platform.name, findings=tuple(found))
+
+
+def _finding(case: Case, what: str, ways: list[Way], rate: Figure) -> list[Finding]:
+    usual = most_common((way.here.gbps, way.here.rate) for way in ways if way.here.gbps)
+    if usual is None or usual[0][0] is None or usual[0][0] * ROUNDING >= rate.value:
+        return []
+    (gbps, name), share = usual
+    name_of_platform = case.platform.name if case.platform else ""
+    certain = rate.class_ is not SourceClass.ASSUMED
+    return [
+        finding(
+            FindingKind.BELOW_EXPECTED,
+            Severity.BAD if certain else Severity.WARNING,
+            f"cables of {what} run {name} ({gbps:g} Gb/s); {name_of_platform} has {rate.value:g}",
+            evidence=(f"{100 * share:.0f} % of {len(ways)} do", f"{rate.class_}: {rate.source}"),
+            fix="look for a speed limit set on the switches or adapters; is it this platform?",
+            expected=rate.value,
+        )
+    ]

@@ -1,0 +1,134 @@
+"""Ports that are up without being in service, and ports that try in vain to come up."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from weft.audit.cabling.device_label import count, listing
+from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.topology.subnet.subnet import CableEnd
+
+MEANING = {
+    "init": (
+        "the link is up, but no subnet manager brought it into service",
+        "start the subnet manager, or look in its log for this port",
+    ),
+    "armed": (
+        "the subnet manager armed the link and never activated it",
+        "look in the subnet manager's log for this port; reset the port",
+    ),
+    "down": ("its cable is known, but the link is down", "reseat or replace the cable"),
+    "training": ("the link trains and does not come up", "reseat or replace the cable"),
+    "error-recovery": ("the link recovers from errors again", "reseat or replace the cable"),
+    "polling": ("no other end answers", "reseat or replace the cable; look at the other end"),
+    "phy-test": ("the port is in a test mode", "reset the port"),
+}
+IN_SERVICE = ("act", "up", "linkup")
+OUT_OF_SERVICE = ("down", "disabled", "polling")
+"""How tools on a host begin the word of a port's state: ibstat, rdma link, mlxlink, cxi_stat."""
+STUCK = ("training", "error-recovery", "phy-test")
+"""Physical states that no port rests in. Polling is how a free port waits."""
+
+
+def stuck_ports(case: Case) -> Ruling:
+    """Cabled ports that are not Active, free ports that train, adapters' ports that poll."""
+    ends = [end for cable in case.subnet.cables for end in cable.ends]
+    known = [end for end in ends if end.logical or end.physical]
+    uncabled = [(node, port) for node in case.subnet.nodes for port in node.uncabled]
+    devices = [it for it in case.subnet.description["devices"] if it["state"]]
+    if not known and not uncabled and not devices:
+        return not_judged("no states of ports: iblinkinfo, opensm-subnet.lst, db_csv, ibstat")
+    stuck: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for end in known:
+        state = _stuck(end)
+        if state:
+            stuck[state].append(end.key)
+    for node, port in uncabled:
+        if port["physical"] in STUCK:
+            stuck[port["physical"]].append((node.index, port["port"]))
+    found = [_finding(case, state, keys, len(known)) for state, keys in sorted(stuck.items())]
+    found += _dead_adapters(case, uncabled)
+    found += _hosts_own_view(devices)
+    n = len(known) + len(uncabled) + len(devices)
+    return Ruling(judged=count(n, "port"), findings=tuple(found))
+
+
+def _stuck(end: CableEnd) -> str:
+    if end.physical in STUCK or end.physical == "polling":
+        return str(end.physical)
+    return end.logical if end.logical in ("init", "armed", "down") else ""
+
+
+def _finding(case: Case, state: str, keys: Sequence[tuple[int, int]], n_known: int) -> Finding:
+    means, fix = MEANING[state]
+    cables = {id(cable): cable for key in keys if (cable := case.subnet.cable_at.get(key))}
+    lines = [case.labels.cable(cable) for cable in cables.values()]
+    lines += [case.labels.whole(*key) for key in keys if key not in case.subnet.cable_at]
+    n_places = len(lines)
+    every = len(keys) == n_known and state == "init"
+    what = "every port" if every else count(n_places, "cable" if cables else "port")
+    one = f"{case.labels.short(next(iter(cables.values())))} is" if len(cables) == 1 else ""
+    verb = "is" if every or n_places == 1 else "are"
+    return finding(
+        FindingKind.SUSPECT_LINK,
+        Severity.BAD,
+        f"{one or f'{what} {verb}'} stuck in {state.title()}: {means}",
+        evidence=tuple(lines),
+        fix="no subnet manager has run: start one" if every else fix,
+        state=state,
+        cables=[case.labels.cable_facts(*cable.ends) for cable in cables.values()],
+        ports=[case.labels.end_facts(*key) for key in keys],
+    )
+
+
+def _dead_adapters(case: Case, uncabled: Sequence[tuple[Any, Any]]) -> list[Finding]:
+    """Adapters that are in the subnet by no port at all, while they poll."""
+    cabled = Counter(end.node for cable in case.subnet.cables for end in cable.ends)
+    dead = [
+        (node.index, port["port"])
+        for node, port in uncabled
+        if node.kind == "ca" and not cabled[node.index] and port["physical"] == "polling"
+    ]
+    if not dead:
+        return []
+    means, fix = MEANING["polling"]
+    return [
+        finding(
+            FindingKind.SUSPECT_NODE,
+            Severity.BAD,
+            f"{count(len(dead), 'adapter port')} stuck in Polling: {means}",
+            evidence=tuple(case.labels.whole(*key) for key in dead),
+            fix=fix,
+            state="polling",
+            ports=[case.labels.end_facts(*key) for key in dead],
+        )
+    ]
+
+
+def _hosts_own_view(devices: Sequence[Any]) -> list[Finding]:
+    """Devices as tools on their host see them. A port that is down may have no cable: a note."""
+    up = {id(it) for it in devices if it["state"].lower().startswith(IN_SERVICE)}
+    down = {id(it) for it in devices if it["state"].lower().startswith(OUT_OF_SERVICE)}
+    found = []
+    for severity, some, what in (
+        (Severity.BAD, [it for it in devices if id(it) not in up | down], "not in service"),
+        (Severity.NOTE, [it for it in devices if id(it) in down], "down"),
+    ):
+        if some:
+            names = [f"{it['device']} port {it['port']}" for it in some]
+            found.append(
+                finding(
+                    FindingKind.SUSPECT_NODE,
+                    severity,
+                    f"{listing(names)} {'is' if len(some) == 1 else 'are'} {what}",
+                    evidence=tuple(
+                        f"{name}: {it['state']}, {it['physical_state'] or 'no physical state'}"
+                        for name, it in zip(names, some, strict=True)
+                    ),
+                    fix="look at its cable and at the subnet manager's log for its GUID"
+                    if severity is Severity.BAD
+                    else "nothing, where it has no cable",
+                )
+            )
+    return found

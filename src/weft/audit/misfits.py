@@ -1,0 +1,67 @@
+"""What the files say that was not understood, or that does not fit together."""
+
+from collections import defaultdict
+
+from weft.audit.cabling.device_label import count
+from weft.audit.case import Case, Ruling, finding
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.topology.subnet.summary import reading_problems
+
+TOLD_ELSEWHERE = ("duplicate-guid", "duplicate-lid")
+MOST_LINES = 12
+TITLES = {
+    "port-used-twice": "ports have a second cable by the files",
+    "stranger": "statements are about what no file describes",
+    "no-such-port": "statements are about ports that do not exist",
+    "conflict": "statements contradict each other: files of two times, perhaps",
+}
+
+
+def files_understood(case: Case) -> Ruling:
+    """Lines that no reader understood, and statements that contradict each other."""
+    described = case.subnet.description
+    found = [*_unread(case), *_misfits(case)]
+    return Ruling(judged=count(len(described["sources"]), "file"), findings=tuple(found))
+
+
+def _unread(case: Case) -> list[Finding]:
+    described = case.subnet.description
+    lines = reading_problems({**described, "misfits": []})
+    if not lines:
+        return []
+    n = sum(source["n_unread"] for source in described["sources"])
+    return [
+        finding(
+            FindingKind.NOT_JUDGED,
+            Severity.WARNING,
+            f"{count(max(n, len(lines)), 'line')} of the files not understood",
+            evidence=tuple(lines[:MOST_LINES]),
+            fix="give whole files, without what the tools print on standard error",
+            lines=lines,
+        )
+    ]
+
+
+def _misfits(case: Case) -> list[Finding]:
+    described = case.subnet.description
+    kinds: dict[str, list[dict[str, object]]] = defaultdict(list)
+    for misfit in described["misfits"]:
+        if misfit["kind"] not in TOLD_ELSEWHERE:
+            kinds[misfit["kind"]].append(misfit)
+    found = []
+    for kind, misfits in kinds.items():
+        lines = reading_problems(
+            {"sources": described["sources"], "unread": [], "misfits": misfits}
+            | {"sources": [{**source, "n_unread": 0} for source in described["sources"]]}
+        )
+        found.append(
+            finding(
+                FindingKind.CONTRADICTION,
+                Severity.WARNING,
+                f"{len(lines)} {TITLES.get(kind, kind)}",
+                evidence=tuple(lines[:MOST_LINES]),
+                fix="read all files at one time, of one fabric",
+                lines=lines,
+            )
+        )
+    return found

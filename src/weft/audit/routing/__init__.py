@@ -1,0 +1,1 @@
+"""Rules over forwarding tables and the routing engine."""

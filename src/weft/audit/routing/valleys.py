@@ -1,0 +1,44 @@
+"""Valleys: routes that come down to a switch and go up again."""
+
+import shlex
+
+from weft.audit.cabling.device_label import count, listing
+from weft.audit.case import Case, Ruling, finding, not_judged
+from weft.audit.routing.forwarding_tables import lacks_tables
+from weft.core.finding import FindingKind, Severity
+
+
+def valleys(case: Case) -> Ruling:
+    """One finding about all valleys, the busiest first."""
+    lack = lacks_tables(case)
+    if lack:
+        return not_judged(lack)
+    survey = case.survey
+    judged = count(survey["n_pairs"], "path")
+    if not survey["n_valley_paths"]:
+        return Ruling(judged=judged)
+    found = survey["valleys"]
+    names = [case.labels.name(valley["at"]) for valley in found]
+    share = survey["n_valley_paths"] / max(1, survey["n_pairs"])
+    evidence = [
+        f"{case.labels.name(valley['at'])} ({case.labels.guid(valley['at'])}): "
+        f"{count(valley['n_paths'], 'path')}, such as "
+        + " to ".join(case.labels.name(end["node"]) for end in valley["example"])
+        for valley in found
+    ]
+    a, b = (case.labels.name(end["node"]) for end in found[0]["example"])
+    one = finding(
+        FindingKind.MIS_SETTING,
+        Severity.WARNING,
+        f"{count(survey['n_valley_paths'], 'path')} ({100 * share:.2g} %) come down and go up "
+        f"again, through {count(len(found), 'switch', 'switches')}: {listing(names)}",
+        evidence=(
+            *evidence,
+            "they take cables that hosts below need, and can close credit loops",
+        ),
+        fix="route with an engine that only goes up, then down: opensm -R updn (or ftree)",
+        next_command=f"weft fabric trace {shlex.quote(a)} {shlex.quote(b)} FILES",
+        n_paths=survey["n_valley_paths"],
+        switches=[case.labels.end_facts(valley["at"], 0) for valley in found],
+    )
+    return Ruling(judged=judged, findings=(one,))

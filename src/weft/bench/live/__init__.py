@@ -1,0 +1,1 @@
+"""The live backend: MPI processes on real hosts."""

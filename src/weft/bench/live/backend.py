@@ -1,0 +1,338 @@
+"""The live backend: a launch becomes MPI processes on real hosts, and their records samples."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from weft.bench.evidence import evidence_of, not_on_fabric_note, state_of
+from weft.bench.live.failure import failure_of
+from weft.bench.live.host_watch import Watch, accused, not_started, pids_of
+from weft.bench.live.kernel_argv import kernel_argv, rounds_text
+from weft.bench.live.kernel_records import KernelOutput, read_kernel_output
+from weft.bench.live.kernel_samples import to_samples
+from weft.bench.live.launch_site import Here, Seat
+from weft.bench.logs.evidence import evidence_of_files
+from weft.bench.model import Launch, Sample, State, Trial
+from weft.bench.process import Ending, Limits, run_child
+from weft.cluster.host_probe import Look
+from weft.cluster.slurm.neighbours import asking
+from weft.cluster.slurm.scheduler import ANSWER_TIMEOUT_S
+from weft.cluster.ssh_failure import Unreached
+from weft.core.errors import BenchmarkError, InputError
+from weft.core.host import rail_exists
+from weft.launch.kernel import build_kernel
+from weft.launch.mpi import Mpi
+from weft.launch.recipe import Recipe, make_recipe
+from weft.launch.spec import LaunchSpec
+
+KERNEL_PLACEHOLDER = Path("weft-kernel")
+
+MEETING_S = 120.0
+"""Longest that hosts may take to meet before anything is measured; less where a trial may take
+less."""
+
+SILENT_S = 30.0
+"""A launch between hosts that has written nothing for so long has its hosts looked at: a connection
+to one that is gone may last for many minutes. No round of pairs takes that long."""
+
+ANSWER_SHARE = 0.2
+"""Of what a launch may take: how long its samples wait for the scheduler's answer, at most."""
+
+
+class LiveBackend:
+    """Runs trials over MPI on `nodes`.
+
+    `rails` are network devices by local rank ('mlx5_0:1'); `placement` is what the scheduler says
+    of the nodes, kept with a run. Before `prepare`, `recipe` names the kernel and the run directory
+    by their plain names.
+    """
+
+    name = "live"
+
+    def __init__(
+        self,
+        mpi: Mpi,
+        nodes: Sequence[str],
+        rails: Sequence[str] = (),
+        *,
+        kernel: Path | None = None,
+        seat: Seat | None = None,
+        placement: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.mpi = mpi
+        self.nodes = tuple(nodes)
+        self.rails = tuple(rails)
+        self._kernel = kernel
+        self._seat: Seat = Here() if seat is None else seat
+        self._run_dir = Path()
+        self._watch = Watch(reached=bool(self._seat.needs))
+        self._put_by: list[Seat] = []
+        self._may_bind = not rails
+        self._crowded = False
+        self._placement = dict(placement or {})
+
+    def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
+        """Check every trial and compile the kernel; only then make `raw/` and `recipes/`.
+
+        Several hosts first meet in a launch that measures nothing. Raises InputError on a trial
+        that cannot run here, MissingError without a kernel, BenchmarkError when the hosts do not
+        come together.
+        """
+        for trial in trials:
+            self._check(trial)
+        self._check_rails()
+        self._kernel = self._kernel or build_kernel(self.mpi)
+        self._run_dir = run_dir.absolute()
+        for folder in ("raw", "recipes"):
+            (self._run_dir / folder).mkdir(parents=True, exist_ok=True)
+        self._meet(trials)
+
+    def measure(self, launch: Launch) -> Iterator[Sample]:
+        """The samples of one launch, after it has ended well.
+
+        Raises BenchmarkError (HangError for a hang) naming host and rank where they are known, and
+        MissingError when the launcher does not start. Nothing the launch started is left running.
+        A trial between hosts that wants a quiet network also asks the scheduler who else is there;
+        launch and answer share the trial's time.
+        """
+        here = all(map(self._seat.is_here, launch.trial.nodes))
+        if here or "quiet" not in launch.trial.options:
+            output = self._run(launch)
+            yield from _samples(output, launch, self._said(launch))
+            return
+        with asking(launch.trial.nodes) as scheduler:
+            started, limit_s = time.monotonic(), launch.trial.timeout_s
+            output = self._run(launch)
+            left_s = limit_s - (time.monotonic() - started)
+            neighbours = scheduler.answer(min(ANSWER_TIMEOUT_S, ANSWER_SHARE * limit_s, left_s))
+        beside = {"neighbours": neighbours.to_record(), **self._said(launch)}
+        yield from _samples(output, launch, beside)
+
+    def recipe(self, launch: Launch) -> str:
+        """The command line of a launch, as shell lines; nothing runs."""
+        return self._seat.text(self._recipe(launch))
+
+    def facts(self) -> Mapping[str, Any]:
+        """The MPI, its launcher, the nodes and the rails, and what the scheduler says of them."""
+        return {
+            "kind": "live",
+            "mpi": self.mpi.implementation,
+            "mpi_version": self.mpi.version,
+            "mpicc": str(self.mpi.mpicc),
+            "launcher": str(self.mpi.launcher),
+            "nodes": list(self.nodes),
+            "rails": list(self.rails),
+            **({} if self.mpi.pmi is None else {"pmi": self.mpi.pmi}),
+            **({"slurm": self._placement} if self._placement else {}),
+        }
+
+    @property
+    def lost(self) -> Mapping[str, Unreached]:
+        """The hosts that answered no more when they were last asked, and why."""
+        return self._watch.lost
+
+    def close(self) -> None:
+        """What was put on other hosts is taken away, where they answer."""
+        for seat in self._put_by:
+            if not self._watch.still_lost(seat, seat.needs):
+                seat.clear(self._run_dir)
+        self._put_by = []
+
+    def _check(self, trial: Trial) -> None:
+        check_trial(trial, self.rails)
+        strangers = [node for node in trial.nodes if node not in self.nodes]
+        if strangers:
+            raise InputError(
+                f"node '{strangers[0]}' is not one of this backend's",
+                where=f"trial {trial.id}",
+                expected=", ".join(self.nodes[:8]),
+            )
+
+    def _meet(self, trials: Sequence[Trial]) -> None:
+        """Launch once on all hosts, to learn whether some of them share a machine.
+
+        Those are not bound: the launcher would put the first rank of each on the same core (Open
+        MPI: 4 ms, not 7 us). Where ranks outnumber CPUs even then, they must yield: a second
+        launch tells, in what is left of the time that one may take.
+        """
+        nodes = tuple(dict.fromkeys(node for trial in trials for node in trial.nodes))
+        tasks = max((trial.tasks_per_node for trial in trials), default=1)
+        options = {"iterations": 1, "warmup": 0}
+        limit_s = min(MEETING_S, max((trial.timeout_s for trial in trials), default=MEETING_S))
+        meeting = Trial(
+            "meeting", "barrier", (0,), nodes, tasks, options=options, timeout_s=limit_s
+        )
+        if all(map(self._seat.is_here, nodes)) or meeting.n_ranks < 2:
+            return
+        until = time.monotonic() + limit_s
+        for repeat in range(2):
+            left_s = max(0.0, until - time.monotonic())
+            output = self._run(Launch(replace(meeting, timeout_s=left_s), repeat, order=0))
+            if repeat == 0:
+                self._watch.acquaint(self._seat, nodes)
+            known = self._seat.most_on_a_machine(nodes) > 1
+            if known or not any(rank.oversubscribed for rank in output.ranks):
+                return
+            self._crowded = not self._may_bind
+            self._may_bind = False
+
+    def _run(self, launch: Launch) -> KernelOutput:
+        """Run one launch to its end. Raises BenchmarkError, MissingError."""
+        lost = self._watch.still_lost(self._seat, (*launch.trial.nodes, *self._seat.needs))
+        self._seat = self._seat.without(lost)
+        if missing := {host: lost[host] for host in launch.trial.nodes if host in lost}:
+            raise not_started(launch, missing)
+        recipe = self._recipe(launch)
+        self._put(launch, recipe)
+        (self._run_dir / "recipes" / f"{launch.name}.txt").write_text(self._seat.text(recipe))
+        out, err = self._raw(launch)
+        looks: dict[str, Look] = {}
+        ended = run_child(
+            self._seat.child(recipe, out, err),
+            Limits(launch.trial.timeout_s, silent_s=SILENT_S),
+            lambda: looks.update(self._look(launch, read_kernel_output(out))),
+            lambda: self._some_are_gone(launch, out, looks),
+        )
+        loud = ended.ending is Ending.TOO_LOUD
+        output = KernelOutput() if loud else read_kernel_output(out)
+        failure = failure_of(launch, ended, output, out, err, looks=looks)
+        if failure is not None:
+            raise accused(failure, looks or self._look(launch, output))
+        return output
+
+    def _raw(self, launch: Launch) -> tuple[Path, Path]:
+        """What a launch writes: standard output and standard error."""
+        raw = self._run_dir / "raw"
+        return raw / f"{launch.name}.out", raw / f"{launch.name}.err"
+
+    def _said(self, launch: Launch) -> dict[str, Any]:
+        """What libraries logged beside the kernel's own records."""
+        log = evidence_of_files([path for path in self._raw(launch) if path.is_file()])
+        return {"log": log} if log else {}
+
+    def _some_are_gone(self, launch: Launch, out: Path, looks: dict[str, Look]) -> bool:
+        """Whether hosts of a silent launch answer no more; looked at twice, for one that is busy
+        may miss it once."""
+        for _ in range(2):
+            found = self._look(launch, read_kernel_output(out))
+            if not any(look.gone for look in found.values()):
+                return False
+        looks.update(found)
+        return True
+
+    def _put(self, launch: Launch, recipe: Recipe) -> None:
+        if self._seat not in self._put_by:
+            self._put_by.append(self._seat)
+        try:
+            self._seat.put(recipe.files)
+        except BenchmarkError as failure:
+            raise accused(failure, self._look(launch, KernelOutput())) from failure
+
+    def _look(self, launch: Launch, output: KernelOutput) -> Mapping[str, Look]:
+        """How the hosts of a launch are that does not go well."""
+        if all(map(self._seat.is_here, launch.trial.nodes)):
+            return {}
+        pids = pids_of(launch.trial, output, self._seat.needs)
+        return self._watch.look(self._seat, pids)
+
+    def _check_rails(self) -> None:
+        """Only where all ranks run here: other hosts have other devices."""
+        if not all(map(self._seat.is_here, self.nodes)):
+            return
+        for rail in self.rails:
+            if not rail_exists(rail):
+                there_are = ", ".join(device.name for device in self._seat.host.devices)
+                raise InputError(
+                    f"no network device '{rail}' on {self._seat.host.name}",
+                    where="--rails",
+                    expected=there_are or "a device of /sys/class/infiniband, cxi or net",
+                )
+
+    def _recipe(self, launch: Launch) -> Recipe:
+        trial = launch.trial
+        rounds = rounds_text(trial)
+        folder = self._seat.folder(self._run_dir)
+        rounds_file = folder / f"{launch.name}.rounds"
+        arguments = kernel_argv(trial, self.rails, None if rounds is None else str(rounds_file))
+        spec = launch_spec(
+            self.mpi,
+            trial,
+            self._seat,
+            program=(str(self._kernel or KERNEL_PLACEHOLDER), *arguments),
+            hostfile=folder / f"{launch.name}.hosts",
+            may_bind=self._may_bind,
+            crowded=self._crowded,
+        )
+        files = {} if rounds is None else {rounds_file: rounds}
+        return make_recipe(self.mpi, spec, self._seat.cwd(self._run_dir), files)
+
+
+def check_trial(trial: Trial, rails: tuple[str, ...]) -> None:
+    """Raises InputError on a trial that no hosts can run, whichever they are."""
+    if not trial.nodes or trial.tasks_per_node < 1:
+        raise InputError("a trial without ranks", where=f"trial {trial.id}")
+    if trial.n_ranks < 2:
+        raise InputError(
+            f"{trial.benchmark} with one rank measures no network",
+            where=f"trial {trial.id}",
+            expected="at least two ranks: more nodes, or more tasks per node",
+        )
+    kernel_argv(trial, rails, None)
+    rounds_text(trial)
+
+
+def launch_spec(
+    mpi: Mpi,
+    trial: Trial,
+    seat: Seat,
+    *,
+    program: tuple[str, ...],
+    hostfile: Path,
+    may_bind: bool = True,
+    crowded: bool = False,
+) -> LaunchSpec:
+    """What to start for a trial, from a seat whose host tells how many cores all hosts have.
+
+    One core a rank where every rank can have one; else nothing is bound, because a launcher that
+    sees only a part of what shares the machine binds ranks of several hosts, or of several jobs,
+    to the same core. With rails the kernel binds itself, near its device: `may_bind` is false.
+    `crowded`: ranks are known to outnumber the CPUs, whatever the names of the hosts say.
+    """
+    host = seat.host
+    here = all(map(seat.is_here, trial.nodes))
+    together = len(trial.nodes) if here else seat.most_on_a_machine(trial.nodes)
+    n_here = trial.tasks_per_node * together
+    return LaunchSpec(
+        launcher=mpi.launcher,
+        program=program,
+        hosts=trial.nodes,
+        tasks_per_node=trial.tasks_per_node,
+        hostfile=hostfile,
+        env={**seat.settings, **trial.env},
+        bound=n_here <= host.n_cores and host.all_cpus_allowed and may_bind,
+        oversubscribed=crowded or n_here > len(host.cpus),
+        on_this_machine=here,
+        as_root=seat.as_root,
+        remote_shell=seat.remote_shell,
+        interface=seat.interface,
+        pmi=mpi.pmi,
+    )
+
+
+def _samples(
+    output: KernelOutput, launch: Launch, beside: Mapping[str, Any] | None = None
+) -> Iterator[Sample]:
+    state = state_of(output)
+    evidence = evidence_of(output) | dict(beside or {})
+    note = not_on_fabric_note(output) if state is State.NOT_ON_FABRIC else None
+    try:
+        for sample in to_samples(output, launch, state, evidence):
+            yield sample if note is None else replace(sample, note=note)
+    except ValueError as error:
+        raise BenchmarkError(
+            f"{launch.trial.benchmark} ({launch.name}): {error}",
+            where=f"rank 0 on {output.host_of(0) or launch.trial.nodes[0]}",
+            expected="series of positive times",
+        ) from error

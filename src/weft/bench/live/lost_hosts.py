@@ -1,0 +1,45 @@
+"""Hosts that a run lost: they answered no more, and the others were measured without them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from weft.cluster.ssh_failure import Unreached
+
+NO_CAUSE = Unreached("nobody knows why")
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """`cause` and `remedy` in words, the remedy "" where nobody knows one. `surveyed`: it was gone
+    only after the survey had its readings."""
+
+    host: str
+    cause: str
+    remedy: str = ""
+    surveyed: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """'node3 does not answer: nothing listens on its ssh port'."""
+        return f"{self.host} does not answer: {self.cause}"
+
+    def to_record(self) -> dict[str, Any]:
+        """As a run remembers it."""
+        return asdict(self)
+
+
+def lost_of_record(record: Any) -> tuple[Lost, ...]:
+    """What `to_record` made of each; none of a run that remembers none."""
+    return tuple(
+        Lost(str(one["host"]), str(one["cause"]), str(one["remedy"]), bool(one["surveyed"]))
+        for one in record or ()
+    )
+
+
+def lost_of(
+    hosts: Iterable[str], why: Mapping[str, Unreached], *, surveyed: bool = False
+) -> tuple[Lost, ...]:
+    """These hosts, with what is known of each."""
+    causes = {host: why.get(host, NO_CAUSE) for host in hosts}
+    return tuple(Lost(host, it.cause, it.remedy, surveyed) for host, it in causes.items())

@@ -1,0 +1,1 @@
+"""The twin backend: a simulated fabric."""

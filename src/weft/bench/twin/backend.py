@@ -1,0 +1,379 @@
+"""The twin backend: a simulated fabric in place of a real one, behind the same protocol."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft import __version__
+from weft.bench import metrics
+from weft.bench.block_sizes import most_bytes
+from weft.bench.model import Launch, Pair, Sample, Trial
+from weft.bench.phase import phases_of
+from weft.bench.series import Series, metrics_of
+from weft.bench.twin.extrapolation import is_extrapolated, with_extrapolation
+from weft.bench.twin.fault import Fault, by_fault, check_fault
+from weft.bench.twin.fidelity import at_fidelity
+from weft.bench.twin.independent_rounds import apart, joined
+from weft.bench.twin.offload import carried_out
+from weft.bench.twin.outcome_rows import Rows, rows_of
+from weft.bench.twin.port_counters import COUNTERS_FILE, PortCounters
+from weft.bench.twin.scenario import (
+    congestion_control,
+    left_to_chance,
+    pair_size,
+    recipe_text,
+    rounds_of,
+    routes_adaptively,
+    scenario,
+    window_of,
+    work,
+)
+from weft.catalog.benchmark import Benchmark
+from weft.catalog.document import to_toml
+from weft.catalog.load import benchmark
+from weft.catalog.machine.fit_report import Fit
+from weft.catalog.machine.platform import Platform
+from weft.core.errors import BenchmarkError, InputError
+from weft.topology.engine import as_input_error, engine_module
+from weft.topology.fabric import Fabric
+from weft.topology.fabric_spec import Document, fabric_spec
+
+PLATFORM_FILE = "platform.toml"
+
+FANS = ("fan_in", "fan_out")
+"""Benchmarks whose rows are messages: an iteration is over with the slowest."""
+
+
+class TwinBackend:
+    """Measures on a simulated fabric of `n_nodes` nodes of a platform, or on a `fabric` document of
+    its own (then `n_nodes` counts nothing). `fidelity` is "packet", "flow" or "auto"; what its
+    results cannot show is in the evidence of every sample. With `extrapolate`, a share, what
+    repeats itself alike within it is simulated in part; samples say how far they may be off.
+
+    Same seed, same samples: each launch derives its own seed from (seed, trial, repeat). Raises
+    InputError where the platform has no fabric or a fault is nowhere in it, MissingError where the
+    engine is not built.
+    """
+
+    name = "twin"
+
+    def __init__(
+        self,
+        platform: Platform,
+        n_nodes: int,
+        faults: Sequence[Fault] = (),
+        seed: int = 1,
+        *,
+        fabric: Document | None = None,
+        fidelity: str = "packet",
+        extrapolate: float | None = None,
+    ) -> None:
+        self.platform = platform
+        self.fidelity = fidelity
+        self.extrapolate = extrapolate
+        self.faults = tuple(faults)
+        self.seed = seed
+        self._fabric_spec = fabric if fabric is not None else fabric_spec(platform, n_nodes)
+        self._run_dir: Path | None = None
+        self.fabric_document: Document = build_fabric(self._fabric_spec)
+        self.nodes: tuple[str, ...] = tuple(node["name"] for node in self.fabric_document["nodes"])
+        # Of a real fabric the ports have LIDs of their own, which its document does not tell.
+        self._counters = None if fabric is not None else PortCounters(self.fabric_document)
+        for fault in self.faults:
+            check_fault(fault, self.fabric_document)
+
+    def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
+        """Keep the platform in `run_dir`; refuse trials this twin cannot run (InputError)."""
+        for trial in trials:
+            self._check(trial)
+        self._run_dir = run_dir
+        (run_dir / "recipes").mkdir(exist_ok=True)
+        (run_dir / PLATFORM_FILE).write_text(to_toml(self.platform), "utf-8")
+
+    def measure(self, launch: Launch) -> Iterator[Sample]:
+        """The samples of one launch. Raises InputError, or BenchmarkError on a deadlock."""
+        document = self.scenario(launch)
+        if self._run_dir is not None:
+            recipe = self._run_dir / "recipes" / f"{launch.name}.json"
+            recipe.write_text(recipe_text(document), "utf-8")
+        measured = benchmark(launch.trial.benchmark)
+        try:
+            outcome = self._outcome(launch, measured, document)
+        except InputError as refused:
+            raise by_fault(refused, self.faults) from refused
+        rows = rows_of(outcome)
+        if measured.kind == "pairs":
+            samples = _pair_samples(launch, measured, rows)
+        else:
+            samples = _samples(launch, measured, document["work"], rows, self.platform.fit)
+            if self.extrapolate is not None:
+                share = len(document["work"]) // len(launch.trial.sizes_bytes)
+                samples = with_extrapolation(samples, outcome, share)
+        samples = carried_out(samples, outcome)
+        yield from at_fidelity(samples, outcome, once=measured.kind == "pairs")
+
+    def _outcome(
+        self, launch: Launch, measured: Benchmark, document: Document
+    ) -> Mapping[str, Any]:
+        trial = launch.trial
+        parts = [document]
+        if measured.kind == "pairs" and not left_to_chance(self.platform, self.faults, trial):
+            parts = apart(document)
+        if len(parts) == 1:
+            outcome = _complete(launch, simulate(document))
+            self._count(measured, [outcome])
+            return outcome
+        outcomes = [_complete(launch, outcome) for outcome in simulate_parts(document, parts)]
+        self._count(measured, outcomes)
+        return joined(parts, outcomes)
+
+    def _count(self, measured: Benchmark, outcomes: Sequence[Mapping[str, Any]]) -> None:
+        """Keep what ports counted while pairs were measured, where a run is kept."""
+        if self.extrapolate is not None and any(is_extrapolated(one) for one in outcomes):
+            self._counters = None  # They count what was simulated alone.
+        if self._counters is not None and self._run_dir is not None and measured.kind == "pairs":
+            for outcome in outcomes:
+                self._counters.add(outcome)
+
+    def recipe(self, launch: Launch) -> str:
+        """The scenario of a launch, as JSON."""
+        return recipe_text(self.scenario(launch))
+
+    def scenario(self, launch: Launch) -> Document:
+        """The scenario of a launch; its fabric is the generator's document. Raises InputError."""
+        trial = launch.trial
+        self._check(trial)
+        seed = launch_seed(self.seed, launch)
+        document = scenario(self.platform, self._fabric_spec, self.faults, trial, seed)
+        document["fidelity"] = self.fidelity
+        if self.extrapolate is not None:
+            document["steady_state"] = {"tolerance": self.extrapolate}
+        document["work"] = work(self.platform, benchmark(trial.benchmark), trial, self.faults)
+        return document
+
+    def facts(self) -> Mapping[str, Any]:
+        """The platform and its digest, the size of the fabric, what is planted, the seed."""
+        return {
+            "kind": "twin",
+            "engine_version": __version__,
+            "platform": self.platform.name,
+            "platform_digest": _digest(to_toml(self.platform)),
+            "fidelity": self.fidelity,
+            "extrapolate": self.extrapolate,
+            "fabric": self.fabric_document["name"],
+            "fabric_digest": _digest(json.dumps(self._fabric_spec, sort_keys=True)),
+            "n_nodes": len(self.nodes),
+            "n_switches": len(self.fabric_document["switches"]),
+            "faults": [fault.describe() for fault in self.faults],
+            "seed": self.seed,
+        }
+
+    def close(self) -> None:
+        """Write what ports counted while pairs were measured, for whoever reads counters."""
+        text = "" if self._counters is None else self._counters.text
+        if text and self._run_dir is not None:
+            (self._run_dir / COUNTERS_FILE).write_text(text, "utf-8")
+
+    def _check(self, trial: Trial) -> None:
+        measured = benchmark(trial.benchmark)
+        if measured.kind == "pairs":
+            phases_of(trial.options)
+        known = set(self.nodes)
+        unknown = [node for node in trial.nodes if node not in known]
+        if unknown:
+            raise InputError(
+                f"no node '{unknown[0]}' in this twin",
+                where=trial.id,
+                expected=f"nodes {self.nodes[0]} to {self.nodes[-1]}",
+            )
+        if trial.n_ranks < 2:
+            raise InputError(
+                f"{measured.name} needs at least two ranks, not {trial.n_ranks}",
+                where=trial.id,
+                expected="two nodes, or two tasks a node",
+            )
+        if not trial.sizes_bytes or min(trial.sizes_bytes) < 0:
+            raise InputError("no message size", where=trial.id, expected="sizes of 0 B or more")
+
+
+def launch_seed(seed: int, launch: Launch) -> int:
+    """A seed of 32 bits that only this launch has, from the run's seed, the trial and repeat."""
+    name = f"{seed}/{launch.trial.id}/{launch.repeat}"
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=4).digest())
+
+
+def build_fabric(spec: Document) -> Document:
+    """The whole fabric document of a generator's document. Raises InputError."""
+    return dict(Fabric.from_document(spec).document)
+
+
+def simulate(document: Document) -> Mapping[str, Any]:
+    """The outcome of a scenario: status, message and columns.
+
+    Raises InputError, or BenchmarkError where a planted fault cuts two ranks off from each other.
+    """
+    engine = engine_module()
+    try:
+        outcome: Mapping[str, Any] = engine.simulate(json.dumps(document))
+    except ValueError as error:
+        refused = as_input_error(error)
+        if document.get("faults") and "unreachable" in refused.what:
+            raise BenchmarkError(
+                refused.what,
+                where="twin",
+                expected="a way between every two ranks",
+                hint="a planted fault cuts it: plant another, or leave that node out; or planes of"
+                " the fabric never meet: simulate one of them",
+            ) from error
+        raise refused from error
+    return outcome
+
+
+def simulate_parts(whole: Document, parts: Sequence[Document]) -> list[Mapping[str, Any]]:
+    """The outcomes of the parts of a scenario, on all cores. Raises what `simulate` does."""
+    engine = engine_module()
+    try:
+        return list(engine.simulate_many([json.dumps(part) for part in parts], 0))
+    except ValueError:
+        # Told by its place in the whole.
+        return [simulate(whole)]
+
+
+def _complete(launch: Launch, outcome: Mapping[str, Any]) -> Mapping[str, Any]:
+    if outcome["status"] != "complete":
+        raise BenchmarkError(
+            f"the simulation ended in '{outcome['status']}': {outcome['message']}",
+            where=launch.name,
+            expected="every message delivered",
+        )
+    return outcome
+
+
+def _samples(
+    launch: Launch, measured: Benchmark, steps: list[Document], rows: Rows, fit: Fit | None
+) -> Iterator[Sample]:
+    """A sample a size; the steps of a size (its random rings) follow one another."""
+    trial = launch.trial
+    series = [
+        rows.slowest_ns(number, step["iterations"])
+        if measured.name in FANS
+        else rows.times_ns(number)
+        for number, step in enumerate(steps)
+    ]
+    share = len(steps) // len(trial.sizes_bytes)
+    for place, size in enumerate(trial.sizes_bytes):
+        times_ns = list(chain.from_iterable(series[place * share : (place + 1) * share]))
+        values = _metrics(measured, trial, size, times_ns)
+        outside = fit is not None and measured.sizes and not fit.covers(size)
+        flags = ("outside_fit",) if outside else ()
+        evidence = _evidence(trial)
+        yield _sample(launch, size, values, len(times_ns), evidence, times_ns=times_ns, flags=flags)
+
+
+def _metrics(
+    measured: Benchmark, trial: Trial, size: int, times_ns: Sequence[float]
+) -> metrics.Metrics:
+    n_ranks, name = trial.n_ranks, measured.name
+    most = None
+    if name == "alltoallv":
+        most = most_bytes(size, n_ranks, float(trial.options.get("skew", 0.0)))
+    return metrics_of(
+        Series(
+            name,
+            size,
+            n_ranks,
+            times_ns,
+            window=window_of(measured, trial),
+            n_pairs=n_ranks - 1 if name in FANS else n_ranks // 2,
+            skew_p50_ns=0.0,  # every iteration starts after an ideal barrier
+            most_bytes=most,
+        )
+    )
+
+
+def _pair_samples(launch: Launch, measured: Benchmark, rows: Rows) -> Iterator[Sample]:
+    """Of each pair a sample of its small size and one of its large, as its phases have them."""
+    trial = launch.trial
+    names = [_endpoint(trial, rank) for rank in range(trial.n_ranks)]
+    evidence = _evidence(trial)
+    for number, pairs in enumerate(rounds_of(trial)):
+        columns = _pair_columns(trial, measured, rows, number, len(pairs))
+        for i, (rank_a, rank_b) in enumerate(pairs):
+            pair = Pair(names[rank_a], names[rank_b], number, len(pairs))
+            for size, iterations, of_metric in columns:
+                values = {name: column[i] for name, column in of_metric.items()}
+                yield _sample(launch, size, values, iterations, evidence, pair=pair)
+
+
+_Column = tuple[int, int, Mapping[str, list[float]]]
+
+
+def _pair_columns(
+    trial: Trial, measured: Benchmark, rows: Rows, round_: int, n_pairs: int
+) -> list[_Column]:
+    """For the phases of the small size, then of the large: size, iterations, metrics by pair."""
+    columns: list[_Column] = []
+    phases = phases_of(trial.options)
+    step = 0
+    for is_small in (True, False):
+        series: dict[str, NDArray[np.float64]] = {}
+        for phase in (phase for phase in phases if phase.is_small is is_small):
+            for kind in phase.kinds:
+                series[kind] = rows.by_pair(step, round_, n_pairs)
+                step += 1
+        if series:
+            size = pair_size(trial, is_small=is_small)
+            windows = dict.fromkeys(series, window_of(measured, trial))
+            by_metric = metrics.pair_metrics(series, size, windows)
+            n_iterations = next(iter(series.values())).shape[1]
+            lists = {name: column.tolist() for name, column in by_metric.items()}
+            columns.append((size, n_iterations, lists))
+    return columns
+
+
+def _endpoint(trial: Trial, rank: int) -> str:
+    node = trial.nodes[rank // trial.tasks_per_node]
+    return node if trial.tasks_per_node == 1 else f"{node}:{rank}"
+
+
+def _sample(
+    launch: Launch,
+    size: int,
+    values: metrics.Metrics,
+    iterations: int,
+    evidence: Mapping[str, str],
+    *,
+    times_ns: Sequence[float] | None = None,
+    pair: Pair | None = None,
+    flags: tuple[str, ...] = (),
+) -> Sample:
+    """A sample dated by its place in the run: a twin has no clock, and reruns are equal."""
+    return Sample(
+        trial=launch.trial.id,
+        repeat=launch.repeat,
+        benchmark=launch.trial.benchmark,
+        size_bytes=size,
+        metrics=values,
+        iterations=iterations,
+        started_unix_s=float(launch.order),
+        flags=flags,
+        pair=pair,
+        times_ns=None if times_ns is None else tuple(max(1, round(time)) for time in times_ns),
+        evidence=evidence,
+    )
+
+
+def _evidence(trial: Trial) -> dict[str, str]:
+    routing = "on" if routes_adaptively(trial) else "off"
+    law = congestion_control(trial)
+    return {"transport": "simulated", "adaptive_routing": routing, "congestion_control": law}
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

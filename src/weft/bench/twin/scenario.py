@@ -1,0 +1,270 @@
+"""From a platform and a trial to a scenario document (docs/reference/scenario.md)."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from weft.bench.model import Trial
+from weft.bench.phase import phases_of
+from weft.bench.twin.fault import Fault
+from weft.catalog.benchmark import Benchmark
+from weft.catalog.machine.cabling import FatTree
+from weft.catalog.machine.platform import Host, HostRegime, Platform
+from weft.core.errors import InputError, did_you_mean
+from weft.topology.fabric_spec import Document, no_twin, picoseconds, twin_parts
+
+SCENARIO_SCHEMA = "weft.scenario/1"
+
+RINGS = {
+    "random_ring_latency": "random_ring",
+    "random_ring_bandwidth": "random_ring",
+    "natural_ring_bandwidth": "natural_ring",
+}
+"""What the engine calls the traffic of a ring, whatever is made of its times."""
+
+Rounds = Sequence[Sequence[tuple[int, int]]]
+
+
+def scenario(
+    platform: Platform, fabric: Document, faults: Sequence[Fault], trial: Trial, seed: int
+) -> Document:
+    """What the engine runs without its `work`: fabric, hosts, placement, faults."""
+    tree, _, host = twin_parts(platform)
+    if platform.packets is None or platform.switch is None:
+        raise no_twin(platform)
+    switch = platform.switch
+    # No platform says what its switches can do, or what is inside its nodes: a trial does.
+    own = {key: trial.options[key] for key in ("in_network", "node") if key in trial.options}
+    law = congestion_control(trial)
+    controlled: Document = {} if law == "off" else {"congestion_control": {law: {}}}
+    return {
+        "schema": SCENARIO_SCHEMA,
+        "seed": seed,
+        "fidelity": "packet",
+        "fabric": fabric,
+        "routing": _routing(platform, tree, trial, has_tables="lfts" in fabric),
+        "packets": {"mtu_bytes": platform.packets.mtu.whole, "headers": platform.packets.headers},
+        "switch": {
+            "model": switch.model,
+            "forwarding": switch.forwarding,
+            "delay_ps": picoseconds(switch.delay.value),
+            "buffer_bytes": switch.buffer.whole,
+        },
+        **controlled,
+        "host": _host(host),
+        "placement": {"nodes": list(trial.nodes), "tasks_per_node": trial.tasks_per_node},
+        "work": [],
+        "faults": [fault.to_document() for fault in faults],
+        **own,
+    }
+
+
+def routes_adaptively(trial: Trial) -> bool:
+    """Whether the trial's option `adaptive_routing` is "on". Raises InputError."""
+    asked = trial.options.get("adaptive_routing", "off")
+    if asked not in ("on", "off"):
+        raise InputError(f"option 'adaptive_routing' is {asked!r}", expected="'on' or 'off'")
+    return bool(asked == "on")
+
+
+CONGESTION_CONTROLS = ("off", "annex_a10", "dcqcn", "rtt", "endpoint")
+"""What a trial can ask of a simulated fabric's congestion control; all but the first are laws with
+the engine's own settings (docs/reference/scenario.md)."""
+
+
+def congestion_control(trial: Trial) -> str:
+    """The trial's option `congestion_control`, "off" without it. Raises InputError."""
+    asked = trial.options.get("congestion_control", "off")
+    if asked not in CONGESTION_CONTROLS:
+        raise InputError(
+            f"option 'congestion_control' is {asked!r}",
+            expected=", ".join(CONGESTION_CONTROLS),
+            hint=did_you_mean(str(asked), list(CONGESTION_CONTROLS)),
+        )
+    return str(asked)
+
+
+def _routing(platform: Platform, tree: FatTree, trial: Trial, *, has_tables: bool) -> Document:
+    # A real fabric's tables hold, unless a trial asks for an engine.
+    asked = trial.options.get("routing", None if has_tables else tree.routing)
+    routing: Document = {} if asked is None else {"engine": asked}
+    if not routes_adaptively(trial):
+        return routing
+    if tree.adaptive is None:
+        raise InputError(
+            f"platform '{platform.name}' does not say how it would route adaptively",
+            expected="a platform with [fabric.adaptive]",
+        )
+    return {**routing, "adaptive": {"grade_bytes": tree.adaptive.grade.whole}}
+
+
+def work(
+    platform: Platform, benchmark: Benchmark, trial: Trial, faults: Sequence[Fault] = ()
+) -> list[Document]:
+    """The steps of a trial, one a size; of random rings, one a size and ring; of `pairs`,
+    one for each kind of its phases."""
+    options = {**benchmark.options, **trial.options}
+    counts = _counts(benchmark, options)
+    if benchmark.kind == "pairs":
+        if not left_to_chance(platform, faults, trial):
+            counts = {"iterations": 1, "warmup": 0}
+        return _pair_steps(trial, options, counts)
+    steps = []
+    for size in trial.sizes_bytes:
+        if size == 0 and benchmark.headline.startswith("bandwidth"):
+            raise InputError(
+                f"{benchmark.name} of 0 B",
+                where=f"trial {trial.id}",
+                expected="sizes from 1 B up: empty messages have no bandwidth",
+            )
+        step: Document = {"benchmark": RINGS.get(benchmark.name, benchmark.name)}
+        step |= {"size_bytes": size, **counts}
+        if "window" in benchmark.options:
+            step["window"] = _count(options, "window", least=1)
+        elif benchmark.kind == "collective":
+            step |= _algorithm(platform, benchmark.name, options, size, trial.n_ranks)
+        if "skew" in options:
+            step["skew"] = options["skew"]
+        steps += _on_rings(benchmark, options, step) if "rings" in benchmark.options else [step]
+    return steps
+
+
+def _on_rings(benchmark: Benchmark, options: Mapping[str, Any], step: Document) -> list[Document]:
+    """A step for each ring, in the orders the live kernel draws: ring k is that of seed + k."""
+    most = benchmark.twin.get("rings", 1)
+    n_rings = min(_count(options, "rings", least=1), step["iterations"], most)
+    seed = _count(options, "seed", least=0)
+    share = step["iterations"] // n_rings
+    return [{**step, "iterations": share, "shuffle": seed + ring} for ring in range(n_rings)]
+
+
+def _algorithm(
+    platform: Platform, benchmark: str, options: Mapping[str, Any], size: int, n_ranks: int
+) -> Document:
+    """The algorithm asked for, or else the platform's, with the window that belongs to it."""
+    if "algorithm" in options:
+        asked = ("algorithm", "fallback", "segment_bytes")
+        return {key: options[key] for key in asked if key in options}
+    algorithm = platform.algorithm(benchmark, size, n_ranks)
+    if algorithm is None:
+        return {}
+    chosen = platform.choice(benchmark, size, n_ranks)
+    window = chosen.window if chosen is not None else None
+    return (
+        {"algorithm": algorithm} if window is None else {"algorithm": algorithm, "window": window}
+    )
+
+
+def rounds_of(trial: Trial) -> list[list[tuple[int, int]]]:
+    """The trial's `rounds` option, or all pairs: round r pairs rank i with r - i modulo n."""
+    given = trial.options.get("rounds")
+    if given is not None:
+        return _rounds(given)
+    n_ranks = trial.n_ranks
+    rounds = [
+        [(a, (r - a) % n_ranks) for a in range(n_ranks) if a < (r - a) % n_ranks]
+        for r in range(n_ranks)
+    ]
+    return [pairs for pairs in rounds if pairs]
+
+
+def window_of(benchmark: Benchmark, trial: Trial) -> int:
+    """Messages of one window; one where the benchmark has none."""
+    return int({**benchmark.options, **trial.options}.get("window", 1))
+
+
+def _counts(benchmark: Benchmark, options: Mapping[str, Any]) -> Document:
+    """Iterations on a twin: few, because each gives the same time but for jitter and noise."""
+    counts = {}
+    for key, least in (("iterations", 1), ("warmup", 0)):
+        most = benchmark.twin.get(key, least)
+        counts[key] = min(_count({key: most, **options}, key, least=least), most)
+    return counts
+
+
+def _count(options: Mapping[str, Any], key: str, *, least: int) -> int:
+    value = options[key]
+    if not isinstance(value, int) or value < least:
+        raise InputError(
+            f"option '{key}' is {value!r}", expected=f"a whole number of {least} or more"
+        )
+    return value
+
+
+def _rounds(given: Any) -> list[list[tuple[int, int]]]:
+    try:
+        return [[(int(a), int(b)) for a, b in pairs] for pairs in given]
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "option 'rounds' is not a list of rounds of pairs",
+            expected="[[[0, 1], [2, 3]], [[0, 2], [1, 3]]]: rounds of pairs of ranks",
+        ) from error
+
+
+def left_to_chance(platform: Platform, faults: Sequence[Fault], trial: Trial) -> bool:
+    """Whether chance, or what came before, decides anything: else one iteration of `pairs` tells
+    all, to the picosecond, and thousands of pairs cost a third."""
+    host = twin_parts(platform)[2]
+    by_host = host.start_jitter is not None or host.noise is not None
+    by_fault = any(fault.corrected or fault.lost or fault.noise for fault in faults)
+    by_network = routes_adaptively(trial) or congestion_control(trial) != "off"
+    return by_host or by_fault or by_network
+
+
+def _pair_steps(trial: Trial, options: Mapping[str, Any], counts: Document) -> list[Document]:
+    rounds = [[list(pair) for pair in pairs] for pairs in rounds_of(trial)]
+    common = {"benchmark": "pairs", "rounds": rounds, **counts}
+    steps: list[Document] = []
+    for phase in phases_of(options):
+        step = {**common, "size_bytes": pair_size(trial, is_small=phase.is_small)}
+        if not phase.is_small:
+            step["window"] = _count(options, "window", least=1)
+        steps.extend({**step, "kind": kind} for kind in phase.kinds)
+    return steps
+
+
+def pair_size(trial: Trial, *, is_small: bool) -> int:
+    """The size of a phase of `pairs`: the smallest of the trial's, or the largest."""
+    return min(trial.sizes_bytes) if is_small else max(trial.sizes_bytes)
+
+
+def _host(host: Host) -> Document:
+    document: Document = {
+        "regimes": [_regime(regime) for regime in host.regimes],
+        "message_gap_ns": host.message_gap.value,
+        "intra_node": {
+            "latency_ns": host.intra_node.latency.value,
+            "bits_per_s": round(host.intra_node.rate.value * 1e9),
+        },
+    }
+    if host.start_jitter is not None:
+        document["start_jitter_ns"] = host.start_jitter.value
+    if host.noise is not None:
+        noise = host.noise
+        document["noise"] = {"probability": noise.probability.value, "mean_ns": noise.mean.value}
+    return document
+
+
+def _regime(regime: HostRegime) -> Document:
+    document: Document = {} if regime.max_bytes is None else {"max_bytes": regime.max_bytes}
+    return {
+        **document,
+        "protocol": regime.protocol,
+        "send_overhead_ns": regime.send_overhead_ns,
+        "recv_overhead_ns": regime.recv_overhead_ns,
+        "send_ns_per_byte": regime.send_ns_per_byte,
+        "recv_ns_per_byte": regime.recv_ns_per_byte,
+        "latency_ns": regime.latency_ns,
+        "latency_ns_per_byte": regime.latency_ns_per_byte,
+        "gap_ns": regime.gap_ns,
+        "gap_ns_per_byte": regime.gap_ns_per_byte,
+    }
+
+
+def recipe_text(document: Document) -> str:
+    """JSON to be read by people too: a line a key, but a line a step of rounds of thousands."""
+    if not any("rounds" in step for step in document["work"]):
+        return json.dumps(document, indent=1)
+    lines = json.dumps({**document, "work": []}, indent=1)
+    steps = ",\n".join(f"  {json.dumps(step)}" for step in document["work"])
+    return lines.replace(' "work": []', f' "work": [\n{steps}\n ]')

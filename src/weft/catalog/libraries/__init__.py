@@ -1,0 +1,1 @@
+"""Documents about communication libraries: variables, rules, recipes, constants."""

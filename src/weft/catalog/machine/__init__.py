@@ -1,0 +1,1 @@
+"""Documents about machines: platforms, cabling, virtual machine sizes."""

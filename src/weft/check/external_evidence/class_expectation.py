@@ -1,0 +1,232 @@
+"""Findings about whole hop classes: slower than the machine should be, or faster than it can."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from weft.catalog.cause import causes
+from weft.check.external_evidence.expectation import Expectations, Expected, slow_first
+from weft.check.readings.norms import HopClass, of_one_node
+from weft.check.readings.readings import METRICS
+from weft.check.suspects.survey import Survey
+from weft.check.wording.figures import capital
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.units import format_significant
+from weft.core.words import counted
+from weft.judge.causes.causes import Case, likely_causes
+from weft.judge.expectation.expected_value import predictor
+from weft.judge.model import JudgedRow, LikelyCause, RowState
+from weft.judge.rules import rules
+from weft.results.model import Row, Table
+
+MOST_CAUSES = 3
+MOST_READINGS = 4
+FULL = 100
+"""Percent: nothing shares the links of a class."""
+
+
+def beyond_expectation(survey: Survey, expectations: Expectations) -> list[Finding]:
+    """For each metric one finding where classes are impossible, and one where they are slow; and
+    one for single readings that are faster than can be."""
+    found = _impossible_readings(survey, expectations)
+    for metric in METRICS:
+        of = [one for c, one in expectations.of.items() if c.metric is metric]
+        impossible = slow_first([one for one in of if one.state is RowState.IMPOSSIBLE])
+        if impossible:
+            found.append(_impossible(expectations, impossible, len(of)))
+        low = slow_first([one for one in of if one.state is RowState.LOW])
+        if low:
+            where = _where_first(of_one_node(survey.crossings), low, of)
+            found.append(_slow(expectations, low, len(of), where))
+    return found
+
+
+def _where_first(
+    nodes: Mapping[HopClass, str], low: Sequence[Expected], of: Sequence[Expected]
+) -> tuple[str, ...]:
+    """What slow classes (`low`, of all `of` a metric) have that others do not: a node in all of
+    their pairs (`nodes`), or longer ways."""
+    such = {one.norm.hop_class for one in low}
+    node = {nodes.get(hop_class) for hop_class in such}
+    if len(node) == 1 and None not in node:
+        return (f"{node.pop()} is in all of these pairs: it may be slow, and not their distance",)
+    fine = [one for one in of if one.state is RowState.NORMAL]
+    if fine and max(_n_links(one) for one in fine) < min(_n_links(one) for one in low):
+        nearest = min(fine, key=_n_links)
+        return (f"pairs {_where(nearest)} are as expected: look at the longer ways first",)
+    return ()
+
+
+def _n_links(one: Expected) -> int:
+    return one.norm.hop_class.n_links
+
+
+def _slow(
+    expectations: Expectations, such: Sequence[Expected], n_classes: int, where: tuple[str, ...]
+) -> Finding:
+    sure = any(one.sure for one in such)
+    worst = next((one for one in such if one.sure), such[0])
+    text = f"{_subject(such, n_classes)} {_delivers(worst)}: expected {worst.words}"
+    text += f"; what binds there is {worst.found.bound}."
+    doubt = () if sure else (f"a guess, so no fault is called: {worst.found.source}",)
+    return Finding(
+        FindingKind.BELOW_EXPECTED,
+        Severity.BAD if sure else Severity.WARNING,
+        text,
+        evidence=(
+            *where,
+            *_each(such),
+            *_slower_cables(expectations, such),
+            *_causes(expectations, such),
+            *doubt,
+            _why(expectations),
+        ),
+        facts=_facts(expectations, such),
+    )
+
+
+def _impossible(expectations: Expectations, such: Sequence[Expected], n_classes: int) -> Finding:
+    worst, unit = such[0], such[0].norm.hop_class.metric.unit
+    limit = format_significant(worst.found.limit or 0.0)
+    return Finding(
+        FindingKind.BEYOND_LIMIT,
+        Severity.BAD,
+        f"{_subject(such, n_classes)} {_delivers(worst)}: more than can be; nothing goes beyond"
+        f" {limit} {unit} ({worst.found.limit_name}).",
+        evidence=(*_each(such), *_causes(expectations, such), _why(expectations)),
+        facts=_facts(expectations, such),
+    )
+
+
+def _impossible_readings(survey: Survey, expectations: Expectations) -> list[Finding]:
+    """Readings beyond the limit of a class that is not: of clocks, or of pairs on one host."""
+    readings, normed = survey.readings, survey.normed
+    slack = rules().limit_slack
+    beyond: list[tuple[int, Expected]] = []
+    for number, norm in enumerate(normed.norms):
+        one = expectations.of.get(norm.hop_class)
+        if one is None or one.found.limit is None or one.state is RowState.IMPOSSIBLE:
+            continue
+        rows = np.flatnonzero(normed.norm == number)
+        ratio = readings.value[rows] / one.found.limit
+        wrong = ratio < 1 - slack if one.found.lower_is_better else ratio > 1 + slack
+        beyond += [(row, one) for row in rows[wrong].tolist()]
+    if not beyond:
+        return []
+    lines = [_reading_line(survey, row, one) for row, one in beyond[:MOST_READINGS]]
+    verb = "is" if len(beyond) == 1 else "are"
+    return [
+        Finding(
+            FindingKind.BEYOND_LIMIT,
+            Severity.WARNING,
+            f"{counted(len(beyond), 'reading')} {verb} faster than can be on platform"
+            f" {expectations.platform.name}: do not believe them.",
+            evidence=(*lines, "a clock that jumped, or two names of one host, do that"),
+            facts={"readings": len(beyond)},
+        )
+    ]
+
+
+def _reading_line(survey: Survey, row: int, one: Expected) -> str:
+    unit = one.norm.hop_class.metric.unit
+    value, limit = (
+        format_significant(v) for v in (survey.readings.value[row], one.found.limit or 0.0)
+    )
+    a, b = survey.readings.name(row)
+    return f"{a} - {b}: {value} {unit}; nothing goes beyond {limit} ({one.found.limit_name})"
+
+
+def _subject(such: Sequence[Expected], n_classes: int) -> str:
+    """'All pairs', or those of one kind."""
+    every = len(such) == n_classes
+    return "All pairs" if every and n_classes > 1 else capital(f"all pairs {_where(such[0])}")
+
+
+def _where(one: Expected) -> str:
+    return one.norm.hop_class.words
+
+
+def _delivers(one: Expected) -> str:
+    metric, value = one.norm.hop_class.metric, format_significant(one.norm.expected)
+    verb = "take" if one.found.lower_is_better else "deliver"
+    share = one.norm.expected / one.found.value
+    percent = f"{100 * share:.0f} % of what is expected"
+    return f"{verb} {value} {metric.unit} of {metric.word} ({percent})"
+
+
+def _each(such: Sequence[Expected]) -> list[str]:
+    return [
+        f"{_where(one)}: {format_significant(one.norm.expected)}, expected {one.words}"
+        for one in such
+        if len(such) > 1
+    ]
+
+
+def _why(expectations: Expectations) -> str:
+    machine = expectations.machine
+    return f"held against platform {machine.platform.name}: {machine.because}"
+
+
+def _slower_cables(expectations: Expectations, such: Sequence[Expected]) -> list[str]:
+    """What the fabric itself says of the rate of its cables."""
+    links = expectations.platform.links
+    rates = {one.norm.hop_class.bits_per_s / 1e9 for one in such}
+    if links is None or min(rates) <= 0 or max(rates) >= links.host.rate.value:
+        return []
+    return [
+        f"cables on the way run at {max(rates):g} Gb/s by the fabric's own description;"
+        f" the platform's run at {links.host.rate.value:g} Gb/s"
+    ]
+
+
+def _causes(expectations: Expectations, such: Sequence[Expected]) -> list[str]:
+    """What `weft judge` would take for the cause."""
+    return [
+        f"perhaps {cause.sentence}: predicts {cause.predicts}; {cause.remedy}"
+        for cause in causes_of(expectations, such[0].state)[:MOST_CAUSES]
+    ]
+
+
+def causes_of(expectations: Expectations, state: RowState) -> tuple[LikelyCause, ...]:
+    """The causes of the catalogue that fit the norms in a state, weighed against all of them."""
+    rows = [_row(one) for hop_class, one in expectations.of.items() if hop_class.load <= FULL]
+    platform = expectations.platform
+    likely = likely_causes(Case(rows, platform, predictor(platform), rules()), state)
+    # How many messages a check sends before an answer is its own doing.
+    own = {cause.name for cause in causes() if cause.instead and cause.instead.window}
+    return tuple(cause for cause in likely if cause.name not in own)
+
+
+def _row(one: Expected) -> JudgedRow:
+    conditions = one.conditions
+    row = Row(0, conditions.size_bytes, {one.found.metric: one.norm.expected})
+    table = Table("weft", "pairs", conditions.benchmark, (row,), 0)
+    return JudgedRow(
+        table, row, one.found.metric, one.norm.expected, one.state, conditions, one.found
+    )
+
+
+def _facts(expectations: Expectations, such: Sequence[Expected]) -> dict[str, object]:
+    worst = such[0]
+    return {
+        "platform": expectations.platform.name,
+        "metric": worst.norm.hop_class.metric.value,
+        "measured": worst.norm.expected,
+        "expectation": record_of(worst),
+        "hop_classes": [_where(one) for one in such],
+        "causes": [cause.name for cause in causes_of(expectations, worst.state)[:MOST_CAUSES]],
+    }
+
+
+def record_of(one: Expected) -> dict[str, object]:
+    """An expectation as plain JSON values."""
+    return {
+        "value": one.found.value,
+        "low": one.found.low,
+        "high": one.found.high,
+        "unit": one.norm.hop_class.metric.unit,
+        "bound": one.found.bound,
+        "limit": one.found.limit,
+        "source": one.found.source,
+        "state": one.state.value,
+    }

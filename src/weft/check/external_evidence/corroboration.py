@@ -1,0 +1,165 @@
+"""What readings accuse and what files say, on one thing: evidence, a narrower tie, or a warning."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weft.check.external_evidence.fabric_marks import MISSING, OWN_RATE, Mark, Marks, related
+from weft.check.external_evidence.lossy_cables import Damage, damage_of, disturbed_by, overruled
+from weft.check.readings.components import Component, Thing
+from weft.check.suspects.accusation import Accusation, slow_rows
+from weft.check.suspects.survey import Survey
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
+
+MOST_LINES = 6
+"""Of one accusation so many statements of the files are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An accusation with what the files add to it: what is left of its tie, and lines. `damage`:
+    what error counters say, where the accusation rests on them; None where it rests on readings.
+    `by_counters`: it rests on them alone, and was held against chance. `clean`: they say that there
+    was no error."""
+
+    accusation: Accusation
+    lines: tuple[str, ...]
+    damage: Damage | None = None
+    by_counters: bool = False
+    clean: bool = False
+
+
+def joined(
+    survey: Survey, accusations: Sequence[Accusation], marks: Marks, owners: Mapping[str, str]
+) -> list[Told]:
+    """What is accused, by the readings or by error counters that overrule them, with what the files
+    say of it. `owners`: the node of each HCA."""
+    by_readings = [told(accusation, marks, owners) for accusation in accusations]
+    left = [one.accusation for one in by_readings]
+    return by_readings + [
+        replace(told(one, marks, owners), damage=Damage.GROWN, by_counters=True)
+        for one in disturbed_by(survey, left, marks)
+    ]
+
+
+def told(accusation: Accusation, marks: Marks, owners: Mapping[str, str]) -> Told:
+    """Join an accusation with the statements about its components, or about the cable of one.
+
+    Of cables that the readings do not tell apart, the only one that the files find fault with is
+    accused alone; what the readings call other traffic is not where counters say that packets are
+    lost. `owners`: the node of each HCA.
+    """
+    left, lines = overruled(accusation, marks), list[str]()
+    damage = None if left is accusation else damage_of(left.components, marks)
+    flagged = [c for c in left.components if _faults(c, marks)]
+    if _all_cables(left.components) and left.tie and len(flagged) == 1:
+        left = replace(left, components=tuple(flagged))
+        n = len(accusation.components)
+        lines.append(f"of {n} cables that no reading tells apart, the files fault this one alone")
+    things = {component.thing for component in left.components}
+    about = [mark for mark in marks.marks if things & set(related(mark.thing, owners))]
+    lines += [f"the files say: {mark.says}" for mark in about[:MOST_LINES]]
+    if len(about) > MOST_LINES:
+        lines.append(f"the files say {len(about) - MOST_LINES} more of it")
+    if left.tie and any(mark.rule == OWN_RATE for mark in about):
+        lines.append("a link below its rate is its cable or a port: look there first")
+    clean = not about and _is_clean(left, marks)
+    if clean:
+        lines.append("the files' counters of both its ports show no error")
+    return Told(left, tuple(lines), damage, clean=clean)
+
+
+def unshown(
+    survey: Survey, accusations: Iterable[Accusation], marks: Marks, owners: Mapping[str, str]
+) -> list[Finding]:
+    """A warning for each rule whose statements are about things that no accusation names."""
+    named = {c.thing for accusation in accusations for c in accusation.components}
+    by_rule: dict[str, list[Mark]] = defaultdict(list)
+    for mark in marks.marks:
+        if mark.is_fault and not named & set(related(mark.thing, owners)):
+            by_rule[mark.rule].append(mark)
+    missing = by_rule.pop(MISSING, [])
+    of_cables = [_unshown(survey, rule, of) for rule, of in by_rule.items()]
+    return [*([_missing(missing)] if missing else []), *of_cables]
+
+
+def _missing(of: Sequence[Mark]) -> Finding:
+    """Cables that are not there slow nothing by themselves: what is left carries their share."""
+    first, *more = dict.fromkeys(mark.says for mark in of)
+    lines = more[:MOST_LINES]
+    if len(more) > MOST_LINES:
+        lines.append(f"and {len(more) - MOST_LINES} more: weft fabric audit")
+    return Finding(
+        FindingKind.SUSPECT_LINK,
+        Severity.WARNING,
+        f"The files say that cables are missing: {first}.",
+        evidence=(*lines, "no pair can cross them: what is left carries their share", *_fixes(of)),
+        facts={"rule": MISSING, "things": [[kind, list(names)] for kind, names in _things(of)]},
+    )
+
+
+def _things(of: Sequence[Mark]) -> tuple[Thing, ...]:
+    return tuple(dict.fromkeys(mark.thing for mark in of))
+
+
+def _unshown(survey: Survey, rule: str, of: Sequence[Mark]) -> Finding:
+    things = _things(of)
+    n, n_slow = _crossed(survey, things)
+    first = of[0].says
+    shown = f"{counted(n_slow, 'slow reading')} may show" if n_slow else "no reading shows"
+    sentence = (
+        f"The files say, and {shown}: {first}."
+        if len(things) == 1
+        else f"The files fault {counted(len(things), 'cable')} that {shown} to be slow"
+        f" ({rule}): {first}."
+    )
+    lines = [f"{mark.says}" for mark in of[1 : MOST_LINES + 1]]
+    if len(of) > MOST_LINES + 1:
+        lines.append(f"and {len(of) - MOST_LINES - 1} more: weft fabric audit")
+    return Finding(
+        FindingKind.SUSPECT_LINK,
+        Severity.WARNING,
+        sentence,
+        evidence=(*lines, _crossed_text(n, n_slow), *_fixes(of)),
+        facts={"rule": rule, "things": [[kind, list(names)] for kind, names in things]},
+    )
+
+
+def _fixes(of: Sequence[Mark]) -> list[str]:
+    return [f"to do: {fix}" for fix in dict.fromkeys(mark.fix for mark in of) if fix][:1]
+
+
+def _crossed_text(n: int, n_slow: int) -> str:
+    if not n:
+        return "no pair crosses it: nothing was measured there"
+    return f"{counted(n, 'reading')} over it, {n_slow:,} slow"
+
+
+def _crossed(survey: Survey, things: Sequence[Thing]) -> tuple[int, int]:
+    """How many readings crossed these cables, and how many of them are slow."""
+    rows = np.zeros(len(survey.readings), np.bool_)
+    network = survey.crossings.network
+    ports = {port for _, ends in things for port in ends}
+    if network is not None:
+        numbers = [network.port_id[port] for port in sorted(ports & network.port_id.keys())]
+        stages = np.asarray((survey.crossings.by_port[:, numbers] > 0).sum(axis=1)).reshape(-1) > 0
+        crossing = survey.crossings.by_stage[:, np.flatnonzero(stages)]
+        rows = np.asarray((crossing > 0).sum(axis=1)).reshape(-1) > 0
+    n_slow = int((rows & slow_rows(survey) & (survey.explanation.predicted == 0)).sum())
+    return int(rows.sum()), n_slow
+
+
+def _faults(component: Component, marks: Marks) -> bool:
+    return any(mark.is_fault for mark in marks.of((component.thing,)))
+
+
+def _all_cables(components: Sequence[Component]) -> bool:
+    return all(component.thing[0] == "cable" for component in components)
+
+
+def _is_clean(accusation: Accusation, marks: Marks) -> bool:
+    cables = [c.thing for c in accusation.components if c.thing[0] == "cable"]
+    return bool(cables) and all(cable in marks.counted for cable in cables)

@@ -1,0 +1,332 @@
+"""What a fabric's own files say of cables and adapters: link state and counters, by thing."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from weft.audit.case import Case, PortKey
+from weft.audit.rules import RULES, Rule
+from weft.check.readings.components import Thing, vertex_of
+from weft.core.finding import Finding, Severity
+from weft.topology.subnet.place_names import host_of
+from weft.topology.subnet.subnet import Cable, Subnet
+
+MARKS_FILE = "marks.json"
+MARKS_SCHEMA = "weft.check_marks/1"
+
+ABOUT_ONE_THING = (
+    "slow-cables",
+    "stuck-ports",
+    "bit-errors",
+    "odd-fec",
+    "error-rates",
+    "error-totals",
+)
+"""Rules of the audit that speak of single cables and ports."""
+
+OWN_RATE = "slow-cables"
+"""The rule that finds cables below what they should run at."""
+
+GROWN = "error-rates"
+"""The rule that finds counters that grew between two readings."""
+
+MISSING = "missing-up-links"
+"""The rule that finds switches with fewer cables up than their siblings."""
+
+_BIT_ERRORS = "bit-errors"
+
+_NUMBERED = re.compile(r"#\d+(?=\[\d+\]$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One statement of the files about one thing: the audit's `rule`, one line, what to do.
+    `damage`: bits or packets are damaged on this very cable, or the link went down. `growing`: more
+    and more of them are, by more than one or two and than what a host that reboots counts."""
+
+    thing: Thing
+    rule: str
+    severity: Severity
+    says: str
+    fix: str
+    damage: bool = False
+    growing: bool = False
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether the statement is that something is, or may be, wrong."""
+        return self.severity in (Severity.BAD, Severity.WARNING)
+
+    @property
+    def is_damage(self) -> bool:
+        """Whether the statement is that packets are, or were, lost on this cable."""
+        return self.damage and self.is_fault
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """All statements, in the order of the audit's rules; `counted` cables have both ends' counters
+    in the files, `n_strange` statements are about what the fabric does not have."""
+
+    marks: tuple[Mark, ...] = ()
+    counted: frozenset[Thing] = frozenset()
+    n_strange: int = 0
+
+    def of(self, things: Iterable[Thing]) -> tuple[Mark, ...]:
+        """The statements about any of these things."""
+        wanted = set(things)
+        return tuple(mark for mark in self.marks if mark.thing in wanted)
+
+
+NO_MARKS = Marks()
+
+
+class PortNames:
+    """How a fabric document names the cables of the subnet that it was made of."""
+
+    def __init__(self, subnet: Subnet, document: Mapping[str, Any]) -> None:
+        self._subnet = subnet
+        links: dict[frozenset[str], list[tuple[str, str]]] = defaultdict(list)
+        for link in document["links"]:
+            ends = (str(link["a"]), str(link["b"]))
+            links[frozenset(_NUMBERED.sub("", end) for end in ends)].append(ends)
+        self._links = links
+        self._switches = {str(switch["name"]) for switch in document["switches"]}
+        self._n_cabled: dict[int, int] = defaultdict(int)
+        for cable in subnet.cables:
+            for end in cable.ends:
+                self._n_cabled[end.node] += 1
+        self._found: dict[tuple[PortKey, PortKey], Thing | None] = {}
+
+    def cable(self, cable: Cable) -> Thing | None:
+        """The cable by both its ports' names; None where the document has none or several such."""
+        key = (cable.a.key, cable.b.key)
+        if key not in self._found:
+            self._found[key] = self._cable(cable)
+        return self._found[key]
+
+    def switch(self, description: str) -> Thing | None:
+        """A switch by its name; None where the document has none such."""
+        return ("switch", (description,)) if description in self._switches else None
+
+    def _cable(self, cable: Cable) -> Thing | None:
+        here, there = (self._candidates(*end.key) for end in cable.ends)
+        for a in here:
+            for b in there:
+                found = self._links.get(frozenset((a, b)), ())
+                if len(found) == 1:
+                    return ("cable", tuple(sorted(found[0])))
+        return None
+
+    def _candidates(self, node: int, port: int) -> list[str]:
+        """Names of a port: in a subnet's document, and in a document that weft generated."""
+        name = self._subnet.nodes[node].description
+        if self._subnet.nodes[node].is_switch:
+            return [f"{name}[{port}]"]
+        host = host_of(name)
+        device = name[len(host) :].strip(" /") or "hca"
+        adapters = [f"{host}/{device}", f"{name}/hca", name, name.replace(" ", "/")]
+        if self._n_cabled[node] > 1:
+            adapters = [f"{adapter}/{port}" for adapter in adapters]
+        return [f"{adapter}[1]" for adapter in dict.fromkeys(adapters)]
+
+
+def marks_of(case: Case, names: PortNames) -> Marks:
+    """What the audit's rules about single cables say, by thing. Costs no path of the fabric."""
+    places = _Places(case, names)
+    marks: list[Mark] = []
+    n_strange = 0
+    for rule, finding in _said(case):
+        fix, damage = str(finding.facts.get("fix", "")), _is_damage(case, rule, finding)
+        for place, says in places.said(finding):
+            thing = places.switch(place) if rule.name == MISSING else places.thing(place)
+            if thing is None:
+                n_strange += 1
+            else:
+                growing = damage and _is_growing(case, finding, place)
+                mark = Mark(thing, rule.name, finding.severity, says, fix, damage, growing)
+                marks.append(mark)
+    return Marks(tuple(dict.fromkeys(marks)), places.counted(), n_strange)
+
+
+def _said(case: Case) -> Iterator[tuple[Rule, Finding]]:
+    """What the rules find that speak of single cables, and cables that are not there."""
+    for rule in RULES:
+        if rule.name in ABOUT_ONE_THING:
+            yield from ((rule, finding) for finding in rule.judge(case).findings)
+        elif rule.name == MISSING:
+            for finding in rule.judge(case).findings:
+                if finding.severity is Severity.BAD:
+                    yield rule, finding
+
+
+def _is_damage(case: Case, rule: Rule, finding: Finding) -> bool:
+    counted = case.thresholds.counters.get(str(finding.facts.get("counter")))
+    return rule.name == _BIT_ERRORS or (counted is not None and counted.of_this_cable)
+
+
+def _is_growing(case: Case, finding: Finding, place: Mapping[str, Any]) -> bool:
+    counted = case.thresholds.counters.get(str(finding.facts.get("counter")))
+    enough = int(place.get("grew_by", 0)) >= case.thresholds.least_growth.value
+    return enough and counted is not None and not counted.of_reboots
+
+
+class _Places:
+    """From facts of the audit's findings to things of the document."""
+
+    def __init__(self, case: Case, names: PortNames) -> None:
+        self._case = case
+        self._names = names
+        self._node_of = {node.guid: node.index for node in case.subnet.nodes}
+
+    def said(self, finding: Finding) -> Iterator[tuple[Mapping[str, Any], str]]:
+        """Each place a finding is about, with what it says of it."""
+        facts = finding.facts
+        places = [cable.get("a", {}) for cable in facts.get("cables", ())]
+        places = places or list(facts.get("ports", ()))
+        if len(places) == 1:
+            yield places[0], finding.sentence
+        elif len(places) <= len(finding.evidence):
+            what = str(facts.get("counter") or facts.get("state") or "")
+            before = f"{what}: " if what else ""
+            after = f" instead of {facts['expected']}" if "expected" in facts else ""
+            for place, line in zip(places, finding.evidence, strict=False):
+                yield place, f"{before}{line}{after}"
+
+    def thing(self, place: Mapping[str, Any]) -> Thing | None:
+        """The cable of the port at a place; None where the document has none such."""
+        node = self._node_of.get(int(str(place.get("guid", "-1")), 0))
+        port = place.get("port")
+        if node is None or port is None:
+            return None
+        cable = self._case.subnet.cable_at.get((node, int(port)))
+        return None if cable is None else self._names.cable(cable)
+
+    def switch(self, place: Mapping[str, Any]) -> Thing | None:
+        """The switch at a place; None where the document has none such."""
+        return self._names.switch(str(place.get("node")))
+
+    def counted(self) -> frozenset[Thing]:
+        """Cables with counters of both their ports."""
+        found = set()
+        for cable in self._case.subnet.cables:
+            thing = self._names.cable(cable)
+            if thing is not None and all(self._has_counters(end.key) for end in cable.ends):
+                found.add(thing)
+        return frozenset(found)
+
+    def _has_counters(self, key: PortKey) -> bool:
+        return any(reading["counters"] for reading in self._case.readings.get(key, ()))
+
+
+def as_meant(
+    document: Mapping[str, Any], case: Case, names: PortNames, marks: Marks
+) -> dict[str, Any]:
+    """The document with the rate of its siblings for each cable that the files find too slow: pairs
+    over it are then held against what they should be, and not against its own rate."""
+    slow = {mark.thing for mark in marks.marks if mark.rule == OWN_RATE and _is_bad(mark)}
+    if not slow:
+        return dict(document)
+    usual = _usual_rates(case, names, slow)
+    links, said = [], []
+    for link in document["links"]:
+        thing = ("cable", tuple(sorted((str(link["a"]), str(link["b"])))))
+        bits_per_s = usual.get(thing, 0)
+        if bits_per_s <= int(link["bits_per_s"]):
+            links.append(link)
+            continue
+        links.append({**link, "bits_per_s": bits_per_s})
+        gbps, was = bits_per_s / 1e9, int(link["bits_per_s"]) / 1e9
+        said.append(f"{link['a']} - {link['b']} at {gbps:g} Gb/s as its siblings, not {was:g}")
+    assumed = [*document.get("assumed", ()), *said]
+    return {**document, "links": links, "assumed": assumed}
+
+
+def _is_bad(mark: Mark) -> bool:
+    return mark.severity is Severity.BAD
+
+
+def _usual_rates(case: Case, names: PortNames, slow: set[Thing]) -> dict[Thing, int]:
+    """By slow cable the rate (bit/s) that most cables between its kinds of ends run at."""
+    kinds: dict[tuple[str, ...], list[float]] = defaultdict(list)
+    own: dict[Thing, tuple[str, ...]] = {}
+    for cable in case.subnet.cables:
+        kind = tuple(sorted(_kind(case, end.node) for end in cable.ends))
+        rates = [end.gbps for end in cable.ends if end.gbps]
+        thing = names.cable(cable)
+        if thing in slow:
+            own[thing] = kind
+        elif rates:
+            kinds[kind].append(min(rates))
+    return {
+        thing: round(max(set(rates), key=rates.count) * 1e9)
+        for thing, kind in own.items()
+        if (rates := kinds[kind])
+    }
+
+
+def _kind(case: Case, node: int) -> str:
+    found = case.subnet.nodes[node]
+    return f"switch {case.wiring.level(node)}" if found.is_switch else f"adapter {found.device}"
+
+
+def related(thing: Thing, owners: Mapping[str, str]) -> tuple[Thing, ...]:
+    """A cable, and the adapter and node that it is the cable of. `owners`: the node of each HCA."""
+    if thing[0] != "cable":
+        return (thing,)
+    hcas = [vertex for vertex in map(vertex_of, thing[1]) if vertex in owners]
+    of_hcas: list[Thing] = [("hca", (hca,)) for hca in hcas]
+    of_nodes: list[Thing] = [("node", (owners[hca],)) for hca in hcas]
+    return (thing, *of_hcas, *of_nodes)
+
+
+def keep(marks: Marks, run_dir: Path) -> None:
+    """Write the statements into a run directory, for whoever judges the run again."""
+    record = {
+        "schema": MARKS_SCHEMA,
+        "marks": [
+            {
+                "thing": [mark.thing[0], list(mark.thing[1])],
+                "rule": mark.rule,
+                "severity": mark.severity.value,
+                "says": mark.says,
+                "fix": mark.fix,
+                "damage": mark.damage,
+                "growing": mark.growing,
+            }
+            for mark in marks.marks
+        ],
+        "counted": sorted([kind, list(names)] for kind, names in marks.counted),
+        "n_strange": marks.n_strange,
+    }
+    (run_dir / MARKS_FILE).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+
+
+def of_run(run_dir: Path) -> Marks:
+    """The statements kept in a run directory; none where there are none, or of another version."""
+    path = run_dir / MARKS_FILE
+    if not path.is_file():
+        return NO_MARKS
+    try:
+        record = json.loads(path.read_text("utf-8"))
+        if record["schema"] != MARKS_SCHEMA:
+            return NO_MARKS
+        marks = tuple(_mark_of(m) for m in record["marks"])
+        counted = frozenset(_thing_of(thing) for thing in record["counted"])
+        return Marks(marks, counted, int(record["n_strange"]))
+    except (ValueError, KeyError, TypeError, OSError):
+        return NO_MARKS
+
+
+def _mark_of(record: Mapping[str, Any]) -> Mark:
+    severity, thing = Severity(record["severity"]), _thing_of(record["thing"])
+    damage, growing = (bool(record.get(name, False)) for name in ("damage", "growing"))
+    return Mark(thing, record["rule"], severity, record["says"], record["fix"], damage, growing)
+
+
+def _thing_of(record: Sequence[Any]) -> Thing:
+    return (str(record[0]), tuple(str(name) for name in record[1]))

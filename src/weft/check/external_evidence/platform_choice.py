@@ -1,0 +1,65 @@
+"""Which platform a check is held against: as told, as the twin is made, or as its hosts say."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft.bench.model import Sample
+from weft.bench.twin.backend import PLATFORM_FILE
+from weft.catalog.document import to_toml
+from weft.catalog.load import platform
+from weft.catalog.machine.platform import Platform
+from weft.check.readings.readings import host_of
+from weft.core.errors import InputError
+from weft.judge.expectation.platform_choice import place_of
+from weft.results.model import ResultFile, Table
+
+MACHINE_FILE = "machine.toml"
+"""The platform that the run in a directory is held against, where somebody named one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A platform, and why a run is held against it. `has_own_rates`: its cables are as fast as the
+    fabric says, whatever the platform's are (a twin of a real fabric borrows the rest only)."""
+
+    platform: Platform
+    because: str
+    has_own_rates: bool = False
+
+
+def named(name: str) -> Machine:
+    """The platform of a name or a file. Raises InputError."""
+    return Machine(platform(name), f"you said so (--platform {name})")
+
+
+def keep(machine: Machine, run_dir: Path) -> None:
+    """Write what a run is held against into its directory."""
+    (run_dir / MACHINE_FILE).write_text(to_toml(machine.platform), "utf-8")
+
+
+def of_run(run_dir: Path, samples: Sequence[Sample]) -> Machine | None:
+    """What a kept run is held against: what was named, the twin's own, else what its hosts say."""
+    kept = ((MACHINE_FILE, "named for this run"), (PLATFORM_FILE, "the twin is made of it"))
+    for name, because in kept:
+        path = run_dir / name
+        if path.is_file():
+            try:
+                return Machine(platform(str(path)), because, name == PLATFORM_FILE)
+            except InputError:
+                # A platform of another version says nothing here; the run stands without it.
+                return None
+    return recognised(samples)
+
+
+def recognised(samples: Sequence[Sample]) -> Machine | None:
+    """The platform of the catalogue that hosts' and devices' names leave alone; None else."""
+    endpoints = (end for s in samples if s.pair is not None for end in (s.pair.a, s.pair.b))
+    hosts = tuple(dict.fromkeys(host_of(name) for name in endpoints))
+    devices: dict[str, None] = {}
+    for sample in samples:
+        for device in sample.evidence.get("fast_devices") or ():
+            devices[str(device.get("device"))] = None
+    table = Table("weft", "pairs", "pairs", (), 1, hosts=hosts, devices=tuple(devices))
+    place = place_of(ResultFile("", (table,)), None)
+    return None if place.platform is None else Machine(place.platform, place.because)

@@ -1,0 +1,185 @@
+"""A check in three launches: the survey, then suspects alone, then together with the others, chosen
+while the run goes on."""
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from weft.bench.model import Backend, Launch, Sample, Trial
+from weft.check.readings.network import Wiring
+from weft.check.suspects.crowding.partner_test import Round
+from weft.check.suspects.follow_up import Plan, Size, follow_up
+from weft.check.suspects.survey import survey_of
+from weft.check.thresholds import thresholds
+from weft.check.trials import ALONE, SURVEY, TOGETHER
+from weft.core.clock import Clock
+from weft.core.collection import collection_paused
+from weft.core.errors import BenchmarkError
+from weft.validity import validity
+
+Rounds = Sequence[Sequence[tuple[int, int]]]
+
+FOLLOW_UP = "follow-up"
+"""The `rounds` option of a follow-up in the plan: its pairs are known once the survey is done."""
+
+
+def check_launches(
+    nodes: tuple[str, ...],
+    *,
+    tasks_per_node: int,
+    sizes_bytes: tuple[int, int],
+    rounds: Rounds,
+    options: Mapping[str, Any],
+    timeout_s: float,
+    arm: Mapping[str, str] | None = None,
+) -> tuple[Launch, Launch, Launch]:
+    """The plan of a check."""
+    survey = Trial(
+        id=SURVEY,
+        benchmark="pairs",
+        sizes_bytes=sizes_bytes,
+        nodes=nodes,
+        tasks_per_node=tasks_per_node,
+        arm=arm or {},
+        options={**options, "rounds": [[list(pair) for pair in pairs] for pairs in rounds]},
+        timeout_s=timeout_s,
+    )
+    later = {**options, "rounds": FOLLOW_UP}
+    alone = replace(survey, id=ALONE, options=later)
+    together = replace(survey, id=TOGETHER, options=later)
+    return (
+        Launch(survey, repeat=1, order=0),
+        Launch(alone, repeat=1, order=1),
+        Launch(together, repeat=1, order=2),
+    )
+
+
+def routes_adaptively(launches: Sequence[Launch]) -> bool:
+    """Whether a run's messages may have taken any shortest way, as its plan says."""
+    return any(
+        launch.trial.arm.get("routing") == "adaptive"
+        or launch.trial.options.get("adaptive_routing") == "on"
+        for launch in launches
+    )
+
+
+class FollowUpBackend:
+    """A backend that fills in the rounds of the follow-up from the survey's samples.
+
+    `known` holds the samples of launches finished before this process began (a resumed check).
+    `within_s` bounds all of it, from `prepare` on: a launch may take what is left of that, by
+    `clock`, and does not begin once nothing is.
+    """
+
+    def __init__(
+        self,
+        inner: Backend,
+        wiring: Wiring | None,
+        known: Sequence[Sample] = (),
+        *,
+        adaptive: bool = False,
+        size: Size | None = None,
+        seed: int = 1,
+        within_s: float = math.inf,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self._inner = inner
+        self._wiring = wiring
+        self._survey = [sample for sample in known if sample.trial == SURVEY]
+        self._adaptive = adaptive
+        self._size = size or Size()
+        self._seed = seed
+        self._within_s = within_s
+        self._clock = clock
+        self._until = math.inf
+        self._plan: Plan | None = None
+        self.name = inner.name
+        self.fabric_document = None if wiring is None else wiring.document
+
+    def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
+        """Prepare the inner backend for the trials whose pairs are known."""
+        self._until = self._clock() + self._within_s
+        self._inner.prepare([t for t in trials if not is_follow_up(t)], run_dir)
+
+    def measure(self, launch: Launch) -> Iterator[Sample]:
+        """The survey as it is; of the follow-up what the survey makes worth a test."""
+        if not is_follow_up(launch.trial):
+            for sample in self._inner.measure(self._in_time(launch)):
+                self._survey.append(sample)
+                yield sample
+            return
+        plan = self._planned()
+        rounds = plan.alone if launch.trial.id == ALONE else plan.together
+        if rounds:
+            yield from self._inner.measure(self._in_time(_with_rounds(launch, rounds)))
+
+    def recipe(self, launch: Launch) -> str:
+        """The inner backend's recipe; words for a follow-up nobody can know yet."""
+        if is_follow_up(launch.trial):
+            return "what the first launch makes suspicious, measured again"
+        return self._inner.recipe(launch)
+
+    def facts(self) -> Mapping[str, Any]:
+        """The inner backend's facts."""
+        return self._inner.facts()
+
+    def close(self) -> None:
+        """Close the inner backend."""
+        self._inner.close()
+
+    def _in_time(self, launch: Launch) -> Launch:
+        """The launch, with no more time than is left. Raises BenchmarkError where none is."""
+        left_s = self._until - self._clock()
+        if left_s <= 0:
+            raise BenchmarkError(
+                f"the {self._within_s:g} s of a quick check are over",
+                where=f"before launch {launch.name}",
+                expected="hosts that start and measure in less",
+                hint="without --quick the check takes the time that it needs",
+            )
+        limit_s = min(launch.trial.timeout_s, left_s)
+        return replace(launch, trial=replace(launch.trial, timeout_s=limit_s))
+
+    @collection_paused()
+    def _planned(self) -> Plan:
+        if self._plan is None and validity.findings(self._survey).refusal is not None:
+            self._plan = Plan((), ())
+        if self._plan is None:
+            survey = survey_of(self._survey, self._wiring, thresholds(), adaptive=self._adaptive)
+            self._plan = follow_up(survey, self._size, self._seed)
+        return self._plan
+
+
+def is_follow_up(trial: Trial) -> bool:
+    """Whether a trial's rounds are chosen while the run goes on."""
+    return bool(trial.options.get("rounds") == FOLLOW_UP)
+
+
+def _with_rounds(launch: Launch, rounds: Sequence[Round]) -> Launch:
+    trial = launch.trial
+    numbered = [[[rank_of(a, trial), rank_of(b, trial)] for a, b in pairs] for pairs in rounds]
+    options = {**trial.options, "rounds": numbered}
+    return replace(launch, trial=replace(trial, options=options))
+
+
+def rank_of(endpoint: str, trial: Trial) -> int:
+    """The rank behind 'n007' or 'host:3'. Raises BenchmarkError where the trial has no such node.
+
+    A host may call itself by a longer or shorter name than the one it was addressed by.
+    """
+    host, _, rank = endpoint.partition(":")
+    if rank:
+        return int(rank)
+    short = [node.partition(".")[0] for node in trial.nodes]
+    for names, name in ((list(trial.nodes), host), (short, host.partition(".")[0])):
+        if names.count(name) == 1:
+            return names.index(name)
+    raise BenchmarkError(
+        f"a sample names the node '{endpoint}', which is not one of this run",
+        where=f"trial {trial.id}",
+        expected=f"one of {', '.join(trial.nodes[:8])}",
+        hint="name each host as it names itself (`hostname`)",
+    )

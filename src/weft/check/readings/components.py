@@ -1,0 +1,74 @@
+"""What can be replaced or looked at, by name."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from weft.check.readings.readings import host_of, rank_in
+
+
+class Part(StrEnum):
+    """What kind of thing a component is."""
+
+    NODE = "node"
+    NODE_SENDING = "node sending"
+    NODE_RECEIVING = "node receiving"
+    HCA = "hca"
+    RANK = "rank"
+    RAIL = "rail"
+    CABLE = "cable"
+    DIRECTION = "direction"
+    SWITCH = "switch"
+
+
+PARTS = tuple(Part)
+
+Thing = tuple[str, tuple[str, ...]]
+"""What can be held in hand: 'cable', 'node', 'hca', 'rank', 'rail' or 'switch', and its names."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Component:
+    """Something that can be replaced or looked at. `ends` are the two ports of a cable, from where
+    to where in a direction, and one name otherwise."""
+
+    part: Part
+    ends: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """As a person would write it on a ticket."""
+        first = self.ends[0]
+        match self.part:
+            case Part.CABLE:
+                text = f"cable {first} - {self.ends[1]}"
+            case Part.DIRECTION:
+                text = f"cable {first} - {self.ends[1]} (direction {_towards(self.ends)})"
+            case Part.NODE_SENDING:
+                text = f"node {first} when sending"
+            case Part.NODE_RECEIVING:
+                text = f"node {first} when receiving"
+            case Part.HCA:
+                text = f"HCA {first}"
+            case Part.RANK:
+                text = f"rank {rank_in(first)} on {host_of(first)}"
+            case _:
+                text = f"{self.part.value} {first}"
+        return text
+
+    @property
+    def thing(self) -> Thing:
+        """The physical thing: a direction is its cable, a sending node is the node."""
+        if self.part in (Part.CABLE, Part.DIRECTION):
+            return ("cable", tuple(sorted(self.ends)))
+        if self.part in (Part.SWITCH, Part.HCA, Part.RANK, Part.RAIL):
+            return (self.part.value, self.ends)
+        return ("node", self.ends)
+
+
+def _towards(ends: tuple[str, ...]) -> str:
+    return f"{vertex_of(ends[0])} to {vertex_of(ends[1])}"
+
+
+def vertex_of(port: str) -> str:
+    """'leaf-01' of 'leaf-01[17]'."""
+    return port.rpartition("[")[0]

@@ -1,0 +1,368 @@
+"""What each reading went through, and the components that its slowness could come from."""
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+from scipy.sparse import coo_matrix, csc_matrix, csr_matrix
+
+from weft.check.readings.candidates import (
+    Candidates,
+    Family,
+    Member,
+    joined,
+    kinds_of_columns,
+)
+from weft.check.readings.components import PARTS, Component, Part
+from weft.check.readings.network import Network
+from weft.check.readings.readings import (
+    METRICS,
+    Bools,
+    Ints,
+    Metric,
+    Readings,
+    host_of,
+    is_rank,
+)
+from weft.check.readings.stages import Stage, stages_of
+from weft.check.thresholds import Thresholds, thresholds
+
+
+class Crossings:
+    """The stages of every reading of `readings` through `network`; no stages without one.
+
+    With `adaptive` a stage holds all the ports that a message may have taken; else it is the one
+    port of the tables. `limits` are the shipped ones unless given.
+    """
+
+    def __init__(
+        self,
+        readings: Readings,
+        network: Network | None,
+        *,
+        adaptive: bool,
+        limits: Thresholds | None = None,
+    ) -> None:
+        self.readings = readings
+        self.network = network
+        self.adaptive = adaptive
+        self.limits = limits or thresholds()
+        both = np.array([metric.both_ways for metric in METRICS])[readings.metric]
+        a, b = readings.a, readings.b
+        n = len(readings.endpoints)
+        here = np.arange(len(readings))
+        keys = np.concatenate([a * n + b, (b * n + a)[both]])
+        self._flow_rows = np.concatenate([here, here[both]])
+        self._flows, self._flow_of = np.unique(keys, return_inverse=True)
+        self.stages: tuple[Stage, ...] = ()
+        """Every stage that a reading crosses."""
+        self._n_crossed = self._crossed = np.zeros(0, np.int64)
+        if network is not None:
+            # By flow how many stages it crosses, and these, one flow after the other.
+            self.stages, self._n_crossed, self._crossed = self._cross(network)
+
+    @cached_property
+    def by_stage(self) -> csr_matrix:
+        """Readings x stages: how many directions of a reading cross a stage."""
+        flows = np.repeat(np.arange(self._n_crossed.size), self._n_crossed)
+        shape = (self._n_crossed.size, len(self.stages))
+        of_flow = coo_matrix((np.ones(flows.size), (flows, self._crossed)), shape=shape).tocsr()
+        ones = np.ones(self._flow_rows.size)
+        rows = (len(self.readings), self._n_crossed.size)
+        return csr_matrix(
+            coo_matrix((ones, (self._flow_rows, self._flow_of)), shape=rows) @ of_flow
+        )
+
+    @cached_property
+    def load(self) -> csr_matrix:
+        """Readings x stages, as `by_stage`, of readings that fill cables: what flows of the same
+        moment send through a stage, each at the lowest rate of its way, as a share of the rate of
+        all its ports. Latency loads nothing."""
+        network, readings = self.network, self.readings
+        assert network is not None
+        crossed = self.by_stage.tocoo()
+        sending = (readings.metric != Metric.LATENCY.code)[crossed.row]
+        row, stage = crossed.row[sending], crossed.col[sending]
+        rate = self.lowest_rate[row].astype(np.float64) * crossed.data[sending]
+        place = readings.moment[row] * len(self.stages) + stage
+        _, where = np.unique(place, return_inverse=True)
+        where = where.reshape(-1)
+        capacity = np.array([network.rate[list(of)].sum() for of in self.stages])
+        loads = np.bincount(where, weights=rate)[where] / capacity[stage]
+        return csr_matrix((loads, (row, stage)), shape=self.by_stage.shape)
+
+    @cached_property
+    def filled(self) -> csr_matrix:
+        """`by_stage`, less the readings beside which a stage was not filled as far as it ever was
+        (up to `filled_share`): a loss does not show where there is room."""
+        load = self.load.tocoo()
+        fullest = np.zeros(len(self.stages))
+        np.maximum.at(fullest, load.col, load.data)
+        empty = load.data < self.limits.filled_share * np.minimum(1.0, fullest[load.col])
+        shape = self.by_stage.shape
+        room = csr_matrix((load.data[empty], (load.row[empty], load.col[empty])), shape=shape)
+        left = csr_matrix(self.by_stage - self.by_stage.multiply(room > 0))
+        left.eliminate_zeros()
+        return left
+
+    @cached_property
+    def by_port(self) -> csr_matrix:
+        """Stages x ports: the share of a message that takes a port."""
+        assert self.network is not None
+        sizes = np.array([len(stage) for stage in self.stages], np.int64)
+        rows = np.repeat(np.arange(sizes.size), sizes)
+        ports = np.array([port for stage in self.stages for port in stage], np.int64)
+        shares = np.repeat(1.0 / np.maximum(sizes, 1), sizes)
+        shape = (sizes.size, len(self.network.ports))
+        return coo_matrix((shares, (rows, ports)), shape=shape).tocsr()
+
+    @cached_property
+    def n_sending(self) -> csr_matrix:
+        """Moments x stages: how many bandwidth readings of one direction cross a stage."""
+        sending = np.flatnonzero(self.readings.metric == Metric.BANDWIDTH.code)
+        crossed = self.by_stage[sending].tocoo()
+        moment = self.readings.moment
+        shape = (int(moment.max(initial=-1)) + 1, len(self.stages))
+        ones = np.ones(crossed.row.size, np.int64)
+        return coo_matrix((ones, (moment[sending[crossed.row]], crossed.col)), shape=shape).tocsr()
+
+    @cached_property
+    def n_links(self) -> Ints:
+        """By reading: cables on the way from a to b; -1 without a fabric."""
+        return self._of_first_flow(self._n_crossed)
+
+    @cached_property
+    def lowest_rate(self) -> Ints:
+        """By reading: the lowest rate (bit/s) of a cable on the way; 0 where none is, -1 without a
+        fabric."""
+        network = self.network
+        lowest = np.where(self._n_crossed > 0, np.iinfo(np.int64).max, 0)
+        if network is not None:
+            rate = np.array([network.rate[list(stage)].min() for stage in self.stages], np.int64)
+            flows = np.repeat(np.arange(lowest.size), self._n_crossed)
+            np.minimum.at(lowest, flows, rate[self._crossed])
+        return self._of_first_flow(lowest)
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """Every component that a reading crosses, those crossed by the same readings joined."""
+        families = [self._endpoint_family(part) for part in (Part.NODE_SENDING, Part.NODE)]
+        families += [self._endpoint_family(Part.NODE_RECEIVING), self._own_family()]
+        if self.network is not None:
+            families += [self._rail_family(), *self._port_families()]
+        crossed = [family for family in families if family[1]]
+        return joined(crossed, self.limits.crossed_share)
+
+    def ports_of(self, flows: Sequence[tuple[str, str]]) -> list[tuple[Stage, ...]]:
+        """The stages of other flows between endpoints, measured or not."""
+        assert self.network is not None
+        return _stages_of(self.network, flows, adaptive=self.adaptive)
+
+    def is_way(self, candidate: int) -> bool:
+        """Whether all components of a candidate lie between switches, or are switches."""
+        network = self.network
+        if network is None:
+            return False
+        of_port = {PARTS.index(Part.CABLE): 2, PARTS.index(Part.DIRECTION): 1}
+        return all(
+            part == PARTS.index(Part.SWITCH)
+            or (part in of_port and network.between_switches[of_port[part] * index])
+            for part, index in self.candidates.members[candidate]
+        )
+
+    @cached_property
+    def shared_ways(self) -> Bools:
+        """By candidate: whether it is a way, and one of several that a message may take."""
+        network = self.network
+        several = [port for stage in self.stages if len(stage) > 1 for port in stage]
+        if network is None or not several:
+            return np.zeros(len(self.candidates), np.bool_)
+        chosen = set(several)
+        switches = set(network.vertex[several].tolist())
+        found = [
+            self.is_way(number) and any(self._is_chosen(m, chosen, switches) for m in members)
+            for number, members in enumerate(self.candidates.members)
+        ]
+        return np.array(found, np.bool_)
+
+    def _is_chosen(self, member: Member, ports: Container[int], switches: Container[int]) -> bool:
+        match PARTS[member[0]]:
+            case Part.CABLE:
+                return 2 * member[1] in ports or 2 * member[1] + 1 in ports
+            case Part.DIRECTION:
+                return member[1] in ports
+            case _:
+                return member[1] in switches
+
+    def component(self, member: Member) -> Component:
+        """The component of a number."""
+        part, index = PARTS[member[0]], member[1]
+        names: tuple[str, ...] | None = None
+        if part in (Part.NODE, Part.NODE_SENDING, Part.NODE_RECEIVING):
+            names = self.hosts
+        elif part is Part.RANK:
+            names = self.readings.endpoints
+        if names is not None:
+            return Component(part, (names[index],))
+        if part is Part.RAIL:
+            return Component(part, (str(index),))
+        assert self.network is not None
+        return self.network.component(part, index)
+
+    @cached_property
+    def hosts(self) -> tuple[str, ...]:
+        """Every host with an endpoint, in order of first appearance."""
+        return tuple(dict.fromkeys(host_of(name) for name in self.readings.endpoints))
+
+    @cached_property
+    def host_number(self) -> Ints:
+        """By endpoint: its host."""
+        number = {host: i for i, host in enumerate(self.hosts)}
+        return np.array([number[host_of(name)] for name in self.readings.endpoints], np.int64)
+
+    def _cross(self, network: Network) -> tuple[tuple[Stage, ...], Ints, Ints]:
+        """Every stage once, by first crossing; by flow how many it crosses, and which."""
+        n = len(self.readings.endpoints)
+        a, b = self._flows // n, self._flows % n
+        if not self.adaptive:
+            lengths, ports = network.crossed(self._hca_number[a], self._hca_number[b])
+            used, first, place = np.unique(ports, return_index=True, return_inverse=True)
+            order = np.argsort(first)
+            number = np.empty(order.size, np.int64)
+            number[order] = np.arange(order.size)
+            stages = tuple((port,) for port in used[order].tolist())
+            return stages, lengths, number[place.reshape(-1)]
+        names = [network.hcas[hca] for hca in self._hca_number.tolist()]
+        flows = [(names[src], names[dst]) for src, dst in zip(a.tolist(), b.tolist(), strict=True)]
+        ways = stages_of(network).between(flows)
+        known: dict[Stage, int] = {}
+        # By identity first: to hash some hundred ports for every flow takes longer than all else.
+        numbers: dict[int, int] = {}
+        for stage in chain.from_iterable(ways):
+            if id(stage) not in numbers:
+                numbers[id(stage)] = known.setdefault(stage, len(known))
+        crossed = [numbers[id(stage)] for stage in chain.from_iterable(ways)]
+        return (
+            tuple(known),
+            np.array([len(way) for way in ways], np.int64),
+            np.array(crossed, np.int64),
+        )
+
+    def _of_first_flow(self, of_flow: Ints) -> Ints:
+        n = len(self.readings)
+        if self.network is None:
+            return np.full(n, -1, np.int64)
+        return of_flow[self._flow_of[:n]]
+
+    def _endpoint_family(self, part: Part) -> Family:
+        """Readings of a node: all, those it sends in, those it receives in."""
+        readings, host = self.readings, self.host_number
+        both = np.array([metric.both_ways for metric in METRICS])[readings.metric]
+        rows = np.arange(len(readings))
+        sides = []
+        if part is not Part.NODE_RECEIVING:
+            sides.append((rows, host[readings.a]))
+        if part is not Part.NODE_SENDING:
+            sides.append((rows, host[readings.b]))
+        if part is Part.NODE_SENDING:
+            sides.append((rows[both], host[readings.b[both]]))
+        if part is Part.NODE_RECEIVING:
+            sides.append((rows[both], host[readings.a[both]]))
+        return self._family(part, sides, len(self.hosts))
+
+    def _own_family(self) -> Family:
+        """What only one rank of a host uses: its HCA where a fabric tells, else the rank."""
+        readings, names = self.readings, self.readings.endpoints
+        if not any(is_rank(name) for name in names):
+            return (csc_matrix((len(readings), 0)), [])
+        rows = np.arange(len(readings))
+        if self.network is None:
+            sides = [(rows, readings.a), (rows, readings.b)]
+            return self._family(Part.RANK, sides, len(names))
+        hcas = self._hca_number
+        sides = [(rows, hcas[readings.a]), (rows, hcas[readings.b])]
+        return self._family(Part.HCA, sides, len(self.network.hcas))
+
+    @cached_property
+    def _hca_number(self) -> Ints:
+        network = self.network
+        assert network is not None
+        hcas = [network.known_hca_of(name) for name in self.readings.endpoints]
+        return np.array([network.vertex_id[hca] - network.n_switches for hca in hcas], np.int64)
+
+    def _rail_family(self) -> Family:
+        """Readings between HCAs of one index; nothing where nodes have one HCA."""
+        network, readings = self.network, self.readings
+        assert network is not None
+        place = [hcas.index(hca) for hcas in network.hcas_of.values() for hca in hcas]
+        n_rails = max(place, default=0) + 1
+        if n_rails == 1:
+            return (csc_matrix((len(readings), 0)), [])
+        rail = np.array(place, np.int64)[self._hca_number]
+        same = np.flatnonzero(rail[readings.a] == rail[readings.b])
+        return self._family(Part.RAIL, [(same, rail[readings.a[same]])], n_rails)
+
+    def _family(self, part: Part, sides: Sequence[tuple[Ints, Ints]], n: int) -> Family:
+        rows = np.concatenate([rows for rows, _ in sides])
+        columns = np.concatenate([columns for _, columns in sides])
+        crossed = coo_matrix((np.ones(rows.size), (rows, columns)), shape=(len(self.readings), n))
+        number = PARTS.index(part)
+        return (crossed.tocsc(), [[(number, index)] for index in range(n)])
+
+    def _port_families(self) -> list[Family]:
+        """Directions, cables and switches; those of equal ports once, all of them as members."""
+        network = self.network
+        assert network is not None
+        shares = self.by_port.tocsc()
+        kind = kinds_of_columns(shares)
+        used = np.flatnonzero(kind >= 0)
+        cables = np.unique(used >> 1)
+        ends = np.sort(np.stack([kind[2 * cables], kind[2 * cables + 1]], axis=1), axis=1)
+        directions = {int(port): (int(kind[port]),) for port in used}
+        of_cables = {
+            int(cable): (int(low), int(high))
+            for cable, (low, high) in zip(cables, ends, strict=True)
+        }
+        of_switches: dict[int, list[int]] = {}
+        for port in used:
+            if network.vertex[port] < network.n_switches:
+                of_switches.setdefault(int(network.vertex[port]), []).append(int(kind[port]))
+        switches = {vertex: tuple(sorted(of)) for vertex, of in of_switches.items()}
+        by_part = ((Part.DIRECTION, directions), (Part.CABLE, of_cables), (Part.SWITCH, switches))
+        # A loss of one way among several, or of a cable faster than a host, shows where the stage
+        # is filled; a fault of all of them wherever it is crossed.
+        every = [self.by_stage] if self._always_filled else [self.by_stage, self.filled]
+        return [
+            self._of_ports(part, kinds, kind, crossed)
+            for crossed in every
+            for part, kinds in by_part
+        ]
+
+    @cached_property
+    def _always_filled(self) -> bool:
+        return bool(self.filled.nnz == self.by_stage.nnz)
+
+    def _of_ports(
+        self, part: Part, kinds: Mapping[int, tuple[int, ...]], kind: Ints, crossed: csr_matrix
+    ) -> Family:
+        members: dict[tuple[int, ...], list[Member]] = {}
+        for index, of in kinds.items():
+            members.setdefault(of, []).append((PARTS.index(part), index))
+        used = np.flatnonzero(kind >= 0)
+        first = {int(kind[port]): int(port) for port in used[::-1]}
+        pairs = [(first[k], column) for column, of in enumerate(members) for k in of if k >= 0]
+        ports, columns = np.array(pairs, np.int64).reshape(-1, 2).T
+        shape = (self.by_port.shape[1], len(members))
+        chosen = coo_matrix((np.ones(ports.size), (ports, columns)), shape=shape)
+        columns_ = crossed @ (self.by_port @ chosen.tocsr())
+        return (columns_.tocsc(), list(members.values()))
+
+
+def _stages_of(
+    network: Network, flows: Iterable[tuple[str, str]], *, adaptive: bool
+) -> list[tuple[Stage, ...]]:
+    ends = [(network.known_hca_of(a), network.known_hca_of(b)) for a, b in flows]
+    if adaptive:
+        return stages_of(network).between(ends)
+    return [tuple((port,) for port in path.tolist()) for path in network.routes(ends)]

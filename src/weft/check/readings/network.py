@@ -1,0 +1,240 @@
+"""A fabric document as numbers: ports, cables, vertices, rates; and which HCA an endpoint uses."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from weft.check.readings.components import Component, Part, vertex_of
+from weft.check.readings.readings import Bools, Floats, Ints, host_of, is_rank, rank_in
+from weft.core.errors import InputError, did_you_mean
+
+Path = tuple[str, ...]
+Cable = tuple[str, str]
+
+
+class Wiring(Protocol):
+    """What the diagnosis asks of a fabric; `weft.topology.fabric.Fabric` answers."""
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Names of the nodes, in the fabric's order."""
+        ...
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """The fabric document (schema weft.fabric/1)."""
+        ...
+
+    def paths(self, pairs: list[tuple[str, str]]) -> list[Path]:
+        """Egress ports crossed from node (or HCA) a to b, for each pair."""
+        ...
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The routing engines that fill the tables as they are."""
+        ...
+
+    def rerouted(
+        self, pairs: list[tuple[str, str]], down: Sequence[str], engine: str
+    ) -> list[Path] | None:
+        """Egress ports from HCA a to b, were the cables at the ports `down` out of use and the
+        tables filled anew by an engine; None where a pair then has no way."""
+        ...
+
+    def __hash__(self) -> int:
+        """One fabric opened twice is two."""
+        ...
+
+
+_MOST_HOPS = 64
+
+
+class Network:
+    """Cable i has the ports 2i and 2i + 1; port p leads to port p ^ 1. Vertices are switches
+    first, then HCAs, each in the document's order."""
+
+    def __init__(self, wiring: Wiring) -> None:
+        document = wiring.document
+        self.wiring = wiring
+        self.switches = tuple(str(switch["name"]) for switch in document["switches"])
+        self.nodes = tuple(str(node["name"]) for node in document["nodes"])
+        self.hcas_of = {
+            str(node["name"]): tuple(str(hca) for hca in node["hcas"]) for node in document["nodes"]
+        }
+        self.hcas = tuple(hca for hcas in self.hcas_of.values() for hca in hcas)
+        self.cables: tuple[Cable, ...] = tuple(
+            (str(link["a"]), str(link["b"])) for link in document["links"]
+        )
+        self.ports = tuple(port for cable in self.cables for port in cable)
+        rates = [float(link["bits_per_s"]) for link in document["links"]]
+        self.rate: Floats = np.repeat(np.array(rates, np.float64), 2)
+        self.port_id = {port: i for i, port in enumerate(self.ports)}
+        self.vertex_id = {name: i for i, name in enumerate((*self.switches, *self.hcas))}
+        vertices = [self.vertex_id[vertex_of(port)] for port in self.ports]
+        self.vertex: Ints = np.array(vertices, np.int64)
+        self._hca_of: dict[str, str | None] = {}
+
+    @property
+    def n_switches(self) -> int:
+        """How many switches; vertices below it are switches."""
+        return len(self.switches)
+
+    @cached_property
+    def between_switches(self) -> Bools:
+        """By port: whether its cable joins two switches."""
+        inner = self.vertex < self.n_switches
+        return inner & inner.reshape(-1, 2)[:, ::-1].reshape(-1)
+
+    @cached_property
+    def height(self) -> Ints:
+        """By switch: how many cables it is away from the nearest one with an HCA."""
+        inner = np.flatnonzero(self.between_switches)
+        here, there = self.vertex[inner], self.vertex[inner ^ 1]
+        height = np.full(self.n_switches, self.n_switches, np.int64)
+        of_hcas = self.port_of_hca[self.port_of_hca >= 0]
+        leaves = self.vertex[of_hcas ^ 1]
+        height[leaves[leaves < self.n_switches]] = 0
+        for _ in range(self.n_switches):
+            lower = height.copy()
+            np.minimum.at(lower, here, height[there] + 1)
+            if (lower == height).all():
+                break
+            height = lower
+        return height
+
+    @cached_property
+    def climbs(self) -> Ints:
+        """By port between switches: whether it leads up (1), down (-1) or neither (0); else 0."""
+        inner = np.flatnonzero(self.between_switches)
+        climbs = np.zeros(len(self.ports), np.int64)
+        climbs[inner] = np.sign(
+            self.height[self.vertex[inner ^ 1]] - self.height[self.vertex[inner]]
+        )
+        return climbs
+
+    @cached_property
+    def node_of_hca(self) -> dict[str, str]:
+        """The node that an HCA belongs to."""
+        return {hca: node for node, hcas in self.hcas_of.items() for hca in hcas}
+
+    @cached_property
+    def port_of_hca(self) -> Ints:
+        """By HCA (vertex number less the switches): its one port, -1 without a cable."""
+        found = np.full(len(self.hcas), -1, np.int64)
+        ports = np.flatnonzero(self.vertex >= self.n_switches)
+        found[self.vertex[ports] - self.n_switches] = ports
+        return found
+
+    def hca_of(self, endpoint: str) -> str | None:
+        """The HCA that an endpoint uses; None where the fabric does not know its host.
+
+        INVARIANT: ranks fill one node after the other and take its HCAs in turn, a whole number of
+        times, so that the rank modulo the HCAs of a node is the HCA's index.
+        """
+        if endpoint not in self._hca_of:
+            hcas = self.hcas_of.get(host_of(endpoint))
+            place = rank_in(endpoint) if is_rank(endpoint) else 0
+            self._hca_of[endpoint] = hcas[place % len(hcas)] if hcas else None
+        return self._hca_of[endpoint]
+
+    def known_hca_of(self, endpoint: str) -> str:
+        """The HCA that an endpoint uses. Raises InputError where the fabric does not know its host,
+        as when a host calls itself by another name than the one it was addressed by."""
+        hca = self.hca_of(endpoint)
+        if hca is not None:
+            return hca
+        host = host_of(endpoint)
+        raise InputError(
+            f"the fabric has no host '{host}'",
+            where=f"a reading of '{endpoint}'",
+            expected="hosts that call themselves (`hostname`) by the fabric's names, such as "
+            + ", ".join(self.nodes[:3]),
+            hint=did_you_mean(host, list(self.nodes)),
+        )
+
+    def rail_of(self, endpoint: str) -> int:
+        """Which HCA of its node an endpoint uses; 0 where the fabric does not know its host."""
+        hca = self.hca_of(endpoint)
+        return 0 if hca is None else self.hcas_of[host_of(endpoint)].index(hca)
+
+    def component(self, part: Part, index: int) -> Component:
+        """The HCA, switch, cable or direction (its port) of a number."""
+        match part:
+            case Part.CABLE:
+                return Component(part, self.cables[index])
+            case Part.DIRECTION:
+                return Component(part, (self.ports[index], self.ports[index ^ 1]))
+            case Part.SWITCH:
+                return Component(part, (self.switches[index],))
+            case _:
+                return Component(Part.HCA, (self.hcas[index],))
+
+    @cached_property
+    def egress(self) -> Ints:
+        """Switches x port numbers: the port, -1 where none is cabled."""
+        ports = np.flatnonzero(self.vertex < self.n_switches)
+        numbers = [int(self.ports[port].rpartition("[")[2][:-1]) for port in ports.tolist()]
+        egress = np.full((self.n_switches, max(numbers, default=0) + 1), -1, np.int64)
+        egress[self.vertex[ports], numbers] = ports
+        return egress
+
+    @cached_property
+    def out_of(self) -> Ints | None:
+        """Switches x HCAs: the port towards it, -1 for none; None for a fabric without tables."""
+        lfts: Any = self.wiring.document.get("lfts")
+        if not lfts:
+            return None
+        width = len(self.hcas)
+        named = [lfts.get(switch) or [0] * width for switch in self.switches]
+        numbers = np.array(named, np.int64).reshape(self.n_switches, width)
+        found: Ints = self.egress[np.arange(self.n_switches)[:, None], numbers]
+        return found
+
+    def routes(self, flows: Sequence[tuple[str, str]]) -> list[Ints]:
+        """Port numbers crossed from HCA to HCA by the tables, for each flow."""
+        ends = np.array([[self.vertex_id[a], self.vertex_id[b]] for a, b in flows], np.int64)
+        src, dst = ends.reshape(-1, 2).T - self.n_switches
+        lengths, ports = self.crossed(src, dst)
+        return np.split(ports, np.cumsum(lengths)[:-1]) if flows else []
+
+    def crossed(self, src: Ints, dst: Ints) -> tuple[Ints, Ints]:
+        """By the tables, from each HCA to another (by number): how many ports are crossed, and
+        these ports, one flow after the other."""
+        ways = self._walk(src, dst) if self.out_of is not None and src.size else None
+        if ways is not None:
+            return (ways >= 0).sum(axis=1), ways[ways >= 0]
+        # The engine says what is missing, or routes where there are no tables.
+        flows = [(self.hcas[a], self.hcas[b]) for a, b in zip(src, dst, strict=True)]
+        paths = self.wiring.paths(flows)
+        ports = [self.port_id[port] for path in paths for port in path]
+        return np.array([len(path) for path in paths], np.int64), np.array(ports, np.int64)
+
+    def _walk(self, src: Ints, dst: Ints) -> Ints | None:
+        """Flows x ports crossed, -1 after the last: all flows step by step through the tables.
+        None where one does not arrive."""
+        assert self.out_of is not None
+        port, last = self.port_of_hca[src], self.port_of_hca[dst] ^ 1
+        if (port < 0).any() or (self.port_of_hca[dst] < 0).any() or (src == dst).any():
+            return None
+        crossed = [port]
+        done = np.zeros(port.size, np.bool_)
+        for _ in range(_MOST_HOPS):
+            at = self.vertex[port ^ 1]
+            if (at[~done] >= self.n_switches).any():
+                return None
+            port = np.where(done, port, self.out_of[np.where(done, 0, at), dst])
+            if (port < 0).any():
+                return None
+            crossed.append(np.where(done, -1, port))
+            done |= port == last
+            if done.all():
+                return np.stack(crossed, axis=1)
+        return None
+
+
+@lru_cache(maxsize=2)
+def network_of(wiring: Wiring) -> Network:
+    """The network of a wiring, made once: a check asks for it at each step."""
+    return Network(wiring)

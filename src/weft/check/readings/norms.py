@@ -1,0 +1,213 @@
+"""What readings of one kind deliver: readings are held only against such as crossed the same kind
+of way, beside as much other traffic."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from weft.check.readings.crossing import Crossings
+from weft.check.readings.readings import METRICS, Bools, Floats, Ints, Metric
+from weft.check.thresholds import Thresholds
+from weft.check.trials import ALONE
+from weft.stats.spread import robust_sigma
+
+
+@dataclass(frozen=True, slots=True)
+class HopClass:
+    """Readings that should be equal: `n_links` crossed and the lowest rate on the way (0 within one
+    HCA, -1 without a fabric), and `load`, the traffic of the same moment on the fullest cable of
+    the way as a share of its rate, in percent (100: full; more: each gets less)."""
+
+    metric: Metric
+    size_bytes: int
+    n_links: int
+    bits_per_s: int
+    load: int
+    same_host: bool
+
+    @property
+    def words(self) -> str:
+        """As said in a sentence."""
+        if self.n_links < 0:
+            return "on one host" if self.same_host else "between hosts"
+        if not self.n_links:
+            return "within one HCA"
+        words = f"{self.n_links} links apart at {self.bits_per_s / 1e9:g} Gb/s"
+        return words if self.load <= 100 else f"{words}, sharing cables {self.load / 100:g} : 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Norm:
+    """What a hop class delivers: `expected`, and `sigma`, how far one reading scatters around it
+    (natural logarithm). `n` readings, `n_fast` of which the two figures rest on."""
+
+    hop_class: HopClass
+    n: int
+    n_fast: int
+    expected: float
+    sigma: float
+
+
+@dataclass(frozen=True)
+class Normed:
+    """By reading: its `norm` (a place in `norms`, -1 for a class too small to judge) and how much
+    `slower` it was than expected, as a natural logarithm (0.1: 10 % slower)."""
+
+    norms: tuple[Norm, ...]
+    norm: Ints
+    slower: Floats
+    sigma: Floats
+
+
+@lru_cache(maxsize=2)
+def hop_classes(crossings: Crossings) -> tuple[tuple[HopClass, ...], Ints]:
+    """The hop classes, and the place of each reading's: the same for all norms of a survey."""
+    readings = crossings.readings
+    host = crossings.host_number
+    columns = (
+        readings.metric,
+        readings.size_bytes,
+        crossings.n_links,
+        crossings.lowest_rate,
+        load_percent(crossings),
+        (host[readings.a] == host[readings.b]).astype(np.int64),
+    )
+    key = np.zeros(len(readings), np.int64)
+    for column in columns:
+        values, number = np.unique(column, return_inverse=True)
+        key = key * values.size + number.reshape(-1)
+    _, first, place = np.unique(key, return_index=True, return_inverse=True)
+    classes = tuple(
+        HopClass(METRICS[metric], size, links, rate, load, bool(same))
+        for metric, size, links, rate, load, same in np.stack(columns)[:, first].T.tolist()
+    )
+    return classes, place.reshape(-1).astype(np.int64)
+
+
+@lru_cache(maxsize=2)
+def of_one_node(crossings: Crossings) -> Mapping[HopClass, str]:
+    """Classes all of whose readings beside others are of one node (the first of two), which others
+    are not: of itself such a class cannot tell whether the node is slow or its kind of way."""
+    classes, place = hop_classes(crossings)
+    readings = crossings.readings
+    beside = np.ones(len(readings), np.bool_)
+    beside[readings.of_trial(ALONE)] = False
+    nodes = crossings.host_number[np.stack([readings.a, readings.b])]
+    found: dict[HopClass, str] = {}
+    for i, hop_class in enumerate(classes):
+        inside = nodes[:, beside & (place == i)]
+        for node in np.unique(inside[:, :1]):
+            if (inside == node).any(axis=0).all() and not (nodes == node).any(axis=0).all():
+                found.setdefault(hop_class, crossings.hosts[node])
+    return found
+
+
+def load_percent(crossings: Crossings) -> Ints:
+    """By reading: the load of the fullest stage of its way in percent, 100 where none is more than
+    full. Loads are told apart in `load_steps` a doubling."""
+    percent = np.full(len(crossings.readings), 100, np.int64)
+    if crossings.network is None or not len(crossings.readings):
+        return percent
+    fullest = np.asarray(crossings.load.max(axis=1).todense()).reshape(-1)
+    a_doubling = crossings.limits.load_steps
+    steps = np.rint(a_doubling * np.log2(np.maximum(fullest, 1.0)))
+    percent[:] = np.rint(100 * 2 ** (steps / a_doubling))
+    return percent
+
+
+def normed(crossings: Crossings, limits: Thresholds, *, but: Sequence[int] | Ints = ()) -> Normed:
+    """Every reading against the norm of its class; readings `but` support no norm."""
+    readings = crossings.readings
+    classes, place = hop_classes(crossings)
+    sound = np.ones(len(readings), np.bool_)
+    sound[np.asarray(but, np.int64)] = False
+    sign = np.where(readings.metric == Metric.LATENCY.code, 1.0, -1.0)
+    logs = sign * np.log(readings.value)
+    norms: list[Norm] = []
+    number = np.full(len(classes), -1, np.int64)
+    for i, hop_class in enumerate(classes):
+        judged = _pool(crossings, i, sound, limits)
+        if judged is None:
+            continue
+        number[i] = len(norms)
+        norms.append(_norm(hop_class, logs[judged], int((place == i).sum()), limits))
+    norm = number[place] if classes else place
+    middle = np.array([_log_expected(n) for n in norms] or [0.0])
+    sigma = np.array([n.sigma for n in norms] or [1.0])
+    slower = np.where(norm >= 0, logs - middle[norm], 0.0)
+    return Normed(tuple(norms), norm, slower, sigma[norm])
+
+
+def _log_expected(norm: Norm) -> float:
+    sign = 1.0 if norm.hop_class.metric is Metric.LATENCY else -1.0
+    return sign * float(np.log(norm.expected))
+
+
+def _pool(crossings: Crossings, i: int, sound: Bools, limits: Thresholds) -> Bools | None:
+    """The readings that a class is judged by: its own, or, where these are too few or all of one
+    node and the metric hardly depends on the number of hops, those of all classes of its rate and
+    load."""
+    classes, place = hop_classes(crossings)
+    own = classes[i]
+    rows: Bools = sound & (place == i)
+    if rows.sum() >= limits.smallest_class and own not in of_one_node(crossings):
+        return rows
+    if own.metric is Metric.LATENCY or own.n_links < 0:
+        return None
+    alike = [
+        j
+        for j, other in enumerate(classes)
+        if (other.metric, other.size_bytes, other.bits_per_s, other.load)
+        == (own.metric, own.size_bytes, own.bits_per_s, own.load)
+    ]
+    owners = {of_one_node(crossings).get(classes[j]) for j in alike}
+    if len(owners) == 1 and None not in owners:
+        return None
+    pooled: Bools = np.isin(place, alike) & sound
+    return pooled if pooled.sum() >= limits.smallest_class else None
+
+
+def _norm(hop_class: HopClass, slow: Floats, n: int, limits: Thresholds) -> Norm:
+    guard = limits.guard(hop_class.metric, with_fabric=hop_class.n_links >= 0)
+    fast = np.sort(slow)
+    if hop_class.n_links >= 0:
+        # Without a fabric near and far pairs share a class: two populations are then no fault.
+        fast = faster_population(fast, guard, limits)
+    middle = float(np.median(fast))
+    sign = 1.0 if hop_class.metric is Metric.LATENCY else -1.0
+    sigma = max(robust_sigma(fast), limits.scale_floor)
+    return Norm(hop_class, n, int(fast.size), float(np.exp(sign * middle)), sigma)
+
+
+def faster_population(slow: Floats, guard: float, limits: Thresholds) -> Floats:
+    """The values to take the norm from: all, or the faster of two clearly separate populations.
+
+    `slow` are logarithms of slowness, ascending. One slow spine of two slows half of the pairs: a
+    median of all would then call anything normal. Two populations are believed only when their
+    medians lie further apart than the guard and than `populations_sigma` of either.
+    """
+    n = slow.size
+    first = max(int(np.ceil(n * (1 - limits.largest_slow_share))), 2)
+    if n - first < first:
+        return slow
+    cut = _best_cut(slow, first)
+    fast, rest = slow[:cut], slow[cut:]
+    apart = float(np.median(rest) - np.median(fast))
+    enough = limits.populations_sigma
+    if apart <= max(guard, enough * max(robust_sigma(fast), robust_sigma(rest))):
+        return slow
+    # The cut need not fall between the two: take back what belongs to the faster one.
+    return slow[slow < np.median(fast) + max(guard, enough * robust_sigma(fast))]
+
+
+def _best_cut(values: Floats, first: int) -> int:
+    """Where to cut an ascending series in two so that each part is closest to its own mean."""
+    n = values.size
+    sums = np.concatenate(([0.0], np.cumsum(values)))
+    squares = np.concatenate(([0.0], np.cumsum(values**2)))
+    cuts = np.arange(first, n - first + 1)
+    left = squares[cuts] - sums[cuts] ** 2 / cuts
+    right = (squares[n] - squares[cuts]) - (sums[n] - sums[cuts]) ** 2 / (n - cuts)
+    return int(cuts[np.argmin(left + right)])

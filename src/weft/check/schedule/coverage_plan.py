@@ -1,0 +1,179 @@
+"""What rounds cross before anybody measures them: pairs of all pairs, and how often each cable
+is filled."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from weft.check.readings.readings import Bools, Floats, Ints
+from weft.check.schedule.paths import Ways
+from weft.check.schedule.ranks import Ranks
+from weft.check.schedule.reach import Reach
+from weft.check.schedule.rounds.admission import FULL
+from weft.check.schedule.rounds.matchings import Round
+from weft.check.schedule.rounds.split import crossed_both_ways
+from weft.check.thresholds import thresholds
+from weft.core.words import counted, times
+
+ROUNDING = 1e-6
+"""Fillings are sums of shares: what misses so little of one is one."""
+
+
+def fillings(pairs: Round, ranks: Ranks, ways: Ways, full: Floats) -> Floats:
+    """By port: how often a round fills it, 0 or 1. A port is filled while the messages of one
+    direction of the pairs that cross it add up to what any could fill of it (`full`, bit/s). Under
+    adaptive routing, where nobody knows the port, its share of those that may take it counts, and
+    is enough as far as it is for the diagnosis (`filled_share`)."""
+    least = thresholds().filled_share if ways.adaptive else 1 / FULL
+    most = np.maximum(*_carried(pairs, ranks, ways))
+    return np.asarray((most >= least * full) & (most > 0), np.float64)
+
+
+def worth(pairs: Round, ranks: Ranks, ways: Ways, full: Floats) -> Floats:
+    """By port: what a round is worth to it, in fillings: as `fillings`; under adaptive routing the
+    messages that it may get, since rounds there fill no way on purpose (`asked_of_shared`)."""
+    if not ways.adaptive:
+        return fillings(pairs, ranks, ways, full)
+    there, back = _carried(pairs, ranks, ways)
+    return np.asarray((there + back) / ways.network.rate, np.float64)
+
+
+def _carried(pairs: Round, ranks: Ranks, ways: Ways) -> tuple[Floats, Floats]:
+    """By port: what it carries (bit/s) while the first of each pair sends, and while the second
+    does; of a stage's ports each its share."""
+    there, back, rate_there, rate_back = crossed_both_ways(pairs, ranks, ways)
+    loads = (ways.load(there, rate_there), ways.load(back, rate_back))
+    if not ways.adaptive:
+        return loads[0][:-1], loads[1][:-1]
+    rate = ways.network.rate
+    return ways.port_share(loads[0]) * rate, ways.port_share(loads[1]) * rate
+
+
+@dataclass(frozen=True)
+class PlannedCoverage:
+    """`filled`: by port, how often the schedule fills it, and `worth`: how many fillings its
+    messages there add up to; `reachable`: by port between switches, whether any pair of these ranks
+    crosses it. All None without a fabric. `n_in_part`: cables of which these ranks cannot send as
+    much through one direction as it bears. `n_across`: pairs of unlike rails, which are no part of
+    the others."""
+
+    ranks: Ranks
+    n_rounds: int
+    n_pairs: int
+    n_pairs_possible: int
+    filled: Floats | None
+    worth: Floats | None
+    reachable: Bools | None
+    n_in_part: int = 0
+    n_across: int = 0
+
+    @cached_property
+    def by_cable(self) -> Floats:
+        """By cable between switches that a pair can cross: how often it is filled in the direction
+        it is filled less."""
+        assert self.filled is not None
+        return self._less_of_both(self.filled)
+
+    @property
+    def covers_all(self) -> bool:
+        """Whether what crosses every cable that a pair can cross adds up to a filling at least."""
+        assert self.worth is not None
+        return bool((self._less_of_both(self.worth) >= 1 - ROUNDING).all())
+
+    def unfilled(self, switches: Ints) -> Ints:
+        """Which of some switches (vertices) have a cable to another switch that a pair can cross
+        and no round fills both ways."""
+        network = self.ranks.network
+        assert network is not None
+        assert self.filled is not None
+        assert self.reachable is not None
+        empty = (self.reachable & (self.filled < 1 - ROUNDING)).reshape(-1, 2).any(axis=1)
+        return np.intersect1d(switches, network.vertex[np.repeat(empty, 2)])
+
+    def _less_of_both(self, by_port: Floats) -> Floats:
+        assert self.reachable is not None
+        both = np.where(self.reachable, by_port, np.inf).reshape(-1, 2).min(axis=1)
+        return np.asarray(both[np.isfinite(both)], np.float64)
+
+    @property
+    def n_beyond_reach(self) -> int:
+        """Cables between switches that no pair of these ranks crosses."""
+        assert self.reachable is not None
+        network = self.ranks.network
+        assert network is not None
+        inner = network.between_switches.reshape(-1, 2)[:, 0]
+        return int((inner & ~self.reachable.reshape(-1, 2).any(axis=1)).sum())
+
+    @property
+    def pairs_text(self) -> str:
+        """'2,610 of 139,128 pairs of 528 nodes in 13 rounds'; and pairs of unlike rails apart."""
+        kind = "rank" if self.ranks.n_rails > 1 or self.ranks.host is not None else "node"
+        across = f" and {self.n_across:,} of unlike rails" if self.n_across else ""
+        return (
+            f"{self.n_pairs:,} of {counted(self.n_pairs_possible, 'pair')}{across}"
+            f" of {counted(len(self.ranks), kind)} in {counted(self.n_rounds, 'round')}"
+        )
+
+    @property
+    def cables_text(self) -> str:
+        """How often each cable is filled."""
+        if self.filled is None:
+            return "which cables they cross is not known without a fabric"
+        n = self.by_cable.size
+        beyond = self.n_beyond_reach
+        rest = f"; no pair can cross {beyond:,} more" if beyond else ""
+        if not n:
+            return f"no cable between switches can be crossed by these nodes{rest}"
+        least = int(self.by_cable.min() + ROUNDING)
+        how = f"each filled {times(least)} or more each way that pairs can take"
+        if least == 0:
+            never = int((self.by_cable < 1 - ROUNDING).sum())
+            how = f"{n - never:,} filled each way that pairs can take, {never:,} not"
+        if self.n_in_part:
+            how += f", {self.n_in_part:,} of them at most in part: these nodes can send no more"
+        return f"{counted(n, 'cable')} between switches: {how}{rest}"
+
+    def to_record(self) -> dict[str, Any]:
+        """The planned coverage as plain JSON values."""
+        record: dict[str, Any] = {
+            "rounds": self.n_rounds,
+            "pairs": self.n_pairs,
+            "pairs_possible": self.n_pairs_possible,
+        }
+        if self.filled is not None:
+            n = self.by_cable.size
+            record |= {
+                "cables_between_switches": n,
+                "cables_filled_at_least": int(self.by_cable.min() + ROUNDING) if n else 0,
+                "cables_not_filled": int((self.by_cable < 1 - ROUNDING).sum()),
+                "cables_filled_in_part": self.n_in_part,
+                "cables_beyond_reach": self.n_beyond_reach,
+            }
+        return record
+
+
+def planned_coverage(
+    rounds: Sequence[Round], ranks: Ranks, ways: Ways | None, reach: "Reach | None"
+) -> PlannedCoverage:
+    """What the rounds cover."""
+    keys = [pairs.min(axis=1) * len(ranks) + pairs.max(axis=1) for pairs in rounds]
+    met: Ints = np.unique(np.concatenate(keys)) if keys else np.zeros(0, np.int64)
+    works = ranks.has_rail.reshape(len(ranks.units), ranks.n_rails).sum(axis=0)
+    possible = int((works * (works - 1) // 2).sum())
+    cross_rail = ranks.rail[met // len(ranks)] != ranks.rail[met % len(ranks)]
+    filled, worths, reachable, n_in_part = None, None, None, 0
+    if ways is not None and reach is not None:
+        filled, worths = np.zeros(reach.ports.size), np.zeros(reach.ports.size)
+        for pairs in rounds:
+            filled += fillings(pairs, ranks, ways, reach.full)
+            worths += worth(pairs, ranks, ways, reach.full)
+        reachable = reach.ports
+        room = reachable & (reach.full < ways.network.rate)
+        n_in_part = int(room.reshape(-1, 2).any(axis=1).sum())
+    n_same = int((~cross_rail).sum())
+    n_rounds = len(rounds)
+    of_cables = (filled, worths, reachable, n_in_part)
+    return PlannedCoverage(ranks, n_rounds, n_same, possible, *of_cables, int(cross_rail.sum()))

@@ -1,0 +1,132 @@
+"""Pairs that touch some nodes, or cross some switch: `--only`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.check.readings.network import Network
+from weft.check.readings.readings import Bools, Ints
+from weft.check.schedule.paths import Ways
+from weft.check.schedule.ranks import Ranks
+from weft.check.schedule.rounds.matchings import Round
+from weft.core.errors import InputError, did_you_mean
+from weft.core.nodeset import expand
+from weft.topology.subnet.labels import label_of
+
+MOST_NAMES = 8
+
+
+@dataclass(frozen=True)
+class Group:
+    """`inside`: by rank, whether it belongs to the group. `places`: by place of the ways, whether
+    a pair that crosses it belongs, too; None without a switch in the middle."""
+
+    words: str
+    inside: Bools
+    places: Bools | None = None
+
+    def touched(self, pairs: Round, ranks: Ranks, ways: Ways | None) -> Bools:
+        """Which pairs have an end inside, or cross a switch of the group."""
+        touched = self.inside[pairs].any(axis=1)
+        if self.places is not None and ways is not None and pairs.size:
+            a, b = ranks.hca[pairs[:, 0]], ranks.hca[pairs[:, 1]]
+            for crossed in (ways.cross(a, b), ways.cross(b, a)):
+                touched |= self.places[crossed].any(axis=1)
+        return np.asarray(touched, np.bool_)
+
+    def of(self, rounds: Sequence[Round], ranks: Ranks, ways: Ways | None) -> list[Round]:
+        """What of the rounds touches the group; empty rounds fall away."""
+        kept = [pairs[self.touched(pairs, ranks, ways)] for pairs in rounds]
+        return [pairs for pairs in kept if pairs.size]
+
+
+def group_of(text: str, ranks: Ranks, ways: Ways | None) -> Group:
+    """The group that a node set means, or whatever an answer names: an HCA, a rank, a leaf (what is
+    cabled to it), another switch or one port of a cable (what crosses it). Raises InputError on a
+    name that is none of them."""
+    network = ranks.network
+    number = {unit: i for i, unit in enumerate(ranks.units)}
+    if network is not None and ways is not None and not _are_nodes(text, number):
+        of_fabric = _of_vertex(text, ranks, network, ways) or _of_cable(text, ranks, network, ways)
+        if of_fabric is not None:
+            return of_fabric
+    endpoints = [ranks.endpoint(rank) for rank in range(len(ranks))]
+    if text not in number and text in endpoints:
+        inside = np.arange(len(ranks)) == endpoints.index(text)
+        return Group(f"pairs with an end at {text}", np.asarray(inside, np.bool_))
+    names = (text,) if text in number else expand(text)
+    strangers = [name for name in names if name not in number]
+    if strangers:
+        switches = () if network is None else network.switches
+        known = [*ranks.units, *switches, *(label_of(name).name for name in switches)]
+        raise InputError(
+            f"no node or switch '{strangers[0]}' in this check",
+            where=f"--only {text}",
+            expected=f"nodes such as {ranks.units[0]}, or the name of a switch, a port or an HCA",
+            hint=did_you_mean(strangers[0], known),
+        )
+    inside = np.isin(ranks.unit, [number[name] for name in names])
+    return Group(f"pairs with an end in {text}", np.asarray(inside, np.bool_))
+
+
+def _are_nodes(text: str, number: Mapping[str, int]) -> bool:
+    """Whether a text names nodes, and nothing else."""
+    if text in number:
+        return True
+    try:
+        return set(number).issuperset(expand(text))
+    except InputError:
+        return False
+
+
+def _of_vertex(text: str, ranks: Ranks, network: Network, ways: Ways) -> Group | None:
+    """What ends at an HCA or is cabled to a leaf, or crosses another switch."""
+    vertex = _vertex(text, network)
+    if vertex is None:
+        return None
+    own = network.port_of_hca[ranks.hca]
+    ends = own if vertex >= network.n_switches else own ^ 1
+    inside = (network.vertex[ends] == vertex) & (own >= 0)
+    if inside.any():
+        return Group(f"pairs with an end at {text}", inside)
+    return _across(text, ranks, ways, np.flatnonzero(network.vertex == vertex))
+
+
+def _of_cable(text: str, ranks: Ranks, network: Network, ways: Ways) -> Group | None:
+    """What crosses the cable of a port."""
+    name, bracket, number = text.rpartition("[")
+    vertex = _vertex(name, network) if bracket else None
+    if vertex is None:
+        return None
+    port = network.port_id.get(f"{(*network.switches, *network.hcas)[vertex]}[{number}")
+    if port is None:
+        return None
+    own = network.port_of_hca[ranks.hca]
+    inside = (own == port) | (own == port ^ 1)
+    if inside.any():
+        return Group(f"pairs with an end at {text}", inside)
+    return _across(text, ranks, ways, np.array([port, port ^ 1]))
+
+
+def _across(text: str, ranks: Ranks, ways: Ways, ports: Ints) -> Group:
+    places = np.zeros(ways.nowhere + 1, np.bool_)
+    for place, stage in enumerate(ways.stages):
+        places[place] = bool(np.isin(stage, ports).any())
+    return Group(f"pairs across {text}", np.zeros(len(ranks), np.bool_), places)
+
+
+def _vertex(name: str, network: Network) -> int | None:
+    """The switch or HCA of a name, or the switch that `weft fabric` calls so. Raises InputError
+    where it calls several so."""
+    if name in network.vertex_id:
+        return network.vertex_id[name]
+    called = [i for i, switch in enumerate(network.switches) if label_of(switch).name == name]
+    if len(called) > 1:
+        names = [network.switches[i] for i in called]
+        raise InputError(
+            f"'{name}' is ambiguous: {len(names)} switches are called so",
+            where=f"--only {name}",
+            expected=f"the whole name of one: {', '.join(names[:MOST_NAMES])}",
+        )
+    return called[0] if called else None

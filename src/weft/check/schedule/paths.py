@@ -1,0 +1,197 @@
+"""What flows between HCAs cross, as numbers: ports by the tables, or stages of ports of which
+adaptive routing takes any."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+
+from weft.check.readings.network import Network
+from weft.check.readings.readings import Bools, Floats, Ints
+from weft.check.readings.stages import Stage, stages_of
+from weft.core.errors import InputError
+
+_MOST_HOPS = 64
+
+
+class Ways:
+    """The ways between some HCAs (numbers, vertex less the switches).
+
+    Flows cross places: the ports of a fabric by number, or, where routing is `adaptive`, stages.
+    `room` is what a place carries (bit/s); the last place, `nowhere`, fills up rows and has room
+    for everything. INVARIANT: tables route by destination, so that a way depends on the leaf it
+    starts from and on where it ends.
+    """
+
+    def __init__(self, network: Network, hcas: Ints, *, adaptive: bool = False) -> None:
+        self.network = network
+        self.adaptive = adaptive
+        self.hcas: Ints = np.unique(hcas)
+        self._own_port = network.port_of_hca
+        wrong = self.hcas[~self._at_a_switch(self.hcas)]
+        if wrong.size or not self.hcas.size:
+            name = network.hcas[int(wrong[0])] if wrong.size else "of these nodes"
+            raise InputError(f"HCA '{name}' has no cable to a switch", expected="a cabled HCA")
+        own = self._own_port[self.hcas]
+        self.leaves, leaf = np.unique(network.vertex[own ^ 1], return_inverse=True)
+        self._leaf = np.full(len(network.hcas), -1, np.int64)
+        self._leaf[self.hcas] = leaf.reshape(-1)
+        self._column = np.full(len(network.hcas), -1, np.int64)
+        self._column[self.hcas] = np.arange(self.hcas.size)
+        self.stages: list[Stage] = [(port,) for port in range(len(network.ports))]
+        self.nowhere = len(self.stages)
+        self.inner = self._stages_of_leaves() if adaptive else self._by_tables()
+        capacity = [float(network.rate[list(stage)].sum()) for stage in self.stages]
+        self.room: Floats = np.array([*capacity, np.inf])
+        slowest = [float(network.rate[list(stage)].min()) for stage in self.stages]
+        self._slowest: Floats = np.array([*slowest, np.inf])
+
+    def _at_a_switch(self, hcas: Ints) -> Bools:
+        own = self._own_port[hcas]
+        far = self.network.vertex[np.maximum(own, 0) ^ 1]
+        return np.asarray((own >= 0) & (far < self.network.n_switches), np.bool_)
+
+    def leaf_of(self, hcas: Ints) -> Ints:
+        """The leaf (place in `leaves`) of HCAs."""
+        return np.asarray(self._leaf[hcas], np.int64)
+
+    def cross(self, a: Ints, b: Ints) -> Ints:
+        """Flows x places: what the flows from HCAs `a` to `b` cross, filled up with `nowhere`.
+
+        Raises InputError where there is no way.
+        """
+        leaf_a, leaf_b = self._leaf[a], self._leaf[b]
+        inner = self.inner[leaf_a, leaf_b if self.adaptive else self._column[b]]
+        if inner.size and inner.min() < 0:
+            lost = int(np.flatnonzero(inner.min(axis=1) < 0)[0])
+            names = self.network.hcas
+            raise InputError(
+                f"no way from {names[int(a[lost])]} to {names[int(b[lost])]}",
+                expected="cables, and forwarding tables, that lead from either to the other",
+            )
+        own = self._own_port
+        last = own[b] ^ 1
+        return np.asarray(np.column_stack([own[a], last, inner]), np.int64)
+
+    def rate(self, crossed: Ints) -> Floats:
+        """By flow: the lowest rate (bit/s) on its way."""
+        return np.asarray(self._slowest[crossed].min(axis=1), np.float64)
+
+    def load(self, crossed: Ints, rate: Floats) -> Floats:
+        """By place: the sum of the rates (bit/s) of the flows that cross it."""
+        weights = np.repeat(rate, crossed.shape[1])
+        summed = np.bincount(crossed.reshape(-1), weights=weights, minlength=self.nowhere + 1)
+        return np.asarray(summed, np.float64)
+
+    def port_share(self, load: Floats) -> Floats:
+        """By port: the load of all places it is part of, as a share of its own rate."""
+        network = self.network
+        n_ports = len(network.ports)
+        carried = load[:n_ports].copy()
+        for place in np.flatnonzero(load[n_ports:-1]) + n_ports:
+            ports = list(self.stages[place])
+            carried[ports] += load[place] / len(ports)
+        return np.asarray(carried / network.rate, np.float64)
+
+    def _by_tables(self) -> Ints:
+        """Leaves x HCAs x hops: the ports between a leaf and an HCA's own leaf; first -1 where
+        there is no way."""
+        document: Any = self.network.wiring.document
+        if document.get("lfts"):
+            return self._walk(document["lfts"])
+        return self._asked()
+
+    def _walk(self, lfts: Any) -> Ints:
+        network = self.network
+        egress = network.egress
+        named = [lfts.get(switch, []) for switch in network.switches]
+        width = len(network.hcas)
+        numbers = np.array([row if row else [0] * width for row in named], np.int32)
+        numbers = numbers[:, self.hcas]
+        out_of = egress[np.arange(network.n_switches)[:, None], numbers]
+        at = np.repeat(self.leaves[:, None], self.hcas.size, axis=1)
+        last = self._own_port[self.hcas] ^ 1
+        columns = np.arange(self.hcas.size)[None, :]
+        hops: list[Ints] = []
+        lost = np.zeros(at.shape, np.bool_)
+        while True:
+            port = out_of[at, columns]
+            lost |= port < 0
+            done = (port == last[None, :]) | lost
+            if done.all():
+                break
+            if len(hops) == _MOST_HOPS:
+                lost |= ~done
+                break
+            hops.append(np.where(done, self.nowhere, port))
+            at = np.where(done, at, network.vertex[np.maximum(port, 0) ^ 1])
+            lost |= at >= network.n_switches
+            at = np.where(lost, 0, at)
+        ways = np.stack(hops or [np.full(at.shape, self.nowhere)], axis=2)
+        ways[lost] = -1
+        return ways
+
+    def _asked(self) -> Ints:
+        """The same, asked from the engine, a flow from each leaf to each HCA elsewhere."""
+        network = self.network
+        meets = self._meets()[:, self._leaf[self.hcas]]
+        first = [int(self.hcas[self._leaf[self.hcas] == i][0]) for i in range(self.leaves.size)]
+        places = [
+            (leaf, column)
+            for leaf in range(self.leaves.size)
+            for column in range(self.hcas.size)
+            if self._leaf[self.hcas[column]] != leaf and meets[leaf, column]
+        ]
+        flows = [
+            (network.hcas[first[leaf]], network.hcas[int(self.hcas[column])])
+            for leaf, column in places
+        ]
+        inner = [path[1:-1] for path in network.routes(flows)]
+        most = max((path.size for path in inner), default=1)
+        ways = np.full((self.leaves.size, self.hcas.size, max(most, 1)), self.nowhere, np.int64)
+        ways[~meets] = -1
+        for (leaf, column), path in zip(places, inner, strict=True):
+            ways[leaf, column, : path.size] = path
+        return ways
+
+    def _meets(self) -> Bools:
+        """Leaves x leaves: whether cables join them at all; planes of rails may never meet."""
+        network = self.network
+        inner = np.flatnonzero(network.between_switches)
+        ends = (network.vertex[inner], network.vertex[inner ^ 1])
+        shape = (network.n_switches, network.n_switches)
+        graph = coo_matrix((np.ones(inner.size), ends), shape=shape)
+        part = connected_components(graph, directed=False)[1][self.leaves]
+        return np.asarray(part[:, None] == part[None, :], np.bool_)
+
+    def _stages_of_leaves(self) -> Ints:
+        """Leaves x leaves x hops: the stages between them; -1 where there is no way.
+
+        INVARIANT: a cable is crossed both ways, so that the way back has the same stages, their
+        ports' other ends, in the other order.
+        """
+        n = self.leaves.size
+        first = [int(self.hcas[self._leaf[self.hcas] == i][0]) for i in range(n)]
+        names = [self.network.hcas[hca] for hca in first]
+        meets = self._meets()
+        places = [(a, b) for a in range(n) for b in range(a + 1, n) if meets[a, b]]
+        number: dict[Stage, int] = {stage: i for i, stage in enumerate(self.stages)}
+        back: dict[int, int] = {}
+        found = []
+        for of in stages_of(self.network).between([(names[a], names[b]) for a, b in places]):
+            there = [number.setdefault(stage, len(number)) for stage in of[1:-1]]
+            for stage, place in zip(of[1:-1], there, strict=True):
+                if place not in back:
+                    other = tuple(sorted(port ^ 1 for port in stage))
+                    back[place] = number.setdefault(other, len(number))
+            found.append((there, [back[place] for place in reversed(there)]))
+        self.stages = list(number)
+        self.nowhere = len(number)
+        most = max((len(there) for there, _ in found), default=1)
+        ways = np.full((n, n, max(most, 1)), self.nowhere, np.int64)
+        ways[~meets] = -1
+        for (a, b), (there, again) in zip(places, found, strict=True):
+            ways[a, b, : len(there)] = there
+            ways[b, a, : len(again)] = again
+        return ways

@@ -1,0 +1,224 @@
+"""What a check will do, and what that costs and covers: said before anything is measured."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from weft.check.readings.readings import Ints
+from weft.check.schedule.cost import Cost, figures
+from weft.check.schedule.coverage_plan import PlannedCoverage, planned_coverage
+from weft.check.schedule.paths import Ways
+from weft.check.schedule.schedule import (
+    Field,
+    Schedule,
+    first_rounds,
+    n_overloaded,
+    schedule_of,
+)
+from weft.check.schedule.scheme import Kind, Scheme
+from weft.check.thresholds import thresholds
+from weft.core.units import format_duration
+from weft.core.words import counted
+
+_COVER_TIMES = (3, 2, 1)
+
+
+@dataclass(frozen=True)
+class CheckPlan:
+    """A schedule on its field, at a cost. `budget_s` is what the whole check may take, None where
+    nobody said. `asked` rounds were wanted of which `schedule` holds those that fit."""
+
+    field: Field
+    schedule: Schedule
+    cost: Cost
+    budget_s: float | None = None
+    asked: int = 0
+
+    @cached_property
+    def seconds(self) -> float:
+        """What the rounds take on the fabric; at most, where `cost.is_bound`."""
+        return self.cost.seconds(self.schedule.rounds)
+
+    @cached_property
+    def coverage(self) -> PlannedCoverage:
+        """What the rounds cover."""
+        field = self.field
+        return planned_coverage(self.schedule.rounds, field.ranks, field.ways, field.reach)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the plan adds to a trial's options."""
+        effort = self.cost.effort
+        options: dict[str, Any] = {"rounds": self.schedule.option}
+        if effort.small == effort.large:
+            options |= {"iterations": effort.small[0], "warmup": effort.small[1]}
+        if effort.max_seconds is not None:
+            options["max_seconds_per_size"] = effort.max_seconds
+        return options
+
+    @property
+    def most_follow_up_rounds(self) -> int | None:
+        """Rounds that the rest of the budget bears, each of two follow-ups; None without one."""
+        if self.budget_s is None:
+            return None
+        longest = self.seconds / len(self.schedule)
+        return max(1, int((self.budget_s - self.seconds) / longest / 2))
+
+    @property
+    def time_text(self) -> str:
+        """'about 1.2 s', 'at most 4.1 s'."""
+        return f"{'at most' if self.cost.is_bound else 'about'} {format_duration(self.seconds)}"
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What the rounds cannot show: where switches choose among the ways of a leaf, a slow one
+        among them shows where all are full."""
+        ways = self.field.ways
+        if ways is None or not ways.adaptive:
+            return ()
+        leaves = self._leaves_meant(ways)
+        unfilled = self.coverage.unfilled(leaves)
+        if not unfilled.size:
+            return ()
+        why = "--schedule cover or full fills them"
+        if 2 * ways.leaves.size < thresholds().crowded_peers:
+            why = "so few leaves cannot be held against one another"
+        elif self.asked > len(self.schedule):
+            why = "a larger --budget has room for more rounds"
+        elif self.schedule.fills_leaves:
+            why = "there are too few partners for their nodes"
+        return (
+            f"the ways of {unfilled.size:,} of {leaves.size:,} leaves are not filled: a slow or"
+            f" missing cable among them may not show ({why})",
+        )
+
+    @property
+    def text(self) -> str:
+        """A few lines: which pairs, what they cover, how long it takes."""
+        lines = [f"plan     {self.schedule.words}: {self.coverage.pairs_text}"]
+        if self.asked > len(self.schedule):
+            lines[0] += f", the first of {self.asked:,} that fit the budget"
+        lines.append(f"         {self.coverage.cables_text}")
+        lines += [f"         {caveat}" for caveat in self.caveats]
+        overloaded = n_overloaded(self.schedule, self.field)
+        if overloaded:
+            share = counted(overloaded, "round")
+            lines.append(f"         {share} of the file asks some cable for more than its rate")
+        lines.append(f"time     {self.time_text} of fabric time{self._rest}")
+        return "\n".join(lines)
+
+    def to_record(self) -> dict[str, Any]:
+        """The plan as plain JSON values."""
+        return {
+            "schedule": self.schedule.words,
+            "seconds": round(self.seconds, 3),
+            "seconds_are_a_bound": self.cost.is_bound,
+            "budget_seconds": self.budget_s,
+            "rounds_asked": max(self.asked, len(self.schedule)),
+            "rounds_overloaded": n_overloaded(self.schedule, self.field),
+            **self.coverage.to_record(),
+            "caveats": list(self.caveats),
+        }
+
+    def _leaves_meant(self, ways: Ways) -> Ints:
+        """The leaf switches (vertices); of a group with nodes those that these are under."""
+        field = self.field
+        works = field.ranks.has_rail
+        if field.only is not None and field.only.inside.any():
+            works = works & field.only.inside
+        return ways.leaves[np.unique(ways.leaf_of(field.ranks.hca[works]))]
+
+    @property
+    def _rest(self) -> str:
+        if self.budget_s is None:
+            return ", then suspects again"
+        left = format_duration(max(0.0, self.budget_s - self.seconds))
+        return f"; {left} of {format_duration(self.budget_s)} left to measure suspects again"
+
+
+def plan_check(
+    field: Field, cost: Cost, scheme: Scheme | None = None, budget_s: float | None = None
+) -> CheckPlan:
+    """The plan of a scheme, or the best that fits the budget (a minute, where nobody said).
+
+    Of a named scheme with a budget, the first rounds that fit. Raises InputError.
+    """
+    if scheme is not None:
+        schedule = schedule_of(scheme, field)
+        plan = CheckPlan(field, schedule, cost, budget_s)
+        return plan if budget_s is None else _fitting(plan, survey_share(budget_s))
+    limit_s = survey_share(budget_s if budget_s is not None else figures().survey_s)
+    for plan in _offers(field, cost, limit_s):
+        if plan.seconds <= limit_s:
+            return replace(plan, budget_s=budget_s)
+    return _fitting(replace(plan, budget_s=budget_s), limit_s)
+
+
+def survey_share(budget_s: float) -> float:
+    """What of a budget (s) the survey may take; the rest is for what it finds suspicious."""
+    return budget_s * (1 - figures().follow_up_share)
+
+
+def _offers(field: Field, cost: Cost, limit_s: float) -> Iterator[CheckPlan]:
+    """Plans, the best first; the last is the cheapest."""
+    ranks = field.ranks
+    n = len(ranks.units)
+    light = replace(cost, effort=cost.effort.lighter())
+    if n * (n - 1) // 2 * ranks.n_rails <= cost.most_pairs or field.only is not None:
+        full = CheckPlan(field, schedule_of(Scheme(Kind.FULL), field), cost)
+        # All pairs may fill no cable that is faster than a host.
+        if field.ways is None or full.coverage.covers_all:
+            yield full
+            yield replace(full, cost=cost.within(full.schedule.rounds, limit_s))
+    if field.ways is None:
+        for some in (cost, light):
+            yield _random(field, some, limit_s)
+        return
+    for times in _COVER_TIMES:
+        cover = schedule_of(Scheme(Kind.COVER, times), field)
+        for some in (cost, light):
+            plan = CheckPlan(field, cover, some)
+            if plan.seconds <= limit_s:
+                plan = _with_reflections(plan, limit_s)
+            yield plan
+
+
+def _with_reflections(plan: CheckPlan, limit_s: float) -> CheckPlan:
+    """The plan and as many reflections after it as fit."""
+    n_units = len(plan.field.ranks.units)
+    more = schedule_of(Scheme(Kind.REFLECTIONS, n_units), plan.field)
+    seconds, pairs = plan.seconds, plan.schedule.n_pairs
+    n = 0
+    for rounds in more.rounds:
+        seconds += plan.cost.seconds([rounds])
+        pairs += len(rounds)
+        if seconds > limit_s or pairs > plan.cost.most_pairs:
+            break
+        n += 1
+    if not n:
+        return plan
+    some = replace(first_rounds(more, n), words=counted(n, "round") + " of reflections")
+    return replace(plan, schedule=plan.schedule.then(some))
+
+
+def _random(field: Field, cost: Cost, limit_s: float) -> CheckPlan:
+    """As many random matchings as fit, at least two: of an odd number somebody rests in one."""
+    two = schedule_of(Scheme(Kind.RANDOM, 2), field)
+    most = int(cost.most_pairs * 2 / two.n_pairs)
+    times = max(2, min(int(limit_s * 2 / cost.seconds(two.rounds)), most))
+    return CheckPlan(field, schedule_of(Scheme(Kind.RANDOM, times), field), cost)
+
+
+def _fitting(plan: CheckPlan, limit_s: float) -> CheckPlan:
+    """The plan, cut to the rounds that fit; one at least."""
+    seconds, n = 0.0, 0
+    for pairs in plan.schedule.rounds:
+        seconds += plan.cost.seconds([pairs])
+        if seconds > limit_s and n:
+            break
+        n += 1
+    asked = len(plan.schedule)
+    return replace(plan, schedule=first_rounds(plan.schedule, n), asked=asked)

@@ -1,0 +1,1 @@
+"""Rounds of pairs: who measures with whom at the same time."""

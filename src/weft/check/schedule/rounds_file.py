@@ -1,0 +1,123 @@
+"""A file of rounds: ours, a line a round, or ClusterKit's, a line a pair."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from weft.check.schedule.ranks import Ranks
+from weft.check.schedule.rounds.matchings import Round, in_order
+from weft.core.errors import InputError
+from weft.core.text_file import read_text_file
+
+_MOST_BYTES = 256 * 2**20
+_NUMBER = re.compile(r"[0-9]{1,18}")
+
+Ends = tuple[int, ...]
+"""The ranks that a word means: one, or one a rail of a node."""
+
+
+def read_rounds(path: Path, ranks: Ranks) -> list[Round]:
+    """The rounds of a file, in its order. Raises InputError with file and line.
+
+    A line of our own is a round, `0-1 2-3` or `n001-n002 n003-n004`: ranks, nodes (all rails of
+    them), or `node:rank` as in a check's readings. `#` begins a comment. Lines of three words,
+    `<round> <node1> <node2>`, are ClusterKit's: pairs of equal number are one round.
+    SOURCE of that format: NVIDIA HPC-X documentation, ClusterKit, custom mode (`-f`).
+    """
+    lines = _lines(path)
+    known = _names(ranks)
+    by_pair = all(len(words) == 3 and _NUMBER.fullmatch(words[0]) for _, words in lines)
+    read = _clusterkit if by_pair else _ours
+    rounds = read(path, lines, known, ranks)
+    if not rounds:
+        raise InputError("no round in it", where=str(path), expected="a line a round: 0-1 2-3")
+    return rounds
+
+
+_Lines = Sequence[tuple[int, list[str]]]
+
+
+def _lines(path: Path) -> list[tuple[int, list[str]]]:
+    """Line numbers and words of what is no comment."""
+    text = read_text_file(path, expected="a text file of rounds", most_bytes=_MOST_BYTES)
+    split = ((i, line.split("#", 1)[0].split()) for i, line in enumerate(text.splitlines(), 1))
+    return [(number, words) for number, words in split if words]
+
+
+def _names(ranks: Ranks) -> dict[str, Ends]:
+    """What each word means."""
+    measured = np.flatnonzero(ranks.has_rail).tolist()
+    names: dict[str, Ends] = {str(rank): (rank,) for rank in measured}
+    names |= {ranks.endpoint(rank): (rank,) for rank in measured}
+    for unit, name in enumerate(ranks.units):
+        all_rails = tuple(int(rank) for rank in ranks.of_units([unit]))
+        names[name] = tuple(rank for rank in all_rails if ranks.has_rail[rank])
+    return names
+
+
+def _clusterkit(path: Path, lines: _Lines, known: dict[str, Ends], ranks: Ranks) -> list[Round]:
+    by_number: dict[int, list[tuple[int, tuple[str, str]]]] = {}
+    for number, (round_, a, b) in lines:
+        by_number.setdefault(int(round_), []).append((number, (a, b)))
+    return [
+        _round(path, [(line, _pair(path, line, ends, known)) for line, ends in pairs], ranks)
+        for _, pairs in sorted(by_number.items())
+    ]
+
+
+def _ours(path: Path, lines: _Lines, known: dict[str, Ends], ranks: Ranks) -> list[Round]:
+    return [
+        _round(
+            path,
+            [(line, _pair(path, line, _halves(path, line, word, known), known)) for word in words],
+            ranks,
+        )
+        for line, words in lines
+    ]
+
+
+def _halves(path: Path, line: int, word: str, known: dict[str, Ends]) -> tuple[str, str]:
+    """'n1', 'n2' of 'n1-n2', whatever dashes the names have. Raises InputError."""
+    cuts = [i for i, letter in enumerate(word) if letter == "-"]
+    halves = [(word[:i], word[i + 1 :]) for i in cuts]
+    good = [(a, b) for a, b in halves if a in known and b in known]
+    if len(good) == 1:
+        return good[0]
+    if len(halves) == 1:
+        return halves[0]
+    what = "can be read in two ways" if good else "is no pair"
+    raise _wrong(path, line, f"'{word}' {what}")
+
+
+def _pair(
+    path: Path, line: int, ends: tuple[str, str], known: dict[str, Ends]
+) -> list[tuple[int, int]]:
+    """The pairs of ranks of two words: rail by rail where both are nodes."""
+    for name in ends:
+        if name not in known:
+            raise _wrong(path, line, f"no node or rank '{name}'")
+    a, b = known[ends[0]], known[ends[1]]
+    if a == b:
+        raise _wrong(path, line, f"'{ends[0]}' cannot meet itself")
+    return list(zip(a, b, strict=False))
+
+
+def _round(path: Path, pairs: Sequence[tuple[int, list[tuple[int, int]]]], ranks: Ranks) -> Round:
+    busy: dict[int, int] = {}
+    for line, of_line in pairs:
+        for rank in (rank for pair in of_line for rank in pair):
+            if rank in busy:
+                who = ranks.endpoint(rank)
+                raise _wrong(path, line, f"'{who}' is in two pairs of one round")
+            busy[rank] = line
+    return in_order(np.array([pair for _, of_line in pairs for pair in of_line], np.int64))
+
+
+def _wrong(path: Path, line: int, what: str) -> InputError:
+    return InputError(
+        what,
+        where=f"{path}:{line}",
+        expected="a line a round: 0-1 2-3 or n001-n002 n003-n004; or ClusterKit's '1 n001 n002'",
+    )

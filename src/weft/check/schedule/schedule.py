@@ -1,0 +1,377 @@
+"""Which pairs measure at the same time: rounds of disjoint pairs of ranks, by a scheme."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import zip_longest
+
+import numpy as np
+
+from weft.check.readings.readings import Ints
+from weft.check.schedule.node_group import Group
+from weft.check.schedule.paths import Ways
+from weft.check.schedule.ranks import Ranks
+from weft.check.schedule.reach import Reach, reach_of
+from weft.check.schedule.rounds.bursts import burst_rounds
+from weft.check.schedule.rounds.cable_cover import cover_rounds, leaf_rounds, leaves_of_rails
+from weft.check.schedule.rounds.cpu_seats import within_cpus
+from weft.check.schedule.rounds.matchings import (
+    Round,
+    between,
+    either_way,
+    in_order,
+    random_matchings,
+    reflection,
+    reflections,
+    spread_order,
+)
+from weft.check.schedule.rounds.split import overloads, without_overload
+from weft.check.schedule.rounds_file import read_rounds
+from weft.check.schedule.scheme import Kind, Scheme
+from weft.check.thresholds import thresholds
+from weft.core.errors import InputError
+from weft.core.nodeset import expand
+from weft.core.words import counted, times
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Rounds, one after the other; the pairs (of ranks) of a round run at the same time, nobody in
+    two of them. `words` say which rounds these are, `is_as_given` that they were taken from a file
+    and may load a cable above its rate, `fills_leaves` that some fill each leaf's ways, among which
+    switches choose, by themselves."""
+
+    words: str
+    rounds: tuple[Round, ...]
+    is_as_given: bool = False
+    fills_leaves: bool = False
+
+    def __len__(self) -> int:
+        return len(self.rounds)
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs of all rounds; one that meets twice counts twice."""
+        return sum(len(pairs) for pairs in self.rounds)
+
+    @property
+    def option(self) -> list[list[list[int]]]:
+        """As the option `rounds` of a trial wants them."""
+        return [pairs.tolist() for pairs in self.rounds]
+
+    def then(self, other: "Schedule") -> "Schedule":
+        """These rounds and, after them, others."""
+        words = f"{self.words}, then {other.words}"
+        return replace(self, words=words, rounds=(*self.rounds, *other.rounds))
+
+
+@dataclass(frozen=True)
+class Field:
+    """Where a schedule is made for: ranks, their ways through a fabric (None: not known), a group
+    that every pair must touch (None: any), the seed of every draw, by host the CPUs that active
+    ranks must find one of each (those that are known), and the first host on the machine of those
+    that share one."""
+
+    ranks: Ranks
+    ways: Ways | None
+    only: Group | None
+    seed: int
+    n_cpus: Mapping[int, int] = field(default_factory=dict)
+    machine_of: Mapping[int, int] = field(default_factory=dict)
+
+    @cached_property
+    def reach(self) -> Reach | None:
+        """What pairs (of the group) can cross."""
+        return None if self.ways is None else reach_of(self.ranks, self.ways, self.only)
+
+
+def schedule_of(scheme: Scheme, field: Field) -> Schedule:
+    """The rounds of a scheme; none but a file's loads a cable above its rate.
+
+    Raises InputError where the scheme needs a fabric that is not known, names nodes that are not
+    there, or leaves no pair.
+    """
+    if scheme.needs_fabric and field.ranks.host is not None:
+        raise InputError(
+            f"--schedule {scheme.kind} on one host: its ranks cross no cable",
+            expected="two nodes or more, or another schedule such as full",
+        )
+    if scheme.needs_fabric and field.ways is None:
+        raise InputError(
+            f"--schedule {scheme.kind} without a fabric",
+            expected="the fabric's own files, or a twin",
+            hint="add --fabric FILE, or take full or random:6",
+        )
+    words, rounds = _RECIPES[scheme.kind](scheme, field)
+    adaptive = field.ways is not None and field.ways.adaptive and scheme.kind is not Kind.FILE
+    if adaptive:
+        rounds = without_overload(rounds, field.ranks, field.ways, thresholds().asked_of_shared)
+        rounds = either_way(rounds, field.seed)
+    if field.only is not None:
+        rounds = field.only.of(rounds, field.ranks, field.ways)
+        words = f"{words}; {field.only.words}"
+        if scheme.kind is not Kind.FILE and rounds:
+            others = _others(field.only, field, sum(len(pairs) for pairs in rounds))
+            rounds += others
+            words += ", and as many others to hold them against" if others else ""
+    bursts: list[Round] = []
+    if adaptive and scheme.kind in (Kind.COVER, Kind.FULL):
+        only = None if field.only is None else field.only.inside
+        assert field.ways is not None
+        bursts = burst_rounds(field.ranks, field.ways, seed=field.seed, only=only)
+        rounds += bursts
+        words += f"; then each leaf by itself, in {counted(len(bursts), 'round')}" if bursts else ""
+    if scheme.kind is not Kind.FILE:
+        rounds = _seated(without_overload(rounds, field.ranks, field.ways), field)
+    rounds = [pairs for pairs in rounds if len(pairs)]
+    if not rounds:
+        raise InputError("no pair is left to measure", where="--schedule", expected="two nodes")
+    return Schedule(words, tuple(rounds), scheme.kind is Kind.FILE, fills_leaves=bool(bursts))
+
+
+def n_overloaded(schedule: Schedule, field: Field) -> int:
+    """Rounds of a file in which a cable is asked for more than its rate."""
+    if field.ways is None or not schedule.is_as_given:
+        return 0
+    return sum(overloads(pairs, field.ranks, field.ways) for pairs in schedule.rounds)
+
+
+def _seated(rounds: list[Round], field: Field) -> list[Round]:
+    """Rounds in which every active rank finds a CPU of its own."""
+    per_host = field.ranks.per_host
+    if all(per_host <= n for n in field.n_cpus.values()) and not field.machine_of:
+        return rounds
+    listed = [[(int(a), int(b)) for a, b in pairs] for pairs in rounds]
+    parts = within_cpus(listed, per_host, field.n_cpus, field.machine_of)
+    return [np.array(pairs, np.int64) for pairs in parts]
+
+
+def _others(group: Group, field: Field, n: int) -> list[Round]:
+    """Rounds of about `n` pairs that do not touch a group: what is slow in all of its pairs is
+    normal where nothing else is measured."""
+    units = np.unique(field.ranks.unit[~group.inside])
+    units = np.setdiff1d(units, field.ranks.unit[group.inside])
+    kept = _among(units, field, n, but=group)
+    return without_overload(kept, field.ranks, field.ways)
+
+
+def _among(units: Ints, field: Field, n: int, but: Group | None = None) -> list[Round]:
+    """Rounds of about `n` pairs of some units, each with another every time, `but` for pairs that
+    touch a group."""
+    if units.size < 2:
+        return []
+    rounds: list[Round] = []
+    # Of a group in the middle of a fabric nearly all pairs may touch it.
+    most = 4 * -(-n // (units.size // 2 * field.ranks.n_rails))
+    for matching in random_matchings(units.size, most, field.seed):
+        (pairs,) = on_all_rails([units[matching]], field.ranks)
+        if but is not None:
+            pairs = pairs[~but.touched(pairs, field.ranks, field.ways)]
+        rounds.append(pairs[: max(1, n)])
+        n -= len(pairs)
+        if n <= 0:
+            break
+    return [pairs for pairs in rounds if len(pairs)]
+
+
+_Recipe = tuple[str, list[Round]]
+
+
+def _full(scheme: Scheme, field: Field) -> _Recipe:  # noqa: ARG001
+    rounds = on_all_rails(reflections(len(field.ranks.units)), field.ranks)
+    return ("all pairs", rounds)
+
+
+def _reflections(scheme: Scheme, field: Field) -> _Recipe:
+    n = len(field.ranks.units)
+    rounds = [reflection(r, n) for r in spread_order(n)]
+    rounds = [pairs for pairs in rounds if pairs.size][: scheme.times]
+    return (counted(len(rounds), "round") + " of reflections", on_all_rails(rounds, field.ranks))
+
+
+def _random(scheme: Scheme, field: Field) -> _Recipe:
+    rounds = random_matchings(len(field.ranks.units), scheme.times, field.seed)
+    return (counted(scheme.times, "random matching"), on_all_rails(rounds, field.ranks))
+
+
+def _cover(scheme: Scheme, field: Field) -> _Recipe:
+    assert field.ways is not None
+    assert field.reach is not None
+    ranks, ways = field.ranks, field.ways
+    rounds = cover_rounds(ranks, ways, field.reach, scheme.times, seed=field.seed, only=field.only)
+    local = leaf_rounds(ranks, ways, scheme.times)
+    how_often = f"every cable {times(scheme.times)}"
+    if ways.adaptive:
+        how_often = f"messages enough to fill {how_often}"
+    return (f"{how_often}, and pairs under each leaf", [*local, *rounds])
+
+
+def _leaf(scheme: Scheme, field: Field) -> _Recipe:  # noqa: ARG001
+    assert field.ways is not None
+    local = leaf_rounds(field.ranks, field.ways)
+    of_rails = [_leaf_to_leaf(leaves) for leaves in leaves_of_rails(field.ranks, field.ways)]
+    longest = max((len(rounds) for rounds in of_rails), default=0)
+    far = [
+        in_order(np.concatenate([rounds[r] for rounds in of_rails if r < len(rounds)]))
+        for r in range(longest)
+    ]
+    return ("all pairs under each leaf, then leaf to leaf", [*local, *far])
+
+
+def _leaf_to_leaf(leaves: Sequence[Sequence[int]]) -> list[Round]:
+    """Leaf by leaf: every two leaves meet once, each rank of the smaller with one of the other."""
+    rounds = []
+    for shift, pairs in enumerate(reflections(len(leaves)) if len(leaves) > 1 else []):
+        met = [p for a, b in pairs.tolist() for p in between(leaves[a], leaves[b], shift)]
+        rounds.append(in_order(np.array(met, np.int64)))
+    return rounds
+
+
+def _rails(scheme: Scheme, field: Field) -> _Recipe:  # noqa: ARG001
+    ranks = field.ranks
+    # In turn: a rail that is slow as a whole is then no stretch of time.
+    rounds = [
+        with_rails(pairs * ranks.n_rails + rail, ranks)
+        for pairs in reflections(len(ranks.units))
+        for rail in range(ranks.n_rails)
+    ]
+    return ("all pairs, one rail at a time", rounds)
+
+
+def _bisect(scheme: Scheme, field: Field) -> _Recipe:
+    ranks = field.ranks
+    suspects, good = _sides(scheme, ranks)
+    halves = _halves(suspects)
+    # Everybody is in all of them once, and in one half of each digit.
+    n_partners = 1 + len(halves) // 2
+    halves += [suspects] * (min(thresholds().least_partners, len(good)) - n_partners)
+    rounds = []
+    known: set[tuple[int, int]] = set()
+    for half in halves:
+        for first in range(0, len(half), len(good)):
+            met = _with_others(half[first : first + len(good)], good, known)
+            known.update(met)
+            rounds.append(in_order(np.array(met, np.int64)))
+    words = "1 suspect" if len(suspects) == 1 else f"{len(suspects)} suspects in halves, each"
+    words += f" with several of {len(good)} known-good nodes, and as many pairs of these"
+    with_good = on_all_rails(rounds, ranks)
+    n = max(sum(len(pairs) for pairs in with_good), 2 * thresholds().smallest_class)
+    # In turn, so that the first rounds, where no more fit, hold some of both.
+    turns = zip_longest(with_good, _among(np.array(good, np.int64), field, n))
+    return (words, [pairs for turn in turns for pairs in turn if pairs is not None])
+
+
+def _sides(scheme: Scheme, ranks: Ranks) -> tuple[list[int], list[int]]:
+    """Suspects and known-good units. Raises InputError where these are too few, or on both
+    sides."""
+    suspects = _units(scheme.suspects, ranks)
+    rest = [unit for unit in range(len(ranks.units)) if unit not in set(suspects)]
+    good = _units(scheme.good, ranks) if scheme.good else rest
+    both = set(suspects) & set(good)
+    if both or not good:
+        name = ranks.units[min(both)] if both else "nobody"
+        raise InputError(
+            f"{name} is left to be known-good" if not both else f"{name} is on both sides",
+            where="--schedule bisect",
+            expected="suspects | known-good nodes, none of them twice",
+        )
+    n_pairs = len(suspects) * len(good) + len(good) * (len(good) - 1) // 2
+    least = thresholds().smallest_class
+    if n_pairs * ranks.n_rails < least:
+        raise InputError(
+            f"{counted(len(suspects), 'suspect')} and {counted(len(good), 'known-good node')} make"
+            f" {counted(n_pairs, 'pair')}: too few to tell slow from normal",
+            where="--schedule bisect",
+            expected=f"nodes that make {least} pairs or more, such as one suspect and four others",
+            hint="name more known-good nodes, or none: everybody else is good then"
+            if scheme.good
+            else "measure among more nodes",
+        )
+    return suspects, good
+
+
+def _with_others(
+    suspects: Sequence[int], good: Sequence[int], known: set[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Each suspect with a good node that it has not met, while there is one to spare."""
+    free = list(good)
+    met = []
+    for suspect in suspects:
+        partner = next((one for one in free if (suspect, one) not in known), free[0])
+        free.remove(partner)
+        met.append((suspect, partner))
+    return met
+
+
+def _halves(suspects: Sequence[int]) -> list[list[int]]:
+    """All of them, then by each binary digit of their place the one half and the other: what slows
+    all of a half, but not the other, has that digit. SOURCE: halving of suspect groups as in
+    Azure's run-book for slow jobs, done in advance so that it needs one launch."""
+    halves = [list(suspects)]
+    for digit in range((len(suspects) - 1).bit_length()):
+        for value in (0, 1):
+            halves.append([s for i, s in enumerate(suspects) if (i >> digit) & 1 == value])
+    return halves
+
+
+def _units(text: str, ranks: Ranks) -> list[int]:
+    number = {unit: i for i, unit in enumerate(ranks.units)}
+    names = (text,) if text in number else expand(text)
+    for name in names:
+        if name not in number:
+            raise InputError(
+                f"no node '{name}' in this check",
+                where="--schedule bisect",
+                expected=f"nodes such as {ranks.units[0]}",
+            )
+    return [number[name] for name in names]
+
+
+def _file(scheme: Scheme, field: Field) -> _Recipe:
+    rounds = read_rounds(scheme.file, field.ranks)
+    if field.ways is not None:
+        _refuse_no_way(scheme, rounds, field.ranks.hca, field.ways)
+    return (f"the rounds of {scheme.file}", rounds)
+
+
+def _refuse_no_way(scheme: Scheme, rounds: Sequence[Round], hca: Ints, ways: Ways) -> None:
+    """Raise InputError for a pair whose planes never meet, naming the file that asks for it."""
+    for pairs in rounds:
+        a, b = hca[pairs].T
+        try:
+            ways.cross(np.concatenate([a, b]), np.concatenate([b, a]))
+        except InputError as error:
+            raise InputError(
+                error.what, where=f"--schedule {scheme.file}", expected=error.expected
+            ) from error
+
+
+_RECIPES: dict[Kind, Callable[[Scheme, Field], _Recipe]] = {
+    Kind.FULL: _full,
+    Kind.REFLECTIONS: _reflections,
+    Kind.RANDOM: _random,
+    Kind.COVER: _cover,
+    Kind.LEAF: _leaf,
+    Kind.RAILS: _rails,
+    Kind.BISECT: _bisect,
+    Kind.FILE: _file,
+}
+
+
+def on_all_rails(rounds: Sequence[Round], ranks: Ranks) -> list[Round]:
+    """Rounds of units as rounds of ranks: each rail meets its own kind, all at the same time."""
+    rail = np.arange(ranks.n_rails)[None, :, None]
+    return [
+        with_rails((pairs[:, None, :] * ranks.n_rails + rail).reshape(-1, 2), ranks)
+        for pairs in rounds
+    ]
+
+
+def with_rails(pairs: Round, ranks: Ranks) -> Round:
+    """Those pairs of ranks whose nodes both have that rail."""
+    return np.asarray(pairs[ranks.has_rail[pairs].all(axis=1)], np.int64)
+
+
+def first_rounds(schedule: Schedule, n: int) -> Schedule:
+    """The first n rounds of a schedule."""
+    return replace(schedule, rounds=schedule.rounds[:n])

@@ -1,0 +1,1 @@
+"""Paths that deliver less than others of their kind under adaptive routing."""

@@ -1,0 +1,334 @@
+"""Ways among which switches choose, and that deliver less than others of their kind.
+
+What is missing, or slow, among many ways slows some messages much and others not at all, by where
+the switches happened to send them. No component is slow by a common amount then, so ways are held
+against ways: in moments in which one leaf's ways were filled and little else ran, and in full
+rounds, where messages of all leaves hold one another up.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csc_matrix, csr_matrix, diags
+from scipy.stats import binom, norm
+
+from weft.check.readings.candidates import Member
+from weft.check.readings.components import PARTS, Part
+from weft.check.readings.crossing import Crossings
+from weft.check.readings.norms import Normed
+from weft.check.readings.readings import Bools, Floats, Ints, Metric
+from weft.check.suspects.explanation import Suspect
+from weft.check.suspects.queueing import waiting
+from weft.stats.spread import robust_sigma
+
+_MEDIAN_ERROR = float(np.sqrt(np.pi / 2))
+"""Standard error of a median in those of a mean, of normal noise."""
+
+
+class Look(StrEnum):
+    """What shows that a way is crowded: the median of what it carries in moments in which nothing
+    else is filled; in full rounds the median, where all it carries is slow, or a quantile near the
+    slow end, where some of it is."""
+
+    ALONE = "filled by itself"
+    ALL = "median of full rounds"
+    SOME = "slow end of full rounds"
+
+
+@dataclass(frozen=True)
+class CrowdedWay:
+    """Ways that are crowded, and what shows it; `number`: of their stage, where they were filled by
+    themselves, else of their candidate."""
+
+    suspect: Suspect
+    look: Look
+    number: int
+
+    @property
+    def slower(self) -> float:
+        """By how much, as a natural logarithm."""
+        return self.suspect.slower[Metric.BANDWIDTH]
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """By way (number `ways`, of kind `kind`): how slow it is, and the standard error of that.
+    `climbs`: what goes down meets messages from everywhere and is slower than what goes up."""
+
+    ways: Ints
+    kind: Ints
+    climbs: Ints
+    slower: Floats
+    error: Floats
+
+
+class SharedWays:
+    """What the ways carried that messages share, by readings that no suspect explains."""
+
+    def __init__(self, crossings: Crossings, against: Normed, predicted: Floats) -> None:
+        self._crossings = crossings
+        assert crossings.network is not None
+        self._network = crossings.network
+        self._against = against
+        self._limits = crossings.limits
+        self._explained = predicted > 0
+        judged = (against.norm >= 0) & ~self._explained
+        self._judged = judged & (crossings.readings.metric == Metric.BANDWIDTH.code)
+        self._slower = against.slower
+
+    def crowded(self, rows: Bools, *, surely_slow: bool) -> tuple[CrowdedWay, ...]:
+        """Ways out of their kind by readings `rows`; by full rounds none where something else is
+        `surely_slow`: a slow receiver holds up what never crosses it."""
+        looks = (Look.ALONE,) if surely_slow else tuple(Look)
+        found: dict[frozenset[int], CrowdedWay] = {}
+        for look in looks:
+            for way in self._found(look, rows):
+                found.setdefault(self.cables_of(way), way)
+        return tuple(found.values())
+
+    def shows_again(self, way: CrowdedWay, found: Sequence[CrowdedWay], rows: Bools) -> bool:
+        """Whether other readings `rows` show at least half of what a way was found by. In full
+        rounds one way or another is always slow by chance: it must then be slower than any of its
+        kind that was not `found`, by a margin."""
+        delivered = self._delivered(way.look, rows)
+        # Filled by themselves others are measured in the survey only.
+        others = self._delivered(way.look, ~rows) if way.look is Look.ALONE else delivered
+        if delivered is None or others is None or way.number not in delivered.ways:
+            return False
+        place = int(np.flatnonzero(delivered.ways == way.number)[0])
+        slower = float(delivered.slower[place])
+        known = [other.number for other in found if other.look is way.look]
+        alike = others.kind == delivered.kind[place]
+        alike &= others.climbs == delivered.climbs[place]
+        peers = others.slower[alike & ~np.isin(others.ways, known)]
+        if not peers.size or slower - float(np.median(peers)) < way.slower / 2:
+            return False
+        margin = self._limits.crowded_margin
+        return way.look is Look.ALONE or slower >= margin * float(peers.max())
+
+    def is_measured(self, way: CrowdedWay, rows: Bools) -> bool:
+        """Whether readings `rows` are enough to say what a way delivers."""
+        delivered = self._delivered(way.look, rows)
+        return delivered is not None and way.number in delivered.ways
+
+    def cables_of(self, way: CrowdedWay) -> frozenset[int]:
+        """The cables that a way is made of, whatever it was found by."""
+        members = [m for c in way.suspect.candidates for m in self._crossings.candidates.members[c]]
+        of_port = {PARTS.index(Part.DIRECTION): 2, PARTS.index(Part.CABLE): 1}
+        return frozenset(index // of_port[part] for part, index in members if part in of_port)
+
+    def can_tell(self, candidate: int) -> bool:
+        """Whether ways are better held against one another than accused by what is common to their
+        readings: switches among which messages choose are, others where enough are alike."""
+        members = self._crossings.candidates.members
+        part, size = members[candidate][0][0], len(members[candidate])
+        if part == PARTS.index(Part.SWITCH):
+            return True
+        alike = sum(members[w][0][0] == part and len(members[w]) == size for w in self._shared[0])
+        return bool(alike >= self._limits.crowded_peers)
+
+    def rows_of(self, way: CrowdedWay) -> Ints:
+        """The readings by which a way is judged."""
+        where, stage = self.by_itself
+        if way.look is Look.ALONE:
+            return np.asarray(where[stage == way.number], np.int64)
+        return np.setdiff1d(self._crossings.candidates.rows(way.number), where)
+
+    @cached_property
+    def by_itself(self) -> tuple[Ints, Ints]:
+        """Rows in whose moment one stage between switches was filled as far as it ever was, and no
+        other of their way half as far; and these stages."""
+        crossings, network = self._crossings, self._network
+        inner = np.array(
+            [bool(network.between_switches[list(of)].all()) for of in crossings.stages]
+        )
+        load = csr_matrix(crossings.load @ diags(inner.astype(np.float64)))
+        load.eliminate_zeros()
+        fullest = np.asarray(load.max(axis=0).todense()).reshape(-1)
+        rows = np.flatnonzero(np.diff(load.indptr))
+        most, second, stage = _two_largest(load, rows)
+        filled = most >= self._limits.filled_share * np.minimum(1.0, fullest[stage])
+        chosen = filled & (second <= self._limits.beside_share * most)
+        return rows[chosen], stage[chosen]
+
+    def _found(self, look: Look, rows: Bools) -> Iterator[CrowdedWay]:
+        """The clearest, then the next without its readings: these count against nothing else."""
+        limits = self._limits
+        least = {
+            Look.ALONE: limits.crowded_alone_least,
+            Look.ALL: limits.bandwidth_least,
+            Look.SOME: limits.crowded_least,
+        }[look]
+        left = rows.copy()
+        while (delivered := self._delivered(look, left)) is not None:
+            clear = self._out_of_kind(delivered)
+            if look is Look.ALONE:
+                clear = self._both_ways(delivered.ways, clear)
+            clear[delivered.slower < least] = 0.0
+            if look is Look.SOME:
+                for more in np.flatnonzero(clear >= limits.peer_sigma).tolist():
+                    clear[more] *= self._is_more_than_usual(delivered, more, left)
+            place = int(np.argmax(clear))
+            if clear[place] < self._limits.peer_sigma:
+                return
+            number, slower = int(delivered.ways[place]), float(delivered.slower[place])
+            evidence = float(clear[place]) ** 2 / 2
+            suspect = Suspect(self._candidates(look, number), {Metric.BANDWIDTH: slower}, evidence)
+            way = CrowdedWay(suspect, look, number)
+            yield way
+            left[self.rows_of(way)] = False
+
+    def _is_more_than_usual(self, delivered: Delivered, place: int, rows: Bools) -> bool:
+        """Whether more of what a way carried is slow than chance makes it, where of the middle way
+        of its kind this share is: other work on the hosts slows some of everything."""
+        ways, columns = self._shared
+        peers = (delivered.kind == delivered.kind[place]) & (
+            delivered.ways != delivered.ways[place]
+        )
+        middle = float(np.median(delivered.slower[peers]))
+        full = self._in_full_rounds(rows)
+        slow = full & (self._slower > (delivered.slower[place] + middle) / 2)
+        found = np.searchsorted(ways, delivered.ways)
+        n, n_slow = (np.asarray(columns.T @ of.astype(np.int64))[found] for of in (full, slow))
+        usual = float(np.median(n_slow[peers] / n[peers]))
+        usual = min(max(usual, self._limits.disturbed_share), 0.5)
+        chance = binom.sf(n_slow[place] - 1, n[place], usual)
+        return bool(chance < norm.sf(self._limits.peer_sigma))
+
+    def _in_full_rounds(self, rows: Bools) -> Bools:
+        full: Bools = self._judged & rows
+        full[self.by_itself[0]] = False
+        full[self._behind] = False
+        return full
+
+    def _candidates(self, look: Look, number: int) -> tuple[int, ...]:
+        """The candidates that stand for a way; several for a stage whose ports not the same
+        readings cross."""
+        if look is not Look.ALONE:
+            return (number,)
+        of_port = self._crossings.candidates.of_part(Part.DIRECTION)
+        return tuple(dict.fromkeys(of_port[port] for port in self._crossings.stages[number]))
+
+    def _delivered(self, look: Look, rows: Bools) -> Delivered | None:
+        if look is Look.ALONE:
+            return self._filled_alone(rows)
+        full = self._in_full_rounds(rows)
+        return self._quantiles(full, 1 - self._limits.crowded_some if look is Look.SOME else 0.5)
+
+    def _filled_alone(self, rows: Bools) -> Delivered | None:
+        """What ways deliver where they are filled by themselves; of moments in which something
+        that is slow was among it, nothing."""
+        where, stage = self.by_itself
+        group = self._crossings.readings.moment[where] * len(self._crossings.stages) + stage
+        spoiled = np.isin(group, self._groups_with_suspects())
+        chosen = (self._judged & rows)[where] & ~spoiled
+        where, stage = where[chosen], stage[chosen]
+        least = self._limits.crowded_readings
+        numbers, n = np.unique(stage, return_counts=True)
+        numbers, n = numbers[n >= least], n[n >= least]
+        if not numbers.size:
+            return None
+        of_stage = [where[stage == number] for number in numbers.tolist()]
+        middle = np.array([float(np.median(self._slower[of])) for of in of_stage])
+        sigma = np.array([float(np.median(self._against.sigma[of])) for of in of_stage])
+        stages = [self._crossings.stages[number] for number in numbers.tolist()]
+        kind = np.array([len(stage) for stage in stages], np.int64)
+        climbs = self._network.climbs[[stage[0] for stage in stages]]
+        return Delivered(numbers, kind, climbs, middle, _MEDIAN_ERROR * sigma / np.sqrt(n))
+
+    def _groups_with_suspects(self) -> Ints:
+        """Moments and stages (a number for both) that something crossed which a suspect slows."""
+        crossed = self._crossings.by_stage[np.flatnonzero(self._explained)].tocoo()
+        moment = self._crossings.readings.moment[self._explained][crossed.row]
+        return np.unique(moment * len(self._crossings.stages) + crossed.col)
+
+    def _quantiles(self, full: Bools, quantile: float) -> Delivered | None:
+        """What ways deliver in full rounds."""
+        ways, columns = self._shared
+        chosen = csc_matrix(diags(full.astype(np.float64)) @ columns)
+        chosen.eliminate_zeros()
+        n = np.diff(chosen.indptr)
+        way = np.repeat(np.arange(ways.size), n)
+        slower = self._slower[chosen.indices]
+        ordered = slower[np.lexsort((slower, way))]
+        at = chosen.indptr[:-1] + np.floor(quantile * np.maximum(0, n - 1)).astype(np.int64)
+        enough = n >= self._limits.crowded_readings
+        return self._of(ways[enough], ordered[at[enough]])
+
+    def _of(self, ways: Ints, slower: Floats) -> Delivered | None:
+        if not ways.size:
+            return None
+        members = self._crossings.candidates.members
+        kinds = [(len(members[way]) << 8) + members[way][0][0] for way in ways.tolist()]
+        climbs = [self._climbs(members[way][0]) for way in ways.tolist()]
+        return Delivered(
+            ways, np.array(kinds, np.int64), np.array(climbs), slower, np.zeros(ways.size)
+        )
+
+    def _climbs(self, member: Member) -> int:
+        part, index = member
+        return int(self._network.climbs[index]) if PARTS[part] is Part.DIRECTION else 0
+
+    def _both_ways(self, stages: Ints, clear: Floats) -> Floats:
+        """What is wrong with a cable shows in both of its directions: where both are slower than
+        their kinds, the two together say more than the slower one."""
+        place = {frozenset(self._crossings.stages[s]): i for i, s in enumerate(stages.tolist())}
+        both = clear.copy()
+        for ports, here in place.items():
+            back = place.get(frozenset(port ^ 1 for port in ports))
+            if back is not None and clear[here] >= clear[back] > 0:
+                both[here] = max(clear[here], (clear[here] + clear[back]) / np.sqrt(2))
+        return both
+
+    @cached_property
+    def _behind(self) -> Ints:
+        """Rows that may have waited behind something that a suspect slows."""
+        return waiting(self._crossings, np.flatnonzero(self._explained))
+
+    @cached_property
+    def _shared(self) -> tuple[Ints, csc_matrix]:
+        """Candidates of several cables or directions between switches, and what crosses them."""
+        candidates = self._crossings.candidates
+        inner = {PARTS.index(Part.CABLE), PARTS.index(Part.DIRECTION)}
+        n_rows = np.diff(candidates.columns.indptr)
+        widest: dict[frozenset[Member], int] = {}
+        for number in np.flatnonzero(self._crossings.shared_ways).tolist():
+            members = frozenset(candidates.members[number])
+            if len(members) < 2 or not {part for part, _ in members} <= inner:
+                continue
+            # The same ways once more, by what filled them only, are a part of these readings.
+            if members not in widest or n_rows[number] > n_rows[widest[members]]:
+                widest[members] = number
+        ways = np.array(sorted(widest.values()), np.int64)
+        return ways, candidates.columns[:, ways]
+
+    def _out_of_kind(self, delivered: Delivered) -> Floats:
+        """By way: standard deviations that it is slower than others of its kind; 0 where these are
+        too few to tell."""
+        clear = np.zeros(delivered.ways.size)
+        for kind in np.unique(delivered.kind):
+            peers = np.flatnonzero(delivered.kind == kind)
+            if peers.size < self._limits.crowded_peers:
+                continue
+            values, climbs = delivered.slower[peers].copy(), delivered.climbs[peers]
+            for way in np.unique(climbs):
+                values[climbs == way] -= np.median(values[climbs == way])
+            least = np.maximum(delivered.error[peers], self._limits.scale_floor / 2)
+            clear[peers] = values / np.maximum(robust_sigma(values), least)
+        return clear
+
+
+def _two_largest(load: csr_matrix, rows: Ints) -> tuple[Floats, Floats, Ints]:
+    """Of rows that are not empty: the largest value, the next one (0 without), and the column of
+    the largest."""
+    row = np.repeat(np.arange(load.shape[0]), np.diff(load.indptr))
+    order = np.lexsort((-load.data, row))
+    first = load.indptr[rows]
+    has_next = np.diff(load.indptr)[rows] > 1
+    following = np.minimum(first + 1, max(0, load.data.size - 1))
+    largest, column = load.data[order][first], load.indices[order][first]
+    second = np.where(has_next, load.data[order][following], 0.0)
+    return largest, second, column.astype(np.int64)

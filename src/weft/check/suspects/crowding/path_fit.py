@@ -1,0 +1,157 @@
+"""Ways of which each was chosen among several, so that the readings are as likely as can be."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+import numpy as np
+
+from weft.check.readings.readings import Floats
+
+Tail = tuple[int, ...]
+"""Ports from a switch to a destination."""
+
+Gain = Callable[[int, float], float]
+"""The evidence that a row is so much slower, as a natural logarithm."""
+
+_PASSES = 4
+"""Times that each entry is chosen anew beside the others: later ones change little."""
+
+_ORDERS = 8
+"""Orders in which entries are chosen, at most: of two cables on 24 nodes one needed them all."""
+
+
+@dataclass
+class Entry:
+    """A switch's entry for a destination that led over a cable out of use: `rows` were to go on by
+    `was`, and go on by one of `ways`, the number `taken`."""
+
+    was: Tail
+    ways: tuple[Tail, ...]
+    rows: list[int] = field(default_factory=list)
+    taken: int = 0
+
+    @property
+    def way(self) -> Tail:
+        """The way that is taken."""
+        return self.ways[self.taken]
+
+
+@dataclass
+class Message:
+    """When a row was measured, at what rate it sends, and the ports of its way."""
+
+    moment: int
+    sent: float
+    ports: set[int]
+
+
+class Fit:
+    """Messages by row, with every cable in use; those of `entries` are without a way until one is
+    chosen. `rate` is of all ports; `gain` the evidence that a row is so much slower."""
+
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        messages: Mapping[int, Message],
+        rate: Floats,
+        gain: Gain,
+        *,
+        orders: int,
+    ) -> None:
+        self._entries = entries
+        self._messages = messages
+        self._rate = rate.tolist()
+        self._gain_of = gain
+        self._orders = max(1, min(_ORDERS, orders))
+        self._on: dict[tuple[int, int], set[int]] = defaultdict(set)
+        self._load: dict[tuple[int, int], float] = defaultdict(float)
+        for row, message in messages.items():
+            self._put(row, message.ports)
+        self._before = {row: self._fullest(row) for row in messages}
+        for entry in entries:
+            for row in entry.rows:
+                self._lift(row, entry.was)
+
+    def settle(self) -> float:
+        """Choose a way for each entry; by how much the choice is better than one at random.
+
+        What is chosen first is chosen without the rest: of several orders the best is kept.
+        """
+        draws = Random("fit")  # noqa: S311
+        orders = [draws.sample(self._entries, len(self._entries)) for _ in range(self._orders)]
+        _, chosen, taken = max((self._settled(order) for order in orders), key=lambda one: one[0])
+        for entry, way in zip(self._entries, taken, strict=True):
+            entry.taken = way
+        return chosen
+
+    def _settled(self, order: Sequence[Entry]) -> tuple[float, float, list[int]]:
+        """The gain of all readings, by how much the choice is better than one at random, and the
+        ways taken. All are lifted again."""
+        chosen = [self._choose(entry) for entry in order]
+        for _ in range(_PASSES - 1):
+            before = [entry.taken for entry in order]
+            for place, entry in enumerate(order):
+                self._drop(entry)
+                chosen[place] = self._choose(entry)
+            if [entry.taken for entry in order] == before:
+                break
+        gain = sum(self._gain(row) for row in self._messages)
+        taken = [entry.taken for entry in self._entries]
+        for entry in order:
+            self._drop(entry)
+        return gain, sum(chosen), taken
+
+    def _choose(self, entry: Entry) -> float:
+        """Take the best way beside the others; by how much it is better than one at random."""
+        gains = self._gains(entry)
+        entry.taken = int(gains.argmax())
+        self._take(entry)
+        return float(np.log(gains.size) - np.log(np.exp(gains - gains.max()).sum()))
+
+    def _gains(self, entry: Entry) -> Floats:
+        """By way of an entry the gain of all readings that any of its ways touches."""
+        ports = {port for way in entry.ways for port in way}
+        moments = {self._messages[row].moment for row in entry.rows}
+        beside = (self._on[moment, port] for moment in moments for port in ports)
+        touched = set(entry.rows).union(*beside)
+        gains = np.zeros(len(entry.ways))
+        for place in range(gains.size):
+            entry.taken = place
+            self._take(entry)
+            gains[place] = sum(self._gain(row) for row in touched)
+            self._drop(entry)
+        return gains
+
+    def _gain(self, row: int) -> float:
+        fuller = self._fullest(row) / self._before[row]
+        return self._gain_of(row, float(np.log(fuller))) if fuller > 1 else 0.0
+
+    def _fullest(self, row: int) -> float:
+        """The load of the fullest port of a way, as a share of its rate; 1 where none is full."""
+        message, load, rate = self._messages[row], self._load, self._rate
+        full = (load[message.moment, port] / rate[port] for port in message.ports)
+        return float(max((1.0, *full)))
+
+    def _take(self, entry: Entry) -> None:
+        for row in entry.rows:
+            self._messages[row].ports.update(entry.way)
+            self._put(row, entry.way)
+
+    def _drop(self, entry: Entry) -> None:
+        for row in entry.rows:
+            self._lift(row, entry.way)
+
+    def _put(self, row: int, ports: Iterable[int]) -> None:
+        message = self._messages[row]
+        for port in ports:
+            self._on[message.moment, port].add(row)
+            self._load[message.moment, port] += message.sent
+
+    def _lift(self, row: int, ports: Iterable[int]) -> None:
+        message = self._messages[row]
+        message.ports.difference_update(ports)
+        for port in ports:
+            self._on[message.moment, port].discard(row)
+            self._load[message.moment, port] -= message.sent

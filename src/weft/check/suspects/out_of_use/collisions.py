@@ -1,0 +1,341 @@
+"""Messages that met although the tables keep them apart, and the cable they should have crossed.
+
+Where a cable is out of use, what should cross it goes around and meets other messages. Both are
+slow in that moment, by what sharing a cable costs, and neither is slow when the other is missing.
+So no component is slow by a common amount, and this is looked for by itself: static routes only.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.check.readings.components import Part
+from weft.check.readings.crossing import Crossings
+from weft.check.readings.norms import Normed
+from weft.check.readings.readings import Floats, Ints, Metric
+from weft.check.suspects.explanation import Likelihood, Suspect
+from weft.check.thresholds import Thresholds
+from weft.check.trials import ALONE, TOGETHER
+
+_TWO_HOPS = 2
+"""Cables between switches on a way that passes one spine."""
+
+
+@dataclass(frozen=True)
+class Detour:
+    """`cables` (numbers; more than one where nothing tells them apart) carry nothing: `rows` should
+    have crossed the first, and may have met `met`, all slow by about `slower`."""
+
+    cables: tuple[int, ...]
+    rows: Ints
+    met: Ints
+    slower: float
+    evidence: float
+
+    def is_sure(self, crossings: Crossings) -> bool:
+        """Whether the evidence names a fault that showed again when the rounds came again: a link
+        that is slow now and then looks like messages that met."""
+        limits = crossings.limits
+        again = np.isin(self.rows, crossings.readings.of_trial(TOGETHER)).sum()
+        return bool(self.evidence >= limits.named_evidence and again >= limits.detour_again)
+
+    def suspect(self, crossings: Crossings) -> Suspect:
+        """The cables as something to accuse."""
+        slower = {Metric.BANDWIDTH: self.slower}
+        return Suspect(candidates_of(crossings, self.cables), slower, self.evidence)
+
+
+def detours_of(crossings: Crossings, against: Normed, rows: Ints) -> tuple[Detour, ...]:
+    """Detours that explain rows that may have met others, the strongest first."""
+    limits = crossings.limits
+    found: list[Detour] = []
+    while (best := _beside(crossings, against, rows, limits, found)) is not None:
+        found.append(best)
+    kept: list[Detour] = []
+    for place in range(len(found)):
+        # One may have been taken for rows that others explain.
+        again = _beside(crossings, against, rows, limits, [*kept, *found[place + 1 :]])
+        kept += [] if again is None else [again]
+    return tuple(kept)
+
+
+def shown_apart(crossings: Crossings, found: Sequence[Detour]) -> tuple[Detour, ...]:
+    """Those of detours that are sure, each beside those before it.
+
+    What goes around one cable holds up more than it meets: another one shows in moments without
+    that, too. The tables of cables beside it, between the same two switches, are filled anew.
+    """
+    moment = crossings.readings.moment
+    again = crossings.readings.of_trial(TOGETHER)
+    held_up: set[int] = set()
+    joined: set[frozenset[int]] = set()
+    kept: list[Detour] = []
+    for detour in found:
+        moments = set(moment[np.setdiff1d(detour.rows, again)].tolist())
+        between = {_ends(crossings, cable) for cable in detour.cables}
+        shown = len(moments - held_up) >= crossings.limits.meeting_moments
+        if shown and not between & joined and detour.is_sure(crossings):
+            kept.append(detour)
+            held_up |= moments
+            joined |= between
+    return tuple(kept)
+
+
+def shown_in_most(
+    crossings: Crossings, against: Normed, found: Sequence[Detour]
+) -> tuple[Detour, ...]:
+    """Those of detours that slow most of what should cross their cable, but for what something else
+    slows: where hosts have other work, some of the messages over any cable seem to have met."""
+
+    def n_normal(detour: Detour) -> int:
+        free = _free(crossings, detour.cables[0], detour.rows)
+        return int((against.slower[free] < crossings.limits.meeting_least).sum())
+
+    least = crossings.limits.least_slowed
+    return tuple(d for d in found if d.rows.size >= least * (d.rows.size + n_normal(d)))
+
+
+def _free(crossings: Crossings, cable: int, mine: Ints) -> Ints:
+    """Readings beside others that should cross a cable and are not among `mine`."""
+    (candidate, *_) = candidates_of(crossings, (cable,)) or (None,)
+    if candidate is None:
+        return np.zeros(0, np.int64)
+    alone = crossings.readings.of_trial(ALONE)
+    rows = crossings.candidates.rows(candidate)
+    sending = crossings.readings.metric[rows] == Metric.BANDWIDTH.code
+    return np.setdiff1d(rows[sending], np.union1d(mine, alone))
+
+
+def _ends(crossings: Crossings, cable: int) -> frozenset[int]:
+    """The vertices that a cable joins."""
+    network = crossings.network
+    assert network is not None
+    return frozenset(network.vertex[[2 * cable, 2 * cable + 1]].tolist())
+
+
+def _beside(
+    crossings: Crossings, against: Normed, rows: Ints, limits: Thresholds, known: Sequence[Detour]
+) -> Detour | None:
+    """The strongest detour beside those known: without their rows, and not by what met them alone,
+    though a message that met them may be one of a cable out of use itself."""
+    nothing = np.zeros(0, np.int64)
+    left = np.setdiff1d(rows, np.concatenate([nothing, *(detour.rows for detour in known)]))
+    if not left.size:
+        return None
+    excused = np.concatenate([nothing, *(detour.met for detour in known)])
+    return _Search(crossings, against, left, limits).strongest(excused)
+
+
+def candidates_of(crossings: Crossings, cables: Sequence[int]) -> tuple[int, ...]:
+    """The candidates that stand for cables."""
+    of_cable = crossings.candidates.of_part(Part.CABLE)
+    return tuple(sorted({of_cable[cable] for cable in cables if cable in of_cable}))
+
+
+def that_may_have_met(crossings: Crossings, against: Normed, pool: Ints) -> Ints:
+    """The rows of a pool that are as slow as sharing a cable makes them, one way."""
+    limits = crossings.limits
+    sending = crossings.readings.metric[pool] == Metric.BANDWIDTH.code
+    slower, sigma = against.slower[pool], against.sigma[pool]
+    slow = (slower > limits.meeting_least) & (slower > limits.meeting_sigma * sigma)
+    slow &= against.norm[pool] >= 0
+    chosen: Ints = pool[sending & slow]
+    return chosen
+
+
+def gains_of_sharing(crossings: Crossings, against: Normed, rows: Ints) -> Floats:
+    """By row: the gain in log-likelihood if it shared a cable, not if it was disturbed."""
+    limits = crossings.limits
+    slower, sigma = against.slower[rows], against.sigma[rows]
+    log = Likelihood(limits).log
+    room = _room(crossings, rows)
+    shared = [np.log((room + guests) / room) for guests in range(1, limits.meeting_guests + 1)]
+    nothing = log(slower, sigma, np.zeros(rows.size))
+    gains: Floats = np.max([log(slower, sigma, one) for one in shared], axis=0) - nothing
+    return gains
+
+
+def _room(crossings: Crossings, rows: Ints) -> Floats:
+    """By row: flows like it that fit the narrowest cable between switches on its way."""
+    network = crossings.network
+    assert network is not None
+    by_stage = crossings.by_stage[rows].tocoo()
+    ports = np.array([stage[0] for stage in crossings.stages], np.int64)[by_stage.col]
+    inner = network.between_switches[ports]
+    rate = crossings.lowest_rate[rows].astype(np.float64)
+    narrowest = np.full(rows.size, np.inf)
+    np.minimum.at(narrowest, by_stage.row[inner], network.rate[ports[inner]])
+    narrowest = np.where(np.isfinite(narrowest), narrowest, rate)
+    room: Floats = np.maximum(1.0, np.floor(narrowest / rate + 1e-9))
+    return room
+
+
+class _Search:
+    """One look for the cable that explains most meetings among `rows`."""
+
+    def __init__(
+        self, crossings: Crossings, against: Normed, rows: Ints, limits: Thresholds
+    ) -> None:
+        assert crossings.network is not None
+        self._crossings = crossings
+        self._network = crossings.network
+        self._against = against
+        self._limits = limits
+        self._rows = rows
+        self._moment = crossings.readings.moment[rows]
+        # A round that came again is the same meeting.
+        self._is_survey = ~np.isin(rows, crossings.readings.of_trial(TOGETHER))
+        self._inner = [self._inner_ports(row) for row in rows.tolist()]
+        self._gain = gains_of_sharing(crossings, against, rows)
+        self._groups = self._meetings()
+        self._met = [{j for group in groups.values() for j in group} for groups in self._groups]
+        self._best = [self._on_one_way(place) for place in range(rows.size)]
+
+    def strongest(self, excused: Ints) -> Detour | None:
+        """The best cable and those that met it in all of its moments, None below
+        `suspect_evidence`; that much must come of readings that are not excused."""
+        scored = [
+            (self._score(cable, mine), mine, cable)
+            for cable, mine in sorted(self._places_of_cables().items())
+        ]
+        fresh = ~np.isin(self._rows, excused)
+        enough = self._limits.suspect_evidence
+        scored = [
+            one
+            for one in scored
+            if one[0] >= enough and self._is_told([i for i in one[1] if fresh[i]])
+        ]
+        if not scored:
+            return None
+        score, mine, cable = max(scored, key=lambda one: (one[0], -one[2]))
+        near = score - self._limits.near_evidence
+        alike = [
+            other
+            for other_score, theirs, other in scored
+            if other_score >= near and self._tell_one_story(mine, theirs)
+        ]
+        slower = float(np.median(self._against.slower[self._rows[mine]]))
+        met = sorted((self._touched(mine) | self._parallel(cable)) - set(mine))
+        cables = (cable, *(other for other in alike if other != cable))
+        return Detour(cables, self._rows[mine], self._rows[met], slower, score)
+
+    def _is_told(self, places: list[int]) -> bool:
+        """Whether rows by themselves make a suspect: by evidence, and more than once."""
+        enough = self._gain[places].sum() >= self._limits.suspect_evidence
+        first = [place for place in places if self._is_survey[place]]
+        return bool(enough and np.unique(self._moment[first]).size >= self._limits.meeting_moments)
+
+    def _touched(self, mine: list[int]) -> set[int]:
+        """What rows may have met, and what waited behind it: messages of the same moment that
+        share a cable with those share its buffers."""
+        met = {*mine, *(j for i in mine for j in self._met[i])}
+        places = {(self._moment[i], port) for i in met for port in self._inner[i]}
+        return {
+            place
+            for place, ports in enumerate(self._inner)
+            if any((self._moment[place], port) in places for port in ports)
+        }
+
+    def _parallel(self, cable: int) -> set[int]:
+        """What crosses any cable between the two switches of one: their tables are filled anew."""
+        ends = _ends(self._crossings, cable)
+        return {
+            place
+            for place, ports in enumerate(self._inner)
+            if any(_ends(self._crossings, port >> 1) == ends for port in ports)
+        }
+
+    def _tell_one_story(self, mine: list[int], theirs: list[int]) -> bool:
+        """Whether nearly all rows of either may have met rows of the other."""
+        pairs = ((mine, set(theirs)), (theirs, set(mine)))
+        return all(
+            sum(bool(others & self._met[i]) for i in rows) >= self._limits.one_story * len(rows)
+            for rows, others in pairs
+        )
+
+    def _ports_of(self, row: int) -> tuple[int, ...]:
+        by_stage = self._crossings.by_stage
+        numbers = by_stage.indices[by_stage.indptr[row] : by_stage.indptr[row + 1]]
+        return tuple(self._crossings.stages[number][0] for number in numbers.tolist())
+
+    def _inner_ports(self, row: int) -> list[int]:
+        inner = self._network.between_switches
+        return [port for port in self._ports_of(row) if inner[port]]
+
+    def _on_one_way(self, place: int) -> set[int]:
+        """What a row most likely met on one way around: it leaves for a switch and comes in from
+        one, the same where there is but one between."""
+        vertex, groups = self._network.vertex, self._groups[place]
+        starts = {int(vertex[port]) for port in self._inner[place]}
+        out: dict[int, set[int]] = {}
+        back: dict[int, set[int]] = {}
+        for port, others in groups.items():
+            start, end = int(vertex[port]), int(vertex[port ^ 1])
+            (out if start in starts else back).setdefault(end if start in starts else start, set())
+            (out[end] if start in starts else back[start]).update(others)
+        if len(self._inner[place]) > _TWO_HOPS:
+            ways = [self._heaviest(out.values()) | self._heaviest(back.values())]
+        else:
+            ways = [out.get(middle, set()) | back.get(middle, set()) for middle in {*out, *back}]
+        return self._heaviest(ways)
+
+    def _heaviest(self, ways: Iterable[set[int]]) -> set[int]:
+        return max(ways, key=lambda way: float(self._gain[sorted(way)].sum()), default=set())
+
+    def _meetings(self) -> list[dict[int, list[int]]]:
+        """By row: for each port on which it may have met others the places of these.
+
+        A way around leaves from a switch that the way leaves from, or comes in where it comes in.
+        On a port that had no room left, all that crossed it in that moment are slow by what that
+        costs.
+        """
+        vertex = self._network.vertex
+        crossed = self._n_flows()
+        on_port: dict[int, dict[int, list[int]]] = {}
+        for place, (moment, ports) in enumerate(
+            zip(self._moment.tolist(), self._inner, strict=True)
+        ):
+            for port in ports:
+                on_port.setdefault(moment, {}).setdefault(port, []).append(place)
+        groups: list[dict[int, list[int]]] = []
+        for moment, ports in zip(self._moment.tolist(), self._inner, strict=True):
+            starts = {int(vertex[port]) for port in ports}
+            ends = {int(vertex[port ^ 1]) for port in ports}
+            groups.append(
+                {
+                    port: others
+                    for port, others in on_port.get(moment, {}).items()
+                    if port not in ports
+                    and (int(vertex[port]) in starts or int(vertex[port ^ 1]) in ends)
+                    and len(others) == crossed[moment, port]
+                    and (self._gain[others] > self._limits.clear_gain).all()
+                }
+            )
+        return groups
+
+    def _n_flows(self) -> dict[tuple[int, int], int]:
+        """By moment and port that rows crossed: how many readings did, slow or not."""
+        stages = self._crossings.stages
+        crossed = self._crossings.by_stage[self._rows].tocoo()
+        moment = self._moment[crossed.row]
+        n = np.asarray(self._crossings.n_sending[moment, crossed.col]).reshape(-1)
+        ports = [stages[stage][0] for stage in crossed.col.tolist()]
+        return dict(zip(zip(moment.tolist(), ports, strict=True), n.tolist(), strict=True))
+
+    def _places_of_cables(self) -> dict[int, list[int]]:
+        """By cable: the places of rows that should have crossed it and met something."""
+        found: dict[int, list[int]] = {}
+        for place, ports in enumerate(self._inner):
+            if self._groups[place] and self._gain[place] > self._limits.clear_gain:
+                for cable in dict.fromkeys(port >> 1 for port in ports):
+                    found.setdefault(cable, []).append(place)
+        return found
+
+    def _score(self, cable: int, mine: list[int]) -> float:
+        """The evidence for a cable being out of use, from the places of its slow rows."""
+        met = {other for place in mine for other in self._best[place]}
+        if not met - set(mine) or not self._is_told(mine):
+            return 0.0
+        gain = float(self._gain[sorted(met | set(mine))].sum())
+        return gain - self._limits.free_way * _free(self._crossings, cable, self._rows[mine]).size

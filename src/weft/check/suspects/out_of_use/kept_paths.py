@@ -1,0 +1,155 @@
+"""Which ways messages took around a cable out of use, where a subnet manager filled the tables.
+
+One that runs on keeps what it still can: OpenSM's minhop and ftree move the messages of a dead
+cable and no others. Where to is told by the readings.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.sparse import coo_matrix, csr_matrix
+
+from weft.check.readings.crossing import Crossings
+from weft.check.readings.network import Network
+from weft.check.readings.norms import Normed
+from weft.check.readings.readings import Ints
+from weft.check.suspects.crowding.path_fit import Entry, Fit, Message, Tail
+from weft.check.suspects.out_of_use.reroute import Rerouted
+from weft.check.trials import ALONE
+
+Place = tuple[int, int]
+"""A switch and a destination, as vertices."""
+
+
+class Kept(Rerouted):
+    """As `Rerouted`, by the ways that the readings tell: entries of tables that led over a cable
+    out of use lead another shortest way, and all others where they led."""
+
+    def __init__(self, crossings: Crossings, against: Normed, but: Ints) -> None:
+        super().__init__(crossings, against, but, "")
+        self._unsure: dict[tuple[int, ...], float] = {(): 0.0}
+        self._gain: dict[tuple[int, float], float] = {}
+
+    def evidence(self, cable: int, known: Sequence[int]) -> float:
+        """As a routing engine's, less what choosing the ways by the readings gains."""
+        before, after = tuple(sorted(known)), tuple(sorted([*known, cable]))
+        if self.predicted(before) is None or self.predicted(after) is None:
+            return 0.0
+        chosen = self._unsure[after] - self._unsure[before]
+        return super().evidence(cable, known) - chosen
+
+    def least_alike(self, evidence: float) -> float:
+        """A share of it less, at least: the ways chosen may not be the very best."""
+        share = 1 - self._crossings.limits.fitted_share
+        return min(super().least_alike(evidence), share * evidence)
+
+    def shows_both_ways(self, cable: int, slow: Ints) -> bool:
+        """Whether most of what a cable out of use should slow is among rows `slow`, each way: a
+        destination that tables by now send another way leaves one direction of it."""
+        expected = self.slowed([cable], ())
+        least = self._crossings.limits.least_slowed
+        over = self._crossed[expected][:, [2 * cable, 2 * cable + 1]].toarray() > 0
+        shown = over[np.isin(expected, slow)].sum(axis=0)
+        return bool((shown >= least * over.sum(axis=0)).all())
+
+    def _changes(self, cables: Sequence[int]) -> csr_matrix | None:
+        entries = self._entries({port for c in cables for port in (2 * c, 2 * c + 1)})
+        fit = None if entries is None else self._fit(entries)
+        if entries is None or fit is None:
+            return None
+        self._unsure[tuple(sorted(cables))] = fit.settle()
+        cells = [
+            (row, port, sign)
+            for entry in entries
+            for ports, sign in ((entry.was, -1.0), (entry.way, 1.0))
+            for row in entry.rows
+            for port in ports
+        ]
+        row, port, sign = np.array(cells, np.float64).reshape(-1, 3).T
+        places = (row.astype(np.int64), port.astype(np.int64))
+        change = coo_matrix((sign, places), shape=self._crossed.shape).tocsr()
+        change.eliminate_zeros()
+        return csr_matrix(change)
+
+    def _fit(self, entries: list[Entry]) -> Fit | None:
+        """None where trying all ways would take too long."""
+        tried = sum(len(entry.ways) * len(entry.rows) for entry in entries)
+        if tried > self._crossings.limits.most_placed:
+            return None
+        moment = self._crossings.readings.moment
+        moments = np.unique(moment[[row for entry in entries for row in entry.rows]])
+        messages = self._messages(np.flatnonzero(self._sending & np.isin(moment, moments)))
+        orders = self._crossings.limits.most_placed // max(1, tried)
+        return Fit(entries, messages, self._network.rate, self._gain_of, orders=orders)
+
+    def _messages(self, rows: Ints) -> dict[int, Message]:
+        ways = self._crossed[rows]
+        ports = np.split(ways.indices, ways.indptr[1:-1])
+        moment, sent = self._crossings.readings.moment[rows], self._crossings.lowest_rate[rows]
+        return {
+            row: Message(at, rate, set(of.tolist()))
+            for row, at, rate, of in zip(
+                rows.tolist(), moment.tolist(), sent.tolist(), ports, strict=True
+            )
+        }
+
+    def _gain_of(self, row: int, slower: float) -> float:
+        """The evidence that one reading is so much slower than with every cable in use."""
+        if not self._judged[row]:
+            return 0.0
+        key = (row, round(slower, 6))
+        if key not in self._gain:
+            gains = self._gains(np.array([row]), np.zeros(1), np.array([slower]))
+            self._gain[key] = float(gains[0])
+        return self._gain[key]
+
+    def _entries(self, dead: set[int]) -> list[Entry] | None:
+        """The entries that led over dead ports; None where one has no other way as short, or none
+        does."""
+        readings, network = self._crossings.readings, self._network
+        over = np.asarray(self._crossed[:, sorted(dead)].sum(axis=1)).reshape(-1) > 0
+        over &= self._sending
+        over[readings.of_trial(ALONE)] = False
+        rows = np.flatnonzero(over).tolist()
+        names = [readings.name(row) for row in rows]
+        flows = [(str(network.hca_of(a)), str(network.hca_of(b))) for a, b in names]
+        entries: dict[Place, Entry] = {}
+        for row, way in zip(rows, network.routes(flows), strict=True):
+            place = _place_of(network, way.tolist(), dead, entries)
+            if place is None:
+                return None
+            entries[place].rows.append(row)
+        return list(entries.values()) or None
+
+
+def _place_of(
+    network: Network, way: list[int], dead: set[int], known: dict[Place, Entry]
+) -> Place | None:
+    """The last entry of a way before it is cut that has another way as short, which is then known;
+    None without any."""
+    cut = next(place for place, port in enumerate(way) if port in dead)
+    target = int(network.vertex[way[-1] ^ 1])
+    for first in range(cut, 0, -1):
+        at = int(network.vertex[way[first]])
+        if (at, target) in known:
+            return (at, target)
+        was = tuple(way[first:])
+        tails = (_tail(network, port, target, len(was)) for port in network.egress[at].tolist())
+        ways = tuple(tail for tail in tails if tail and tail != was and not dead & set(tail))
+        if ways:
+            known[at, target] = Entry(was, ways)
+            return (at, target)
+    return None
+
+
+def _tail(network: Network, port: int, target: int, length: int) -> Tail:
+    """So many ports from one on to a destination by the tables; none where these lead elsewhere."""
+    assert network.out_of is not None
+    ports = [port]
+    while port >= 0 and len(ports) < length:
+        at = int(network.vertex[port ^ 1])
+        here = at < network.n_switches
+        port = int(network.out_of[at, target - network.n_switches]) if here else -1
+        ports.append(port)
+    arrives = port >= 0 and int(network.vertex[port ^ 1]) == target
+    return tuple(ports) if arrives else ()

@@ -1,0 +1,160 @@
+"""What readings would be, were a cable out of use: the routing engine says which way messages take
+then, and how many share a cable. Static routes only."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import coo_matrix, csr_matrix, diags
+
+from weft.check.readings.crossing import Crossings
+from weft.check.readings.norms import Normed
+from weft.check.readings.readings import Bools, Floats, Ints, Metric
+from weft.check.suspects.explanation import Likelihood
+from weft.check.trials import ALONE
+
+
+class Rerouted:
+    """The readings of `crossings` held against cables out of use, as a routing engine goes around
+    them; rows `but` are held against nothing, since something else slows them."""
+
+    def __init__(self, crossings: Crossings, against: Normed, but: Ints, engine: str) -> None:
+        assert crossings.network is not None
+        self._engine = engine
+        self._crossings = crossings
+        self._network = crossings.network
+        self._against = against
+        self._judged: Bools = against.norm >= 0
+        self._judged[but] = False
+        self._log = Likelihood(crossings.limits).log
+        self._known: dict[tuple[int, ...], Floats | None] = {}
+
+    def least_alike(self, evidence: float) -> float:
+        """The evidence from which on another cable is not told from one with so much."""
+        return evidence - self._crossings.limits.near_evidence
+
+    @cached_property
+    def told_of(self) -> frozenset[int]:
+        """Cables between switches that judged readings beside others cross: an answer can name no
+        others."""
+        judged = np.flatnonzero(self._sending & self._judged)
+        n = np.asarray(self.cables_of(judged).sum(axis=0)).reshape(-1)
+        return frozenset(np.flatnonzero(n).tolist())
+
+    def cables_of(self, rows: Ints) -> csr_matrix:
+        """Rows x cables between switches that they cross (others stay empty)."""
+        inner = self._network.between_switches.astype(np.float64)
+        crossed = csr_matrix(self._crossed[rows] @ diags(inner))
+        return csr_matrix(crossed[:, ::2] + crossed[:, 1::2])
+
+    def beside(self, cable: int) -> Ints:
+        """The cables between the two switches of one, itself among them."""
+        ends = np.sort(self._network.vertex.reshape(-1, 2), axis=1)
+        return np.flatnonzero((ends == ends[cable]).all(axis=1))
+
+    def evidence(self, cable: int, known: Sequence[int]) -> float:
+        """The evidence that a cable is out of use beside those known to be; 0 where without it
+        messages have no way. Of messages that share a cable some come first, and lose nothing."""
+        before, after = self.predicted(known), self.predicted([*known, cable])
+        if before is None or after is None:
+            return 0.0
+        rows = np.flatnonzero((before != after) & self._judged)
+        return float(self._gains(rows, before[rows], after[rows]).sum())
+
+    def _gains(self, rows: Ints, before: Floats, after: Floats) -> Floats:
+        free = self._crossings.limits.free_share
+        now, then = self._likely(rows, before), self._likely(rows, after)
+        gains: Floats = np.logaddexp(np.log(free) + now, np.log(1 - free) + then) - now
+        return gains
+
+    def _likely(self, rows: Ints, predicted: Floats) -> Floats:
+        slower, sigma = self._against.slower[rows], self._against.sigma[rows]
+        return self._log(slower, sigma, predicted)
+
+    def slowed(self, cables: Sequence[int], known: Sequence[int]) -> Ints:
+        """The judged rows that cables out of use slow beside those known to be."""
+        before, after = self.predicted(known), self.predicted(cables)
+        if before is None or after is None:
+            return np.zeros(0, np.int64)
+        return np.flatnonzero((after > before) & self._judged)
+
+    def predicted(self, cables: Sequence[int]) -> Floats | None:
+        """By reading how much slower it is than with every cable in use, as a natural logarithm,
+        since what shares a cable shares its rate; None where some have no way."""
+        key = tuple(sorted(cables))
+        if key not in self._known:
+            self._known[key] = self._predict(key)
+        return self._known[key]
+
+    def _predict(self, cables: Sequence[int]) -> Floats | None:
+        slower = np.zeros(len(self._crossings.readings))
+        change = self._changes(cables) if cables else None
+        if change is None:
+            return None if cables else slower
+        moment = self._crossings.readings.moment
+        moved = np.flatnonzero(np.diff(change.indptr))
+        rows = np.flatnonzero(self._sending & np.isin(moment, np.unique(moment[moved])))
+        then = csr_matrix(self._crossed[rows] + change[rows])
+        then.eliminate_zeros()
+        fuller = self._fullest(rows, then) / self._fullest(rows, self._crossed[rows])
+        slower[rows] = np.log(np.maximum(fuller, 1.0))
+        return slower
+
+    @cached_property
+    def _sending(self) -> Bools:
+        sending: Bools = self._crossings.readings.metric == Metric.BANDWIDTH.code
+        return sending
+
+    @cached_property
+    def _crossed(self) -> csr_matrix:
+        """Readings x ports."""
+        return csr_matrix(self._crossings.by_stage @ self._crossings.by_port)
+
+    def _changes(self, cables: Sequence[int]) -> csr_matrix | None:
+        """Readings x ports: 1 where a message then crosses a port that it does not cross now, -1
+        where it no longer does. d-mod-k moves only what goes through a switch of the cables; other
+        engines spread everything anew."""
+        network, readings = self._network, self._crossings.readings
+        ends = np.isin(
+            network.vertex, network.vertex[[2 * c + end for c in cables for end in (0, 1)]]
+        )
+        through = np.asarray(self._crossed @ ends.astype(np.float64)).reshape(-1) > 0
+        beside = self._sending & through if self._engine == "dmodk" else self._sending.copy()
+        beside[readings.of_trial(ALONE)] = False
+        rows = np.flatnonzero(beside)
+        n = len(readings.endpoints)
+        flows, first, place = np.unique(
+            readings.a[rows] * n + readings.b[rows], return_index=True, return_inverse=True
+        )
+        names = [
+            (readings.endpoints[key // n], readings.endpoints[key % n]) for key in flows.tolist()
+        ]
+        pairs = [(str(network.hca_of(a)), str(network.hca_of(b))) for a, b in names]
+        ways = network.wiring.rerouted(
+            pairs, [network.ports[2 * cable] for cable in cables], self._engine
+        )
+        if ways is None:
+            return None
+        flow = np.repeat(np.arange(flows.size), [len(way) for way in ways])
+        port = np.array([network.port_id[port] for way in ways for port in way], np.int64)
+        shape = (flows.size, len(network.ports))
+        then = coo_matrix((np.ones(port.size), (flow, port)), shape=shape).tocsr()
+        change = csr_matrix(then - self._crossed[rows[first]])
+        change.eliminate_zeros()
+        spread = coo_matrix(
+            (np.ones(rows.size), (rows, place.reshape(-1))), shape=(len(readings), flows.size)
+        )
+        return csr_matrix(spread.tocsr() @ change)
+
+    def _fullest(self, rows: Ints, crossed: csr_matrix) -> Floats:
+        """By row the load of the fullest port of its way in its moment, as a share of the port's
+        rate; 1 where none is full."""
+        ways = crossed.tocoo()
+        rate = self._crossings.lowest_rate[rows[ways.row]].astype(np.float64)
+        place = self._crossings.readings.moment[rows[ways.row]] * crossed.shape[1] + ways.col
+        _, where = np.unique(place, return_inverse=True)
+        where = where.reshape(-1)
+        load = np.bincount(where, weights=rate)[where] / self._network.rate[ways.col]
+        fullest = np.ones(rows.size)
+        np.maximum.at(fullest, ways.row, load)
+        return fullest

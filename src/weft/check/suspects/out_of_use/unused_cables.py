@@ -1,0 +1,175 @@
+"""Cables that carry nothing: what should cross them takes other ways and meets other messages."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from weft.check.readings.crossing import Crossings
+from weft.check.readings.norms import Normed
+from weft.check.readings.readings import Bools, Ints
+from weft.check.suspects.out_of_use.collisions import (
+    Detour,
+    detours_of,
+    gains_of_sharing,
+    shown_apart,
+    shown_in_most,
+    that_may_have_met,
+)
+from weft.check.suspects.out_of_use.kept_paths import Kept
+from weft.check.suspects.out_of_use.reroute import Rerouted
+from weft.check.suspects.queueing import waiting
+from weft.check.trials import TOGETHER
+
+
+def out_of_use(crossings: Crossings, against: Normed, pool: Ints, but: Ints) -> tuple[Detour, ...]:
+    """Detours that explain slow readings of `pool`, the strongest first; rows `but` were measured
+    alone or are slow for something else.
+
+    Where the routing engine is known it says how messages meet without a cable; of tables that
+    somebody else filled the readings tell; else where messages may have met.
+    """
+    rows = _rows_of(crossings, against, pool)
+    by_routing = _by_routing(crossings, against, rows, but)
+    return detours_of(crossings, against, rows) if by_routing is None else by_routing
+
+
+def surely_out_of_use(
+    crossings: Crossings, against: Normed, pool: Ints, but: Ints
+) -> tuple[Detour, ...]:
+    """Those of the same that surely are, once the rounds came again; where messages only may have
+    met, each must show apart from those before it."""
+    rows = _rows_of(crossings, against, pool)
+    by_routing = _by_routing(crossings, against, rows, but)
+    if by_routing is None:
+        found = shown_in_most(crossings, against, detours_of(crossings, against, rows))
+        return shown_apart(crossings, found)
+    return tuple(detour for detour in by_routing if detour.is_sure(crossings))
+
+
+def _rows_of(crossings: Crossings, against: Normed, pool: Ints) -> Ints:
+    if crossings.network is None or crossings.adaptive:
+        return np.zeros(0, np.int64)
+    return that_may_have_met(crossings, against, pool)
+
+
+def _by_routing(
+    crossings: Crossings, against: Normed, rows: Ints, but: Ints
+) -> tuple[Detour, ...] | None:
+    """What the routing explains; None where nobody knows it."""
+    if not rows.size:
+        return ()
+    assert crossings.network is not None
+    if crossings.network.wiring.engines:
+        return _by_engines(crossings, against, rows, but)
+    return None if crossings.network.out_of is None else _by_tables(crossings, against, rows, but)
+
+
+def _by_engines(
+    crossings: Crossings, against: Normed, rows: Ints, but: Ints
+) -> tuple[Detour, ...] | None:
+    """What the engines say that fill the tables as they are; None where they do not say the same:
+    they go around a cable in ways of their own."""
+    assert crossings.network is not None
+    said = [
+        _ByRouting(crossings, against, rows, Rerouted(crossings, against, but, engine)).found()
+        for engine in crossings.network.wiring.engines
+    ]
+    said.sort(key=_evidence, reverse=True)
+    least = _evidence(said[0]) - crossings.limits.near_evidence
+    agree = all(_cables(found) == _cables(said[0]) for found in said if _evidence(found) >= least)
+    return said[0] if agree else None
+
+
+def _by_tables(crossings: Crossings, against: Normed, rows: Ints, but: Ints) -> tuple[Detour, ...]:
+    """The one cable out of use that explains nearly all by itself, by the ways that the readings
+    tell. Ways chosen around two cables would fit much that is none."""
+    kept = Kept(crossings, against, but)
+    found = _ByRouting(crossings, against, rows, kept).alone()
+    if found is None or not kept.shows_both_ways(found.cables[0], found.rows):
+        return ()
+    gain = gains_of_sharing(crossings, against, rows)
+    told = np.where(gain > crossings.limits.clear_gain, gain, 0.0)
+    left_open = float(told[~np.isin(rows, found.rows)].sum())
+    return (found,) if left_open <= crossings.limits.left_open * told.sum() else ()
+
+
+def _evidence(found: Sequence[Detour]) -> float:
+    return sum(detour.evidence for detour in found)
+
+
+def _cables(found: Sequence[Detour]) -> set[frozenset[int]]:
+    return {frozenset(detour.cables) for detour in found}
+
+
+class _ByRouting:
+    """Looks for the cables without which the routing engine would send messages so that they met
+    as they did: one after another, each with those before it out of use."""
+
+    def __init__(
+        self, crossings: Crossings, against: Normed, rows: Ints, rerouted: Rerouted
+    ) -> None:
+        self._crossings = crossings
+        self._limits = crossings.limits
+        self._slower = against.slower
+        self._rows = rows
+        self._rerouted = rerouted
+        self._gain = gains_of_sharing(crossings, against, rows)
+        self._cables = rerouted.cables_of(rows)
+        self._is_survey = ~np.isin(rows, crossings.readings.of_trial(TOGETHER))
+
+    def found(self) -> tuple[Detour, ...]:
+        """The strongest detour first. One may have been taken for messages that others move: each
+        is looked for once more beside those, and goes where nothing speaks for it."""
+        found = self._and_more([])
+        kept: list[Detour] = []
+        for place in range(len(found)):
+            again = self._beside([*kept, *found[place + 1 :]])
+            kept += [] if again is None else [again]
+        return tuple(self._and_more(kept))
+
+    def alone(self) -> Detour | None:
+        """The strongest detour, with nothing else out of use."""
+        return self._beside([])
+
+    def _and_more(self, found: list[Detour]) -> list[Detour]:
+        while (best := self._beside(found)) is not None:
+            found.append(best)
+        return found
+
+    def _beside(self, known: Sequence[Detour]) -> Detour | None:
+        before = [detour.cables[0] for detour in known]
+        scored = sorted(
+            (-self._rerouted.evidence(cable, before), cable) for cable in self._likely(before)
+        )
+        if not scored or -scored[0][0] < self._limits.suspect_evidence:
+            return None
+        score, cable = -scored[0][0], scored[0][1]
+        expected = self._rerouted.slowed([*before, cable], before)
+        slowed = np.isin(self._rows, expected)
+        if not self._is_told(slowed) or slowed.sum() < self._limits.least_slowed * expected.size:
+            return None
+        least = self._rerouted.least_alike(score)
+        alike = tuple(c for minus, c in scored if -minus >= least)
+        if not self._rerouted.told_of.issuperset(alike):
+            return None
+        mine = self._rows[slowed]
+        met = np.intersect1d(waiting(self._crossings, mine), self._rows)
+        slower = float(np.median(self._slower[mine]))
+        return Detour(alike, mine, np.setdiff1d(met, mine), slower, score)
+
+    def _likely(self, known: Sequence[int]) -> set[int]:
+        """The cables that the most of what is slow should cross, by how clear it is, and those
+        beside them."""
+        limits = self._limits
+        left = ~np.isin(self._rows, self._rerouted.slowed(known, ()))
+        gain = np.asarray(self._cables[left].T @ np.maximum(0.0, self._gain[left]))
+        order = np.argsort(-gain, kind="stable")[: limits.rerouted_most]
+        least = max(limits.rerouted_share * gain.max(), limits.clear_gain)
+        chosen = {int(cable) for cable in order.tolist() if gain[cable] >= least}
+        beside = {int(b) for cable in chosen for b in self._rerouted.beside(cable)}
+        return (chosen | beside) - set(known)
+
+    def _is_told(self, slowed: Bools) -> bool:
+        """Whether it shows more than once."""
+        moment = self._crossings.readings.moment[self._rows[slowed & self._is_survey]]
+        return bool(np.unique(moment).size >= self._limits.meeting_moments)

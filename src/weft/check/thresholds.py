@@ -1,0 +1,110 @@
+"""The figures a verdict rests on, read from thresholds.toml beside this file."""
+
+import functools
+import sys
+from dataclasses import dataclass, replace
+
+from weft.catalog.shipped import shipped_figures
+from weft.check.readings.readings import Metric
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """When a component is slow; what each means stands in thresholds.toml."""
+
+    bandwidth_least: float
+    latency_least: float
+    latency_least_without_fabric: float
+    bandwidth_guard: float
+    latency_guard: float
+    scale_floor: float
+    smallest_class: int
+    smallest_fabric: int
+    largest_slow_share: float
+    populations_sigma: float
+    disturbed_share: float
+    disturbed_slow_share: float
+    disturbance: float
+    surprise: float
+    suspect_evidence: float
+    confirmed_evidence: float
+    named_evidence: float
+    near_evidence: float
+    evidence_a_metric: float
+    slowest_fitted: float
+    contradicted_share: float
+    contradicted_sigma: float
+    longest_episode: float
+    fewest_rounds: int
+    most_episodes: int
+    most_intermittent: int
+    chance_of_a_lone_pair: float
+    least_told: float
+    uneven_share: float
+    peer_sigma: float
+    crowded_least: float
+    crowded_alone_least: float
+    crowded_some: float
+    crowded_margin: float
+    crowded_peers: int
+    crowded_readings: int
+    beside_share: float
+    detour_again: int
+    asked_of_shared: float
+    bursts_least: int
+    bursts_most: int
+    burst_flows: int
+    meeting_sigma: float
+    meeting_least: float
+    meeting_guests: int
+    free_way: float
+    meeting_moments: int
+    clear_gain: float
+    one_story: float
+    rerouted_most: int
+    left_open: float
+    fitted_share: float
+    most_placed: int
+    rerouted_share: float
+    free_share: float
+    least_slowed: float
+    crossed_share: float
+    filled_share: float
+    load_steps: int
+    lone_sigma: float
+    most_lone: int
+    most_suspects: int
+    least_controls: int
+    tests_a_suspect: int
+    candidates_tested: int
+    least_partners: int
+    times_again: int
+    control_pairs: int
+    lone_pairs_again: int
+    flows_looked_at: int
+
+    def least_effect(self, metric: Metric) -> float:
+        """The least slowness (natural logarithm) that is worth a finding."""
+        return self.latency_least if metric is Metric.LATENCY else self.bandwidth_least
+
+    @property
+    def without_fabric(self) -> "Thresholds":
+        """The same where hops are not known: a latency must differ by more than they explain."""
+        return replace(self, latency_least=self.latency_least_without_fabric)
+
+    @property
+    def judging_nothing(self) -> "Thresholds":
+        """The same for readings that support no verdict: no class is large enough for a norm."""
+        return replace(self, smallest_class=sys.maxsize)
+
+    def guard(self, metric: Metric, *, with_fabric: bool) -> float:
+        """How far two populations of a class lie apart that are two."""
+        if metric is not Metric.LATENCY:
+            return self.bandwidth_guard
+        return self.latency_guard if with_fabric else self.latency_least_without_fabric
+
+
+@functools.cache
+def thresholds() -> Thresholds:
+    """The shipped figures."""
+    return shipped_figures(Thresholds, "thresholds.toml", "weft.thresholds/2")

@@ -1,0 +1,1 @@
+"""The verdict of a check: findings, coverage, comparison with an earlier check."""

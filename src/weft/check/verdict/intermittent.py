@@ -1,0 +1,288 @@
+"""Components that come and go: slow in a part of the run, far more often than others by chance."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import xlogy
+
+from weft.check.readings.components import PARTS, Component, Part, Thing
+from weft.check.readings.readings import METRICS, Bools, Floats, Ints, Metric
+from weft.check.suspects.accusation import (
+    Standing,
+    accuse,
+    components_of,
+    slow_rows,
+    standing_of,
+)
+from weft.check.suspects.explanation import Suspect
+from weft.check.suspects.survey import Survey
+from weft.check.thresholds import Thresholds
+from weft.check.verdict.slow_pairs import have_an_end_in
+from weft.check.wording.figures import capital, who
+from weft.check.wording.sentences import unsteady
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Of one metric: `n_slow` of `n` readings over something are slow, `n_others_slow` of
+    `n_others` elsewhere, and what that tells, as a natural logarithm."""
+
+    metric: Metric
+    n_slow: int
+    n: int
+    n_others_slow: int
+    n_others: int
+    evidence: float
+
+    @property
+    def is_mostly_slow(self) -> bool:
+        """Whether more of its readings are slow than not."""
+        return 2 * self.n_slow > self.n
+
+
+@dataclass(frozen=True)
+class Intermittent:
+    """`components` that were slow now and then, by the metric that tells most (`seen` first) in so
+    many of the rounds in which they were measured."""
+
+    components: tuple[Component, ...]
+    seen: tuple[Seen, ...]
+    n_rounds_slow: int
+    n_rounds: int
+    candidates: tuple[int, ...]
+
+
+def intermittents(survey: Survey, limits: Thresholds) -> tuple[Intermittent, ...]:
+    """What comes and goes, the strongest first; nothing under adaptive routing, where a message
+    goes around what is slow.
+
+    The evidence is the logarithm of the likelihood ratio of so many slow readings at a rate of the
+    component's own, against the rate of all others (binomial), less the logarithm of the number of
+    components looked at.
+    """
+    if survey.crossings.adaptive or not len(survey.candidates):
+        return ()
+    of_others = [s for s in survey.explanation.suspects if not slow_again(survey, s, limits)]
+    free = (survey.normed.norm >= 0) & (survey.explainer.predicted(of_others) == 0)
+    free[survey.alone] = False
+    slow = free & _slow(survey, limits)
+    found: list[Intermittent] = []
+    while len(found) <= limits.most_intermittent:
+        best = _strongest(survey, free, slow, limits)
+        if best is None:
+            break
+        one, rows = best
+        found.append(one)
+        free[rows] = slow[rows] = False
+    return tuple(found) if len(found) <= limits.most_intermittent else ()
+
+
+def slow_again(survey: Survey, suspect: Suspect, limits: Thresholds) -> bool:
+    """Whether a suspect that did not stand the test was slow in most readings of a metric with
+    nothing beside it all the same: by another amount each time, or normal now and then."""
+    if standing_of(survey, suspect, survey.explanation.suspects, limits) is not Standing.PASSING:
+        return False
+    of_metrics = [_again(survey, suspect.best, metric, limits) for metric in suspect.slower]
+    return any(_is_most(n_again, n) for n_again, n in of_metrics)
+
+
+def findings(
+    survey: Survey, limits: Thresholds, owners: Mapping[str, str], *, enough_nodes: bool
+) -> list[Finding]:
+    """What comes and goes, each with a warning: seen in a part of the run only, it is not named as
+    a fault. A node that is slow most of the time, by no common amount, is, of `enough_nodes` to
+    tell slow from normal. `owners`: the node of each HCA."""
+    return [
+        _unsteady(survey, one, limits, owners, enough_nodes=enough_nodes)
+        if _is_unsteady(survey, one, limits)
+        else _finding(one)
+        for one in intermittents(survey, limits)
+    ]
+
+
+def explained(survey: Survey, findings: Iterable[Finding], pairs: Iterable[Sequence[str]]) -> bool:
+    """Whether each of these pairs is among those that one of the findings accuses, or has an end
+    that is accused."""
+    things, accused = set[Thing](), set[tuple[str, ...]]()
+    for one in findings:
+        things |= accused_things(one)
+        accused |= {tuple(sorted(pair)) for pair in one.facts.get("pairs", ())}
+    others = [pair for pair in pairs if tuple(sorted(pair)) not in accused]
+    return have_an_end_in(survey, others, things)
+
+
+def accused_things(finding: Finding) -> set[Thing]:
+    """What a finding accuses of being slow."""
+    suspects = finding.facts.get("suspects", ())
+    return {Component(Part(one["part"]), tuple(one["ends"])).thing for one in suspects}
+
+
+_OWN = (Part.NODE, Part.NODE_SENDING, Part.NODE_RECEIVING, Part.HCA, Part.RANK)
+
+
+def _is_unsteady(survey: Survey, one: Intermittent, limits: Thresholds) -> bool:
+    """Whether a node, or what is its own, is slow more often than not."""
+    members = survey.candidates.members[one.candidates[0]]
+    return any(PARTS[part] in _OWN for part, _ in members) and bool(_mostly_slow(one, limits))
+
+
+def _mostly_slow(one: Intermittent, limits: Thresholds) -> list[Seen]:
+    told = [seen for seen in one.seen if seen.evidence >= limits.suspect_evidence]
+    return [seen for seen in told if seen.is_mostly_slow]
+
+
+def _unsteady(
+    survey: Survey,
+    one: Intermittent,
+    limits: Thresholds,
+    owners: Mapping[str, str],
+    *,
+    enough_nodes: bool,
+) -> Finding:
+    """Each metric by which it is mostly slow tells, unless its readings alone refute that."""
+    mostly = _mostly_slow(one, limits)
+    again = {seen.metric: _again(survey, one.candidates[0], seen.metric, limits) for seen in mostly}
+    shown = [seen for seen in mostly if not _is_refuted(seen, *again[seen.metric])]
+    told = shown or mostly
+    evidence = sum(seen.evidence + _evidence_again(survey, one, seen, limits) for seen in told)
+    slower = {seen.metric: _median_of_slow(survey, one, seen.metric, limits) for seen in told}
+    suspect = Suspect(one.candidates, slower, evidence)
+    accusation = accuse(survey, suspect, (), slow_rows(survey), Standing.CONFIRMED)
+    slow_again = any(_is_most(*again[seen.metric]) for seen in shown)
+    sure = enough_nodes and evidence >= limits.named_evidence and slow_again
+    n_again, n = (sum(of) for of in zip(*(again[seen.metric] for seen in told), strict=True))
+    said = f"{n_again} of {counted(n, 'reading')} with nothing beside them slow, too"
+    return unsteady(accusation, said if n else "not measured again", sure, owners)
+
+
+def _is_refuted(seen: Seen, n_slow: int, n: int) -> bool:
+    """Whether readings alone are slow less than half as often as those of the survey."""
+    return 2 * n_slow * seen.n < n * seen.n_slow
+
+
+def _is_most(n_slow: int, n: int) -> bool:
+    return n > 1 and 2 * n_slow > n
+
+
+def _median_of_slow(survey: Survey, one: Intermittent, metric: Metric, limits: Thresholds) -> float:
+    rows = survey.candidates.rows(one.candidates[0])
+    rows = rows[survey.readings.metric[rows] == metric.code]
+    return float(np.median(survey.normed.slower[rows[_slow(survey, limits)[rows]]]))
+
+
+def _evidence_again(survey: Survey, one: Intermittent, seen: Seen, limits: Thresholds) -> float:
+    """What readings with nothing beside them add; nothing where they are of one pair only, which
+    may be slow by itself."""
+    rows = np.intersect1d(survey.candidates.rows(one.candidates[0]), survey.alone)
+    rows = rows[survey.readings.metric[rows] == seen.metric.code]
+    slow = _slow(survey, limits)[rows]
+    if np.unique(survey.readings.pair[rows[slow]]).size < 2:
+        return 0.0
+    n, n_slow = np.array([[rows.size], [int(slow.sum())]], np.float64)
+    n_all, n_all_slow = seen.n_others + rows.size, seen.n_others_slow + int(slow.sum())
+    return float(_evidence(n, n_slow, n_all, n_all_slow, limits)[0])
+
+
+def _slow(survey: Survey, limits: Thresholds) -> Bools:
+    slow: Bools = survey.normed.slower > limits.lone_sigma * survey.normed.sigma
+    return slow
+
+
+def _again(survey: Survey, candidate: int, metric: Metric, limits: Thresholds) -> tuple[int, int]:
+    """Of the readings over a candidate with nothing beside them: how many are slow, and all."""
+    rows = np.intersect1d(survey.candidates.rows(candidate), survey.alone)
+    rows = rows[survey.readings.metric[rows] == metric.code]
+    return int(_slow(survey, limits)[rows].sum()), int(rows.size)
+
+
+def _strongest(
+    survey: Survey, free: Bools, slow: Bools, limits: Thresholds
+) -> tuple[Intermittent, Ints] | None:
+    told = {metric: _evidence_of(survey, metric, free, slow, limits) for metric in METRICS}
+    metric = max(told, key=lambda metric: float(told[metric].max()))
+    evidence = float(told[metric].max())
+    if evidence < limits.suspect_evidence:
+        return None
+    alike = np.flatnonzero(told[metric] >= evidence - limits.near_evidence)
+    alike = alike[np.argsort(-told[metric][alike], kind="stable")]
+    best = int(alike[0])
+    rows = survey.candidates.rows(best)
+    alike = np.array([c for c in alike if _share(survey, int(c), rows, slow)], np.int64)
+    seen = (
+        _seen(free & (survey.readings.metric == m.code), rows, slow, m, float(told[m][best]))
+        for m in METRICS
+    )
+    of = free & (survey.readings.metric == metric.code)
+    mine = np.isin(np.arange(of.size), rows)
+    rounds = np.stack([survey.readings.trial, survey.readings.round])
+    one = Intermittent(
+        components=components_of(survey, alike.tolist()),
+        seen=tuple(sorted(seen, key=lambda s: -s.evidence)),
+        n_rounds_slow=np.unique(rounds[:, of & mine & slow], axis=1).shape[1],
+        n_rounds=np.unique(rounds[:, of & mine], axis=1).shape[1],
+        candidates=tuple(alike.tolist()),
+    )
+    return one, rows
+
+
+def _evidence_of(
+    survey: Survey, metric: Metric, free: Bools, slow: Bools, limits: Thresholds
+) -> Floats:
+    """By candidate, less what chance gives the best of so many."""
+    columns, of = survey.candidates.columns, survey.readings.metric == metric.code
+    n = np.asarray(columns.T @ (free & of).astype(np.float64)).reshape(-1)
+    n_slow = np.asarray(columns.T @ (slow & of).astype(np.float64)).reshape(-1)
+    evidence = _evidence(n, n_slow, int((free & of).sum()), int((slow & of).sum()), limits)
+    return np.asarray(evidence - np.log(max(1, evidence.size)), np.float64)
+
+
+def _seen(of: Bools, rows: Ints, slow: Bools, metric: Metric, evidence: float) -> Seen:
+    mine = np.isin(np.arange(of.size), rows)
+    return Seen(
+        metric,
+        n_slow=int((of & mine & slow).sum()),
+        n=int((of & mine).sum()),
+        n_others_slow=int((of & ~mine & slow).sum()),
+        n_others=int((of & ~mine).sum()),
+        evidence=evidence,
+    )
+
+
+def _share(survey: Survey, candidate: int, rows: Ints, slow: Bools) -> bool:
+    """Whether a candidate explains slow readings among these."""
+    return bool(slow[np.intersect1d(survey.candidates.rows(candidate), rows)].any())
+
+
+def _evidence(n: Floats, n_slow: Floats, n_all: int, n_all_slow: int, limits: Thresholds) -> Floats:
+    # One more than was seen elsewhere: of few readings few tell little.
+    elsewhere = (n_all_slow - n_slow + 1) / (n_all - n + 1)
+    elsewhere = np.clip(elsewhere, limits.disturbed_share, 0.5)
+    own = n_slow / np.maximum(n, 1)
+    ratio = xlogy(n_slow, own / elsewhere) + xlogy(n - n_slow, (1 - own) / (1 - elsewhere))
+    return np.asarray(np.where((own > elsewhere) & (n_slow > 1), ratio, 0.0), np.float64)
+
+
+def _finding(one: Intermittent) -> Finding:
+    told = one.seen[0]
+    return Finding(
+        FindingKind.ANOMALY,
+        Severity.WARNING,
+        f"{capital(who(one.components))} may come and go: {told.n_slow} of {told.n}"
+        f" {told.metric.word} readings over it are slow, {told.n_others_slow} of"
+        f" {told.n_others:,} others.",
+        evidence=(
+            f"slow in {one.n_rounds_slow} of {counted(one.n_rounds, 'round')} that cross it",
+            "a link that flaps or a host with other work does that, or something that its messages"
+            " met in just those rounds: look at the error counters of its ports, and check again",
+        ),
+        facts={
+            "ends": [list(component.ends) for component in one.components],
+            "metric": told.metric.value,
+            "n_slow": told.n_slow,
+            "n_crossing": told.n,
+            "evidence": round(told.evidence, 2),
+        },
+    )

@@ -1,0 +1,59 @@
+"""Hosts that a check lost on the way, as findings of its verdict."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from weft.bench.live.lost_hosts import Lost
+from weft.check.trials import ALONE, TOGETHER
+from weft.core.finding import Finding, FindingKind, Severity
+
+if TYPE_CHECKING:
+    from weft.check.verdict.verdict import Verdict
+
+
+_NOT_AGAIN = {ALONE: "alone", TOGETHER: "beside others"}
+
+
+def with_lost(verdict: "Verdict", lost: Sequence[Lost], failed: Sequence[str] = ()) -> "Verdict":
+    """The verdict on those that were left, with each host that is gone before all else that is
+    bad, and that suspects could not be measured again, where trials `failed` for it. A run that
+    proves nothing says that first."""
+    if not lost:
+        return verdict
+    ways = " and ".join(words for trial, words in _NOT_AGAIN.items() if trial in failed)
+    remarks = (f"suspects were not measured again {ways}: a host was gone",) if ways else ()
+    n_first = 1 if verdict.refused else 0
+    told = tuple(_finding(one) for one in lost)
+    findings = (*verdict.findings[:n_first], *told, *verdict.findings[n_first:])
+    return replace(verdict, findings=findings, caveats=(*remarks, *verdict.caveats))
+
+
+def lost_node(finding: Finding) -> str | None:
+    """The host that a finding says is gone; None of any other finding."""
+    if finding.kind is not FindingKind.LOST_NODE:
+        return None
+    return str(finding.facts["node"])
+
+
+def n_unmeasured(findings: Sequence[Finding]) -> int:
+    """How many hosts were gone before anything was measured of them."""
+    lost = [one for one in findings if lost_node(one) is not None]
+    return sum(not one.facts["surveyed"] for one in lost)
+
+
+def _finding(lost: Lost) -> Finding:
+    after = "after the survey, whose readings of it are judged"
+    when = after if lost.surveyed else "before it was measured: the others were, without it"
+    return Finding(
+        FindingKind.LOST_NODE,
+        Severity.BAD,
+        f"{lost.sentence}.",
+        evidence=(f"gone {when}",),
+        facts={
+            "node": lost.host,
+            "cause": lost.cause,
+            "remedy": lost.remedy,
+            "surveyed": lost.surveyed,
+        },
+    )

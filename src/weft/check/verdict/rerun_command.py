@@ -1,0 +1,62 @@
+"""The command that measures the same again: the options of a check, as they were given."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from weft.core.finding import Finding
+from weft.core.nodeset import fold
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from weft.check.verdict.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Options by name, each with all its words as they are typed."""
+
+    options: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def of_record(cls, record: Any) -> "Again":
+        """What `to_record` made; of a run that remembers nothing, no option."""
+        return cls({str(words[0]): tuple(map(str, words)) for words in record or ()})
+
+    def to_record(self) -> list[list[str]]:
+        """As a run remembers it."""
+        return [list(words) for words in self.options.values()]
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """The whole command."""
+        return ("weft", "check", *(word for words in self.options.values() for word in words))
+
+    def against(self, run_dir: "Path") -> tuple[str, ...]:
+        """The command, which also says what is mended since that run."""
+        return (*self.argv, "--against", str(run_dir))
+
+    def of_hosts(self, hosts: Sequence[str]) -> "Again":
+        """The same of these hosts, unless hosts were named."""
+        if {"--hosts", "--hostfile", "--cluster"} & set(self.options):
+            return self
+        return Again({"--hosts": ("--hosts", fold(hosts)), **self.options})
+
+    def over(self, rails: Sequence[str]) -> "Again":
+        """The same over these network devices, one rank each."""
+        kept = {name: it for name, it in self.options.items() if name != "--tasks-per-node"}
+        return Again({**kept, "--rails": ("--rails", ",".join(rails))})
+
+
+def with_own_options(verdict: "Verdict", again: Again) -> "Verdict":
+    """The verdict, whose command to mend a run that proves nothing has the options of this one."""
+    return replace(verdict, findings=tuple(_told(one, again) for one in verdict.findings))
+
+
+def _told(finding: Finding, again: Again) -> Finding:
+    rails, hosts = finding.facts.get("rails"), finding.facts.get("hosts")
+    if not rails or not hosts:
+        return finding
+    return replace(finding, next_command=shlex.join(again.of_hosts(hosts).over(rails).argv))

@@ -1,0 +1,33 @@
+"""What scattered too much to be judged: how slow a component must have been to show."""
+
+import numpy as np
+
+from weft.check.readings.readings import METRICS
+from weft.check.suspects.survey import Survey
+from weft.check.thresholds import Thresholds
+
+
+def caveats(survey: Survey, limits: Thresholds) -> tuple[str, ...]:
+    """A sentence for each metric in which a node must be slower than `least_told` says to be named.
+
+    n readings of normal noise sigma give evidence n (d / sigma)^2 / 2 for a slowness d that is
+    there in all of them; named is what reaches `named_evidence`.
+    """
+    readings, against = survey.readings, survey.normed
+    judged = against.norm >= 0
+    said = []
+    for metric in METRICS:
+        rows = judged & (readings.metric == metric.code)
+        rows[survey.alone] = False
+        if not rows.any():
+            continue
+        of_one = 2 * int(rows.sum()) / len(readings.endpoints)
+        sigma = float(np.median(against.sigma[rows]))
+        least = sigma * np.sqrt(2 * (limits.named_evidence + limits.evidence_a_metric) / of_one)
+        if least > limits.least_told:
+            said.append(
+                f"{metric.word} scattered so much (by a factor of {np.exp(sigma):.2g}) that a"
+                f" component less than {np.exp(least):.2g} times slower than its kind would not"
+                " show: measure when the hosts are quiet"
+            )
+    return tuple(said)

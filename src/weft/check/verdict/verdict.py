@@ -1,0 +1,384 @@
+"""From the samples of a check to a verdict: findings worst first, coverage, caveats."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from weft.bench.model import Sample, State
+from weft.check.external_evidence.class_expectation import record_of
+from weft.check.external_evidence.corroboration import Told, joined, unshown
+from weft.check.external_evidence.expectation import Expectations, expectations_of
+from weft.check.external_evidence.fabric_marks import NO_MARKS, Marks
+from weft.check.external_evidence.few_nodes import beside_platform
+from weft.check.external_evidence.platform_choice import Machine
+from weft.check.readings.components import Thing
+from weft.check.readings.network import Wiring
+from weft.check.readings.norms import Norm
+from weft.check.readings.readings import METRICS, Metric
+from weft.check.suspects import drift as over_time
+from weft.check.suspects.accusation import Accusation, Standing, accuse_all, slow_rows
+from weft.check.suspects.review import settled
+from weft.check.suspects.survey import Survey, survey_of
+from weft.check.thresholds import Thresholds, thresholds
+from weft.check.verdict import intermittent
+from weft.check.verdict import sensitivity as blind
+from weft.check.verdict import unattributed as let_go
+from weft.check.verdict.coverage import Covered, covered
+from weft.check.verdict.missing_inputs import inputs as all_inputs
+from weft.check.verdict.missing_inputs import inputs_of, with_findings
+from weft.check.verdict.slow_pairs import Lone, lone_findings, lone_pairs, slow_too
+from weft.check.wording import sentences
+from weft.core.collection import collection_paused
+from weft.core.errors import ExitCode
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
+from weft.validity import validity
+from weft.validity.validity import Validity
+
+_SEVERITIES = (Severity.BAD, Severity.WARNING, Severity.NOTE, Severity.GOOD)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`findings` worst first; `caveats` are sentences about what this run cannot say, `inputs`
+    names what would tell more. A run that is `refused` proves nothing: its first finding says why,
+    and how to mend it."""
+
+    findings: tuple[Finding, ...]
+    coverage: Covered
+    caveats: tuple[str, ...]
+    survey: Survey
+    accusations: tuple[Accusation, ...] = ()
+    refused: bool = False
+    expectations: Expectations | None = None
+    inputs: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 when a finding is bad; 4 where a run proves nothing: that must not pass for good."""
+        if self.refused:
+            return ExitCode.BENCHMARK
+        return ExitCode.VERDICT_BAD if _any_bad(self.findings) else ExitCode.GOOD
+
+    @property
+    def endpoints(self) -> tuple[str, ...]:
+        """The nodes that were measured; the ranks, where one host holds them all."""
+        crossings = self.survey.crossings
+        return self.survey.readings.endpoints if len(crossings.hosts) == 1 else crossings.hosts
+
+    def to_record(self) -> dict[str, Any]:
+        """The verdict as plain JSON values."""
+        return {
+            "exit_code": int(self.exit_code),
+            "findings": [finding.to_record() for finding in self.findings],
+            "platform": None if self.expectations is None else self.expectations.platform.name,
+            "norms": [norm_record(n, self.expectations) for n in self.survey.normed.norms],
+            "coverage": self.coverage.to_record(),
+            "caveats": list(self.caveats),
+            "inputs": [{"for": name, **all_inputs()[name].model_dump()} for name in self.inputs],
+        }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a reading: what was measured, against what, and how it stands."""
+        return rows_of(self.survey)
+
+
+@collection_paused()
+def judge_check(
+    samples: Sequence[Sample],
+    wiring: Wiring | None,
+    *,
+    adaptive: bool = False,
+    limits: Thresholds | None = None,
+    machine: Machine | None = None,
+    marks: Marks = NO_MARKS,
+) -> Verdict:
+    """Judge the samples of a check: of its survey, and of the suspects measured again.
+
+    Readings are compared with one another, and hop classes as a whole with what `machine` should
+    deliver. Without one, a fabric that is slow everywhere looks healthy. `marks`: what the
+    fabric's own files say of its cables.
+    """
+    limits = limits or thresholds()
+    valid = validity.findings(samples)
+    if valid.refusal is not None:
+        return _refused(samples, wiring, limits, valid, adaptive=adaptive)
+    survey = survey_of(samples, wiring, limits, adaptive=adaptive)
+    spoiled = _spoiled(survey, limits)
+    if spoiled:
+        kept = over_time.without(samples, spoiled)
+        survey = survey_of(kept, wiring, limits, adaptive=adaptive)
+    coverage = covered(survey)
+    expectations = None if machine is None else expectations_of(survey, machine)
+    expected = [] if expectations is None else beside_platform(survey, expectations, limits)
+    if not survey.normed.norms:
+        few = sentences.not_enough(coverage, limits.smallest_class, expectations)
+        lacking = inputs_of(survey, (), coverage, limits, marks=marks, machine=machine)
+        found = (*sentences.corrupted(samples), *expected, few, *valid.findings)
+        return Verdict(
+            worst_first(found),
+            coverage,
+            (*valid.caveats, *_without_expectation(expectations)),
+            survey,
+            expectations=expectations,
+            inputs=with_findings(lacking, found),
+        )
+    owners = _owners(survey)
+    accused = settled(survey, accuse_all(survey, limits))
+    beside = joined(survey, accused, marks, owners)
+    accusations = tuple(one.accusation for one in beside)
+    coverage = replace(coverage, out_of_use=_out_of_use(accusations))
+    findings = [
+        *sentences.corrupted(samples),
+        *valid.findings,
+        *_findings(survey, beside, coverage, limits, expectations),
+        *unshown(survey, accusations, marks, owners),
+        *expected,
+        *over_time.findings(survey, spoiled),
+    ]
+    if not _any_bad(one for one in findings if one.kind is not FindingKind.SUSPECT_PAIR):
+        findings = _with_intermittent(survey, findings, coverage, limits)
+    if not _any_bad(findings):
+        findings.append(sentences.healthy(survey, coverage, expectations))
+    unseen = (*blind.caveats(survey, limits), *let_go.caveats(survey, accusations))
+    caveats = (*valid.caveats, *unseen, *_caveats(survey, coverage, limits, expectations))
+    lacking = inputs_of(survey, accusations, coverage, limits, marks=marks, machine=machine)
+    return Verdict(
+        worst_first(findings),
+        coverage,
+        caveats,
+        survey,
+        accusations,
+        expectations=expectations,
+        inputs=with_findings(lacking, findings),
+    )
+
+
+def _spoiled(survey: Survey, limits: Thresholds) -> tuple[over_time.Episode, ...]:
+    """Stretches in which everything was slow. Rounds that filled single ways by themselves, whose
+    both directions are full at once where both are measured so, tell of these ways instead."""
+    found = over_time.episodes(survey, limits)
+    if survey.shared is None or not found:
+        return found
+    readings, rows = survey.readings, survey.shared.by_itself[0]
+    ways = set(zip(readings.trial[rows].tolist(), readings.round[rows].tolist(), strict=True))
+    return tuple(
+        one
+        for one in found
+        if one.metric is not Metric.BIDIRECTIONAL
+        or not ways.issuperset(
+            (readings.trials.index(one.trial), number) for number in range(one.first, one.last + 1)
+        )
+    )
+
+
+def _out_of_use(accusations: Iterable[Accusation]) -> frozenset[Thing]:
+    """Cables that carry nothing: of those that nothing tells apart the first stands for the one."""
+    dead = (one for one in accusations if one.standing is Standing.OUT_OF_USE)
+    return frozenset(one.components[0].thing for one in dead)
+
+
+def _any_bad(findings: Iterable[Finding]) -> bool:
+    return any(finding.severity is Severity.BAD for finding in findings)
+
+
+def _with_intermittent(
+    survey: Survey, findings: Sequence[Finding], coverage: Covered, limits: Thresholds
+) -> list[Finding]:
+    """The findings with what comes and goes, in place of pairs that it explains and of notes that
+    the same was normal when measured again. Pairs that are slow for sure give way only to what is
+    named for sure and has them all."""
+    enough_nodes = _enough_nodes(coverage, limits)
+    found = intermittent.findings(survey, limits, _owners(survey), enough_nodes=enough_nodes)
+    sure = [one for one in found if one.severity is Severity.BAD]
+    told = [one.facts["suspects"] for one in found if "suspects" in one.facts]
+    surely_slow = [one.facts["pairs"] for one in findings if one.severity is Severity.BAD]
+    if not all(intermittent.explained(survey, sure, pairs) for pairs in surely_slow):
+        return list(findings)
+
+    def is_explained(one: Finding) -> bool:
+        if one.kind is FindingKind.SUSPECT_PAIR:
+            return intermittent.explained(survey, found, one.facts["pairs"])
+        return one.severity is Severity.NOTE and one.facts.get("suspects") in told
+
+    kept = [one for one in findings if not is_explained(one)]
+    lone = lone_pairs(survey, limits)
+    return [*kept, *(_with_pairs(survey, one, lone) for one in found)]
+
+
+def _with_pairs(survey: Survey, finding: Finding, lone: Lone) -> Finding:
+    told = {Metric(name) for name in finding.facts.get("metrics", ())}
+    lines = slow_too(survey, lone, intermittent.accused_things(finding), told)
+    return replace(finding, evidence=(*finding.evidence, *lines))
+
+
+def _refused(
+    samples: Sequence[Sample],
+    wiring: Wiring | None,
+    limits: Thresholds,
+    valid: Validity,
+    *,
+    adaptive: bool,
+) -> Verdict:
+    """What was measured, whatever carried it, and why none of it is judged."""
+    kept = [
+        replace(sample, state=State.OK) if sample.state is State.NOT_ON_FABRIC else sample
+        for sample in samples
+    ]
+    survey = survey_of(kept, wiring, limits.judging_nothing, adaptive=adaptive)
+    refusal = () if valid.refusal is None else (valid.refusal,)
+    return Verdict(
+        (*refusal, *sentences.corrupted(samples), *valid.findings),
+        covered(survey),
+        valid.caveats,
+        survey,
+        refused=True,
+    )
+
+
+def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings by severity, else in their order."""
+    return tuple(sorted(findings, key=lambda finding: _SEVERITIES.index(finding.severity)))
+
+
+def _findings(
+    survey: Survey,
+    accused: Sequence[Told],
+    coverage: Covered,
+    limits: Thresholds,
+    expectations: Expectations | None,
+) -> list[Finding]:
+    enough_nodes = _enough_nodes(coverage, limits)
+    if len(accused) >= limits.most_suspects:
+        return [sentences.too_many(survey, sure=enough_nodes)]
+    owners = _owners(survey)
+    lone = lone_pairs(survey, limits)
+    found, told = list[Finding](), list[Accusation]()
+    for one in accused:
+        accusation = one.accusation
+        sure = enough_nodes and (one.by_counters or _sure(accusation, limits))
+        if one.damage is None:
+            finding = sentences.accused(accusation, sure=sure, owners=owners, clean=one.clean)
+        else:
+            finding = sentences.loses_packets(accusation, one.damage, sure=sure, owners=owners)
+        beside = () if expectations is None else expectations.beside(accusation.worst.norm)
+        if finding.severity is Severity.BAD:
+            told.append(accusation)
+            things = {component.thing for component in accusation.components}
+            beside = (*beside, *slow_too(survey, lone, things))
+        found.append(replace(finding, evidence=(*finding.evidence, *one.lines, *beside)))
+    found += lone_findings(survey, lone, told, enough_nodes=enough_nodes)
+    return found
+
+
+def _owners(survey: Survey) -> dict[str, str]:
+    """The node of each HCA."""
+    network = survey.crossings.network
+    return {} if network is None else network.node_of_hca
+
+
+def _enough_nodes(coverage: Covered, limits: Thresholds) -> bool:
+    return coverage.n_nodes >= limits.smallest_fabric
+
+
+def _sure(accusation: Accusation, limits: Thresholds) -> bool:
+    """Whether an accusation may be called a fault: strong enough, and not seen only once."""
+    if accusation.standing is Standing.UNTESTED:
+        return accusation.evidence >= limits.named_evidence + limits.confirmed_evidence
+    return accusation.evidence >= limits.named_evidence
+
+
+def _caveats(
+    survey: Survey, coverage: Covered, limits: Thresholds, expectations: Expectations | None
+) -> tuple[str, ...]:
+    """What this run cannot say."""
+    said = list(_without_expectation(expectations))
+    if not _enough_nodes(coverage, limits):
+        said.append(
+            f"with {counted(coverage.n_nodes, coverage.noun)} nothing is sure that rests on what"
+            f" the others deliver: {limits.smallest_fabric} are needed to tell slow from normal"
+        )
+    if survey.crossings.network is None:
+        said.append("without a fabric (--fabric) only nodes can be named, no cable and no switch")
+    n_never = len(coverage.cables_never_crossed)
+    if n_never:
+        said.append(f"no pair crosses {n_never} of {coverage.n_cables} cables: they are not judged")
+    n_room = len(coverage.cables_never_filled)
+    if n_room:
+        said.append(
+            f"no round fills {n_room} of {coverage.n_cables} cables that pairs cross: a loss of"
+            " their rate shows there only where less is left than was sent"
+        )
+    unjudged = int((survey.normed.norm < 0).sum())
+    held = 0 if expectations is None else expectations.n_held(survey)
+    if unjudged > held:
+        said.append(
+            f"{counted(unjudged - held, 'reading')} in a hop class too small, or of one node alone:"
+            " not judged"
+        )
+    if held:
+        said.append(
+            f"{counted(held, 'reading')} in a hop class too small, or of one node alone, to judge"
+            " by one another: held against the platform alone"
+        )
+    return tuple(said)
+
+
+def _without_expectation(expectations: Expectations | None) -> tuple[str, ...]:
+    if expectations is not None:
+        return tuple(f"no expectation: {why}" for why in expectations.why_not)
+    return (
+        "without a platform (--platform) pairs are only compared with one another: a fabric"
+        " that is slow everywhere looks healthy",
+    )
+
+
+def norm_record(norm: Norm, expectations: Expectations | None = None) -> dict[str, Any]:
+    """A norm as plain JSON values, with what the machine should deliver."""
+    expected = None if expectations is None else expectations.of.get(norm.hop_class)
+    return {
+        "metric": norm.hop_class.metric.value,
+        "hop_class": norm.hop_class.words,
+        "n": norm.n,
+        "expected": norm.expected,
+        "scatter": norm.sigma,
+        "expectation": None if expected is None else record_of(expected),
+    }
+
+
+def rows_of(survey: Survey, numbers: Iterable[int] | None = None) -> list[dict[str, Any]]:
+    """One row a reading; of these readings, or of all."""
+    readings, against_ = survey.readings, survey.normed
+    marks = marks_of(survey)
+    rows = []
+    for row in range(len(readings)) if numbers is None else numbers:
+        a, b = readings.name(row)
+        judged = against_.norm[row] >= 0
+        norm = against_.norms[against_.norm[row]] if judged else None
+        metric: Metric = METRICS[readings.metric[row]]
+        rows.append(
+            {
+                "from": a,
+                "to": b,
+                "metric": metric.value,
+                "size_bytes": int(readings.size_bytes[row]),
+                "value": float(readings.value[row]),
+                "expected": None if norm is None else norm.expected,
+                "share": float(np.exp(-against_.slower[row])) if judged else None,
+                "hop_class": None if norm is None else norm.hop_class.words,
+                "trial": readings.trials[readings.trial[row]][0],
+                "round": int(readings.round[row]),
+                "mark": marks[row],
+            }
+        )
+    return rows
+
+
+def marks_of(survey: Survey) -> list[str]:
+    """By reading: slow (a suspect explains it), disturbed (nothing does), normal or unjudged."""
+    slow = slow_rows(survey)
+    explained = survey.explanation.predicted > 0
+    marks = np.where(slow, np.where(explained, "slow", "disturbed"), "normal")
+    return [str(m) for m in np.where(survey.normed.norm < 0, "unjudged", marks)]

@@ -1,0 +1,1 @@
+"""Findings of a check as sentences a person can act on."""

@@ -1,0 +1,129 @@
+"""An accusation in one line of a table: what, which one, how slow, by how many readings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from weft.check.readings.components import Component, Part, Thing
+from weft.check.readings.readings import Metric
+from weft.check.suspects.accusation import Standing
+from weft.check.wording.figures import longer, own_node, who
+from weft.core.finding import Finding, Severity
+from weft.core.units import format_significant
+
+ACCUSED = (Standing.CONFIRMED, Standing.UNTESTED, Standing.OUT_OF_USE)
+"""Standings of what is at fault; the others only tell what else happened."""
+
+_KIND_WORDS = {"hca": "HCA"}
+_GBPS_OF_MB_S = 8e-3
+_ONE_OF = "one of "
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """'1 cable', 'leaf-17[33] <-> spine-04[12]', '48 % of others (96 of 198 Gb/s)',
+    '41 of 41 readings over it slow, 0 of 5,599 others'."""
+
+    what: str
+    name: str
+    figure: str
+    count: str
+
+    @property
+    def columns(self) -> tuple[str, str, str, str]:
+        """All four, in the order they are printed."""
+        return (self.what, self.name, self.figure, self.count)
+
+
+def is_accused(finding: Finding) -> bool:
+    """Whether a finding names what is, or may be, at fault."""
+    said = finding.severity in (Severity.BAD, Severity.WARNING)
+    return said and finding.facts.get("standing") in ACCUSED
+
+
+def components_of(finding: Finding) -> tuple[Component, ...]:
+    """The components that a finding names, none where it names none."""
+    found = finding.facts.get("suspects", ())
+    return tuple(Component(Part(one["part"]), tuple(one["ends"])) for one in found)
+
+
+def things_of(finding: Finding) -> frozenset[Thing]:
+    """The physical things that a finding names, however it names them."""
+    return frozenset(component.thing for component in components_of(finding))
+
+
+def headline_of(finding: Finding) -> Headline | None:
+    """The line of an accusation; None for a finding that only its sentence tells."""
+    if not is_accused(finding):
+        return None
+    worst = _worst(finding.facts)
+    if finding.facts["standing"] == Standing.OUT_OF_USE:
+        says = "carries" if finding.severity is Severity.BAD else "may carry"
+        figure, over = f"{says} nothing: messages go around it", "meant to cross it"
+    else:
+        figure, over = figure_of(worst), "over it"
+    components = components_of(finding)
+    count = (
+        f"{worst['n_slow']:,} of {worst['n']:,} readings {over} slow,"
+        f" {worst['n_others_slow']:,} of {worst['n_others']:,} others"
+    )
+    return Headline(_what(components), name_of(components), figure, count)
+
+
+def figure_of(count: Mapping[str, Any]) -> str:
+    """'48 % of others (96.1 of 198 Gb/s)', 'latency +35 % (2.71 where others take 2.01 us)'."""
+    measured, expected = float(count["measured"]), float(count["expected"])
+    if count["metric"] == Metric.LATENCY:
+        figures = [format_significant(value, 3) for value in (measured, expected)]
+        more = longer(measured / expected)
+        return f"latency {more} ({figures[0]} where others take {figures[1]} us)"
+    rates = [format_significant(rate * _GBPS_OF_MB_S, 3) for rate in (measured, expected)]
+    both = " both ways" if count["metric"] == Metric.BIDIRECTIONAL else ""
+    share = 100 * measured / expected
+    return f"{share:.0f} % of others ({rates[0]} of {rates[1]} Gb/s{both})"
+
+
+def name_of(components: Sequence[Component]) -> str:
+    """Which one: both ends of a cable, the name of anything else, what is left of a tie."""
+    if len(components) == 1:
+        return _short(components[0])
+    owner = own_node(components)
+    if owner is not None:
+        cable = next(c for c in components if c.thing[0] == "cable")
+        its_hca = "" if owner.part is Part.HCA else ", its HCA"
+        return f"{_short(owner)}{its_hca} or its cable {_short(cable)}"
+    return who(components).removeprefix(_ONE_OF).removeprefix(f"{len(components)} ")
+
+
+def _what(components: Sequence[Component]) -> str:
+    owner = own_node(components)
+    if len(components) > 1 and owner is None:
+        return f"1 of {len(components)}"
+    kind = (owner or components[0]).thing[0]
+    return f"1 {_KIND_WORDS.get(kind, kind)}"
+
+
+def _short(component: Component) -> str:
+    ends = component.ends
+    match component.part:
+        case Part.CABLE:
+            text = f"{ends[0]} <-> {ends[1]}"
+        case Part.DIRECTION:
+            text = f"{ends[0]} -> {ends[1]}"
+        case Part.NODE_SENDING:
+            text = f"{ends[0]} (sending)"
+        case Part.NODE_RECEIVING:
+            text = f"{ends[0]} (receiving)"
+        case _:
+            text = ends[0]
+    return text
+
+
+def _worst(facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The count of the metric that the sentence tells."""
+    told: Mapping[str, Any] = next(
+        count
+        for count in facts["counts"]
+        if (count["measured"], count["expected"]) == (facts["measured"], facts["expected"])
+    )
+    return told

@@ -1,0 +1,71 @@
+"""What to do about what a check names, read from remedies.toml beside this file."""
+
+import functools
+from typing import Literal
+
+from pydantic import Field
+
+from weft.catalog.document import Document, Text
+from weft.catalog.shipped import shipped_document
+from weft.check.suspects.accusation import Standing
+from weft.check.verdict.lost_hosts import lost_node
+from weft.check.wording.figures import own_node
+from weft.check.wording.headline import components_of, is_accused
+from weft.core.finding import Finding, Severity
+
+
+class Remedy(Document):
+    """`do`: what a person does, as an order. `fix`: when to check again, in few words."""
+
+    do: Text
+    fix: Text
+
+
+class _RemediesFile(Document):
+    schema_: Literal["weft.check_remedies/1"] = Field(alias="schema")
+    cable: Remedy
+    host_cable: Remedy
+    hca: Remedy
+    node: Remedy
+    rank: Remedy
+    rail: Remedy
+    switch: Remedy
+    tie: Remedy
+    out_of_use: Remedy
+    unsure: Remedy
+    lost: Remedy
+
+
+@functools.cache
+def _remedies() -> _RemediesFile:
+    return shipped_document(_RemediesFile, "remedies.toml", "table of remedies")
+
+
+def remedy_of(finding: Finding) -> Remedy | None:
+    """What to do about an accusation, or a host that is gone; None for what is neither."""
+    if not is_accused(finding):
+        return _remedy_of_lost(finding)
+    remedies = _remedies()
+    if finding.severity is not Severity.BAD:
+        return remedies.unsure
+    if finding.facts["standing"] == Standing.OUT_OF_USE:
+        return remedies.out_of_use
+    components = components_of(finding)
+    owner = own_node(components)
+    if owner is None and len(components) > 1:
+        return remedies.tie
+    component = owner or components[0]
+    kind = component.thing[0]
+    if kind == "cable" and finding.facts["suspects"][0]["node"] is not None:
+        return remedies.host_cable
+    found: Remedy = getattr(remedies, kind)
+    return found
+
+
+def _remedy_of_lost(finding: Finding) -> Remedy | None:
+    """What ssh said tells what to do, where anybody knows."""
+    node = lost_node(finding)
+    if node is None:
+        return None
+    general, told = _remedies().lost, finding.facts["remedy"]
+    return Remedy(do=f"{node}: {told or general.do}", fix=general.fix)

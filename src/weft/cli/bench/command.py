@@ -1,0 +1,164 @@
+"""`weft bench`: how fast is this path or this collective?"""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from weft.cli.backend import BackendChoice, backend_options, require_twin
+from weft.cli.lazy import CommandWithVerbs
+from weft.cli.measure import MeasureOptions, measure_study
+from weft.cli.output import format_option
+from weft.core.errors import InputError
+
+
+class Bench(CommandWithVerbs):
+    """See the module."""
+
+    verbs = ("rdma-pairs",)
+    folder = "bench"
+
+
+@click.command(name="bench", cls=Bench)
+@click.argument("benchmarks", nargs=-1, metavar="BENCHMARK...")
+@click.option("--sizes", default="", help="'8', '8,64K' or '1:4M'. Default: the benchmark's own.")
+@click.option("--tasks-per-node", type=click.IntRange(1), help="Ranks a node. Default: 1.")
+@click.option("--repeats", type=click.IntRange(1, 10_000), default=3, show_default=True)
+@click.option("--iterations", type=click.IntRange(1), help="Instead of OSU's by size.")
+@click.option(
+    "--time-limit",
+    "max_seconds_per_size",
+    metavar="SECONDS",
+    type=click.FloatRange(0, 86_400, min_open=True),
+    help="Of a message size: fewer iterations where they take longer, five at least (live runs).",
+)
+@click.option(
+    "--window", type=click.IntRange(1), help="Messages in flight. Default: 64; rings 8, or 1."
+)
+@click.option("--skew", type=click.FloatRange(0, 1), help="alltoallv: how unequal its blocks are.")
+@click.option("--validate", is_flag=True, help="Check every received byte (live runs).")
+@click.option(
+    "--sync",
+    type=click.Choice(["barrier", "window"]),
+    help="How an iteration of a collective starts: after a barrier, or at an agreed time.",
+)
+@click.option(
+    "--adaptive",
+    "adaptive_routing",
+    flag_value="on",
+    help="Twin only: switches choose the least loaded of all shortest ways.",
+)
+@click.option(
+    "--congestion-control",
+    type=click.Choice(["annex_a10", "dcqcn", "rtt", "endpoint"]),
+    help="Twin only: InfiniBand's own, rates that notifications cut, windows by round-trip time, "
+    "or back-pressure from the last hop. Default: none.",
+)
+@click.option(
+    "--dir",
+    "run_dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the run is kept. Default: runs/bench-<time>.",
+)
+@click.option("--resume", is_flag=True, help="Go on with the run in --dir.")
+@click.option("--dry-run", is_flag=True, help="Print what would be launched; run nothing.")
+@backend_options
+@format_option
+def command(
+    *,
+    benchmarks: tuple[str, ...],
+    sizes: str,
+    tasks_per_node: int | None,
+    repeats: int,
+    run_dir: Path | None,
+    resume: bool,
+    dry_run: bool,
+    choice: BackendChoice,
+    format_: str,
+    **given: Any,
+) -> int:
+    """How fast is this path or this collective?
+
+    BENCHMARK is point to point: latency, bandwidth, bidirectional, message_rate; a collective:
+    barrier, allreduce, reduce, reduce_scatter, broadcast, allgather, alltoall, alltoallv, gather,
+    scatter; or between all: fan_in, fan_out, random_ring_latency, random_ring_bandwidth,
+    natural_ring_bandwidth. Point-to-point benchmarks use two nodes, the others all of --hosts (or
+    of the twin's --nodes); on one host all ranks share it. Iterations, windows and figures are
+    defined as OSU's, those of rings as HPCC's and GPCNeT's.
+
+    `weft bench rdma-pairs A B` measures RDMA on all rails between two hosts, by perftest.
+    """
+    if not benchmarks:
+        raise InputError(
+            "no benchmark named",
+            expected="one or more of latency, bandwidth, allreduce ... (weft bench --help)",
+            hint="weft bench latency bandwidth",
+        )
+    if choice.twin is not None and given["max_seconds_per_size"] is not None:
+        raise InputError(
+            "--time-limit and --twin contradict each other",
+            expected="--iterations: a simulated fabric takes no time",
+        )
+    told = {"--adaptive": "adaptive_routing", "--congestion-control": "congestion_control"}
+    require_twin(choice, {option: given[key] for option, key in told.items()})
+    options = {name: value for name, value in given.items() if value not in (None, False)}
+    uses = [_use(name, sizes, options) for name in benchmarks]
+    text = _study_text(uses, _n_nodes(benchmarks, choice), tasks_per_node or 1, repeats, choice)
+    from weft.study.plan.document import parse_study
+
+    document = parse_study(text, "weft bench")
+    where = MeasureOptions(run_dir=run_dir, resume=resume, dry_run=dry_run)
+    return measure_study(document, text, choice, where, format_)
+
+
+def _use(name: str, sizes: str, options: dict[str, Any]) -> dict[str, Any]:
+    """One benchmark of the study document. Raises InputError for a name nobody knows."""
+    from weft.catalog.load import benchmark
+    from weft.core.units import parse_size_range
+
+    known = benchmark(name)
+    if known.kind == "pairs":
+        raise InputError("'pairs' is what `weft check` runs", hint="weft check --hosts NODESET")
+    if sizes:
+        parse_size_range(sizes)
+    wanted = sizes if known.sizes else ""
+    return {"name": name, "sizes": wanted, "options": options}
+
+
+def _n_nodes(benchmarks: tuple[str, ...], choice: BackendChoice) -> int:
+    """Two for point-to-point; every node there is when a collective is among them."""
+    from weft.catalog.load import benchmark
+
+    if all(benchmark(name).kind == "pt2pt" for name in benchmarks):
+        return 2
+    if choice.twin is not None or choice.mock:
+        return choice.nodes or 2
+    from weft.cli.backend import live_nodes
+
+    return max(2, len(live_nodes(choice)))
+
+
+def _study_text(
+    uses: list[dict[str, Any]],
+    n_nodes: int,
+    tasks_per_node: int,
+    repeats: int,
+    choice: BackendChoice,
+) -> str:
+    """The study document this call stands for, so that the run records it like any other."""
+    import tomli_w
+
+    names = ", ".join(use["name"] for use in uses)
+    return tomli_w.dumps(
+        {
+            "schema": "weft.study/1",
+            "name": "bench",
+            "title": f"bench: {names}",
+            "question": f"How fast is {names} here?",
+            "seed": choice.seed,
+            "repeats": repeats,
+            "nodes": [n_nodes],
+            "tasks_per_node": [tasks_per_node],
+            "benchmarks": uses,
+        }
+    )

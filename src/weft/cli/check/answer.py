@@ -1,0 +1,217 @@
+"""What a check answers: the verdict, what it cost, what to do next; in every format."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weft.cli.output import emit, talk, terminal_width
+from weft.core.errors import InputError, MissingError
+
+if TYPE_CHECKING:
+    from weft.bench.model import Backend
+    from weft.check.verdict.earlier_check import Against, Change
+    from weft.check.verdict.verdict import Verdict
+    from weft.check.wording.remedies import Remedy
+    from weft.study.run.store import Run
+
+SCHEMA = "weft.check/1"
+ONLY = "--only"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`seconds`: from the first launch to the verdict. `planted`: faults of a twin, and whether the
+    verdict, which was not told, names them. `check_again`: the command that measures the same.
+    `against`: what became of what an earlier run accused, None without one. `fabric_time`: of the
+    survey as planned, "" where nobody knows. `page`: the report, None where none was written."""
+
+    verdict: "Verdict"
+    directory: Path
+    seconds: float
+    planted: tuple[Mapping[str, str], ...]
+    check_again: tuple[str, ...]
+    against: "Against | None" = None
+    fabric_time: str = ""
+    page: Path | None = None
+
+    @property
+    def changes(self) -> "tuple[Change | None, ...]":
+        """By finding: whether the earlier run accused it, too; None where nothing is compared."""
+        nothing = (None,) * len(self.verdict.findings)
+        return nothing if self.against is None else self.against.changes
+
+    @property
+    def report(self) -> str:
+        """The command that draws the run."""
+        return f"weft report {shlex.quote(str(self.directory))}"
+
+    @property
+    def next_command(self) -> str:
+        """What to type now, or after the repair: what mends a run that proves nothing; the check
+        again where something is accused; else the report."""
+        if self._first_remedy is not None:
+            whole = ONLY in self.check_again or self._some_are_lost
+            only = None if whole else only_of(self.verdict)
+            return shlex.join([*self.check_again, *([] if only is None else [ONLY, only])])
+        found = (one.next_command for one in self.verdict.findings)
+        return next((command for command in found if command is not None), self.report)
+
+    @property
+    def next_step(self) -> str:
+        """The next command, behind what is to be done before it."""
+        remedy = self._first_remedy
+        if remedy is None:
+            return self.next_command
+        return f"{remedy.do}; {remedy.fix}: {self.next_command}"
+
+    @property
+    def _some_are_lost(self) -> bool:
+        from weft.check.verdict.lost_hosts import lost_node
+
+        return any(lost_node(finding) is not None for finding in self.verdict.findings)
+
+    @property
+    def _first_remedy(self) -> "Remedy | None":
+        from weft.check.wording.remedies import remedy_of
+
+        found = (remedy_of(finding) for finding in self.verdict.findings)
+        return next((remedy for remedy in found if remedy is not None), None)
+
+    def to_record(self) -> dict[str, Any]:
+        """All but the readings as plain JSON values (docs/reference/check.md)."""
+        from weft.check.wording.remedies import remedy_of
+
+        record = self.verdict.to_record()
+        for finding, of in zip(self.verdict.findings, record["findings"], strict=True):
+            remedy = remedy_of(finding)
+            of["remedy"] = None if remedy is None else remedy.do
+        for change, of in zip(self.changes, record["findings"], strict=True):
+            of["change"] = change
+        return {
+            "schema": SCHEMA,
+            **record,
+            "seconds": round(self.seconds, 3),
+            "planted": [dict(one) for one in self.planted],
+            "run": str(self.directory),
+            "report": None if self.page is None else str(self.page),
+            "next_command": self.next_command,
+            "against": None if self.against is None else self.against.to_record(),
+        }
+
+
+def print_answer(answer: Answer, format_: str, *, matrix: bool) -> None:
+    """Print it."""
+    from weft.cli.check.junit import junit_text
+    from weft.cli.check.text import verdict_text
+
+    if format_ == "junit":
+        click.echo(junit_text(answer), nl=False)
+        return
+    rows = answer.verdict.rows() if format_ in ("json", "csv") else []
+    emit(
+        format_,
+        text=lambda: verdict_text(answer, matrix=matrix, width=terminal_width()),
+        record={**answer.to_record(), "readings": rows} if format_ == "json" else {},
+        rows=rows,
+    )
+
+
+def earlier_verdict(run_dir: Path) -> "Verdict":
+    """The verdict of an earlier check. Raises InputError where the directory holds none."""
+    from weft.report.verdict import pair_verdict
+    from weft.study.run.store import read_run
+
+    verdict = pair_verdict(read_run(run_dir))
+    if verdict is None:
+        raise InputError(
+            "this run is no check: it measured no pair",
+            where=str(run_dir),
+            expected="--against a directory that `weft check` wrote",
+        )
+    if verdict.refused or not verdict.survey.normed.norms:
+        raise InputError(
+            f"nothing can be held against this run: {verdict.findings[0].sentence}",
+            where=str(run_dir),
+            expected="--against a check that came to a verdict",
+        )
+    return verdict
+
+
+def held_against_before(run_dir: Path) -> Path | None:
+    """The earlier run that an interrupted check was held against, None without one. Raises
+    InputError where the directory is no run."""
+    from weft.study.run.metadata import AGAINST
+    from weft.study.run.store import read_meta
+
+    named = read_meta(run_dir).get(AGAINST)
+    return Path(named) if isinstance(named, str) else None
+
+
+def write_page(run: "Run", verdict: "Verdict") -> Path | None:
+    """Write the report of a check into its run directory. None where that cannot be written: it is
+    said, and the verdict stands without it."""
+    from weft.report.page import write_check
+
+    try:
+        return write_check(run, verdict, run.directory / "report.html")
+    except MissingError as error:
+        elsewhere = f"weft report {shlex.quote(str(run.directory))} -o FILE"
+        talk(f"{error.where}: {error.what}; '{elsewhere}' writes it elsewhere")
+        return None
+
+
+def write_drain(answer: Answer, path: Path) -> None:
+    """Write the drain list, whole or not at all. A run that proves nothing drains nobody but those
+    that are gone."""
+    from weft.check.verdict.drain_list import drain_text
+    from weft.check.verdict.lost_hosts import lost_node
+    from weft.core.files import write_whole
+
+    findings = answer.verdict.findings
+    if answer.verdict.refused:
+        findings = tuple(one for one in findings if lost_node(one) is not None)
+    write_whole(path, drain_text(findings), what="drain list")
+
+
+def only_of(verdict: "Verdict") -> str | None:
+    """What to check alone once the worst accusation is mended: a node, the lower switch of a cable,
+    a switch; None where that is no one group."""
+    from weft.check.readings.components import vertex_of
+    from weft.check.verdict.drain_list import accused_node
+    from weft.check.wording.headline import is_accused, things_of
+
+    worst = next((one for one in verdict.findings if is_accused(one)), None)
+    network = verdict.survey.crossings.network
+    if worst is None or network is None:
+        return None
+    node, things = accused_node(worst), sorted(things_of(worst))
+    if node is not None or len(things) != 1 or things[0][0] not in ("cable", "switch"):
+        return node
+    level = {str(switch["name"]): switch["level"] for switch in network.wiring.document["switches"]}
+    kind, names = things[0]
+    ends = names if kind == "switch" else tuple(vertex_of(name) for name in names)
+    return min(ends, key=lambda end: (level.get(end, 0), end))
+
+
+def planted_in(backend: "Backend", verdict: "Verdict") -> tuple[Mapping[str, str], ...]:
+    """What was planted in a twin and whether the verdict, which was not told, names it."""
+    return tuple(
+        {"fault": fault.describe(), "named": _is_named(fault.place, verdict)}
+        for fault in getattr(backend, "faults", ())
+    )
+
+
+def _is_named(place: str, verdict: "Verdict") -> str:
+    """'yes', 'tie', 'no', or 'no pair crosses it'. What accuses nobody names nothing."""
+    from weft.check.wording.headline import is_accused
+
+    for finding in filter(is_accused, verdict.findings):
+        ends = {end for suspect in finding.facts.get("suspects", ()) for end in suspect["ends"]}
+        if place in ends:
+            return "tie" if finding.facts["tie"] else "yes"
+    out_of_reach = any(place in cable for cable in verdict.coverage.cables_never_crossed)
+    return "no pair crosses it" if out_of_reach else "no"

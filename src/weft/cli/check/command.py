@@ -1,0 +1,158 @@
+"""`weft check`: all pairs of nodes, and the one component that explains the slow ones."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import click
+
+from weft.cli.backend import BackendChoice, backend_options
+from weft.cli.check.answer import (
+    Answer,
+    earlier_verdict,
+    held_against_before,
+    planted_in,
+    print_answer,
+    write_drain,
+    write_page,
+)
+from weft.cli.check.evidence import Evidence, EvidenceChoice, evidence_options, gather
+from weft.cli.check.measurement import Keeping, again_with_hosts
+from weft.cli.check.plan import PlanChoice, Setup, plan_options, say_plan, set_up
+from weft.cli.check.remaining_hosts import lost_before, measure_the_rest, without
+from weft.cli.output import FORMATS, format_option_of, talk
+from weft.cli.run_dir import fresh_run_dir
+from weft.core.errors import ExitCode, InputError
+
+
+@click.command(name="check")
+@backend_options
+@plan_options
+@evidence_options
+@click.option("--small", default="8", show_default=True, help="Message size for latency.")
+@click.option("--large", default="1M", show_default=True, help="Message size for bandwidth.")
+@click.option(
+    "--tasks-per-node",
+    type=click.IntRange(1),
+    help="Ranks a node, more than its CPUs if need be. Default: one a rail; on one host its CPUs.",
+)
+@click.option(
+    "--dir",
+    "run_dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the run is kept. Default: runs/check-<time>.",
+)
+@click.option(
+    "--adaptive",
+    is_flag=True,
+    help="The fabric routes adaptively: a message may take any shortest way.",
+)
+@click.option("--resume", is_flag=True, help="Go on with the interrupted check in --dir.")
+@click.option("--matrix", is_flag=True, help="Show every pair's share of its hop class.")
+@click.option(
+    "--drain",
+    "drain_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write commands that drain the bad nodes in Slurm to this file.",
+)
+@click.option(
+    "--against",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="An earlier check: what is new since then, what was known, what is mended.",
+)
+@click.option(
+    "--report/--no-report",
+    "wants_report",
+    default=None,
+    help="Write report.html into the run directory. Default: yes, but not with --quick.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be measured, and measure nothing.")
+@format_option_of((*FORMATS, "junit"))
+def command(
+    *,
+    choice: BackendChoice,
+    wanted: PlanChoice,
+    given: EvidenceChoice,
+    small: str,
+    large: str,
+    tasks_per_node: int | None,
+    run_dir: Path | None,
+    resume: bool,
+    matrix: bool,
+    adaptive: bool,
+    drain_file: Path | None,
+    against: Path | None,
+    wants_report: bool | None,
+    dry_run: bool,
+    format_: str,
+) -> int:
+    """Is this fabric healthy, and if not, which node, link or switch?
+
+    Measures pairs of nodes, names the component that explains the slow ones, and measures it again
+    with other partners, alone and beside others, before it says so. Exit 1 when something is slow,
+    4 when the run proves nothing: its messages missed the fast network, or ranks shared CPUs.
+    """
+    from weft.check.verdict.earlier_check import held_against as held_against_run
+    from weft.check.verdict.rerun_command import with_own_options
+    from weft.core.clock import system_clock
+
+    resumed = _resumed(run_dir, resume)
+    if resumed is not None and against is None:
+        against = held_against_before(resumed)
+    before = None if against is None else earlier_verdict(against)
+    set_ = partial(set_up, adaptive=adaptive, tasks_per_node=tasks_per_node)
+    planned = partial(_planned, given, (small, large), wanted, set_)
+    lost = () if resumed is None else lost_before(resumed)
+    evidence = planned(without(choice, lost))
+    if dry_run:
+        say_plan(evidence.setup, format_)
+        return int(ExitCode.GOOD)
+    talk(evidence.setup.plan.text)
+    started = system_clock()
+    directory = run_dir or fresh_run_dir("check")
+    within_s = wanted.within_s if evidence.setup.backend.name == "live" else math.inf
+    keeping = Keeping(directory, resume, against, choice.seed, within_s)
+    evidence, measured = measure_the_rest(planned, choice, evidence, keeping, lost)
+    setup = evidence.setup
+    evidence.keep(directory)
+    again = again_with_hosts(setup, measured)
+    judged = with_own_options(evidence.verdict(measured), again)
+    verdict, changed = judged, None
+    if before is not None:
+        verdict, changed = held_against_run(judged, before, str(against))
+    seconds = system_clock() - started
+    wants_report = not wanted.quick if wants_report is None else wants_report
+    answer = Answer(
+        verdict=verdict,
+        directory=directory,
+        seconds=seconds,
+        planted=planted_in(setup.backend, verdict),
+        check_again=again.against(directory),
+        against=changed,
+        fabric_time=setup.plan.time_text,
+        page=write_page(measured, judged) if wants_report else None,
+    )
+    print_answer(answer, format_, matrix=matrix)
+    if drain_file is not None:
+        write_drain(answer, drain_file)
+    return int(verdict.exit_code)
+
+
+def _planned(
+    given: EvidenceChoice,
+    sizes: tuple[str, str],
+    wanted: PlanChoice,
+    set_: Callable[[BackendChoice, tuple[str, str], PlanChoice], Setup],
+    choice: BackendChoice,
+) -> Evidence:
+    return gather(given, choice, set_(choice, sizes, wanted))
+
+
+def _resumed(run_dir: Path | None, resume: bool) -> Path | None:
+    """The directory of the check to go on with; None of a new one. Raises InputError."""
+    if resume and run_dir is None:
+        raise InputError(
+            "--resume needs --dir", expected="the directory of the check to go on with"
+        )
+    return run_dir if resume else None

@@ -1,0 +1,106 @@
+"""The verdict of a check as JUnit XML: a test case a node, and one for each other thing accused."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from weft.check.readings.components import Part
+from weft.check.verdict.drain_list import accused_node
+from weft.check.verdict.lost_hosts import lost_node
+from weft.check.wording.headline import components_of, headline_of, things_of
+from weft.core.finding import Finding, Severity
+from weft.core.natural import natural_key
+
+if TYPE_CHECKING:
+    from weft.cli.check.answer import Answer
+
+SUITE = "weft check"
+# SOURCE: Extensible Markup Language (XML) 1.0, 2.2: characters that no document may hold.
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit_text(answer: "Answer") -> str:
+    """The document. A failure holds the sentence and its evidence; a run that proves nothing is an
+    error, and its nodes are skipped."""
+    verdict = answer.verdict
+    bad = [one for one in verdict.findings if one.severity is Severity.BAD]
+    if verdict.refused:
+        bad = [one for one in bad if lost_node(one) is not None]
+    suite = ElementTree.Element("testsuite", name=SUITE)
+    kind = verdict.coverage.endpoints.removesuffix("s")
+    for name in sorted(verdict.endpoints, key=natural_key):
+        case = _case(suite, kind, name)
+        for finding in bad:
+            if _endpoint(finding) == name:
+                _told(case, "failure", finding)
+        if verdict.refused and case.find("failure") is None:
+            ElementTree.SubElement(case, "skipped", message="the run proves nothing")
+    if verdict.refused:
+        _told(_case(suite, "run", "validity"), "error", verdict.findings[0])
+    for finding in bad:
+        if _endpoint(finding) not in verdict.endpoints:
+            _told(_case(suite, _kind(finding), _name(finding)), "failure", finding)
+    said = "\n".join(_lines(answer))
+    ElementTree.SubElement(suite, "system-out").text = _clean(said)
+    _count(suite, answer.seconds)
+    # SOURCE: junit-10.xsd of Jenkins' xUnit plugin: `skipped` belongs to a testsuite only.
+    totals = {key: value for key, value in suite.attrib.items() if key != "skipped"}
+    root = ElementTree.Element("testsuites", totals)
+    root.append(suite)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _endpoint(finding: Finding) -> str | None:
+    """The node that a finding accuses; the rank, where it accuses one."""
+    ranks = [one.ends[0] for one in components_of(finding) if one.part is Part.RANK]
+    return ranks[0] if len(ranks) == 1 else accused_node(finding)
+
+
+def _case(suite: ElementTree.Element, kind: str, name: str) -> ElementTree.Element:
+    attributes = {"classname": f"{SUITE}.{kind}", "name": _clean(name), "time": "0"}
+    return ElementTree.SubElement(suite, "testcase", attributes)
+
+
+def _told(case: ElementTree.Element, tag: str, finding: Finding) -> None:
+    attributes = {"message": _clean(finding.sentence), "type": finding.kind.value}
+    element = ElementTree.SubElement(case, tag, attributes)
+    element.text = _clean("\n".join((finding.sentence, *finding.evidence)))
+
+
+def _kind(finding: Finding) -> str:
+    if lost_node(finding) is not None:
+        return "node"
+    kinds = {kind for kind, _ in things_of(finding)}
+    return kinds.pop() if len(kinds) == 1 else finding.kind.value
+
+
+def _name(finding: Finding) -> str:
+    lost, headline = lost_node(finding), headline_of(finding)
+    if lost is not None or headline is not None:
+        return lost or (headline.name if headline else "")
+    pairs: Sequence[Sequence[str]] = finding.facts.get("pairs", ())
+    return ", ".join(" - ".join(pair) for pair in pairs) or finding.kind.value
+
+
+def _lines(answer: "Answer") -> Iterator[str]:
+    """What weakens the verdict or is only a warning: it fails no test."""
+    for finding in answer.verdict.findings:
+        if finding.severity in (Severity.WARNING, Severity.NOTE):
+            yield f"{finding.severity.value}: {finding.sentence}"
+    yield from (f"caveat: {caveat}" for caveat in answer.verdict.caveats)
+    yield answer.verdict.coverage.text
+
+
+def _count(suite: ElementTree.Element, seconds: float) -> None:
+    cases = suite.findall("testcase")
+    suite.set("tests", str(len(cases)))
+    for tag, attribute in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        suite.set(attribute, str(sum(case.find(tag) is not None for case in cases)))
+    suite.set("time", f"{seconds:.3f}")
+
+
+def _clean(text: str) -> str:
+    """Text that XML may hold: names come from machines and may hold anything."""
+    return _NOT_XML.sub("\ufffd", text)

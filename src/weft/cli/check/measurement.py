@@ -1,0 +1,146 @@
+"""The measuring of a check: its launches into a run directory."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from weft.bench.live.lost_hosts import Lost, lost_of
+from weft.cli.check.plan import Setup
+from weft.cli.check.rerun_options import again_of
+from weft.cli.output import talk
+from weft.core.errors import BenchmarkError
+from weft.core.words import counted
+
+if TYPE_CHECKING:
+    from weft.bench.model import Sample
+    from weft.check.verdict.rerun_command import Again
+    from weft.study.run.loop import RunOutcome
+    from weft.study.run.store import Run, RunStore
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """Where a check is kept, whether it goes on with what is there, what it is held against, and
+    how long its launches may take together."""
+
+    directory: Path
+    resume: bool
+    against: Path | None
+    seed: int
+    within_s: float
+
+    @property
+    def is_in_a_hurry(self) -> bool:
+        """Whether there is no time to measure anything twice."""
+        return self.within_s < math.inf
+
+
+def measure(setup: Setup, keeping: Keeping, lost: tuple[Lost, ...] = ()) -> "Run":
+    """Measure what is planned and not measured yet; `lost` are the hosts it is measured without.
+    Hosts that are gone after the survey are remembered with the run. Raises BenchmarkError."""
+    from weft.check.launches import FollowUpBackend
+    from weft.check.suspects.follow_up import Size
+    from weft.check.trials import SURVEY
+    from weft.cli.progress import shown_check_progress
+    from weft.study.run.loop import execute
+    from weft.study.run.metadata import AGAINST
+    from weft.study.run.store import LOST, RunStore, read_run
+
+    directory = keeping.directory
+    known: tuple[Sample, ...] = ()
+    if keeping.resume:
+        known = tuple(s for s in read_run(directory).samples if s.trial == SURVEY)
+    backend = FollowUpBackend(
+        setup.backend,
+        setup.fabric,
+        known,
+        adaptive=setup.adaptive,
+        size=Size(most_rounds=setup.plan.most_follow_up_rounds),
+        seed=keeping.seed,
+        within_s=keeping.within_s,
+    )
+    store = RunStore.open(directory) if keeping.resume else _new_store(setup, keeping, lost)
+    if keeping.against is not None:
+        store.remember({AGAINST: str(keeping.against.resolve())})
+    with store, shown_check_progress(setup.said_time) as progress:
+        try:
+            outcome = execute(setup.launches, backend, store, progress=progress)
+        except KeyboardInterrupt:
+            talk(f"go on with the same command, --dir {directory} and --resume")
+            raise
+        gone = _gone_after_survey(setup, outcome)
+        if gone:
+            store.remember({LOST: [one.to_record() for one in (*lost, *gone)]})
+    if outcome.failures and not gone:
+        raise _unfinished(outcome, directory, lost)
+    return read_run(directory)
+
+
+def again_with_hosts(setup: Setup, run: "Run") -> "Again":
+    """What was typed, to measure the same again: with the hosts, where nobody named them; those
+    that are gone, too."""
+    again = again_of(click.get_current_context())
+    if setup.backend.name != "live" or len(setup.nodes) < 2:
+        return again
+    return again.of_hosts(tuple(dict.fromkeys((*setup.nodes, *(one.host for one in run.lost)))))
+
+
+def _gone_after_survey(setup: Setup, outcome: "RunOutcome") -> tuple[Lost, ...]:
+    """The hosts for which nothing but suspects could not be measured again."""
+    from weft.check.trials import SURVEY
+
+    if any(one.trial == SURVEY or not one.lost for one in outcome.failures):
+        return ()
+    return lost_of(outcome.lost, getattr(setup.backend, "lost", {}), surveyed=True)
+
+
+def _unfinished(outcome: "RunOutcome", directory: Path, lost: tuple[Lost, ...]) -> BenchmarkError:
+    failure = outcome.failures[0]
+    without = dict.fromkeys((*(one.host for one in lost), *failure.lost))
+    return BenchmarkError(
+        f"the check did not finish: {failure.message}",
+        where=f"launch {failure.trial}",
+        hint=f"raw output is in {directory / 'raw'}"
+        + (f"; check the others without {', '.join(without)}" if failure.lost else ""),
+        lost=failure.lost,
+    )
+
+
+def _new_store(setup: Setup, keeping: Keeping, lost: tuple[Lost, ...]) -> "RunStore":
+    import sys
+
+    from weft.study.run.metadata import AGAIN, run_meta
+    from weft.study.run.store import LOST, RunStore
+
+    meta = run_meta(
+        study_text=_study_text(setup, keeping.seed),
+        seed=keeping.seed,
+        backend=setup.backend,
+        nodes=setup.nodes,
+        argv=sys.argv,
+    )
+    again = again_of(click.get_current_context())
+    gone = {LOST: [one.to_record() for one in lost]} if lost else {}
+    return RunStore.create(keeping.directory, {**meta, AGAIN: again.to_record(), **gone})
+
+
+def _study_text(setup: Setup, seed: int) -> str:
+    """The check as a study document, so that every reader of run directories can read it."""
+    import tomli_w
+
+    small, large = setup.launches[0].trial.sizes_bytes
+    study = {
+        "schema": "weft.study/1",
+        "name": "check",
+        "title": f"Check of {counted(len(setup.nodes), 'node')}",
+        "question": "Is this fabric healthy, and if not, which node, link or switch?",
+        "seed": seed,
+        "repeats": 1,
+        "nodes": [len(setup.nodes)],
+        "tasks_per_node": [setup.launches[0].trial.tasks_per_node],
+        "benchmarks": [{"name": "pairs", "sizes": f"{small},{large}"}],
+    }
+    return tomli_w.dumps(study)

@@ -1,0 +1,70 @@
+"""`weft cluster down`: nothing of a cluster is left, on this machine or on its hosts."""
+
+import click
+
+from weft.cli.output import emit, format_option_of
+from weft.core.errors import ExitCode, InputError
+
+
+@click.command("down")
+@click.argument("name", required=False)
+@click.option("--all", "all_", is_flag=True, help="Every virtual cluster, and what is left of any.")
+@click.option("--forget", is_flag=True, help="Drop the record though hosts cannot be cleaned.")
+@format_option_of(("text", "json"))
+def command(name: str | None, all_: bool, forget: bool, format_: str) -> int:
+    """End the virtual cluster NAME, or all of them; of real hosts take away what 'up' put there."""
+    from weft.cluster.folder import cluster_folder, cluster_names
+    from weft.cluster.local.start import has_layout, leftovers, stop
+
+    if (name is None) != all_:
+        raise InputError("which cluster?", expected="a name, or --all")
+    running = leftovers()
+    if name is not None:
+        if name not in cluster_names() and name not in running:
+            known = ", ".join(sorted({*cluster_names(), *running})) or "no cluster is up"
+            raise InputError(f"no cluster '{name}'", expected=known)
+        names = [name]
+    else:
+        virtual = {one for one in cluster_names() if has_layout(cluster_folder(one))}
+        names = sorted(virtual | set(running))
+    left = {} if name is None or name in running else _leave(name, forget=forget)
+    kept = {host: why for host, why in left.items() if why} if not forget else {}
+    ended = {} if kept else {one: stop(cluster_folder(one)) for one in names}
+    lines = [
+        f"DOWN {one}: {n} of its processes ended" if n else f"DOWN {one}: forgotten"
+        for one, n in ended.items()
+    ]
+    lines += [f"     {host}: {why or 'what was put there is gone'}" for host, why in left.items()]
+    if kept:
+        lines.append(f"to drop the record all the same: weft cluster down {name} --forget")
+    record = {"schema": "weft.cluster-down/1", "ended": ended, "hosts": left}
+    emit(format_, text=lambda: "\n".join(lines) or "no cluster is up", record=record, rows=[])
+    is_left = kept or set(leftovers()) & set(names)
+    return int(ExitCode.VERDICT_BAD if is_left else ExitCode.GOOD)
+
+
+def _leave(name: str, *, forget: bool) -> dict[str, str]:
+    """By real host why what 'up' put there is there still; '' where it is gone. Raises InputError
+    where nobody can tell which hosts: with `forget` there are none then."""
+    from pathlib import Path
+
+    from weft.cluster.bringup.removal import leave
+    from weft.cluster.folder import cluster_folder
+    from weft.cluster.local.start import has_layout
+    from weft.cluster.record import FILE, read_cluster
+    from weft.cluster.remote import Ssh
+
+    folder = cluster_folder(name)
+    if has_layout(folder) or not (folder / FILE).exists():
+        return {}
+    try:
+        record = read_cluster(name)
+    except InputError:
+        if forget:
+            return {}
+        raise
+    config = None if record.ssh_config is None else Path(record.ssh_config)
+    said = leave(Ssh(config), name, (*record.all_hosts, *record.former_hosts))
+    return {
+        host: "" if one.ok else one.last_line or "it did not answer" for host, one in said.items()
+    }

@@ -1,0 +1,74 @@
+"""`weft cluster status`: which clusters there are, and how the hosts of one are."""
+
+import click
+
+from weft.cli.output import emit, format_option_of, table_text
+from weft.core.errors import ExitCode
+
+
+@click.command("status")
+@click.argument("name", required=False)
+@format_option_of(("text", "json"))
+def command(name: str | None, format_: str) -> int:
+    """All clusters; or, of the cluster NAME, every stage looked at again, and nothing changed."""
+    return _all(format_) if name is None else _one(name, format_)
+
+
+def _all(format_: str) -> int:
+    from weft.cluster.folder import cluster_folder, cluster_names
+    from weft.cluster.local.start import leftovers, room_of
+    from weft.cluster.record import FILE, read_cluster
+    from weft.core.errors import InputError
+    from weft.core.nodeset import fold
+
+    running = leftovers()
+    rows, records = [], []
+    for name in sorted({*cluster_names(), *running}):
+        folder = cluster_folder(name)
+        record, state = None, "brought up by half"
+        try:
+            record = read_cluster(name) if (folder / FILE).exists() else None
+        except InputError:
+            state = "its record cannot be read"
+        hosts = () if record is None else record.hosts
+        if record is not None:
+            state = "virtual, down" if record.virtual else "real hosts"
+        if room_of(folder) is not None:
+            state = "virtual, up"
+        elif name in running:
+            state = f"left over: {running[name]} processes"
+        rows.append([name, state, fold(hosts) if hosts else "-"])
+        records.append({"name": name, "state": state, "hosts": list(hosts)})
+    text = table_text(["cluster", "state", "hosts"], rows, left=3) if rows else "no cluster"
+    record_ = {"schema": "weft.clusters/1", "clusters": records}
+    emit(format_, text=lambda: text, record=record_, rows=records)
+    return int(ExitCode.GOOD)
+
+
+def _one(name: str, format_: str) -> int:
+    from pathlib import Path
+
+    from weft.cli.cluster.text import up_record, up_text
+    from weft.cluster.bringup.model import Cluster
+    from weft.cluster.bringup.run import bring_up
+    from weft.cluster.bringup.stages import stages
+    from weft.cluster.folder import cluster_folder
+    from weft.cluster.record import read_cluster
+    from weft.cluster.remote import Ssh
+
+    record = read_cluster(name)
+    config = None if record.ssh_config is None else Path(record.ssh_config)
+    cluster = Cluster(name, cluster_folder(name), Ssh(config), record.all_hosts, mend=False)
+    went = bring_up(
+        cluster,
+        stages(*(record.asked.get(what) for what in ("mpi", "interface", "module"))),
+        lambda *_: None,
+    )
+    emit(
+        format_,
+        text=lambda: up_text(cluster, went),
+        record=up_record(cluster, went),
+        rows=[],
+    )
+    whole = len(went.good_hosts()) == len(cluster.hosts) and not went.would_mend()
+    return int(ExitCode.GOOD if whole else ExitCode.VERDICT_BAD)

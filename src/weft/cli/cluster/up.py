@@ -1,0 +1,184 @@
+"""`weft cluster up`: every stage on every host; one bad host never stops the others."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from weft.cli.output import emit, format_option_of, talk
+from weft.core.errors import ExitCode, InputError
+
+if TYPE_CHECKING:
+    from weft.cluster.bringup.model import Cluster, Outcome
+
+
+@click.command("up")
+@click.argument("hosts", metavar="[HOSTS]", required=False)
+@click.option(
+    "--hostfile",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file with one host a line.",
+)
+@click.option("--local", type=click.IntRange(1, 254), metavar="N", help="N virtual hosts here.")
+@click.option("--name", help="What to call it.  [default: local, or cluster]")
+@click.option(
+    "--rate",
+    "rates",
+    multiple=True,
+    metavar="HOSTS=RATE",
+    help="Limit the network of virtual hosts, both ways: node3=200mbit, 'node[1-8]=1gbit'.",
+)
+@click.option("--shared-home", is_flag=True, help="Virtual hosts share one home folder.")
+@click.option("--mpi", metavar="MPICC", help="'site' or an mpicc of the hosts. Default: weft's.")
+@click.option("--mpi-module", metavar="NAME", help="The site's module that has the MPI.")
+@click.option(
+    "--sudo",
+    is_flag=True,
+    help="Let 'sudo -n' install the distribution's packages: Open MPI, or --mpi mpich.",
+)
+@click.option("--interface", help="The network interface to join the hosts by.")
+@click.option(
+    "--ssh-config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="What ssh is told with -F.  [default: your own]",
+)
+@click.option("--dry-run", is_flag=True, help="Look, and say what would be done; change nothing.")
+@format_option_of(("text", "json"))
+def command(
+    *,
+    hosts: str | None,
+    hostfile: Path | None,
+    local: int | None,
+    name: str | None,
+    rates: tuple[str, ...],
+    shared_home: bool,
+    mpi: str | None,
+    mpi_module: str | None,
+    sudo: bool,
+    interface: str | None,
+    ssh_config: Path | None,
+    dry_run: bool,
+    format_: str,
+) -> int:
+    """Bring up an MPI cluster: ssh both ways, MPI, limits, names, weft's kernel, a first launch.
+
+    HOSTS is a node set such as node[1-16]. Run it again at any time: what is right stays as it is.
+    """
+    from weft.cli.cluster.hosts import named_hosts, rates_of, virtual_hosts
+    from weft.cli.cluster.text import stage_line, up_record, up_text
+    from weft.cluster.bringup.model import Cluster
+    from weft.cluster.bringup.run import bring_up
+    from weft.cluster.bringup.stages import stages
+    from weft.cluster.folder import cluster_folder
+    from weft.cluster.remote import Ssh
+
+    _refuse_two_mpis(mpi, mpi_module, sudo=sudo)
+    chosen = name or ("local" if local is not None else "cluster")
+    folder = cluster_folder(chosen)
+    if local is not None:
+        _refuse_packages_here(sudo=sudo)
+        _refuse((hosts, "HOSTS"), (hostfile, "--hostfile"), (ssh_config, "--ssh-config"))
+        nodes, running = virtual_hosts(
+            folder, local, rates_of(rates), shared_home=shared_home, start=not dry_run
+        )
+        ssh_config = folder / "ssh_config"
+    else:
+        _refuse_of_real(rates, shared_home=shared_home)
+        nodes, running = named_hosts(hosts, hostfile, folder), True
+    cluster = Cluster(chosen, folder, Ssh(ssh_config), nodes, mend=not dry_run)
+    if not running:
+        return _would_start(cluster, format_)
+    asked = {"mpi": mpi, "interface": interface, "module": mpi_module}
+    keep = partial(_keep, cluster, asked, virtual=local is not None)
+
+    def tell(stage: str, outcomes: "Mapping[str, Outcome]") -> None:
+        talk(stage_line(stage, outcomes))
+        # From here on something is put on hosts, which 'down' takes away.
+        if stage == "account" and any(one.state.goes_on for one in outcomes.values()):
+            keep(())
+
+    went = bring_up(cluster, stages(**asked, sudo=sudo), tell)
+    good = went.good_hosts()
+    if sudo:
+        asked["mpi"] = cluster.agreed.get("mpicc")
+    if good:
+        keep(good)
+    record = up_record(cluster, went)
+    emit(format_, text=lambda: up_text(cluster, went), record=record, rows=[])
+    return int(ExitCode.GOOD if len(good) == len(nodes) else ExitCode.VERDICT_BAD)
+
+
+def _refuse_two_mpis(mpi: str | None, module: str | None, *, sudo: bool) -> None:
+    from weft.cluster.bringup.stages.packages import PRODUCTS
+
+    if sudo and module is not None:
+        raise InputError("--sudo and --mpi-module contradict each other", expected="one of them")
+    if sudo and mpi not in (None, *PRODUCTS):
+        raise InputError(f"--sudo and --mpi {mpi}", expected=f"--mpi {' or '.join(PRODUCTS)}")
+
+
+def _refuse_of_real(rates: tuple[str, ...], *, shared_home: bool) -> None:
+    for given, what in ((rates, "--rate"), (shared_home, "--shared-home")):
+        if given:
+            raise InputError(f"{what} is for virtual hosts", expected="--local N with it")
+
+
+def _refuse_packages_here(*, sudo: bool) -> None:
+    if sudo:
+        raise InputError(
+            "--sudo would install packages on this machine: virtual hosts have no others",
+            expected="--local without it",
+            hint="install the MPI here yourself, then name it: --mpi mpicc.openmpi",
+        )
+
+
+def _would_start(cluster: "Cluster", format_: str) -> int:
+    from weft.cli.cluster.text import up_record, up_text
+    from weft.cluster.bringup.model import Outcome, State
+    from weft.cluster.bringup.run import Went
+
+    would = Outcome(State.WOULD, "start it on this machine, then go through the stages")
+    went = Went(("start",), {host: {"start": would} for host in cluster.hosts})
+    record = up_record(cluster, went)
+    emit(format_, text=lambda: up_text(cluster, went), record=record, rows=[])
+    return int(ExitCode.GOOD)
+
+
+def _refuse(*others: tuple[object, str]) -> None:
+    for given, what in others:
+        if given is not None:
+            raise InputError(f"--local and {what} contradict each other", expected="one of them")
+
+
+def _keep(
+    cluster: "Cluster", asked: dict[str, str | None], good: tuple[str, ...], *, virtual: bool
+) -> None:
+    """Write the record; nothing with --dry-run. Without good hosts an older one stays, and knows of
+    these hosts."""
+    from weft.cluster.hostfiles import write_hostfiles
+    from weft.cluster.record import FILE, ClusterRecord, former_hosts, remember
+
+    if not cluster.mend:
+        return
+    if not good and (cluster.folder / FILE).exists():
+        remember(cluster.name, cluster.hosts)
+        return
+    config = cluster.ssh.config
+    cluster.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    n_cpus = {host: cluster.facts[host].n_cpus for host in good}
+    ClusterRecord(
+        name=cluster.name,
+        hosts=good,
+        all_hosts=cluster.hosts,
+        ssh_config=None if config is None else str(config.absolute()),
+        agreed=cluster.agreed,
+        n_cpus=min(n_cpus.values(), default=1),
+        machines={host: cluster.facts[host].boot for host in good},
+        virtual=virtual,
+        asked=asked,
+        former_hosts=former_hosts(cluster.name, cluster.hosts),
+    ).write(cluster.folder)
+    if good:
+        write_hostfiles(cluster.folder, {host: cluster.facts[host].n_cores for host in good})

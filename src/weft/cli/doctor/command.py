@@ -1,0 +1,46 @@
+"""`weft doctor`: this machine, and settings, logs and files of a job, judged without running it."""
+
+from pathlib import Path
+
+import click
+
+from weft.cli.lazy import LazyVerbs
+from weft.cli.output import format_option
+
+VERBS = {
+    "log": "What NCCL, RCCL, MPI and SHARP say in logs: what was used, and why not more.",
+    "env": "What is wrong with the variables of a script, a file or this environment.",
+    "topo": "What NCCL makes of a topology file, and what is wrong with it.",
+}
+"""Verb -> one line. Each lives in weft.cli.doctor.VERB, as `command`."""
+
+
+_TYPED = click.core.ParameterSource.COMMANDLINE
+
+
+@click.group("doctor", cls=LazyVerbs, verbs=VERBS, folder="doctor", invoke_without_command=True)
+@click.option(
+    "--sysroot",
+    type=click.Path(path_type=Path),
+    default=Path("/"),
+    metavar="DIR",
+    help="Read sys, proc and dev of DIR instead; links do not lead out of it.",
+)
+@format_option
+@click.pass_context
+def command(ctx: click.Context, sysroot: Path, format_: str) -> int | None:
+    """Find settings that do not do what they seem to, and say what really happens.
+
+    Alone: this machine's way to its fabric in ten lines, and what keeps jobs from it. It needs no
+    rights and opens no device. Exit 1 where something does.
+    """
+    if ctx.invoked_subcommand is not None:
+        given = [name for name in ctx.params if ctx.get_parameter_source(name) is _TYPED]
+        if given:
+            ctx.fail(
+                f"options of the machine before '{ctx.invoked_subcommand}': put them behind it"
+            )
+        return None
+    from weft.cli.doctor.machine import show
+
+    return show(sysroot, format_)

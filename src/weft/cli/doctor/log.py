@@ -1,0 +1,182 @@
+"""`weft doctor log FILE...`: what libraries say they did, and what is wrong with it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weft.cli.output import emit, format_option
+from weft.core.errors import ExitCode
+
+if TYPE_CHECKING:
+    from weft.bench.logs.ranks import JobLog, Rank
+    from weft.core.finding import Finding
+    from weft.doctor.log.aspect import Aspect
+
+MOST_EVIDENCE = 6
+
+
+@click.command("log")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "--env",
+    "script",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What it was launched with: which of its variables had no effect.",
+)
+@click.option("--ranks", "shows_ranks", is_flag=True, help="A line for each rank, too.")
+@click.option("--rank", "number", type=int, help="All that this rank says, too.")
+@format_option
+def command(
+    files: tuple[str, ...],
+    script: Path | None,
+    number: int | None,
+    *,
+    shows_ranks: bool,
+    format_: str,
+) -> int:
+    """What ranks used and why, from FILES that NCCL or RCCL (NCCL_DEBUG=INFO) or an MPI logged.
+
+    Files of several ranks or hosts are read as one job; lines of other programs are passed over.
+    '-' is standard input, so that `zcat job.log.gz | weft doctor log -` reads a compressed one.
+
+    Exit 1 where something is wrong.
+    """
+    from weft.bench.logs.log_facts import read_logs
+    from weft.bench.logs.ranks import job_log
+    from weft.bench.logs.verification import unverified
+    from weft.doctor.log.aspects import aspects
+    from weft.doctor.log.judge import in_order, judge, worst
+
+    log = job_log(read_logs(files))
+    findings = in_order([*judge(log), *_settings(log, script)])
+    rows = rank_rows(log)
+    own = [] if number is None else aspects(log.of_rank(_rank(log, number)))
+    emit(
+        format_,
+        text=lambda: _text(log, findings, rows if shows_ranks else [], number, own),
+        record={
+            "schema": "weft.doctor-log/1",
+            "verdict": worst(findings).value,
+            "findings": [finding.to_record() for finding in findings],
+            "unverified": unverified(log.said),
+            "aspects": {aspect.name: aspect.values for aspect in aspects(log)},
+            "ranks": rows,
+            **({} if number is None else {"rank": {aspect.name: aspect.values for aspect in own}}),
+            "sources": [
+                {
+                    "name": source.name,
+                    "n_lines": source.n_lines,
+                    "n_bytes": source.n_bytes,
+                    "n_understood": source.n_understood,
+                    "n_torn": source.n_torn,
+                }
+                for source in log.said.sources
+            ],
+        },
+        rows=rows,
+    )
+    return int(ExitCode.VERDICT_BAD if worst(findings).value == "bad" else ExitCode.GOOD)
+
+
+def _settings(log: "JobLog", script: Path | None) -> "list[Finding]":
+    from weft.catalog.load import variable_lists
+    from weft.doctor.log.settings import judge_settings
+    from weft.doctor.readers.file import job_of
+
+    return [] if script is None else list(judge_settings(log, job_of(script), variable_lists()))
+
+
+def _rank(log: "JobLog", number: int) -> "Rank":
+    """The rank of that number. Raises InputError where the logs have none."""
+    from weft.core.errors import InputError
+
+    for rank in log.ranks:
+        if rank.number == number:
+            return rank
+    raise InputError(
+        f"the logs know no rank {number}",
+        expected=f"one of {log.n_expected:,} ranks that speak here",
+        hint="--ranks lists them",
+    )
+
+
+def rank_rows(log: "JobLog") -> list[dict[str, Any]]:
+    """One row a rank: where it is and what it used."""
+    names: dict[int, list[str]] = {}
+    for name, ranks in log.networks.items():
+        for index in ranks:
+            names.setdefault(index, []).append(name)
+    direct: dict[int, list[int]] = {}
+    for fact in log.channels():
+        for index in log.by(fact):
+            seen = direct.setdefault(index, [0, 0])
+            seen[0 if fact.words[2] else 1] += 1
+    channels: dict[int, dict[str, int]] = {}
+    for name, facts in log.sending.items():
+        for index, n in log.times(facts).items():
+            channels.setdefault(index, {})[name] = n
+    proxied = log.times(fact for fact in log.channels() if fact.words[3])
+    done = log.values("communicator", 2).get("COMPLETE", frozenset())
+    return [
+        {
+            "rank": rank.number,
+            "n_ranks": rank.n_ranks,
+            "host": rank.host,
+            "pid": rank.pid,
+            "device": rank.device,
+            "network": " ".join(names.get(rank.index, [])),
+            "gpu_direct": _direct(direct.get(rank.index)),
+            "channels": ", ".join(
+                f"{name} {n}" for name, n in sorted(channels.get(rank.index, {}).items())
+            ),
+            "pxn": proxied[rank.index],
+            "initialised": rank.index in done,
+        }
+        for rank in log.ranks
+    ]
+
+
+def _direct(seen: list[int] | None) -> str:
+    if seen is None:
+        return ""
+    with_it, without = seen
+    return "all" if not without else "some" if with_it else "none"
+
+
+def _text(
+    log: "JobLog",
+    findings: "Sequence[Finding]",
+    rows: list[dict[str, Any]],
+    number: int | None,
+    own: "Sequence[Aspect]",
+) -> str:
+    from weft.cli.output import table_text
+    from weft.doctor.log.aspects import aspects
+
+    lines: list[str] = []
+    for finding in findings:
+        word = {"bad": "BAD", "warning": "WARN", "note": "note", "good": "GOOD"}
+        lines.append(f"{word[finding.severity.value]:<4}  {finding.sentence}")
+        lines += [f"      {one}" for one in finding.evidence[:MOST_EVIDENCE]]
+    lines += ["", *_aspect_lines(aspects(log))]
+    if number is not None:
+        lines += ["", f"rank {number}", "", *_aspect_lines(own)]
+    if rows:
+        names = list(rows[0])
+        cells = [["" if row[name] is None else str(row[name]) for name in names] for row in rows]
+        lines += ["", table_text(names, cells, left=len(names))]
+    read = sum(source.n_bytes for source in log.said.sources)
+    n_lines = sum(source.n_lines for source in log.said.sources)
+    understood = sum(source.n_understood for source in log.said.sources)
+    lines += ["", f"read  {n_lines:,} lines, {read / 1e6:.1f} MB; {understood:,} say something"]
+    if any(finding.severity.value in ("bad", "warning") for finding in findings):
+        lines.append("next  weft doctor env SCRIPT, for the settings it was launched with")
+    return "\n".join(lines)
+
+
+def _aspect_lines(shown: "Sequence[Aspect]") -> list[str]:
+    width = max(len(aspect.name) for aspect in shown)
+    return [f"{aspect.name:<{width}}  {aspect.text}" for aspect in shown]

@@ -1,0 +1,188 @@
+"""`weft fabric audit FILE...`: what is wrong with this fabric, where, and what to do."""
+
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weft.cli.fabric.files import open_subnet
+from weft.cli.output import emit, format_option
+from weft.core.errors import ExitCode
+
+if TYPE_CHECKING:
+    from weft.audit.audit import Audit
+    from weft.core.finding import Finding
+    from weft.topology.subnet.subnet import Subnet
+
+MOST_EVIDENCE = 8
+"""So many lines of a finding are printed; the others are in the JSON."""
+
+MOST_FILES = 4
+"""So many files are named in the command that comes next."""
+TOOLS = {"unreachable": "dump_fts", "error-totals": "ibqueryerrors"}
+"""What an operator runs so that a rule can judge."""
+
+WITHOUT_NODES = ("opensm-lfts.dump", "opensm.fdbs", "opensm-sl2vl.dump", "opensm.log")
+"""Formats that are large and say no more of where a port is than others."""
+
+
+@click.command("audit")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "--before",
+    multiple=True,
+    metavar="FILE",
+    help="A file of an earlier time: counters give rates, cables show what has gone. Repeatable.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Time between the first and the last reading of counters; else that of the files.",
+)
+@click.option("--platform", metavar="P", help="The machine: a name of the catalogue, or a .toml.")
+@click.option("--all", "show_all", is_flag=True, help="All evidence, not the first lines only.")
+@format_option
+def command(
+    files: tuple[str, ...],
+    before: tuple[str, ...],
+    seconds: float | None,
+    platform: str | None,
+    *,
+    show_all: bool,
+    format_: str,
+) -> int:
+    """What is wrong with the fabric that FILES describe, where, and what to do about it.
+
+    The more files, the more rules can judge: cables (ibnetdiscover, iblinkinfo), forwarding tables
+    (opensm-lfts.dump), opensm.log, counters (perfquery, ibqueryerrors), ibdiagnet2.db_csv.
+
+    Exit 1 where a fault is found.
+    """
+    from weft.audit.audit import audit
+    from weft.audit.case import Case
+    from weft.audit.counters.interval import interval_of
+    from weft.catalog.load import platform as platform_named
+
+    machine = platform_named(platform) if platform else None
+    subnet = open_subnet(files)
+    earlier, has_cables = open_earlier(subnet, before)
+    interval = interval_of(subnet, earlier, seconds)
+    case = Case(subnet, earlier, has_cables, interval, machine)
+    found = audit(case)
+    emit(
+        format_,
+        text=lambda: audit_text(found, files, show_all=show_all),
+        record=found.to_record(),
+        rows=[row for finding in found.findings for row in _rows(finding)],
+    )
+    return int(ExitCode.VERDICT_BAD if found.is_bad else ExitCode.GOOD)
+
+
+def open_earlier(subnet: "Subnet", before: Sequence[str]) -> "tuple[Subnet | None, bool]":
+    """What was read earlier, and whether it has cables of its own.
+
+    Counters alone are read with the files of now that have none: they may name ports by LIDs.
+    """
+    from weft.audit.counters.interval import files_with_counters
+
+    if not before:
+        return None, False
+    earlier = open_subnet(before)
+    unknown = any(misfit["kind"] == "stranger" for misfit in earlier.description["misfits"])
+    if earlier.cables or not unknown:
+        return earlier, bool(earlier.cables)
+    counted = files_with_counters(subnet)
+    others = [
+        source["name"]
+        for source in subnet.description["sources"]
+        if source["name"] not in counted and source["format"] not in WITHOUT_NODES
+    ]
+    return (earlier if "-" in others else open_subnet([*others, *before])), False
+
+
+def audit_text(audit: "Audit", files: Sequence[str], *, show_all: bool = False) -> str:
+    """Verdict, findings with evidence and what to do, what was judged and what not, what next."""
+    lines = [f"{'BAD' if audit.is_bad else 'GOOD'}  {audit.verdict}"]
+    for finding in audit.findings:
+        lines += ["", *_finding_lines(finding, show_all=show_all)]
+    lines += ["", *_coverage_lines(audit), f"next     {_next_command(audit, files)}"]
+    return "\n".join(lines)
+
+
+def _finding_lines(finding: "Finding", *, show_all: bool) -> list[str]:
+    lines = [f"{finding.severity.value.upper()}  {finding.sentence}"]
+    evidence = list(finding.evidence)
+    hidden = len(evidence) - MOST_EVIDENCE
+    if hidden > 1 and not show_all:
+        # The last line says what the others rest on.
+        evidence = [
+            *evidence[: MOST_EVIDENCE - 1],
+            f"... and {hidden} more: --all",
+            evidence[-1],
+        ]
+    lines += [f"  - {line}" for line in evidence]
+    if "fix" in finding.facts:
+        lines.append(f"  fix: {finding.facts['fix']}")
+    return lines
+
+
+def _coverage_lines(audit: "Audit") -> list[str]:
+    ran = [f"{rule.name} ({ruling.judged})" for rule, ruling in audit.rulings if ruling.judged]
+    missing: dict[str, list[str]] = {}
+    for rule, ruling in audit.rulings:
+        if not ruling.judged:
+            missing.setdefault(ruling.missing, []).append(rule.name)
+    return [
+        f"judged   {', '.join(ran)}",
+        *(f"not      {', '.join(rules)}: {lack}" for lack, rules in missing.items()),
+    ]
+
+
+def _next_command(audit: "Audit", files: Sequence[str]) -> str:
+    """A finding's own; after a repair, the same again; else what would let more rules judge."""
+    names = shlex.join(files) if len(files) <= MOST_FILES else "FILES"
+    before = shlex.join(word for name in files for word in ("--before", name))
+    before = before if len(files) <= MOST_FILES else "--before EACH-OLD-FILE"
+    telling = audit.findings[:1] if audit.is_bad else audit.findings
+    command = next((finding.next_command for finding in telling if finding.next_command), None)
+    if command is not None:
+        return command.replace("--before FILES", before).replace(" FILES", f" {names}")
+    if audit.is_bad:
+        return f"after the repair: weft fabric audit NEW-FILES {before}"
+    unjudged = {rule.name for rule, ruling in audit.rulings if not ruling.judged}
+    for rule, tool in TOOLS.items():
+        if rule in unjudged:
+            return f"{tool} > more.out; weft fabric audit {names} more.out"
+    return f"weft fabric show {names}"
+
+
+def _rows(finding: "Finding") -> list[dict[str, Any]]:
+    """A row for each cable or port of a finding; one for a finding about neither."""
+    facts = finding.facts
+    head = {
+        "severity": finding.severity.value,
+        "rule": facts["rule"],
+        "kind": finding.kind.value,
+        "sentence": finding.sentence,
+        "fix": facts.get("fix", ""),
+    }
+    cables = [(cable.get("a", {}), cable.get("b", {})) for cable in facts.get("cables", [])]
+    ports = [(port, port.get("peer", {})) for port in facts.get("ports", [])]
+    switches: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        (switch, {})
+        for switch in [*facts.get("switches", []), *facts.get("nodes", [])]
+        if isinstance(switch, dict)
+    ]
+    return [
+        {
+            **head,
+            "a": a.get("node", ""),
+            "a_guid": a.get("guid", ""),
+            "a_port": a.get("port") or "",
+            "b": b.get("node", b.get("unit", "")),
+            "b_guid": b.get("guid", ""),
+            "b_port": b.get("port") or "",
+        }
+        for a, b in cables or ports or switches or [({}, {})]
+    ]

@@ -1,0 +1,24 @@
+"""`weft fabric`: a cluster's own fabric files read, traced, routed, audited, drawn, exported."""
+
+import click
+
+from weft.cli.lazy import LazyVerbs
+
+VERBS = {
+    "show": "What the files describe: nodes, switches, cables, rates, taper; a picture of it.",
+    "trace": "The cables that packets cross from A to B, and back.",
+    "audit": "What is wrong with it: cables, routes, counters, logs; where, and what to do.",
+    "route": "Routing engines compared: path lengths, loads, bisection, credit loops.",
+    "export": "The fabric for ibsim (and so OpenSM), Slurm, graph tools, or the twin.",
+    "generate": "The fabric of a platform of the catalogue at any number of nodes.",
+}
+"""Verb -> one line. Each lives in weft.cli.fabric.VERB, as `command`."""
+
+
+@click.group("fabric", cls=LazyVerbs, verbs=VERBS, folder="fabric")
+def command() -> None:
+    """Read a cluster's own fabric files: what ibnetdiscover, OpenSM, ibdiagnet and others wrote.
+
+    Every verb takes any number of FILES, knows each by its content ('-' is standard input), and
+    joins what belongs together: cables, forwarding tables, counters.
+    """

@@ -1,0 +1,91 @@
+"""`weft fabric export FILE... --to FORMAT`: the fabric for another program."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from weft.cli.fabric.files import open_subnet, say_problems
+from weft.cli.output import talk
+
+FORMATS = ("ibsim", "slurm", "graphml", "json")
+GBPS = 1e9
+PS_PER_NS = 1000
+MOST_CHANGES = 30
+
+
+@click.command("export")
+@click.argument("files", nargs=-1, required=True)
+@click.option(
+    "--to",
+    "format_",
+    required=True,
+    type=click.Choice(FORMATS),
+    help="ibsim: its net file, which real OpenSM can route. slurm: topology.conf. graphml: for "
+    "graph tools. json: weft's own fabric document, which the twin simulates.",
+)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A file instead of standard output.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["minhop", "updn", "ftree"]),
+    help="With json: tables that OpenSM's engine would compute, not those that were read.",
+)
+@click.option(
+    "--cable-delay",
+    "delay_ns",
+    type=click.FloatRange(0, 1e6),
+    default=50.0,
+    show_default=True,
+    metavar="NS",
+    help="With json: how long light takes through a cable, in ns: no tool says that.",
+)
+@click.option(
+    "--cable-rate",
+    "rate_gbps",
+    type=click.FloatRange(0.001, 8000),
+    default=100.0,
+    show_default=True,
+    metavar="GBPS",
+    help="With json: the rate of cables whose rate no file says.",
+)
+def command(
+    *,
+    files: tuple[str, ...],
+    format_: str,
+    output: Path | None,
+    engine: str | None,
+    delay_ns: float,
+    rate_gbps: float,
+) -> None:
+    """Write the fabric of FILES for another program.
+
+    What that program cannot be told, or is told differently, is said on standard error.
+    """
+    from weft.core.files import write_whole
+
+    subnet = open_subnet(files)
+    say_problems(subnet)
+    routed = subnet.route(engine) if engine else subnet
+    to: Any = format_
+    if format_ == "json":
+        name = Path(files[0]).stem or "fabric"
+        rate = round(rate_gbps * GBPS)
+        to = {"json": {"name": name, "bits_per_s": rate, "delay_ps": round(delay_ns * PS_PER_NS)}}
+    answer = routed.ask("export", to=to)
+    for sentence in answer["changed"][:MOST_CHANGES]:
+        talk(f"weft: {sentence}")
+    if len(answer["changed"]) > MOST_CHANGES:
+        talk(f"weft: ... and {len(answer['changed']) - MOST_CHANGES:,} more changes like these")
+    text = answer.get("text")
+    if text is None:
+        text = json.dumps(answer["document"], indent=1) + "\n"
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        write_whole(output, text, what="export")

@@ -1,0 +1,107 @@
+"""Opening the FILES of `weft fabric`: what cannot be read is an error, what is odd is said."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from weft.cli.output import talk
+from weft.core.errors import InputError
+
+if TYPE_CHECKING:
+    from weft.catalog.machine.platform import Platform
+    from weft.topology.fabric_spec import Document
+    from weft.topology.subnet.subnet import Subnet
+
+MOST_SAID = 5
+_OPEN = ("/dev/fd/", "/proc/")
+"""Where the system keeps the open files of a process."""
+
+
+def open_subnet(files: Sequence[str]) -> "Subnet":
+    """The subnet of the files. Raises InputError where none of them was understood."""
+    from weft.topology.subnet.subnet import Subnet
+
+    subnet = Subnet.read(files)
+    sources = subnet.description["sources"]
+    if not any(source["format"] for source in sources):
+        unread = subnet.description["unread"][0]
+        raise InputError(
+            f"no reader knows this: {unread['what'].strip()[:200]}",
+            where=f"{sources[unread['place']['source']]['name']}:{unread['place']['line']}",
+            expected=unread["expected"],
+            hint="'weft fabric --help' lists what is read",
+        )
+    return subnet
+
+
+def refuse_read_once(files: Iterable[str], option: str) -> None:
+    """Files that an option reads more than once: a pipe holds nothing the second time. Raises
+    InputError."""
+    for file in files:
+        path = Path(file)
+        if file == "-" or (path.exists() and not path.is_file() and not path.is_dir()):
+            raise InputError(
+                "this is read more than once, and is no file but a pipe or a device",
+                where=f"{option} {file}",
+                expected="files",
+                hint="write what comes out of it into a file first",
+            )
+
+
+def refuse_named_pipes(files: Iterable[str], option: str) -> None:
+    """Pipes that somebody must open to write: nobody may. Those that are open already, as
+    `<(zcat FILE)` gives them, are read. Raises InputError."""
+    for file in files:
+        if Path(file).is_fifo() and not file.startswith(_OPEN):
+            raise InputError(
+                "this is a named pipe: a check would wait for whoever writes into it",
+                where=f"{option} {file}",
+                expected=f"files, or pipes that are open: {option} <(zcat FILE)",
+            )
+
+
+def say_problems(subnet: "Subnet") -> list[str]:
+    """Say on standard error what is a guess and what was not understood; all of the latter is
+    returned."""
+    from weft.topology.subnet.summary import reading_problems
+
+    for guess in subnet.description["assumed"]:
+        talk(f"weft: assumed: {guess}")
+    problems = reading_problems(subnet.description)
+    for problem in problems[:MOST_SAID]:
+        talk(f"weft: {problem}")
+    if len(problems) > MOST_SAID:
+        talk(f"weft: ... and {len(problems) - MOST_SAID} more: weft fabric show --format json")
+    return problems
+
+
+def fabric_of_files(files: Sequence[str], platform: "Platform | None" = None) -> "Document":
+    """The whole fabric document of files: one of weft's own, or what tools printed.
+
+    What the document says differently is said on standard error. Raises InputError.
+    """
+    from weft.topology.fabric import Fabric
+    from weft.topology.subnet_document import own_fabric
+
+    if len(files) == 1 and (document := _own_document(files[0])) is not None:
+        return dict(Fabric.from_document(document).document)
+    subnet = open_subnet(files)
+    say_problems(subnet)
+    document, changed = own_fabric(subnet, Path(files[0]).stem or "fabric", platform)
+    for sentence in changed:
+        talk(f"weft: {sentence}")
+    return document
+
+
+def _own_document(path: str) -> "dict[str, Any] | None":
+    """A JSON object of weft's own schema, which may hold what no InfiniBand tool could print. A
+    pipe is left to the readers: it can be read once."""
+    if not Path(path).is_file():
+        return None
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    ours = isinstance(document, dict) and ("generate" in document or "schema" in document)
+    return document if ours else None

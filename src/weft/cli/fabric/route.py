@@ -1,0 +1,167 @@
+"""`weft fabric route FILE...`: routing engines compared on the same cables."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weft.cli.fabric.files import open_subnet, say_problems
+from weft.cli.output import emit, format_option, table_text, talk
+
+if TYPE_CHECKING:
+    from weft.topology.subnet.routing_report import RoutingReport
+    from weft.topology.subnet.subnet import Subnet
+
+AS_READ = "as read"
+
+
+@click.command("route")
+@click.argument("files", nargs=-1, required=True)
+@click.option(
+    "--engine",
+    "engines",
+    multiple=True,
+    type=click.Choice(["minhop", "updn", "ftree"]),
+    help="An engine to compute, as OpenSM would; several times for several. Default: all.",
+)
+@click.option(
+    "--matchings",
+    type=click.IntRange(2, 100_000),
+    default=100,
+    show_default=True,
+    help="Random halves for the effective bisection bandwidth.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@format_option
+def command(
+    *, files: tuple[str, ...], engines: tuple[str, ...], matchings: int, seed: int, format_: str
+) -> None:
+    """Compare what routing engines do with the fabric of FILES.
+
+    Tables that were read are judged beside those that OpenSM's engines would compute: lengths of
+    paths, load of the cables when all send to all and in shifts, effective bisection bandwidth
+    (Hoefler et al. 2008) with its interval, valleys, credit loops. CSV is one row a cable.
+    """
+    from weft.core.errors import InputError
+    from weft.topology.subnet.routing_report import ENGINES, routing_report
+
+    subnet = open_subnet(files)
+    say_problems(subnet)
+    if not subnet.endports:
+        raise InputError(
+            "no adapter in these files has a LID and a cable",
+            expected="cables and LIDs: ibnetdiscover, iblinkinfo or opensm-subnet.lst",
+        )
+    reports = []
+    if subnet.has_tables:
+        reports.append(routing_report(subnet, AS_READ, seed=seed, matchings=matchings))
+    for engine in engines or ENGINES:
+        try:
+            routed = subnet.route(engine)
+        except InputError as error:
+            talk(f"weft: {engine}: {error.describe()}")
+            continue
+        reports.append(routing_report(routed, engine, seed=seed, matchings=matchings))
+    emit(
+        format_,
+        text=lambda: route_text(subnet, reports),
+        record={"engines": [report.to_record(subnet) for report in reports]},
+        rows=[row for report in reports for row in _load_rows(subnet, report)],
+    )
+
+
+def route_text(subnet: "Subnet", reports: "list[RoutingReport]") -> str:
+    """A table of engines, then what each does to the cables of each tier."""
+    if not reports:
+        return "No engine has tables for this fabric."
+    lengths = sorted({length for report in reports for length in report.hops})
+    headers = ["engine", "no path", *(f"{n} cables" for n in lengths), "valleys", "credit loop"]
+    headers += ["worst shift", "bisection (95 %)"]
+    table = table_text(headers, [_row(report, lengths) for report in reports])
+    lines = [_verdict(reports), *_same_loads(reports), "", table, "", *_tier_lines(subnet, reports)]
+    for report in reports:
+        if report.credit_loop is not None:
+            names = [subnet.name(*end) for end, _ in report.credit_loop.channels]
+            lines += ["", f"{report.engine}: credit loop over {' -> '.join([*names, names[0]])}"]
+    return "\n".join(lines)
+
+
+def _verdict(reports: "list[RoutingReport]") -> str:
+    """Which tables are safe, and which of those serve a full machine best."""
+    safe = [report for report in reports if report.credit_loop is None and not report.n_unreachable]
+    if not safe:
+        return "None of these tables is free of credit loops with a path for every pair."
+    best = max(safe, key=lambda report: report.bisection.share if report.bisection else 0.0)
+    ties = [
+        report.engine
+        for report in safe
+        if report.bisection and best.bisection and report.bisection.high >= best.bisection.low
+    ]
+    unsafe = [report.engine for report in reports if report not in safe]
+    sentence = f"Best effective bisection bandwidth: {best.engine}"
+    if best.bisection is not None:
+        sentence += f", {best.bisection.share:.1%} of the hosts' rate"
+    if best.bisection is not None and len(ties) > 1:
+        others = ", ".join(name for name in ties if name != best.engine)
+        sentence += f" ({others}: no difference that {best.bisection.n_matchings} matchings show)"
+    if unsafe:
+        sentence += f". Not safe: {', '.join(unsafe)}"
+    return sentence + "."
+
+
+def _same_loads(reports: "list[RoutingReport]") -> list[str]:
+    """Which engine the tables that were read seem to be of."""
+    read = [report for report in reports if report.engine == AS_READ]
+    same = [
+        report.engine
+        for report in reports
+        if read and report.engine != AS_READ and report.loads == read[0].loads
+    ]
+    if not same:
+        return []
+    return [f"The tables that were read load every cable as those of {' and '.join(same)} do."]
+
+
+def _row(report: "RoutingReport", lengths: list[int]) -> list[str]:
+    shares = report.bisection
+    return [
+        report.engine,
+        str(report.n_unreachable),
+        *(str(report.hops.get(length, 0)) for length in lengths),
+        str(report.n_valley_paths),
+        "YES" if report.credit_loop else "none",
+        f"{report.shifts.most}" if report.shifts else "-",
+        f"{shares.share:.1%} ({shares.low:.1%} to {shares.high:.1%})" if shares else "-",
+    ]
+
+
+def _tier_lines(subnet: "Subnet", reports: "list[RoutingReport]") -> list[str]:
+    rows = [
+        [
+            report.engine,
+            f"level {tier.from_level} to {tier.to_level}",
+            subnet.name(*tier.fullest),
+            str(tier.n_ports),
+            str(tier.least),
+            f"{tier.mean:.1f}",
+            str(tier.most),
+            f"{tier.imbalance:.2f}",
+        ]
+        for report in reports
+        for tier in report.tiers
+    ]
+    if not rows:
+        return ["No cables between switches."]
+    headers = ["all to all", "ports", "fullest", "number", "least", "mean", "most", "most/mean"]
+    return [table_text(headers, rows, left=3)]
+
+
+def _load_rows(subnet: "Subnet", report: "RoutingReport") -> list[dict[str, Any]]:
+    return [
+        {
+            "engine": report.engine,
+            "switch": subnet.name(node),
+            "port": port,
+            "paths": n_paths,
+        }
+        for (node, port), n_paths in report.loads
+    ]

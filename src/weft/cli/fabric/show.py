@@ -1,0 +1,233 @@
+"""`weft fabric show FILE...`: what the files describe."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from weft.cli.fabric.files import open_subnet
+from weft.cli.fabric.picture import picture
+from weft.cli.output import emit, format_option, table_text, talk, terminal_width
+
+if TYPE_CHECKING:
+    from weft.topology.subnet.link_load import Load
+    from weft.topology.subnet.subnet import Subnet
+    from weft.topology.subnet.summary import LevelSummary, Summary
+
+MOST_PROBLEMS = 12
+BESIDE = ("sm_logs", "tree", "insides", "devices", "kept")
+"""What JSON says beside nodes and cables, as it was read."""
+
+
+@click.command("show")
+@click.argument("files", nargs=-1, required=True)
+@click.option(
+    "--report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw the fabric as one HTML page too: matrices of cables, odd ones first.",
+)
+@click.option(
+    "--load",
+    "traffic",
+    metavar="TRAFFIC",
+    help="Draw the load of all-to-all, shift:K, pairs:FILE, or a collective as"
+    " allreduce[:ALGORITHM[:SIZE]].",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["minhop", "updn", "ftree"]),
+    help="Draw the load under the tables that this engine of OpenSM would compute.",
+)
+@format_option
+def command(
+    *,
+    files: tuple[str, ...],
+    report: Path | None,
+    traffic: str | None,
+    engine: str | None,
+    format_: str,
+) -> None:
+    """What FILES describe: nodes, switches, cables, rates and taper; a picture of it.
+
+    The picture is a matrix of the cables between two levels: a row a leaf switch, a column a
+    switch above it (or a director), as `--report` draws it with every name, or small on the
+    terminal. What most of its siblings have is what is expected of a switch. A load follows the
+    forwarding tables that were read, or those of `--engine`.
+    """
+    from weft.core.errors import ExitCode
+    from weft.topology.subnet.summary import reading_problems, summarise
+
+    subnet = open_subnet(files)
+    load = _load(subnet, traffic, engine)
+    summary = summarise(subnet)
+    problems = reading_problems(subnet.description)
+    emit(
+        format_,
+        text=lambda: show_text(subnet, summary, problems, load),
+        record={
+            **summary.to_record(),
+            **{kind: subnet.description[kind] for kind in BESIDE},
+            "sources": subnet.description["sources"],
+            "assumed": subnet.description["assumed"],
+            "odd": _odd_records(subnet),
+            "load": None if load is None else _load_record(subnet, load),
+            "problems": problems,
+        },
+        rows=[_cable_row(subnet, index, load) for index in range(len(subnet.cables))],
+    )
+    if report is not None:
+        from weft.report.fabric.page import write_fabric_page
+
+        name = Path(files[0]).name + (f" and {len(files) - 1} more" if len(files) > 1 else "")
+        write_fabric_page(
+            subnet, report, name=name, headline=headline(summary), problems=problems, load=load
+        )
+        talk(f"written: {report}")
+    if problems:
+        raise SystemExit(int(ExitCode.VERDICT_BAD))
+
+
+def _load(subnet: "Subnet", traffic: str | None, engine: str | None) -> "Load | None":
+    from weft.core.errors import InputError
+
+    if traffic is None:
+        if engine is not None:
+            raise InputError(
+                "--engine without --load",
+                expected="--load all-to-all, or another traffic, to draw under its tables",
+                hint="'weft fabric route' compares engines",
+            )
+        return None
+    from weft.topology.subnet.link_load import load_of
+    from weft.topology.subnet.traffic import traffic_of
+
+    routed = subnet.route(engine) if engine else subnet
+    return load_of(routed, traffic_of(routed, traffic))
+
+
+def _odd_records(subnet: "Subnet") -> list[dict[str, object]]:
+    """What the picture shows as odd, one record a cell of the matrix."""
+    from weft.topology.subnet.anomalies import all_oddities
+    from weft.topology.subnet.tiers import tiers_of
+
+    return [odd.to_record() for odd in all_oddities(subnet, tiers_of(subnet))]
+
+
+def _load_record(subnet: "Subnet", load: "Load") -> dict[str, object]:
+    return {
+        "traffic": load.title,
+        "unit": load.unit,
+        "directions": [
+            {
+                "from_level": tier.from_level,
+                "to_level": tier.to_level,
+                "n_ports": len(tier.shares),
+                "least_of_fair_share": min(tier.shares),
+                "most_of_fair_share": tier.most,
+                "most": load.amount[tier.fullest],
+                "fullest_port": subnet.name(*tier.fullest),
+            }
+            for tier in load.tiers
+        ],
+    }
+
+
+def show_text(
+    subnet: "Subnet", summary: "Summary", problems: list[str], load: "Load | None" = None
+) -> str:
+    """The summary first, then the levels, the picture, what was read, what was not understood."""
+    from weft.topology.subnet.file_facts import beside
+
+    lines = [headline(summary), ""]
+    if summary.levels:
+        lines += [_level_table(summary.levels), ""]
+    if drawn := picture(subnet, terminal_width()):
+        lines += [*drawn, ""]
+    if load is not None:
+        lines += [*_load_lines(subnet, load), ""]
+    if found := beside(subnet.description):
+        lines += [*found, ""]
+    lines += [_source_line(source) for source in subnet.description["sources"]]
+    lines += [f"assumed  {guess}" for guess in subnet.description["assumed"]]
+    if problems:
+        lines += ["", f"Not understood or not fitting together: {len(problems)}"]
+        lines += [f"  {problem}" for problem in problems[:MOST_PROBLEMS]]
+        if len(problems) > MOST_PROBLEMS:
+            lines.append(f"  ... and {len(problems) - MOST_PROBLEMS} more: --format json")
+    return "\n".join(lines)
+
+
+def _load_lines(subnet: "Subnet", load: "Load") -> list[str]:
+    from weft.topology.subnet.labels import labels_of
+
+    labels = labels_of(subnet)
+    rows = [
+        [
+            tier.words,
+            str(len(tier.shares)),
+            f"{min(tier.shares):.2f}",
+            f"{tier.most:.2f}",
+            load.shown(tier.fullest),
+            f"{labels[tier.fullest[0]].name}[{tier.fullest[1]}]",
+        ]
+        for tier in load.tiers
+    ]
+    title = f"Load of {load.title}, as a multiple of each port's fair share:"
+    if not rows:
+        return [f"{load.title}: no path crosses a cable between switches."]
+    headers = ["direction", "ports", "least", "most", "that is", "fullest port"]
+    return [title, *table_text(headers, rows).splitlines()]
+
+
+def headline(summary: "Summary") -> str:
+    """One sentence about the whole."""
+    rates = ", ".join(f"{n} {rate}" for rate, n in summary.rates.most_common())
+    tables = f"; forwarding tables of {summary.n_tables} switches" if summary.n_tables else ""
+    if not summary.n_adapters + summary.n_switches + summary.n_routers:
+        return "No nodes and no cables in these files."
+    return (
+        f"{summary.n_adapters} adapters on {summary.n_switches} switches, "
+        f"{summary.n_cables} cables ({rates or 'none'}){tables}."
+    )
+
+
+def _level_table(levels: "tuple[LevelSummary, ...]") -> str:
+    def shown(rates: "dict[str, int]") -> str:
+        return ", ".join(f"{n} {rate}" for rate, n in sorted(rates.items())) or "-"
+
+    rows = [
+        [
+            f"level {level.level}" if level.level < 255 else "reached by no adapter",
+            str(level.n_switches),
+            shown(level.down),
+            shown(level.up),
+            f"{level.taper:.2f}:1" if level.taper else "-",
+        ]
+        for level in levels
+    ]
+    return table_text(["switches", "number", "cables down", "cables up", "taper"], rows)
+
+
+def _source_line(source: "dict[str, object]") -> str:
+    format_ = source["format"] or "no format that weft reads"
+    return f"read  {source['name']}: {format_}, {source['n_lines']} lines"
+
+
+def _cable_row(subnet: "Subnet", index: int, load: "Load | None") -> dict[str, object]:
+    cable = subnet.cables[index]
+    loads: dict[str, object] = {}
+    if load is not None:
+        loads = {
+            f"load_from_{side}_{load.unit.lower()}": load.amount.get(end.key, "")
+            for side, end in (("a", cable.a), ("b", cable.b))
+        }
+    return {
+        "a": subnet.name(cable.a.node),
+        "a_port": cable.a.port,
+        "b": subnet.name(cable.b.node),
+        "b_port": cable.b.port,
+        "rate": cable.a.rate or cable.b.rate or "",
+        "gbps": cable.a.gbps or cable.b.gbps or "",
+        "state": cable.a.logical or "",
+        **loads,
+    }

@@ -1,0 +1,109 @@
+"""`weft fabric trace A B FILE...`: which cables packets cross."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weft.cli.fabric.files import open_subnet, say_problems
+from weft.cli.output import emit, format_option
+
+if TYPE_CHECKING:
+    from weft.topology.subnet.paths import Route
+    from weft.topology.subnet.subnet import Subnet
+
+
+@click.command("trace")
+@click.argument("src", metavar="A")
+@click.argument("dst", metavar="B")
+@click.argument("files", nargs=-1, required=True)
+@click.option(
+    "--engine",
+    type=click.Choice(["minhop", "updn", "ftree"]),
+    help="By the tables that OpenSM's engine would compute, not those that were read.",
+)
+@click.option(
+    "--adaptive",
+    is_flag=True,
+    help="Every cable that adaptive routing may take: by the groups that were read, else all ports "
+    "with the fewest hops.",
+)
+@format_option
+def command(
+    *, src: str, dst: str, files: tuple[str, ...], engine: str | None, adaptive: bool, format_: str
+) -> None:
+    """The way packets take from A to B, and back.
+
+    A and B are hosts, node descriptions, GUIDs (0x...) or LIDs. Between hosts of several adapters,
+    each rail is traced.
+    """
+    from weft.core.errors import ExitCode
+    from weft.topology.subnet.paths import routes_between
+    from weft.topology.subnet.place_names import Places
+
+    subnet = open_subnet(files)
+    say_problems(subnet)
+    places = Places(subnet)
+    ends = places.find(src), places.find(dst)
+    routed = subnet.route(engine) if engine else subnet
+    there = routes_between(routed, *ends, adaptive=adaptive)
+    back = routes_between(routed, *ends[::-1], adaptive=adaptive)
+    routes = [route for pair in zip(there, back, strict=False) for route in pair]
+    emit(
+        format_,
+        text=lambda: "\n\n".join(route_text(subnet, route, adaptive) for route in routes),
+        record={"routes": [route_record(subnet, route) for route in routes]},
+        rows=[row for route in routes for row in hop_rows(subnet, route)],
+    )
+    if any(route.error for route in routes):
+        raise SystemExit(int(ExitCode.VERDICT_BAD))
+
+
+def route_text(subnet: "Subnet", route: "Route", adaptive: bool = False) -> str:
+    """A sentence about the way, then a line a cable."""
+    ends = f"{_place(subnet, route.src)} to {_place(subnet, route.dst)}"
+    if route.error:
+        return f"{ends}: no way.\n  " + route.error.replace("\n", "\n  ")
+    rate = route.slowest_gbps(subnet)
+    slowest = f", {rate:g} Gb/s at the slowest" if rate else ""
+    count = f"{len(route.hops)} cable{'s' if len(route.hops) != 1 else ''}"
+    taken = f"{count} that packets may take" if adaptive else count
+    lines = [f"{ends}: {taken}{slowest}."]
+    names = [(subnet.name(*hop.egress), subnet.name(*hop.ingress)) for hop in route.hops]
+    width = max((len(name) for name, _ in names), default=0)
+    for hop, (out, into) in zip(route.hops, names, strict=True):
+        rate_word = subnet.cable_at[hop.egress].a.rate or ""
+        lines.append(f"  {out:<{width}}  ->  {into}  {rate_word}".rstrip())
+    return "\n".join(lines)
+
+
+def route_record(subnet: "Subnet", route: "Route") -> dict[str, Any]:
+    """The way as plain JSON values."""
+    return {
+        "src": subnet.name(route.src.node),
+        "src_lid": route.src.lid,
+        "dst": subnet.name(route.dst.node),
+        "dst_lid": route.dst.lid,
+        "error": route.error,
+        "hops": hop_rows(subnet, route),
+    }
+
+
+def hop_rows(subnet: "Subnet", route: "Route") -> list[dict[str, Any]]:
+    """A row a cable."""
+    return [
+        {
+            "src_lid": route.src.lid,
+            "dst_lid": route.dst.lid,
+            "hop": number,
+            "egress": subnet.name(hop.egress[0]),
+            "egress_port": hop.egress[1],
+            "ingress": subnet.name(hop.ingress[0]),
+            "ingress_port": hop.ingress[1],
+            "rate": subnet.cable_at[hop.egress].a.rate or "",
+        }
+        for number, hop in enumerate(route.hops, start=1)
+    ]
+
+
+def _place(subnet: "Subnet", place: Any) -> str:
+    return f"{subnet.name(place.node)} (LID {place.lid})"

@@ -1,0 +1,269 @@
+"""`weft platform`: the machines of the catalogue, each figure with its source."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weft.cli.output import emit, format_option
+from weft.cli.platform import fit as platform_fit
+
+if TYPE_CHECKING:
+    from weft.catalog.machine.platform import HostRegime, Platform, PublishedFigure, PublishedTable
+    from weft.catalog.threshold import FieldThreshold
+    from weft.cli.platform.text import Shown
+
+
+@click.group("platform")
+def command() -> None:
+    """List and show the platforms of the catalogue, with their sources.
+
+    A platform is a TOML document: links, switches, host costs, published tables. Every figure says
+    where it comes from; one marked assumed or unverified says so.
+    """
+
+
+command.add_command(platform_fit.command)
+
+
+@command.command("list")
+@format_option
+def list_(format_: str) -> None:
+    """One line a platform: what a node has, and how much was published about it."""
+    from weft.catalog.load import field_thresholds, platform, platform_names
+    from weft.cli.platform.text import list_text
+
+    thresholds = [name for row in field_thresholds() for name in row.platforms]
+    rows = [_summary(platform(name), thresholds.count(name)) for name in platform_names()]
+    emit(format_, text=lambda: list_text(rows), record={"platforms": rows}, rows=rows)
+
+
+@command.command("show")
+@click.argument("name_or_path", metavar="PLATFORM")
+@click.option("--figures", "list_figures", is_flag=True, help="List the published figures too.")
+@click.option(
+    "--thresholds", "list_thresholds", is_flag=True, help="List other people's thresholds too."
+)
+@click.option(
+    "--source",
+    metavar="TEXT",
+    help="Only figures and thresholds whose source contains TEXT; lists them.",
+)
+@format_option
+def show(
+    name_or_path: str,
+    list_figures: bool,
+    list_thresholds: bool,
+    source: str | None,
+    format_: str,
+) -> None:
+    """Every figure of a platform, with its unit, class and source.
+
+    PLATFORM is a name of the catalogue or a path to a .toml file of your own. JSON and CSV hold all
+    of it, published figures and thresholds included.
+    """
+    from weft.cli.platform.text import show_text
+
+    shown = _shown(
+        name_or_path,
+        source,
+        list_figures=list_figures or source is not None,
+        list_thresholds=list_thresholds or source is not None,
+    )
+    emit(format_, text=lambda: show_text(shown), record=_record(shown), rows=_rows_of(shown))
+
+
+def _shown(
+    name_or_path: str, source: str | None, *, list_figures: bool, list_thresholds: bool
+) -> "Shown":
+    from weft.catalog.load import facts, field_thresholds, platform
+    from weft.cli.platform.text import Shown
+    from weft.core.errors import InputError
+
+    document = platform(name_or_path)
+    name = document.name
+    shown = Shown(
+        document,
+        rows=_figure_rows(document),
+        regimes=document.host.regimes if document.host is not None else (),
+        tables=document.published,
+        figures=document.figures,
+        facts=[fact for fact in facts() if name in fact.platforms and fact.text],
+        thresholds=[row for row in field_thresholds() if name in row.platforms],
+        list_figures=list_figures,
+        list_thresholds=list_thresholds,
+    )
+    if source is None:
+        return shown
+    narrowed = _narrowed(shown, source)
+    if not any(getattr(narrowed, part) for part in _PARTS):
+        raise InputError(
+            f"no source of platform '{name}' contains '{source}'",
+            expected="part of one of: " + "; ".join(_citations(shown)),
+        )
+    return narrowed
+
+
+_PARTS = ("rows", "regimes", "tables", "figures", "facts", "thresholds")
+
+
+def _narrowed(shown: "Shown", source: str) -> "Shown":
+    """What rests on a source that contains the text, in any case of letters."""
+
+    def speaks(text: str) -> bool:
+        return source.casefold() in text.casefold()
+
+    return replace(
+        shown,
+        rows=[row for row in shown.rows if speaks(row["source"])],
+        regimes=[regime for regime in shown.regimes if speaks(regime.source)],
+        tables=[table for table in shown.tables if speaks(table.source)],
+        figures=[figure for figure in shown.figures if speaks(figure.source)],
+        facts=[fact for fact in shown.facts if speaks(fact.source)],
+        thresholds=[row for row in shown.thresholds if speaks(row.source)],
+    )
+
+
+def _citations(shown: "Shown") -> list[str]:
+    """Authors and repositories, once: enough to choose one."""
+    authors = [figure.source.partition(",")[0] for figure in shown.figures]
+    tables = [table.source.partition(",")[0] for table in shown.tables]
+    repositories = [row.source.partition(" ")[0].rstrip(",") for row in shown.thresholds]
+    cited = [row["source"].partition(",")[0] for row in shown.rows if row["class"] in _CITED]
+    return list(dict.fromkeys([*authors, *tables, *repositories, *cited]))
+
+
+_CITED = ("sourced", "published")
+
+
+def _summary(document: "Platform", n_thresholds: int) -> dict[str, Any]:
+    from weft.catalog.machine.platform import figures
+
+    classes = [figure.class_.value for _, figure in figures(document)]
+    return {
+        "name": document.name,
+        "title": document.title,
+        "twin": document.has_twin,
+        "network": _network(document),
+        "gpus": _gpus(document),
+        "figures": len(classes),
+        "assumed": classes.count("assumed"),
+        "unverified": classes.count("unverified"),
+        "published": len(document.figures),
+        "thresholds": n_thresholds,
+    }
+
+
+def _network(document: "Platform") -> str:
+    if document.links is None:
+        return ""
+    rate = document.links.host.rate
+    return f"{document.hcas_per_node} x {rate.value:g} {rate.unit}"
+
+
+def _gpus(document: "Platform") -> str:
+    if document.gpus is None:
+        return ""
+    return f"{document.gpus.per_node.whole} x {document.gpus.model}"
+
+
+def _record(shown: "Shown") -> dict[str, Any]:
+    return {
+        **shown.document.model_dump(mode="json", by_alias=True),
+        "figures": [figure.model_dump(mode="json") for figure in shown.figures],
+        "facts_in_words": [fact.model_dump(mode="json") for fact in shown.facts],
+        "field_thresholds": [asdict(row) for row in shown.thresholds],
+    }
+
+
+def _rows_of(shown: "Shown") -> list[dict[str, Any]]:
+    return [
+        *shown.rows,
+        *_regime_rows(shown.regimes),
+        *_published_rows(shown.tables),
+        *(_published_figure_row(figure) for figure in shown.figures),
+        *(_threshold_row(i, row) for i, row in enumerate(shown.thresholds)),
+    ]
+
+
+def _figure_rows(document: "Platform") -> list[dict[str, Any]]:
+    from weft.catalog.machine.platform import figures
+
+    return [
+        {
+            "key": key,
+            "value": figure.value,
+            "unit": figure.unit,
+            "class": figure.class_.value,
+            "source": figure.source,
+            "conditions": figure.conditions,
+            "erratum": figure.erratum,
+        }
+        for key, figure in figures(document)
+    ]
+
+
+def _regime_rows(regimes: "Sequence[HostRegime]") -> list[dict[str, Any]]:
+    from weft.catalog.machine.platform import HOST_COSTS
+    from weft.cli.platform.text import regime_limit
+
+    return [
+        {
+            "key": f"host.regimes[{i}].{cost}",
+            "value": getattr(regime, cost),
+            "unit": unit,
+            "class": regime.class_.value,
+            "source": regime.source,
+            "conditions": "; ".join(t for t in (regime_limit(regime), regime.conditions) if t),
+            "erratum": "",
+        }
+        for i, regime in enumerate(regimes)
+        for cost, unit in HOST_COSTS.items()
+    ]
+
+
+def _published_rows(tables: "Sequence[PublishedTable]") -> list[dict[str, Any]]:
+    return [
+        {
+            "key": f"published.{table.name}[{size}]",
+            "value": value,
+            "unit": table.unit,
+            "class": table.class_.value,
+            "source": table.source,
+            "conditions": table.conditions,
+            "erratum": "",
+        }
+        for table in tables
+        for size, value in table.rows
+    ]
+
+
+def _published_figure_row(figure: "PublishedFigure") -> dict[str, Any]:
+    return {
+        "key": f"figures.{figure.id}",
+        "value": figure.value,
+        "unit": figure.unit,
+        "class": "published",
+        "source": figure.source,
+        "conditions": figure.conditions,
+        "erratum": figure.erratum,
+        "kind": figure.kind,
+        "what": " ".join(text for text in (figure.benchmark, figure.what) if text),
+        "place": figure.place,
+        "notes": figure.notes,
+    }
+
+
+def _threshold_row(i: int, row: "FieldThreshold") -> dict[str, Any]:
+    return {
+        "key": f"thresholds[{i}]",
+        "value": row.printed_value,
+        "unit": row.printed_unit,
+        "class": "published",
+        "source": row.source,
+        "conditions": row.special,
+        "erratum": row.erratum,
+        "kind": row.kind,
+        "what": f"{row.system}: {row.text}",
+    }

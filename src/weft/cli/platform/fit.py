@@ -1,0 +1,209 @@
+"""`weft platform fit`: host costs of a machine from tables somebody measured on it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weft.cli.output import emit, format_option, table_text, talk
+
+if TYPE_CHECKING:
+    from weft.catalog.machine.fit_report import FittedTable
+    from weft.catalog.machine.platform import Platform
+    from weft.expect.fit.platform_fit import FittedPlatform
+
+
+@click.command("fit")
+@click.argument("paths", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--name", help="Name of the fitted platform. [default: BASE-fitted, or fitted]")
+@click.option("--base", metavar="PLATFORM", help="The machine the tables were measured on.")
+@click.option("--out", "-o", type=click.Path(path_type=Path), help="Write the platform there.")
+@click.option(
+    "--window", type=click.IntRange(min=2), help="Messages of a window, where no file says it."
+)
+@format_option
+def command(  # noqa: PLR0917
+    paths: tuple[Path, ...],
+    name: str | None,
+    base: str | None,
+    out: Path | None,
+    window: int | None,
+    format_: str,
+) -> int:
+    """Fit the host costs of a platform to tables of two ranks.
+
+    FILE is the output of osu_latency, osu_bw, osu_bibw, IMB or another tool that is read, or a run
+    directory of weft. A latency table is needed; bandwidths say how often messages can follow.
+    Without --base the fabric is one ideal switch, as fast as the tables; without FILE the tables
+    are those published about BASE.
+    """
+    from weft.catalog.load import platform
+    from weft.core.errors import ExitCode
+    from weft.expect.fit.platform_fit import fit_platform
+    from weft.study.fit_tables import published_tables, tables_of
+
+    ground = platform(base) if base is not None else None
+    if not paths and ground is None:
+        raise click.UsageError("Name a FILE to fit to, or --base for its published tables.")
+    found = tables_of(paths, window) if paths or ground is None else published_tables(ground)
+    named = name or (f"{ground.name}-fitted" if ground is not None else "fitted")
+    fitted = fit_platform(found.tables, name=_slug(named), base=ground)
+    if out is not None:
+        _write(fitted.platform, out)
+    for remark in found.remarks:
+        talk(remark)
+    emit(
+        format_,
+        text=lambda: _text(fitted, out),
+        record=_record(fitted),
+        rows=_rows(fitted),
+    )
+    return int(ExitCode.GOOD)
+
+
+def _slug(name: str) -> str:
+    import re
+
+    from weft.core.errors import InputError
+
+    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
+        raise InputError(
+            f"'{name}' cannot name a platform",
+            where="--name",
+            expected="lower-case letters, digits, '.', '_' and '-'",
+        )
+    return name
+
+
+def _write(document: "Platform", out: Path) -> None:
+    from weft.catalog.document import to_toml
+    from weft.core.errors import MissingError
+
+    try:
+        out.write_text(to_toml(document), "utf-8")
+    except OSError as error:
+        raise MissingError(
+            f"the platform cannot be written ({error.strerror})",
+            where=str(out),
+            expected="a file in a directory that you may write to",
+        ) from error
+    talk(f"wrote {out}")
+
+
+def _text(fitted: "FittedPlatform", out: Path | None) -> str:
+    from weft.core.units import format_size
+
+    document, fit = fitted.platform, fitted.platform.fit
+    assert fit is not None
+    assert document.host is not None
+    lines = [
+        f"{document.name}: {fit.n_parameters} parameters fitted to {fit.n_rows} rows,"
+        f" {len(document.host.regimes)} protocol regimes",
+        "",
+        *(_judged_line(table) for table in fit.tables),
+        *_anomaly_lines(fit.tables),
+        f"Good for {format_size(fit.min_bytes)} to {format_size(fit.max_bytes)}; what is predicted"
+        " outside is marked.",
+        "",
+        "ROWS THE FIT HAD NOT SEEN (half of the rows fitted, the other half predicted; both ways)",
+        _held_out_table(fit.tables),
+        "",
+        "HOST COSTS",
+        _costs_table(document),
+        "",
+        *(f"assumed: {said}" for said in fit.assumptions),
+    ]
+    target = out if out is not None else "FITTED.toml"
+    step = f"weft expect {target} latency"
+    if document.has_twin:
+        step = f"weft bench latency --twin {target} --nodes 2"
+    lines.append(f"next: {step}" if out is not None else f"next: --out {target}, then {step}")
+    return "\n".join(lines)
+
+
+def _judged_line(table: "FittedTable") -> str:
+    from weft.core.units import format_size
+
+    found = table.unseen
+    return (
+        f"{table.benchmark}: unseen rows to {found.median_error:.1%} (median of the worse half),"
+        f" {found.worst_error:.1%} at worst ({format_size(found.worst_bytes)})"
+    )
+
+
+def _anomaly_lines(tables: "tuple[FittedTable, ...]") -> list[str]:
+    from weft.core.units import format_size
+
+    return [
+        f"anomaly, not fitted: {table.benchmark} at {format_size(row.size_bytes)}, {row.reason}"
+        f"{_missed(row.held_out_error)}"
+        for table in tables
+        for row in table.left_out
+    ]
+
+
+def _missed(held_out_error: float | None) -> str:
+    if held_out_error is None:
+        return ""
+    return f" (predicted {held_out_error:.0%} off; not counted above)"
+
+
+def _held_out_table(tables: "tuple[FittedTable, ...]") -> str:
+    from weft.core.units import format_size
+
+    cells = [
+        [
+            table.benchmark,
+            half.fitted_on,
+            str(half.n_rows),
+            f"{half.median_error:.1%}",
+            f"{half.worst_error:.1%}",
+            format_size(half.worst_bytes),
+        ]
+        for table in tables
+        for half in table.held_out
+    ]
+    return table_text(["table", "fitted on", "rows", "median", "worst", "at"], cells, left=2)
+
+
+def _costs_table(document: "Platform") -> str:
+    from weft.catalog.machine.platform import HOST_COSTS
+    from weft.core.units import format_size
+
+    assert document.host is not None
+    keys = [key for key in HOST_COSTS if not key.startswith("recv_")]
+    heads = [
+        f"{key.replace('_ns_per_byte', '').replace('_ns', '')} {HOST_COSTS[key]}" for key in keys
+    ]
+    cells = [
+        [
+            "above" if regime.max_bytes is None else f"to {format_size(regime.max_bytes)}",
+            *(f"{getattr(regime, key):.4g}" for key in keys),
+        ]
+        for regime in document.host.regimes
+    ]
+    return table_text(["sizes", *heads], cells)
+
+
+def _record(fitted: "FittedPlatform") -> dict[str, Any]:
+    return {
+        "schema": "weft.fit/1",
+        "platform": fitted.platform.model_dump(mode="json", by_alias=True, exclude_none=True),
+        "held_out": _rows(fitted),
+    }
+
+
+def _rows(fitted: "FittedPlatform") -> list[dict[str, Any]]:
+    return [
+        {
+            "table": half.table.benchmark,
+            "fitted_on": half.fitted_on,
+            "size_bytes": row.size_bytes,
+            "measured": row.measured,
+            "predicted": row.predicted,
+            "error": row.error,
+            "is_anomaly": row in half.named,
+        }
+        for half in fitted.held_out
+        for row in sorted((*half.rows, *half.named), key=lambda row: row.size_bytes)
+    ]

@@ -1,0 +1,189 @@
+"""`weft recipe PLATFORM`: what to launch with, why, and who says so."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weft.cli.output import emit, format_option, table_text
+from weft.core.errors import ExitCode, InputError
+
+if TYPE_CHECKING:
+    from weft.launch.prescription import Prescription
+
+FORMS = ("mpirun", "srun", "sbatch", "modulefile")
+
+
+@click.command("recipe")
+@click.argument("platform", required=False)
+@click.option("--nodes", type=click.IntRange(1), help="Nodes of the run; else NODES of the shell.")
+@click.option(
+    "--tasks-per-node", type=click.IntRange(1), help="Ranks a node; else one a GPU, or one a core."
+)
+@click.option("--sharp", is_flag=True, help="Reduce in the switches.")
+@click.option("--loopback", is_flag=True, help="The test of all adapters of one node.")
+@click.option("--benchmark", default="allreduce", show_default=True, metavar="B")
+@click.option("--program", metavar="COMMAND", help="What is launched instead of a benchmark.")
+@click.option("--training", is_flag=True, help="A training job: no options of nccl-tests.")
+@click.option("--nccl", metavar="VERSION", help="The version of NCCL that will run.")
+@click.option("--for", "form", type=click.Choice(FORMS), help="What to write.")
+@click.option("--image", default="", metavar="IMAGE", help="Launch into a container (Pyxis).")
+@click.option("--mount", "mounts", multiple=True, metavar="SRC:DST", help="Repeatable.")
+@click.option("--explain", is_flag=True, help="Each variable with its reason and its source.")
+@click.option(
+    "--diff",
+    "script",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Compare somebody's script with the recipe.",
+)
+@format_option
+def command(platform: str | None, script: Path | None, format_: str, **options: Any) -> int:
+    """What to launch with on PLATFORM: a complete command, script or modulefile.
+
+    Without PLATFORM: the machines that have a recipe. With --diff exit 1 where a script differs.
+    """
+    if platform is None:
+        _list(format_)
+        return int(ExitCode.GOOD)
+    prescription = _prescription(platform, options)
+    if script is not None:
+        return _diff(prescription, script, format_)
+    text = _written(prescription, options)
+    emit(
+        format_,
+        text=lambda: _explained(prescription, text) if options["explain"] else text,
+        record=_record(prescription, text),
+        rows=[_row(prescription, one) for one in prescription.settings],
+    )
+    return int(ExitCode.GOOD)
+
+
+def _list(format_: str) -> None:
+    from weft.catalog.load import launch_recipe, launch_recipe_names
+
+    recipes = [launch_recipe(name) for name in launch_recipe_names()]
+    rows = [
+        {"name": one.name, "machine": one.title, "fabric": one.fabric, "date": one.date}
+        for one in recipes
+    ]
+    emit(
+        format_,
+        text=lambda: table_text(
+            list(rows[0]), [[str(cell) for cell in row.values()] for row in rows], left=4
+        ),
+        record={"schema": "weft.recipes/1", "recipes": rows},
+        rows=rows,
+    )
+
+
+def _prescription(platform: str, options: dict[str, Any]) -> "Prescription":
+    from weft.catalog.load import launch_recipe, variable_lists
+    from weft.launch.prescription import Run, prescribe
+
+    recipe = launch_recipe(platform)
+    if options["mounts"] and not options["image"]:
+        raise InputError("--mount goes with --image", hint="name the image")
+    run = Run(
+        nodes=1 if options["loopback"] and options["nodes"] is None else options["nodes"],
+        sharp=options["sharp"],
+        loopback=options["loopback"],
+        training=options["training"],
+        tasks=options["tasks_per_node"] or recipe.gpus_per_node or recipe.cores_per_node or 1,
+        nccl=variable_lists()["nccl"].newest_of(options["nccl"]) if options["nccl"] else "",
+        image=options["image"],
+        mounts=options["mounts"],
+    )
+    return prescribe(recipe, run)
+
+
+def _written(prescription: "Prescription", options: dict[str, Any]) -> str:
+    from weft.launch import prescribed_text as texts
+
+    starts_by_srun = options["image"] or prescription.recipe.launcher == "srun"
+    form = options["form"] or ("srun" if starts_by_srun else "mpirun")
+    if form in ("mpirun", "modulefile") and options["image"]:
+        raise InputError(f"--for {form} launches into no container", expected="srun or sbatch")
+    if options["training"] and not options["program"]:
+        raise InputError("--training needs the program", expected="--program 'bash train.sh'")
+    command = (
+        [options["program"]]
+        if options["program"]
+        else texts.program(prescription, options["benchmark"])
+    )
+    if form == "modulefile":
+        return texts.as_modulefile(prescription)
+    writer = {"mpirun": texts.as_mpirun, "srun": texts.as_srun, "sbatch": texts.as_sbatch}[form]
+    return writer(prescription, command)
+
+
+def _row(prescription: "Prescription", setting: Any) -> dict[str, Any]:
+    return {
+        "platform": prescription.recipe.name,
+        "name": setting.name,
+        "value": setting.value,
+        "reason": setting.reason,
+        "source": setting.source,
+    }
+
+
+def _record(prescription: "Prescription", text: str) -> dict[str, Any]:
+    recipe = prescription.recipe
+    return {
+        "schema": "weft.recipe-answer/1",
+        "platform": recipe.name,
+        "date": recipe.date,
+        "source": recipe.source,
+        "text": text,
+        "settings": [_row(prescription, one) for one in prescription.settings],
+        "left_out": [{"name": one.setting.name, "why": one.why} for one in prescription.left],
+        "errata": [one.model_dump() for one in recipe.errata],
+        "notes": list(recipe.notes),
+    }
+
+
+def _explained(prescription: "Prescription", text: str) -> str:
+    recipe = prescription.recipe
+    lines = [text, "", f"{recipe.title}, {recipe.date}: {recipe.source}", ""]
+    for one in prescription.settings:
+        lines += [f"{one.name}={one.value}", f"  {one.reason}", f"  source: {one.source}"]
+    if prescription.left:
+        lines += ["", "left out for this version of NCCL:"]
+        lines += [f"  {one.setting.name}: {one.why}" for one in prescription.left]
+    if recipe.errata:
+        lines += ["", "errata of the sources:"]
+        lines += [f"  {one.printed} ({one.where}): {one.remark}" for one in recipe.errata]
+    lines += [f"note: {note}" for note in recipe.notes]
+    return "\n".join(lines)
+
+
+def _diff(prescription: "Prescription", script: Path, format_: str) -> int:
+    from weft.doctor.compare import compare
+    from weft.doctor.readers.file import job_of
+
+    job = job_of(script)
+    rows = [one.to_row() for one in compare(job, prescription)]
+    emit(
+        format_,
+        text=lambda: _diff_text(prescription, str(script), rows),
+        record={
+            "schema": "weft.recipe-diff/1",
+            "platform": prescription.recipe.name,
+            "file": str(script),
+            "differences": rows,
+        },
+        rows=rows,
+    )
+    return int(ExitCode.VERDICT_BAD if rows else ExitCode.GOOD)
+
+
+def _diff_text(prescription: "Prescription", script: str, rows: list[dict[str, Any]]) -> str:
+    title = prescription.recipe.title
+    if not rows:
+        return f"SAME  {script} sets what the recipe of {title} sets"
+    lines = [f"DIFFERS  {script} from the recipe of {title} in {len(rows)} places"]
+    for row in rows:
+        own = "not set" if row["script"] is None else row["script"] or "empty"
+        wanted = "not set" if row["recipe"] is None else row["recipe"]
+        lines += ["", f"{row['name']}  script: {own}  recipe: {wanted}", f"  {row['why']}"]
+    return "\n".join(lines)

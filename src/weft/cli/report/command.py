@@ -1,0 +1,36 @@
+"""`weft report`: one self-contained HTML page about finished runs."""
+
+from pathlib import Path
+
+import click
+
+from weft.core.errors import ExitCode
+
+
+@click.command(name="report")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The file to write. Default: RUN/report.html of the first run.",
+)
+@click.option("--partial", is_flag=True, help="Report on a run that is not finished.")
+def command(runs: tuple[Path, ...], output: Path | None, partial: bool) -> int:
+    """Write one HTML page about RUN...; it opens offline and fetches nothing.
+
+    Prints where the page is and the verdict of each run. Exit 0 whatever the verdict: the page is
+    the result, `weft check` and `weft compare` are the verbs that judge.
+    """
+    from weft.report.page import pages_of, read_runs, write_page
+    from weft.report.sections import side_by_side as beside
+
+    out = output or runs[0] / "report.html"
+    read = read_runs(runs, partial=partial)
+    pages = pages_of(read)
+    write_page(out, pages, beside.section(read))
+    click.echo(str(out))
+    for page in pages:
+        verdict = page.findings[0].sentence
+        click.echo(f"{page.title}: {verdict}" if len(pages) > 1 else verdict)
+    return int(ExitCode.GOOD)

@@ -1,0 +1,140 @@
+"""`weft study block`: what a job of `weft study submit` runs."""
+
+import os
+import signal
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weft.core.errors import ExitCode, InputError, WeftError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from weft.bench.model import Backend, Launch
+    from weft.study.run.loop import RunOutcome
+
+
+@click.command(hidden=True)
+@click.argument("run_dir", metavar="RUN", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--block",
+    "number",
+    type=click.IntRange(min=0),
+    help="Which block. Default: the task's number of the job array.",
+)
+def block(run_dir: Path, number: int | None) -> int:
+    """Run one block of a submitted study on the nodes of the Slurm job around it."""
+    from weft.cluster.slurm.allocation import job_id, job_nodes
+    from weft.study.submission.attempts import Attempt, attempt_folder
+
+    chosen = _number(number)
+    meta, launches = _planned(run_dir, chosen)
+    job = job_id(os.environ)
+    if job is None:
+        raise InputError(
+            "no Slurm job around this",
+            expected="a job of 'weft study submit'",
+            hint="weft study run measures here and now",
+        )
+    nodes = job_nodes(os.environ)[: len(launches[0].trial.nodes)]
+    folder = attempt_folder(run_dir.absolute(), chosen, job)
+    attempt = Attempt(chosen, job, nodes, time.time())
+    attempt.write(folder)
+    signal.signal(signal.SIGTERM, _interrupt)
+    error: str | None = None
+    try:
+        outcome = _measure(meta, launches, nodes, folder)
+        error = _why_stopped(outcome)
+    except BaseException as failed:
+        error = _in_words(failed)
+        raise
+    finally:
+        replace(attempt, ended_unix_s=time.time(), error=error).write(folder)
+    return int(ExitCode.BENCHMARK if outcome.failures else ExitCode.GOOD)
+
+
+def _in_words(failed: BaseException) -> str:
+    if isinstance(failed, KeyboardInterrupt):
+        return "ended by a signal: scancel, or the job's time limit"
+    if isinstance(failed, WeftError):
+        return failed.describe()
+    return f"{type(failed).__name__}: {failed}"
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    raise KeyboardInterrupt
+
+
+def _number(given: int | None) -> int:
+    """Raises InputError where neither the command line nor Slurm says which block."""
+    told = os.environ.get("SLURM_ARRAY_TASK_ID", "") if given is None else str(given)
+    if not told.isdecimal():
+        raise InputError(
+            "which block?", where="SLURM_ARRAY_TASK_ID", expected="--block N, or a job array"
+        )
+    return int(told)
+
+
+def _planned(run_dir: Path, number: int) -> "tuple[dict[str, Any], tuple[Launch, ...]]":
+    """What the run remembers, and the launches of a block. Raises InputError."""
+    from weft.study.plan.blocks import launches_of
+    from weft.study.run.store import read_meta, read_plan
+
+    meta = read_meta(run_dir)
+    launches = launches_of(read_plan(run_dir), number)
+    if "submit" not in meta or not launches:
+        raise InputError(
+            f"no block {number} in this run",
+            where=str(run_dir),
+            expected="a run and a block of 'weft study submit'",
+        )
+    return meta, launches
+
+
+def _measure(
+    meta: "Mapping[str, Any]", launches: "tuple[Launch, ...]", nodes: tuple[str, ...], folder: Path
+) -> "RunOutcome":
+    from weft.cli.progress import shown_progress
+    from weft.study.plan.blocks import on_nodes
+    from weft.study.run.loop import execute
+    from weft.study.run.metadata import refuse_other_run, run_meta
+    from weft.study.run.store import RunStore
+
+    wanted = len(launches[0].trial.nodes)
+    if len(nodes) < wanted:
+        raise InputError(
+            f"the job has {len(nodes)} nodes, the block wants {wanted}",
+            where="SLURM_JOB_NODELIST",
+            expected=f"--nodes={wanted}",
+        )
+    backend = _backend(meta["submit"], nodes)
+    its_meta = run_meta(
+        study_text=str(meta["study"]),
+        seed=int(meta["seed"]),
+        backend=backend,
+        nodes=nodes,
+        argv=sys.argv[1:],
+    )
+    # Nodes are the block's own; all else must be as it was submitted.
+    refuse_other_run({**meta, "nodes": list(nodes)}, its_meta, str(folder))
+    with RunStore.create(folder, its_meta) as store, shown_progress() as progress:
+        return execute(on_nodes(launches, nodes), backend, store, progress=progress)
+
+
+def _backend(asked: "Mapping[str, Any]", nodes: tuple[str, ...]) -> "Backend":
+    from weft.cli.backend import live_backend, rail_names
+
+    rails = rail_names(asked.get("rails"))
+    return live_backend(asked.get("mpi"), asked.get("launcher"), rails, nodes)
+
+
+def _why_stopped(outcome: "RunOutcome") -> str | None:
+    if outcome.stopped is not None:
+        return outcome.stopped
+    return None if outcome.complete else "not every launch is over"

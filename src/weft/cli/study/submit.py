@@ -1,0 +1,267 @@
+"""`weft study submit`: a study as jobs of Slurm, a block each."""
+
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weft.cli.backend import LAUNCHER, rail_names
+from weft.cli.option_group import options_as
+from weft.cli.output import emit, format_option_of, talk
+from weft.core.errors import ExitCode, InputError, MissingError, WeftError
+from weft.study.submission.block_states import SLURM_FOLDER
+from weft.study.submission.jobs import Asked, Submission, submit_all
+
+if TYPE_CHECKING:
+    from weft.bench.model import Launch
+    from weft.cluster.slurm.sbatch import Batch
+    from weft.study.plan.model import Study
+    from weft.study.run.store import RunStore
+    from weft.study.submission.block_states import SubmittedJob
+
+SCHEMA = "weft.study-submit/1"
+_TEXT = ("text", "json")
+
+
+_OPTIONS = (
+    click.option("--partition", metavar="NAME", help="As sbatch takes it."),
+    click.option("--account", metavar="NAME", help="As sbatch takes it."),
+    click.option("--time", metavar="LIMIT", help="Of a block, as sbatch takes it: 30, 2:00:00."),
+    click.option(
+        "--switches",
+        metavar="N[@TIME]",
+        help="At most so many leaf switches a block; after TIME as many as it takes.",
+    ),
+    click.option(
+        "--leaves",
+        type=click.IntRange(min=1),
+        help="Exactly so many leaf switches a block: its nodes are drawn, and named to sbatch.",
+    ),
+    click.option(
+        "--exclusive/--no-exclusive",
+        default=True,
+        show_default=True,
+        help="Whether a block has its nodes for itself.",
+    ),
+    click.option(
+        "--at-once",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Blocks that may run at the same time; they are each other's neighbours.",
+    ),
+    click.option(
+        "--sbatch", multiple=True, metavar="WORD", help="Any option of sbatch: --sbatch=--qos=high."
+    ),
+    click.option("--mpi", metavar="MPICC", help="As for 'weft study run'."),
+    click.option("--rails", metavar="DEVICES", help="As for 'weft study run'."),
+    LAUNCHER,
+)
+
+
+@click.command()
+@click.argument("study", metavar="STUDY")
+@click.option(
+    "--dir",
+    "run_dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The run directory, seen by all nodes. Default: runs/STUDY-DATE-TIME.",
+)
+@click.option("--resume", is_flag=True, help="Submit what is missing; STUDY is the run directory.")
+@click.option("--repeats", type=click.IntRange(1, 10_000), help="Instead of the study's own.")
+@click.option("--blocks", type=click.IntRange(1, 10_000), help="Instead of the study's node_sets.")
+@click.option("--nodes-per", type=click.IntRange(min=1), help="Instead of the study's node counts.")
+@click.option("--seed", type=int, help="Instead of the study's own.")
+@click.option("--dry-run", is_flag=True, help="Print the scripts; submit nothing.")
+@options_as("asked", Asked, _OPTIONS)
+@format_option_of(_TEXT)
+@click.pass_context
+def submit(
+    ctx: click.Context,
+    *,
+    study: str,
+    run_dir: Path | None,
+    resume: bool,
+    repeats: int | None,
+    blocks: int | None,
+    nodes_per: int | None,
+    seed: int | None,
+    dry_run: bool,
+    asked: Asked,
+    format_: str,
+) -> int:
+    """Submit a study to Slurm: one task of a job array is one block.
+
+    A block is all arms on one node set, in one allocation. Blocks do not overlap in time unless
+    --at-once allows it. 'weft study status RUN' follows them, 'weft compare RUN' reads what there
+    is, and --resume submits what was cancelled or failed.
+    """
+    if asked.switches is not None and asked.leaves is not None:
+        raise InputError("--switches and --leaves contradict each other", expected="one of them")
+    if resume:
+        fixed = {"--repeats": repeats, "--blocks": blocks, "--nodes-per": nodes_per, "--seed": seed}
+        return _resume(ctx, run_dir or Path(study), fixed, dry_run=dry_run, format_=format_)
+    changes: dict[str, Any] = {"repeats": repeats, "node_sets": blocks, "seed": seed}
+    changes |= {"nodes": None if nodes_per is None else (nodes_per,)}
+    document, text = _study(study, {key: v for key, v in changes.items() if v is not None})
+    return _submit_new(document, text, asked, run_dir, dry_run=dry_run, format_=format_)
+
+
+def _study(name: str, changes: dict[str, Any]) -> "tuple[Study, str]":
+    from weft.study.plan.document import load_study
+
+    document, text = load_study(name)
+    return document.model_copy(update=changes), text
+
+
+def _submit_new(
+    document: "Study",
+    text: str,
+    asked: Asked,
+    run_dir: Path | None,
+    *,
+    dry_run: bool,
+    format_: str,
+) -> int:
+    from weft.bench.live.backend import check_trial
+    from weft.cli.run_dir import fresh_run_dir
+    from weft.cluster.slurm.sbatch import check_folder, find_sbatch
+    from weft.study.plan.blocks import plan_blocks
+
+    launches = plan_blocks(document)
+    for launch in launches:
+        check_trial(launch.trial, rail_names(asked.rails))
+    where = (run_dir or fresh_run_dir(document.name)).absolute()
+    check_folder(where)
+    every = tuple(sorted({launch.block for launch in launches}))
+    batches = Submission(
+        document.name, launches, every, asked, _command(where), document.seed
+    ).batches()
+    if dry_run:
+        return _print_dry(where, batches, format_)
+    find_sbatch()
+    store = _create(document, text, asked, launches, where)
+    try:
+        jobs, refused = submit_all(where, batches)
+    except WeftError:
+        _take_back(store)
+        raise
+    return _print_jobs(where, jobs, refused, format_)
+
+
+def _command(run_dir: Path) -> tuple[str, ...]:
+    """What a job runs."""
+    return (sys.executable, "-m", "weft.cli", "study", "block", str(run_dir.absolute()))
+
+
+def _resume(
+    ctx: click.Context, run_dir: Path, fixed: dict[str, Any], *, dry_run: bool, format_: str
+) -> int:
+    """Submit the blocks that are neither done nor in a job, as the run was submitted but for the
+    options that were typed now. Raises InputError, MissingError."""
+    from weft.study.submission.block_states import read_status
+
+    for option, given in fixed.items():
+        if given is not None:
+            raise InputError(f"{option} and --resume contradict each other", expected="one of them")
+    run, queue, blocks = read_status(run_dir)
+    if queue.not_known is not None and not dry_run:
+        raise MissingError(
+            f"what is in the queue is not known: {queue.not_known}",
+            where="squeue",
+            expected="an answer, so that no block is submitted twice",
+        )
+    missing = tuple(b.block for b in blocks if not b.is_going and b.state != "done")
+    going = tuple(dict.fromkeys(str(b.job).partition("_")[0] for b in blocks if b.is_going))
+    asked = _typed_over(ctx, Asked.of_meta(run.meta["submit"]))
+    name, seed = _name_of(run.meta), int(run.meta["seed"])
+    whole = Submission(name, run.launches, missing, asked, _command(run_dir), seed)
+    batches = whole.batches()
+    if dry_run:
+        return _print_dry(run_dir, batches, format_)
+    jobs, refused = submit_all(run_dir, batches, going)
+    return _print_jobs(run_dir, jobs, refused, format_)
+
+
+def _name_of(meta: Any) -> str:
+    from weft.study.plan.document import parse_study
+
+    return parse_study(str(meta["study"]), "run.toml").name
+
+
+def _typed_over(ctx: click.Context, kept: Asked) -> Asked:
+    """Of the options for jobs those that were typed, else what was asked before."""
+    typed = {
+        name: ctx.params[name]
+        for name in Asked.__dataclass_fields__
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    }
+    for name in ("mpi", "rails", "launcher"):
+        if name in typed:
+            raise InputError(
+                f"--{name} and --resume contradict each other",
+                expected="the MPI, devices and launcher that the run was submitted with",
+            )
+    # Of the two only one holds, and what is typed now is it.
+    fresh = {"switches": None} if "leaves" in typed else {"leaves": None}
+    return replace(kept, **((fresh if {"leaves", "switches"} & typed.keys() else {}) | typed))
+
+
+def _create(
+    document: "Study", text: str, asked: Asked, launches: "tuple[Launch, ...]", where: Path
+) -> "RunStore":
+    """The run directory, before any job may look for it."""
+    from weft.bench.live.backend import LiveBackend
+    from weft.launch.mpi import find_mpi
+    from weft.study.run.metadata import run_meta
+    from weft.study.run.store import RunStore
+
+    mpi = find_mpi(asked.mpi, may_be_srun=True)
+    backend = LiveBackend(mpi, (), rail_names(asked.rails))
+    meta = run_meta(
+        study_text=text, seed=document.seed, backend=backend, nodes=(), argv=sys.argv[1:]
+    )
+    store = RunStore.create(where, {**meta, "submit": asked.to_meta()})
+    (where / SLURM_FOLDER).mkdir(exist_ok=True)
+    store.set_plan(launches)
+    return store
+
+
+def _take_back(store: "RunStore") -> None:
+    """Nothing was submitted: the directory is free for the next try."""
+    import shutil
+
+    shutil.rmtree(store.run_dir / SLURM_FOLDER, ignore_errors=True)
+    store.abandon()
+
+
+def _print_dry(where: Path, batches: "tuple[Batch, ...]", format_: str) -> int:
+    scripts = [batch.script for batch in batches]
+    record = {"schema": SCHEMA, "run": str(where), "scripts": scripts}
+    emit(format_, text=lambda: "\n".join(scripts) or "nothing is missing", record=record, rows=[])
+    return int(ExitCode.GOOD)
+
+
+def _print_jobs(
+    where: Path,
+    jobs: "list[SubmittedJob]",
+    refused: InputError | MissingError | None,
+    format_: str,
+) -> int:
+    import shlex
+
+    from weft.cluster.slurm.sbatch import array_text
+
+    lines = [f"job {job.job}: blocks {array_text(job.blocks)}" for job in jobs]
+    follow = f"follow:  weft study status {shlex.quote(str(where))}"
+    if refused is not None:
+        talk(f"{refused.describe()}\n  the jobs before it are submitted: mend it, then --resume")
+    emit(
+        format_,
+        text=lambda: "\n".join([*(lines or ["nothing is missing"]), follow]),
+        record={"schema": SCHEMA, "run": str(where), "jobs": [asdict(job) for job in jobs]},
+        rows=[],
+    )
+    return int(ExitCode.GOOD if refused is None else refused.exit_code)

@@ -1,0 +1,98 @@
+"""The first process of a virtual cluster: makes the bridge and the hosts, and waits for them.
+
+It runs in namespaces of its own, as their process 1: when it ends, by whatever signal, the kernel
+ends everything in them and takes networks and mounts away.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO
+
+from weft.cluster.local.layout import BRIDGE_ADDRESS, PREFIX_LENGTH, Layout, read_layout
+from weft.cluster.local.namespace_commands import (
+    ENVIRONMENT,
+    InsideError,
+    mount_tmpfs,
+    reap,
+    run,
+    shape,
+)
+
+BRIDGE = "br0"
+SHARED_HOME = "home"
+
+
+def main(folder: Path) -> int:
+    """Prints one line when all hosts are up: their public keys, or what went wrong."""
+    layout = read_layout(folder)
+    try:
+        keys = _make(layout)
+    except InsideError as error:
+        print(json.dumps({"error": str(error)}), flush=True)
+        return 1
+    print(json.dumps({"keys": keys}), flush=True)
+    os.close(1)
+    while reap() is not None:
+        pass
+    return 0
+
+
+def _make(layout: Layout) -> dict[str, str]:
+    run("mount", "--make-rprivate", "/")
+    run("ip", "link", "set", "lo", "up")
+    run("ip", "link", "add", BRIDGE, "type", "bridge")
+    run("ip", "address", "add", f"{BRIDGE_ADDRESS}/{PREFIX_LENGTH}", "dev", BRIDGE)
+    run("ip", "link", "set", BRIDGE, "up")
+    if layout.shared_home:
+        mount_tmpfs(Path(layout.folder) / SHARED_HOME, "0700")
+    hosts = [(host.name, _start(layout, host.name)) for host in layout.hosts]
+    for number, (host, (_, process)) in enumerate(zip(layout.hosts, hosts, strict=True)):
+        _hear(host.name, process, "waits")
+        port = f"port{number + 1}"
+        far_end = ("peer", "name", "eth0", "netns", str(process.pid))
+        run("ip", "link", "add", port, "type", "veth", *far_end)
+        run("ip", "link", "set", port, "master", BRIDGE, "up")
+        if host.rate is not None:
+            shape(port, host.rate)
+        assert process.stdin is not None
+        process.stdin.write("connected\n")
+        process.stdin.close()
+    return {name: _hear(name, process, "key") for name, process in hosts}
+
+
+def _start(layout: Layout, name: str) -> subprocess.Popen[str]:
+    """A host's first process, in namespaces of its own; it waits for its cable."""
+    log: IO[str] = (Path(layout.folder) / f"{name}.log").open("w")
+    spaces = ("--net", "--uts", "--mount", "--ipc", "--pid", "--fork", "--mount-proc")
+    with log:
+        return subprocess.Popen(
+            [
+                *("unshare", *spaces, "--kill-child=KILL"),
+                *(sys.executable, "-m", "weft.cluster.local.host", layout.folder, name),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env=ENVIRONMENT,
+        )
+
+
+def _hear(name: str, process: subprocess.Popen[str], what: str) -> str:
+    """What a host says next: that it waits for its cable, or its public key."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    try:
+        said = json.loads(line)
+    except ValueError:
+        raise InsideError(f"{name} ended before it was up (its log says more)") from None
+    if "error" in said:
+        raise InsideError(f"{name}: {said['error']}")
+    return str(said[what])
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,1 @@
+"""Slurm: its queue, allocations, batch scripts and leaf switches."""

@@ -1,0 +1,92 @@
+"""The Slurm job this runs in: its nodes, and the leaf switch of each."""
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from weft.cluster.slurm.neighbours import TOPOLOGY, parse_leaves
+from weft.cluster.slurm.scheduler import ANSWER_TIMEOUT_S, question
+from weft.core.errors import InputError
+from weft.core.nodeset import expand
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """Leaf switch by node, as Slurm was told of them; or in `not_known` why nobody knows."""
+
+    by_node: Mapping[str, str]
+    not_known: str | None = None
+
+    def of(self, nodes: Sequence[str]) -> dict[str, str]:
+        """The leaf of each of these nodes that has one."""
+        return {node: self.by_node[node] for node in nodes if node in self.by_node}
+
+
+def job_id(environ: Mapping[str, str]) -> str | None:
+    """The id of the job, as squeue shows it: '12', '12_3' of an array; None outside of one."""
+    array, task = environ.get("SLURM_ARRAY_JOB_ID"), environ.get("SLURM_ARRAY_TASK_ID")
+    return f"{array}_{task}" if array and task else environ.get("SLURM_JOB_ID")
+
+
+def job_nodes(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The nodes of the job, in its order; none outside of one."""
+    listed = environ.get("SLURM_JOB_NODELIST")
+    return expand(listed) if listed and job_id(environ) is not None else ()
+
+
+def srun_nodes(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The nodes on which srun starts ranks now: those of the job, none in a prolog or an epilog, in
+    which a job has its variables and can have no step.
+
+    SOURCE: Slurm's guide to prologs and epilogs: SLURM_SCRIPT_CONTEXT is set in all of them.
+    """
+    return () if environ.get("SLURM_SCRIPT_CONTEXT") else job_nodes(environ)
+
+
+def as_slurm_orders(nodes: Sequence[str], environ: Mapping[str, str]) -> tuple[str, ...]:
+    """These nodes in the order of the job where they are all of it: there ranks are placed in it,
+    whatever order they were asked for in.
+
+    SOURCE: srun(1) of Slurm 22.05, --nodelist: "The order of the node names in the list is not
+    important; the node names will be sorted by Slurm."
+    """
+    within = srun_nodes(environ)
+    return tuple(n for n in within if n in nodes) if set(nodes) <= set(within) else tuple(nodes)
+
+
+def is_beyond_srun(nodes: Sequence[str], environ: Mapping[str, str]) -> bool:
+    """Whether an MPI's own launcher, which goes by the job's variables, would take srun for nodes
+    that srun does not reach: strangers to the job, and all of them in a prolog."""
+    return job_id(environ) is not None and not set(nodes) <= set(srun_nodes(environ))
+
+
+def ask_leaves() -> Leaves:
+    """What Slurm says of its switches; never an error: a run goes on without."""
+    with question(TOPOLOGY) as asked:
+        answer = asked.answer_until(time.monotonic() + ANSWER_TIMEOUT_S)
+    if answer.not_known is not None:
+        return Leaves({}, answer.not_known)
+    try:
+        found = parse_leaves(answer.text)
+    except InputError as error:
+        return Leaves({}, str(error).partition("\n")[0])
+    by_node = {node: leaf for leaf, nodes in found.items() for node in nodes}
+    return Leaves(by_node, None if by_node else "Slurm was told of no switches")
+
+
+def placement(nodes: Sequence[str], environ: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What a run records of its job: id, nodes, and their leaves as far as they are known; empty
+    outside of a job, and where it measures other nodes."""
+    environ = os.environ if environ is None else environ
+    job = job_id(environ)
+    if job is None or not set(nodes) <= set(job_nodes(environ)):
+        return {}
+    leaves = ask_leaves()
+    found = leaves.of(nodes)
+    known = {"leaves": found, "n_leaves": len(set(found.values()))} if found else {}
+    why = {} if leaves.not_known is None else {"leaves_not_known": leaves.not_known}
+    partition = environ.get("SLURM_JOB_PARTITION")
+    named = {"partition": partition} if partition else {}
+    return {"job": job, **named, "nodes": list(nodes), **known, **why}

@@ -1,1 +1,0 @@
-"""How a verdict is said: findings, words, remedies, lists."""

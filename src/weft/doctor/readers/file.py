@@ -1,0 +1,74 @@
+"""Any of the files: which kind it is, and its job."""
+
+from pathlib import Path
+
+from weft.core.errors import InputError
+from weft.core.text_file import read_text_file, read_text_input
+from weft.doctor.job import HOLE, Job, Kind
+from weft.doctor.readers.conf import read_conf
+from weft.doctor.readers.edf import is_edf, read_edf
+from weft.doctor.readers.kubernetes import read_manifests
+from weft.doctor.readers.modulefile import MAGIC, read_modulefile
+from weft.doctor.readers.shell import read_script
+
+MOST_BYTES = 16 << 20
+"""A script is smaller; whatever is larger is none."""
+MOST_SETTINGS = 5_000
+"""A job sets a few dozen."""
+EXPECTED = "a script or a document"
+
+
+def read_job(name: str, text: str, kind: Kind | None = None) -> Job:
+    """The job of a text; its kind by the name and the look of it where it is not given.
+
+    Raises InputError where a document is not what its kind says, or no text, or sets more than a
+    job does.
+    """
+    if HOLE in text:
+        raise InputError("it is not text", where=name, expected=EXPECTED)
+    job = _READERS[kind or kind_of(name, text)](name, text)
+    n_settings, n_launches = len(job.settings), len(job.launches)
+    if max(n_settings, n_launches) > MOST_SETTINGS:
+        raise InputError(
+            f"it sets {n_settings:,} variables and launches {n_launches:,} programs",
+            where=name,
+            expected=f"{EXPECTED} of one job, of no more than {MOST_SETTINGS:,} of either",
+        )
+    return job
+
+
+_READERS = {
+    Kind.SCRIPT: read_script,
+    Kind.CONF: read_conf,
+    Kind.EDF: read_edf,
+    Kind.KUBERNETES: read_manifests,
+    Kind.MODULEFILE: read_modulefile,
+}
+
+
+def kind_of(name: str, text: str) -> Kind:
+    """What a file is."""
+    if text.startswith(MAGIC):
+        return Kind.MODULEFILE
+    suffix = Path(name).suffix.lower()
+    if suffix == ".toml" or (suffix == ".edf" and is_edf(text)):
+        return Kind.EDF
+    if suffix in (".yaml", ".yml"):
+        return Kind.KUBERNETES
+    if Path(name).name.lstrip(".") == "nccl.conf" or suffix == ".conf":
+        return Kind.CONF
+    if text.startswith("apiVersion:") or "\napiVersion:" in text[:4096]:
+        return Kind.KUBERNETES
+    return Kind.SCRIPT
+
+
+def job_of_input(kind: Kind | None = None) -> Job:
+    """The job of standard input, the same way."""
+    text = read_text_input(expected=EXPECTED, most_bytes=MOST_BYTES)
+    return read_job("standard input", text, kind)
+
+
+def job_of(path: Path, kind: Kind | None = None) -> Job:
+    """The job of a file. Raises InputError where it cannot be read, is no text or is too large."""
+    text = read_text_file(path, expected=EXPECTED, most_bytes=MOST_BYTES)
+    return read_job(str(path), text, kind)

@@ -1,0 +1,1 @@
+"""A platform fitted to measured tables."""

@@ -1,0 +1,1 @@
+"""What NCCL should deliver: topology, tuner, collectives, point to point."""

@@ -1,0 +1,1 @@
+"""Causes of the catalogue that fit the judged rows."""

@@ -1,0 +1,171 @@
+"""Which causes of the catalogue fit the rows that are low (or impossible), best first.
+
+score = misfit + what the cause takes for granted - evidence, all in ln of a ratio: misfit is the
+mean over the rows of |ln(measured / predicted)|, a cause that predicts a range pays for its width,
+one that needs two things to coincide pays for the second, and one that would have changed rows of
+the same series that are normal pays for that (rules.toml).
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from weft.catalog.cause import Cause, causes
+from weft.catalog.machine.platform import Platform
+from weft.core.units import format_significant, format_size
+from weft.judge.anomalies.anomalies import Labels, series_of
+from weft.judge.causes.effect import Span, applies, predicted_span
+from weft.judge.expectation.expected_value import Predict
+from weft.judge.log import LogLine
+from weft.judge.model import JudgedRow, LikelyCause, RowState
+from weft.judge.rules import Rules
+
+MOST_SHOWN = 5
+SHOWN = 160
+"""Characters of a log line that are quoted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A cause against the rows: its score, its misfit, and what it predicts for the largest row."""
+
+    cause: Cause
+    score: float
+    misfit: float
+    n_rows: int
+    predicts: str
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What causes are weighed against: all judged rows, the platform, and what the log says."""
+
+    rows: Sequence[JudgedRow]
+    platform: Platform
+    ask: Predict
+    rules: Rules
+    log: Sequence[LogLine] = ()
+
+
+def likely_causes(case: Case, state: RowState) -> tuple[LikelyCause, ...]:
+    """The causes that fit the rows of a state, best first, at most five."""
+    rules = case.rules
+    wanted = [row for row in case.rows if row.state is state and row.expectation is not None]
+    if not wanted:
+        return ()
+    explains = "impossible" if state is RowState.IMPOSSIBLE else "low"
+    fits = [
+        fit
+        for cause in causes()
+        if cause.explains == explains
+        if (fit := _fit(cause, wanted, case)) is not None
+    ]
+    fits.sort(key=lambda fit: fit.score)
+    shown = [fit for fit in fits if fit.misfit <= rules.misfit_shown or fit.said]
+    tied = {id(fit) for fit in shown if fit.score <= shown[0].score + rules.tie}
+    # Among causes that the file cannot tell apart, what needs less to coincide goes first.
+    shown.sort(key=lambda fit: (0, fit.cause.assumptions) if id(fit) in tied else (1, 0))
+    return tuple(_likely(fit, tied=id(fit) in tied and len(tied) > 1) for fit in shown[:MOST_SHOWN])
+
+
+def _likely(fit: Fit, *, tied: bool) -> LikelyCause:
+    return LikelyCause(
+        name=fit.cause.name,
+        sentence=fit.cause.sentence + (f" ({fit.said})" if fit.said else ""),
+        misfit=fit.misfit,
+        n_rows=fit.n_rows,
+        predicts=fit.predicts,
+        confirm=fit.cause.confirm,
+        remedy=fit.cause.remedy,
+        source=fit.cause.source,
+        score=fit.score,
+        tied=tied,
+    )
+
+
+def _fit(cause: Cause, wanted: Sequence[JudgedRow], case: Case) -> Fit | None:
+    rules, platform, ask = case.rules, case.platform, case.ask
+    said, against = _said(cause, wanted, case.log)
+    if against:
+        return None
+    spans = [
+        (row, span)
+        for row in wanted
+        if applies(cause, row, platform)
+        if (span := predicted_span(cause, row, platform, ask)) is not None
+    ]
+    if not spans:
+        return None
+    misfits = [_misfit(row.value, span) for row, span in spans]
+    # A cause that leaves rows unexplained misses them by how far they are from what is expected.
+    silent = {id(row) for row, _ in spans}
+    misfits += [_gap(row) for row in wanted if id(row) not in silent]
+    misfit = fmean(misfits)
+    width = median(math.log(high / low) for _, (low, high) in spans)
+    score = misfit + rules.range_width * width + rules.assumption * (cause.assumptions - 1)
+    score += _denied(cause, wanted, case)
+    score -= rules.evidence if said else 0.0
+    largest = max(spans, key=lambda pair: pair[0].row.size_bytes or 0)
+    return Fit(cause, score, misfit, len(spans), _predicts(*largest), said)
+
+
+def _said(cause: Cause, rows: Sequence[JudgedRow], log: Sequence[LogLine]) -> tuple[str, bool]:
+    """(what the file says for a cause, whether it says something against it)."""
+    said = ""
+    for evidence in cause.evidence:
+        for where, text in _texts(evidence.key, rows, log):
+            if not re.search(evidence.pattern, text):
+                continue
+            if evidence.speaks == "against":
+                return "", True
+            said = said or f"{where}: {text.strip()[:SHOWN]}"
+    return said, False
+
+
+def _texts(key: str, rows: Sequence[JudgedRow], log: Sequence[LogLine]) -> list[tuple[str, str]]:
+    """(where it stands, text) of what evidence is looked for in."""
+    if key == "log":
+        return [(f"line {line.number} says so", line.text) for line in log]
+    found = dict.fromkeys(row.table.conditions.get(key) for row in rows)
+    return [("the table says so", f"{key} {text}") for text in found if text]
+
+
+def _misfit(value: float, span: Span) -> float:
+    """How far a value lies outside a span, in ln."""
+    low, high = span
+    return max(0.0, math.log(low / value), math.log(value / high))
+
+
+def _gap(row: JudgedRow) -> float:
+    if row.expectation is None:
+        return 0.0
+    return abs(math.log(row.value / row.expectation.value))
+
+
+def _denied(cause: Cause, wanted: Sequence[JudgedRow], case: Case) -> float:
+    """How strongly normal rows of the same series speak against a cause that would change them."""
+    series = {_series(row) for row in wanted}
+    misfits = []
+    platform, ask = case.platform, case.ask
+    for row in case.rows:
+        if row.state is RowState.NORMAL and _series(row) in series and not row.odd:
+            span = (
+                predicted_span(cause, row, platform, ask) if applies(cause, row, platform) else None
+            )
+            misfits.append(0.0 if span is None else _misfit(row.value, span))
+    return median(misfits) if misfits else 0.0
+
+
+def _series(row: JudgedRow) -> tuple[int, Labels]:
+    return row.table.first_line, series_of(row.row)
+
+
+def _predicts(row: JudgedRow, span: Span) -> str:
+    low, high = (format_significant(value, 3) for value in span)
+    unit = row.expectation.unit if row.expectation else ""
+    size = f" at {format_size(row.row.size_bytes)}" if row.row.size_bytes else ""
+    between = f"{low} {unit}" if low == high else f"{low} to {high} {unit}"
+    return f"{between}{size}; measured {format_significant(row.value, 3)}"

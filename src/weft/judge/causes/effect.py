@@ -1,0 +1,150 @@
+"""What a cause of the catalogue would make of a row: the value it predicts, as a span."""
+
+from dataclasses import replace
+
+from weft.catalog.cause import Cause, Feature, Instead, Range
+from weft.catalog.machine.platform import Platform
+from weft.expect.model import Conditions, Expectation
+from weft.judge.expectation.expected_value import Predict, convert, with_room
+from weft.judge.model import JudgedRow
+from weft.judge.rules import rules
+
+Span = tuple[float, float]
+"""The least and the greatest value a cause predicts for a row."""
+CHANGES_NOTHING = 0.05
+"""A cause that moves the expected value by less than this share explains nothing."""
+
+
+def applies(cause: Cause, row: JudgedRow, platform: Platform) -> bool:
+    """Whether a cause is thinkable for a row on this platform."""
+    conditions = row.conditions
+    if conditions is None or row.expectation is None:
+        return False
+    nodes = {
+        "": True,
+        "one": conditions.inside_node,
+        "two": conditions.n_nodes == 2,
+        "several": conditions.n_nodes > 1,
+    }
+    return (
+        nodes[cause.nodes]
+        and (not cause.libraries or conditions.library in cause.libraries)
+        and (not cause.benchmarks or conditions.benchmark in cause.benchmarks)
+        and cause.memory in ("", conditions.memory)
+        and all(_has(platform, feature) for feature in cause.needs)
+    )
+
+
+def predicted_span(cause: Cause, row: JudgedRow, platform: Platform, ask: Predict) -> Span | None:
+    """What the row would be under the cause; None where the cause says nothing about it."""
+    found, conditions = row.expectation, row.conditions
+    if found is None or conditions is None:
+        return None
+    if cause.instead is not None:
+        other = _changed(cause.instead, conditions, platform)
+        return _instead(other, row.metric, found, ask)
+    if cause.share is not None:
+        return _shared(found, cause.share)
+    if cause.adds is not None:
+        return _added(found, cause.adds, conditions)
+    if cause.cap is not None:
+        n_hcas = 1
+        if conditions.library == "nccl" and cause.cap_of == "hca":
+            n_hcas = conditions.n_hcas or platform.hcas_per_node
+        return _capped(found, cause.cap, conditions, platform, n_hcas=n_hcas)
+    return None
+
+
+def _has(platform: Platform, feature: Feature) -> bool:
+    gpus = platform.gpus
+    return {
+        "several-hcas": platform.hcas_per_node > 1,
+        "four-hcas": platform.hcas_per_node >= 4,
+        "gpus": gpus is not None,
+        "nvls": gpus is not None and gpus.nvls,
+        "nvlink": gpus is not None and gpus.nvlink is not None,
+        "amd": gpus is not None and gpus.cpu == "amd",
+    }[feature]
+
+
+def _changed(instead: Instead, conditions: Conditions, platform: Platform) -> Conditions:
+    n_hcas = instead.hcas or conditions.n_hcas
+    if instead.hcas_share is not None:
+        n_hcas = max(1, round(instead.hcas_share * platform.hcas_per_node))
+    return replace(
+        conditions,
+        transport=instead.transport or conditions.transport,
+        n_hcas=n_hcas,
+        gpudirect=instead.gpudirect and conditions.gpudirect,
+        algorithm=instead.algorithm or conditions.algorithm,
+        protocol=instead.protocol or conditions.protocol,
+        window=instead.window or conditions.window,
+    )
+
+
+def _instead(other: Conditions, metric: str, found: Expectation, ask: Predict) -> Span | None:
+    changed = ask(other)
+    if isinstance(changed, str):
+        return None
+    converted = convert(changed, metric, other)
+    if converted is None or _is_same(converted.value, found.value):
+        return None
+    wide = with_room(converted, rules())
+    return wide.low, wide.high
+
+
+def _is_same(value: float, other: float) -> bool:
+    return abs(value / other - 1) < CHANGES_NOTHING
+
+
+def _shared(found: Expectation, share: Range) -> Span:
+    if found.lower_is_better:
+        return found.value / share.high, found.value / share.low
+    return found.value * share.low, found.value * share.high
+
+
+def _added(found: Expectation, adds: Range, conditions: Conditions) -> Span | None:
+    if found.metric != "latency_us" or conditions.benchmark not in ("latency", "barrier"):
+        return None
+    return found.value + adds.low, found.value + adds.high
+
+
+def _capped(
+    found: Expectation, cap: Range, conditions: Conditions, platform: Platform, *, n_hcas: int
+) -> Span | None:
+    """A rate is at most the cap; a time at least what the cap takes for it."""
+    if found.lower_is_better:
+        return _capped_time(found, cap, conditions, platform, n_hcas=n_hcas)
+    low, high = cap.low * n_hcas, cap.high * n_hcas
+    if found.metric == "busbw_gb_s":
+        # Between two nodes a tree sends each byte once where a ring sends it almost twice.
+        high *= 2 if conditions.n_nodes == 2 and conditions.benchmark == "allreduce" else 1
+    elif found.metric == "bandwidth_mb_s":
+        directions = 2 if conditions.benchmark == "bidirectional" else 1
+        low, high = (1e3 * directions * rate for rate in (low, high))
+    elif found.metric == "msg_rate_mps" and conditions.size_bytes > 0:
+        low, high = (1e3 * rate / conditions.size_bytes for rate in (low, high))
+    else:
+        return None
+    if found.value <= low:
+        return None
+    return min(found.low, low), min(found.value, high)
+
+
+def _capped_time(
+    found: Expectation, cap: Range, conditions: Conditions, platform: Platform, *, n_hcas: int
+) -> Span | None:
+    """The least time that the link's rate allows grows as the cap is below that rate."""
+    rates = (cap.high * n_hcas, cap.low * n_hcas)
+    if conditions.benchmark == "latency" and conditions.library != "nccl":
+        least, most = (conditions.size_bytes / (rate * 1e3) for rate in rates)
+    elif found.limit and platform.links is not None:
+        link_gb_s = platform.links.host.rate.value / 8
+        if conditions.library == "nccl":
+            link_gb_s *= platform.hcas_per_node
+        least, most = (found.limit * link_gb_s / rate for rate in rates)
+    else:
+        return None
+    if most <= found.value:
+        return None
+    return max(found.value, least), max(found.high, most)

@@ -1,0 +1,186 @@
+"""From a table of some tool to the conditions an expectation depends on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from weft.catalog.machine.platform import Platform
+from weft.expect.model import Conditions, Library, Memory, Transport
+from weft.results.model import Row, Table
+
+NCCL_TOOLS = ("nccl-tests", "rccl-tests")
+PAIR_BENCHMARKS = ("latency", "bandwidth", "bidirectional")
+"""Benchmarks of two ranks; the others need to know how many there are."""
+OSU_WINDOW = 64
+"""SOURCE: OSU micro-benchmarks, osu_bw and osu_bibw: 64 messages a window by default."""
+
+
+RING_WINDOWS = {"hpcc": 1, "gpcnet": 8}
+"""Messages to each neighbour of a ring. SOURCE: HPC Challenge 1.5, bench_lat_bw; GPCNeT 1.3."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the user says about a file, None or "" where they do not; and the NCCL variables that
+    the file's own log or environment sets."""
+
+    n_nodes: int | None = None
+    tasks_per_node: int | None = None
+    memory: str = ""
+    nccl_version: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What holds for a whole table. `why_not` says why no row of it can be judged; `remarks` what
+    was taken for granted."""
+
+    conditions: Conditions | None
+    why_not: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+def setting_of(
+    table: Table, given: Given, platform: Platform | None = None, *, link_class: bool = False
+) -> Setting:
+    """The conditions of a table, all but the size. On a generation of links, which has no GPUs,
+    buffers in GPU memory are judged as any others: the link carries both alike."""
+    if not table.benchmark:
+        return Setting(None, f"weft has no counterpart of {table.test or 'this test'}")
+    size = _layout(table, given, platform)
+    if isinstance(size, str):
+        return Setting(None, size)
+    n_nodes, tasks_per_node, remarks = size
+    conditions = Conditions(
+        benchmark=benchmark_of(table),
+        size_bytes=0,
+        n_nodes=n_nodes,
+        tasks_per_node=tasks_per_node,
+        memory="host" if _has_no_gpus(platform, link_class) else _memory(table, given),
+        library=_library(table),
+        library_version=given.nccl_version or table.conditions.get("nccl_version", ""),
+        algorithm=_forced(table, given, "algorithm", "NCCL_ALGO"),
+        protocol=_forced(table, given, "protocol", "NCCL_PROTO"),
+        transport=_transport(table, given),
+        window=_whole(table.conditions.get("window")) or _default_window(table),
+    )
+    return Setting(conditions, remarks=remarks)
+
+
+def benchmark_of(table: Table) -> str:
+    """What a table measures: a matrix of pairs is a bandwidth or a latency, many times over."""
+    if table.benchmark != "pairs":
+        return table.benchmark
+    if any("latency_us" in row.metrics for row in table.rows):
+        return "latency"
+    return "bidirectional" if table.conditions.get("directions") == "2" else "bandwidth"
+
+
+def conditions_of(row: Row, setting: Conditions) -> Conditions:
+    """The conditions of one row. A test without sizes has size 0."""
+    size_bytes = row.size_bytes or 0
+    return replace(
+        setting,
+        size_bytes=size_bytes,
+        algorithm=row.labels.get("algorithm", setting.algorithm),
+        protocol=row.labels.get("protocol", setting.protocol),
+    )
+
+
+def n_ranks_of(table: Table, given: Given) -> int | None:
+    """Ranks of a table; None where neither it nor the user says."""
+    if table.n_ranks is not None:
+        return table.n_ranks
+    nodes = given.n_nodes or table.n_nodes or (len(set(table.hosts)) or None)
+    tasks = given.tasks_per_node or table.tasks_per_node
+    return nodes * tasks if nodes is not None and tasks is not None else None
+
+
+def _layout(
+    table: Table, given: Given, platform: Platform | None
+) -> tuple[int, int, tuple[str, ...]] | str:
+    """(nodes, tasks a node, remarks), or why they are unknown."""
+    n_ranks = table.n_ranks
+    n_nodes = given.n_nodes or table.n_nodes or (len(set(table.hosts)) or None)
+    if table.benchmark == "pairs":
+        return max(2, n_nodes or 2), 1, ()
+    if table.benchmark in PAIR_BENCHMARKS and table.tool not in NCCL_TOOLS:
+        return _pair_layout(n_ranks, n_nodes)
+    tasks = given.tasks_per_node or (None if given.n_nodes else table.tasks_per_node)
+    if tasks is None and n_ranks is not None and n_nodes is not None:
+        tasks = max(1, n_ranks // n_nodes)
+    if n_nodes is None and n_ranks is not None and tasks is not None:
+        n_nodes = max(1, n_ranks // tasks)
+    if n_nodes is not None and tasks is None:
+        tasks = _gpus(platform) if table.tool in NCCL_TOOLS else None
+    if n_nodes is None and n_ranks is not None and table.tool in NCCL_TOOLS:
+        n_nodes, tasks = _nodes_of_gpus(n_ranks, platform)
+    if n_nodes is None or tasks is None:
+        return "the file does not say on how many nodes and ranks: --nodes N --tasks-per-node T"
+    return n_nodes, tasks, ()
+
+
+def _pair_layout(n_ranks: int | None, n_nodes: int | None) -> tuple[int, int, tuple[str, ...]]:
+    if n_nodes is None:
+        remark = "taken as between two nodes, which the file does not say (--nodes 1 if inside one)"
+        return 2, 1, (remark,)
+    if n_nodes == 1:
+        return 1, 2, ()
+    return n_nodes, max(1, (n_ranks or n_nodes) // n_nodes), ()
+
+
+def _gpus(platform: Platform | None) -> int | None:
+    return platform.gpus.per_node.whole if platform and platform.gpus else None
+
+
+def _nodes_of_gpus(n_ranks: int, platform: Platform | None) -> tuple[int | None, int | None]:
+    per_node = _gpus(platform)
+    if per_node is None:
+        return None, None
+    if n_ranks <= per_node:
+        return 1, n_ranks
+    return (n_ranks // per_node, per_node) if n_ranks % per_node == 0 else (None, None)
+
+
+def _memory(table: Table, given: Given) -> Memory:
+    if table.tool in NCCL_TOOLS:
+        return "gpu"
+    word = given.memory or table.memory
+    return cast(Memory, word) if word in ("host", "gpu") else "host"
+
+
+def _has_no_gpus(platform: Platform | None, link_class: bool) -> bool:
+    return link_class and platform is not None and platform.gpus is None
+
+
+def _library(table: Table) -> Library:
+    if table.tool in NCCL_TOOLS:
+        return "nccl"
+    return "verbs" if table.tool == "perftest" else "mpi"
+
+
+def _forced(table: Table, given: Given, condition: str, variable: str) -> str:
+    """What is forced, where it is one word: NCCL also takes lists of what may be chosen from."""
+    word = table.conditions.get(condition, "")
+    if not word and table.tool in NCCL_TOOLS:
+        word = given.variables.get(variable, "")
+    return word if word.isalnum() else ""
+
+
+def _transport(table: Table, given: Given) -> Transport:
+    """Ranks of a node whose peer-to-peer and shared memory are off talk through their adapters."""
+    off = [given.variables.get(name) == "1" for name in ("NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE")]
+    return "network" if table.tool in NCCL_TOOLS and all(off) else ""
+
+
+def _default_window(table: Table) -> int:
+    depth = _whole(table.conditions.get("tx_depth"))
+    if depth:
+        return depth
+    ring = table.benchmark.endswith("_ring_bandwidth")
+    return RING_WINDOWS.get(table.tool, OSU_WINDOW) if ring else OSU_WINDOW
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() else None

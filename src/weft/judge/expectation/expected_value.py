@@ -1,0 +1,165 @@
+"""What a row should have been: a published table of the machine, or the closed forms."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+
+from weft.catalog.machine.platform import Platform, PublishedTable
+from weft.core.errors import InputError
+from weft.expect.model import Conditions, Expectation, largest
+from weft.expect.prediction import predict
+from weft.judge.anomalies.column_agreement import bus_factor
+from weft.judge.model import METRIC_UNITS
+from weft.judge.rules import Rules
+from weft.results.model import Row
+
+PUBLISHED = "published table"
+"""What the formula of an expectation from a published table begins with."""
+Predict = Callable[[Conditions], Expectation | str]
+"""The expectation under conditions, or why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """An expectation in the metric that the row has, or why there is none."""
+
+    expectation: Expectation | None
+    why_not: str = ""
+    published: bool = False
+
+
+def predictor(platform: Platform) -> Predict:
+    """`predict` on one platform, each condition once, refusals as text."""
+
+    @cache
+    def ask(conditions: Conditions) -> Expectation | str:
+        try:
+            return predict(platform, conditions)
+        except InputError as error:
+            return error.what
+
+    return ask
+
+
+def expected_of(
+    row: Row, conditions: Conditions, platform: Platform, ask: Predict, rules: Rules
+) -> Expected:
+    """The expectation of a row. A published table of the machine goes before a closed form."""
+    closed = ask(conditions)
+    table = _published(platform, conditions, row)
+    if table is not None:
+        limits = None if isinstance(closed, str) else closed
+        return Expected(_from_table(table, conditions.size_bytes, limits, rules), published=True)
+    if isinstance(closed, str):
+        return Expected(None, closed)
+    converted = in_metric_of(row, closed, conditions)
+    if converted is None:
+        return Expected(None, f"the file has no {closed.metric}")
+    return Expected(with_room(converted, rules))
+
+
+def with_room(found: Expectation, rules: Rules) -> Expectation:
+    """Wider where no single part of the time decides: between the latency and the rate, the
+    library's choice of protocol and chunk does, which no closed form has. Never beyond the
+    limit."""
+    total = sum(term.time_ns for term in found.terms)
+    if total <= 0 or largest(found.terms).time_ns >= rules.settled_share * total:
+        return found
+    low, high = found.low / rules.unsettled_factor, found.high * rules.unsettled_factor
+    if found.limit and found.lower_is_better:
+        low = max(low, min(found.limit * (1 - rules.limit_slack), found.low))
+    elif found.limit:
+        high = min(high, max(found.limit * (1 + rules.limit_slack), found.high))
+    return replace(found, low=low, high=high)
+
+
+def is_published(found: Expectation | None) -> bool:
+    """Whether an expectation is a row of a published table."""
+    return found is not None and found.formula.startswith(PUBLISHED)
+
+
+def in_metric_of(row: Row, found: Expectation, conditions: Conditions) -> Expectation | None:
+    """The expectation in a metric the row has: rates and times of one size are the same thing."""
+    if row.metrics.get(found.metric, 0.0) > 0:
+        return found
+    size = conditions.size_bytes
+    for metric in ("busbw_gb_s", "bandwidth_mb_s", "latency_us", "msg_rate_mps"):
+        if row.metrics.get(metric, 0.0) > 0 and size > 0:
+            converted = convert(found, metric, conditions)
+            if converted is not None:
+                return converted
+    return None
+
+
+_MB_S = {"bandwidth_mb_s": 1.0, "algbw_gb_s": 1e3}
+
+
+def convert(found: Expectation, metric: str, conditions: Conditions) -> Expectation | None:
+    """The same expectation in another metric, None where it does not follow from the size."""
+    size = conditions.size_bytes
+    if metric == found.metric:
+        return found
+    pair = (found.metric, metric)
+    factor = bus_factor(conditions.benchmark, conditions.n_ranks)
+    if pair in (("busbw_gb_s", "latency_us"), ("latency_us", "busbw_gb_s")):
+        if factor is None or factor <= 0 or size <= 0:
+            return None
+        return _inverse(found, factor * size / 1e3, metric)
+    if pair in (("bandwidth_mb_s", "msg_rate_mps"), ("msg_rate_mps", "bandwidth_mb_s")):
+        scale = size if metric == "bandwidth_mb_s" else 1 / size if size else 0.0
+        return _scaled(found, scale, metric) if scale else None
+    return None
+
+
+def _inverse(found: Expectation, product: float, metric: str) -> Expectation:
+    return replace(
+        found,
+        metric=metric,
+        unit=METRIC_UNITS[metric],
+        value=product / found.value,
+        low=product / found.high,
+        high=product / found.low,
+        limit=None if not found.limit else product / found.limit,
+    )
+
+
+def _scaled(found: Expectation, scale: float, metric: str) -> Expectation:
+    return replace(
+        found,
+        metric=metric,
+        unit=METRIC_UNITS[metric],
+        value=found.value * scale,
+        low=found.low * scale,
+        high=found.high * scale,
+        limit=None if found.limit is None else found.limit * scale,
+    )
+
+
+def _published(platform: Platform, conditions: Conditions, row: Row) -> PublishedTable | None:
+    if conditions.inside_node or conditions.n_ranks != 2 or conditions.memory != "host":
+        return None
+    for table in platform.published:
+        fits = table.benchmark == conditions.benchmark and table.metric in row.metrics
+        if fits and any(size == conditions.size_bytes for size, _ in table.rows):
+            return table
+    return None
+
+
+def _from_table(
+    table: PublishedTable, size_bytes: int, closed: Expectation | None, rules: Rules
+) -> Expectation:
+    value = next(value for size, value in table.rows if size == size_bytes)
+    large = size_bytes >= rules.published_large_from
+    factor = rules.published_large if large else rules.published_small
+    return Expectation(
+        metric=table.metric,
+        value=value,
+        unit=table.unit,
+        low=value / factor,
+        high=value * factor,
+        bound=closed.bound if closed else "what was published for this machine",
+        formula=f"{PUBLISHED} '{table.name}', within a factor of {factor:g} either way",
+        source=f"{table.class_.value}: {table.source}",
+        limit=closed.limit if closed and closed.metric == table.metric else None,
+        limit_name=closed.limit_name if closed else "",
+    )

@@ -1,0 +1,86 @@
+"""The whole judgement of a result file: rows, causes, thresholds, verdict."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from weft.core.errors import InputError
+from weft.judge.anomalies.table_agreement import across_tables
+from weft.judge.causes.causes import Case, likely_causes
+from weft.judge.expectation.conditions import Given
+from weft.judge.expectation.expected_value import predictor
+from weft.judge.expectation.link_generations import adapters_taken, normal_elsewhere
+from weft.judge.expectation.platform_choice import Place, place_of
+from weft.judge.log import NO_LOG, Log
+from weft.judge.model import FileJudgement, JudgedRow, LikelyCause, RowState
+from weft.judge.rows import judge_table
+from weft.judge.rules import rules
+from weft.judge.sentences import findings_of, next_command
+from weft.judge.thresholds import field_verdicts
+from weft.results.model import ResultFile, Table
+
+
+def judge_results(
+    results: ResultFile,
+    *,
+    platform: str | None = None,
+    n_nodes: int | None = None,
+    tasks_per_node: int | None = None,
+    memory: str | None = None,
+    nccl_version: str | None = None,
+    log: Log = NO_LOG,
+) -> FileJudgement:
+    """Is each row of a file normal, and if not, what fits best?
+
+    What the caller says goes before what the file says. `log` is what `log_of` finds in the file:
+    settings, and evidence for or against causes. Raises InputError where the platform does not
+    exist or the file has no row.
+    """
+    if not any(table.rows for table in results.tables):
+        raise InputError("the file has tables but no row", where=results.path)
+    variables = {**results.environment, **(log.variables or {})}
+    given = Given(n_nodes, tasks_per_node, memory or "", nccl_version or "", variables)
+    place = place_of(results, platform)
+    ask = predictor(place.platform) if place.platform is not None else None
+    tables = [
+        judge_table(table, given, place.platform, ask, rules(), link_class=place.is_link_class)
+        for table in results.tables
+    ]
+    against = across_tables(results.tables, rules())
+    rows = tuple(
+        replace(row, odd=True, note=against[id(row.row)]) if id(row.row) in against else row
+        for table in tables
+        for row in table.rows
+    )
+    causes = _causes(rows, place, log)
+    remarks = dict.fromkeys((*results.remarks, *(r for table in tables for r in table.remarks)))
+    name = place.platform.name if place.platform else ""
+    return FileJudgement(
+        path=results.path,
+        platform=name,
+        platform_because=place.because,
+        findings=findings_of(rows, place, causes),
+        rows=rows,
+        causes=causes,
+        field=field_verdicts(rows, name) if name else (),
+        remarks=tuple(remarks),
+        generic=_generic(results.tables, given, place),
+        unread=results.unread,
+        n_unread=results.n_unread,
+        next_command=next_command(results.path, rows, place, causes),
+    )
+
+
+def _generic(tables: Sequence[Table], given: Given, place: Place) -> tuple[str, ...]:
+    if place.platform is None:
+        return normal_elsewhere(tables, given, rules())
+    if place.is_link_class:
+        return adapters_taken(tables, given, place.platform, rules())
+    return ()
+
+
+def _causes(rows: Sequence[JudgedRow], place: Place, log: Log) -> tuple[LikelyCause, ...]:
+    if place.platform is None:
+        return ()
+    case = Case(rows, place.platform, predictor(place.platform), rules(), log.lines)
+    impossible = likely_causes(case, RowState.IMPOSSIBLE)
+    return impossible or likely_causes(case, RowState.LOW)

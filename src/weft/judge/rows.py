@@ -1,0 +1,184 @@
+"""Rows with their state: measured against expected, against their own columns and their curve."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from weft.catalog.document import SourceClass
+from weft.catalog.machine.platform import Platform
+from weft.expect.model import Conditions, Expectation, largest
+from weft.judge.anomalies.anomalies import Oddity, oddities_of, series_of
+from weft.judge.anomalies.column_agreement import half_digit
+from weft.judge.expectation.conditions import Given, conditions_of, n_ranks_of, setting_of
+from weft.judge.expectation.expected_value import (
+    Expected,
+    Predict,
+    convert,
+    expected_of,
+    is_published,
+)
+from weft.judge.model import JudgedRow, RowState
+from weft.judge.rules import Rules
+from weft.results.model import Row, Table
+
+METRICS = ("busbw_gb_s", "bandwidth_mb_s", "latency_us", "msg_rate_mps", "algbw_gb_s", "impact")
+"""Which column of a row is looked at where nothing is expected, in this order."""
+LINK_BINDS = 0.5
+"""On a link class only sizes at which the link alone would allow no more than twice the expected
+rate are judged: below, the host decides, and a link class has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedTable:
+    """The rows of one table, in its order, and what was taken for granted about it."""
+
+    table: Table
+    rows: tuple[JudgedRow, ...]
+    remarks: tuple[str, ...] = ()
+
+
+def judge_table(
+    table: Table,
+    given: Given,
+    platform: Platform | None,
+    ask: Predict | None,
+    rules: Rules,
+    *,
+    link_class: bool = False,
+) -> JudgedTable:
+    """Every row of a table that has a metric of ours, judged as far as anything carries."""
+    setting = setting_of(table, given, platform, link_class=link_class)
+    judged: list[JudgedRow | None] = []
+    for row in table.rows:
+        if setting.conditions is None or platform is None or ask is None:
+            why = setting.why_not or "no platform to judge against (--platform)"
+            judged.append(_unjudged(table, row, rules, why))
+            continue
+        conditions = conditions_of(row, setting.conditions)
+        expected = expected_of(row, conditions, platform, ask, rules)
+        judged.append(_against(table, row, conditions, expected, rules, link_class=link_class))
+    oddities = oddities_of(table, n_ranks_of(table, given), rules)
+    rows = [
+        row if row is None or index not in oddities else _odd(row, oddities[index], judged, index)
+        for index, row in enumerate(judged)
+    ]
+    return JudgedTable(table, tuple(row for row in rows if row is not None), setting.remarks)
+
+
+def _odd(
+    row: JudgedRow, oddity: Oddity, judged: Sequence[JudgedRow | None], index: int
+) -> JudgedRow:
+    """The row marked. One that stands alone between normal neighbours says something about itself
+    and nothing about the machine, so it is neither low nor high."""
+    known = oddity.of_curve and row.state is RowState.NORMAL and is_published(row.expectation)
+    as_known = "the published table has the same row: a known anomaly" if known else ""
+    note = "; ".join(text for text in (oddity.text, as_known, row.note) if text)
+    alone = oddity.of_curve and all(
+        neighbour.state not in (RowState.LOW, RowState.IMPOSSIBLE)
+        for neighbour in _neighbours(judged, index)
+    )
+    if not alone or row.state not in (RowState.LOW, RowState.HIGH):
+        return replace(row, odd=True, note=note)
+    return replace(row, odd=True, note=note, state=RowState.UNJUDGED)
+
+
+def _neighbours(judged: Sequence[JudgedRow | None], index: int) -> list[JudgedRow]:
+    """The rows before and after in the same series."""
+    row = judged[index]
+    series = [
+        (i, other)
+        for i, other in enumerate(judged)
+        if other is not None and row is not None and series_of(other.row) == series_of(row.row)
+    ]
+    at = next(k for k, (i, _) in enumerate(series) if i == index)
+    return [other for k, (_, other) in enumerate(series) if abs(k - at) == 1]
+
+
+def _unjudged(table: Table, row: Row, rules: Rules, why: str) -> JudgedRow | None:
+    metric = _metric(table, row, rules)
+    if metric is None:
+        return None
+    return JudgedRow(table, row, metric, row.metrics[metric], RowState.UNJUDGED, note=why)
+
+
+def _metric(table: Table, row: Row, rules: Rules) -> str | None:
+    present = [name for name in METRICS if row.metrics.get(name, 0.0) > 0]
+    if table.benchmark == "message_rate" and "msg_rate_mps" in present:
+        present.insert(0, "msg_rate_mps")
+    exact = [name for name in present if _is_exact(table.tool, name, row, rules)]
+    return next(iter(exact or present), None)
+
+
+def _is_exact(tool: str, metric: str, row: Row, rules: Rules) -> bool:
+    """Whether a figure has digits enough to be judged by."""
+    value = row.metrics[metric]
+    return 2 * half_digit(value, tool, metric) * rules.digits_to_judge <= value
+
+
+def _against(
+    table: Table,
+    row: Row,
+    conditions: Conditions,
+    expected: Expected,
+    rules: Rules,
+    *,
+    link_class: bool,
+) -> JudgedRow | None:
+    found = expected.expectation
+    if found is None:
+        judged = _unjudged(table, row, rules, expected.why_not)
+        return judged if judged is None else replace(judged, conditions=conditions)
+    found = _in_exact_metric(table, row, found, conditions, rules)
+    if table.benchmark == "pairs" and not found.lower_is_better:
+        found = replace(found, low=found.low * rules.pairs_share)
+    value = row.metrics[found.metric]
+    state = state_of(value, found, rules)
+    note = ""
+    beyond = state in (RowState.LOW, RowState.HIGH)
+    if beyond and link_class and not _link_binds(found):
+        state = RowState.UNJUDGED
+        note = "here the host decides, and a generation of links has none"
+    elif beyond and rests_on_assumption(found):
+        state = RowState.UNJUDGED
+        note = f"outside the range, but that rests on an assumption ({found.bound})"
+    return JudgedRow(table, row, found.metric, value, state, conditions, found, note=note)
+
+
+def _in_exact_metric(
+    table: Table, row: Row, found: Expectation, conditions: Conditions, rules: Rules
+) -> Expectation:
+    """The same expectation in another column where the expected one has too few digits."""
+    if _is_exact(table.tool, found.metric, row, rules):
+        return found
+    metric = _metric(table, row, rules)
+    converted = convert(found, metric, conditions) if metric else None
+    return converted or found
+
+
+def state_of(value: float, found: Expectation, rules: Rules) -> RowState:
+    """Where a value lies. Slower than the interval is LOW, for times and for rates alike."""
+    slower = value > found.high if found.lower_is_better else value < found.low
+    faster = value < found.low if found.lower_is_better else value > found.high
+    if found.limit is not None:
+        slack = rules.limit_slack * found.limit
+        beyond = (
+            value < found.limit - slack if found.lower_is_better else value > found.limit + slack
+        )
+        if beyond:
+            return RowState.IMPOSSIBLE
+    if slower:
+        return RowState.LOW
+    return RowState.HIGH if faster else RowState.NORMAL
+
+
+def rests_on_assumption(found: Expectation) -> bool:
+    """Whether the largest part of the time is a figure that nobody measured: it accuses nobody."""
+    if not found.terms:
+        return False
+    return largest(found.terms).class_ in (SourceClass.ASSUMED, SourceClass.UNVERIFIED)
+
+
+def _link_binds(found: Expectation) -> bool:
+    if found.limit is None or found.limit <= 0 or found.value <= 0:
+        return False
+    share = found.limit / found.value if found.lower_is_better else found.value / found.limit
+    return share >= LINK_BINDS

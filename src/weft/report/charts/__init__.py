@@ -1,0 +1,1 @@
+"""Vega-Lite charts of measured and expected values."""

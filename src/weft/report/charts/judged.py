@@ -1,0 +1,295 @@
+"""Measured points beside what is expected: band, line, limit, and other people's thresholds.
+
+Shape repeats what colour says, so grey and paper lose nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from weft.report.charts.axes import (
+    HEIGHT,
+    INK,
+    WIDTH,
+    Row,
+    finished,
+    inline,
+    layered,
+    log_domain,
+    log_scale,
+    size_axis,
+    value_axis,
+)
+
+NORMAL, LOW, HIGH, IMPOSSIBLE, ODD, UNJUDGED = (
+    "normal",
+    "low",
+    "high",
+    "impossible",
+    "odd",
+    "not judged",
+)
+MARKS: Mapping[str, tuple[str, str]] = {
+    NORMAL: ("circle", "#0072b2"),
+    LOW: ("triangle-down", "#d55e00"),
+    HIGH: ("triangle-up", "#009e73"),
+    IMPOSSIBLE: ("cross", "#000000"),
+    ODD: ("diamond", "#cc79a7"),
+    UNJUDGED: ("square", "#767676"),
+}
+"""Shape and colour of a row's state. SOURCE: Okabe & Ito, Color Universal Design (2008)."""
+BAND = "#c8d4df"
+THRESHOLD = "#8a5a00"
+_SHARES = (0.001, 0.01, 0.05, 0.1, 0.2, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0, 8.0, 20.0, 100.0, 1000.0)
+MAX_NAMED = 8
+"""So many rows that are not normal are named beside their points, where rows stand in order."""
+MAX_STRIP = 14
+"""More rows without an axis of sizes than this are drawn in order, without a name each."""
+
+
+def curve(
+    rows: Sequence[Row],
+    thresholds: Sequence[Row],
+    *,
+    y_title: str,
+    lower_is_better: bool,
+    description: str,
+) -> dict[str, Any]:
+    """By message size, log-log; below it the share of the expected speed.
+
+    `rows`: size_bytes > 0, size, value, state, is_main, and where there is an expectation expected,
+    low, high, segment (points of one segment are joined), limit, limit_name, and the shares speed,
+    speed_low, speed_high. `thresholds`: value, label, size_low, size_high, is_right.
+    """
+    x = size_axis(rows)
+    top = _against(rows, thresholds, x, y_title, lower_is_better=lower_is_better)
+    known = _with_expectation(rows)
+    if not known:
+        return finished(top, description)
+    top = top.properties(width=WIDTH, height=HEIGHT)
+    return finished(alt.vconcat(top, _shares(known, x), spacing=14), description)
+
+
+def in_order(
+    rows: Sequence[Row],
+    thresholds: Sequence[Row],
+    *,
+    x_title: str,
+    y_title: str,
+    lower_is_better: bool,
+    description: str,
+) -> dict[str, Any]:
+    """By `position`, for many rows of one size. `rows` otherwise as for `curve`."""
+    x = alt.X(
+        "position:Q",
+        scale=alt.Scale(domain=[0, len(rows) + 1], nice=False),
+        axis=alt.Axis(title=x_title, tickMinStep=1, tickCount=8, format="d", grid=False),
+    )
+    top = _against(rows, thresholds, x, y_title, lower_is_better=lower_is_better)
+    noticed = [row for row in rows if row["state"] not in (NORMAL, UNJUDGED)][:MAX_NAMED]
+    scale, axis = _value_scale(rows, thresholds), _value_axis(rows, thresholds, y_title)
+    names = (
+        alt.Chart(inline(noticed))
+        .mark_text(align="left", dx=8, fontSize=11, color=INK)
+        .encode(x=x, y=alt.Y("value:Q", scale=scale, axis=axis), text="label:N")
+    )
+    return finished(layered(top, names) if noticed else top, description)
+
+
+def strip(
+    rows: Sequence[Row], thresholds: Sequence[Row], *, x_title: str, description: str
+) -> dict[str, Any]:
+    """One line a row, with `label`. `rows` otherwise as for `curve`."""
+    known = _with_expectation(rows)
+    scale, axis = _value_scale(rows, thresholds), _value_axis(rows, thresholds, x_title)
+    y = alt.Y("label:N", sort=None, axis=alt.Axis(title=None, labelLimit=240))
+
+    def x(field: str) -> alt.X:
+        return alt.X(f"{field}:Q", scale=scale, axis=axis)
+
+    data = alt.Chart(inline(known))
+    chart = layered(
+        data.mark_bar(color=BAND, size=22).encode(x=x("low"), x2="high:Q", y=y),
+        data.mark_tick(color=INK, thickness=1.6, size=22).encode(x=x("expected"), y=y),
+        alt.Chart(inline(_with_limit(rows)))
+        .mark_tick(color="black", thickness=3.5, size=26)
+        .encode(x=x("limit"), y=y),
+        alt.Chart(inline(thresholds))
+        .mark_rule(color=THRESHOLD, strokeDash=[2, 3], strokeWidth=1.6)
+        .encode(x=x("value")),
+        alt.Chart(inline(thresholds))
+        .mark_text(color=THRESHOLD, align="left", baseline="bottom", dx=2, dy=-4, fontSize=11)
+        .encode(x=x("value"), y=alt.value(0), text="label:N"),
+        *_points(rows, y, x("value"), x_title),
+    )
+    return finished(chart, description, height=40 + 34 * len(rows))
+
+
+def _against(
+    rows: Sequence[Row],
+    thresholds: Sequence[Row],
+    x: alt.X,
+    y_title: str,
+    *,
+    lower_is_better: bool,
+) -> alt.LayerChart:
+    """Band, expected line, limit, thresholds and points. A limit is named where the figures are
+    furthest from it: a least time at small sizes, a greatest rate at large ones."""
+    known = _with_expectation(rows)
+    scale, axis = _value_scale(rows, thresholds), _value_axis(rows, thresholds, y_title)
+
+    def y(field: str) -> alt.Y:
+        return alt.Y(f"{field}:Q", scale=scale, axis=axis)
+
+    limits = _with_limit(rows)
+    named = limits[:1] if lower_is_better else limits[-1:]
+    at_limit, at_threshold = _label_places(lower_is_better)
+    expected = alt.Chart(inline(known))
+    return layered(
+        expected.mark_area(color=BAND).encode(x=x, y=y("low"), y2="high:Q", detail="segment:N"),
+        alt.Chart(inline(_alone(known)))
+        .mark_rule(color=BAND, strokeWidth=12)
+        .encode(x=x, y=y("low"), y2="high:Q"),
+        expected.mark_line(color=INK, strokeDash=[5, 4], strokeWidth=1.4).encode(
+            x=x, y=y("expected"), detail="segment:N"
+        ),
+        alt.Chart(inline(limits))
+        .mark_line(color="black", strokeWidth=2.6)
+        .encode(x=x, y=y("limit"), detail="segment:N"),
+        alt.Chart(inline(named))
+        .mark_text(fontSize=11, color="black", **at_limit)
+        .encode(x=x, y=y("limit"), text="limit_name:N"),
+        *_threshold_marks(thresholds, rows, y("value"), at_threshold),
+        *_points(rows, x, y("value"), y_title),
+    )
+
+
+def _threshold_marks(
+    thresholds: Sequence[Row], rows: Sequence[Row], y: alt.Y, place: Mapping[str, Any]
+) -> list[alt.Chart]:
+    """Rules across the chart, or short ones where they are for one size, with their names."""
+    rule: dict[str, Any] = {"color": THRESHOLD, "strokeDash": [2, 3], "strokeWidth": 1.8}
+    text: dict[str, Any] = {"fontSize": 11, "color": THRESHOLD, **place}
+    short = [row for row in thresholds if "size_low" in row]
+    across = [row for row in thresholds if "size_low" not in row]
+    layers = []
+    if across:
+        base = alt.Chart(inline(across))
+        layers.append(base.mark_rule(**rule).encode(y=y))
+        layers.append(base.mark_text(**text).encode(x=alt.value(0), y=y, text="label:N"))
+    if short:
+        base = alt.Chart(inline(short))
+        x = size_axis(rows, "size_low")
+        layers.append(base.mark_rule(**rule).encode(x=x, x2="size_high:Q", y=y))
+    for is_right, field in ((False, "size_low"), (True, "size_high")):
+        named = [row for row in short if row["label"] and row["is_right"] is is_right]
+        if named:
+            aligned = {**text, "align": "right" if is_right else "left", "dx": 0}
+            base = alt.Chart(inline(named)).mark_text(**aligned)
+            layers.append(base.encode(x=size_axis(rows, field), y=y, text="label:N"))
+    return layers
+
+
+def _label_places(lower_is_better: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Where the names of a limit and of a threshold stand, clear of the points."""
+    if lower_is_better:
+        limit = {"align": "left", "baseline": "top", "dy": 4}
+        return limit, {"align": "left", "baseline": "bottom", "dx": 4, "dy": -2}
+    limit = {"align": "right", "baseline": "bottom", "dy": -5}
+    return limit, {"align": "left", "baseline": "top", "dx": 4, "dy": 3}
+
+
+def _shares(rows: Sequence[Row], x: alt.X) -> alt.LayerChart:
+    """Measured speed over expected speed, with the expected range around 1."""
+    keys = ("speed", "speed_low", "speed_high")
+    spread = [{"value": row[key]} for row in rows for key in keys] + [{"value": 1.0}]
+    low, high = log_domain(spread)
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    ticks = [tick for tick in _SHARES if low <= tick <= high]
+    title = "share of expected speed"
+    axis = alt.Axis(title=["share of", "expected speed"], values=ticks, format="~r")
+
+    def y(field: str) -> alt.Y:
+        return alt.Y(f"{field}:Q", scale=scale, axis=axis)
+
+    known = alt.Chart(inline(rows))
+    alone = alt.Chart(inline(_alone(rows)))
+    return layered(
+        known.mark_area(color=BAND).encode(
+            x=x, y=y("speed_low"), y2="speed_high:Q", detail="segment:N"
+        ),
+        alone.mark_rule(color=BAND, strokeWidth=12).encode(
+            x=x, y=y("speed_low"), y2="speed_high:Q"
+        ),
+        alt.Chart(inline([{"one": 1.0}]))
+        .mark_rule(color=INK, strokeDash=[5, 4])
+        .encode(y=y("one")),
+        *_points(rows, x, y("speed"), title),
+    ).properties(width=WIDTH, height=110)
+
+
+def _points(
+    rows: Sequence[Row], one: alt.X | alt.Y, other: alt.X | alt.Y, title: str
+) -> list[alt.Chart]:
+    """Filled for the main series, hollow for the others; the legend names the states."""
+    states = [state for state in MARKS if any(row["state"] == state for row in rows)]
+    shape = alt.Scale(domain=states, range=[MARKS[state][0] for state in states])
+    colour = alt.Scale(domain=states, range=[MARKS[state][1] for state in states])
+    tooltip = [
+        alt.Tooltip("name:N", title="row"),
+        alt.Tooltip("value:Q", title=title, format=",.4~r"),
+        alt.Tooltip("state:N", title="judged"),
+        alt.Tooltip("expected:Q", title="expected", format=",.4~r"),
+    ]
+    layers = []
+    for is_main in (True, False):
+        base = alt.Chart(inline([row for row in rows if row["is_main"] is is_main]))
+        mark = base.mark_point(filled=is_main, size=64, opacity=1, strokeWidth=1.8)
+        layers.append(
+            mark.encode(
+                one,
+                other,
+                color=alt.Color("state:N", scale=colour),
+                shape=alt.Shape("state:N", scale=shape),
+                tooltip=tooltip,
+            )
+        )
+    return [layer for layer in layers if layer.data.values]
+
+
+def _with_expectation(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row.get("expected") is not None]
+
+
+def _with_limit(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row.get("limit") is not None]
+
+
+def _alone(rows: Sequence[Row]) -> list[Row]:
+    """Rows whose segment has one place only: an area through it has no width."""
+    places: dict[Any, set[Any]] = {}
+    for row in rows:
+        places.setdefault(row["segment"], set()).add(row.get("size_bytes") or row.get("position"))
+    return [row for row in rows if len(places[row["segment"]]) == 1]
+
+
+def _spread(rows: Sequence[Row], thresholds: Sequence[Row]) -> list[Row]:
+    """Every value that needs a place on the value axis, as rows of an axis."""
+    keys = ("value", "low", "high", "expected", "limit")
+    values = [row[key] for row in rows for key in keys if row.get(key) is not None]
+    values += [row["value"] for row in thresholds]
+    values = [value for value in values if value > 0]
+    limits = [row["limit"] for row in rows if row.get("limit") is not None]
+    if limits:
+        # Room for the name of a least time below it.
+        values.append(min(limits) * (max(values) / min(values)) ** -0.09)
+    return [{"value": value} for value in values]
+
+
+def _value_scale(rows: Sequence[Row], thresholds: Sequence[Row]) -> alt.Scale:
+    return log_scale(_spread(rows, thresholds))
+
+
+def _value_axis(rows: Sequence[Row], thresholds: Sequence[Row], title: str) -> alt.Axis:
+    return value_axis(_spread(rows, thresholds), title)

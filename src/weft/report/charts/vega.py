@@ -1,0 +1,197 @@
+"""Vega-Lite charts. Shape and dash repeat what colour says, so grey and paper lose nothing."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from weft.report.charts.axes import (
+    HEIGHT,
+    INK,
+    WIDTH,
+    Row,
+    finished,
+    inline,
+    layered,
+    log_scale,
+    padded,
+    size_axis,
+    value_axis,
+)
+
+# SOURCE: Okabe & Ito, Color Universal Design (2008); ordered dark to light.
+PALETTE = ("#0072b2", "#d55e00", "#000000", "#009e73", "#cc79a7", "#e69f00")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3])
+MAX_SERIES = len(PALETTE)
+
+FITTED, HELD_OUT, ANOMALY = (
+    "measured, used for the fit",
+    "measured, held out",
+    "measured, left out as an anomaly",
+)
+ROLES = (FITTED, HELD_OUT, ANOMALY)
+
+
+def curve(rows: Sequence[Row], *, y_title: str, description: str) -> dict[str, Any]:
+    """Median over launches by message size, log-log, with intervals.
+
+    `rows`: size_bytes > 0, value, low, high, series, segment (points of one segment are joined).
+    """
+    scale, axis = log_scale(rows), value_axis(rows, y_title)
+    base = alt.Chart(inline(rows)).encode(x=size_axis(rows), color=_colour(rows))
+    y = alt.Y("value:Q", scale=scale, axis=axis)
+    # A layer a series: dashes by an encoding would enter the legend and fray its symbols.
+    lines = [
+        base.transform_filter(alt.FieldEqualPredicate(field="series", equal=name))
+        .mark_line(strokeWidth=1.8, strokeDash=list(dash))
+        .encode(y=y, detail="segment:N")
+        for name, dash in zip(_names(rows), DASHES, strict=False)
+    ]
+    bars = base.mark_rule(strokeWidth=1.6).encode(
+        y=alt.Y("low:Q", scale=scale, axis=axis), y2="high:Q", tooltip=_tooltips(y_title)
+    )
+    points = base.mark_point(filled=True, size=46, opacity=1).encode(
+        y=y, shape=_shape(rows), tooltip=_tooltips(y_title)
+    )
+    return finished(layered(*lines, bars, points), description)
+
+
+def strip(
+    rows: Sequence[Row], *, x_title: str, description: str, reference: float | None = None
+) -> dict[str, Any]:
+    """One line a label: median with its interval, and each launch as a small tick.
+
+    `rows`: label, value, low, high, values (one a launch). `reference` draws a line across.
+    """
+    launches = [{"label": row["label"], "launch": value} for row in rows for value in row["values"]]
+    spread = [value for row in rows for value in (row["low"], row["high"], *row["values"])]
+    references = [] if reference is None else [{"reference": reference}]
+    spread += [row["reference"] for row in references]
+    x_axis = alt.Axis(title=x_title, format=",~r", tickCount=6)
+    scale = alt.Scale(domain=padded(spread), nice=False, zero=False)
+    y = alt.Y("label:N", sort=None, axis=alt.Axis(title=None, labelLimit=220))
+    medians = alt.Chart(inline(rows))
+    bars = medians.mark_rule(strokeWidth=2, color=PALETTE[0]).encode(
+        x=alt.X("low:Q", scale=scale, axis=x_axis), x2="high:Q", y=y
+    )
+    points = medians.mark_point(filled=True, size=60, color=PALETTE[0], opacity=1).encode(
+        x=alt.X("value:Q", scale=scale, axis=x_axis), y=y, tooltip=_tooltips(x_title, by="label")
+    )
+    ticks = (
+        alt.Chart(inline(launches))
+        .mark_tick(color=INK, opacity=0.45, size=16)
+        .encode(x=alt.X("launch:Q", scale=scale, axis=x_axis), y=y)
+    )
+    across = (
+        alt.Chart(inline(references))
+        .mark_rule(color=INK)
+        .encode(x=alt.X("reference:Q", scale=scale, axis=x_axis))
+    )
+    chart = layered(across, ticks, bars, points)
+    return finished(chart, description, height=40 + 34 * len(rows))
+
+
+def fit(
+    measured: Sequence[Row], predicted: Sequence[Row], *, y_title: str, description: str
+) -> dict[str, Any]:
+    """Measured and predicted times by size, and below them the error of each held-out row.
+
+    `measured`: size_bytes, value, low, high, role, error_percent (held-out rows only);
+    `predicted`: size_bytes, value.
+    """
+    everything = [*measured, *predicted]
+    x = size_axis(everything)
+    y_scale, y_axis = log_scale(everything), value_axis(everything, y_title)
+    present = {row["role"] for row in measured}
+    roles = [role for role in ROLES if role in present]
+    line = (
+        alt.Chart(inline([{**row, "kind": "predicted"} for row in predicted]))
+        .mark_line(color=PALETTE[2], strokeWidth=1.6)
+        .encode(
+            x=x,
+            y=alt.Y("value:Q", scale=y_scale, axis=y_axis),
+            strokeDash=alt.StrokeDash("kind:N", scale=alt.Scale(range=[[6, 3]]), legend=None),
+        )
+    )
+    points = (
+        alt.Chart(inline(measured))
+        .mark_point(size=60, opacity=1, strokeWidth=1.8)
+        .encode(
+            x=x,
+            y=alt.Y("value:Q", scale=y_scale, axis=y_axis),
+            color=alt.Color(
+                "role:N", scale=alt.Scale(domain=roles, range=list(PALETTE[: len(roles)]))
+            ),
+            shape=alt.Shape(
+                "role:N", scale=alt.Scale(domain=roles, range=["circle", "triangle-up", "cross"])
+            ),
+            tooltip=_tooltips(y_title),
+        )
+    )
+    top = layered(line, points).properties(width=WIDTH, height=HEIGHT)
+    return finished(alt.vconcat(top, _fit_errors(measured, x), spacing=14), description)
+
+
+def _fit_errors(measured: Sequence[Row], x: alt.X) -> alt.LayerChart:
+    held_out = [row for row in measured if row.get("error_percent") is not None]
+    y = alt.Y("error_percent:Q", axis=alt.Axis(title="error (%)", tickCount=5, format="+~r"))
+    dots = (
+        alt.Chart(inline(held_out))
+        .mark_point(shape="triangle-up", size=60, opacity=1, color=PALETTE[1], strokeWidth=1.8)
+        .encode(x=x, y=y)
+    )
+    stems = (
+        alt.Chart(inline([{**row, "zero": 0} for row in held_out]))
+        .mark_rule(color=PALETTE[1], strokeWidth=1.2)
+        .encode(x=x, y=y, y2="zero:Q")
+    )
+    zero = alt.Chart(inline([{"zero": 0}])).mark_rule(color=INK).encode(y="zero:Q")
+    return layered(zero, stems, dots).properties(width=WIDTH, height=110)
+
+
+def ratio(rows: Sequence[Row], *, y_title: str, description: str) -> dict[str, Any]:
+    """A ratio by message size around 1, with intervals. `rows`: as in `curve`."""
+    spread = [row[key] for row in rows for key in ("low", "high")] + [1.0]
+    scale = alt.Scale(domain=padded(spread), nice=False, zero=False)
+    axis = alt.Axis(title=y_title, tickCount=6, format=".2~f")
+    base = alt.Chart(inline(rows)).encode(x=size_axis(rows))
+    one = alt.Chart(inline([{"one": 1}])).mark_rule(color=INK).encode(y="one:Q")
+    bars = base.mark_rule(strokeWidth=1.8).encode(
+        y=alt.Y("low:Q", scale=scale, axis=axis), y2="high:Q", color=_colour(rows)
+    )
+    points = base.mark_point(filled=True, size=46, opacity=1).encode(
+        y=alt.Y("value:Q", scale=scale, axis=axis),
+        color=_colour(rows),
+        shape=_shape(rows),
+        tooltip=_tooltips(y_title),
+    )
+    return finished(layered(one, bars, points), description)
+
+
+def _names(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(str(row["series"]) for row in rows))
+
+
+def _legend(rows: Sequence[Row]) -> alt.Legend | None:
+    return alt.Legend() if len(_names(rows)) > 1 else None
+
+
+def _colour(rows: Sequence[Row]) -> alt.Color:
+    scale = alt.Scale(domain=_names(rows), range=list(PALETTE))
+    return alt.Color("series:N", scale=scale, legend=_legend(rows))
+
+
+def _shape(rows: Sequence[Row]) -> alt.Shape:
+    scale = alt.Scale(domain=_names(rows), range=list(SHAPES))
+    return alt.Shape("series:N", scale=scale, legend=_legend(rows))
+
+
+def _tooltips(title: str, by: str = "size") -> list[alt.Tooltip]:
+    first = "label:N" if by == "label" else "size:N"
+    return [
+        alt.Tooltip(first, title=by),
+        alt.Tooltip("value:Q", title=title, format=",.4~r"),
+        alt.Tooltip("low:Q", title="low", format=",.4~r"),
+        alt.Tooltip("high:Q", title="high", format=",.4~r"),
+    ]

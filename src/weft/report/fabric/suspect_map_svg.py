@@ -1,0 +1,145 @@
+"""The cables between two levels of switches by what messages over them reached, suspects lit."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from weft.report.fabric.legend import LegendKey
+from weft.report.fabric.matrix_layout import LETTER, Layout, layout_of
+from weft.report.fabric.matrix_svg import block_lines, column_names, row_names
+from weft.report.fabric.share_classes import CLASSES
+from weft.report.fabric.svg import element, number, picture, rectangles
+from weft.topology.subnet.cable_matrix import Cell, Matrix
+
+NEVER = "#ffffff"
+RING = "#b3261e"
+MOST_LIT = 60
+GAP = 14.0
+"""Between the matrix and the names of suspects."""
+
+CableKey = frozenset[str]
+"""Both ports of a cable by name."""
+
+CablesOf = Mapping[tuple[int, int], Sequence[CableKey]]
+"""The cables of a cell, by its row and column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lit:
+    """What to light: a cable, by its ports, or a switch (all its cables); `text` says why."""
+
+    cable: CableKey | None
+    switch: str | None
+    label: str
+    text: str
+
+
+def legend() -> tuple[LegendKey, ...]:
+    """The classes, what was never crossed, and the ring."""
+    keys = [LegendKey(_square(colour), words) for _, colour, words in CLASSES]
+    ring = element("circle", cx=8, cy=8, r=6, fill="none", stroke=RING, stroke_width=2)
+    lit = picture([ring], width=16, height=16, title="suspect", class_="key")
+    return (
+        *keys,
+        LegendKey(_square(NEVER), "cable that no pair crossed"),
+        LegendKey(lit, "suspect"),
+    )
+
+
+def draw(
+    matrix: Matrix,
+    names: CablesOf,
+    shares: Mapping[CableKey, float],
+    lit: Sequence[Lit],
+    *,
+    title: str,
+    id_: str,
+) -> Markup:
+    """The whole drawing. `names`: the cables of a cell by their ports; `shares`: the median of what
+    readings over a cable reached, of those that any crossed."""
+    layout = layout_of(matrix)
+    found = [
+        (cell, one) for cell in matrix.cells for one in lit if _is_at(cell, names, matrix, one)
+    ]
+    odd = [cell for cell, _ in found]
+    parts = [
+        *_fills(matrix, layout, names, shares),
+        element("path", d=block_lines(matrix, layout), stroke="#888", fill="none"),
+        element("g", *row_names(matrix, layout, odd), class_="rows"),
+        element("g", *column_names(matrix, layout, odd), class_="columns"),
+        *_rings(layout, found[:MOST_LIT]),
+    ]
+    longest = max((len(one.label) for one in lit), default=0)
+    return picture(
+        parts,
+        width=layout.width + (GAP + longest * LETTER + 12 if longest else 8),
+        height=layout.height,
+        title=title,
+        class_="lit-matrix",
+        id_=id_,
+    )
+
+
+def _square(colour: str) -> Markup:
+    square = element("rect", x=2, y=2, width=12, height=12, fill=colour, stroke="#999")
+    return picture([square], width=16, height=16, title="share", class_="key")
+
+
+def _is_at(cell: Cell, names: CablesOf, matrix: Matrix, one: Lit) -> bool:
+    if one.cable is not None:
+        return one.cable in names[cell.row, cell.column]
+    return one.switch in (matrix.rows[cell.row].name, matrix.columns[cell.column].name)
+
+
+def _fills(
+    matrix: Matrix,
+    layout: Layout,
+    names: CablesOf,
+    shares: Mapping[CableKey, float],
+) -> list[str]:
+    """One path a colour: a cell has the colour of its slowest cable."""
+    places: dict[str, list[tuple[float, float, float, float]]] = defaultdict(list)
+    for cell in matrix.cells:
+        known = [shares[cable] for cable in names[cell.row, cell.column] if cable in shares]
+        colour = colour_of(min(known)) if known else NEVER
+        corner = layout.at(cell.row, cell.column)
+        places[colour].append((*corner, layout.cell_width, layout.cell_height))
+    edge = "#fff" if min(layout.cell_width, layout.cell_height) >= 6 else None
+    return [
+        element(
+            "path",
+            d=rectangles(at),
+            fill=colour,
+            stroke="#ddd" if colour == NEVER else edge,
+            stroke_width=0.5,
+        )
+        for colour, at in places.items()
+    ]
+
+
+def colour_of(share: float) -> str:
+    """The colour of a share."""
+    return next((colour for limit, colour, _ in CLASSES if share >= limit), CLASSES[-1][1])
+
+
+def _rings(layout: Layout, found: Sequence[tuple[Cell, Lit]]) -> list[str]:
+    """A ring around each lit cell; a line from the first of each suspect to its name."""
+    parts, said = [], set()
+    w, h = layout.cell_width, layout.cell_height
+    for cell, one in found:
+        x, y = layout.at(cell.row, cell.column)
+        x, y = x + w / 2, y + h / 2
+        radius = max(w, h) / 2 + 4
+        marks = [element("circle", cx=x, cy=y, r=radius, class_="ring", fill="none", stroke=RING)]
+        if one.label not in said:
+            said.add(one.label)
+            line = f"M{number(x + radius)} {number(y)}H{number(layout.width + GAP)}"
+            at = layout.width + GAP + 3
+            marks.append(element("path", d=line, stroke=RING, fill="none"))
+            marks.append(element("text", text=one.label, x=at, y=y + 4, class_="lit"))
+        # What is pointed at: a ring alone has no inside.
+        marks.append(element("circle", cx=x, cy=y, r=radius, fill_opacity=0))
+        parts.append(element("g", element("title", text=one.text), *marks))
+    return parts

@@ -1,0 +1,36 @@
+"""Beside an earlier check: what is new, what was known, what is mended."""
+
+from pathlib import Path
+
+from weft.check.verdict.earlier_check import held_against, told
+from weft.check.verdict.verdict import Verdict
+from weft.core.errors import InputError
+from weft.report.model import Column, Section, cut_table
+from weft.report.verdict import pair_verdict
+from weft.study.run.metadata import AGAINST
+from weft.study.run.store import Run, read_run
+
+
+def section(run: Run, verdict: Verdict) -> Section | None:
+    """What became of each accused thing since the run that `--against` named; None without one."""
+    named = run.meta.get(AGAINST)
+    if not isinstance(named, str):
+        return None
+    heading = f"Against {Path(named).name}"
+    try:
+        before = pair_verdict(read_run(Path(named)))
+    except InputError as error:
+        return Section(heading, (f"The earlier check cannot be read: {error.what}.",))
+    if before is None or before.refused:
+        return Section(heading, ("The earlier run came to no verdict.",))
+    now, against = held_against(verdict, before, Path(named).name)
+    changed = zip(now.findings, against.changes, strict=True)
+    rows = [(change.value, told(finding)) for finding, change in changed if change is not None]
+    rows += [(change.value, told(finding)) for change, finding in against.gone]
+    moved = [one.sentence for one in now.findings if "moved" in one.facts]
+    notes = [f"{note}." for note in now.caveats if note not in verdict.caveats]
+    if not rows:
+        return Section(heading, (*moved, "Nothing is accused, then or now.", *notes))
+    columns = (Column("since then", is_figure=False), Column("what", is_figure=False))
+    table = cut_table("What either of both checks accuses", columns, rows)
+    return Section(heading, (*moved, *notes), tables=(table,))

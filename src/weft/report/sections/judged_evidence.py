@@ -1,0 +1,159 @@
+"""Behind the verdict about a file: causes, thresholds of others, coverage, sources."""
+
+from collections import Counter
+
+from weft.core.units import format_significant, format_size
+from weft.judge.model import FileJudgement, RowState
+from weft.report.model import Column, Section, Table, cut_table
+
+
+def causes_section(judgement: FileJudgement) -> Section | None:
+    """Causes that fit, best first, each with the test that would confirm it; None without any."""
+    if not judgement.causes:
+        return None
+    columns = (
+        Column("cause", is_figure=False),
+        Column("off by (%)"),
+        Column("rows"),
+        Column("it predicts", is_figure=False),
+        Column("what would confirm it", is_figure=False),
+        Column("what then helps", is_figure=False),
+        Column("source", is_figure=False),
+    )
+    rows = [
+        (
+            cause.sentence,
+            f"{100 * cause.misfit:.0f}",
+            str(cause.n_rows),
+            cause.predicts,
+            cause.confirm,
+            cause.remedy,
+            cause.source,
+        )
+        for cause in judgement.causes
+    ]
+    paragraph = (
+        "Causes from the catalogue, best fit first. Off by: the mean distance of the rows from "
+        "what the cause predicts. A fit is no proof; the test is."
+    )
+    return Section(
+        "What would explain it", (paragraph,), tables=(cut_table("Causes that fit", columns, rows),)
+    )
+
+
+def generic_section(judgement: FileJudgement) -> Section | None:
+    """What would be normal on each generation of links, where no platform is known."""
+    if not judgement.generic:
+        return None
+    return Section("What would be normal where", judgement.generic)
+
+
+def field_section(judgement: FileJudgement) -> Section | None:
+    """Other people's thresholds beside the measured values; None without any."""
+    if not judgement.field:
+        return None
+    columns = (
+        Column("system", is_figure=False),
+        Column("test", is_figure=False),
+        Column("kind", is_figure=False),
+        Column("threshold"),
+        Column("measured"),
+        Column("which is", is_figure=False),
+        Column("source", is_figure=False),
+    )
+    rows = [
+        (
+            one.system,
+            one.test,
+            one.kind,
+            f"{format_significant(one.threshold)} {one.unit}",
+            f"{format_significant(one.measured)} {one.unit}",
+            one.word,
+            one.source,
+        )
+        for one in judgement.field
+    ]
+    paragraph = "What others accept or refuse on such machines. It is no part of the verdict above."
+    return Section(
+        "Thresholds of others", (paragraph,), tables=(cut_table("Thresholds", columns, rows),)
+    )
+
+
+def coverage_section(judgement: FileJudgement) -> Section:
+    """How many rows of which test were judged what, and why the others were not."""
+    tables = [_counts(judgement)]
+    reasons = Counter(
+        row.note or "no expectation covers it"
+        for row in judgement.rows
+        if row.state is RowState.UNJUDGED
+    )
+    if reasons:
+        columns = (Column("why not", is_figure=False), Column("rows"))
+        cells = [(reason, str(n)) for reason, n in reasons.most_common()]
+        tables.append(cut_table("Rows that were not judged", columns, cells))
+    folded = _unread(judgement)
+    return Section("What was judged", tables=tuple(tables), folded=folded)
+
+
+def _unread(judgement: FileJudgement) -> tuple[Table, ...]:
+    """Lines inside a tool's output that no reader understood."""
+    if not judgement.unread:
+        return ()
+    columns = (
+        Column("line"),
+        Column("text", is_figure=False),
+        Column("why", is_figure=False),
+    )
+    rows = [(str(one.line), one.text, one.reason) for one in judgement.unread]
+    return (cut_table(f"{judgement.n_unread} lines were not understood", columns, rows),)
+
+
+def _counts(judgement: FileJudgement) -> Table:
+    states = list(RowState)
+    groups: dict[tuple[str, str, int], Counter[RowState]] = {}
+    for row in judgement.rows:
+        key = (row.table.test or row.table.tool, row.metric, row.table.first_line)
+        groups.setdefault(key, Counter())[row.state] += 1
+    columns = (
+        Column("test", is_figure=False),
+        Column("metric", is_figure=False),
+        Column("line"),
+        *(Column(state.value) for state in states),
+    )
+    rows = [
+        (test, metric, str(line), *(str(counts[state]) for state in states))
+        for (test, metric, line), counts in groups.items()
+    ]
+    return cut_table("Rows by test", columns, rows)
+
+
+def sources_section(judgement: FileJudgement) -> Section | None:
+    """What the expectations rest on: what binds, by which formula, from which figures."""
+    groups: dict[tuple[str, str, str, str], list[int]] = {}
+    for row in judgement.rows:
+        known = row.expectation
+        if known is not None:
+            key = (known.bound, known.formula, known.source, known.limit_name)
+            groups.setdefault(key, []).append(row.row.size_bytes or 0)
+    if not groups:
+        return None
+    columns = (
+        Column("what binds", is_figure=False),
+        Column("sizes", is_figure=False),
+        Column("formula", is_figure=False),
+        Column("limit", is_figure=False),
+        Column("source", is_figure=False),
+    )
+    rows = [
+        (bound, _sizes(sizes), formula, limit or "-", source)
+        for (bound, formula, source, limit), sizes in groups.items()
+    ]
+    table = cut_table(f"Expectations on platform {judgement.platform}", columns, rows)
+    return Section("What the expectations rest on", tables=(table,))
+
+
+def _sizes(sizes: list[int]) -> str:
+    if set(sizes) == {0}:
+        return "-"
+    low, high = min(sizes), max(sizes)
+    return format_size(low) if low == high else f"{format_size(low)} to {format_size(high)}"

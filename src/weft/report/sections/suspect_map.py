@@ -1,0 +1,138 @@
+"""The fabric of a check: cables by what messages over them reached, and the suspects lit."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from weft.check.readings.readings import Metric
+from weft.check.suspects.survey import Survey
+from weft.check.trials import SURVEY
+from weft.check.verdict.verdict import Verdict
+from weft.check.wording.headline import components_of, headline_of
+from weft.core.finding import Finding, Severity
+from weft.core.words import counted
+from weft.report.fabric import suspect_map_svg as lit_svg
+from weft.report.fabric.suspect_map_svg import CableKey, Lit
+from weft.report.model import Drawing, Section
+from weft.topology.subnet.cable_matrix import Cell, Matrix, matrices_of, square_of
+from weft.topology.subnet.subnet import Subnet
+from weft.topology.subnet.tiers import tiers_of
+
+MOST_CELLS = 40_000
+"""A matrix with more cells than this is left out: the page would be large, and slow to open."""
+
+
+def section(verdict: Verdict, document: Mapping[str, Any] | None, prefix: str) -> Section | None:
+    """A matrix for each two levels of switches; None without a fabric or with one switch."""
+    if document is None or verdict.survey.crossings.network is None:
+        return None
+    subnet = Subnet.of_fabric(document)
+    tiers = tiers_of(subnet)
+    every = matrices_of(tiers) if tiers.is_layered else (square_of(tiers),)
+    matrices = [m for m in every if m.cells and not m.by_director]
+    if not matrices:
+        return None
+    shares = cable_shares(verdict.survey)
+    lit = tuple(_lit(verdict.findings))
+    drawings, said = [], []
+    for at, matrix in enumerate(matrices):
+        if len(matrix.cells) > MOST_CELLS:
+            said.append(f"A matrix of {len(matrix.cells):,} cells is not drawn.")
+            continue
+        drawings.append(_drawing(subnet, matrix, shares, lit, f"{prefix}-lit-{at}"))
+    for one in lit:
+        if one.cable is None and one.switch is None:
+            said.append(one.text)
+    return Section("Fabric", tuple(said), drawings=tuple(drawings))
+
+
+def cable_shares(survey: Survey) -> dict[CableKey, float]:
+    """By cable: the median share that readings of bandwidth over it reached of what is normal, in
+    the survey: what is suspected is measured more often later."""
+    network = survey.crossings.network
+    assert network is not None
+    judged = (survey.readings.metric == Metric.BANDWIDTH.code) & (survey.normed.norm >= 0)
+    in_survey = survey.readings.of_trial(SURVEY)
+    rows = in_survey[judged[in_survey]] if in_survey.size else np.flatnonzero(judged)
+    if not rows.size:
+        return {}
+    crossed = (survey.crossings.by_stage[rows] @ (survey.crossings.by_port > 0)).tocoo()
+    share = np.exp(-survey.normed.slower[rows])[crossed.row]
+    cable = crossed.col // 2
+    order = np.lexsort((share, cable))
+    found, start, count = np.unique(cable[order], return_index=True, return_counts=True)
+    ascending = share[order]
+    middle = (ascending[start + (count - 1) // 2] + ascending[start + count // 2]) / 2
+    return {
+        frozenset(network.cables[number]): float(value)
+        for number, value in zip(found.tolist(), middle.tolist(), strict=True)
+    }
+
+
+def _lit(findings: Sequence[Finding]) -> Iterator[Lit]:
+    """What bad findings name: cables and switches as they are, of a node the leaf of its cable."""
+    for finding in findings:
+        headline = headline_of(finding)
+        if finding.severity is not Severity.BAD or headline is None:
+            continue
+        text = f"{headline.what} {headline.name}: {headline.figure}; {headline.count}"
+        components = components_of(finding)
+        for component in components:
+            kind, ends = component.thing
+            label = component.name if len(components) > 1 else headline.name
+            if kind == "cable" and finding.facts["suspects"][0]["node"] is None:
+                yield Lit(frozenset(ends), None, label, text)
+            elif kind == "switch":
+                yield Lit(None, ends[0], label, text)
+        if finding.facts["suspects"][0]["node"] is not None:
+            yield Lit(None, None, headline.name, f"At the edge: {text}.")
+
+
+def _drawing(
+    subnet: Subnet,
+    matrix: Matrix,
+    shares: Mapping[CableKey, float],
+    lit: Sequence[Lit],
+    id_: str,
+) -> Drawing:
+    names = {(cell.row, cell.column): _cables(subnet, cell) for cell in matrix.cells}
+    here = {cable for of in names.values() for cable in of}
+    shown = [one for one in lit if one.cable in here or _has_switch(matrix, one.switch)]
+    title = _title(matrix, shown, len(here))
+    level = matrix.level
+    rows = "leaf switch" if level == 1 else f"switch of level {level}"
+    how = (
+        f"A row is a {rows}, a column a switch above it; a cell is the cable between them (the "
+        "slowest of several), coloured by the median share that the bandwidth of messages over it "
+        "reached of what is normal for their pairs."
+        if level
+        else "Rows and columns are the same switches; a cell is the cable between them."
+    )
+    return Drawing(
+        title=title,
+        how_to_read=how,
+        svg=lit_svg.draw(matrix, names, shares, shown, title=title, id_=id_),
+        legend=tuple((key.square, key.words) for key in lit_svg.legend()),
+    )
+
+
+def _cables(subnet: Subnet, cell: Cell) -> list[CableKey]:
+    return [
+        frozenset(subnet.name(end.node, end.port) for end in cable.ends) for cable in cell.cables
+    ]
+
+
+def _has_switch(matrix: Matrix, switch: str | None) -> bool:
+    return any(switch == line.name for line in (*matrix.rows, *matrix.columns))
+
+
+def _title(matrix: Matrix, shown: Sequence[Lit], n_cables: int) -> str:
+    switches = f"{len(matrix.rows)} x {len(matrix.columns)} switches"
+    cables = f"{counted(n_cables, 'cable')} between {switches}"
+    if not shown:
+        return f"{cables}: none is a suspect"
+    names = dict.fromkeys(one.label for one in shown)
+    first = next(iter(names))
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"{cables}; suspect: {first}{more}"

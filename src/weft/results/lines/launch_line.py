@@ -1,0 +1,97 @@
+"""What a launch line says: ranks and nodes that one of nccl-tests asks for, secrets masked."""
+
+import itertools
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from weft.results.lines.secrets import masked
+
+_LONGEST = 2000
+_RANKS = ("-np", "--np", "-n", "--n", "--ntasks")
+_PER_NODE = ("-npernode", "--npernode", "-ppn", "--ppn", "--ntasks-per-node")
+_NODES = ("--nodes",)
+_MPIRUN = ("mpirun", "mpiexec", "orterun", "prterun", "mpiexec.hydra", "mpirun.openmpi")
+_GPUS = ("-g", "--ngpus")
+_THREADS = ("-t", "--nthreads")
+_LONGEST_SHOWN = 200
+_SETTINGS = {
+    "NCCL_ALGO": "algorithm",
+    "NCCL_PROTO": "protocol",
+    "NCCL_IB_HCA": "ib_hca",
+    "NCCL_IB_DISABLE": "ib_disable",
+    "NCCL_P2P_DISABLE": "p2p_disable",
+    "NCCL_NVLS_ENABLE": "nvls_enable",
+}
+_PLAIN = re.compile(r"[A-Za-z0-9_]{1,40}$")
+_JOINED = re.compile(r"(?<=\s)(-[Nngt])(\d)")
+_PPR = re.compile(r"ppr:(\d{1,5}):node")
+_MOST = 1 << 24
+
+
+class Launch(NamedTuple):
+    """Ranks of the communicator, nodes and ranks a node; None where the line does not say."""
+
+    n_ranks: int | None = None
+    n_nodes: int | None = None
+    tasks_per_node: int | None = None
+
+
+NO_LAUNCH = Launch()
+
+
+def launch_of(text: str) -> Launch:
+    """What a line such as `mpirun -np 16 -npernode 8 ./all_reduce_perf -g 1` asks for.
+
+    `-N` is ranks a node for mpirun and nodes for srun; `-n` before the program is processes, behind
+    it iterations.
+    """
+    words = _JOINED.sub(r"\1 \2", text[:_LONGEST].replace("=", " ")).split()
+    at = next((i for i, word in enumerate(words) if "_perf" in word), len(words))
+    before, behind = words[:at], words[at:]
+    names = {word.rpartition("/")[2] for word in before}
+    by_slurm = "srun" in names
+    if not by_slurm and names.isdisjoint(_MPIRUN):
+        return NO_LAUNCH
+    each = (_number(behind, _GPUS) or 1) * (_number(behind, _THREADS) or 1)
+    processes = _number(before, _RANKS)
+    nodes = _number(before, (*_NODES, "-N") if by_slurm else _NODES)
+    per_node = _number(before, _PER_NODE if by_slurm else (*_PER_NODE, "-N")) or _ppr(before)
+    if processes is None and nodes is not None and per_node is not None:
+        processes = nodes * per_node
+    if nodes is None and processes is not None and per_node is not None:
+        nodes = processes // per_node if processes % per_node == 0 else None
+    if per_node is None and processes is not None and nodes is not None:
+        per_node = processes // nodes if processes % nodes == 0 else None
+    return Launch(
+        n_ranks=None if processes is None else processes * each,
+        n_nodes=nodes,
+        tasks_per_node=None if per_node is None else per_node * each,
+    )
+
+
+def settings_of(text: str) -> dict[str, str]:
+    """The settings of NCCL that the line passes on, as conditions; those of one plain word only."""
+    found: dict[str, str] = {}
+    for word in text[:_LONGEST].split():
+        name, given, value = word.partition("=")
+        if given and name in _SETTINGS and _PLAIN.match(value):
+            found[_SETTINGS[name]] = value
+    return found
+
+
+def shown(text: str) -> str:
+    """The line as it may be kept: cut, and without values that look secret (`-x TOKEN=...`)."""
+    return " ".join(masked(text).split())[:_LONGEST_SHOWN]
+
+
+def _number(words: Sequence[str], names: Sequence[str]) -> int | None:
+    for name, value in itertools.pairwise(words):
+        if name in names and value.isascii() and value.isdigit() and len(value) < 9:
+            return int(value) if 0 < int(value) < _MOST else None
+    return None
+
+
+def _ppr(words: Sequence[str]) -> int | None:
+    found = [match for word in words if (match := _PPR.match(word)) is not None]
+    return int(found[0][1]) or None if found else None

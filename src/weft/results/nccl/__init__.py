@@ -1,0 +1,1 @@
+"""Readers of nccl-tests and rccl-tests."""

@@ -1,0 +1,208 @@
+"""The OSU micro-benchmarks: what versions 3 to 7.5 print, columns found by their headers."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from weft.results.lines.cursor import Cursor, Line
+from weft.results.lines.number import as_amount, as_converted, as_count
+from weft.results.model import Row, Table
+from weft.results.osu.columns import Column, columns_of, windows_of
+from weft.results.osu.titles import Title, title_of
+
+_NONE: Mapping[str, str] = {}
+_PAIRS = re.compile(r"\[ ?pairs: ?(\d{1,9}) ?\]")
+_WINDOW = re.compile(r"\[ ?window size: ?(\w{1,20}) ?\]")
+_BUFFERS = re.compile(r"(?:Buffer|Memory) on (\w{1,20}) .{0,20}(?:Buffer|Memory) on (\w{1,20})")
+_NAMED = re.compile(
+    r"\s*#\s*(Datatype|Window creation|Synchronization|Number of [^:]{1,40}): *(\S.*)"
+)
+_STARTUP = re.compile(
+    r"\s*nprocs: (\d{1,9}), min: ([\d.]{1,20}) ms, max: ([\d.]{1,20}) ms, avg: ([\d.]{1,20}) ms"
+)
+_RATE_PROFILE = re.compile(r"\s*# Message Rate Profile")
+_OF_TWO_RANKS = {"osu_latency", "osu_bw", "osu_bibw", "osu_latency_mt", "osu_put_latency"} | {
+    f"osu_{op}_{what}"
+    for op in ("put", "get", "acc", "get_acc", "fop", "cas")
+    for what in ("latency", "bw", "bibw")
+}
+_UNTITLED = Title("osu", "", "", "", {})
+_NOT_A_ROW = "not a row of this table"
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A table while its lines are read. `windows` are the columns of a table of window sizes."""
+
+    title: Title
+    first_line: int
+    memory: str
+    conditions: dict[str, str]
+    columns: tuple[Column, ...] = ()
+    windows: tuple[str, ...] = ()
+    of_rates: bool = False
+    rows: list[Row] = field(default_factory=list)
+    n_ranks: int | None = None
+    header_width: int = 0
+
+
+def opens(line: str) -> bool:
+    """Whether a title, or column names without one, stand here."""
+    head = line[:48].lstrip()
+    if not head.startswith("#"):
+        return False
+    if "OSU " in head or "OMB-Py " in head:
+        return title_of(line) is not None
+    return bool(columns_of(line))
+
+
+def read(cursor: Cursor) -> list[Table]:
+    """The tables under one title: one, or one for each data type or header that follows."""
+    first = cursor.take()
+    title = title_of(first.text)
+    draft = _Draft(_UNTITLED, first.number, "", {})
+    if title is None:
+        draft.columns, draft.header_width = columns_of(first.text), len(first.text)
+    else:
+        draft = _Draft(title, first.number, title.memory, dict(title.conditions))
+        draft.n_ranks = 2 if title.test in _OF_TWO_RANKS else None
+    tables: list[Table] = []
+    while (line := cursor.look()) is not None:
+        if rows := _rows(draft, line):
+            draft.rows.extend(rows)
+            cursor.take()
+            continue
+        columns = columns_of(line.text)
+        if not columns and cursor.peek() is None:
+            break
+        if line.text.lstrip()[:1] != "#":
+            cursor.refuse(_NOT_A_ROW, alike=_sizes_come_first(draft))
+            continue
+        if draft.rows:
+            tables.append(_finished(draft))
+            draft = replace(draft, first_line=line.number, rows=[], columns=(), windows=())
+            draft.conditions = dict(draft.conditions)
+        _read_header(draft, line.text, columns)
+        cursor.take()
+    if draft.rows:
+        tables.append(_finished(draft))
+    return tables
+
+
+def _read_header(draft: _Draft, text: str, columns: tuple[Column, ...]) -> None:
+    if columns:
+        draft.columns, draft.windows, draft.header_width = columns, (), len(text)
+    elif windows := windows_of(text):
+        draft.windows, draft.columns = windows, ()
+    elif _RATE_PROFILE.match(text):
+        draft.of_rates = True
+    else:
+        _read_condition(draft, text)
+
+
+def _read_condition(draft: _Draft, text: str) -> None:
+    if pairs := _PAIRS.search(text):
+        draft.conditions["pairs"] = pairs[1]
+        draft.n_ranks = 2 * int(pairs[1]) or None
+    if window := _WINDOW.search(text):
+        draft.conditions["window"] = window[1]
+    if buffers := _BUFFERS.search(text):
+        sides = [side.lower() for side in buffers.groups()]
+        draft.memory = "host" if sides == ["host", "host"] else "gpu"
+        draft.conditions["buffers"] = " ".join(side[0].upper() for side in sides)
+    if named := _NAMED.match(text):
+        draft.conditions[named[1].lower().replace(" ", "_")] = named[2].strip(" .")
+
+
+def _rows(draft: _Draft, line: Line) -> list[Row]:
+    """The rows of one line: one, or one a window size; none where it is no row."""
+    tokens = line.text.split()
+    if not line.ended and not _is_whole(draft, line.text):
+        return []
+    if draft.windows and len(tokens) == len(draft.windows) + 1:
+        return _rows_of_windows(draft, line.number, tokens)
+    if draft.columns and len(tokens) == len(draft.columns):
+        row = _row(draft.columns, line.number, tokens)
+        return [row] if row is not None else []
+    if not draft.columns and not draft.windows:
+        row = _startup(draft, line)
+        return [row] if row is not None else []
+    return []
+
+
+def _sizes_come_first(draft: _Draft) -> bool:
+    """Whether rows begin with a size, so that no line that begins otherwise is one."""
+    return bool(draft.windows) or (bool(draft.columns) and draft.columns[0].part == "size")
+
+
+def _is_whole(draft: _Draft, text: str) -> bool:
+    """Whether a last row without line end is complete: times and rates have two decimals, other
+    columns end below the end of the header."""
+    if draft.columns and (draft.columns[-1].metric or "iterations") == "iterations":
+        return len(text) >= draft.header_width
+    _, point, decimals = text.rsplit(maxsplit=1)[-1].partition(".")
+    return bool(point) and len(decimals) >= 2
+
+
+def _row(columns: tuple[Column, ...], number: int, tokens: list[str]) -> Row | None:
+    size: int | None = None
+    metrics: dict[str, float] = {}
+    labels: dict[str, str] = {}
+    other: dict[str, str] = {}
+    for column, token in zip(columns, tokens, strict=True):
+        if column.part == "metric":
+            value = as_converted(token, column.times, column.by)
+            if value is None:
+                return None
+            metrics[column.metric] = value
+        elif column.part == "size":
+            size = as_count(token)
+            if size is None:
+                return None
+        elif column.part == "validation":
+            labels["validation"] = token
+        else:
+            other[column.name] = token
+    return Row(number, size, metrics, labels or _NONE, other or _NONE)
+
+
+def _rows_of_windows(draft: _Draft, number: int, tokens: list[str]) -> list[Row]:
+    size = as_count(tokens[0])
+    values = [as_amount(token) for token in tokens[1:]]
+    if size is None or None in values:
+        return []
+    return [
+        Row(number, size, _window_metric(draft, value or 0.0), {"window": window})
+        for window, value in zip(draft.windows, values, strict=True)
+    ]
+
+
+def _window_metric(draft: _Draft, value: float) -> dict[str, float]:
+    return {"msg_rate_mps": value / 1e6} if draft.of_rates else {"bandwidth_mb_s": value}
+
+
+def _startup(draft: _Draft, line: Line) -> Row | None:
+    """The only line of osu_init: milliseconds over ranks."""
+    match = _STARTUP.match(line.text)
+    if match is None:
+        return None
+    low, high, mean = (as_amount(token) for token in match.groups()[1:])
+    if low is None or high is None or mean is None:
+        return None
+    draft.n_ranks = int(match[1]) or None
+    times = {"latency_us": mean, "latency_us_min": low, "latency_us_max": high}
+    return Row(line.number, None, {name: 1e3 * value for name, value in times.items()})
+
+
+def _finished(draft: _Draft) -> Table:
+    return Table(
+        tool="osu",
+        test=draft.title.test,
+        benchmark=draft.title.benchmark,
+        rows=tuple(draft.rows),
+        first_line=draft.first_line,
+        version=draft.title.version,
+        memory=draft.memory,
+        n_ranks=draft.n_ranks,
+        conditions=draft.conditions,
+    )

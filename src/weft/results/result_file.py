@@ -1,0 +1,318 @@
+"""A result file, whatever tool printed it, as tables."""
+
+import gc
+import mmap
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+
+from weft.core.errors import InputError
+from weft.launch.redact import redact_environment
+from weft.results.lines.clean import Buffer, Cleaner, plain
+from weft.results.lines.cursor import SHOWN_CHARACTERS, Cursor, Line
+from weft.results.lines.json_documents import documents_in
+from weft.results.lines.launch_scale import with_launches
+from weft.results.lines.noise import is_noise
+from weft.results.lines.number import as_number
+from weft.results.lines.secrets import masked
+from weft.results.model import MAX_UNREAD_KEPT, ResultFile, Table, Unread
+from weft.results.nccl.log import with_log
+from weft.results.registry import JSON_READERS, LINE_READERS
+
+_SNIFFED_BYTES = 8192
+_GZIP = b"\x1f\x8b"
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_MANY_BYTES = 1 << 20
+_MAX_UNPACKED_BYTES = 1 << 30
+_LONGEST_TITLE = 2000
+_MAX_MEMBERS = 1000
+_MAX_DOCUMENT_LINES = 200_000
+_LAUNCHED_DOCUMENT = re.compile(r"\S{0,300} ?\{")
+_SAYS_SOMETHING = re.compile(r"[\w{}\[\]]")
+_SHOWN_LINES = 3
+_SHOWN_CHARACTERS = 80
+_NOT_IN_A_TABLE = "no table begins here"
+_CUT_OFF = "the file ends in the middle of this line"
+_NOT_TAKEN = "a table seems to begin here, but none does"
+
+
+def read_results(path: Path) -> ResultFile:
+    """The tables of a file, plain or packed with gzip.
+
+    Raises InputError for a file that cannot be read, is binary, or holds no table of a known tool.
+    """
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise InputError(
+                "not a regular file but a pipe or a device",
+                where=str(path),
+                expected="a file with the output of a benchmark",
+                hint="write what comes out of it into a file first, or use weft judge -",
+            )
+        with path.open("rb") as file:
+            if file.seek(0, 2) == 0:
+                raise InputError("the file is empty", where=str(path), expected=_expected())
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                if content[:2] == _GZIP:
+                    data, remarks = _unpacked(content, str(path))
+                    results = read_results_text(data, str(path))
+                    return replace(results, remarks=results.remarks + remarks)
+                return _read(content, str(path))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(
+            f"cannot read the file: {reason}",
+            where=str(path),
+            expected="a file with the output of a benchmark",
+        ) from error
+
+
+def read_results_text(data: bytes, path: str) -> ResultFile:
+    """The tables of the bytes of a file; `path` is what messages call it. Raises as
+    `read_results`."""
+    if not data:
+        raise InputError("the file is empty", where=path, expected=_expected())
+    return _read(data, path)
+
+
+_ANY_DIGIT = str.maketrans("123456789", "0" * 9)
+"""Lines of a log differ in their digits mostly, and no title that begins with a letter depends on
+which they are: one of each shape is asked for."""
+
+
+def tool_that_opens(text: str) -> str | None:
+    """The tool one of whose tables begins with this line."""
+    title = text[:_LONGEST_TITLE]
+    return _opener(title.translate(_ANY_DIGIT) if title[:1].isalpha() else title)
+
+
+@lru_cache(maxsize=4096)
+def _opener(text: str) -> str | None:
+    for tool, reader in LINE_READERS.items():
+        if reader.opens(text):
+            return tool
+    return None
+
+
+def begins_a_table(text: str) -> bool:
+    """Whether a table of any tool begins with this line."""
+    return tool_that_opens(text) is not None
+
+
+@dataclass(slots=True)
+class _Found:
+    """What has been gathered of a file so far."""
+
+    tables: list[Table] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
+    outside: list[Unread] = field(default_factory=list)
+    n_unread: int = 0
+    n_lines: int = 0
+    n_noise: int = 0
+    environment: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+    launches: list[Line] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+    def leave_out(self, line: Line, reason: str) -> bool:
+        """Count a line that stands outside every table: as noise where it says nothing. Whether
+        lines like it need only be counted as not understood."""
+        if is_noise(line.text) or not _SAYS_SOMETHING.search(line.text):
+            self.n_noise += 1
+            return False
+        self.n_unread += 1
+        if len(self.outside) < MAX_UNREAD_KEPT:
+            text = masked(line.text)[:SHOWN_CHARACTERS]
+            self.outside.append(Unread(line.number, text, reason))
+            return False
+        return True
+
+
+def _read(raw: Buffer, path: str) -> ResultFile:
+    _refuse_binary(raw, path)
+    with _collector_paused(len(raw)):
+        found = _found_in(plain(raw))
+    if not found.tables:
+        raise _no_table(found, path)
+    unread = (found.unread + found.outside)[:MAX_UNREAD_KEPT]
+    return ResultFile(
+        path=path,
+        tables=tuple(sorted(found.tables, key=lambda table: table.first_line)),
+        unread=tuple(sorted(unread, key=lambda line: line.line)),
+        n_unread=found.n_unread,
+        n_lines=found.n_lines,
+        n_noise=found.n_noise,
+        environment=found.environment,
+        remarks=tuple(found.remarks),
+    )
+
+
+@contextmanager
+def _collector_paused(n_bytes: int) -> Iterator[None]:
+    """No search for cycles while many rows, which form none, are made: it takes longer than they
+    do."""
+    pause = n_bytes > _MANY_BYTES and gc.isenabled()
+    if pause:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if pause:
+            gc.enable()
+
+
+def _found_in(content: Buffer) -> _Found:
+    found = _Found()
+    at = 0
+    for document in documents_in(content):
+        before = document.first_line
+        if _read_document(document.text, range(before, before + document.n_lines), found):
+            _read_lines(content[at : document.start], found)
+            found.n_lines += document.n_lines
+            at = document.end
+    _read_lines(content[at:] if at else content, found)
+    if not found.tables and any(_begins_a_document(line.text) for line in found.outside):
+        _read_prefixed_documents(content, found)
+    found.tables = with_launches(with_log(found.tables, found.facts), found.launches)
+    return found
+
+
+def _read_lines(content: Buffer, found: _Found) -> None:
+    """Add what the lines of a piece of the file hold."""
+    cleaner = Cleaner(content, begins_a_table, n_before=found.n_lines, facts=found.facts)
+    cursor = Cursor(cleaner.lines(), begins_a_table, cleaner)
+    while (line := cursor.look()) is not None:
+        tool = tool_that_opens(line.text)
+        if tool is None:
+            cursor.pass_over(alike=found.leave_out(line, _NOT_IN_A_TABLE))
+            continue
+        n_taken = cursor.n_taken
+        cursor.enter()
+        found.tables.extend(LINE_READERS[tool].read(cursor))
+        if cursor.n_taken == n_taken:
+            cursor.refuse(_NOT_TAKEN)
+        cursor.heed_all()
+    found.unread.extend(cursor.unread)
+    found.n_unread += cursor.n_unread + cleaner.n_alike
+    if cleaner.cut is not None:
+        found.leave_out(cleaner.cut, _CUT_OFF)
+    found.launches.extend(cleaner.launches)
+    found.n_lines = cleaner.n_lines
+    found.n_noise += cleaner.n_noise
+
+
+def _read_document(text: str, numbers: Sequence[int], found: _Found) -> bool:
+    """Add what a JSON document holds, whose lines have these numbers; whether it was any tool's."""
+    for reader in JSON_READERS.values():
+        result = reader.read_json(text)
+        if result is None:
+            continue
+        found.tables.extend(_renumbered(table, numbers) for table in result.tables)
+        found.environment.update(redact_environment(result.environment))
+        found.remarks.extend(result.remarks)
+        return True
+    return False
+
+
+def _read_prefixed_documents(content: Buffer, found: _Found) -> None:
+    """Add what JSON documents hold every line of which a launcher marked."""
+    cleaner = Cleaner(content, _begins_a_table_or_document)
+    lines = list(islice(cleaner.lines(), _MAX_DOCUMENT_LINES))
+    joined = "\n".join(line.text for line in lines).encode()
+    for document in documents_in(joined):
+        first = document.first_line - 1
+        numbers = [line.number for line in lines[first : first + document.n_lines]]
+        if _read_document(document.text, numbers, found):
+            found.n_unread -= len(numbers)
+            found.outside = [line for line in found.outside if line.line not in numbers]
+
+
+def _begins_a_document(text: str) -> bool:
+    return "{" in text and _LAUNCHED_DOCUMENT.match(text) is not None
+
+
+def _begins_a_table_or_document(text: str) -> bool:
+    return text.startswith("{") or begins_a_table(text)
+
+
+def _renumbered(table: Table, numbers: Sequence[int]) -> Table:
+    """The table with line numbers of the file instead of its document."""
+    last = len(numbers) - 1
+
+    def number(line: int) -> int:
+        return numbers[min(max(line - 1, 0), last)]
+
+    rows = tuple(replace(row, line=number(row.line)) for row in table.rows)
+    return replace(table, rows=rows, first_line=number(table.first_line))
+
+
+def _refuse_binary(content: Buffer, path: str) -> None:
+    head = content[:_SNIFFED_BYTES]
+    if b"\0" in head and not head.startswith(_WIDE_MARKS):
+        raise InputError(
+            f"this is a binary file (a zero byte at {head.index(0)})",
+            where=path,
+            expected="text that a benchmark printed",
+            hint="UTF-16 text is read where it begins with a byte order mark",
+        )
+
+
+def _unpacked(content: Buffer, path: str) -> tuple[bytes, tuple[str, ...]]:
+    """The content of all members of a gzip file, and what is odd about it. Raises InputError where
+    it is damaged or unreasonably large."""
+    packed, room = content[:], _MAX_UNPACKED_BYTES
+    parts: list[bytes] = []
+    while packed.startswith(_GZIP) and len(parts) < _MAX_MEMBERS:
+        unpacker = zlib.decompressobj(wbits=31)
+        try:
+            parts.append(unpacker.decompress(packed, max(room, 1)))
+        except zlib.error as error:
+            raise InputError(f"a damaged gzip file ({error})", where=path) from error
+        room -= len(parts[-1])
+        if unpacker.unconsumed_tail or room < 0:
+            raise InputError(
+                "the gzip file unpacks to more than 1 GiB",
+                where=path,
+                hint="unpack it and cut out the part with the tables",
+            )
+        if not unpacker.eof:
+            return b"".join(parts), ("the gzip file is cut short: what stood behind is missing",)
+        packed = unpacker.unused_data
+    rest = packed.strip(b"\0")
+    odd = "behind the gzip data come bytes that were not read: " + str(len(rest))
+    return b"".join(parts), (odd,) if rest else ()
+
+
+def _expected() -> str:
+    tools = sorted(set(LINE_READERS) | set(JSON_READERS))
+    return "the output of one of: " + ", ".join(tools)
+
+
+def _no_table(found: _Found, path: str) -> InputError:
+    shown = [f"line {u.line}: {u.text[:_SHOWN_CHARACTERS]}" for u in found.outside[:_SHOWN_LINES]]
+    what = "no table of a known tool in these " + f"{found.n_lines} lines"
+    if shown:
+        what += "; it begins with " + " | ".join(shown)
+    return InputError(what, where=path, expected=_expected(), hint=_hint(found))
+
+
+def _hint(found: _Found) -> str | None:
+    """What may be missing, where the lines look like something."""
+    if any(_looks_like_a_row(line.text) for line in found.outside):
+        return (
+            "there are rows of numbers but no header before them: "
+            "keep the lines that begin with '#' (or name the columns) in the file"
+        )
+    if found.n_lines == found.n_noise:
+        return "every line is a log line: was the output of the benchmark written elsewhere?"
+    return None
+
+
+def _looks_like_a_row(text: str) -> bool:
+    tokens = text.split()
+    return len(tokens) >= 2 and all(as_number(token) is not None for token in tokens)

@@ -1,0 +1,1 @@
+"""Arms compared, launch against launch."""

@@ -1,0 +1,204 @@
+"""From a run to one value a launch and cell: what every comparison starts from."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Protocol
+
+from weft.bench.model import Launch, Sample, State
+from weft.bench.result_scale import is_imported
+from weft.core.errors import InputError
+from weft.core.units import format_size
+from weft.stats.bimodal import is_bimodal
+from weft.study.comparison.treatment import untreated_because
+from weft.study.plan.document import parse_study
+from weft.study.plan.model import Study
+from weft.study.run.store import Run
+
+NO_VERDICT_FLAGS = (
+    "oversubscribed",
+    "skew_dominates",
+    "late_starts",
+    State.NOT_ON_FABRIC.value,
+)
+"""Caveats of a sample that is shown, but supports no verdict."""
+
+
+class _Headline(Protocol):
+    @property
+    def headline(self) -> str: ...
+
+    @property
+    def better(self) -> str: ...
+
+
+HeadlineOf = Callable[[str], _Headline]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cell:
+    """What is compared across arms: one benchmark at one size, on so many nodes and ranks."""
+
+    benchmark: str
+    n_nodes: int
+    tasks_per_node: int
+    size_bytes: int
+
+    @property
+    def text(self) -> str:
+        """'allreduce 64 KiB'."""
+        return f"{self.benchmark} {format_size(self.size_bytes)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The headline metric of one cell in one launch: the unit of replication. `nodes` in any order:
+    blocks of jobs may get the same ones, and are then one node set by two numbers."""
+
+    arm: str
+    cell: Cell
+    node_set: int
+    nodes: frozenset[str]
+    repeat: int
+    metric: str
+    value: float
+    started_unix_s: float
+    no_verdict: tuple[str, ...] = ()
+    bimodal: bool = False
+
+    @property
+    def pairs_with(self) -> tuple[int, int]:
+        """Launches of two arms pair when this is equal."""
+        return (self.node_set, self.repeat)
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """All values of a run. `at_end` are the baseline's returns; `excluded` counts reasons."""
+
+    values: tuple[Value, ...]
+    at_end: tuple[Value, ...]
+    excluded: Mapping[str, int]
+
+
+def arm_name(arm: Mapping[str, str]) -> str:
+    """'routing=adaptive,sharp=on'; 'only' for a study without factors."""
+    return ",".join(f"{factor}={setting}" for factor, setting in arm.items()) or "only"
+
+
+def study_of(run: Run) -> Study | None:
+    """The study of a run, or None for a run that had none (`weft bench`)."""
+    text = str(run.meta.get("study", ""))
+    if not text.strip():
+        return None
+    return parse_study(text, str(run.directory / "run.toml"))
+
+
+def cells_of(run: Run, headline: HeadlineOf) -> Cells:
+    """Values of completed launches that were treated and are valid; the rest counted by reason.
+
+    A pairs benchmark has a sample a pair: its value is the median over the pairs of the launch.
+    Raises InputError where samples belong to no launch of the plan.
+    """
+    launches = {launch.key: launch for launch in run.launches}
+    study = study_of(run)
+    n_repeats = n_repeats_of(run)
+    excluded: dict[str, int] = {}
+    groups: dict[tuple[tuple[str, int], int], list[Sample]] = {}
+    for sample in run.samples:
+        launch = _launch_of(launches, sample, run)
+        reason = _unusable_because(sample, launch, study)
+        if reason:
+            excluded[reason] = excluded.get(reason, 0) + 1
+            continue
+        groups.setdefault((launch.key, sample.size_bytes), []).append(sample)
+    values = []
+    for (key, _), samples in groups.items():
+        usable = _with_figure(run, samples, headline, excluded)
+        if usable:
+            values.append(_value(launches[key], usable, headline))
+    return Cells(
+        values=tuple(value for value in values if value.repeat < n_repeats),
+        at_end=tuple(value for value in values if value.repeat >= n_repeats),
+        excluded=excluded,
+    )
+
+
+def _with_figure(
+    run: Run, samples: Sequence[Sample], headline: HeadlineOf, excluded: dict[str, int]
+) -> list[Sample]:
+    """Of an imported run, the samples with a figure to show: tools print 0.00 where they have too
+    few digits, and leave fields empty."""
+    if not is_imported(run.meta):
+        return list(samples)
+    metric = headline(samples[0].benchmark).headline
+    kept = [sample for sample in samples if sample.metrics.get(metric, 0) > 0]
+    for sample in samples:
+        if sample.metrics.get(metric, 0) <= 0:
+            what = "is printed as 0" if metric in sample.metrics else "is not in the row"
+            reason = f"{sample.benchmark}: {metric} {what}"
+            excluded[reason] = excluded.get(reason, 0) + 1
+    return kept
+
+
+def n_repeats_of(run: Run) -> int:
+    """Repeats that are compared. Those numbered from here on are the baseline's return, which the
+    planner adds for the first arm only: the repeats that every arm has tell where they begin.
+    An imported run has no planner, and no such return."""
+    by_arm: dict[str, int] = {}
+    for launch in run.launches:
+        arm = arm_name(launch.trial.arm)
+        by_arm[arm] = max(by_arm.get(arm, 0), launch.repeat + 1)
+    return (max if is_imported(run.meta) else min)(by_arm.values(), default=0)
+
+
+def metric_of(samples: Sequence[Sample], headline: str) -> str:
+    """The headline where all samples have it; a pair's small size has only its latency."""
+    if all(headline in sample.metrics for sample in samples):
+        return headline
+    shared = set(samples[0].metrics).intersection(*(sample.metrics for sample in samples))
+    if "latency_us" in shared:
+        return "latency_us"
+    raise InputError(
+        f"a sample of {samples[0].benchmark} has no metric '{headline}'",
+        where=f"{samples[0].trial} repeat {samples[0].repeat}",
+        expected="the headline metric of the benchmark in every completed sample",
+    )
+
+
+def _launch_of(launches: Mapping[tuple[str, int], Launch], sample: Sample, run: Run) -> Launch:
+    launch = launches.get((sample.trial, sample.repeat))
+    if launch is None:
+        raise InputError(
+            f"samples of {sample.trial} repeat {sample.repeat}, which is not in the plan",
+            where=str(run.directory),
+            expected="plan.jsonl and samples/ of the same run",
+        )
+    return launch
+
+
+def _unusable_because(sample: Sample, launch: Launch, study: Study | None) -> str | None:
+    if sample.state not in (State.OK, State.NOT_ON_FABRIC):
+        return sample.state.value
+    if "invalid_data" in sample.flags:
+        return "invalid data"
+    return untreated_because(sample, launch.trial.arm, study)
+
+
+def _value(launch: Launch, samples: Sequence[Sample], headline: HeadlineOf) -> Value:
+    trial = launch.trial
+    metric = metric_of(samples, headline(trial.benchmark).headline)
+    flags = {flag for sample in samples for flag in (*sample.flags, sample.state.value)}
+    series = samples[0].times_ns if len(samples) == 1 else None
+    return Value(
+        arm=arm_name(trial.arm),
+        cell=Cell(trial.benchmark, len(trial.nodes), trial.tasks_per_node, samples[0].size_bytes),
+        node_set=trial.node_set,
+        nodes=frozenset(trial.nodes),
+        repeat=launch.repeat,
+        metric=metric,
+        value=median(sample.metrics[metric] for sample in samples),
+        started_unix_s=min(sample.started_unix_s for sample in samples),
+        no_verdict=tuple(flag for flag in NO_VERDICT_FLAGS if flag in flags),
+        bimodal=is_bimodal(series) if series else False,
+    )

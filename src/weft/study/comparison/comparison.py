@@ -1,0 +1,145 @@
+"""Two arms, launch against launch: how much faster or slower, how sure, and at which sizes."""
+
+import dataclasses
+from dataclasses import dataclass
+
+from weft.bench.model import Launch
+from weft.core.errors import InputError, unknown_name
+from weft.core.finding import Finding, Severity
+from weft.study.comparison.cells import (
+    Cells,
+    HeadlineOf,
+    Value,
+    arm_name,
+    cells_of,
+    n_repeats_of,
+)
+from weft.study.comparison.headlines import Headlines
+from weft.study.comparison.rows import TOLERANCE, Row, Rules, rows_of
+from weft.study.comparison.verdicts import findings_of_arms, findings_of_runs
+from weft.study.run.store import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`findings` are worst first; `arms` are (first, second) pairs in the order compared."""
+
+    arms: tuple[tuple[str, str], ...]
+    rows: tuple[Row, ...]
+    findings: tuple[Finding, ...]
+    interleaved: bool
+
+    @property
+    def exit_code(self) -> int:
+        """1 where a finding is bad (a regression, a cell that only the second arm fails)."""
+        return int(any(finding.severity is Severity.BAD for finding in self.findings))
+
+
+def compare_arms(
+    run: Run,
+    *,
+    baseline: str | None = None,
+    headline: HeadlineOf | None = None,
+    tolerance: float = TOLERANCE,
+    seed: int = 1,
+) -> Comparison:
+    """Every arm of a run against the baseline (the first arm of the study unless named).
+
+    Raises InputError where the run has one arm only, or no arm of that name.
+    """
+    rules = Rules(headline or Headlines([run]), tolerance, seed=seed)
+    arms = list(dict.fromkeys(arm_name(launch.trial.arm) for launch in _in_study_order(run)))
+    if len(arms) < 2:
+        raise InputError(
+            "this run has one arm only, nothing to compare it with",
+            where=str(run.directory),
+            expected="a study with a factor, or a second run",
+            hint=f"weft compare {run.directory} OTHER_RUN",
+        )
+    first = _known_arm(baseline or arms[0], arms)
+    cells = cells_of(run, rules.headline)
+    others = [arm for arm in arms if arm != first]
+    rules = dataclasses.replace(rules, n_comparisons=len(others))
+    by_arm = {arm: [value for value in cells.values if value.arm == arm] for arm in arms}
+    rows = [row for arm in others for row in rows_of(by_arm[first], by_arm[arm], rules)]
+    return Comparison(
+        arms=tuple((first, arm) for arm in others),
+        rows=tuple(rows),
+        findings=findings_of_arms(run, cells, rows, first),
+        interleaved=_is_interleaved(run),
+    )
+
+
+def compare_runs(
+    first: Run,
+    second: Run,
+    *,
+    headline: HeadlineOf | None = None,
+    tolerance: float = TOLERANCE,
+    seed: int = 1,
+) -> Comparison:
+    """The second run against the first: cells they share, launches paired by node set and repeat.
+
+    Raises InputError where they share no cell.
+    """
+    headline = headline or Headlines([first, second])
+    names = _run_names(first, second)
+    sides = [cells_of(run, headline) for run in (first, second)]
+    arms = [arm for arm in _arms_of(sides[0]) if arm in _arms_of(sides[1])]
+    if not arms and all(len(_arms_of(side)) == 1 for side in sides):
+        arms = [""]
+    rules = Rules(headline, tolerance, len(arms), seed)
+    rows: list[Row] = []
+    for arm in arms:
+        a, b = (
+            [_named(value, name, arm) for value in side.values if arm in ("", value.arm)]
+            for side, name in zip(sides, names, strict=True)
+        )
+        rows.extend(rows_of(a, b, rules))
+    failed = (first.failures, second.failures)
+    if not rows and not any(failed):
+        raise InputError(
+            "the two runs share no arm, benchmark and size",
+            where=f"{first.directory} and {second.directory}",
+            expected="two runs of the same study, or with benchmarks in common",
+        )
+    return Comparison(
+        arms=(names,),
+        rows=tuple(rows),
+        findings=findings_of_runs((first, second), sides, rows, names),
+        interleaved=False,
+    )
+
+
+def _in_study_order(run: Run) -> list[Launch]:
+    return sorted(run.launches, key=lambda launch: launch.trial.id)
+
+
+def _known_arm(name: str, arms: list[str]) -> str:
+    if name not in arms:
+        raise unknown_name(f"no arm '{name}' in this run", name, arms)
+    return name
+
+
+def _is_interleaved(run: Run) -> bool:
+    """Whether no arm ran in a block of its own (a manual factor makes it so)."""
+    n_repeats = n_repeats_of(run)
+    compared = [launch for launch in run.launches if launch.repeat < n_repeats]
+    by_block: dict[int, set[str]] = {}
+    for launch in compared:
+        by_block.setdefault(launch.block, set()).add(arm_name(launch.trial.arm))
+    return all(len(arms) > 1 for arms in by_block.values())
+
+
+def _run_names(first: Run, second: Run) -> tuple[str, str]:
+    names = (first.directory.name or "first", second.directory.name or "second")
+    return names if names[0] != names[1] else (str(first.directory), str(second.directory))
+
+
+def _arms_of(cells: Cells) -> list[str]:
+    return list(dict.fromkeys(value.arm for value in cells.values))
+
+
+def _named(value: Value, run_name: str, arm: str) -> Value:
+    label = run_name if arm in ("", "only") else f"{run_name}:{arm}"
+    return dataclasses.replace(value, arm=label)

@@ -1,0 +1,174 @@
+"""Rows: each cell under two arms, launch against launch, with intervals and adjusted p-values."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from weft.stats.multiplicity import sign_flip_max_t
+from weft.stats.nodesets import CannotBeKnown, SetsRatio, ratio_for_sets_like_these
+from weft.stats.ratio import NotEnoughData, Ratio, paired_ratio
+from weft.stats.summary import Floats
+from weft.study.comparison.cells import Cell, HeadlineOf, Value
+
+SIGNIFICANT = 0.05
+TOLERANCE = 0.01
+"""A difference below one part in a hundred is none, however certain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How rows are judged: `n_comparisons` is how many pairs of arms share the verdict."""
+
+    headline: HeadlineOf
+    tolerance: float = TOLERANCE
+    n_comparisons: int = 1
+    seed: int = 1
+
+
+class Outcome(StrEnum):
+    """What a row says about the second arm."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    SAME = "no difference shown"
+    TOO_FEW = "not enough data"
+    NO_VERDICT = "supports no verdict"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One cell under two arms. `effect` and `sets` hold second / first of `metric`; `p_adjusted` is
+    over all cells and arms compared. `median_first` and `median_second` are over paired launches.
+    """
+
+    cell: Cell
+    metric: str
+    first: str
+    second: str
+    n_pairs: int
+    median_first: float
+    median_second: float
+    effect: Ratio | NotEnoughData
+    sets: SetsRatio | CannotBeKnown
+    p_adjusted: float
+    outcome: Outcome
+    remarks: tuple[str, ...] = ()
+
+    def to_record(self) -> dict[str, Any]:
+        """The row as plain JSON values, for --format json and csv."""
+        known = self.effect if isinstance(self.effect, Ratio) else None
+        sets = self.sets if isinstance(self.sets, SetsRatio) else None
+        return {
+            "benchmark": self.cell.benchmark,
+            "size_bytes": self.cell.size_bytes,
+            "n_nodes": self.cell.n_nodes,
+            "tasks_per_node": self.cell.tasks_per_node,
+            "metric": self.metric,
+            "first": self.first,
+            "second": self.second,
+            "n_pairs": self.n_pairs,
+            "median_first": self.median_first,
+            "median_second": self.median_second,
+            "ratio": known.ratio if known else None,
+            "ratio_low": known.low if known else None,
+            "ratio_high": known.high if known else None,
+            "p": known.p if known else None,
+            "p_adjusted": self.p_adjusted if known else None,
+            "sets_ratio_low": sets.low if sets else None,
+            "sets_ratio_high": sets.high if sets else None,
+            "outcome": self.outcome.value,
+            "remarks": "; ".join(self.remarks),
+        }
+
+
+def rows_of(first: Sequence[Value], second: Sequence[Value], rules: Rules) -> list[Row]:
+    """One row a cell that both arms have, in the order of cells."""
+    pairs = _paired(first, second)
+    adjusted = _adjusted(pairs, rules)
+    return [_row(cell, pairs[cell], adjusted[cell], rules) for cell in sorted(pairs)]
+
+
+_Pairs = dict[Cell, list[tuple[Value, Value]]]
+
+
+def _paired(first: Sequence[Value], second: Sequence[Value]) -> _Pairs:
+    of_second = {(value.cell, value.pairs_with): value for value in second}
+    pairs: _Pairs = {}
+    for value in sorted(first, key=lambda value: value.pairs_with):
+        partner = of_second.get((value.cell, value.pairs_with))
+        if partner is not None:
+            pairs.setdefault(value.cell, []).append((value, partner))
+    return pairs
+
+
+def _adjusted(pairs: _Pairs, rules: Rules) -> Mapping[Cell, float]:
+    """Over cells by sign flips of whole launches, over arms by Bonferroni: arms share the baseline,
+    so their flips cannot be drawn together."""
+    cells = sorted(pairs)
+    launches = sorted({a.pairs_with for values in pairs.values() for a, _ in values})
+    row_of = {launch: i for i, launch in enumerate(launches)}
+    logs: Floats = np.full((len(launches), len(cells)), np.nan)
+    for column, cell in enumerate(cells):
+        for a, b in pairs[cell]:
+            logs[row_of[a.pairs_with], column] = np.log(b.value) - np.log(a.value)
+    p_values = sign_flip_max_t(logs, seed=rules.seed)
+    return {
+        cell: min(1.0, float(p) * rules.n_comparisons)
+        for cell, p in zip(cells, p_values, strict=True)
+    }
+
+
+def _row(
+    cell: Cell,
+    pairs: list[tuple[Value, Value]],
+    p_adjusted: float,
+    rules: Rules,
+) -> Row:
+    a = [first.value for first, _ in pairs]
+    b = [second.value for _, second in pairs]
+    effect = paired_ratio(a, b, seed=rules.seed)
+    flags = sorted({flag for pair in pairs for value in pair for flag in value.no_verdict})
+    metric = pairs[0][0].metric
+    lower = _lower_is_better(metric, cell, rules.headline)
+    outcome = _outcome(effect, p_adjusted, lower, rules.tolerance)
+    if flags and outcome in (Outcome.FASTER, Outcome.SLOWER, Outcome.SAME):
+        outcome = Outcome.NO_VERDICT
+    return Row(
+        cell=cell,
+        metric=metric,
+        first=pairs[0][0].arm,
+        second=pairs[0][1].arm,
+        n_pairs=len(pairs),
+        median_first=float(np.median(a)),
+        median_second=float(np.median(b)),
+        effect=effect,
+        sets=ratio_for_sets_like_these(a, b, [first.nodes for first, _ in pairs]),
+        p_adjusted=p_adjusted,
+        outcome=outcome,
+        remarks=(*flags, *_bimodality(pairs)),
+    )
+
+
+def _bimodality(pairs: list[tuple[Value, Value]]) -> tuple[str, ...]:
+    for side, name in enumerate(("first", "second")):
+        if 2 * sum(pair[side].bimodal for pair in pairs) > len(pairs):
+            return (f"bimodal in the {name} arm",)
+    return ()
+
+
+def _lower_is_better(metric: str, cell: Cell, headline: HeadlineOf) -> bool:
+    known = headline(cell.benchmark)
+    return known.better == "lower" if metric == known.headline else metric.startswith("latency")
+
+
+def _outcome(
+    effect: Ratio | NotEnoughData, p_adjusted: float, lower_is_better: bool, tolerance: float
+) -> Outcome:
+    if isinstance(effect, NotEnoughData):
+        return Outcome.TOO_FEW
+    if p_adjusted >= SIGNIFICANT or not effect.differs or abs(effect.ratio - 1) < tolerance:
+        return Outcome.SAME
+    return Outcome.FASTER if (effect.ratio < 1) == lower_is_better else Outcome.SLOWER

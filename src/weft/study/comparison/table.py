@@ -1,0 +1,76 @@
+"""What a run says at a glance: one row a cell and arm, over its launches."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from weft.stats.summary import Summary, summarise
+from weft.study.comparison.cells import Cell, HeadlineOf, Value, arm_name, cells_of
+from weft.study.comparison.headlines import Headlines
+from weft.study.run.store import Run
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """The headline metric of a cell under an arm, summarised over launches."""
+
+    arm: str
+    cell: Cell
+    metric: str
+    summary: Summary
+    remarks: tuple[str, ...] = ()
+
+    def to_record(self) -> dict[str, Any]:
+        """The row as plain JSON values; `low` and `high` bound the median with 95 %."""
+        return {
+            "benchmark": self.cell.benchmark,
+            "arm": self.arm,
+            "n_nodes": self.cell.n_nodes,
+            "tasks_per_node": self.cell.tasks_per_node,
+            "size_bytes": self.cell.size_bytes,
+            "metric": self.metric,
+            "n_launches": self.summary.n,
+            "median": self.summary.median,
+            "min": self.summary.minimum,
+            "max": self.summary.maximum,
+            "low": self.summary.low,
+            "high": self.summary.high,
+            "remarks": "; ".join(self.remarks),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows in the order benchmarks were planned, sizes rising, arms in the order of the study;
+    `excluded` counts left-out samples by reason."""
+
+    rows: tuple[TableRow, ...]
+    excluded: Mapping[str, int]
+
+
+def table_of(run: Run, headline: HeadlineOf | None = None) -> Table:
+    """The table of a run, complete or not. Raises InputError on a damaged run."""
+    cells = cells_of(run, headline or Headlines([run]))
+    planned = sorted(run.launches, key=lambda launch: launch.trial.id)
+    place = _places(x.trial.benchmark for x in planned)
+    arm_place = _places(arm_name(x.trial.arm) for x in planned)
+    groups: dict[tuple[str, Cell, str], list[Value]] = {}
+    for value in cells.values:
+        groups.setdefault((value.arm, value.cell, value.metric), []).append(value)
+    rows = [
+        TableRow(arm, cell, metric, summarise([value.value for value in values]), _remarks(values))
+        for (arm, cell, metric), values in groups.items()
+    ]
+    rows.sort(key=lambda row: (place[row.cell.benchmark], row.cell, arm_place[row.arm]))
+    return Table(tuple(rows), cells.excluded)
+
+
+def _places(names: Iterable[str]) -> dict[str, int]:
+    """Each name's place in the order of first appearance."""
+    return {name: i for i, name in enumerate(dict.fromkeys(names))}
+
+
+def _remarks(values: list[Value]) -> tuple[str, ...]:
+    flags = dict.fromkeys(flag for value in values for flag in value.no_verdict)
+    bimodal = 2 * sum(value.bimodal for value in values) > len(values)
+    return (*flags, "bimodal") if bimodal else tuple(flags)

@@ -1,0 +1,75 @@
+"""A treatment needs evidence: was the setting of an arm in force when the sample was taken?"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from weft.bench.logs.echoes import is_comparable, is_value, says_what_it_reads, why_unread
+from weft.bench.model import Sample
+from weft.catalog.load import variable_lists
+from weft.study.plan.model import Setting, Study
+
+
+def untreated_because(sample: Sample, arm: Mapping[str, str], study: Study | None) -> str | None:
+    """Why a sample does not count for its arm, or None where it does.
+
+    A setting may name evidence: keys of the sample's own evidence, and the values that prove the
+    setting; of a table, those of its keys that are named. A key that is absent or says something
+    else makes the sample untreated. So does a log in which ranks read another value of a variable
+    than the setting gives it, call it unknown, or say what they read and not that.
+    """
+    for factor, setting in _settings(study, arm):
+        for key, wanted in setting.evidence.items():
+            found = sample.evidence.get(key)
+            if not _is_proved(wanted, found):
+                said = "nothing" if found is None else repr(found)
+                return f"untreated: {factor}={setting.name} needs {key}={wanted!r}, found {said}"
+        otherwise = _otherwise(setting, sample.evidence.get("log", {}))
+        if otherwise is not None:
+            return f"untreated: {factor}={setting.name} sets {otherwise}"
+    return None
+
+
+def _is_proved(wanted: Any, found: Any) -> bool:
+    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
+        return all(_is_proved(value, found.get(key)) for key, value in wanted.items())
+    return bool(found == wanted)
+
+
+def _otherwise(setting: Setting, log: Mapping[str, Any]) -> str | None:
+    """What the log of a launch says against a setting's variables."""
+    settings = log.get("settings", {})
+    for name, value in setting.env.items():
+        read = settings.get(name)
+        is_read = isinstance(read, str) and is_value(name, value, read)
+        if read is not None and is_comparable(name, value) and not is_read:
+            seen = read if isinstance(read, str) else ", ".join(read)
+            return f"{name}={value}, and ranks read {seen}"
+        if name in log.get("unknown", ()):
+            return f"{name}, which the library does not know"
+        if read is None and value and name.startswith("NCCL_") and says_what_it_reads(settings):
+            why = why_unread(name, log.get("libraries", ()), variable_lists())
+            if why is not None:
+                return f"{name}={value}, and no rank read it: {why}"
+    return None
+
+
+def without_evidence(study: Study | None) -> list[str]:
+    """Factors none of whose settings says how it is proved to be in force."""
+    if study is None:
+        return []
+    return [
+        factor.name
+        for factor in study.factors
+        if not any(setting.evidence for setting in factor.settings)
+    ]
+
+
+def _settings(study: Study | None, arm: Mapping[str, str]) -> list[tuple[str, Setting]]:
+    if study is None:
+        return []
+    return [
+        (factor.name, setting)
+        for factor in study.factors
+        for setting in factor.settings
+        if arm.get(factor.name) == setting.name
+    ]

@@ -1,0 +1,1 @@
+"""The study document and its expansion into launches."""

@@ -1,0 +1,85 @@
+"""A study in blocks that run one by one: each node set with all its arms, its nodes told later."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from weft.bench.live.kernel_argv import TWIN_OPTIONS
+from weft.bench.model import Launch, Trial
+from weft.core.errors import InputError
+from weft.study.plan.model import Study
+from weft.study.plan.plan import BenchmarkLookup, make_plan
+
+
+def plan_blocks(study: Study, *, benchmark: BenchmarkLookup | None = None) -> tuple[Launch, ...]:
+    """The launches of a study block by block, each with its returns to the baseline at its end.
+
+    Blocks are numbered from 0, by node count in the order of the study, then by node set; their
+    nodes have the names of `stand_in`. Raises InputError for a study that somebody must switch, or
+    that only a simulated fabric can run.
+    """
+    manual = [factor.name for factor in study.factors if factor.manual]
+    if manual:
+        raise InputError(
+            f"the factor '{manual[0]}' is switched by an administrator",
+            where=f"study '{study.name}'",
+            expected="factors that a launch switches: jobs in a queue wait for nobody",
+            hint="salloc, then weft study run, one setting after the other",
+        )
+    names = tuple(str(i) for i in range(max(study.nodes) * study.node_sets))
+    made = make_plan(study, names, benchmark=benchmark)
+    _refuse_of_twins(study.name, made.launches)
+    blocks = {
+        (n_nodes, node_set): number
+        for number, (n_nodes, node_set) in enumerate(
+            (n_nodes, node_set) for n_nodes in study.nodes for node_set in range(study.node_sets)
+        )
+    }
+
+    def block_of(launch: Launch) -> int:
+        return blocks[len(launch.trial.nodes), launch.trial.node_set]
+
+    ordered = sorted(made.launches, key=block_of)
+    return tuple(
+        dataclasses.replace(
+            launch,
+            order=order,
+            block=(block := block_of(launch)),
+            trial=_on(launch.trial, tuple(stand_in(block, i) for i in range(_n_nodes(launch)))),
+        )
+        for order, launch in enumerate(ordered)
+    )
+
+
+def _refuse_of_twins(study: str, launches: Sequence[Launch]) -> None:
+    asked = {name for launch in launches for name in launch.trial.options}
+    only = next((name for name in TWIN_OPTIONS if name in asked), None)
+    if only is not None:
+        raise InputError(
+            f"only a simulated fabric has the option '{only}'",
+            where=f"study '{study}'",
+            expected="options that launches on hosts have: no job of Slurm can switch this",
+            hint="weft study run STUDY --twin PLATFORM",
+        )
+
+
+def stand_in(block: int, number: int) -> str:
+    """The name of a node of a block before anybody knows which it is."""
+    return f"block{block}-node{number}"
+
+
+def launches_of(launches: Sequence[Launch], block: int) -> tuple[Launch, ...]:
+    """Those of one block, in order."""
+    return tuple(launch for launch in launches if launch.block == block)
+
+
+def on_nodes(launches: Sequence[Launch], nodes: tuple[str, ...]) -> tuple[Launch, ...]:
+    """The launches of a block on the nodes that it got."""
+    return tuple(dataclasses.replace(one, trial=_on(one.trial, nodes)) for one in launches)
+
+
+def _on(trial: Trial, nodes: tuple[str, ...]) -> Trial:
+    return dataclasses.replace(trial, nodes=nodes)
+
+
+def _n_nodes(launch: Launch) -> int:
+    return len(launch.trial.nodes)

@@ -1,0 +1,163 @@
+"""The run loop: launches in, samples kept, failures recorded, nothing completed ever lost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from weft.bench.live.failure import HangError
+from weft.bench.model import Backend, Launch, Sample, State
+from weft.core.clock import Clock, system_clock
+from weft.core.errors import BenchmarkError, WeftError
+from weft.study.run.store import Failure, RunStore
+
+GIVE_UP_AFTER = 3
+
+
+class Progress(Protocol):
+    """Told what happens, as it happens; never asked."""
+
+    def started(self, n_launches: int, n_before: int) -> None:
+        """The run begins: `n_before` launches are over from earlier."""
+        ...
+
+    def launching(self, launch: Launch) -> None:
+        """A launch begins."""
+        ...
+
+    def measured(self, launch: Launch, samples: Sequence[Sample]) -> None:
+        """A launch is complete."""
+        ...
+
+    def failed(self, launch: Launch, failure: Failure) -> None:
+        """A launch is over without a result."""
+        ...
+
+
+class _Silent:
+    def started(self, n_launches: int, n_before: int) -> None: ...
+    def launching(self, launch: Launch) -> None: ...
+    def measured(self, launch: Launch, samples: Sequence[Sample]) -> None: ...
+    def failed(self, launch: Launch, failure: Failure) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """What this call did. `stopped` says why the run ended early, or is None."""
+
+    n_launches: int
+    n_before: int
+    n_done: int
+    failures: tuple[Failure, ...]
+    stopped: str | None = None
+
+    @property
+    def lost(self) -> dict[str, int]:
+        """Hosts that answered no more, with how many launches failed or hung for it."""
+        hosts = sorted({host for failure in self.failures for host in failure.lost})
+        return {host: sum(host in one.lost for one in self.failures) for host in hosts}
+
+    @property
+    def complete(self) -> bool:
+        """Whether every launch of the plan is over."""
+        return self.n_before + self.n_done + len(self.failures) == self.n_launches
+
+
+def execute(
+    launches: Sequence[Launch],
+    backend: Backend,
+    store: RunStore,
+    *,
+    progress: Progress | None = None,
+    clock: Clock = system_clock,
+) -> RunOutcome:
+    """Run every launch that is not over yet, in order; close the backend, not the store.
+
+    A launch that fails or hangs is recorded as the result of its cell and the run goes on, until
+    three launches in a row fail that had no reason to. Raises InputError when the store holds
+    another plan, MissingError when the machine lacks something; these and an interrupt leave a run
+    that can be resumed.
+    """
+    store.set_plan(launches)
+    todo = [launch for launch in launches if launch.key not in store.finished]
+    progress = progress or _Silent()
+    tally = _Tally(worked=set(store.worked))
+    try:
+        _prepare(backend, launches, store)
+        progress.started(len(launches), len(launches) - len(todo))
+        for launch in todo:
+            progress.launching(launch)
+            result = _run_one(launch, backend, store, clock)
+            tally.add(launch, result)
+            if isinstance(result, Failure):
+                progress.failed(launch, result)
+            else:
+                progress.measured(launch, result)
+            if tally.in_a_row >= GIVE_UP_AFTER:
+                break
+    finally:
+        backend.close()
+    return RunOutcome(
+        n_launches=len(launches),
+        n_before=len(launches) - len(todo),
+        n_done=tally.n_done,
+        failures=tuple(tally.failures),
+        stopped=tally.why_stopped(),
+    )
+
+
+def _prepare(backend: Backend, launches: Sequence[Launch], store: RunStore) -> None:
+    trials = {launch.trial.id: launch.trial for launch in launches}
+    try:
+        backend.prepare(tuple(trials.values()), store.run_dir)
+    except WeftError:
+        store.abandon()
+        raise
+    fabric = getattr(backend, "fabric_document", None)
+    if fabric is not None:
+        store.set_fabric(fabric)
+
+
+def _run_one(
+    launch: Launch, backend: Backend, store: RunStore, clock: Clock
+) -> list[Sample] | Failure:
+    started = clock()
+    samples: list[Sample] = []
+    try:
+        for sample in backend.measure(launch):
+            store.append(sample, started_unix_s=started)
+            samples.append(sample)
+    except BenchmarkError as error:
+        state = State.HUNG if isinstance(error, HangError) else State.FAILED
+        return store.failed(launch, state, error.describe(), error.lost)
+    store.done(launch, n_samples=len(samples), seconds=clock() - started)
+    return samples
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Counts failures nobody expected: of trials that worked before, or while nothing has worked
+    yet. A trial that has never worked while others do is a result, however often it fails; so is
+    one that needs a host which is gone."""
+
+    n_done: int = 0
+    in_a_row: int = 0
+    failures: list[Failure] = field(default_factory=list)
+    worked: set[str] = field(default_factory=set)
+
+    def add(self, launch: Launch, result: list[Sample] | Failure) -> None:
+        if not isinstance(result, Failure):
+            self.n_done += 1
+            self.in_a_row = 0
+            self.worked.add(launch.trial.id)
+            return
+        self.failures.append(result)
+        if result.lost:
+            return
+        if not self.worked or result.trial in self.worked:
+            self.in_a_row += 1
+
+    def why_stopped(self) -> str | None:
+        if self.in_a_row < GIVE_UP_AFTER:
+            return None
+        last = self.failures[-1].message.splitlines()[0]
+        return f"{GIVE_UP_AFTER} launches in a row failed; the last: {last}"

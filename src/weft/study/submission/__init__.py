@@ -1,0 +1,1 @@
+"""Studies submitted to Slurm as blocks."""

@@ -1,0 +1,207 @@
+"""Where each block of a submitted study is, by the queue and by what the run directory holds."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from weft.bench.model import Launch
+from weft.cluster.slurm.queue import Phase, Queue, QueuedTask, ask_queue
+from weft.core.errors import InputError
+from weft.core.files import write_whole
+from weft.study.run.store import Failure, Run, read_meta, read_run
+from weft.study.submission.attempts import Attempt, read_attempts
+
+SLURM_FOLDER = "slurm"
+_GOING = ("queued", "running")
+
+
+@dataclass(frozen=True, slots=True)
+class SubmittedJob:
+    """An array that was submitted: its id, its blocks, the nodes it asked for by name, if any."""
+
+    job: str
+    blocks: tuple[int, ...]
+    nodes: tuple[str, ...]
+    script: str
+    submitted_unix_s: float
+
+    def write(self, run_dir: Path) -> None:
+        """Into the run directory. Raises MissingError."""
+        path = run_dir / SLURM_FOLDER / f"job-{self.job}.json"
+        write_whole(path, json.dumps(asdict(self)) + "\n", what="record of the job", hint=None)
+
+
+def read_jobs(run_dir: Path) -> tuple[SubmittedJob, ...]:
+    """All that were submitted for a run, the first one first. Raises InputError."""
+    jobs = []
+    for path in (run_dir / SLURM_FOLDER).glob("job-*.json"):
+        try:
+            said = json.loads(path.read_text())
+            lists = {"blocks": tuple(map(int, said["blocks"])), "nodes": tuple(said["nodes"])}
+            jobs.append(SubmittedJob(**(said | lists)))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(f"no record of a job ({error})", where=str(path)) from error
+    return tuple(sorted(jobs, key=lambda job: (job.submitted_unix_s, int(job.job))))
+
+
+@dataclass(frozen=True, slots=True)
+class BlockStatus:
+    """A block: done, running, queued, failed, cancelled, missing (submitted in no job yet) or
+    unknown; `why` in words. `job` and `nodes` are those of its last attempt, else of its
+    job; `n_over` launches are over, of which those of `failures` failed."""
+
+    block: int
+    state: str
+    n_nodes: int
+    n_launches: int
+    n_over: int
+    failures: tuple[Failure, ...] = ()
+    job: str | None = None
+    nodes: tuple[str, ...] = ()
+    leaves: Mapping[str, str] | None = None
+    started_unix_s: float | None = None
+    ended_unix_s: float | None = None
+    why: str | None = None
+
+    @property
+    def is_going(self) -> bool:
+        """Whether it needs nothing but time."""
+        return self.state in _GOING
+
+    def to_record(self) -> dict[str, Any]:
+        """Plain JSON values; what is not known is left out."""
+        record = asdict(self) | {"nodes": list(self.nodes), "n_failed": len(self.failures)}
+        record["failures"] = [{**asdict(f), "state": f.state.value} for f in self.failures]
+        return {key: value for key, value in record.items() if value is not None}
+
+
+def read_status(run_dir: Path) -> tuple[Run, Queue, tuple[BlockStatus, ...]]:
+    """A submitted run, the queue, and the status of every block. Raises InputError.
+
+    The queue is asked before the run is read: a block that ends in between is done, not one that
+    is neither in the queue nor complete.
+    """
+    read_meta(run_dir)
+    queue = ask_queue([job.job for job in read_jobs(run_dir)])
+    run = _read_submitted(run_dir)
+    return run, queue, blocks_status(run, queue)
+
+
+def blocks_status(run: Run, queue: Queue) -> tuple[BlockStatus, ...]:
+    """The status of every block of a submitted run, as read, in order."""
+    jobs = read_jobs(run.directory)
+    began = read_attempts(run.directory)
+    by_block: dict[int, list[Launch]] = {}
+    for launch in run.launches:
+        by_block.setdefault(launch.block, []).append(launch)
+    found = []
+    for block, launches in sorted(by_block.items()):
+        names = [f"{job.job}_{block}" for job in jobs if block in job.blocks]
+        attempts = began.get(block, [])
+        tried = _Tried(tuple(names), tuple(one for _, one in attempts), _place(attempts))
+        found.append(_status(run, launches, tried, queue))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """The tasks a block was submitted as, the attempts that began, and where the last one is."""
+
+    names: tuple[str, ...]
+    attempts: tuple[Attempt, ...]
+    leaves: Mapping[str, str] | None
+
+    @property
+    def last(self) -> Attempt | None:
+        """The last attempt."""
+        return self.attempts[-1] if self.attempts else None
+
+    @property
+    def current(self) -> Attempt | None:
+        """The last attempt, unless the block was submitted again after it."""
+        last = self.last
+        return None if last is None or (self.names and last.job != self.names[-1]) else last
+
+
+def _status(run: Run, launches: Sequence[Launch], tried: _Tried, queue: Queue) -> BlockStatus:
+    keys = {launch.key for launch in launches}
+    failures = tuple(f for f in run.failures if (f.trial, f.repeat) in keys)
+    n_over = len(keys & run.done) + len(failures)
+    tasks = {name: queue.tasks[name] for name in tried.names if name in queue.tasks}
+    whole = n_over == len(keys)
+    state, why = ("done", None) if whole else _unfinished(tasks, tried, queue)
+    going = next((name for name, task in tasks.items() if task.phase.value == state), None)
+    last, names = tried.last, tried.names
+    is_last = last is not None and state != Phase.QUEUED.value
+    return BlockStatus(
+        block=launches[0].block,
+        state=state,
+        n_nodes=len(launches[0].trial.nodes),
+        n_launches=len(keys),
+        n_over=n_over,
+        failures=failures,
+        job=going or (last.job if last else names[-1] if names else None),
+        nodes=last.nodes if last and is_last else (),
+        leaves=tried.leaves if is_last else None,
+        started_unix_s=last.started_unix_s if last and is_last else None,
+        ended_unix_s=last.ended_unix_s if last and is_last else None,
+        why=why,
+    )
+
+
+def _unfinished(
+    tasks: Mapping[str, QueuedTask], tried: _Tried, queue: Queue
+) -> tuple[str, str | None]:
+    """State and reason of a block with launches that are not over."""
+    for phase in (Phase.RUNNING, Phase.QUEUED):
+        for task in tasks.values():
+            if task.phase is phase:
+                return phase.value, task.reason if phase is Phase.QUEUED else None
+    if not tried.names:
+        return "missing", "in no job yet"
+    name = tried.names[-1]
+    if name in tasks:
+        return _ended(name, tasks[name], tried.current)
+    return _forgotten(name, tried.current, queue)
+
+
+def _ended(name: str, task: QueuedTask, attempt: Attempt | None) -> tuple[str, str]:
+    """Of a task that Slurm still knows."""
+    said = f"Slurm ended {name}: {task.state} ({task.reason})"
+    if attempt is not None and attempt.error is not None:
+        said = attempt.error
+    return ("cancelled" if task.state == "CANCELLED" else "failed"), said
+
+
+def _forgotten(name: str, attempt: Attempt | None, queue: Queue) -> tuple[str, str]:
+    """Of a task of which Slurm says nothing."""
+    if attempt is not None and attempt.error is not None:
+        return "failed", attempt.error
+    if queue.not_known is not None:
+        return "unknown", f"the queue is not known: {queue.not_known}"
+    if attempt is not None:
+        return "failed", f"{name} was killed: it left no word, and Slurm remembers it no more"
+    return "cancelled", f"{name} left the queue before it began"
+
+
+def _place(attempts: Sequence[tuple[Path, Attempt]]) -> Mapping[str, str] | None:
+    """Leaf by node of the last attempt, where it recorded them."""
+    if not attempts or not (attempts[-1][0] / "run.toml").exists():
+        return None
+    facts = read_meta(attempts[-1][0]).get("backend", {}).get("facts", {})
+    leaves = facts.get("slurm", {}).get("leaves")
+    return dict(leaves) if leaves else None
+
+
+def _read_submitted(run_dir: Path) -> Run:
+    """A run that was submitted. Raises InputError where it was not."""
+    run = read_run(run_dir)
+    if "submit" not in run.meta:
+        raise InputError(
+            "this run was not submitted to Slurm",
+            where=str(run_dir),
+            expected="a directory that 'weft study submit' made",
+        )
+    return run

@@ -1,0 +1,1 @@
+"""A real subnet: cables, levels, names, loads, routing."""

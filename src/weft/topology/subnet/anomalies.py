@@ -1,0 +1,235 @@
+"""What a person must look at among the cables between levels: which, where, at which ports."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from weft.topology.subnet.cable_matrix import (
+    Cell,
+    Line,
+    Matrix,
+    State,
+    is_down,
+    is_slower,
+    matrices_of,
+    square_of,
+)
+from weft.topology.subnet.labels import shown
+from weft.topology.subnet.subnet import Cable, Subnet
+from weft.topology.subnet.tiers import Tiers
+
+MOST_PLACES = 2
+"""How many places a title names before it only counts."""
+FEW_PORTS = 4
+"""A list of more free ports than this tells nobody where a cable was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Oddity:
+    """A cell, or a whole row, that is not as its siblings. `look_at`: ports, and what they say."""
+
+    state: State
+    row: str
+    column: str
+    n_cables: int
+    n_expected: int | None
+    look_at: str
+
+    @property
+    def what(self) -> str:
+        """'1 of 2 cables', 'none of 2 cables', '1 more than the 2 of its siblings', 'slower'."""
+        if self.state is State.MISSING:
+            return f"none of {self.n_expected} cables" if self.n_expected else "no cable at all"
+        if self.state is State.FEWER:
+            return f"{self.n_cables} of {self.n_expected} cables"
+        if self.state is State.MORE:
+            return f"{self.n_cables} cables, its siblings have {self.n_expected}"
+        return "a cable is down" if self.state is State.DOWN else "a cable is slower"
+
+    def to_record(self) -> dict[str, Any]:
+        """The oddity as plain JSON values."""
+        return {
+            "state": self.state.value,
+            "from": self.row,
+            "to": self.column,
+            "n_cables": self.n_cables,
+            "n_expected": self.n_expected,
+            "look_at": self.look_at,
+        }
+
+
+def all_oddities(subnet: Subnet, tiers: Tiers) -> tuple[Oddity, ...]:
+    """Those of every matrix that says more than another."""
+    matrices = matrices_of(tiers) if tiers.is_layered else (square_of(tiers),)
+    return tuple(odd for m in matrices if m.says_more for odd in oddities(subnet, tiers, m))
+
+
+def kind_of(matrix: Matrix) -> str:
+    """What its cables are called."""
+    if matrix.level == 0:
+        return "cables between switches"
+    return "up-links" if matrix.level == 1 else f"cables from level {matrix.level} up"
+
+
+def n_should_be(matrix: Matrix) -> int:
+    """Cables where every cell is as its siblings."""
+    cells = matrix.cells_once
+    return sum(len(cell.cables) if cell.n_expected is None else cell.n_expected for cell in cells)
+
+
+def title_of(matrix: Matrix) -> str:
+    """The finding in a sentence: what is odd and where, or that nothing is."""
+    kind, n_all = kind_of(matrix), n_should_be(matrix)
+    if not matrix.says_more:
+        return f"Which boards of the directors the {n_all:,} {kind} go to"
+    parts = []
+    lacking = [cell for cell in matrix.cells_once if cell.n_missing]
+    if n_missing := sum(cell.n_missing for cell in lacking):
+        word = "is" if n_missing == 1 else "are"
+        parts.append(
+            f"{n_missing:,} of {n_all:,} {kind} {word} missing: {_places(matrix, lacking)}"
+        )
+    for state, words in ((State.DOWN, "down"), (State.SLOWER, "slower than the others")):
+        if cells := [cell for cell in matrix.cells_once if _n_in(cell, state)]:
+            n = sum(_n_in(cell, state) for cell in cells)
+            of_all = "" if parts else f" of {n_all:,} {kind}"
+            verb = "is" if n == 1 else "are"
+            parts.append(f"{n:,}{of_all} {verb} {words}: {_places(matrix, cells)}")
+    if cells := [cell for cell in matrix.cells_once if cell.state is State.MORE]:
+        parts.append(f"more than at the siblings: {_places(matrix, cells)}")
+    if lonely := lonely_rows(matrix):
+        parts.append(f"no {kind} at all: {_named([line.name for line in lonely])}")
+    if parts:
+        return "; ".join(parts)
+    if matrix.level == 0:
+        return f"{len(matrix.rows):,} switches with {n_all:,} cables between them, in no levels"
+    if not matrix.has_pattern:
+        return f"{n_all:,} {kind}, in no pattern that would tell which are missing"
+    return f"All {n_all:,} {kind} are as those of their siblings"
+
+
+def lonely_rows(matrix: Matrix) -> tuple[Line, ...]:
+    """Switches with no cable up."""
+    met = {cell.row for cell in matrix.cells}
+    return tuple(line for at, line in enumerate(matrix.rows) if at not in met)
+
+
+def oddities(subnet: Subnet, tiers: Tiers, matrix: Matrix) -> tuple[Oddity, ...]:
+    """Every odd cell with the ports to look at, worst first, then rows without any cable up."""
+    ports = _SiblingPorts(subnet, tiers, matrix)
+    lonely = [
+        Oddity(State.MISSING, line.name, "the level above", 0, None, "no up-link")
+        for line in lonely_rows(matrix)
+    ]
+    return (
+        *lonely,
+        *(
+            Oddity(
+                state=cell.state,
+                row=matrix.rows[cell.row].name,
+                column=matrix.columns[cell.column].name,
+                n_cables=len(cell.cables),
+                n_expected=cell.n_expected,
+                look_at="; ".join(ports.look_at(cell)),
+            )
+            for cell in matrix.odd
+        ),
+    )
+
+
+def cable_text(tiers: Tiers, cable: Cable) -> str:
+    """'leaf007[5] - spine02[7], 4xHDR, active'."""
+    ends = " - ".join(f"{tiers.labels[end.node].name}[{end.port}]" for end in cable.ends)
+    said = [cable.a.rate or cable.b.rate or "rate unknown"]
+    said += dict.fromkeys(
+        word for end in cable.ends for word in (end.logical, end.physical) if word
+    )
+    return f"{ends}, {', '.join(said)}"
+
+
+class _SiblingPorts:
+    """The ports by which rows reach each column: most rows use the same."""
+
+    def __init__(self, subnet: Subnet, tiers: Tiers, matrix: Matrix) -> None:
+        self._subnet, self._tiers, self._matrix = subnet, tiers, matrix
+        used: dict[int, Counter[int]] = defaultdict(Counter)
+        n_rows: Counter[int] = Counter()
+        for cell in matrix.cells:
+            used[cell.column].update(cable.a.port for cable in cell.cables)
+            n_rows[cell.column] += 1
+        self._usual = {
+            column: sorted(port for port, n in ports.items() if 2 * n > n_rows[column])
+            for column, ports in used.items()
+        }
+        cabled: dict[int, set[int]] = defaultdict(set)
+        for cable in subnet.cables:
+            for end in cable.ends:
+                cabled[end.node].add(end.port)
+        self._cabled = cabled
+
+    def look_at(self, cell: Cell) -> list[str]:
+        """What to say about one cell, most telling first."""
+        texts = [
+            cable_text(self._tiers, cable)
+            for cable in cell.cables
+            if is_down(cable) or is_slower(cable, cell.gbps_expected)
+        ]
+        if cell.n_missing:
+            texts += [*self._lacking(cell), *self._free(cell)]
+        if cell.state is State.MORE:
+            own = set(self._usual.get(cell.column, ()))
+            strange = [cable for cable in cell.cables if cable.a.port not in own]
+            texts += [cable_text(self._tiers, cable) for cable in strange]
+        return texts
+
+    def _lacking(self, cell: Cell) -> list[str]:
+        """The ports by which the siblings of the row reach the column, and this row does not."""
+        texts = []
+        taken = {cable.a.port for cable in cell.cables}
+        for switch in self._matrix.rows[cell.row].switches:
+            name = self._tiers.labels[switch].name
+            for port in [p for p in self._usual.get(cell.column, ()) if p not in taken]:
+                texts.append(f"{name}[{port}] {self._instead(switch, port)}")
+        return texts
+
+    def _instead(self, switch: int, port: int) -> str:
+        cable = self._subnet.cable_at.get((switch, port))
+        if cable is not None:
+            there = cable.b if cable.a.key == (switch, port) else cable.a
+            known = self._tiers.labels.get(there.node)
+            name = known.name if known else shown(self._subnet.name(there.node))
+            return f"goes to {name}[{there.port}] instead"
+        said = {u["port"]: u["physical"] for u in self._subnet.nodes[switch].uncabled}
+        return f"has no cable that is up{' (' + said[port] + ')' if port in said else ''}"
+
+    def _free(self, cell: Cell) -> list[str]:
+        """Free ports at the other end: of the switch, of a director on the boards that the row's
+        other cables go to."""
+        texts = []
+        switches = self._matrix.columns[cell.column].switches
+        if len(switches) > 1:
+            switches = tuple(dict.fromkeys(cable.b.node for cable in cell.cables))
+        for switch in switches:
+            ports = range(1, self._subnet.nodes[switch].n_ports + 1)
+            free = [str(port) for port in ports if port not in self._cabled[switch]]
+            if 0 < len(free) <= FEW_PORTS:
+                name = self._tiers.labels[switch].name
+                texts.append(f"free at the other end: {name}[{','.join(free)}]")
+        return texts
+
+
+def _n_in(cell: Cell, state: State) -> int:
+    if state is State.DOWN:
+        return sum(is_down(cable) for cable in cell.cables)
+    gbps = cell.gbps_expected
+    return sum(is_slower(cable, gbps) and not is_down(cable) for cable in cell.cables)
+
+
+def _places(matrix: Matrix, cells: Sequence[Cell]) -> str:
+    return _named([f"{matrix.rows[c.row].name} to {matrix.columns[c.column].name}" for c in cells])
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - MOST_PLACES
+    return ", ".join(names[:MOST_PLACES]) + (f" and {more:,} more" if more > 0 else "")

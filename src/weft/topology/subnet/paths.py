@@ -1,0 +1,62 @@
+"""Paths through a subnet: by forwarding tables, or all that adaptive routing may take."""
+
+from dataclasses import dataclass
+
+from weft.core.errors import InputError
+from weft.topology.subnet.place_names import Place
+from weft.topology.subnet.subnet import Subnet
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """A cable crossed: out of one port, into another; each a node's index and a port number."""
+
+    egress: tuple[int, int]
+    ingress: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The way from a place to a place. `error` says where it ends that does not arrive."""
+
+    src: Place
+    dst: Place
+    hops: tuple[Hop, ...]
+    error: str | None = None
+
+    def slowest_gbps(self, subnet: Subnet) -> float | None:
+        """The data rate of the slowest cable, None where rates are not known."""
+        rates = [subnet.cable_at[hop.egress].a.gbps for hop in self.hops]
+        known = [rate for rate in rates if rate is not None]
+        return min(known) if known and len(known) == len(rates) else None
+
+
+def routes_between(
+    subnet: Subnet, sources: tuple[Place, ...], destinations: tuple[Place, ...], *, adaptive: bool
+) -> tuple[Route, ...]:
+    """Ways from the ports of one name to those of another: rail by rail where both have several.
+
+    Raises InputError without forwarding tables.
+    """
+    if not subnet.has_tables:
+        raise InputError(
+            "no forwarding tables were read",
+            expected="opensm-lfts.dump, opensm.fdbs, or the output of dump_lfts, too",
+            hint="or let weft compute them: --engine minhop, updn or ftree",
+        )
+    if len(sources) == len(destinations):
+        pairs = list(zip(sources, destinations, strict=True))
+    else:
+        pairs = [(sources[0], place) for place in destinations]
+    return tuple(_route(subnet, a, b, adaptive=adaptive) for a, b in pairs)
+
+
+def _route(subnet: Subnet, src: Place, dst: Place, *, adaptive: bool) -> Route:
+    answer = subnet.ask("trace", node=src.node, port=src.port, lid=dst.lid, adaptive=adaptive)
+    if "error" in answer:
+        return Route(src, dst, (), answer["error"])
+    hops = tuple(
+        Hop(*((end["node"], end["port"]) for end in (hop["egress"], hop["ingress"])))
+        for hop in answer["hops"]
+    )
+    return Route(src, dst, hops)

@@ -1,0 +1,184 @@
+"""What forwarding tables are worth: lengths, loads, bisection, loops; one report an engine."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from scipy import stats as scipy_stats
+
+from weft.topology.subnet.subnet import Subnet
+from weft.topology.subnet.summary import level_of
+
+ENGINES = ("minhop", "updn", "ftree")
+"""Engines that weft computes as OpenSM does."""
+MOST_SHIFTS = 64
+MATCHINGS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """Ports that lead from one level of switches to another, and paths over them when all send to
+    all."""
+
+    from_level: int
+    to_level: int
+    n_ports: int
+    least: int
+    mean: float
+    most: int
+    fullest: tuple[int, int]
+
+    @property
+    def imbalance(self) -> float:
+        """Paths over the fullest port for one over the mean of the tier."""
+        return self.most / self.mean if self.mean else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Shifts:
+    """The fullest port of each shift that was looked at, in paths."""
+
+    n_looked: int
+    mean: float
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class BisectionBandwidth:
+    """Effective bisection bandwidth as a share of the hosts' rate, with its 95 % interval over
+    random matchings."""
+
+    share: float
+    low: float
+    high: float
+    least: float
+    n_matchings: int
+
+
+@dataclass(frozen=True, slots=True)
+class CreditLoop:
+    """A circle of egress ports that may wait for each other, with the lane of each."""
+
+    channels: tuple[tuple[tuple[int, int], int], ...]
+    n_channels: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingReport:
+    """What one engine's tables are worth. Ports are (node index, port number)."""
+
+    engine: str
+    n_pairs: int
+    n_unreachable: int
+    hops: dict[int, int]
+    n_valley_paths: int
+    credit_loop: CreditLoop | None
+    tiers: tuple[Tier, ...]
+    shifts: Shifts | None
+    bisection: BisectionBandwidth | None
+    loads: tuple[tuple[tuple[int, int], int], ...]
+
+    def to_record(self, subnet: Subnet) -> dict[str, Any]:
+        """The report as plain JSON values."""
+        loop = self.credit_loop
+        circle = [subnet.name(*end) for end, _ in loop.channels] if loop else None
+        return {
+            "engine": self.engine,
+            "n_pairs": self.n_pairs,
+            "n_unreachable": self.n_unreachable,
+            "hops": {str(length): n for length, n in self.hops.items()},
+            "n_valley_paths": self.n_valley_paths,
+            "credit_loop": circle,
+            "tiers": [
+                {
+                    "from_level": tier.from_level,
+                    "to_level": tier.to_level,
+                    "n_ports": tier.n_ports,
+                    "least_paths": tier.least,
+                    "mean_paths": tier.mean,
+                    "most_paths": tier.most,
+                    "fullest": subnet.name(*tier.fullest),
+                }
+                for tier in self.tiers
+            ],
+            "shifts": None
+            if self.shifts is None
+            else {
+                "n_looked": self.shifts.n_looked,
+                "mean_paths": self.shifts.mean,
+                "most_paths": self.shifts.most,
+            },
+            "bisection": None
+            if self.bisection is None
+            else {
+                "share": self.bisection.share,
+                "low": self.bisection.low,
+                "high": self.bisection.high,
+                "least": self.bisection.least,
+                "n_matchings": self.bisection.n_matchings,
+            },
+        }
+
+
+def routing_report(
+    subnet: Subnet, engine: str, *, seed: int = 0, matchings: int = MATCHINGS
+) -> RoutingReport:
+    """What the tables of a subnet are worth; `engine` is what they are called."""
+    survey = subnet.ask("survey")
+    loads = subnet.ask("all_to_all")
+    loop = subnet.ask("credit_loop", service_level=0)
+    return RoutingReport(
+        engine=engine,
+        n_pairs=survey["n_pairs"],
+        n_unreachable=survey["n_unreachable"],
+        hops={int(length): n for length, n in survey["hops"].items()},
+        n_valley_paths=survey["n_valley_paths"],
+        credit_loop=_loop(loop),
+        tiers=_tiers(subnet, loads),
+        shifts=_shifts(subnet.ask("shifts", most=MOST_SHIFTS)),
+        bisection=_bisection(subnet.ask("bisection", matchings=matchings, seed=seed)),
+        loads=tuple(((end["end"]["node"], end["end"]["port"]), end["n_paths"]) for end in loads),
+    )
+
+
+def _loop(loop: dict[str, Any] | None) -> CreditLoop | None:
+    if loop is None:
+        return None
+    channels = tuple(((end["node"], end["port"]), lane) for end, lane in loop["channels"])
+    return CreditLoop(channels, loop["n_channels"])
+
+
+def _tiers(subnet: Subnet, loads: list[dict[str, Any]]) -> tuple[Tier, ...]:
+    by_levels: dict[tuple[int, int], list[tuple[int, tuple[int, int]]]] = defaultdict(list)
+    for load in loads:
+        key = (load["end"]["node"], load["end"]["port"])
+        cable = subnet.cable_at[key]
+        there = cable.b if cable.a.key == key else cable.a
+        levels = level_of(subnet, key[0]), level_of(subnet, there.node)
+        by_levels[levels].append((load["n_paths"], key))
+    return tuple(
+        Tier(
+            *levels,
+            n_ports=len(ports),
+            least=min(ports)[0],
+            mean=sum(n for n, _ in ports) / len(ports),
+            most=max(ports)[0],
+            fullest=max(ports)[1],
+        )
+        for levels, ports in sorted(by_levels.items())
+    )
+
+
+def _shifts(answer: dict[str, Any]) -> Shifts | None:
+    worst = answer["worst"]
+    return Shifts(len(worst), sum(worst) / len(worst), max(worst)) if worst else None
+
+
+def _bisection(answer: dict[str, Any] | None) -> BisectionBandwidth | None:
+    if answer is None:
+        return None
+    n, mean = len(answer["shares"]), answer["mean"]
+    half = 0.0
+    if n > 1:
+        half = float(scipy_stats.t.ppf(0.975, n - 1)) * answer["standard_error"]
+    return BisectionBandwidth(mean, mean - half, mean + half, answer["least"], n)

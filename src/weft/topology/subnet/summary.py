@@ -1,0 +1,167 @@
+"""What a subnet is, in numbers: levels of switches, rates of cables, taper, what was read."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from weft.topology.subnet.subnet import Cable, CableEnd, Subnet
+
+
+@dataclass(frozen=True, slots=True)
+class LevelSummary:
+    """Switches of one level: cables down and up by rate, and what goes down for what goes up."""
+
+    level: int
+    n_switches: int
+    down: Counter[str]
+    up: Counter[str]
+    down_gbps: float
+    up_gbps: float
+
+    @property
+    def taper(self) -> float | None:
+        """Gb/s down for one up; None without up-links or without rates."""
+        return self.down_gbps / self.up_gbps if self.up_gbps and self.down_gbps else None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A subnet in numbers."""
+
+    n_adapters: int
+    n_endports: int
+    n_switches: int
+    n_routers: int
+    n_cables: int
+    rates: Counter[str]
+    levels: tuple[LevelSummary, ...]
+    n_tables: int
+    n_readings: int
+
+    def to_record(self) -> dict[str, Any]:
+        """The summary as plain JSON values."""
+        return {
+            "n_adapters": self.n_adapters,
+            "n_endports": self.n_endports,
+            "n_switches": self.n_switches,
+            "n_routers": self.n_routers,
+            "n_cables": self.n_cables,
+            "rates": dict(self.rates),
+            "n_tables": self.n_tables,
+            "n_readings": self.n_readings,
+            "levels": [
+                {
+                    "level": level.level,
+                    "n_switches": level.n_switches,
+                    "down": dict(level.down),
+                    "up": dict(level.up),
+                    "down_gbps": level.down_gbps,
+                    "up_gbps": level.up_gbps,
+                    "taper": level.taper,
+                }
+                for level in self.levels
+            ],
+        }
+
+
+def summarise(subnet: Subnet) -> Summary:
+    """The subnet in numbers."""
+    kinds = Counter(node.kind for node in subnet.nodes)
+    return Summary(
+        n_adapters=kinds["ca"],
+        n_endports=len(subnet.endports),
+        n_switches=kinds["switch"],
+        n_routers=kinds["router"],
+        n_cables=len(subnet.cables),
+        rates=Counter(rate_of(cable) for cable in subnet.cables),
+        levels=_levels(subnet),
+        n_tables=int(subnet.description["n_tables"]),
+        n_readings=len(subnet.description["readings"]),
+    )
+
+
+def rate_of(cable: Cable) -> str:
+    """The rate in force: '4xHDR', or 'unknown'."""
+    return cable.a.rate or cable.b.rate or "unknown"
+
+
+def level_of(subnet: Subnet, node: int) -> int:
+    """0 for an adapter, from 1 for switches; a switch that no adapter reaches counts as highest."""
+    found = subnet.nodes[node]
+    if not found.is_switch:
+        return 0
+    return found.level if found.level is not None else 255
+
+
+def _levels(subnet: Subnet) -> tuple[LevelSummary, ...]:
+    switches = Counter(level_of(subnet, node.index) for node in subnet.nodes if node.is_switch)
+    ways: dict[int, tuple[list[CableEnd], list[CableEnd]]] = {n: ([], []) for n in switches}
+    for cable in subnet.cables:
+        for here, there in (cable.ends, cable.ends[::-1]):
+            levels = level_of(subnet, here.node), level_of(subnet, there.node)
+            if levels[0] in ways and levels[0] != levels[1]:
+                ways[levels[0]][levels[1] > levels[0]].append(here)
+    return tuple(
+        LevelSummary(
+            level=level,
+            n_switches=switches[level],
+            down=_rates(ways[level][0]),
+            up=_rates(ways[level][1]),
+            down_gbps=_total(ways[level][0]),
+            up_gbps=_total(ways[level][1]),
+        )
+        for level in sorted(switches)
+    )
+
+
+def _rates(ends: list[CableEnd]) -> Counter[str]:
+    return Counter(end.rate or "unknown" for end in ends)
+
+
+def _total(ends: list[CableEnd]) -> float:
+    return sum(end.gbps or 0.0 for end in ends)
+
+
+def reading_problems(description: Mapping[str, Any]) -> list[str]:
+    """One line for everything that was not understood or does not fit together."""
+    sources = [source["name"] for source in description["sources"]]
+    lines = []
+    for unread in description["unread"]:
+        place = f"{sources[unread['place']['source']]}:{unread['place']['line']}"
+        lines.append(f"{place}: {unread['what']} (expected: {unread['expected']})")
+    kept = Counter(unread["place"]["source"] for unread in description["unread"])
+    for number, source in enumerate(description["sources"]):
+        if source["n_unread"] > kept[number]:
+            more = source["n_unread"] - kept[number]
+            lines.append(f"{source['name']}: {more} more lines like these")
+    lines.extend(_misfit_line(misfit, sources) for misfit in description["misfits"])
+    return lines
+
+
+def _misfit_line(misfit: Mapping[str, Any], sources: list[str]) -> str:
+    def at(place: Mapping[str, int]) -> str:
+        return f"{sources[place['source']]}:{place['line']}"
+
+    kind = misfit["kind"]
+    if kind == "duplicate-guid":
+        names = " and ".join(f"'{name}'" for name in misfit["descriptions"])
+        first, second = (at(place) for place in misfit["places"])
+        return f"node GUID {misfit['guid']:#018x} twice: {names} ({first}, {second})"
+    if kind == "duplicate-lid":
+        return f"LID {misfit['lid']} twice: " + " and ".join(
+            f"'{n}'" for n in misfit["descriptions"]
+        )
+    if kind == "port-used-twice":
+        node, port = misfit["port"]
+        return f"{at(misfit['place'])}: a second cable in {node}[{port}]; the first one holds"
+    if kind == "stranger":
+        return (
+            f"{at(misfit['place'])}: {misfit['about']} of {misfit['what']}, which no file describes"
+        )
+    if kind == "no-such-port":
+        return f"{at(misfit['place'])}: '{misfit['node']}' has no port {misfit['port']}"
+    return (
+        f"{at(misfit['place'])}: {misfit['about']} is {misfit['second']} here, "
+        f"{misfit['first']} before; the first one holds"
+    )

@@ -1,0 +1,149 @@
+"""Was the fabric ours alone? Findings from counters before the test, errors, and the scheduler."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.words import counted
+from weft.validity.proof import Moved, NeighbourJob, Proof
+from weft.validity.remedies import remedies
+from weft.validity.thresholds import Thresholds
+
+_MOST_SAID = 8
+_SENDS = ("tx", "xmit")
+
+
+def not_quiet(proofs: Sequence[Proof], limits: Thresholds) -> Finding | None:
+    """Devices that carried somebody's bytes while no rank sent. One host needs no network."""
+    between = [proof.evidence for proof in proofs if proof.evidence.hosts > 1]
+    watched = [evidence.quiet for evidence in between if evidence.quiet is not None]
+    busy = [moved for quiet in watched for moved in quiet.moved if _is_busy(moved, limits)]
+    if not busy:
+        return None
+    hosts = list(dict.fromkeys(moved.host for moved in busy))
+    return Finding(
+        FindingKind.ANOMALY,
+        Severity.WARNING,
+        f"The network was not quiet before the test: {_traffic(busy[0])} while weft sent nothing.",
+        evidence=(
+            *(_traffic(moved) for moved in busy[1:_MOST_SAID]),
+            "slow pairs of these hosts may be slow for that traffic",
+            f"to mend: see who sends (squeue -w {hosts[0]}, or ss and top there), and check again",
+        ),
+        facts={"validity": "not-quiet", "hosts": hosts},
+    )
+
+
+def errors_that_grew(proofs: Sequence[Proof]) -> Finding | None:
+    """Error counters of the hosts' devices that grew during the run."""
+    grown: Counter[tuple[str, str]] = Counter()
+    for proof in proofs:
+        for name, n in proof.evidence.device_errors.items():
+            place, _, counter = name.rpartition(" ")
+            grown[place, counter] += n
+    told = [
+        (place, one, grown[place, one.counter])
+        for one in remedies().error
+        for place in sorted({place for place, counter in grown if counter == one.counter})
+        if grown[place, one.counter] >= one.least
+    ]
+    if not told:
+        return None
+    lines = [f"{_of_host(place)}: {one.counter} +{n}, {one.means}" for place, one, n in told]
+    more = [f"and {len(lines) - _MOST_SAID} more"] if len(lines) > _MOST_SAID else []
+    place, first, _ = told[0]
+    hosts = list(dict.fromkeys(place.partition(" ")[0] for place, _, _ in told))
+    return Finding(
+        FindingKind.ANOMALY,
+        Severity.WARNING,
+        f"Errors were counted during the run: {lines[0]}.",
+        evidence=(*lines[1:_MOST_SAID], *more, f"to mend: {_of_host(place)}: {first.fix}"),
+        facts={
+            "validity": "errors",
+            "hosts": hosts,
+            "counters": [{"place": place, "counter": e.counter, "n": n} for place, e, n in told],
+        },
+    )
+
+
+def neighbours_on_nodes(proofs: Sequence[Proof]) -> Finding | None:
+    """Other jobs that run on the nodes under test."""
+    jobs = [job for job in _jobs(proofs) if job.nodes]
+    if not jobs:
+        return None
+    lines = [_job_line(job, "on", job.nodes) for job in jobs]
+    return Finding(
+        FindingKind.ANOMALY,
+        Severity.WARNING,
+        f"{counted(len(jobs), 'job')} of others shared the nodes under test: {lines[0]}.",
+        evidence=(
+            *lines[1:_MOST_SAID],
+            "their processes and messages are part of every time measured on these nodes",
+            "to mend: check idle nodes, or take whole nodes (Slurm: --exclusive)",
+        ),
+        facts={"validity": "neighbours", "jobs": [job.id for job in jobs]},
+    )
+
+
+def neighbours_on_switches(proofs: Sequence[Proof]) -> Finding | None:
+    """Other jobs behind the same leaf switches: usual on a busy cluster, and worth knowing."""
+    jobs = [job for job in _jobs(proofs) if job.switches and not job.nodes]
+    if not jobs:
+        return None
+    line = _job_line(jobs[0], "behind", jobs[0].switches)
+    more = "" if len(jobs) == 1 else f", and {len(jobs) - 1} more"
+    return Finding(
+        FindingKind.ANOMALY,
+        Severity.NOTE,
+        f"other jobs ran behind the same leaf switches, and their messages may have met ours:"
+        f" {line}{more}",
+        facts={"validity": "neighbours-on-switches", "jobs": [job.id for job in jobs]},
+    )
+
+
+def neighbours_not_known(proofs: Sequence[Proof]) -> Finding | None:
+    """The scheduler was asked about several hosts and did not answer."""
+    for proof in proofs:
+        asked = proof.evidence.neighbours
+        if proof.evidence.hosts > 1 and asked is not None and asked.not_known is not None:
+            return Finding(
+                FindingKind.NOT_JUDGED,
+                Severity.NOTE,
+                f"whether other jobs ran beside the test is not known: {asked.not_known}",
+                facts={"validity": "neighbours-not-known"},
+            )
+    return None
+
+
+def _is_busy(moved: Moved, limits: Thresholds) -> bool:
+    if moved.link_share is None:
+        return moved.mb_s >= limits.busy_mb_s
+    return moved.link_share >= limits.busy_share
+
+
+def _traffic(moved: Moved) -> str:
+    verb = "sent" if any(word in moved.counter for word in _SENDS) else "received"
+    share = "" if moved.link_share is None else f" ({moved.link_share:.0%} of its link)"
+    return f"{moved.device} of {moved.host} {verb} {moved.mb_s:,.0f} MB/s{share}"
+
+
+def _of_host(place: str) -> str:
+    """'mlx5_0:1 of n1' of the place 'n1 mlx5_0:1'."""
+    host, _, device = place.partition(" ")
+    return f"{device} of {host}"
+
+
+def _jobs(proofs: Sequence[Proof]) -> list[NeighbourJob]:
+    """Each job once; the one seen on nodes of ours before the one seen only behind a switch."""
+    found: dict[str, NeighbourJob] = {}
+    for proof in proofs:
+        for job in proof.evidence.neighbours.jobs if proof.evidence.neighbours else ():
+            if job.id not in found or (job.nodes and not found[job.id].nodes):
+                found[job.id] = job
+    return list(found.values())
+
+
+def _job_line(job: NeighbourJob, where: str, names: Sequence[str]) -> str:
+    shown = ", ".join(names[:3])
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"job {job.id} of {job.user} {where} {shown}{more}"

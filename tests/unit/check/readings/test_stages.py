@@ -1,0 +1,66 @@
+"""Every shortest way, stage by stage, against a search anyone can check."""
+# mypy: disable-error-code="no-untyped-def"
+
+import pytest
+
+from weft.check.readings.network import Network
+from weft.check.readings.stages import Stages
+from weft.core.errors import InputError
+
+
+def all_shortest(tree, a, b):
+    """The ports of all shortest ways from HCA a to HCA b, stage by stage, by brute force."""
+    far = dict(tree.links) | {end: start for start, end in tree.links}
+    ways = [[port] for port in far if port.startswith(f"{a}[")]
+    while True:
+        done = [way for way in ways if far[way[-1]].startswith(f"{b}[")]
+        if done:
+            return [set(stage) for stage in zip(*done, strict=True)]
+        ways = [
+            [*way, port]
+            for way in ways
+            for port in far
+            if port.rpartition("[")[0] == far[way[-1]].rpartition("[")[0]
+            and port != far[way[-1]]
+            and "/" not in port
+        ]
+
+
+def stages(tree, a, b):
+    network = Network(tree)
+    (found,) = Stages(network).between([(a, b)])
+    return [{network.ports[port] for port in stage} for stage in found]
+
+
+@pytest.mark.parametrize("shape", [(2, 2, 2), (3, 2, 4), (4, 3, 1)])
+def test_stages_hold_every_port_of_every_shortest_way(make_tree, shape):
+    tree = make_tree(*shape)
+    last = tree.nodes[-1]
+    for a, b in ((tree.nodes[0], tree.nodes[1]), (tree.nodes[0], last), (last, tree.nodes[1])):
+        ends = (f"{a}/hca0", f"{b}/hca0")
+        assert stages(tree, *ends) == all_shortest(tree, *ends)
+
+
+def test_no_way_is_an_error_that_names_both_ends(make_tree):
+    tree = make_tree(2, 2, 1)
+    cut = [link for link in tree.document["links"] if "spine-01[2]" not in (link["a"], link["b"])]
+    tree.document["links"] = cut
+    with pytest.raises(InputError, match="no way from leaf-01 to leaf-02"):
+        stages(tree, "n001/hca0", "n004/hca0")
+
+
+def test_it_does_not_matter_which_end_of_a_cable_comes_first(make_tree):
+    tree, turned = make_tree(3, 2, 2), make_tree(3, 2, 2)
+    turned.document["links"] = [
+        {**link, "a": link["b"], "b": link["a"]} for link in tree.document["links"]
+    ]
+    ends = ("n001/hca0", "n006/hca0")
+    assert stages(turned, *ends) == stages(tree, *ends)
+
+
+def test_an_hca_without_a_cable_is_an_error_that_names_it(make_tree):
+    tree = make_tree(2, 2, 1)
+    links = tree.document["links"]
+    tree.document["links"] = [link for link in links if "n002/" not in link["a"]]
+    with pytest.raises(InputError, match="HCA 'n002/hca0' has no cable to a switch"):
+        stages(tree, "n001/hca0", "n002/hca0")

@@ -1,0 +1,248 @@
+"""One slow way of several: it shows where all of them are filled, and nowhere else."""
+# mypy: disable-error-code="no-untyped-def"
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.unit.check.documents import fabric_document
+from tests.unit.check.schedule.fields import field_of
+
+from weft.bench.model import Pair, Sample
+from weft.check.schedule.schedule import schedule_of
+from weft.check.schedule.scheme import Kind, Scheme
+from weft.check.suspects.accusation import Standing
+from weft.check.suspects.crowding.crowded_paths import Look
+from weft.check.suspects.follow_up import Plan, Size, follow_up
+from weft.check.suspects.survey import survey_of
+from weft.check.thresholds import thresholds
+from weft.check.verdict.verdict import judge_check
+from weft.core.finding import Severity
+
+N_LEAVES, PER_LEAF, SPINES = 10, 4, 4
+
+
+class OneSlowWay:
+    """One of a leaf's ways delivers `rate` of what it should: as long as there is room messages go
+    elsewhere, when all ways are wanted all messages over them lack a part. It passes for what is
+    measured again if `passes`."""
+
+    def __init__(self, fabric, leaf, rate, *, passes=False):
+        self.fabric, self.leaf, self.passes = fabric, leaf, passes
+        self.factor = (SPINES - 1 + rate) / SPINES
+
+    def measure(self, rounds, trial):
+        samples = self.fabric.measure(rounds, trial)
+        if self.passes and trial != "t001-survey":
+            return samples
+        return [self._slowed(sample, rounds[sample.pair.round]) for sample in samples]
+
+    def _slowed(self, sample, pairs):
+        nodes = self.fabric.tree.nodes
+        metrics = dict(sample.metrics)
+        for name, ends, flows in (
+            ("bandwidth_ab_mb_s", (sample.pair.a, sample.pair.b), pairs),
+            ("bandwidth_ba_mb_s", (sample.pair.b, sample.pair.a), [(b, a) for a, b in pairs]),
+        ):
+            leaves = [leaf_of(nodes.index(end)) for end in ends]
+            sent = sum(leaf_of(a) == self.leaf != leaf_of(b) for a, b in flows)
+            if name in metrics and leaves[0] == self.leaf != leaves[1] and sent == SPINES:
+                metrics[name] *= self.factor
+        return replace(sample, metrics=metrics)
+
+
+def leaf_of(number):
+    return number // PER_LEAF + 1
+
+
+def checked(tree, fabric):
+    """The survey that is planned for a tree whose switches choose, and its verdict."""
+    index = tree.nodes.index
+    rounds = schedule_of(Scheme(Kind.FULL), field_of(tree, adaptive=True)).rounds
+    samples = fabric.measure([pairs.tolist() for pairs in rounds], "t001-survey")
+    survey = survey_of(samples, tree, thresholds(), adaptive=True)
+    plan = follow_up(survey, Size(), seed=1)
+    for trial, again in (
+        ("t002-suspects-alone", plan.alone),
+        ("t003-suspects-together", plan.together),
+    ):
+        numbered = [[(index(a), index(b)) for a, b in pairs] for pairs in again]
+        samples += fabric.measure(numbered, trial)
+    return survey, plan, judge_check(samples, tree, adaptive=True)
+
+
+def bad(verdict):
+    return [finding for finding in verdict.findings if finding.severity is Severity.BAD]
+
+
+@pytest.mark.parametrize("leaf", [1, 4, 10])
+@pytest.mark.parametrize("rate", [0.0, 0.5])
+def test_one_slow_way_of_four_is_named_as_one_of_them(make_tree, make_fabric, leaf, rate):
+    tree = make_tree(N_LEAVES, PER_LEAF, SPINES)
+    fabric = OneSlowWay(make_fabric(tree, noise=0.02), leaf, rate)
+    survey, _, verdict = checked(tree, fabric)
+    assert [way.look for way in survey.crowded] == [Look.ALONE]
+    (finding,) = bad(verdict)
+    ends = {end for suspect in finding.facts["suspects"] for end in suspect["ends"]}
+    assert {end for end in ends if end.startswith("leaf")} == {
+        f"leaf-{leaf:02d}[{port}]" for port in range(5, 9)
+    }
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_healthy_tree_is_accused_of_nothing(make_tree, make_fabric, seed):
+    tree = make_tree(N_LEAVES, PER_LEAF, SPINES)
+    whole = OneSlowWay(make_fabric(tree, noise=0.03, seed=seed, disturbed=0.02), 3, 1.0)
+    _, _, verdict = checked(tree, whole)
+    assert bad(verdict) == []
+
+
+def test_what_passes_is_not_named(make_tree, make_fabric):
+    tree = make_tree(N_LEAVES, PER_LEAF, SPINES)
+    fabric = OneSlowWay(make_fabric(tree, noise=0.02), 5, 0.4, passes=True)
+    survey, _, verdict = checked(tree, fabric)
+    assert survey.crowded
+    assert bad(verdict) == []
+
+
+def test_it_is_filled_again_with_other_partners_and_by_itself(make_tree, make_fabric):
+    tree = make_tree(N_LEAVES, PER_LEAF, SPINES)
+    fabric = OneSlowWay(make_fabric(tree, noise=0.02), 5, 0.4)
+    _, plan, _ = checked(tree, fabric)
+    index = tree.nodes.index
+    size = Size()
+    again = plan.together[-size.tests * size.times :]
+    for pairs in again:
+        leaves = [(leaf_of(index(a)), leaf_of(index(b))) for a, b in pairs]
+        assert len(pairs) == SPINES
+        assert all(a == 5 != b for a, b in leaves)
+    assert len({frozenset(pairs) for pairs in again}) > size.tests
+
+
+def test_a_slow_node_under_the_leaf_hides_no_slow_way_of_another(make_tree, make_fabric, make_slow):
+    tree = make_tree(N_LEAVES, PER_LEAF, SPINES)
+    inner = make_fabric(tree, [make_slow(0.6, node="n030")], noise=0.02)
+    _, _, verdict = checked(tree, OneSlowWay(inner, 2, 0.3))
+    named = [{s["ends"][0] for s in finding.facts["suspects"]} for finding in bad(verdict)]
+    assert len(named) == 2
+    assert any("n030" in one for one in named)
+    assert any(f"leaf-02[{port}]" in one for one in named for port in range(5, 9))
+
+
+def test_a_fault_of_a_whole_leaf_is_no_slow_stretch(make_tree, make_fabric):
+    """The rounds that fill a leaf are all slow: that is the leaf's, not the time's."""
+    tree = make_tree(N_LEAVES, PER_LEAF, SPINES)
+    _, _, verdict = checked(tree, OneSlowWay(make_fabric(tree, noise=0.01), 6, 0.0))
+    assert not any("whatever it crossed" in finding.sentence for finding in verdict.findings)
+
+
+def test_follow_ups_need_a_survey_in_which_something_was_crowded(make_tree, make_fabric):
+    tree = make_tree(N_LEAVES, PER_LEAF, SPINES)
+    survey, plan, _ = checked(tree, OneSlowWay(make_fabric(tree, noise=0.01), 6, 1.0))
+    assert survey.crowded == ()
+    assert isinstance(plan, Plan)
+    assert plan.together == ()
+    assert np.flatnonzero(survey.explanation.predicted).size == 0
+
+
+@pytest.mark.parametrize("evidence", ["imported", "measured again"])
+def test_ways_that_nobody_measured_again_are_accused_as_measured_once(
+    make_tree, make_fabric, make_slow, evidence
+):
+    """An imported run is no all-clear."""
+    tree = make_tree(N_LEAVES, PER_LEAF, SPINES)
+    ups = frozenset(f"leaf-03[{port}]" for port in range(5, 9))
+    fabric = make_fabric(tree, [make_slow(0.5, ports=ups, metrics=("bandwidth",))], noise=0.01)
+    samples = fabric.all_pairs()
+    if evidence == "measured again":
+        plan = follow_up(survey_of(samples, tree, thresholds(), adaptive=True), Size(), seed=1)
+        samples += fabric.follow_up(plan)
+    verdict = judge_check(samples, tree, adaptive=True)
+    (accusation,) = verdict.accusations
+    once = evidence == "imported"
+    assert accusation.standing is (Standing.UNTESTED if once else Standing.CONFIRMED)
+    (finding,) = bad(verdict)
+    ends = {end for suspect in finding.facts["suspects"] for end in suspect["ends"]}
+    assert ups <= ends
+
+
+def test_a_survey_without_a_reading_is_followed_by_nothing(make_tree):
+    survey = survey_of([], make_tree(N_LEAVES, PER_LEAF, SPINES), thresholds(), adaptive=True)
+    assert survey.crowded == ()
+    assert follow_up(survey, Size(), seed=1) == Plan((), ())
+
+
+def test_a_leaf_beside_one_with_fewer_ways_is_named_by_all_of_its_own():
+    """Eight leaves of six hosts and six spines, and a leaf of two hosts on two of the spines."""
+    wiring = Uneven([6] * 8 + [2], [6] * 8 + [2])
+    field = field_of(wiring, adaptive=True)
+    rounds = schedule_of(Scheme(Kind.FULL), field).rounds
+    samples = [
+        sample
+        for number, pairs in enumerate(rounds)
+        for a, b in pairs.tolist()
+        for sample in slow_out_of(wiring, 1, number, a, b, pairs.tolist())
+    ]
+    survey = survey_of(samples, wiring, thresholds(), adaptive=True)
+    (way,) = survey.crowded
+    ends = {
+        end
+        for candidate in way.suspect.candidates
+        for member in survey.candidates.members[candidate]
+        for end in survey.crossings.component(member).ends
+    }
+    assert {f"leaf-01[{port}]" for port in range(101, 107)} <= ends
+
+
+class Uneven:
+    """Hosts under leaves, each leaf with a cable to the first so many spines."""
+
+    def __init__(self, hosts, ways):
+        self.hosts, self.ways = hosts, ways
+        self.under = [leaf for leaf, n in enumerate(hosts, 1) for _ in range(n)]
+        self.nodes = tuple(f"n{i:03d}" for i in range(1, len(self.under) + 1))
+        links = [
+            (f"{node}/hca0[1]", f"leaf-{leaf:02d}[{i + 1}]")
+            for i, (node, leaf) in enumerate(zip(self.nodes, self.under, strict=True))
+        ]
+        links += [
+            (f"leaf-{leaf:02d}[{100 + spine}]", f"spine-{spine}[{leaf}]")
+            for leaf, n in enumerate(ways, 1)
+            for spine in range(1, n + 1)
+        ]
+        names = [f"leaf-{leaf:02d}" for leaf in range(1, len(hosts) + 1)]
+        names += [f"spine-{spine}" for spine in range(1, max(ways) + 1)]
+        self.document = fabric_document(self.nodes, names, links)
+
+    def paths(self, pairs):
+        raise AssertionError("no tables are asked for where switches choose")
+
+
+def slow_out_of(wiring, leaf, number, a, b, pairs):
+    """A pair's sample: what leaves a leaf whose six ways are all wanted is a fifth slower."""
+    noise = np.random.default_rng(number * 1000 + a)
+    metrics = {}
+    for name, one, other, flows in (
+        ("bandwidth_ab_mb_s", a, b, pairs),
+        ("bandwidth_ba_mb_s", b, a, [(y, x) for x, y in pairs]),
+    ):
+        out = [flow for flow in flows if wiring.under[flow[0]] == leaf != wiring.under[flow[1]]]
+        slow = [one, other] in [list(flow) for flow in out] and len(out) == 6
+        metrics[name] = 24_000.0 * (0.8 if slow else 1.0) * float(np.exp(noise.normal(0, 0.01)))
+    metrics["bandwidth_mb_s"] = min(metrics.values())
+    pair = Pair(wiring.nodes[a], wiring.nodes[b], number, len(pairs))
+    return [Sample("t001-survey", 1, "pairs", 2**20, metrics, 10, 0.0, pair=pair)]
+
+
+@pytest.mark.parametrize("passes", [False, True])
+def test_a_way_shows_again_by_half_of_what_it_was_found_by(make_tree, make_fabric, passes):
+    tree = make_tree(N_LEAVES, PER_LEAF, SPINES)
+    fabric = OneSlowWay(make_fabric(tree, noise=0.02), 5, 0.4, passes=passes)
+    survey, _, verdict = checked(tree, fabric)
+    (way,) = survey.crowded
+    again = np.zeros(len(verdict.survey.readings), np.bool_)
+    again[verdict.survey.readings.of_trial("t003-suspects-together")] = True
+    shared = verdict.survey.shared
+    (found,) = (w for w in shared.crowded(~again, surely_slow=False) if w.look is Look.ALONE)
+    assert found.slower == pytest.approx(way.slower, rel=0.1)
+    assert shared.shows_again(found, (found,), again) is not passes

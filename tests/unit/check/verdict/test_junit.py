@@ -1,0 +1,110 @@
+"""JUnit XML as servers read it: the structure of Jenkins' junit-10.xsd, whatever names hold."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from weft.check.verdict.verdict import judge_check
+from weft.cli.check.answer import Answer
+from weft.cli.check.junit import junit_text
+from weft.core.finding import Finding, FindingKind, Severity
+
+# By element: attributes it may have and those it must, children in their order.
+# SOURCE: junit-10.xsd of Jenkins' xUnit plugin (structure only).
+OUTPUT = ("system-out", "system-err")
+SCHEMA = {
+    "testsuites": ({"name", "time", "tests", "failures", "disabled", "errors"}, set(),
+                   ("testsuite",)),
+    "testsuite": ({"name", "tests", "failures", "errors", "time", "disabled", "skipped",
+                   "timestamp", "hostname", "id", "package"}, {"name", "tests"},
+                  ("properties", "testcase", *OUTPUT)),
+    "testcase": ({"name", "assertions", "time", "classname", "status"}, {"name"},
+                 ("skipped", "error", "failure", *OUTPUT)),
+    "failure": ({"type", "message"}, set(), ()),
+    "error": ({"type", "message"}, set(), ()),
+    "skipped": ({"type", "message"}, set(), ()),
+    "system-out": (set(), set(), ()),
+}  # fmt: skip
+
+
+def assert_valid(element):
+    may, must, children = SCHEMA[element.tag]
+    assert must <= set(element.attrib) <= may, element.attrib
+    order = [children.index(child.tag) for child in element]
+    assert order == sorted(order), [child.tag for child in element]
+    for child in element:
+        assert_valid(child)
+
+
+def read(text):
+    root = ElementTree.fromstring(text)
+    assert_valid(root)
+    for suite in root:
+        cases = suite.findall("testcase")
+        assert int(suite.get("tests")) == len(cases)
+        for tag, attribute in (("failure", "failures"), ("error", "errors")):
+            n = sum(case.find(tag) is not None for case in cases)
+            assert int(suite.get(attribute)) == int(root.get(attribute)) == n
+    return {(c.get("classname"), c.get("name")): c for c in root.iter("testcase")}
+
+
+@pytest.fixture
+def answer(make_tree, make_slow, make_fabric):
+    def made(*slow, findings=None, refused=False):
+        from dataclasses import replace
+
+        tree = make_tree(4, 4, 4)
+        verdict = judge_check(make_fabric(tree, [make_slow(*s) for s in slow]).all_pairs(), tree)
+        if findings is not None:
+            verdict = replace(verdict, findings=findings, refused=refused)
+        return Answer(verdict, Path("runs/x"), 1.5, (), ("weft", "check"))
+
+    return made
+
+
+def test_every_node_is_a_case_and_a_bad_one_fails_with_its_sentence(answer):
+    found = answer((0.5, frozenset(), "n007"))
+    cases = read(junit_text(found))
+    assert len(cases) == 16
+    assert list(cases)[:2] == [("weft check.node", "n001"), ("weft check.node", "n002")]
+    failed = {name for (_, name), case in cases.items() if case.find("failure") is not None}
+    assert failed == {"n007"}
+    failure = cases["weft check.node", "n007"].find("failure")
+    sentence = found.verdict.findings[0].sentence
+    assert failure.get("message") == sentence
+    assert failure.text.splitlines()[0] == sentence
+    assert len(failure.text.splitlines()) > 1
+
+
+def test_a_cable_between_switches_is_a_case_of_its_own(answer):
+    cases = read(junit_text(answer((0.5, frozenset({"leaf-02[6]", "spine-02[2]"})))))
+    failed = [key for key, case in cases.items() if case.find("failure") is not None]
+    assert failed == [("weft check.cable", "leaf-02[6] <-> spine-02[2]")]
+    assert len(cases) == 17
+
+
+def test_a_healthy_fabric_fails_nothing(answer):
+    assert not [case for case in read(junit_text(answer())).values() if len(case)]
+
+
+def test_a_run_that_proves_nothing_is_an_error_and_its_nodes_are_skipped(answer):
+    refusal = Finding(FindingKind.NOT_ENOUGH_DATA, Severity.WARNING, "It proves nothing.")
+    cases = read(junit_text(answer(findings=(refusal,), refused=True)))
+    assert cases.pop(("weft check.run", "validity")).find("error").get("message") == (
+        "It proves nothing."
+    )
+    assert len(cases) == 16
+    assert all(case.find("skipped") is not None for case in cases.values())
+
+
+@pytest.mark.parametrize("name", ["<&\"'>]]>", "a\x00b\x1b[31m\x0bc", "\ud800", "ü漢\ufffe", "-->"])
+def test_hostile_names_make_no_broken_document(answer, name):
+    suspect = {"part": "switch", "ends": [name], "node": None}
+    count = {"metric": "latency_us", "measured": 2.0, "expected": 1.0, "n": 1, "n_slow": 1}
+    facts = {"suspects": [suspect], "standing": "confirmed", "measured": 2.0, "expected": 1.0}
+    facts["counts"] = [{**count, "n_others": 1, "n_others_slow": 0}]
+    bad = Finding(FindingKind.SUSPECT_SWITCH, Severity.BAD, f"Switch {name} is slow.", (name,),
+                  facts=facts)  # fmt: skip
+    cases = read(junit_text(answer(findings=(bad,))))
+    assert [key[0] for key, case in cases.items() if len(case)] == ["weft check.switch"]

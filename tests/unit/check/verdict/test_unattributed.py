@@ -1,0 +1,43 @@
+"""Readings marked slow of which nothing is accused are said to be so."""
+
+from dataclasses import replace
+
+import pytest
+
+from weft.check.suspects.accusation import Standing, accuse_all
+from weft.check.suspects.survey import survey_of
+from weft.check.thresholds import thresholds
+from weft.check.verdict.unattributed import caveats
+from weft.check.verdict.verdict import marks_of
+
+
+def test_what_was_let_go_leaves_a_caveat(make_tree, make_slow, make_fabric):
+    tree = make_tree(4, 4, 4)
+    samples = make_fabric(tree, [make_slow(0.5, node="n003")]).all_pairs()
+    survey = survey_of(samples, tree, thresholds())
+    n_marked = marks_of(survey).count("slow")
+    (said,) = caveats(survey, ())
+    assert said.startswith(f"{n_marked} readings marked slow accuse nobody: ")
+    assert caveats(survey, accuse_all(survey, thresholds())) == ()
+
+
+@pytest.mark.parametrize(
+    ("adaptive", "standing", "why"),
+    [
+        (False, Standing.CONFIRMED, "waited behind something slower"),
+        (False, Standing.OUT_OF_USE, "or met what goes around a cable out of use"),
+        (True, Standing.CONFIRMED, "or took ways that are judged by what all of their kind"),
+    ],
+)
+def test_only_reasons_that_the_routing_allows_are_given(
+    make_tree, make_slow, make_fabric, adaptive, standing, why
+):
+    tree = make_tree(4, 4, 4)
+    slow = [make_slow(0.5, node="n003"), make_slow(0.5, node="n013")]
+    samples = make_fabric(tree, slow).all_pairs()
+    survey = survey_of(samples, tree, thresholds(), adaptive=adaptive)
+    kept = replace(accuse_all(survey, thresholds())[0], standing=standing)
+    (said,) = caveats(survey, (kept,))
+    assert why in said
+    assert ("kind carried" in said) == adaptive
+    assert ("out of use" in said) == (standing is Standing.OUT_OF_USE)

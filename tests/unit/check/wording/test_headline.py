@@ -1,0 +1,96 @@
+"""An accusation in columns, and what to do about it, by kind."""
+
+from dataclasses import replace
+
+import pytest
+
+from weft.check.wording.headline import headline_of, things_of
+from weft.check.wording.remedies import remedy_of
+from weft.core.finding import Finding, FindingKind, Severity
+
+CABLE = {"part": "cable", "ends": ["leaf-17[33]", "spine-04[12]"], "node": None}
+HOST_CABLE = {"part": "cable", "ends": ["n007/hca0[1]", "leaf-02[3]"], "node": "n007"}
+HCA = {"part": "hca", "ends": ["n007/hca0"], "node": "n007"}
+NODE = {"part": "node", "ends": ["n007"], "node": "n007"}
+
+
+def accusation(
+    *suspects, metric="bandwidth_mb_s", measured=12_000.0, expected=24_750.0, standing="confirmed"
+):
+    count = {"metric": metric, "measured": measured, "expected": expected}
+    count |= {"n": 41, "n_slow": 41, "n_others": 5599, "n_others_slow": 0}
+    facts = {"suspects": list(suspects), "tie": len(suspects) > 1, "standing": standing}
+    facts |= {"measured": measured, "expected": expected, "counts": [count]}
+    return Finding(FindingKind.SUSPECT_LINK, Severity.BAD, "Something is slow.", facts=facts)
+
+
+def test_a_cable_has_both_ends_gigabits_and_counts():
+    """12,000 MB/s are 96 Gb/s, 24,750 are 198; 96 / 198 = 48 %."""
+    assert headline_of(accusation(CABLE)).columns == (
+        "1 cable",
+        "leaf-17[33] <-> spine-04[12]",
+        "48 % of others (96.0 of 198 Gb/s)",
+        "41 of 41 readings over it slow, 0 of 5,599 others",
+    )
+
+
+def test_latency_is_told_in_microseconds_and_what_more_it_is():
+    found = headline_of(accusation(NODE, metric="latency_us", measured=3.0, expected=2.0))
+    assert found.figure == "latency +50 % (3.00 where others take 2.00 us)"
+    lost = headline_of(accusation(NODE, metric="latency_us", measured=1e6, expected=2.0))
+    assert lost.figure == "latency 500,000 times (1000000 where others take 2.00 us)"
+
+
+@pytest.mark.parametrize(
+    ("suspects", "what", "name"),
+    [
+        ([NODE], "1 node", "n007"),
+        ([{**NODE, "part": "node sending"}], "1 node", "n007 (sending)"),
+        ([{**CABLE, "part": "direction"}], "1 cable", "leaf-17[33] -> spine-04[12]"),
+        ([HCA, HOST_CABLE], "1 HCA", "n007/hca0 or its cable n007/hca0[1] <-> leaf-02[3]"),
+        ([NODE, HOST_CABLE], "1 node", "n007, its HCA or its cable n007/hca0[1] <-> leaf-02[3]"),
+        (
+            [CABLE, {**NODE, "ends": ["n1"]}],
+            "1 of 2",
+            "cable leaf-17[33] - spine-04[12] or node n1",
+        ),
+    ],
+)
+def test_who_is_accused_is_told_by_kind_and_name(suspects, what, name):
+    found = headline_of(accusation(*suspects))
+    assert (found.what, found.name) == (what, name)
+
+
+def test_what_only_met_other_traffic_is_accused_of_nothing():
+    for standing in ("met other traffic", "passing"):
+        assert headline_of(accusation(CABLE, standing=standing)) is None
+        assert remedy_of(accusation(CABLE, standing=standing)) is None
+
+
+@pytest.mark.parametrize(
+    ("suspects", "standing", "does"),
+    [
+        ([CABLE], "confirmed", "reseat or replace the cable"),
+        ([HOST_CABLE], "confirmed", "drain the node, read its port's error counters"),
+        ([HCA, HOST_CABLE], "confirmed", "the adapter's link width"),
+        ([NODE], "confirmed", "drain the node; look at its adapter"),
+        ([{"part": "switch", "ends": ["spine-1"], "node": None}], "confirmed", "at the switch"),
+        ([{"part": "rail", "ends": ["3"], "node": None}], "confirmed", "all HCAs of this rail"),
+        ([CABLE], "out of use", "the state of both ports"),
+        ([CABLE, {**CABLE, "ends": ["a[1]", "b[1]"]}], "confirmed", "one is at fault"),
+    ],
+)
+def test_the_remedy_fits_the_kind(suspects, standing, does):
+    assert does in remedy_of(accusation(*suspects, standing=standing)).do
+
+
+def test_what_is_not_sure_drains_nobody():
+    unsure = replace(accusation(NODE), severity=Severity.WARNING)
+    assert "nothing is sure yet" in remedy_of(unsure).do
+    assert "drain" not in remedy_of(unsure).do
+
+
+def test_a_direction_and_its_cable_are_one_thing():
+    ahead = accusation({**CABLE, "part": "direction"})
+    back = accusation({**CABLE, "part": "direction", "ends": CABLE["ends"][::-1]})
+    assert things_of(ahead) == things_of(back) == things_of(accusation(CABLE))

@@ -1,0 +1,132 @@
+"""A whole judgement: verdict first, coverage, what nobody understood, and plain records."""
+
+import json
+
+import pytest
+
+from weft.core.errors import InputError
+from weft.core.finding import FindingKind, Severity
+from weft.judge.judge import judge_results
+from weft.judge.model import RowState
+from weft.results.model import ResultFile, Row, Table, Unread
+from weft.results.result_file import read_results_text
+
+OSU = "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n"
+
+
+def osu(*rows: tuple[int, float]) -> ResultFile:
+    text = OSU + "".join(f"{size:<10}{value:>12.2f}\n" for size, value in rows)
+    return read_results_text(text.encode(), "bw.txt")
+
+
+def test_the_verdict_has_value_range_and_what_binds() -> None:
+    judgement = judge_results(osu((4194304, 23982.18)), platform="alps-gh200")
+    verdict = judgement.findings[0]
+    assert verdict.kind is FindingKind.AS_EXPECTED
+    assert verdict.severity is Severity.GOOD
+    assert verdict.sentence.startswith("NORMAL: osu_bw at 4 MiB: bandwidth 23982 MB/s, expected ")
+    assert "what binds is link rate 200 Gb/s" in verdict.sentence
+    assert verdict.sentence.endswith("(1 of 1 rows judged)")
+
+
+def test_low_names_the_largest_size_and_the_best_cause() -> None:
+    judgement = judge_results(osu((2097152, 1200.0), (4194304, 1279.54)), platform="alps-gh200")
+    verdict = judgement.findings[0]
+    assert verdict.severity is Severity.BAD
+    assert verdict.sentence.startswith("LOW: osu_bw at 4 MiB: bandwidth 1280 MB/s")
+    assert "sockets" in verdict.evidence[0]
+    assert judgement.is_bad
+
+
+def test_impossible_names_the_limit() -> None:
+    judgement = judge_results(osu((4194304, 239821.8)), platform="alps-gh200")
+    verdict = judgement.findings[0]
+    assert verdict.kind is FindingKind.BEYOND_LIMIT
+    assert verdict.sentence.startswith("IMPOSSIBLE: osu_bw at 4 MiB: bandwidth 239822 MB/s")
+    assert "nothing here goes beyond" in verdict.sentence
+    assert judgement.is_bad
+    assert judgement.causes
+
+
+def test_without_a_platform_each_generation_of_links_is_set_beside_the_plateau() -> None:
+    judgement = judge_results(osu((8, 10.0), (4194304, 24000.0)))
+    assert judgement.platform == ""
+    assert judgement.findings[0].kind is FindingKind.NOT_JUDGED
+    assert not judgement.is_bad
+    (line,) = judgement.generic
+    assert line.startswith("osu_bw at 4 MiB: measured 24000 MB/s; normal for generic-hdr (")
+    slower, beyond = line.index("slower than"), line.index("beyond the limit of")
+    assert slower < line.index("generic-ndr") < beyond
+    assert line.index("generic-edr") > beyond
+    assert "--platform" in judgement.next_command
+
+
+def test_a_row_that_tells_no_generation_of_links_apart_says_so() -> None:
+    (line,) = judge_results(osu((8, 10.0))).generic
+    assert "normal for every generation of links" in line
+
+
+def test_a_row_nobody_can_judge_has_its_unit() -> None:
+    row = Row(1, 8192, {"busbw_gb_s": 10.0, "latency_us": 5.0})
+    table = Table("nccl-tests", "all_reduce_perf", "allreduce", (row,), 1)
+    (record,) = judge_results(ResultFile("f", (table,))).to_record()["rows"]
+    assert (record["metric"], record["unit"]) == ("busbw_gb_s", "GB/s")
+
+
+def test_a_contradiction_without_a_platform_is_the_verdict() -> None:
+    row = Row(7, 8388608, {"bandwidth_mb_s": 8 * 24511.25, "msg_rate_mps": 0.002922})
+    table = Table("perftest", "ib_write_bw", "bandwidth", (row,), 1)
+    verdict = judge_results(ResultFile("f", (table,))).findings[0]
+    assert verdict.kind is FindingKind.CONTRADICTION
+    assert "bits for bytes" in verdict.sentence
+
+
+def test_nodes_and_ranks_are_asked_for_where_a_collective_needs_them() -> None:
+    row = Row(3, 8, {"latency_us": 2.0})
+    results = ResultFile("f", (Table("osu", "osu_allreduce", "allreduce", (row,), 1),))
+    judgement = judge_results(results, platform="azure-hbv2")
+    assert "--nodes N --tasks-per-node T" in judgement.rows[0].note
+    assert judgement.next_command.endswith("--nodes N --tasks-per-node T")
+    judgement = judge_results(results, platform="azure-hbv2", n_nodes=2, tasks_per_node=1)
+    assert judgement.rows[0].state is not RowState.UNJUDGED
+
+
+def test_what_nobody_understood_and_what_was_taken_for_granted_is_carried_on() -> None:
+    row = Row(3, 8, {"latency_us": 2.0})
+    results = ResultFile(
+        "f",
+        (Table("osu", "osu_latency", "latency", (row,), 1),),
+        unread=(Unread(9, "??", "not a row"),),
+        n_unread=1,
+        remarks=("cut off",),
+    )
+    judgement = judge_results(results, platform="azure-hbv2")
+    assert judgement.n_unread == 1
+    assert judgement.unread[0].line == 9
+    assert judgement.remarks[0] == "cut off"
+    assert any("between two nodes" in remark for remark in judgement.remarks)
+
+
+def test_a_judgement_is_plain_json() -> None:
+    record = judge_results(osu((4194304, 1279.54)), platform="alps-gh200").to_record()
+    again = json.loads(json.dumps(record, allow_nan=False))
+    assert again["schema"] == "weft.judgement/1"
+    assert again["bad"] is True
+    assert again["rows"][0]["state"] == "low"
+    assert again["rows"][0]["bound"]
+    assert again["causes"][0]["confirm"]
+    assert any(verdict["passed"] is False for verdict in again["field"])
+
+
+def test_a_file_without_a_row_is_an_error() -> None:
+    with pytest.raises(InputError, match="the file has tables but no row") as caught:
+        judge_results(ResultFile("empty.txt", (Table("osu", "t", "latency", (), 1),)))
+    assert caught.value.where == "empty.txt"
+
+
+def test_rows_without_a_figure_of_ours_are_no_verdict() -> None:
+    row = Row(1, 8, {"overlap_percent": 90.0})
+    results = ResultFile("f", (Table("osu", "osu_iallgather", "allgather", (row,), 1),))
+    judgement = judge_results(results)
+    assert judgement.rows == ()
+    assert "no bandwidth, latency or rate above zero" in judgement.findings[0].sentence
