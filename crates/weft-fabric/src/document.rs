@@ -1,9 +1,6 @@
-//! The fabric document (schema `weft.fabric/1`) and the generated form of it.
+//! The fabric document (schema `weft.fabric/1`).
 
-use crate::dragonfly::{self, DragonflySpec};
 use crate::error::FabricError;
-use crate::generate::{self, DirectorsSpec, FatTreeSpec, RailsSpec};
-use crate::json::{self, UniqueValue};
 use crate::units::{BitsPerSecond, Picoseconds};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -114,41 +111,4 @@ impl Engine {
             )
         })
     }
-}
-
-/// The document of a JSON value: as it stands, or generated from `{"generate": ...}`.
-pub fn read(value: Value) -> Result<FabricDocument, FabricError> {
-    let document: FabricDocument =
-        match value.get("generate").map(|name| name.as_str().unwrap_or_default()) {
-            None => json::from_value("fabric", "fabric.", value)?,
-            Some("dragonfly") => {
-                let spec: DragonflySpec = json::from_value("fabric", "fabric.", value)?;
-                dragonfly::dragonfly(&spec)?
-            }
-            Some("directors") => {
-                let spec: DirectorsSpec = json::from_value("fabric", "fabric.", value)?;
-                generate::directors(&spec)?
-            }
-            Some("rails") => {
-                let spec: RailsSpec = json::from_value("fabric", "fabric.", value)?;
-                generate::rails(&spec)?
-            }
-            Some(_) => {
-                let spec: FatTreeSpec = json::from_value("fabric", "fabric.", value)?;
-                generate::fat_tree(&spec)?
-            }
-        };
-    if document.schema != FABRIC_SCHEMA {
-        return Err(FabricError::document(
-            "fabric.schema",
-            format!("'{}' is not a schema this version reads", document.schema),
-            FABRIC_SCHEMA,
-        ));
-    }
-    Ok(document)
-}
-
-/// The document of a JSON text.
-pub fn parse(text: &str) -> Result<FabricDocument, FabricError> {
-    read(json::from_text::<UniqueValue>("fabric", "fabric.", text)?.0)
 }

@@ -1,8 +1,9 @@
 //! What a caller can get wrong about a fabric: what, where, what was expected.
 
-use crate::json::clipped;
 use thiserror::Error;
 
+/// How many letters of either end of a long text are shown: lists of keys fit.
+const MAX_SHOWN: usize = 400;
 const ROUTES: &str = "a route between every two HCAs in use";
 const NO_LOOPS: &str = "forwarding tables without loops\n  hint: the loop is ";
 const NO_CYCLE: &str = "routes whose channel dependencies have no cycle\n  hint: the routing \
@@ -61,4 +62,28 @@ impl FabricError {
         let (place, what) = (clipped(&place.into()), clipped(&what.into()));
         FabricError::Document { place, what, expected: expected.into() }
     }
+}
+
+/// The text, or the beginning and the end of a very long one. Control characters are written as
+/// escapes: a terminal would obey them.
+pub fn clipped(text: &str) -> String {
+    let n_letters = text.chars().count();
+    if n_letters <= 2 * MAX_SHOWN {
+        return shown(text.chars());
+    }
+    let beginning = shown(text.chars().take(MAX_SHOWN));
+    let end = shown(text.chars().skip(n_letters - MAX_SHOWN));
+    format!("{beginning} ... {end}")
+}
+
+fn shown(letters: impl Iterator<Item = char>) -> String {
+    let mut shown = String::new();
+    for letter in letters {
+        match letter {
+            '\n' | '\t' => shown.push(letter),
+            letter if letter.is_control() => shown.extend(letter.escape_unicode()),
+            letter => shown.push(letter),
+        }
+    }
+    shown
 }

@@ -2,48 +2,32 @@
 //!
 //! A [`document::FabricDocument`] is parsed once into a [`Fabric`], which cannot be wrong; a
 //! [`Routes`] is its forwarding tables; [`check`] walks both before anything is simulated.
+//!
+//! Rooms, each built on those before it: `units`, `ids`, `limits`, `error`, `json`, `node_set`;
+//! `document`, `node`, `fabric`, `generate`, `routing`; `subnet`, `read`, `opensm`, `paths`,
+//! `export`.
 #![forbid(unsafe_code)]
 
-pub mod attach;
-mod by_name;
-pub mod candidates;
-mod channels;
-pub mod check;
-mod detours;
-mod distance;
 pub mod document;
-pub mod dragonfly;
-pub mod engines;
 pub mod error;
 pub mod export;
 pub mod fabric;
-pub mod fault;
 pub mod generate;
-mod graph;
 pub mod ids;
-mod inside;
 pub mod json;
-mod leaf_table;
-pub mod node_check;
-pub mod node_document;
-pub mod node_graph;
-mod node_paths;
+pub mod limits;
+pub mod node;
 pub mod node_set;
 pub mod opensm;
 pub mod paths;
-mod reach;
 pub mod read;
-pub mod routes;
+pub mod routing;
 pub mod subnet;
 pub mod units;
 
-pub use attach::Attachments;
-pub use candidates::Candidates;
-pub use engines::Tables;
 pub use error::FabricError;
-pub use fabric::Fabric;
+pub use fabric::{Fabric, fault};
 pub use ids::{HcaId, NodeId, PortId, SwitchId, VertexId};
-pub use node_document::NodeGraphDocument;
-pub use node_graph::{InnerId, NodeGraph};
-pub use routes::Routes;
+pub use node::{InnerId, NodeGraph, NodeGraphDocument};
+pub use routing::{Attachments, Candidates, Routes, Tables, check, engines};
 pub use units::{BitsPerSecond, Picoseconds};

@@ -5,11 +5,12 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
-use weft_fabric::document::{self, Engine};
+use weft_fabric::document::Engine;
+use weft_fabric::generate;
 use weft_fabric::{Fabric, HcaId, Routes, SwitchId, Tables, VertexId, check, engines, fault};
 
 fn fabric_of(spec: Value) -> Fabric {
-    Fabric::new(&document::read(spec).expect("a document")).expect("a fabric")
+    Fabric::new(&generate::read(spec).expect("a document")).expect("a fabric")
 }
 
 fn tree(change: Value) -> Fabric {
@@ -117,7 +118,7 @@ fn ring_with_a_way_back() -> (Fabric, Tables) {
             link("s0[2]", "s1[3]"), link("s1[2]", "s2[3]"), link("s2[2]", "s3[3]"),
             link("s3[2]", "s0[3]")],
         "lfts": {"s0": [1, 2, 2], "s1": [3, 1, 2], "s2": [3, 3, 1], "s3": [2, 2, 2]}});
-    let written = document::read(document).expect("a document");
+    let written = generate::read(document).expect("a document");
     let fabric = Fabric::new(&written).expect("a fabric");
     let routes = Routes::from_document(&fabric, &written).expect("tables").expect("some");
     let candidates = engines::tables(&fabric, Engine::Minhop).candidates;
@@ -146,7 +147,7 @@ fn a_loop_of_a_choice_and_a_table_is_found_where_neither_has_one_alone() {
 #[test]
 fn what_is_cut_off_is_no_credit_loop_and_no_route() {
     let mut fabric = Fabric::new(
-        &document::read(json!({"generate": "fat_tree", "levels": 2, "nodes": 6,
+        &generate::read(json!({"generate": "fat_tree", "levels": 2, "nodes": 6,
             "nodes_per_leaf": 2, "spines": 1, "host_bits_per_s": 1, "switch_bits_per_s": 1,
             "host_delay_ps": 0, "switch_delay_ps": 0}))
         .expect("a document"),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use weft_fabric::document::{Engine, LinkDocument};
 use weft_fabric::units::{BitsPerSecond, Picoseconds};
-use weft_fabric::{Fabric, HcaId, check, document, engines};
+use weft_fabric::{Fabric, HcaId, check, engines, generate};
 
 fn fat_tree(change: Value) -> Value {
     let mut spec = json!({"generate": "fat_tree", "levels": 2, "nodes": 8, "nodes_per_leaf": 4,
@@ -16,11 +16,11 @@ fn fat_tree(change: Value) -> Value {
 }
 
 fn whole() -> Value {
-    serde_json::to_value(document::read(fat_tree(json!({}))).expect("a document")).expect("JSON")
+    serde_json::to_value(generate::read(fat_tree(json!({}))).expect("a document")).expect("JSON")
 }
 
 fn refusal(spec: Value) -> String {
-    let error = match document::read(spec) {
+    let error = match generate::read(spec) {
         Err(error) => error,
         Ok(written) => match Fabric::new(&written) {
             Err(error) => error,
@@ -36,7 +36,7 @@ fn refusal(spec: Value) -> String {
 #[test]
 fn a_two_level_tree_has_its_switches_cables_and_rates() {
     let spec = fat_tree(json!({"cables_per_spine": 3, "hcas_per_node": 2}));
-    let written = document::read(spec).expect("a document");
+    let written = generate::read(spec).expect("a document");
     assert_eq!((written.nodes.len(), written.switches.len()), (8, 2 + 2));
     // 16 HCA cables, and from each of two leaves three cables to each of two spines.
     assert_eq!(written.links.len(), 16 + 2 * 2 * 3);
@@ -59,7 +59,7 @@ fn a_two_level_tree_has_its_switches_cables_and_rates() {
 fn a_three_level_tree_of_radix_k_has_k_cubed_over_four_places() {
     let spec = json!({"generate": "fat_tree", "levels": 3, "nodes": 16, "radix": 4,
         "host_bits_per_s": 1, "switch_bits_per_s": 1, "host_delay_ps": 0, "switch_delay_ps": 0});
-    let written = document::read(spec.clone()).expect("a document");
+    let written = generate::read(spec.clone()).expect("a document");
     let count = |name: &str| written.switches.iter().filter(|s| s.name.starts_with(name)).count();
     assert_eq!((count("leaf"), count("spine"), count("core")), (8, 8, 4));
     assert_eq!(written.links.len(), 48);
@@ -74,7 +74,7 @@ fn fewer_nodes_a_leaf_leave_more_ports_to_go_up() {
     let spec = json!({"generate": "fat_tree", "levels": 3, "nodes": 20, "radix": 8,
         "nodes_per_leaf": 2, "host_bits_per_s": 1, "switch_bits_per_s": 1, "host_delay_ps": 0,
         "switch_delay_ps": 0});
-    let written = document::read(spec).expect("a document");
+    let written = generate::read(spec).expect("a document");
     let fabric = Fabric::new(&written).expect("a fabric");
     let count = |name: &str| written.switches.iter().filter(|s| s.name.starts_with(name)).count();
     // 20 nodes fill 10 of the 12 leaves of 3 pods.
@@ -97,7 +97,7 @@ fn levels_that_are_not_written_are_worked_out() {
     for switch in spec["switches"].as_array_mut().expect("switches") {
         switch.as_object_mut().expect("a switch").remove("level");
     }
-    let fabric = Fabric::new(&document::read(spec).expect("a document")).expect("a fabric");
+    let fabric = Fabric::new(&generate::read(spec).expect("a document")).expect("a fabric");
     let level = |name: &str| {
         fabric.vertices.iter().find(|vertex| vertex.name == name).expect("a switch").level
     };

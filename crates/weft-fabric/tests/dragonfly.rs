@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 use weft_fabric::check::{Plan, check_plan};
-use weft_fabric::document::{self, Engine};
+use weft_fabric::document::Engine;
 use weft_fabric::engines::{self, Tables};
+use weft_fabric::generate;
 use weft_fabric::{Fabric, FabricError, HcaId, PortId, SwitchId};
 
 fn spec(change: Value) -> Value {
@@ -17,7 +18,7 @@ fn spec(change: Value) -> Value {
 }
 
 fn fabric(change: Value) -> Fabric {
-    Fabric::new(&document::read(spec(change)).expect("a document")).expect("a fabric")
+    Fabric::new(&generate::read(spec(change)).expect("a document")).expect("a fabric")
 }
 
 fn all(fabric: &Fabric) -> Vec<HcaId> {
@@ -122,7 +123,7 @@ fn detours_need_three_groups() {
     let tree = json!({"generate": "fat_tree", "levels": 2, "nodes": 4, "nodes_per_leaf": 2,
         "spines": 1, "host_bits_per_s": 1, "switch_bits_per_s": 1, "host_delay_ps": 0,
         "switch_delay_ps": 0});
-    let tree = Fabric::new(&document::read(tree).expect("a document")).expect("a fabric");
+    let tree = Fabric::new(&generate::read(tree).expect("a document")).expect("a fabric");
     let mut tables = engines::tables(&tree, Engine::Minhop);
     let error = engines::add_detours(&tree, &mut tables.candidates).expect_err("no groups");
     let what = "routing.adaptive.non_minimal: a switch of the fabric is in no group";
@@ -164,7 +165,7 @@ fn dragonflies_that_cannot_be_are_refused() {
         (json!({"levels": 2}), "fabric.levels: unknown field `levels`"),
     ];
     for (change, what) in cases {
-        let text = document::read(spec(change)).expect_err("no such dragonfly").to_string();
+        let text = generate::read(spec(change)).expect_err("no such dragonfly").to_string();
         assert!(text.starts_with(what), "{text}");
         assert!(text.contains("\n  expected: "), "{text}");
     }
@@ -183,7 +184,7 @@ fn more_dependencies_than_can_be_held_are_refused() {
     let document = json!({"schema": "weft.fabric/1", "name": "wide", "links": links,
         "nodes": [{"name": "a", "hcas": ["hs"]}, {"name": "b", "hcas": ["ht"]}],
         "switches": [switch("s", 0), switch("t", 1)]});
-    let fabric = Fabric::new(&document::read(document).expect("a document")).expect("a fabric");
+    let fabric = Fabric::new(&generate::read(document).expect("a document")).expect("a fabric");
     let Tables { routes, .. } = engines::tables(&fabric, Engine::Dragonfly);
     let examined = |raised| {
         let plan = Plan { routes: &routes, candidates: None, detours: false, raised };
@@ -214,7 +215,7 @@ fn detours_want_groups_without_a_gap_in_their_numbers() {
         let document = json!({"schema": "weft.fabric/1", "name": "groups", "nodes": [],
             "links": pairs.map(cable).collect::<Vec<Value>>(),
             "switches": numbered().map(switch).collect::<Vec<Value>>()});
-        let fabric = Fabric::new(&document::read(document).expect("a document")).expect("one");
+        let fabric = Fabric::new(&generate::read(document).expect("a document")).expect("one");
         let mut candidates = engines::tables(&fabric, Engine::Dragonfly).candidates;
         engines::add_detours(&fabric, &mut candidates).err().map(|error| error.to_string())
     };

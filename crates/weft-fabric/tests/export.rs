@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use weft_fabric::document::Engine;
 use weft_fabric::export::{graphml, ibsim, slurm};
 use weft_fabric::subnet::records::{CableRecord, NodeRecord, PortRecord, Who};
 use weft_fabric::subnet::{Gathered, Kind, LinkRate, Place, Subnet, Unsaid};
-use weft_fabric::{BitsPerSecond, Fabric, HcaId, Picoseconds, check, document, engines};
+use weft_fabric::{BitsPerSecond, Fabric, HcaId, Picoseconds, check, engines, generate};
 
 pub(crate) const UNSAID: Unsaid =
     Unsaid { delay: Picoseconds(5000), rate: BitsPerSecond(100_000_000_000) };
@@ -17,7 +18,7 @@ pub(crate) fn generated(generator: &str, more: Value) -> Subnet {
         spec[key] = value.clone();
     }
     spec.as_object_mut().expect("an object").retain(|_, value| !value.is_null());
-    let fabric = Fabric::new(&document::read(spec).expect("a spec")).expect("a fabric");
+    let fabric = Fabric::new(&generate::read(spec).expect("a spec")).expect("a fabric");
     Subnet::of_fabric(&fabric).expect("rates that InfiniBand has")
 }
 
@@ -210,7 +211,7 @@ fn a_subnet_becomes_a_fabric_that_routes() {
             .collect::<BTreeSet<_>>(),
         BTreeSet::from([100, 200])
     );
-    let routes = engines::compute(&fabric, document::Engine::Minhop);
+    let routes = engines::compute(&fabric, Engine::Minhop);
     let hcas: Vec<HcaId> = (0..10).map(HcaId).collect();
     check::check_routes(&fabric, &routes, &hcas).expect("ways for all");
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use weft_fabric::export::ibsim;
 use weft_fabric::paths::trace;
 use weft_fabric::subnet::{LinkRate, Speed, Subnet};
-use weft_fabric::{Fabric, document};
+use weft_fabric::{Fabric, generate};
 
 const TOOLS: [&str; 4] = ["ibsim", "ibsim-run", "opensm", "ibnetdiscover"];
 /// So long may the simulator take to load a net, and a tool to finish.
@@ -171,7 +171,7 @@ fn random_fabrics_come_back() {
         for link in spec["links"].as_array_mut().expect("links") {
             link["bits_per_s"] = json!(200_000_000_000u64);
         }
-        let fabric = Fabric::new(&document::read(spec).expect("a document")).expect("a fabric");
+        let fabric = Fabric::new(&generate::read(spec).expect("a document")).expect("a fabric");
         comes_back(&Subnet::of_fabric(&fabric).expect("a subnet"));
     }
 }

@@ -1,7 +1,8 @@
 //! Generated fabrics: any taper, mixed rates, directors, rails; counts worked out by hand.
 
 use serde_json::{Value, json};
-use weft_fabric::document::{self, Engine, FabricDocument};
+use weft_fabric::document::{Engine, FabricDocument};
+use weft_fabric::generate;
 use weft_fabric::units::{BitsPerSecond, Picoseconds};
 use weft_fabric::{Fabric, HcaId, check, engines};
 
@@ -15,13 +16,13 @@ fn spec(generator: &str, more: Value) -> Value {
 }
 
 fn built(generator: &str, more: Value) -> (FabricDocument, Fabric) {
-    let written = document::read(spec(generator, more)).expect("a document");
+    let written = generate::read(spec(generator, more)).expect("a document");
     let fabric = Fabric::new(&written).expect("a fabric");
     (written, fabric)
 }
 
 fn refused(generator: &str, more: Value, beginning: &str) {
-    let text = document::read(spec(generator, more)).expect_err("refused").to_string();
+    let text = generate::read(spec(generator, more)).expect_err("refused").to_string();
     assert!(text.starts_with(beginning) && text.contains("\n  expected: "), "{text}");
 }
 
@@ -137,7 +138,7 @@ fn small_directors_have_a_way_for_every_pair() {
         "hcas_per_node": 2, "spine_boards": 2});
     let (written, fabric) = built("directors", directors(small));
     // 5 leaves have 15 cables to a director: 4 line boards of 4, two cables to each of 2 spines.
-    let again = document::read(serde_json::to_value(&written).expect("JSON")).expect("a document");
+    let again = generate::read(serde_json::to_value(&written).expect("JSON")).expect("a document");
     assert_eq!(again, written);
     every_pair_is_reached(&fabric);
 }
@@ -189,14 +190,14 @@ fn a_dragonfly_may_have_any_number_of_nodes() {
         "nodes_per_router": 4, "nodes": 21, "global_ports": 1, "host_bits_per_s": 1,
         "local_bits_per_s": 2, "global_bits_per_s": 3, "host_delay_ps": 0, "local_delay_ps": 0,
         "global_delay_ps": 0});
-    let written = document::read(shape.clone()).expect("a document");
+    let written = generate::read(shape.clone()).expect("a document");
     let fabric = Fabric::new(&written).expect("a fabric");
     // 24 places: the last router has one node of four.
     assert_eq!((written.nodes.len(), &written.name[..]), (21, "dragonfly-21"));
     assert_eq!(beyond(&fabric, "n021/hca0[1]"), "router-06");
     let mut more = shape;
     more["nodes"] = json!(25);
-    let text = document::read(more).expect_err("too many").to_string();
+    let text = generate::read(more).expect_err("too many").to_string();
     assert!(text.starts_with("fabric.nodes: 25 nodes\n  expected: from 1 to 24"), "{text}");
 }
 

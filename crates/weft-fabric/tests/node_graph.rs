@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 use weft_fabric::document::FabricDocument;
-use weft_fabric::node_check::check_inside;
-use weft_fabric::node_document::NodeGraphDocument;
+use weft_fabric::node::check_inside;
+use weft_fabric::node::document::NodeGraphDocument;
 use weft_fabric::units::{BitsPerSecond, Picoseconds};
-use weft_fabric::{Fabric, InnerId, NodeGraph, NodeId, document};
+use weft_fabric::{Fabric, InnerId, NodeGraph, NodeId, generate};
 
 /// Two PCIe switches under a root complex with memory; on each a pair of GPUs and of HCAs; the
 /// GPUs on two NvSwitches.
@@ -110,7 +110,7 @@ fn one_leaf(nodes: u64, hcas_per_node: u64) -> FabricDocument {
         "hcas_per_node": hcas_per_node, "nodes_per_leaf": nodes, "spines": 1,
         "host_bits_per_s": 100, "switch_bits_per_s": 100,
         "host_delay_ps": 1, "switch_delay_ps": 1});
-    document::read(spec).expect("a document")
+    generate::read(spec).expect("a document")
 }
 
 #[test]

@@ -5,13 +5,14 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use weft_fabric::document::{self, Engine};
+use weft_fabric::document::Engine;
+use weft_fabric::generate;
 use weft_fabric::{Fabric, HcaId, PortId, Routes, check, engines, fault};
 
 const ENGINES: [Engine; 3] = [Engine::Dmodk, Engine::Minhop, Engine::Updn];
 
 fn fabric_of(spec: Value) -> Fabric {
-    Fabric::new(&document::read(spec).expect("a document")).expect("a fabric")
+    Fabric::new(&generate::read(spec).expect("a document")).expect("a fabric")
 }
 
 fn two_levels(nodes: u32, per_leaf: u32, spines: u32, cables: u32) -> Fabric {
@@ -214,13 +215,13 @@ fn every_missing_entry_that_a_pair_uses_is_found() {
 fn tables_survive_a_document() {
     let fabric = two_levels(13, 4, 3, 1);
     let routes = engines::compute(&fabric, Engine::Updn);
-    let mut written = document::read(json!({"generate": "fat_tree", "levels": 2, "nodes": 13,
+    let mut written = generate::read(json!({"generate": "fat_tree", "levels": 2, "nodes": 13,
         "nodes_per_leaf": 4, "spines": 3, "host_bits_per_s": 1, "switch_bits_per_s": 1,
         "host_delay_ps": 0, "switch_delay_ps": 0}))
     .expect("a document");
     written.lfts = Some(routes.to_lfts(&fabric));
     let text = serde_json::to_string(&written).expect("JSON");
-    let again = document::parse(&text).expect("the same document");
+    let again = generate::parse(&text).expect("the same document");
     assert_eq!(Routes::from_document(&fabric, &again).expect("tables"), Some(routes));
 }
 
@@ -284,7 +285,7 @@ fn a_table_that_leads_to_a_foreign_hca_ends_there() {
             "switches": [{"name": "s", "ports": 3}],
             "links": [link("a/h[1]", "s[1]"), link("b/h[1]", "s[2]"), link("c/h[1]", "s[3]")],
             "lfts": {"s": [1, 2, 2]}});
-        let written = document::read(document).expect("a document");
+        let written = generate::read(document).expect("a document");
         let fabric = Fabric::new(&written).expect("a fabric");
         let routes = Routes::from_document(&fabric, &written).expect("tables").expect("some");
         (fabric, routes)
@@ -306,7 +307,7 @@ fn rate_and_delay_go_with_a_cable_that_is_swapped() {
         "nodes": [{"name": "a", "hcas": ["a/h"]}, {"name": "b", "hcas": ["b/h"]}],
         "switches": [{"name": "s", "ports": 2}],
         "links": [link("a/h[1]", "s[1]", 7), link("b/h[1]", "s[2]", 8)]});
-    let written = document::read(document).expect("a document");
+    let written = generate::read(document).expect("a document");
     let mut fabric = Fabric::new(&written).expect("a fabric");
     let port = |fabric: &Fabric, name: &str| fabric.port_named("test", name).expect("a port");
     let ends = ["s[1]", "s[2]"].map(|name| port(&fabric, name));

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use weft_fabric::export::slurm;
 use weft_fabric::subnet::records::TreeSwitch;
 use weft_fabric::subnet::{Gathered, Subnet};
-use weft_fabric::{Fabric, document};
+use weft_fabric::{Fabric, generate};
 
 fn read(text: &str) -> Gathered {
     samples::gathered(&[("topology.conf", text.as_bytes())])
@@ -118,7 +118,7 @@ proptest! {
         for link in spec["links"].as_array_mut().expect("links") {
             link["bits_per_s"] = json!(100_000_000_000u64);
         }
-        let fabric = Fabric::new(&document::read(spec).expect("a document")).expect("a fabric");
+        let fabric = Fabric::new(&generate::read(spec).expect("a document")).expect("a fabric");
         let subnet = Subnet::of_fabric(&fabric).expect("a subnet");
         let gathered = read(&slurm(&subnet).text);
         prop_assert!(gathered.unread.is_empty());

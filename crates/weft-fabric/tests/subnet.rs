@@ -5,7 +5,7 @@ use serde_json::json;
 use weft_fabric::paths::trace;
 use weft_fabric::subnet::records::{CableRecord, Gathered, NodeRecord, Who};
 use weft_fabric::subnet::{End, Misfit, Place, Subnet};
-use weft_fabric::{Fabric, document};
+use weft_fabric::{Fabric, generate};
 
 fn place(line: u32) -> Place {
     Place { source: 0, line }
@@ -52,7 +52,7 @@ fn a_generated_fabric_becomes_a_subnet_with_a_lid_for_every_port() {
     let spec = json!({"generate": "fat_tree", "levels": 2, "nodes": 8, "nodes_per_leaf": 4,
         "spines": 2, "host_bits_per_s": 100_000_000_000u64, "host_delay_ps": 0,
         "switch_bits_per_s": 200_000_000_000u64, "switch_delay_ps": 0});
-    let fabric = Fabric::new(&document::read(spec).expect("a spec")).expect("a fabric");
+    let fabric = Fabric::new(&generate::read(spec).expect("a spec")).expect("a fabric");
     let subnet = Subnet::of_fabric(&fabric).expect("rates that InfiniBand has");
     assert_eq!((subnet.nodes.len(), subnet.top_lid(), subnet.endports().count()), (12, 12, 8));
     assert_eq!(subnet.cables().count(), 12);
@@ -74,7 +74,7 @@ fn the_boards_of_a_director_are_one_system() {
         "cables_per_director": 1, "inside": "boards", "board_ports": 4,
         "host_bits_per_s": 25_000_000_000u64, "host_delay_ps": 0,
         "switch_bits_per_s": 100_000_000_000u64, "switch_delay_ps": 0});
-    let fabric = Fabric::new(&document::read(spec).expect("a spec")).expect("a fabric");
+    let fabric = Fabric::new(&generate::read(spec).expect("a spec")).expect("a fabric");
     let subnet = Subnet::of_fabric(&fabric).expect("rates that InfiniBand has");
     let of = |name: &str| {
         subnet.nodes.iter().find(|node| node.description == name).expect(name).system_guid

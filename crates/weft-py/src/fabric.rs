@@ -2,7 +2,8 @@
 
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
-use weft_fabric::document::{self, Engine, FabricDocument};
+use weft_fabric::document::{Engine, FabricDocument};
+use weft_fabric::generate;
 use weft_fabric::{FabricError, HcaId, PortId, Routes, check, engines, fault, json as documents};
 
 use crate::refuse;
@@ -24,7 +25,7 @@ pub(crate) fn build_fabric(py: Python<'_>, spec_json: &str) -> PyResult<Fabric> 
 }
 
 fn complete(spec_json: &str) -> Result<Fabric, FabricError> {
-    let mut written = document::parse(spec_json)?;
+    let mut written = generate::parse(spec_json)?;
     let fabric = weft_fabric::Fabric::new(&written)?;
     let routes = match written.routing.take() {
         Some(routing) => Some(engines::routes_of(&fabric, &written, Some(routing.engine))?),

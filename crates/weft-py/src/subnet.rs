@@ -13,7 +13,7 @@ use weft_fabric::paths::{self, Choice, Net};
 use weft_fabric::subnet::Unsaid;
 use weft_fabric::subnet::{End, Gathered, Lfts, SubnetNode};
 use weft_fabric::{
-    BitsPerSecond, Fabric, FabricError, Picoseconds, document, json as documents, read,
+    BitsPerSecond, Fabric, FabricError, Picoseconds, generate, json as documents, read,
 };
 
 /// A subnet with forwarding tables: its own, or a routing engine's.
@@ -50,7 +50,7 @@ pub(crate) fn with_path(path: &str, error: &io::Error) -> io::Error {
 #[pyfunction]
 pub(crate) fn build_subnet(py: Python<'_>, spec_json: &str) -> PyResult<Subnet> {
     let built = py.detach(|| -> Result<_, FabricError> {
-        let fabric = Fabric::new(&document::parse(spec_json)?)?;
+        let fabric = Fabric::new(&generate::parse(spec_json)?)?;
         weft_fabric::subnet::Subnet::of_fabric(&fabric)
     });
     built.map(whole).map_err(refuse)

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 use weft_fabric::FabricError;
-use weft_fabric::json::clipped;
+use weft_fabric::error::clipped;
 use weft_traffic::TrafficError;
 
 /// An error a user can act on; the first line alone says what and where.

@@ -2,7 +2,8 @@
 
 use crate::common::*;
 use serde_json::{Value, json};
-use weft_fabric::document::{self, Engine};
+use weft_fabric::document::Engine;
+use weft_fabric::generate;
 use weft_fabric::{Fabric, HcaId, engines};
 use weft_sim::Status;
 
@@ -47,7 +48,7 @@ fn traffic_that_leaves_the_leaf_has_nine_elevenths_of_its_injection_and_no_more(
 
 #[test]
 fn of_an_alltoall_of_512_a_leaf_carries_its_share() {
-    let fabric = Fabric::new(&document::read(tapered(512)).expect("a document")).expect("a tree");
+    let fabric = Fabric::new(&generate::read(tapered(512)).expect("a document")).expect("a tree");
     let routes = engines::compute(&fabric, Engine::Dmodk);
     let leaf = fabric.neighbour(fabric.hca_port(HcaId(0))).expect("a leaf");
     let mut leaving = vec![0u64; fabric.ports.len()];

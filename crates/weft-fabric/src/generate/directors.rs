@@ -1,7 +1,7 @@
 //! Generated trees of leaves below directors: large switches that are trees of boards inside.
 
-use super::built::{Built, Cable};
-use super::{at_least_one, limit_links, one, port, refused, required, schema, switch_name};
+use super::draft::{Built, Cable};
+use super::keys::{at_least_one, limit_links, one, port, refused, required, schema, switch_name};
 use crate::document::{FabricDocument, RoutingDocument};
 use crate::error::FabricError;
 use crate::units::{BitsPerSecond, Picoseconds};

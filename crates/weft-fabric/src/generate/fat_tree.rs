@@ -1,7 +1,7 @@
 //! Generated fat-trees of two and three levels: any taper, leaves of several kinds, mixed rates.
 
-use super::built::{Built, Cable};
-use super::{
+use super::draft::{Built, Cable};
+use super::keys::{
     GENERATORS, at_least_one, limit_links, one, port, refused, required, schema, switch_name,
 };
 use crate::document::{FabricDocument, RoutingDocument};

@@ -1,72 +1,55 @@
-//! Generated fabrics: fat-trees, trees of leaves below directors, rails of GPU nodes.
+//! Fabrics as written or generated: fat-trees, leaves below directors, rails, dragonflies.
 
-mod built;
 pub mod directors;
+mod draft;
+pub mod dragonfly;
 pub mod fat_tree;
+mod keys;
 pub mod rails;
 
 pub use directors::{DirectorsSpec, directors};
+pub use dragonfly::{DragonflySpec, dragonfly};
 pub use fat_tree::{FatTreeSpec, LeafSpec, fat_tree};
 pub use rails::{RailsSpec, rails};
 
-use crate::document::FABRIC_SCHEMA;
+use crate::document::{FABRIC_SCHEMA, FabricDocument};
 use crate::error::FabricError;
+use crate::json::{self, UniqueValue};
+use serde_json::Value;
 
-/// Every generator's name.
-pub const GENERATORS: &str = "fat_tree, directors, rails or dragonfly";
-/// Most nodes, HCAs a node, spines or cables that a generator is asked for.
-const MAX_COUNT: u32 = 1_000_000;
-/// Most cables of a generated fabric.
-const MAX_LINKS: u64 = 16_000_000;
-
-pub(crate) fn schema() -> String {
-    FABRIC_SCHEMA.to_owned()
-}
-
-pub(crate) fn one() -> u32 {
-    1
-}
-
-pub(crate) fn at_least_one(key: &str, value: u32) -> Result<u32, FabricError> {
-    let place = format!("fabric.{key}");
-    match value {
-        0 => Err(FabricError::document(place, "it is 0", "1 or more")),
-        1..=MAX_COUNT => Ok(value),
-        _ => Err(FabricError::document(place, format!("it is {value}"), "1000000 at most")),
+/// The document of a JSON value: as it stands, or generated from `{"generate": ...}`.
+pub fn read(value: Value) -> Result<FabricDocument, FabricError> {
+    let document: FabricDocument =
+        match value.get("generate").map(|name| name.as_str().unwrap_or_default()) {
+            None => json::from_value("fabric", "fabric.", value)?,
+            Some("dragonfly") => {
+                let spec: DragonflySpec = json::from_value("fabric", "fabric.", value)?;
+                dragonfly(&spec)?
+            }
+            Some("directors") => {
+                let spec: DirectorsSpec = json::from_value("fabric", "fabric.", value)?;
+                directors(&spec)?
+            }
+            Some("rails") => {
+                let spec: RailsSpec = json::from_value("fabric", "fabric.", value)?;
+                rails(&spec)?
+            }
+            Some(_) => {
+                let spec: FatTreeSpec = json::from_value("fabric", "fabric.", value)?;
+                fat_tree(&spec)?
+            }
+        };
+    if document.schema != FABRIC_SCHEMA {
+        return Err(FabricError::document(
+            "fabric.schema",
+            format!("'{}' is not a schema this version reads", document.schema),
+            FABRIC_SCHEMA,
+        ));
     }
+    Ok(document)
 }
 
-/// The value of a key that must be there, and be 1 or more.
-fn required(key: &str, of: &str, value: Option<u32>) -> Result<u32, FabricError> {
-    let value = value.ok_or_else(|| {
-        let expected = format!("'{key}' in {of}");
-        FabricError::document("fabric", format!("'{key}' is missing"), expected)
-    })?;
-    at_least_one(key, value)
-}
-
-fn refused(key: &str, of: &str, present: bool) -> Result<(), FabricError> {
-    if present {
-        let what = format!("'{key}' has no meaning in {of}");
-        return Err(FabricError::document(format!("fabric.{key}"), what, "no such key"));
-    }
-    Ok(())
-}
-
-pub(crate) fn limit_links(n_links: u64) -> Result<(), FabricError> {
-    if n_links > MAX_LINKS {
-        let what = format!("about {n_links} cables");
-        return Err(FabricError::document("fabric", what, format!("at most {MAX_LINKS}")));
-    }
-    Ok(())
-}
-
-/// 'leaf-07': padded so that names sort.
-pub(crate) fn switch_name(kind: &str, index: u32, count: u32) -> String {
-    let width = count.to_string().len().max(2);
-    format!("{kind}-{:0width$}", index + 1)
-}
-
-pub(crate) fn port(kind: &str, index: u32, count: u32, number: u32) -> String {
-    format!("{}[{number}]", switch_name(kind, index, count))
+/// The document of a JSON text.
+pub fn parse(text: &str) -> Result<FabricDocument, FabricError> {
+    read(json::from_text::<UniqueValue>("fabric", "fabric.", text)?.0)
 }

@@ -3,8 +3,8 @@
 //! SOURCE: NVIDIA, "DGX SuperPOD: reference architecture": HCA i of every node of a scalable unit
 //! on leaf i of it.
 
-use super::built::{Built, Cable};
-use super::{at_least_one, limit_links, one, port, refused, required, schema, switch_name};
+use super::draft::{Built, Cable};
+use super::keys::{at_least_one, limit_links, one, port, refused, required, schema, switch_name};
 use crate::document::{FabricDocument, RoutingDocument};
 use crate::error::FabricError;
 use crate::units::{BitsPerSecond, Picoseconds};

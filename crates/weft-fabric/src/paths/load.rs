@@ -1,7 +1,7 @@
 //! How much of a traffic every cable carries: paths a direction.
 
+use super::forwarding_tree::Toward;
 use super::net::{Far, Net, SOCKETS};
-use super::toward::Toward;
 use crate::subnet::End;
 use serde::Serialize;
 

@@ -2,17 +2,17 @@
 //! what may wait for what.
 
 mod bisection;
+mod credit_loop;
+mod forwarding_tree;
 mod load;
-mod loops;
 mod net;
 mod survey;
-mod toward;
 mod trace;
 
 pub use bisection::{Bisection, bisection};
+pub use credit_loop::{CreditLoop, credit_loop};
+pub use forwarding_tree::{Toward, UNREACHED};
 pub use load::{LinkLoad, ShiftLoads, all_to_all, of_pairs, shifts};
-pub use loops::{CreditLoop, credit_loop};
 pub use net::{Endport, Net};
 pub use survey::{Survey, Unreachable, Valley, survey};
-pub use toward::{Toward, UNREACHED};
 pub use trace::{Choice, Hop, PathError, trace, trace_adaptive};

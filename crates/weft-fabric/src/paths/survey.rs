@@ -1,7 +1,7 @@
 //! All paths between all end ports at once: their lengths, those that end elsewhere, valleys.
 
+use super::forwarding_tree::{Toward, UNREACHED};
 use super::net::Net;
-use super::toward::{Toward, UNREACHED};
 use crate::subnet::End;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -5,56 +5,56 @@ use std::str::FromStr;
 
 /// What is left of a line.
 #[derive(Clone, Copy)]
-pub(super) struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     /// From here to the end of the line.
-    pub(super) rest: &'a str,
+    pub(crate) rest: &'a str,
 }
 
 impl<'a> Cursor<'a> {
     /// The beginning of a line.
-    pub(super) fn new(line: &'a str) -> Cursor<'a> {
+    pub(crate) fn new(line: &'a str) -> Cursor<'a> {
         Cursor { rest: line }
     }
 
     /// Pass blanks and tabs.
-    pub(super) fn blanks(&mut self) -> &mut Cursor<'a> {
+    pub(crate) fn blanks(&mut self) -> &mut Cursor<'a> {
         self.rest = self.rest.trim_start_matches([' ', '\t']);
         self
     }
 
     /// Pass a fixed text.
-    pub(super) fn tag(&mut self, tag: &str) -> Option<&mut Cursor<'a>> {
+    pub(crate) fn tag(&mut self, tag: &str) -> Option<&mut Cursor<'a>> {
         self.rest = self.rest.strip_prefix(tag)?;
         Some(self)
     }
 
     /// Everything before a fixed text, which is passed, too.
-    pub(super) fn until(&mut self, mark: &str) -> Option<&'a str> {
+    pub(crate) fn until(&mut self, mark: &str) -> Option<&'a str> {
         let (before, after) = self.rest.split_once(mark)?;
         self.rest = after;
         Some(before)
     }
 
     /// Everything before the last occurrence of a fixed text, which is passed, too.
-    pub(super) fn until_last(&mut self, mark: &str) -> Option<&'a str> {
+    pub(crate) fn until_last(&mut self, mark: &str) -> Option<&'a str> {
         let (before, after) = self.rest.rsplit_once(mark)?;
         self.rest = after;
         Some(before)
     }
 
     /// A decimal number.
-    pub(super) fn number<T: FromStr>(&mut self) -> Option<T> {
+    pub(crate) fn number<T: FromStr>(&mut self) -> Option<T> {
         self.digits(|byte| byte.is_ascii_digit())?.parse().ok()
     }
 
     /// A number in hex, with or without '0x'.
-    pub(super) fn hex(&mut self) -> Option<u64> {
+    pub(crate) fn hex(&mut self) -> Option<u64> {
         self.rest = self.rest.strip_prefix("0x").unwrap_or(self.rest);
         u64::from_str_radix(self.digits(|byte| byte.is_ascii_hexdigit())?, 16).ok()
     }
 
     /// Everything up to the next blank or tab, or the end.
-    pub(super) fn word(&mut self) -> Option<&'a str> {
+    pub(crate) fn word(&mut self) -> Option<&'a str> {
         let end = self.rest.find([' ', '\t']).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest;
@@ -62,7 +62,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Whether nothing but blanks is left.
-    pub(super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.rest.trim().is_empty()
     }
 
@@ -76,7 +76,7 @@ impl<'a> Cursor<'a> {
 
 /// The kind of a word: 'Switch', 'SW', 'Ca', 'CA', 'Hca', 'Rt', 'RT'; 'CA-SM' is the host of a
 /// subnet manager.
-pub(super) fn kind_of(word: &str) -> Option<Kind> {
+pub(crate) fn kind_of(word: &str) -> Option<Kind> {
     match word.strip_suffix("-SM").unwrap_or(word) {
         "Switch" | "SW" => Some(Kind::Switch),
         "Ca" | "CA" | "Hca" | "HCA" => Some(Kind::Ca),

@@ -1,10 +1,11 @@
 //! weft's own fabric document (schema `weft.fabric/1`), or a generator's.
 
-use super::{Format, Lines, MAX_TEXT_BYTES};
-use crate::document;
+use super::format::{Format, MAX_TEXT_BYTES};
+use super::lines::Lines;
 use crate::fabric::Fabric;
+use crate::generate;
 use crate::ids::{HcaId, SwitchId};
-use crate::routes::Routes;
+use crate::routing::routes::Routes;
 use crate::subnet::lfts::NO_PORT;
 use crate::subnet::records::{
     CableRecord, Gathered, NodeRecord, Place, PortRecord, TableRecord, Who,
@@ -13,7 +14,7 @@ use crate::subnet::{End, Subnet};
 use std::io;
 
 /// A JSON object whose schema is ours, or that names a generator.
-pub(super) const FORMAT: Format =
+pub(crate) const FORMAT: Format =
     Format { name: "weft fabric document", is_it, max_bytes: MAX_TEXT_BYTES, read };
 
 fn is_it(head: &str) -> bool {
@@ -24,7 +25,7 @@ fn is_it(head: &str) -> bool {
 fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
     let text = lines.rest(MAX_TEXT_BYTES as usize)?;
     let place = Place { source, line: 1 };
-    let read = document::parse(&text).and_then(|written| {
+    let read = generate::parse(&text).and_then(|written| {
         let fabric = Fabric::new(&written)?;
         let tables = Routes::from_document(&fabric, &written)?;
         gathered.assumed.extend(written.assumed);

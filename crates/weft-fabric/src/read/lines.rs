@@ -127,6 +127,6 @@ impl<'a> Lines<'a> {
 }
 
 /// What libibumad and libibmad write to stderr, which `2>&1` mixes in.
-pub(super) fn is_noise(line: &[u8]) -> bool {
+pub(crate) fn is_noise(line: &[u8]) -> bool {
     line.starts_with(b"ibwarn: [") || line.starts_with(b"ibdebug: [")
 }

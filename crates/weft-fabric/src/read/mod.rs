@@ -3,40 +3,19 @@
 //! A reader takes lines and adds records to [`Gathered`]. It never fails on bad content: what it
 //! cannot understand it reports with line number and what was expected, and goes on where it can.
 
+mod columns;
 mod cursor;
-mod cxi_stat;
-mod db_csv;
-mod db_row;
-mod db_section;
-mod dump_fts;
+mod diags;
 mod fabric_document;
-mod far;
-mod fdbs;
-mod guid2lid;
-mod hwloc;
-mod iblinkinfo;
-mod ibnetdiscover;
-mod ibqueryerrors;
-mod ibstat;
+mod format;
+mod forwarding_table;
+mod host;
+mod ibdiagnet;
 mod lines;
-mod link_row;
-mod mlxlink;
-mod net_dump;
-mod net_dump_ext;
-mod node_list;
-mod osm_log;
-mod peer;
-mod perfquery;
-mod port_list;
-mod rdma_link;
-mod readings;
-mod sl2vl;
+mod opensm;
 mod slurm_topology;
-mod stand_ins;
-mod subnet_lst;
-mod table;
-mod xml;
 
+pub use format::{Format, MAX_HOST_BYTES, MAX_TABLE_BYTES, MAX_TEXT_BYTES, Reader};
 pub use lines::{Lines, MAX_LINE_BYTES};
 
 use crate::subnet::records::{Gathered, Place, Source};
@@ -45,56 +24,34 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 /// How much of a file tells its format.
 const HEAD_BYTES: usize = 1 << 16;
 
-/// A format: how it is known by its beginning, and who reads it.
-pub struct Format {
-    /// Our name for it: the tool's.
-    pub name: &'static str,
-    /// Whether a file that begins like this is one.
-    pub is_it: fn(&str) -> bool,
-    /// Most bytes that are read: an endless file ends there.
-    pub max_bytes: u64,
-    /// Its reader; an error is one of the file system.
-    pub read: Reader,
-}
-
-/// Far above a description of 100,000 hosts.
-pub const MAX_TEXT_BYTES: u64 = 512 << 20;
-/// Far above what the tools of one host print.
-pub const MAX_HOST_BYTES: u64 = 64 << 20;
-/// Forwarding tables of a large fabric are hundreds of megabytes.
-pub const MAX_TABLE_BYTES: u64 = 16 << 30;
-
-/// Reads the lines of a source, by its number, into records.
-pub type Reader = fn(&mut Lines<'_>, &mut Gathered, u32) -> io::Result<()>;
-
 /// All formats, the most telling beginnings first.
 pub const FORMATS: &[Format] = &[
-    dump_fts::LFTS_DUMP,
-    dump_fts::DUMP_FTS,
-    fdbs::FORMAT,
-    sl2vl::FORMAT,
-    osm_log::FORMAT,
-    perfquery::FORMAT,
-    ibqueryerrors::FORMAT,
-    ibstat::FORMAT,
-    rdma_link::TEXT,
-    rdma_link::JSON,
-    mlxlink::JSON,
-    mlxlink::TEXT,
-    cxi_stat::FORMAT,
+    opensm::dump_fts::LFTS_DUMP,
+    opensm::dump_fts::DUMP_FTS,
+    opensm::fdbs::FORMAT,
+    opensm::sl2vl::FORMAT,
+    opensm::log::FORMAT,
+    diags::perfquery::FORMAT,
+    diags::ibqueryerrors::FORMAT,
+    host::ibstat::FORMAT,
+    host::rdma_link::TEXT,
+    host::rdma_link::JSON,
+    host::mlxlink::JSON,
+    host::mlxlink::TEXT,
+    host::cxi_stat::FORMAT,
     fabric_document::FORMAT,
-    guid2lid::FORMAT,
+    opensm::guid2lid::FORMAT,
     slurm_topology::FORMAT,
-    hwloc::FORMAT,
-    ibnetdiscover::FORMAT,
-    port_list::FORMAT,
-    node_list::FORMAT,
-    iblinkinfo::FORMAT,
-    subnet_lst::FORMAT,
-    db_csv::FORMAT,
-    net_dump::FORMAT,
-    net_dump_ext::FORMAT,
-    far::FORMAT,
+    host::hwloc::FORMAT,
+    diags::ibnetdiscover::FORMAT,
+    diags::port_list::FORMAT,
+    diags::node_list::FORMAT,
+    diags::iblinkinfo::FORMAT,
+    opensm::subnet_lst::FORMAT,
+    ibdiagnet::db_csv::FORMAT,
+    ibdiagnet::net_dump::FORMAT,
+    ibdiagnet::net_dump_ext::FORMAT,
+    ibdiagnet::adaptive_routing::FORMAT,
 ];
 
 /// Read one file into `gathered`, by its content; `name` is what messages call it.

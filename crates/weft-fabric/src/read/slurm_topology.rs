@@ -3,12 +3,13 @@
 //! SOURCE: SchedMD, topology.conf(5): keys in any case of letters, comments from '#', a backslash
 //! at the end goes on with the next line.
 
-use super::{Format, Lines, MAX_TEXT_BYTES};
+use super::format::{Format, MAX_TEXT_BYTES};
+use super::lines::Lines;
 use crate::node_set::{MAX_NAMES, expand_at_most};
 use crate::subnet::records::{Gathered, Place, TreeSwitch};
 use std::io;
 
-pub(super) const FORMAT: Format =
+pub(crate) const FORMAT: Format =
     Format { name: "topology.conf", is_it, max_bytes: MAX_TEXT_BYTES, read };
 
 const EXPECTED: &str = "SwitchName=NAME with Nodes=SET or Switches=SET, such as Nodes=c[001-044]";

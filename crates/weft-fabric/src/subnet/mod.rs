@@ -1,21 +1,21 @@
 //! A real InfiniBand subnet: what its own tools say, with everything that belongs together joined.
 
+mod assembly;
+mod drawing;
 pub mod host;
+mod identities;
 mod leaves;
 mod levels;
 pub mod lfts;
 pub mod link;
-mod names;
-mod of_fabric;
+mod numbering;
 mod parts;
 pub mod records;
-mod resolve;
-mod to_fabric;
 
+pub use drawing::{Drawn, Unsaid};
 pub use lfts::Lfts;
 pub use link::{LinkRate, LogicalState, PhysicalState, Speed, Width};
 pub use records::{Gathered, Kind, Place};
-pub use to_fabric::{Drawn, Unsaid};
 
 use records::{AdaptiveRecord, DeviceRecord, SmLog, Source, TreeSwitch, Unread};
 use serde::Serialize;
@@ -199,7 +199,7 @@ pub struct Subnet {
 impl Subnet {
     /// The subnet of all records: what belongs together is joined by GUID, port GUID and LID.
     pub fn of(gathered: Gathered) -> Subnet {
-        resolve::resolve(gathered)
+        assembly::assemble(gathered)
     }
 
     /// The node of a GUID.

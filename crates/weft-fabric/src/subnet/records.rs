@@ -1,6 +1,6 @@
 //! What readers hand over: one record a statement of a file, named as the file names it.
 //!
-//! [`Gathered`] is the heap of them; [`super::Subnet::of`] finds out which belong together.
+//! [`Gathered`] is the heap of them; [`crate::subnet::Subnet::of`] finds out which belong together.
 
 use super::link::{LinkRate, LogicalState, PhysicalState};
 use serde::{Deserialize, Serialize};
@@ -139,7 +139,7 @@ pub struct TableRecord {
     pub who: Who,
     /// What the file calls the switch.
     pub description: Option<String>,
-    /// Egress port by LID, [`super::lfts::NO_PORT`] where there is no entry.
+    /// Egress port by LID, [`crate::subnet::lfts::NO_PORT`] where there is no entry.
     pub ports: Vec<u8>,
 }
 
@@ -304,7 +304,7 @@ impl Gathered {
         let source = &mut self.sources[place.source as usize];
         source.n_unread += 1;
         if source.n_unread <= MAX_UNREAD {
-            let what = crate::json::clipped(what);
+            let what = crate::error::clipped(what);
             self.unread.push(Unread { place, what, expected: expected.into() });
         }
     }

@@ -6,8 +6,8 @@ use crate::document::NodeGraphDocument;
 use crate::error::SimError;
 use crate::packet::{BLOCK_BYTES, Framing, blocks_of};
 use weft_fabric::document::FabricDocument;
-use weft_fabric::fabric::{MAX_BITS_PER_S, MAX_DELAY_PS};
-use weft_fabric::node_check::check_inside;
+use weft_fabric::limits::{MAX_BITS_PER_S, MAX_DELAY_PS};
+use weft_fabric::node::check_inside;
 use weft_fabric::units::PS_PER_S;
 use weft_fabric::{Fabric, FabricError, HcaId, NodeGraph, PortId};
 

@@ -31,8 +31,8 @@ use crate::transport::{Perils, Transport};
 use crate::tree::{self, InNetwork};
 use std::sync::Arc;
 use weft_fabric::document::{Engine, FabricDocument};
-use weft_fabric::fabric::MAX_DELAY_PS;
-use weft_fabric::{Fabric, FabricError, PortId, Routes, document};
+use weft_fabric::limits::MAX_DELAY_PS;
+use weft_fabric::{Fabric, FabricError, PortId, Routes, generate};
 
 /// Most ranks of a scenario.
 pub const MAX_RANKS: usize = 1 << 22;
@@ -83,7 +83,7 @@ impl ValidScenario {
     pub fn new(scenario: ScenarioDocument) -> Result<ValidScenario, SimError> {
         check_head(&scenario)?;
         let mut ruling = Ruling::new(&scenario)?;
-        let written = document::read(scenario.fabric)?;
+        let written = generate::read(scenario.fabric)?;
         let framing = Framing::new(&scenario.packets);
         let inside = inside::read(scenario.node, &written, framing, scenario.packets.mtu_bytes)?;
         let mut fabric = Fabric::with_nodes(&written, inside)?;

@@ -1,0 +1,234 @@
+//! Generated dragonflies, and dragonflies of leaves and spines (dragonfly+).
+//!
+//! SOURCE: Kim, Dally, Scott & Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology"
+//! (2008); Shpiner et al., "Dragonfly+: Low Cost Topology for Scaling Datacenters" (2017).
+
+use super::keys::{at_least_one, limit_links, one, port, schema, switch_name};
+use crate::document::{
+    FabricDocument, LinkDocument, NodeDocument, RoutingDocument, SwitchDocument,
+};
+use crate::error::FabricError;
+use crate::limits::MAX_GROUP;
+use crate::units::{BitsPerSecond, Picoseconds};
+use serde::Deserialize;
+
+/// `{"generate": "dragonfly", ...}` of docs/reference/scenario.md.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DragonflySpec {
+    /// `weft.fabric/1`, optional here.
+    #[serde(default = "schema")]
+    pub schema: String,
+    /// `dragonfly`.
+    pub generate: String,
+    /// A name for people; `dragonfly-<nodes>` without one.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// What about it is a guess.
+    #[serde(default)]
+    pub assumed: Vec<String>,
+    /// Compute nodes, as many as all routers take without it; the last routers have fewer.
+    #[serde(default)]
+    pub nodes: Option<u32>,
+    /// Groups, every two of them joined by equally many cables.
+    pub groups: u32,
+    /// Switches with nodes in a group.
+    pub routers_per_group: u32,
+    /// Spines of a group (dragonfly+): all cables of a router lead to them, the cables to other
+    /// groups from them. Without it routers are joined pairwise.
+    #[serde(default)]
+    pub spines_per_group: u32,
+    /// Nodes on each router.
+    pub nodes_per_router: u32,
+    /// HCAs a node, all on the node's router.
+    #[serde(default = "one")]
+    pub hcas_per_node: u32,
+    /// Ports to other groups of each router (dragonfly+: of each spine).
+    pub global_ports: u32,
+    /// Rate of HCA cables.
+    pub host_bits_per_s: BitsPerSecond,
+    /// Rate of cables inside groups.
+    pub local_bits_per_s: BitsPerSecond,
+    /// Rate of cables between groups.
+    pub global_bits_per_s: BitsPerSecond,
+    /// Delay of HCA cables.
+    pub host_delay_ps: Picoseconds,
+    /// Delay of cables inside groups.
+    pub local_delay_ps: Picoseconds,
+    /// Delay of cables between groups.
+    pub global_delay_ps: Picoseconds,
+    /// The engine that should fill the tables.
+    #[serde(default)]
+    pub routing: Option<RoutingDocument>,
+}
+
+/// The document of a generated dragonfly.
+pub fn dragonfly(spec: &DragonflySpec) -> Result<FabricDocument, FabricError> {
+    at_least_one("routers_per_group", spec.routers_per_group)?;
+    at_least_one("nodes_per_router", spec.nodes_per_router)?;
+    at_least_one("hcas_per_node", spec.hcas_per_node)?;
+    at_least_one("global_ports", spec.global_ports)?;
+    let gateways = gateways(spec);
+    let most = (u64::from(gateways) * u64::from(spec.global_ports) + 1).min(MAX_GROUP.into());
+    if !(2..=most).contains(&u64::from(spec.groups)) {
+        let what = format!("{} groups", spec.groups);
+        let expected = format!("from 2 to {most}: a cable between every two groups");
+        return Err(FabricError::document("fabric.groups", what, expected));
+    }
+    let routers = u64::from(spec.routers_per_group);
+    let peers = if spec.spines_per_group > 0 { u64::from(spec.spines_per_group) } else { routers };
+    let hosts = u64::from(spec.nodes_per_router) * u64::from(spec.hcas_per_node);
+    let of_a_group =
+        routers.saturating_mul(peers + hosts) + u64::from(gateways) * u64::from(spec.global_ports);
+    limit_links(of_a_group.saturating_mul(u64::from(spec.groups)))?;
+    let most = spec.groups * spec.routers_per_group * spec.nodes_per_router;
+    if spec.nodes.is_some_and(|nodes| nodes == 0 || nodes > most) {
+        let what = format!("{} nodes", spec.nodes.unwrap_or(0));
+        return Err(FabricError::document("fabric.nodes", what, format!("from 1 to {most}")));
+    }
+    let mut built = Dragonfly::new(spec, spec.nodes.unwrap_or(most));
+    built.add_switches();
+    built.attach_nodes();
+    built.join_groups_inside();
+    built.join_groups();
+    Ok(built.document)
+}
+
+/// Switches of a group that have cables to other groups.
+fn gateways(spec: &DragonflySpec) -> u32 {
+    if spec.spines_per_group > 0 { spec.spines_per_group } else { spec.routers_per_group }
+}
+
+/// A document being built.
+struct Dragonfly<'a> {
+    spec: &'a DragonflySpec,
+    n_nodes: u32,
+    document: FabricDocument,
+}
+
+impl<'a> Dragonfly<'a> {
+    fn new(spec: &'a DragonflySpec, n_nodes: u32) -> Dragonfly<'a> {
+        let document = FabricDocument {
+            schema: spec.schema.clone(),
+            name: spec.name.clone().unwrap_or_else(|| format!("dragonfly-{n_nodes}")),
+            assumed: spec.assumed.clone(),
+            nodes: Vec::new(),
+            switches: Vec::new(),
+            links: Vec::new(),
+            lfts: None,
+            routing: spec.routing,
+        };
+        Dragonfly { spec, n_nodes, document }
+    }
+
+    fn hosts_per_router(&self) -> u32 {
+        self.spec.nodes_per_router * self.spec.hcas_per_node
+    }
+
+    fn router(&self, group: u32, number: u32) -> (u32, u32) {
+        let routers = self.spec.routers_per_group;
+        (group * routers + number, self.spec.groups * routers)
+    }
+
+    fn router_port(&self, group: u32, number: u32, at: u32) -> String {
+        let (index, count) = self.router(group, number);
+        port("router", index, count, at)
+    }
+
+    fn spine_port(&self, group: u32, number: u32, at: u32) -> String {
+        let spines = self.spec.spines_per_group;
+        port("spine", group * spines + number, self.spec.groups * spines, at)
+    }
+
+    fn add_switches(&mut self) {
+        let (routers, spines) = (self.spec.routers_per_group, self.spec.spines_per_group);
+        let (global, hosts) = (self.spec.global_ports, self.hosts_per_router());
+        let plus = spines > 0;
+        let of_a_router = hosts + if plus { spines } else { routers - 1 + global };
+        let kinds = [("router", routers, of_a_router, 1), ("spine", spines, routers + global, 2)];
+        for (kind, count, ports, level) in kinds {
+            for index in 0..count * self.spec.groups {
+                let name = switch_name(kind, index, count * self.spec.groups);
+                let group = Some(index / count);
+                self.document.switches.push(SwitchDocument { name, ports, level, group });
+            }
+        }
+    }
+
+    fn attach_nodes(&mut self) {
+        let spec = self.spec;
+        let width = self.n_nodes.to_string().len().max(3);
+        for index in 0..self.n_nodes {
+            let name = format!("n{:0width$}", index + 1);
+            let router = index / spec.nodes_per_router;
+            let (group, number) =
+                (router / spec.routers_per_group, router % spec.routers_per_group);
+            let first = index % spec.nodes_per_router * spec.hcas_per_node;
+            let hcas: Vec<String> =
+                (0..spec.hcas_per_node).map(|rail| format!("{name}/hca{rail}")).collect();
+            for (rail, hca) in (0u32..).zip(&hcas) {
+                let b = self.router_port(group, number, first + rail + 1);
+                let (rate, delay) = (spec.host_bits_per_s, spec.host_delay_ps);
+                self.cable(format!("{hca}[1]"), b, rate, delay);
+            }
+            self.document.nodes.push(NodeDocument { name, hcas });
+        }
+    }
+
+    /// Every router to every other of its group, or to every spine of it.
+    fn join_groups_inside(&mut self) {
+        let (spec, hosts) = (self.spec, self.hosts_per_router());
+        let (rate, delay) = (spec.local_bits_per_s, spec.local_delay_ps);
+        for group in 0..spec.groups {
+            for router in 0..spec.routers_per_group {
+                for spine in 0..spec.spines_per_group {
+                    let a = self.router_port(group, router, hosts + spine + 1);
+                    let b = self.spine_port(group, spine, router + 1);
+                    self.cable(a, b, rate, delay);
+                }
+                let others = router + 1..spec.routers_per_group;
+                for other in others.filter(|_| spec.spines_per_group == 0) {
+                    // Ports to the others in their order, oneself left out.
+                    let a = self.router_port(group, router, hosts + other);
+                    let b = self.router_port(group, other, hosts + router + 1);
+                    self.cable(a, b, rate, delay);
+                }
+            }
+        }
+    }
+
+    /// The n-th port to other groups of a group.
+    fn global_port(&self, group: u32, n: u32) -> String {
+        let (switch, number) = (n / self.spec.global_ports, n % self.spec.global_ports);
+        if self.spec.spines_per_group > 0 {
+            return self.spine_port(group, switch, self.spec.routers_per_group + number + 1);
+        }
+        let local = self.hosts_per_router() + self.spec.routers_per_group - 1;
+        self.router_port(group, switch, local + number + 1)
+    }
+
+    /// As many cables between every two groups as ports allow: round the other groups, the next
+    /// one first, so that the cables of two groups end at different switches.
+    fn join_groups(&mut self) {
+        let (groups, spec) = (self.spec.groups, self.spec);
+        let cables = gateways(spec) * spec.global_ports / (groups - 1);
+        for round in 0..cables {
+            for group in 0..groups {
+                for ahead in 1..groups {
+                    let other = (group + ahead) % groups;
+                    if other < group {
+                        continue;
+                    }
+                    let back = groups - ahead;
+                    let a = self.global_port(group, round * (groups - 1) + ahead - 1);
+                    let b = self.global_port(other, round * (groups - 1) + back - 1);
+                    self.cable(a, b, spec.global_bits_per_s, spec.global_delay_ps);
+                }
+            }
+        }
+    }
+
+    fn cable(&mut self, a: String, b: String, bits_per_s: BitsPerSecond, delay_ps: Picoseconds) {
+        self.document.links.push(LinkDocument { a, b, bits_per_s, delay_ps });
+    }
+}

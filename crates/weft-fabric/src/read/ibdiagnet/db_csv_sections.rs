@@ -1,0 +1,226 @@
+//! The sections of `ibdiagnet2.db_csv` that say something about the fabric.
+
+use crate::read::columns::{Row, number};
+use crate::subnet::link::{LinkRate, LogicalState, PhysicalState, Speed, Width};
+use crate::subnet::records::{
+    CableRecord, Gathered, Kind, NodeRecord, Place, PortRecord, ReadingRecord, Who,
+};
+use std::collections::{BTreeMap, HashMap};
+
+/// What takes a row; or what it expected.
+pub(crate) type Handler =
+    fn(&Row<'_>, Place, &mut Gathered, &mut Known) -> Result<(), &'static str>;
+
+/// What earlier sections said that later ones need.
+#[derive(Default)]
+pub(crate) struct Known {
+    kinds: HashMap<u64, Kind>,
+}
+
+/// Who takes the rows of a section, and whether it is kept as it is, too.
+pub(crate) fn handler(name: &str) -> (Option<Handler>, bool) {
+    match name {
+        "NODES" => (Some(node), false),
+        "PORTS" => (Some(port), false),
+        "LINKS" => (Some(link), false),
+        "SWITCHES" => (Some(switch), true),
+        "PM_INFO" => (Some(counters), false),
+        "CABLE_INFO" => (Some(cable), false),
+        _ => (None, true),
+    }
+}
+
+const NODE: &[&str] = &["nodeguid"];
+const PORT_GUID: &[&str] = &["portguid"];
+const PORT: &[&str] = &["portnum", "portnumber"];
+const WHOSE: &str = "the GUID of a node (NodeGUID) and the number of a port (PortNum)";
+
+fn node(
+    row: &Row<'_>,
+    place: Place,
+    gathered: &mut Gathered,
+    known: &mut Known,
+) -> Result<(), &'static str> {
+    let guid = row.number(NODE).ok_or("the GUID of a node (NodeGUID)")?;
+    // SOURCE: InfiniBand Architecture Specification vol. 1, NodeInfo: NodeType.
+    let kind = match row.number::<u8>(&["nodetype"]) {
+        Some(1) => Kind::Ca,
+        Some(2) => Kind::Switch,
+        Some(3) => Kind::Router,
+        _ => return Err("a NodeType: 1 adapter, 2 switch, 3 router"),
+    };
+    known.kinds.insert(guid, kind);
+    let port_guid = row.number(PORT_GUID).filter(|_| kind == Kind::Switch);
+    gathered.nodes.push(NodeRecord {
+        kind: Some(kind),
+        guid: Some(guid),
+        system_guid: row.number(&["systemimageguid"]),
+        n_ports: row.number(&["numports"]),
+        description: row.text(&["nodedesc"]).map(str::to_owned),
+        vendor: row.number(&["vendorid"]),
+        device: row.number(&["deviceid"]),
+        is_entry: true,
+        ..NodeRecord::of(place, port_guid.map_or(Who::Node(guid), Who::Port))
+    });
+    Ok(())
+}
+
+/// What a port's row says beyond what every tool says: its name, and that of the column.
+const FACTS: [(&str, &str); 3] =
+    [("FECActv", "fecactv"), ("RetransActv", "retransactv"), ("NMTU", "nmtu")];
+
+fn port(
+    row: &Row<'_>,
+    place: Place,
+    gathered: &mut Gathered,
+    known: &mut Known,
+) -> Result<(), &'static str> {
+    let (guid, number) = row.number(NODE).zip(row.number::<u8>(PORT)).ok_or(WHOSE)?;
+    let (lid, lmc) = (row.number(&["lid"]), row.number(&["lmc"]));
+    if number == 0 {
+        known.kinds.insert(guid, Kind::Switch);
+        let kind = Some(Kind::Switch);
+        let record = NodeRecord::of(place, Who::Node(guid));
+        gathered.nodes.push(NodeRecord { kind, lid, lmc, ..record });
+        return Ok(());
+    }
+    let mut record = PortRecord::of(place, Who::Node(guid), number);
+    if known.kinds.get(&guid) != Some(&Kind::Switch) {
+        (record.guid, record.lid, record.lmc) = (row.number(PORT_GUID), lid, lmc);
+    }
+    record.logical = row.number(&["portstate"]).and_then(LogicalState::of_number);
+    record.physical = row.number(&["portphystate"]).and_then(PhysicalState::of_number);
+    if record.logical != Some(LogicalState::Down) {
+        record.rate = rate(row, ["linkwidthactv", "linkspeedactv"]);
+    }
+    record.supported = rate(row, ["linkwidthsup", "linkspeedsup"]);
+    for (name, column) in FACTS {
+        let fact = row.text(&[column]);
+        record.facts.extend(fact.map(|fact| (name.to_owned(), fact.to_owned())));
+    }
+    gathered.ports.push(record);
+    Ok(())
+}
+
+fn rate(row: &Row<'_>, [width, speed]: [&str; 2]) -> Option<LinkRate> {
+    let width = Width::widest_of(row.number(&[width])?)?;
+    Some(LinkRate { width, speed: fastest_of(row.number(&[speed])?)? })
+}
+
+/// The fastest of a mask of speeds.
+///
+/// SOURCE: ibutils2, IBLinkSpeed: the first byte as PortInfo's LinkSpeed, the second as its
+/// LinkSpeedExt, the third the vendor's, the fourth as LinkSpeedExt2. EDR20 is none of ours.
+fn fastest_of(mask: u64) -> Option<Speed> {
+    let bits = [
+        (1 << 24, Speed::Xdr),
+        (8 << 8, Speed::Ndr),
+        (4 << 8, Speed::Hdr),
+        (2 << 8, Speed::Edr),
+        (1 << 8, Speed::Fdr),
+        (1 << 16, Speed::Fdr10),
+        (4, Speed::Qdr),
+        (2, Speed::Ddr),
+        (1, Speed::Sdr),
+    ];
+    bits.into_iter().find(|(bit, _)| mask & bit != 0).map(|(_, speed)| speed)
+}
+
+fn link(
+    row: &Row<'_>,
+    place: Place,
+    gathered: &mut Gathered,
+    _: &mut Known,
+) -> Result<(), &'static str> {
+    const ENDS: &str = "two nodes and two ports (NodeGuid1, PortNum1, NodeGuid2, PortNum2)";
+    let end =
+        |node: &str, port: &str| Some((Who::Node(row.number(&[node])?), row.number(&[port])?));
+    let ends = end("nodeguid1", "portnum1").zip(end("nodeguid2", "portnum2")).ok_or(ENDS)?;
+    gathered.cables.push(CableRecord { place, ends: [ends.0, ends.1], rate: None });
+    Ok(())
+}
+
+fn switch(
+    row: &Row<'_>,
+    place: Place,
+    gathered: &mut Gathered,
+    known: &mut Known,
+) -> Result<(), &'static str> {
+    let guid = row.number(NODE).ok_or("the GUID of a switch (NodeGUID)")?;
+    known.kinds.insert(guid, Kind::Switch);
+    let record = NodeRecord::of(place, Who::Node(guid));
+    gathered.nodes.push(NodeRecord { kind: Some(Kind::Switch), ..record });
+    Ok(())
+}
+
+/// Counters of 32 bits and fewer stick at their limit: the long one of the same name, marked 'Ext'
+/// or 'Extended', stands for both.
+fn counters(
+    row: &Row<'_>,
+    place: Place,
+    gathered: &mut Gathered,
+    _: &mut Known,
+) -> Result<(), &'static str> {
+    let (guid, port) = row.number(NODE).zip(row.number(PORT)).ok_or(WHOSE)?;
+    let (mut short, mut long) = (BTreeMap::new(), BTreeMap::new());
+    let mut ratios = BTreeMap::new();
+    let mut is_whole = true;
+    for (name, value) in row.all() {
+        if is_key(name) {
+            continue;
+        }
+        let base = name.strip_suffix("Extended").or_else(|| name.strip_suffix("Ext"));
+        match (number(value), value.parse::<f64>()) {
+            (Some(count), _) => {
+                let counters = if base.is_some() { &mut long } else { &mut short };
+                counters.insert(base.unwrap_or(name).to_owned(), count);
+            }
+            (None, Ok(ratio)) if ratio.is_finite() => {
+                ratios.insert(name.to_owned(), ratio);
+            }
+            _ => is_whole = false,
+        }
+    }
+    short.extend(long);
+    let who = Who::Node(guid);
+    gathered.readings.push(ReadingRecord { place, who, port, counters: short, ratios });
+    if is_whole { Ok(()) } else { Err("numbers or 'N/A' in the columns of counters") }
+}
+
+fn is_key(name: &str) -> bool {
+    [NODE, PORT_GUID, PORT].iter().any(|keys| keys.iter().any(|key| key.eq_ignore_ascii_case(name)))
+}
+
+/// What is written on a cable, and what it measures.
+fn cable(
+    row: &Row<'_>,
+    place: Place,
+    gathered: &mut Gathered,
+    _: &mut Known,
+) -> Result<(), &'static str> {
+    const WRITTEN: [&str; 15] = [
+        "Vendor",
+        "PN",
+        "SN",
+        "Rev",
+        "LengthSMFiber",
+        "LengthOM5",
+        "LengthOM4",
+        "LengthOM3",
+        "LengthOM2",
+        "LengthOM1",
+        "LengthCopperOrActive",
+        "LengthDesc",
+        "TypeDesc",
+        "SupportedSpeedDesc",
+        "Temperature",
+    ];
+    let (guid, number) = row.number(NODE).zip(row.number(PORT)).ok_or(WHOSE)?;
+    let mut record = PortRecord::of(place, Who::Node(guid), number);
+    for (name, value) in row.all() {
+        let known = WRITTEN.iter().find(|fact| fact.eq_ignore_ascii_case(name));
+        record.facts.extend(known.map(|fact| ((*fact).to_owned(), value.to_owned())));
+    }
+    gathered.ports.push(record);
+    Ok(())
+}

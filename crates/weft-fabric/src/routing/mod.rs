@@ -1,0 +1,18 @@
+//! Routing: engines that fill forwarding tables, candidates of adaptive routing, and checks of both.
+
+mod attachments;
+pub mod candidates;
+mod channels;
+pub mod check;
+mod detours;
+mod distances;
+pub mod engines;
+mod leaf_table;
+mod reach;
+pub mod routes;
+mod switch_graph;
+
+pub use attachments::Attachments;
+pub use candidates::Candidates;
+pub use engines::Tables;
+pub use routes::Routes;
