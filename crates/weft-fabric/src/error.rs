@@ -1,4 +1,4 @@
-//! What a caller can get wrong about a fabric: what, where, what was expected.
+//! Errors about a fabric: what is wrong, where, and what was expected.
 
 use thiserror::Error;
 

@@ -1,7 +1,7 @@
-//! What the network is: units, ids, fabric documents, generators, routing and checks.
+//! The network: units, ids, fabric documents, generators, routing, checks, readers of real files.
 //!
-//! A [`document::FabricDocument`] is parsed once into a [`Fabric`], which cannot be wrong; a
-//! [`Routes`] is its forwarding tables; [`check`] walks both before anything is simulated.
+//! A [`document::FabricDocument`] becomes a valid [`Fabric`]. [`Routes`] holds its forwarding
+//! tables; [`check`] walks both before a simulation.
 //!
 //! Rooms, each built on those before it: `units`, `ids`, `limits`, `error`, `json`, `node_set`;
 //! `document`, `node`, `fabric`, `generate`, `routing`; `subnet`, `read`, `opensm`, `paths`,

@@ -25,7 +25,7 @@ mod opensm_log;
 mod opensm_motley;
 mod paths;
 mod routing;
-mod same_net;
 mod slurm;
 mod strange_files;
 mod subnet;
+mod tool_agreement;

@@ -206,7 +206,10 @@ fn what_cannot_be_is_refused_with_its_place() {
     starts(changed("links", 0, "b", json!("mem")), "node.links[0]: 'mem' is linked to itself");
     starts(changed("vertices", 1, "name", json!("mem")), "node.vertices[1]: a second vertex 'mem'");
     starts(changed("vertices", 1, "name", json!("hca3")), "node.vertices[1]: a second vertex");
-    starts(changed("vertices", 0, "name", json!("a[1]")), "node.vertices[0]: 'a[1]' is no name");
+    starts(
+        changed("vertices", 0, "name", json!("a[1]")),
+        "node.vertices[0]: 'a[1]' is not a valid name",
+    );
     starts(ranks_on(json!([])), "node.ranks_on: it is empty");
     starts(ranks_on(json!(["gpu0", "x"])), "node.ranks_on[1]: there is no GPU or memory 'x'");
     starts(ranks_on(json!(["pcie0"])), "node.ranks_on[0]: there is no GPU or memory 'pcie0'");
@@ -235,7 +238,7 @@ fn a_vertex_without_ways_is_refused() {
     // hca1's only link now leads to a GPU, which nothing passes through.
     let at = cut["links"].as_array().expect("a list").iter().position(|l| l["a"] == "hca1");
     cut["links"][at.expect("hca1 has a link")]["b"] = json!("gpu1");
-    assert!(refusal(&cut).starts_with("node.links: no way leads from 'mem' to 'hca1'"));
+    assert!(refusal(&cut).starts_with("node.links: no path leads from 'mem' to 'hca1'"));
     let no_memory = json!({"vertices": [{"name": "gpu0", "kind": "gpu"},
             {"name": "p", "kind": "pcie_switch"}],
         "links": (0..4).map(|n| json!({"a": format!("hca{n}"), "b": "p", "bits_per_s": 1,

@@ -3,7 +3,7 @@
 use crate::common::subnets::{Plan, any_plan, fat_tree, path};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
-use weft_fabric::opensm::{Engine, Options, RouteError, Routed, Rule, route};
+use weft_fabric::opensm::{OpensmEngine, Options, RouteError, Routed, Rule, route};
 use weft_fabric::subnet::Subnet;
 
 const NO_OPTIONS: Options = Options { roots: Vec::new() };
@@ -51,7 +51,7 @@ proptest! {
     #[test]
     fn minhop_leads_everywhere_by_the_fewest_cables(plan in any_plan(), lmc in 0u8..3) {
         let subnet = Plan { lmc, ..plan }.subnet();
-        let routed = route(&subnet, Engine::Minhop, &NO_OPTIONS).expect("switches with LIDs");
+        let routed = route(&subnet, OpensmEngine::Minhop, &NO_OPTIONS).expect("switches with LIDs");
         for from in 0..subnet.nodes.len() as u32 {
             let fewest = distances(&subnet, from);
             for (lid, node) in lids(&subnet) {
@@ -59,13 +59,13 @@ proptest! {
                 prop_assert_eq!(path.len() - 1, fewest[&node]);
             }
         }
-        prop_assert_eq!(&routed, &route(&subnet, Engine::Minhop, &NO_OPTIONS).unwrap());
+        prop_assert_eq!(&routed, &route(&subnet, OpensmEngine::Minhop, &NO_OPTIONS).unwrap());
     }
 
     #[test]
     fn updn_from_one_root_leads_everywhere(plan in any_plan(), root in 0usize..3) {
         let subnet = plan.subnet();
-        let routed = route(&subnet, Engine::Updn, &roots(&plan, &[root])).expect("a root");
+        let routed = route(&subnet, OpensmEngine::Updn, &roots(&plan, &[root])).expect("a root");
         let root = subnet.node_of_guid(plan.guid(root)).unwrap();
         prop_assert_eq!(&routed.roots, &[root]);
         for from in 0..subnet.nodes.len() as u32 {
@@ -84,7 +84,7 @@ proptest! {
         let options = roots(&plan, &others);
         let plan = without_level_cables(plan, &options);
         let subnet = plan.subnet();
-        let routed = route(&subnet, Engine::Updn, &options).expect("roots");
+        let routed = route(&subnet, OpensmEngine::Updn, &options).expect("roots");
         for from in routed.ranks.keys().copied() {
             let legal = legal_distances(&subnet, &routed, from);
             for (lid, node) in lids(&subnet) {
@@ -97,14 +97,14 @@ proptest! {
                 }
             }
         }
-        prop_assert_eq!(&routed, &route(&subnet, Engine::Updn, &options).unwrap());
+        prop_assert_eq!(&routed, &route(&subnet, OpensmEngine::Updn, &options).unwrap());
     }
 }
 
 /// The plan less its cables between switches that are equally far from the nearest root.
 fn without_level_cables(plan: Plan, options: &Options) -> Plan {
     let subnet = plan.subnet();
-    let ranks = route(&subnet, Engine::Updn, options).expect("roots").ranks;
+    let ranks = route(&subnet, OpensmEngine::Updn, options).expect("roots").ranks;
     let rank = |switch: usize| ranks[&subnet.node_of_guid(plan.guid(switch)).unwrap()];
     let steep = |(a, b): &&(usize, usize)| rank(*a) != rank(*b);
     Plan { cables: plan.cables.iter().filter(steep).copied().collect(), ..plan }
@@ -138,7 +138,7 @@ fn legal_distances(subnet: &Subnet, routed: &Routed, from: u32) -> BTreeMap<u32,
 fn ftree_spreads_every_leafs_adapters_over_all_spines_alike() {
     // 4 adapters on each leaf, 2 spines, 2 cables to each: 4 ways up, 3 other leaves' worth of 12.
     let subnet = fat_tree(4, 2, 4, 2).subnet();
-    let routed = route(&subnet, Engine::Ftree, &NO_OPTIONS).expect("a regular tree");
+    let routed = route(&subnet, OpensmEngine::Ftree, &NO_OPTIONS).expect("a regular tree");
     for (node, rank) in routed.ranks.iter().filter(|(_, rank)| **rank == 1) {
         let mut paths: BTreeMap<u8, usize> = BTreeMap::new();
         for (lid, _) in lids(&subnet).filter(|(_, node)| !routed.ranks.contains_key(node)) {
@@ -153,7 +153,7 @@ fn ftree_spreads_every_leafs_adapters_over_all_spines_alike() {
 }
 
 fn refused(plan: &Plan) -> (Rule, String, Vec<String>) {
-    match route(&plan.subnet(), Engine::Ftree, &NO_OPTIONS) {
+    match route(&plan.subnet(), OpensmEngine::Ftree, &NO_OPTIONS) {
         Err(RouteError::NotATree { rule, what, nodes }) => (rule, what, nodes),
         other => panic!("ftree took it: {other:?}"),
     }
@@ -195,7 +195,7 @@ fn the_texts_of_the_errors_say_what_where_and_what_was_expected() {
     };
     let mut broken = fat_tree(2, 2, 2, 1);
     broken.cables.pop();
-    let told = text(&broken, Engine::Ftree, &NO_OPTIONS);
+    let told = text(&broken, OpensmEngine::Ftree, &NO_OPTIONS);
     let (told, hint) = told.split_once("\n  hint: ").expect("a hint");
     let (what, expected) = told.split_once("\n  expected: ").expect("what was expected");
     let either = [
@@ -209,12 +209,12 @@ fn the_texts_of_the_errors_say_what_where_and_what_was_expected() {
     // A ring of three switches: from none are nine in ten adapters equally far.
     let ring =
         Plan { cables: vec![(0, 1), (1, 2), (2, 0)], adapters: vec![1; 3], ..broken.clone() };
-    let told = text(&ring, Engine::Updn, &NO_OPTIONS);
+    let told = text(&ring, OpensmEngine::Updn, &NO_OPTIONS);
     assert!(
         told.starts_with("routing with updn: none of 3 switches looks like a root\n"),
         "{told}"
     );
-    let told = text(&ring, Engine::Updn, &Options { roots: vec![0xabc] });
+    let told = text(&ring, OpensmEngine::Updn, &Options { roots: vec![0xabc] });
     assert_eq!(
         told,
         "routing: no switch has the GUID 0x0000000000000abc of a root\n  expected: the node GUID \
@@ -223,10 +223,10 @@ fn the_texts_of_the_errors_say_what_where_and_what_was_expected() {
     let mut subnet = ring.subnet();
     let index = subnet.nodes.iter().position(|node| node.is_switch()).unwrap();
     subnet.nodes[index].lid = 0;
-    let told = route(&subnet, Engine::Minhop, &NO_OPTIONS).expect_err("no LID").to_string();
+    let told = route(&subnet, OpensmEngine::Minhop, &NO_OPTIONS).expect_err("no LID").to_string();
     let name = &subnet.nodes[index].description;
     assert!(told.starts_with(&format!("routing: switch '{name}' has no LID\n")), "{told}");
-    let told = route(&Subnet::default(), Engine::Minhop, &NO_OPTIONS).expect_err("empty");
+    let told = route(&Subnet::default(), OpensmEngine::Minhop, &NO_OPTIONS).expect_err("empty");
     assert_eq!(told, RouteError::NoSwitch);
 }
 
@@ -238,7 +238,7 @@ fn adapters_without_a_lid_are_told_and_the_others_routed() {
     let lid = subnet.nodes[first.node as usize].ports[0].lid;
     subnet.nodes[first.node as usize].ports[0].lid = 0;
     subnet.index_lids();
-    for engine in Engine::ALL {
+    for engine in OpensmEngine::ALL {
         let routed = route(&subnet, engine, &NO_OPTIONS).expect("tables for the others");
         assert_eq!(routed.without_lid, [first]);
         for switch in subnet.nodes.iter().enumerate().filter(|(_, node)| node.is_switch()) {

@@ -1,7 +1,7 @@
 //! Tables of our engines against those that OpenSM 3.3.23 gave the same networks on ibsim.
 
 use crate::common::samples;
-use weft_fabric::opensm::{Engine, Options, RouteError, Rule, route};
+use weft_fabric::opensm::{OpensmEngine, Options, RouteError, Rule, route};
 use weft_fabric::subnet::Subnet;
 
 /// The network as `ibnetdiscover` found it, with the tables that OpenSM's engine gave it.
@@ -15,7 +15,7 @@ fn dumped(folder: &str, engine: &str, variant: &str) -> Subnet {
 
 /// Every entry of every switch is OpenSM's; how many entries that are.
 fn compare(subnet: &Subnet, engine: &str, roots: &[u64]) -> usize {
-    let engine = Engine::from_word(engine).expect("an engine");
+    let engine = OpensmEngine::from_word(engine).expect("an engine");
     let routed = route(subnet, engine, &Options { roots: roots.to_vec() }).expect("tables");
     let mut n_entries = 0;
     for (node, there) in subnet.nodes.iter().enumerate().filter(|(_, node)| node.is_switch()) {
@@ -65,8 +65,11 @@ fn a_torus_has_minhop_only() {
     assert_eq!(compare(&subnet, "minhop", &[]), 9 * 18);
     // OpenSM logs "disabling UPDN algorithm, no root nodes were found" and ERR AB2B.
     let refused = |engine| route(&subnet, engine, &Options::default()).expect_err("no tables");
-    assert_eq!(refused(Engine::Updn), RouteError::NoRoot { n_switches: 9 });
-    assert!(matches!(refused(Engine::Ftree), RouteError::NotATree { rule: Rule::Levels, .. }));
+    assert_eq!(refused(OpensmEngine::Updn), RouteError::NoRoot { n_switches: 9 });
+    assert!(matches!(
+        refused(OpensmEngine::Ftree),
+        RouteError::NotATree { rule: Rule::Levels, .. }
+    ));
 }
 
 #[test]
@@ -74,7 +77,7 @@ fn opensms_own_updn_goes_up_again_where_cables_join_switches_of_one_rank() {
     let subnet = dumped("valley", "updn", "");
     let roots = [0x8c66_7d23_43ea_0002, 0x2b06_f8be_df53_0007];
     assert_eq!(compare(&subnet, "updn", &roots), 184);
-    let routed = route(&subnet, Engine::Updn, &Options { roots: roots.to_vec() }).unwrap();
+    let routed = route(&subnet, OpensmEngine::Updn, &Options { roots: roots.to_vec() }).unwrap();
     let node = |name: &str| {
         let found = subnet.nodes.iter().position(|node| node.description == name);
         found.expect("a switch of the network")

@@ -3,7 +3,7 @@
 
 use crate::common::subnets::{Plan, path};
 use proptest::prelude::*;
-use weft_fabric::opensm::{Engine, Options, route};
+use weft_fabric::opensm::{OpensmEngine, Options, route};
 use weft_fabric::subnet::records::{CableRecord, Gathered, NodeRecord, PortRecord, Who};
 use weft_fabric::subnet::{End, Kind, LogicalState, Place, Subnet};
 
@@ -55,7 +55,7 @@ proptest! {
         subnet in any_subnet(), roots in prop::collection::vec(1u64..10, 0..3)
     ) {
         let options = Options { roots };
-        for engine in Engine::ALL {
+        for engine in OpensmEngine::ALL {
             let Ok(routed) = route(&subnet, engine, &options) else { continue };
             for (node, there) in subnet.nodes.iter().enumerate() {
                 for (lid, port) in (0..).zip(routed.lfts.row(node).unwrap_or_default()) {
@@ -99,7 +99,7 @@ proptest! {
     fn ftree_of_given_roots_leads_to_the_end_wherever_it_has_an_entry(plan in any_layers()) {
         let subnet = plan.subnet();
         let options = Options { roots: (0..4).map(|root| plan.guid(root)).collect() };
-        let routed = route(&subnet, Engine::Ftree, &options).expect("adapters at one level");
+        let routed = route(&subnet, OpensmEngine::Ftree, &options).expect("adapters at one level");
         for from in routed.ranks.keys().copied() {
             for lid in 1..=subnet.top_lid() {
                 if routed.lfts.port(from as usize, lid).is_some() {
@@ -107,6 +107,6 @@ proptest! {
                 }
             }
         }
-        prop_assert_eq!(&routed, &route(&subnet, Engine::Ftree, &options).unwrap());
+        prop_assert_eq!(&routed, &route(&subnet, OpensmEngine::Ftree, &options).unwrap());
     }
 }

@@ -219,8 +219,8 @@ fn a_missing_entry_and_a_circle_are_unreachable_and_named() {
     assert_eq!((found.n_unreachable, found.unreachable[0].circle.len()), (2, 2));
     let error = trace(&subnet, &subnet.lfts, src, 4).expect_err("a circle");
     assert!(matches!(error, PathError::Circle { lid: 4, .. }));
-    let error = trace(&subnet, &subnet.lfts, src, 99).expect_err("nobody's");
-    assert_eq!(error.to_string().lines().next(), Some("LID 99 is nobody's"));
+    let error = trace(&subnet, &subnet.lfts, src, 99).expect_err("no such LID");
+    assert_eq!(error.to_string().lines().next(), Some("no port has LID 99"));
 }
 
 /// Two leaves with a host each, two spines; the tables use the first.

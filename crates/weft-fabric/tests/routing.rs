@@ -133,7 +133,7 @@ fn a_dead_up_link_moves_only_the_routes_it_carried() {
 fn ways_twice(fabric: &Fabric, src: HcaId, dst: HcaId) -> [Result<Vec<PortId>, String>; 2] {
     let tables = engines::compute(fabric, Engine::Dmodk);
     let by_tables = tables.trace(fabric, src, dst);
-    let by_itself = engines::dmodk_ways(fabric, &[(src, dst)]).map(|mut ways| ways.remove(0));
+    let by_itself = engines::dmodk_paths(fabric, &[(src, dst)]).map(|mut ways| ways.remove(0));
     [by_tables, by_itself].map(|way| way.map_err(|error| error.to_string()))
 }
 
@@ -156,7 +156,7 @@ fn ways_of_some_pairs_are_those_of_the_tables_around_dead_cables() {
         let (good, ways): (Vec<_>, Vec<_>) =
             pairs.iter().filter_map(|pair| Some((*pair, reached(pair)?))).unzip();
         assert!(n_dead > 0 || good.len() == pairs.len());
-        assert_eq!(engines::dmodk_ways(&fabric, &good), Ok(ways));
+        assert_eq!(engines::dmodk_paths(&fabric, &good), Ok(ways));
         for (src, dst) in pairs.iter().filter(|pair| reached(pair).is_none()).take(5) {
             let [by_tables, by_itself] = ways_twice(&fabric, *src, *dst);
             assert_eq!(by_tables, by_itself);

@@ -1,4 +1,4 @@
-//! What was said, each thing once, with all who said it.
+//! Facts: each statement of a log once, with all its speakers.
 
 use crate::speaker::{Speaker, Speakers};
 use serde::Serialize;
@@ -73,7 +73,7 @@ pub enum Kind {
     Component,
     /// libfabric's fabric that was opened.
     Fabric,
-    /// between whom (self, intra-node, inter-node or ""), lanes: of UCX, for tagged messages.
+    /// between ranks (self, intra-node, inter-node or ""), lanes: of UCX, for tagged messages.
     Lanes,
     /// name: a variable that the library knows nothing of.
     Unused,
@@ -121,7 +121,7 @@ pub struct Source {
     pub n_torn: u64,
     /// The first line whose end was cut off because it is too long.
     pub cut: Option<u32>,
-    /// Whether it has no end, and the rest was left out.
+    /// Whether it has no end, so that later lines were left out.
     pub endless: bool,
 }
 

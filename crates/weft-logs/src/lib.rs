@@ -1,26 +1,18 @@
-//! What libraries said: logs of NCCL, RCCL and their network plug-ins, of MPI and what is under
-//! it, as facts.
+//! Facts from the logs of NCCL, RCCL and their plug-ins, MPI, UCX, libfabric and SHARP.
 //!
-//! A log is read once, line by line, in bounded memory: [`read()`] knows the lines that say what
-//! was used, and adds each to [`Facts`], where equal ones are one fact with all who said it. It
-//! judges nothing.
+//! [`read()`] reads a log once, line by line, in bounded memory. Each line that says what a library
+//! used adds a fact to [`Facts`]; equal facts are one, with every speaker. This crate judges no
+//! fact.
+//!
+//! Rooms, each built on those before it: `line`, `speaker`, `facts`, `nccl`, `library`, `reader`.
 #![forbid(unsafe_code)]
 
-mod channel;
-mod communicator;
-mod echo;
 mod facts;
-mod libfabric;
+mod library;
 mod line;
-mod mpi;
-mod mvapich;
-mod network;
-mod plugin;
-mod read;
-mod sharp;
+mod nccl;
+mod reader;
 mod speaker;
-mod ucx;
-mod warning;
 
 pub use facts::{Facts, Kind};
-pub use read::read;
+pub use reader::read;

@@ -1,4 +1,4 @@
-//! A line of a log: without colours, cut into who speaks and what is said.
+//! A line of a log, without colours, split into speaker and message.
 
 use memchr::{memchr, memmem};
 use std::borrow::Cow;

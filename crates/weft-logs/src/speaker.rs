@@ -1,9 +1,9 @@
-//! Who speaks: a GPU of a process of a host, and the rank that it turns out to be.
+//! Speakers: a GPU of a process of a host, and its rank.
 
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// So many are told apart.
+/// Most speakers that are distinguished.
 const MAX_SPEAKERS: usize = 1 << 18;
 /// Beginnings of lines that are remembered with their speaker: where a time stands in them, each
 /// is another.
@@ -43,7 +43,7 @@ impl Speakers {
         &self.all
     }
 
-    /// The number of whoever begins a line like this: `host:pid:thread [device]`.
+    /// The number of the speaker whose lines begin like this: `host:pid:thread [device]`.
     pub(crate) fn number(&mut self, head: &str) -> Option<u32> {
         if let Some(number) = self.of_head.get(head) {
             return *number;

@@ -1,8 +1,8 @@
 //! All tests of the crate, one binary.
 
 mod fuzz;
+mod libraries;
 mod nccl;
-mod others;
 
 use serde_json::Value;
 use std::io;

@@ -4,7 +4,7 @@
 //! `WEFT_FUZZ=1000000 cargo test --release -p weft-logs --test all -- fuzz --nocapture` tries so
 //! many.
 
-use crate::{nccl, others, read};
+use crate::{libraries, nccl, read};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,7 @@ const PIECES: [&str; 20] = [
 #[test]
 fn damaged_logs_are_read_to_an_end() {
     let tries = std::env::var("WEFT_FUZZ").map_or(ORDINARY, |n| n.parse().expect("a number"));
-    let lines: Vec<String> = nccl::lines().chain(others::lines()).collect();
+    let lines: Vec<String> = nccl::lines().chain(libraries::lines()).collect();
     let mut random = Random(5);
     let (mut n_said, mut slowest) = (0, Duration::ZERO);
     for number in 0..tries {

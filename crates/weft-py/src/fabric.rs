@@ -123,7 +123,7 @@ impl Fabric {
             .map(|(index, (src, dst))| Ok((find(index, src)?, find(index, dst)?)))
             .collect::<Result<Vec<_>, FabricError>>()?;
         let ways = match engine {
-            Some(Engine::Dmodk) => engines::dmodk_ways(&fabric, &ends)?,
+            Some(Engine::Dmodk) => engines::dmodk_paths(&fabric, &ends)?,
             _ => {
                 let routes = engines::routes_of(&fabric, &self.written, engine)?;
                 let trace = |(src, dst): &(HcaId, HcaId)| routes.trace(&fabric, *src, *dst);

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
 use weft_fabric::export;
-use weft_fabric::opensm::{self, Engine, Options};
+use weft_fabric::opensm::{self, OpensmEngine, Options};
 use weft_fabric::paths::{self, Choice, Net};
 use weft_fabric::subnet::Unsaid;
 use weft_fabric::subnet::{End, Gathered, Lfts, SubnetNode};
@@ -71,7 +71,7 @@ pub(crate) fn route_subnet(
     engine: &str,
     roots: Vec<u64>,
 ) -> PyResult<Subnet> {
-    let engine = Engine::from_word(engine).ok_or_else(|| {
+    let engine = OpensmEngine::from_word(engine).ok_or_else(|| {
         let expected = "minhop, updn or ftree";
         let what = format!("unknown engine '{engine}'");
         refuse(FabricError::document("engine", what, expected))

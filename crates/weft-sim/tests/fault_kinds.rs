@@ -159,11 +159,11 @@ fn kinds_that_cannot_be_are_refused_with_their_place() {
         ),
         (
             json!({"swapped": ["leaf-01[1]", "leaf-01[1]"]}),
-            "faults[0].swapped: 'leaf-01[1]' and 'leaf-01[1]' are no two cables",
+            "faults[0].swapped: 'leaf-01[1]' and 'leaf-01[1]' are not ends of two cables",
         ),
         (
             json!({"swapped": ["leaf-01[5]", "spine-01[1]"]}),
-            "faults[0].swapped: 'leaf-01[5]' and 'spine-01[1]' are no two cables",
+            "faults[0].swapped: 'leaf-01[5]' and 'spine-01[1]' are not ends of two cables",
         ),
         (
             json!({"swapped": ["leaf-01[1]", "leaf-09[1]"]}),

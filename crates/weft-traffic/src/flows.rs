@@ -101,7 +101,7 @@ impl Flows {
     }
 }
 
-/// Everybody sends to its image; who is its own image does nothing.
+/// Every rank sends to its image; a rank that is its own image does nothing.
 pub(crate) fn permutation(
     place: &str,
     n_ranks: u32,
@@ -157,7 +157,7 @@ pub(crate) fn bisect(n_ranks: u32, seed: u64, both_ways: bool, size_bytes: u64) 
 pub(crate) struct Fan {
     pub(crate) n_ranks: u32,
     pub(crate) root: u32,
-    /// How many besides the root.
+    /// How many, without the root.
     pub(crate) width: u32,
     pub(crate) size_bytes: u64,
 }

@@ -2,8 +2,8 @@
 //! moves. What a phase of a large size takes follows from that of smaller ones only along these.
 
 use crate::collective::{Algorithm, Collective, Operation};
+use crate::pair::PairTraffic;
 use crate::phase::{Pattern, Phase};
-use crate::talk::Talk;
 
 /// How the messages of a phase follow from its size s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,10 +95,10 @@ impl Phase {
         match &self.pattern {
             Pattern::Collective(collective) => collective.size_bytes,
             Pattern::Ring { size_bytes, .. } => *size_bytes,
-            Pattern::Pairs { talk, .. } => match talk {
-                Talk::PingPong { size_bytes }
-                | Talk::Window { size_bytes, .. }
-                | Talk::BothWays { size_bytes, .. } => *size_bytes,
+            Pattern::Pairs { traffic, .. } => match traffic {
+                PairTraffic::PingPong { size_bytes }
+                | PairTraffic::Window { size_bytes, .. }
+                | PairTraffic::BothWays { size_bytes, .. } => *size_bytes,
             },
             Pattern::Flows(_) | Pattern::Compute | Pattern::Schedule(_) => 0,
         }
@@ -109,10 +109,10 @@ impl Phase {
         match &mut self.pattern {
             Pattern::Collective(collective) => collective.size_bytes = bytes,
             Pattern::Ring { size_bytes, .. } => *size_bytes = bytes,
-            Pattern::Pairs { talk, .. } => match talk {
-                Talk::PingPong { size_bytes }
-                | Talk::Window { size_bytes, .. }
-                | Talk::BothWays { size_bytes, .. } => *size_bytes = bytes,
+            Pattern::Pairs { traffic, .. } => match traffic {
+                PairTraffic::PingPong { size_bytes }
+                | PairTraffic::Window { size_bytes, .. }
+                | PairTraffic::BothWays { size_bytes, .. } => *size_bytes = bytes,
             },
             Pattern::Flows(_) | Pattern::Compute | Pattern::Schedule(_) => {}
         }
@@ -179,7 +179,7 @@ mod tests {
             rows,
             n_ranks: n,
             pattern,
-            relabel: None,
+            renumbering: None,
             compute: None,
         }
     }

@@ -42,7 +42,7 @@ impl StepDocument {
                 | B::FanOut
         );
         if needs_two && n_ranks < 2 {
-            let what = "one rank has nobody to talk to";
+            let what = "one rank has no partner";
             return Err(TrafficError::document(place, what, "two ranks or more"));
         }
         let once = matches!(self.benchmark, B::Messages);
@@ -53,7 +53,7 @@ impl StepDocument {
         Ok(())
     }
 
-    /// Nodes are told by the order of ranks, so an algorithm that takes a leader of each leaves
+    /// Nodes are known by the order of ranks, so an algorithm that takes a leader of each leaves
     /// that order alone.
     fn check_order(&self, place: &str) -> Result<(), TrafficError> {
         if !self.algorithm.is_some_and(Algorithm::is_offloaded) {

@@ -3,10 +3,10 @@
 use crate::collective::Collective;
 use crate::exchange::{Blocks, Exchange, Offload, Transfer, Wait};
 use crate::flows::Flows;
+use crate::pair::{PairTraffic, Role};
 use crate::random::mixed;
-use crate::relabel::Relabel;
+use crate::renumbering::Renumbering;
 use crate::schedule::Program;
-use crate::talk::{Role, Talk};
 
 /// What the rows of a phase stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum Rows {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Pattern {
-    Pairs { talk: Talk, roles: Vec<Option<Role>> },
+    Pairs { traffic: PairTraffic, roles: Vec<Option<Role>> },
     Collective(Collective),
     Ring { size_bytes: u64, window: u32 },
     Flows(Flows),
@@ -60,7 +60,7 @@ pub struct Phase {
     pub rows: Rows,
     pub(crate) n_ranks: u32,
     pub(crate) pattern: Pattern,
-    pub(crate) relabel: Option<Relabel>,
+    pub(crate) renumbering: Option<Renumbering>,
     pub(crate) compute: Option<Compute>,
 }
 
@@ -89,8 +89,8 @@ impl Phase {
             Pattern::Collective(_) | Pattern::Ring { .. } => Some(0),
             Pattern::Compute | Pattern::Schedule(_) => Some(0),
             Pattern::Flows(_) => None,
-            Pattern::Pairs { talk, roles } => {
-                let both = matches!(talk, Talk::BothWays { .. });
+            Pattern::Pairs { traffic, roles } => {
+                let both = matches!(traffic, PairTraffic::BothWays { .. });
                 let role = roles[rank as usize].filter(|role| role.leads || both)?;
                 Some(if self.rows == Rows::Pair { role.pair } else { 0 })
             }
@@ -133,11 +133,11 @@ impl Phase {
 
     /// The `index`-th move of `rank` in one iteration; none when it has finished.
     pub fn exchange(&self, rank: u32, index: u64) -> Option<Exchange> {
-        let moved = match &self.relabel {
+        let moved = match &self.renumbering {
             None => self.own(rank, index),
-            Some(relabel) => {
-                let moved = self.own(relabel.number_of(rank), index);
-                moved.map(|exchange| relabel.exchange(exchange))
+            Some(renumbering) => {
+                let moved = self.own(renumbering.number_of(rank), index);
+                moved.map(|exchange| renumbering.exchange(exchange))
             }
         };
         match self.compute {
@@ -175,7 +175,7 @@ impl Phase {
             Pattern::Ring { size_bytes, window } => {
                 neighbours(self.n_ranks, rank, *size_bytes, *window, index)
             }
-            Pattern::Pairs { talk, roles } => talk.exchange(roles[rank as usize]?, index),
+            Pattern::Pairs { traffic, roles } => traffic.exchange(roles[rank as usize]?, index),
             Pattern::Flows(flows) => flows.exchange(rank, index),
             Pattern::Compute => None,
             Pattern::Schedule(program) => program.exchange(rank, index),

@@ -1,4 +1,4 @@
-//! From a step as written to the phases that are run.
+//! The plan of a step: a step as written becomes phases.
 
 use crate::collective::{
     Algorithm, Collective, DEFAULT_SEGMENT_BYTES, Operation, Skew, algorithms_of,
@@ -6,11 +6,11 @@ use crate::collective::{
 use crate::error::TrafficError;
 use crate::flows::{Fan, Flows, bisect, permutation};
 use crate::keys::{check_collective, check_rows, refuse};
+use crate::pair::{DEFAULT_WINDOW, PairTraffic, roles};
 use crate::phase::{Compute, Pattern, Phase, Rows};
-use crate::relabel::Relabel;
+use crate::renumbering::Renumbering;
 use crate::schedule::Program;
 use crate::step::{BenchmarkName, Message, PairsKind, StepDocument};
-use crate::talk::{DEFAULT_WINDOW, Talk, roles};
 
 /// Seed of what is drawn at random where a step does not say.
 const DEFAULT_SEED: u64 = 1;
@@ -117,7 +117,7 @@ impl StepDocument {
                 _ => Rows::Whole,
             },
             n_ranks,
-            relabel: Relabel::new(n_ranks, shuffle, self.root).filter(|_| collective),
+            renumbering: Renumbering::new(n_ranks, shuffle, self.root).filter(|_| collective),
             pattern,
             compute: self.compute_ns.map(|compute_ns| Compute {
                 ps: compute_ns * 1000.0,
@@ -157,35 +157,37 @@ impl StepDocument {
     fn talk_pattern(&self, place: &str, round: u32, n_ranks: u32) -> Result<Pattern, TrafficError> {
         let window = self.window.unwrap_or(DEFAULT_WINDOW);
         let size_bytes = self.size_bytes;
-        let pairs = |talk, pairs: &[[u32; 2]], at: &str| {
+        let pairs = |traffic, pairs: &[[u32; 2]], at: &str| {
             let roles = roles(at, n_ranks, pairs)?;
-            Ok(Pattern::Pairs { talk, roles })
+            Ok(Pattern::Pairs { traffic, roles })
         };
         let two = [self.ranks.unwrap_or([0, 1])];
         let ranks = format!("{place}.ranks");
         match self.benchmark {
-            BenchmarkName::Latency => pairs(Talk::PingPong { size_bytes }, &two, &ranks),
-            BenchmarkName::Bandwidth => pairs(Talk::Window { size_bytes, window }, &two, &ranks),
+            BenchmarkName::Latency => pairs(PairTraffic::PingPong { size_bytes }, &two, &ranks),
+            BenchmarkName::Bandwidth => {
+                pairs(PairTraffic::Window { size_bytes, window }, &two, &ranks)
+            }
             BenchmarkName::Bidirectional => {
-                pairs(Talk::BothWays { size_bytes, window }, &two, &ranks)
+                pairs(PairTraffic::BothWays { size_bytes, window }, &two, &ranks)
             }
             BenchmarkName::MessageRate => {
                 let half = n_ranks / 2;
                 let all: Vec<[u32; 2]> = (0..half).map(|a| [a, a + half]).collect();
-                pairs(Talk::Window { size_bytes, window }, &all, place)
+                pairs(PairTraffic::Window { size_bytes, window }, &all, place)
             }
             _ => {
-                let talk = match self.kind {
-                    Some(PairsKind::Latency) => Talk::PingPong { size_bytes },
-                    Some(PairsKind::Bidirectional) => Talk::BothWays { size_bytes, window },
-                    _ => Talk::Window { size_bytes, window },
+                let traffic = match self.kind {
+                    Some(PairsKind::Latency) => PairTraffic::PingPong { size_bytes },
+                    Some(PairsKind::Bidirectional) => PairTraffic::BothWays { size_bytes, window },
+                    _ => PairTraffic::Window { size_bytes, window },
                 };
                 let rounds = self.rounds.as_deref().unwrap_or_default();
                 let mut chosen = rounds.get(round as usize).cloned().unwrap_or_default();
                 if self.kind == Some(PairsKind::BandwidthBa) {
                     chosen.iter_mut().for_each(|pair| pair.reverse());
                 }
-                pairs(talk, &chosen, &format!("{place}.rounds[{round}]"))
+                pairs(traffic, &chosen, &format!("{place}.rounds[{round}]"))
             }
         }
     }

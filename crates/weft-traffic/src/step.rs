@@ -11,23 +11,23 @@ use std::borrow::Cow;
 pub enum BenchmarkName {
     /// Ping-pong of one pair.
     Latency,
-    /// Windows of messages one way, acknowledged.
+    /// Windows of messages in one direction, acknowledged.
     Bandwidth,
-    /// Windows of messages both ways.
+    /// Windows of messages in both directions.
     Bidirectional,
     /// Windows of messages from rank i to i + p/2, all pairs at once.
     MessageRate,
     /// A collective of all ranks.
     Collective(Operation),
-    /// Everybody exchanges with both neighbours in rank order.
+    /// Every rank exchanges with both neighbours in rank order.
     NaturalRing,
     /// The same in a random order.
     RandomRing,
-    /// Everybody sends to one other and receives from one.
+    /// Every rank sends to one other and receives from one.
     Permutation,
     /// Ranks send to those of the other half, the halves drawn at random.
     Bisect,
-    /// Many send to one, beside others who send to each other.
+    /// Many ranks send to one; others send to each other.
     Incast,
     /// Many send to one.
     FanIn,
@@ -127,11 +127,11 @@ pub enum PairsKind {
     BandwidthAb,
     /// Windows from the second to the first.
     BandwidthBa,
-    /// Windows both ways at once.
+    /// Windows in both directions at once.
     Bidirectional,
 }
 
-/// Who sends to whom in a permutation of p ranks.
+/// A permutation of p ranks: the destination of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PermutationKind {
@@ -196,7 +196,7 @@ pub struct StepDocument {
     /// Largest segment of a pipelined algorithm.
     #[serde(default)]
     pub segment_bytes: Option<u64>,
-    /// Ranks of a node, for algorithms that tell them from others; without it, the placement's.
+    /// Ranks of a node, for algorithms that distinguish them; without it, the placement's.
     #[serde(default)]
     pub tasks_per_node: Option<u32>,
     /// What carries out a collective of the switches where they cannot; without it, the default
@@ -215,7 +215,7 @@ pub struct StepDocument {
     /// By how much that time grows, at most, for some ranks: a share of it.
     #[serde(default)]
     pub imbalance: Option<f64>,
-    /// Who sends to whom.
+    /// The destination of each rank.
     #[serde(default)]
     pub permutation: Option<PermutationKind>,
     /// Seed of the halves of a bisect, 1 without it.

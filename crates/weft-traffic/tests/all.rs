@@ -1,9 +1,9 @@
 //! All tests of traffic: one binary, since each takes a link of its own.
 
-mod any_step;
 mod data;
 mod executor;
 mod phases;
 mod refusals;
 mod schedules;
 mod sizes;
+mod steps;

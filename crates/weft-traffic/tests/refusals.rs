@@ -132,8 +132,8 @@ fn what_a_collective_may_not_say_is_refused_with_its_place() {
 #[test]
 fn too_few_ranks_for_a_step_are_refused() {
     let alone = refusal(r#"{"benchmark": "message_rate"}"#, 1);
-    assert!(alone.starts_with("work[0]: one rank has nobody to talk to"), "{alone}");
+    assert!(alone.starts_with("work[0]: one rank has no partner"), "{alone}");
     let alone = refusal(r#"{"benchmark": "natural_ring"}"#, 1);
-    assert!(alone.starts_with("work[0]: one rank has nobody to talk to"), "{alone}");
+    assert!(alone.starts_with("work[0]: one rank has no partner"), "{alone}");
     assert!(refusal(r#"{"benchmark": "barrier"}"#, 0).starts_with("work[0]: there is no rank"));
 }

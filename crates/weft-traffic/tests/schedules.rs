@@ -109,8 +109,8 @@ fn what_a_goal_text_may_not_say_is_refused_with_its_line() {
         (ranks("a requires b", ""), "line 3: there is no label 'a' above"),
         (ranks("a: calc 1\na: calc 1", ""), "line 4: label 'a' again"),
         (ranks("a: calc 1\na requires a", ""), "line 3: an operation that never begins"),
-        (ranks("send 8b to 1", ""), "line 3: nobody receives the 8 bytes to rank 1 with tag 0"),
-        (ranks("recv 8b from 1", ""), "line 3: nobody sends the 8 bytes from rank 1 with tag 0"),
+        (ranks("send 8b to 1", ""), "line 3: no rank receives the 8 bytes to rank 1 with tag 0"),
+        (ranks("recv 8b from 1", ""), "line 3: no rank sends the 8 bytes from rank 1 with tag 0"),
         (
             ranks("send 8b to 1", "recv 9b from 0"),
             "line 6: a receive of 9 bytes meets the send of 8 bytes in line 3",
@@ -120,7 +120,7 @@ fn what_a_goal_text_may_not_say_is_refused_with_its_line() {
                 "a: recv 1b from 1\nb: send 1b to 1\nb requires a",
                 "a: recv 1b from 0\nb: send 1b to 0\nb requires a",
             ),
-            "line 3: nobody sends",
+            "line 3: no rank sends",
         ),
     ] {
         let refused = refusal("goal", &text);

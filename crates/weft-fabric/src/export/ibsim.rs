@@ -47,7 +47,7 @@ struct Net<'a> {
     text: String,
     /// By rate and what is written for it: how many ends of cables.
     slower: BTreeMap<(String, String), u64>,
-    /// How many adapters' ports have GUIDs that ibsim cannot be told, and one of them.
+    /// How many adapters' ports have GUIDs that a net file cannot hold, and one of them.
     renumbered: (u64, String),
     others: Vec<String>,
 }

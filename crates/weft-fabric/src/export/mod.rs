@@ -13,6 +13,6 @@ pub use slurm::slurm;
 pub struct Export {
     /// The file's content.
     pub text: String,
-    /// What that program cannot be told, or not as it is: one sentence each.
+    /// Facts that the other program cannot hold, or holds differently: one sentence each.
     pub changed: Vec<String>,
 }

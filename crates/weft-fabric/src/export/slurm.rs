@@ -160,7 +160,7 @@ impl Tree<'_> {
     }
 
     /// A line above one other says nothing more than that one: the spine boards above all line
-    /// boards, a switch without hosts beside the leaves.
+    /// boards, a switch without hosts at the leaves' level.
     fn leave_out_single_steps(&mut self) {
         for index in 0..self.lines.len() {
             let below = self.lines[index].below.clone();
@@ -229,7 +229,7 @@ impl Tree<'_> {
     }
 }
 
-/// Groups of sets that have members in common, directly or by way of others; in order.
+/// Groups of sets that have members in common, directly or through others; in order.
 fn joined(sets: &[BTreeSet<String>]) -> Vec<Vec<usize>> {
     let mut group: Vec<usize> = (0..sets.len()).collect();
     fn root(group: &mut [usize], mut at: usize) -> usize {

@@ -1,4 +1,4 @@
-//! Faults of cables: slower than sold, dead, or plugged into the wrong sockets.
+//! Faults of cables: a lower rate, a dead cable, two cables swapped.
 
 use super::Fabric;
 use crate::error::FabricError;
@@ -38,8 +38,11 @@ pub fn take_down(fabric: &mut Fabric, place: &str, port: PortId) -> Result<(), F
 pub fn swap(fabric: &mut Fabric, place: &str, [a, b]: [PortId; 2]) -> Result<(), FabricError> {
     let ([_, far_of_a], [_, far_of_b]) = (ends(fabric, place, a)?, ends(fabric, place, b)?);
     if a == b || far_of_a == b {
-        let what =
-            format!("'{}' and '{}' are no two cables", fabric.port_name(a), fabric.port_name(b));
+        let what = format!(
+            "'{}' and '{}' are not ends of two cables",
+            fabric.port_name(a),
+            fabric.port_name(b)
+        );
         return Err(FabricError::document(place, what, "one end each of two cables"));
     }
     // Rate and delay are the cable's, and move with it.

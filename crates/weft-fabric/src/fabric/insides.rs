@@ -1,4 +1,4 @@
-//! The inside of the nodes as part of the fabric.
+//! Insides of nodes as parts of the fabric.
 
 use super::{Fabric, Port};
 use crate::document::FabricDocument;

@@ -1,4 +1,4 @@
-//! A fabric that cannot be wrong: vertices, ports and cables as flat vectors.
+//! The valid fabric: vertices, ports and cables as flat vectors.
 
 pub mod fault;
 mod insides;

@@ -1,6 +1,6 @@
 //! Generated trees of leaves below directors: large switches that are trees of boards inside.
 
-use super::draft::{Built, Cable};
+use super::draft::{Cable, Draft};
 use super::keys::{at_least_one, limit_links, one, port, refused, required, schema, switch_name};
 use crate::document::{FabricDocument, RoutingDocument};
 use crate::error::FabricError;
@@ -135,7 +135,7 @@ fn boards(spec: &DirectorsSpec, n_cables: u32) -> Result<Option<Boards>, FabricE
 
 fn build(spec: &DirectorsSpec, n_leaves: u32, boards: Option<&Boards>) -> FabricDocument {
     let name = spec.name.clone().unwrap_or_else(|| format!("directors-{}", spec.nodes));
-    let mut built = Built::new(&spec.schema, name, spec.nodes, spec.routing, &spec.assumed);
+    let mut built = Draft::new(&spec.schema, name, spec.nodes, spec.routing, &spec.assumed);
     built.document.assumed.push(guess(spec, boards));
     let down = spec.nodes_per_leaf * spec.hcas_per_node;
     let up = spec.directors * spec.cables_per_director;
@@ -189,7 +189,7 @@ fn guess(spec: &DirectorsSpec, boards: Option<&Boards>) -> String {
     }
 }
 
-fn add_boards(built: &mut Built, director: &str, boards: &Boards) {
+fn add_boards(built: &mut Draft, director: &str, boards: &Boards) {
     for (kind, count, level) in [("line", boards.lines, 2), ("spine", boards.spines, 3)] {
         for index in 0..count {
             let name = format!("{director}/{}", switch_name(kind, index, count));
@@ -198,7 +198,7 @@ fn add_boards(built: &mut Built, director: &str, boards: &Boards) {
     }
 }
 
-fn join_boards(spec: &DirectorsSpec, built: &mut Built, boards: &Boards) {
+fn join_boards(spec: &DirectorsSpec, built: &mut Draft, boards: &Boards) {
     let cable = Cable {
         rate: spec.inside_bits_per_s.unwrap_or(spec.switch_bits_per_s),
         delay: spec.inside_delay_ps.unwrap_or(Picoseconds(0)),

@@ -12,13 +12,13 @@ pub(super) struct Cable {
     pub(super) delay: Picoseconds,
 }
 
-pub(super) struct Built {
+pub(super) struct Draft {
     pub(super) document: FabricDocument,
     /// Letters of a node's number.
     width: usize,
 }
 
-impl Built {
+impl Draft {
     /// A document for so many nodes, without anything in it yet.
     pub(super) fn new(
         schema: &str,
@@ -26,7 +26,7 @@ impl Built {
         n_nodes: u32,
         routing: Option<RoutingDocument>,
         assumed: &[String],
-    ) -> Built {
+    ) -> Draft {
         let document = FabricDocument {
             schema: schema.to_owned(),
             name,
@@ -37,14 +37,14 @@ impl Built {
             lfts: None,
             routing,
         };
-        Built { document, width: n_nodes.to_string().len().max(3) }
+        Draft { document, width: n_nodes.to_string().len().max(3) }
     }
 
     pub(super) fn switch(&mut self, name: String, ports: u32, level: u32) {
         self.document.switches.push(SwitchDocument { name, ports, level, group: None });
     }
 
-    /// The next node; each of its HCAs has a name, and is cabled to the port that stands beside it.
+    /// The next node; each of its HCAs has a name, and is cabled to the port named with it.
     pub(super) fn node(&mut self, hcas: impl Iterator<Item = (String, String)>, cable: Cable) {
         let name = format!("n{:0width$}", self.document.nodes.len() + 1, width = self.width);
         let mut names = Vec::new();

@@ -3,10 +3,9 @@
 //! SOURCE: Kim, Dally, Scott & Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology"
 //! (2008); Shpiner et al., "Dragonfly+: Low Cost Topology for Scaling Datacenters" (2017).
 
+use super::draft::{Cable, Draft};
 use super::keys::{at_least_one, limit_links, one, port, schema, switch_name};
-use crate::document::{
-    FabricDocument, LinkDocument, NodeDocument, RoutingDocument, SwitchDocument,
-};
+use crate::document::{FabricDocument, RoutingDocument, SwitchDocument};
 use crate::error::FabricError;
 use crate::limits::MAX_GROUP;
 use crate::units::{BitsPerSecond, Picoseconds};
@@ -91,7 +90,7 @@ pub fn dragonfly(spec: &DragonflySpec) -> Result<FabricDocument, FabricError> {
     built.attach_nodes();
     built.join_groups_inside();
     built.join_groups();
-    Ok(built.document)
+    Ok(built.draft.document)
 }
 
 /// Switches of a group that have cables to other groups.
@@ -103,22 +102,14 @@ fn gateways(spec: &DragonflySpec) -> u32 {
 struct Dragonfly<'a> {
     spec: &'a DragonflySpec,
     n_nodes: u32,
-    document: FabricDocument,
+    draft: Draft,
 }
 
 impl<'a> Dragonfly<'a> {
     fn new(spec: &'a DragonflySpec, n_nodes: u32) -> Dragonfly<'a> {
-        let document = FabricDocument {
-            schema: spec.schema.clone(),
-            name: spec.name.clone().unwrap_or_else(|| format!("dragonfly-{n_nodes}")),
-            assumed: spec.assumed.clone(),
-            nodes: Vec::new(),
-            switches: Vec::new(),
-            links: Vec::new(),
-            lfts: None,
-            routing: spec.routing,
-        };
-        Dragonfly { spec, n_nodes, document }
+        let name = spec.name.clone().unwrap_or_else(|| format!("dragonfly-{n_nodes}"));
+        let draft = Draft::new(&spec.schema, name, n_nodes, spec.routing, &spec.assumed);
+        Dragonfly { spec, n_nodes, draft }
     }
 
     fn hosts_per_router(&self) -> u32 {
@@ -150,48 +141,45 @@ impl<'a> Dragonfly<'a> {
             for index in 0..count * self.spec.groups {
                 let name = switch_name(kind, index, count * self.spec.groups);
                 let group = Some(index / count);
-                self.document.switches.push(SwitchDocument { name, ports, level, group });
+                self.draft.document.switches.push(SwitchDocument { name, ports, level, group });
             }
         }
     }
 
     fn attach_nodes(&mut self) {
         let spec = self.spec;
-        let width = self.n_nodes.to_string().len().max(3);
+        let cable = Cable { rate: spec.host_bits_per_s, delay: spec.host_delay_ps };
         for index in 0..self.n_nodes {
-            let name = format!("n{:0width$}", index + 1);
             let router = index / spec.nodes_per_router;
             let (group, number) =
                 (router / spec.routers_per_group, router % spec.routers_per_group);
             let first = index % spec.nodes_per_router * spec.hcas_per_node;
-            let hcas: Vec<String> =
-                (0..spec.hcas_per_node).map(|rail| format!("{name}/hca{rail}")).collect();
-            for (rail, hca) in (0u32..).zip(&hcas) {
-                let b = self.router_port(group, number, first + rail + 1);
-                let (rate, delay) = (spec.host_bits_per_s, spec.host_delay_ps);
-                self.cable(format!("{hca}[1]"), b, rate, delay);
-            }
-            self.document.nodes.push(NodeDocument { name, hcas });
+            let hcas: Vec<(String, String)> = (0..spec.hcas_per_node)
+                .map(|rail| {
+                    (format!("hca{rail}"), self.router_port(group, number, first + rail + 1))
+                })
+                .collect();
+            self.draft.node(hcas.into_iter(), cable);
         }
     }
 
     /// Every router to every other of its group, or to every spine of it.
     fn join_groups_inside(&mut self) {
         let (spec, hosts) = (self.spec, self.hosts_per_router());
-        let (rate, delay) = (spec.local_bits_per_s, spec.local_delay_ps);
+        let cable = Cable { rate: spec.local_bits_per_s, delay: spec.local_delay_ps };
         for group in 0..spec.groups {
             for router in 0..spec.routers_per_group {
                 for spine in 0..spec.spines_per_group {
                     let a = self.router_port(group, router, hosts + spine + 1);
                     let b = self.spine_port(group, spine, router + 1);
-                    self.cable(a, b, rate, delay);
+                    self.draft.cable(a, b, cable);
                 }
                 let others = router + 1..spec.routers_per_group;
                 for other in others.filter(|_| spec.spines_per_group == 0) {
                     // Ports to the others in their order, oneself left out.
                     let a = self.router_port(group, router, hosts + other);
                     let b = self.router_port(group, other, hosts + router + 1);
-                    self.cable(a, b, rate, delay);
+                    self.draft.cable(a, b, cable);
                 }
             }
         }
@@ -211,6 +199,7 @@ impl<'a> Dragonfly<'a> {
     /// one first, so that the cables of two groups end at different switches.
     fn join_groups(&mut self) {
         let (groups, spec) = (self.spec.groups, self.spec);
+        let cable = Cable { rate: spec.global_bits_per_s, delay: spec.global_delay_ps };
         let cables = gateways(spec) * spec.global_ports / (groups - 1);
         for round in 0..cables {
             for group in 0..groups {
@@ -222,13 +211,9 @@ impl<'a> Dragonfly<'a> {
                     let back = groups - ahead;
                     let a = self.global_port(group, round * (groups - 1) + ahead - 1);
                     let b = self.global_port(other, round * (groups - 1) + back - 1);
-                    self.cable(a, b, spec.global_bits_per_s, spec.global_delay_ps);
+                    self.draft.cable(a, b, cable);
                 }
             }
         }
-    }
-
-    fn cable(&mut self, a: String, b: String, bits_per_s: BitsPerSecond, delay_ps: Picoseconds) {
-        self.document.links.push(LinkDocument { a, b, bits_per_s, delay_ps });
     }
 }

@@ -1,6 +1,6 @@
 //! Generated fat-trees of two and three levels: any taper, leaves of several kinds, mixed rates.
 
-use super::draft::{Built, Cable};
+use super::draft::{Cable, Draft};
 use super::keys::{
     GENERATORS, at_least_one, limit_links, one, port, refused, required, schema, switch_name,
 };
@@ -315,7 +315,7 @@ fn of_radix(spec: &FatTreeSpec) -> Result<Shape, FabricError> {
 fn build(spec: &FatTreeSpec, shape: &Shape) -> FabricDocument {
     let n_nodes = shape.leaves.iter().map(|leaf| leaf.nodes).sum();
     let name = spec.name.clone().unwrap_or_else(|| format!("fat-tree-{n_nodes}"));
-    let mut built = Built::new(&spec.schema, name, n_nodes, spec.routing, &spec.assumed);
+    let mut built = Draft::new(&spec.schema, name, n_nodes, spec.routing, &spec.assumed);
     let n_leaves = shape.leaves.len() as u32;
     let n_pods = n_leaves.div_ceil(shape.leaves_per_pod);
     let n_spines = n_pods * shape.spines_per_pod;

@@ -3,7 +3,7 @@
 //! SOURCE: NVIDIA, "DGX SuperPOD: reference architecture": HCA i of every node of a scalable unit
 //! on leaf i of it.
 
-use super::draft::{Built, Cable};
+use super::draft::{Cable, Draft};
 use super::keys::{at_least_one, limit_links, one, port, refused, required, schema, switch_name};
 use crate::document::{FabricDocument, RoutingDocument};
 use crate::error::FabricError;
@@ -128,7 +128,7 @@ fn shape(spec: &RailsSpec) -> Result<Shape, FabricError> {
 
 fn build(spec: &RailsSpec, shape: &Shape) -> FabricDocument {
     let name = spec.name.clone().unwrap_or_else(|| format!("rails-{}", spec.nodes));
-    let mut built = Built::new(&spec.schema, name, spec.nodes, spec.routing, &spec.assumed);
+    let mut built = Draft::new(&spec.schema, name, spec.nodes, spec.routing, &spec.assumed);
     let (n_rails, down) = (spec.hcas_per_node, spec.nodes_per_unit);
     let up = shape.spines * spec.cables_per_spine;
     for unit in 0..shape.n_units {
@@ -200,7 +200,7 @@ impl Spines<'_> {
         switch_name(&format!("rail{rail}-spine"), index, shape.n_pods * shape.spines)
     }
 
-    fn add(&self, built: &mut Built) {
+    fn add(&self, built: &mut Draft) {
         let shape = self.shape;
         let groups = if self.has_cores() { shape.n_pods * self.n_rails } else { 1 };
         for (group, place) in (0..groups).flat_map(|g| (0..shape.spines).map(move |p| (g, p))) {
@@ -221,7 +221,7 @@ impl Spines<'_> {
         format!("{name}[{}]", leaf * self.parallel + parallel + 1)
     }
 
-    fn join_cores(&self, built: &mut Built, cable: Cable) {
+    fn join_cores(&self, built: &mut Draft, cable: Cable) {
         let (shape, n_rails) = (self.shape, self.n_rails);
         let n_cores = shape.spines * shape.cores_per_spine;
         let groups = 0..shape.n_pods * n_rails;

@@ -1,5 +1,4 @@
-//! JSON texts as documents: a wrong one is refused with the path of the key, and keys that appear
-//! twice are refused too.
+//! JSON texts as documents. An error names the path of the wrong key; a repeated key is an error.
 
 mod named_fields;
 

@@ -1,11 +1,12 @@
-//! A deserializer that reads structures from maps only: serde takes a list of the values as well,
-//! in which a key that is meant for another place goes unseen.
+//! A deserializer that reads structures from maps only.
+//!
+//! serde also accepts a list of a structure's values. A key for another place would pass there.
 
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
 use std::fmt;
 
-/// Whatever is read, with structures by name only, at every depth.
+/// A deserializer, visitor or accessor that takes structures by name only, at every depth.
 pub(crate) struct NamedFields<T>(pub(crate) T);
 
 macro_rules! as_before {

@@ -1,4 +1,4 @@
-//! Whether packets inside the nodes can wait for each other in a circle.
+//! Credit loops inside a node: channels whose packets wait for each other in a circle.
 
 use super::graph::{InnerId, NodeGraph};
 use crate::error::FabricError;
@@ -60,7 +60,7 @@ impl<'a> Channels<'a> {
         Channels { graph, first, outside: n, follows: vec![BTreeSet::new(); n + 1] }
     }
 
-    /// A way from one end to another; all of its equally good first links.
+    /// A path from one end to another; all of its equally good first links.
     fn cross(&mut self, from: InnerId, to: InnerId) {
         let locals: Vec<u32> = self.graph.equal_locals(from, to).collect();
         for local in locals {
@@ -68,13 +68,13 @@ impl<'a> Channels<'a> {
         }
     }
 
-    /// A way to an HCA and out.
+    /// A path to an HCA and out.
     fn leave(&mut self, from: InnerId, hca: InnerId) {
         let last = self.walk(from, self.graph.next_local(from, hca), hca);
         self.follows[last].insert(self.outside);
     }
 
-    /// A way in over an HCA.
+    /// A path in over an HCA.
     fn enter(&mut self, hca: InnerId, to: InnerId) {
         let local = self.graph.next_local(hca, to);
         let first = self.channel(hca, local);

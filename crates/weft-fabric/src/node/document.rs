@@ -70,7 +70,7 @@ pub enum Rail {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeGraphDocument {
-    /// Vertices beside the HCAs.
+    /// Vertices other than the HCAs.
     pub vertices: Vec<InnerVertexDocument>,
     /// Links.
     pub links: Vec<InnerLinkDocument>,
@@ -92,7 +92,7 @@ pub struct NodeGraphDocument {
     /// guide, environment variables) in `NCCL_STEPS` 8 (NCCL source).
     #[serde(default = "bounce_chunk_bytes")]
     pub bounce_chunk_bytes: u64,
-    /// At most this many pieces of a message are on their way.
+    /// At most this many pieces of a message are in flight.
     #[serde(default = "bounce_chunks")]
     pub bounce_chunks: u32,
 }

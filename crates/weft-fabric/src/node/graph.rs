@@ -1,5 +1,4 @@
-//! The inside of a node that cannot be wrong: HCAs, GPUs, memory and switches, and the ways
-//! between them.
+//! The valid graph of a node's inside: HCAs, GPUs, memory and switches, and the paths between them.
 
 use super::document::{InnerKind, InnerLinkDocument, NodeGraphDocument, Rail};
 use super::paths::Paths;
@@ -73,12 +72,12 @@ pub struct NodeGraph {
     pub vertices: Vec<InnerVertex>,
     /// The vertex of each task, round again after the last.
     pub ranks_on: Vec<InnerId>,
-    /// By vertex: the memory it is copied through on the way to another node; none where the HCA
+    /// By vertex: the memory it is copied through on the path to another node; none where the HCA
     /// reads it.
     pub bounce: Vec<Option<InnerId>>,
     /// Size of the pieces that are copied.
     pub bounce_chunk_bytes: u64,
-    /// Most pieces of a message on their way.
+    /// Most pieces of a message in flight.
     pub bounce_chunks: u32,
     n_hcas: u32,
     rail: Rail,
@@ -109,7 +108,7 @@ impl NodeGraph {
             rail: document.rail,
             paths,
         };
-        graph.require_ways()?;
+        graph.require_paths()?;
         graph.read_bounce(document, &names)?;
         Ok(graph)
     }
@@ -119,7 +118,7 @@ impl NodeGraph {
         self.n_hcas
     }
 
-    /// Vertices beside the HCAs.
+    /// Vertices other than the HCAs.
     pub fn n_inner(&self) -> u32 {
         self.vertices.len() as u32 - self.n_hcas
     }
@@ -147,7 +146,7 @@ impl NodeGraph {
         nearest[task as usize % nearest.len()]
     }
 
-    /// The local number of the port of `at` towards `dst`, on the way of the highest rate and then
+    /// The local number of the port of `at` towards `dst`, on the path of the highest rate and then
     /// of the fewest links; equals are shared out by destination.
     pub fn next_local(&self, at: InnerId, dst: InnerId) -> u32 {
         let ports = self.paths.next(at, dst);
@@ -162,7 +161,7 @@ impl NodeGraph {
     }
 
     /// Everything messages may have to cross can be crossed.
-    fn require_ways(&self) -> Result<(), FabricError> {
+    fn require_paths(&self) -> Result<(), FabricError> {
         let all = || (0..self.vertices.len() as u32).map(InnerId);
         let wanted = |id: &InnerId| self.vertices[id.index()].kind.is_none_or(InnerKind::is_end);
         if let Some(lonely) = all().find(|id| self.vertices[id.index()].ports.is_empty()) {
@@ -174,8 +173,8 @@ impl NodeGraph {
             for to in all().filter(wanted).filter(|to| *to != at) {
                 if self.paths.next(at, to).is_empty() {
                     let to = &self.vertices[to.index()].name;
-                    let what = format!("no way leads from '{name}' to '{to}'");
-                    let expected = "ways between all GPUs, memories and HCAs, none of them \
+                    let what = format!("no path leads from '{name}' to '{to}'");
+                    let expected = "paths between all GPUs, memories and HCAs, none of them \
                                     through another of these";
                     return Err(FabricError::document("node.links", what, expected));
                 }
@@ -244,7 +243,7 @@ fn read_vertices(
     for (number, (name, kind)) in hcas.chain(others).enumerate() {
         let place = || format!("node.vertices[{}]", number - n_hcas as usize);
         if name.is_empty() || name.contains(['/', '[', ']']) {
-            let what = format!("'{name}' is no name");
+            let what = format!("'{name}' is not a valid name");
             return Err(FabricError::document(place(), what, "a name without '/', '[' and ']'"));
         }
         if names.insert(name.clone(), InnerId(number as u32)).is_some() {

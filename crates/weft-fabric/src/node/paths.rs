@@ -1,13 +1,13 @@
-//! The ways inside a node: highest rate first, then fewest links.
+//! The paths inside a node: highest rate first, then fewest links.
 
 use super::graph::{InnerId, InnerVertex};
 use std::cmp::Reverse;
 
-/// What a way costs; the least is the best: the highest rate of its slowest link, then the fewest
+/// What a path costs; the least is the best: the highest rate of its slowest link, then the fewest
 /// links.
 pub(crate) type Cost = (Reverse<u64>, u32);
 
-const NO_WAY: Cost = (Reverse(0), u32::MAX);
+const NO_PATH: Cost = (Reverse(0), u32::MAX);
 
 /// For every pair of vertices the ports of the first that are equally good towards the second.
 #[derive(Clone, Debug)]
@@ -40,12 +40,12 @@ impl Paths {
         paths
     }
 
-    /// What the best way costs.
+    /// What the best path costs.
     pub(crate) fn cost(&self, at: InnerId, dst: InnerId) -> Cost {
         self.costs[dst.index() * self.n + at.index()]
     }
 
-    /// The ports of `at` on equally good ways to `dst`, none where there is no way.
+    /// The ports of `at` on equally good paths to `dst`, none where there is no path.
     pub(crate) fn next(&self, at: InnerId, dst: InnerId) -> &[u16] {
         &self.next[dst.index() * self.n + at.index()]
     }
@@ -57,22 +57,22 @@ fn may_cross(vertices: &[InnerVertex], at: InnerId, dst: InnerId) -> bool {
     at == dst || (vertex.kind.is_some() && !vertex.is_end())
 }
 
-/// The cost of a way with one more link.
+/// The cost of a path with one more link.
 fn widened((Reverse(rate), links): Cost, link_rate: u64) -> Cost {
     (Reverse(rate.min(link_rate)), links.saturating_add(1))
 }
 
 /// The least cost from every vertex to `dst`.
 ///
-/// INVARIANT: the next vertex of a way has a higher rate, or the same one and fewer links: packets
+/// INVARIANT: the next vertex of a path has a higher rate, or the same one and fewer links: packets
 /// that follow the tables hop by hop come to an end.
 fn costs_to(vertices: &[InnerVertex], dst: InnerId) -> Vec<Cost> {
-    let mut costs = vec![NO_WAY; vertices.len()];
+    let mut costs = vec![NO_PATH; vertices.len()];
     costs[dst.index()] = (Reverse(u64::MAX), 0);
     let mut settled = vec![false; vertices.len()];
-    // Dijkstra's order: adding a link never makes a way better.
+    // Dijkstra's order: adding a link never makes a path better.
     loop {
-        let open = (0..vertices.len()).filter(|v| !settled[*v] && costs[*v] != NO_WAY);
+        let open = (0..vertices.len()).filter(|v| !settled[*v] && costs[*v] != NO_PATH);
         let Some(at) = open.min_by_key(|v| (costs[*v], *v)) else {
             return costs;
         };

@@ -35,7 +35,7 @@ impl Choices {
     }
 }
 
-/// The tables of all switches, where `toward` tells the choices for a switch as destination.
+/// The tables of all switches; `toward` gives the choices for a switch as destination.
 pub(super) fn rows(
     switches: &Switches,
     mut toward: impl FnMut(usize, &mut Choices),
@@ -150,7 +150,7 @@ fn elsewhere(
     best.chosen()
 }
 
-/// The best choices so far, by how far they lead from the earlier LIDs' ways.
+/// The best choices so far, by how far they lead from the earlier LIDs' paths.
 #[derive(Default)]
 struct Best {
     apart: [Option<(u8, u32)>; 2],

@@ -1,5 +1,5 @@
 //! How ftree hands out routes: up from a destination along the least loaded cables, and from every
-//! switch on the way down to all others.
+//! switch on the path down to all others.
 //!
 //! SOURCE: OpenSM 3.3.23, osm_ucast_ftree.c. A route "down" is one toward the destination, and its
 //! cable is chosen where the walk goes up; a route "up" is chosen where the walk goes down.
@@ -9,7 +9,7 @@ use super::groups::Group;
 use super::switches::Switches;
 use crate::subnet::lfts::NO_PORT;
 
-/// No way yet; ways of so many hops are not followed either.
+/// No path yet; paths of so many hops are not followed either.
 const UNSET: u8 = u8::MAX;
 /// The LID that stands for an adapter that is missing.
 const NOBODY: u16 = 0;
@@ -69,12 +69,13 @@ impl Walk<'_> {
         self.hops[to] = hops;
     }
 
-    /// Whether a switch has a way to `lid` that is no longer than this one.
+    /// Whether a switch has a path to `lid` that is no longer than this one.
     fn is_routed(&self, to: usize, lid: u16, hops: u8) -> bool {
         self.rows[to][usize::from(lid)] != NO_PORT && hops >= self.hops[to]
     }
 
-    /// Give all switches below (and beside) a route up to this one. Whether an adapter is below.
+    /// Give all switches below (and on its rank) a route up to this one. Whether an adapter is
+    /// below.
     fn go_down(&mut self, at: usize, from: Option<usize>, lid: u16, hops: u8) -> bool {
         let mut found = !self.switches.ends[at].is_empty();
         let n_down = self.tree.groups[at].down.len();
@@ -94,7 +95,7 @@ impl Walk<'_> {
             self.set(to, lid, group.cables[chosen].to_port, next);
             if self.go_down(to, None, lid, next) {
                 found = true;
-                // INVARIANT: whatever the recursion sorted, the group is found by its switch.
+                // INVARIANT: the group is found by its switch, however the recursion sorted.
                 let group = self.group_below(at, to, index);
                 group.cables[chosen].n_up += 1;
                 group.n_up += 1;
@@ -104,7 +105,7 @@ impl Walk<'_> {
         found
     }
 
-    /// Groups below and then those beside, by the order of the moment.
+    /// Groups below and then those on the same rank, in their current order.
     fn below(&self, at: usize, index: usize) -> &Group {
         let directions = &self.tree.groups[at];
         let n_down = directions.down.len();
@@ -136,8 +137,8 @@ impl Walk<'_> {
         |group| (group.n_down, indices[group.to as usize])
     }
 
-    /// Give this switch's neighbours above (and beside) the route down to it, and so on to the
-    /// roots. Only `main` ways count.
+    /// Give this switch's neighbours above (and on its rank) the route down to it, and so on to the
+    /// roots. Only `main` paths count.
     fn go_up(&mut self, at: usize, from: Option<usize>, lid: u16, main: bool, hops: u8) -> bool {
         let mut found = self.go_down(at, from, lid, hops);
         let next = hops.saturating_add(1);

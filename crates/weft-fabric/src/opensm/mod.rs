@@ -21,7 +21,7 @@ use switches::Switches;
 
 /// A routing engine of OpenSM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Engine {
+pub enum OpensmEngine {
     /// Fewest hops, the load spread over all ports that have them. OpenSM's default.
     Minhop,
     /// Fewest hops of those paths that never go up again once they went down.
@@ -30,26 +30,27 @@ pub enum Engine {
     Ftree,
 }
 
-impl Engine {
+impl OpensmEngine {
     /// All of them.
-    pub const ALL: [Engine; 3] = [Engine::Minhop, Engine::Updn, Engine::Ftree];
+    pub const ALL: [OpensmEngine; 3] =
+        [OpensmEngine::Minhop, OpensmEngine::Updn, OpensmEngine::Ftree];
 
     /// OpenSM's name of it.
     pub fn name(self) -> &'static str {
         match self {
-            Engine::Minhop => "minhop",
-            Engine::Updn => "updn",
-            Engine::Ftree => "ftree",
+            OpensmEngine::Minhop => "minhop",
+            OpensmEngine::Updn => "updn",
+            OpensmEngine::Ftree => "ftree",
         }
     }
 
     /// The engine of a name.
-    pub fn from_word(word: &str) -> Option<Engine> {
-        Engine::ALL.into_iter().find(|engine| engine.name() == word)
+    pub fn from_word(word: &str) -> Option<OpensmEngine> {
+        OpensmEngine::ALL.into_iter().find(|engine| engine.name() == word)
     }
 }
 
-/// What an administrator tells OpenSM beside the engine.
+/// Options of OpenSM other than the engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Node GUIDs of the root switches (OpenSM's `root_guid_file`); none: updn and ftree find them
@@ -74,19 +75,23 @@ pub struct Routed {
 ///
 /// Two calls with the same subnet give the same tables. An error where OpenSM would give up (and
 /// route with minhop instead, saying so in its log only), or where switches have no LIDs yet.
-pub fn route(subnet: &Subnet, engine: Engine, options: &Options) -> Result<Routed, RouteError> {
+pub fn route(
+    subnet: &Subnet,
+    engine: OpensmEngine,
+    options: &Options,
+) -> Result<Routed, RouteError> {
     let switches = Switches::new(subnet)?;
     let (rows, ranks) = match engine {
-        Engine::Minhop => {
+        OpensmEngine::Minhop => {
             let mut hops = minhop::Hops::new(&switches);
             (balance::rows(&switches, |to, choices| hops.toward(to, choices)), None)
         }
-        Engine::Updn => {
+        OpensmEngine::Updn => {
             let ranks = updn::ranks(&switches, &options.roots)?;
             let mut hops = updn::Hops::new(&switches, &ranks);
             (balance::rows(&switches, |to, choices| hops.toward(to, choices)), Some(ranks))
         }
-        Engine::Ftree => {
+        OpensmEngine::Ftree => {
             let tree = ftree::Tree::new(&switches, &options.roots)?;
             let ranks = tree.ranks.clone();
             (ftree_walk::rows(&switches, tree), Some(ranks))

@@ -1,7 +1,7 @@
-//! Whether packets can wait for each other in a circle (Dally & Seitz 1987), over the paths that
-//! end ports really use and the virtual lanes that switches really choose.
+//! Credit loops (Dally & Seitz 1987) over the paths that end ports use and the virtual lanes that
+//! switches choose.
 
-use super::forwarding_tree::Toward;
+use super::forwarding_tree::ForwardingTree;
 use super::net::{Far, Net, SOCKETS};
 use crate::subnet::{End, Sl2vl};
 use serde::Serialize;
@@ -27,12 +27,12 @@ pub struct CreditLoop {
 pub fn credit_loop(net: &Net<'_>, sl2vl: &Sl2vl, service_level: u8) -> Option<CreditLoop> {
     let lanes = Lanes { sl2vl, service_level };
     let mut waits = Waits::new(net, lanes.count());
-    let mut toward = Toward::new(net);
+    let mut tree = ForwardingTree::new(net);
     let mut used = vec![0u16; net.n_switches()];
     let sources = sources(net);
     for dst in 0..net.endports.len() as u32 {
-        toward.aim(net, dst);
-        waits.add_way(net, &toward, &lanes, &sources, &mut used);
+        tree.aim(net, dst);
+        waits.add_path(net, &tree, &lanes, &sources, &mut used);
     }
     waits.find_circle(net)
 }
@@ -100,22 +100,22 @@ impl Waits {
         self.words[self.rows[channel] as usize * self.n_words + bit / 64] |= 1 << (bit % 64);
     }
 
-    /// The ways of all sources to one destination. `used` is, by switch, the lanes that packets
+    /// The paths of all sources to one destination. `used` is, by switch, the lanes that packets
     /// leave it on.
-    fn add_way(
+    fn add_path(
         &mut self,
         net: &Net<'_>,
-        toward: &Toward,
+        tree: &ForwardingTree,
         lanes: &Lanes<'_>,
         sources: &[Vec<(u8, u32)>],
         used: &mut [u16],
     ) {
         used.fill(0);
-        for switch in toward.order.iter().rev() {
+        for switch in tree.order.iter().rev() {
             let at = *switch as usize;
-            let Some(next) = toward.next(*switch) else { continue };
-            let (node, egress) = (net.switches[at], toward.port[at]);
-            for (ingress, _) in sources[at].iter().filter(|(_, source)| *source != toward.dst) {
+            let Some(next) = tree.next(*switch) else { continue };
+            let (node, egress) = (net.switches[at], tree.port[at]);
+            for (ingress, _) in sources[at].iter().filter(|(_, source)| *source != tree.dst) {
                 if let Some(lane) = lanes.lane(node, *ingress, egress) {
                     used[at] |= 1 << lane;
                 }
@@ -124,7 +124,7 @@ impl Waits {
                 continue;
             }
             // What leaves here waits at the next switch for that one's egress.
-            let Some(further) = toward.next(next).map(|_| toward.port[next as usize]) else {
+            let Some(further) = tree.next(next).map(|_| tree.port[next as usize]) else {
                 continue;
             };
             let Some(arrival) = net.subnet.peer(net.end(*switch, egress)) else { continue };

@@ -1,17 +1,18 @@
-//! The tree (or what goes for one) by which all switches forward to one LID.
+//! The forwarding tree of a LID: how every switch forwards to it. Bad tables add circles and dead
+//! ends.
 
 use super::net::{Far, Net};
 
-/// No way leads there.
+/// No path leads there.
 pub const UNREACHED: u16 = u16::MAX;
 
 /// How every switch forwards to one end port. Made once, aimed at one destination after another.
-pub struct Toward {
+pub struct ForwardingTree {
     /// The destination: its number among the net's end ports.
     pub dst: u32,
     /// By switch: the port it forwards by; 0 without one.
     pub port: Vec<u8>,
-    /// By switch: cables from it to the destination; [`UNREACHED`] where the way ends elsewhere.
+    /// By switch: cables from it to the destination; [`UNREACHED`] where the path ends elsewhere.
     pub hops: Vec<u16>,
     /// Switches that reach the destination, the farthest last.
     pub order: Vec<u32>,
@@ -19,21 +20,21 @@ pub struct Toward {
     pub circle: Option<Vec<u32>>,
     next: Vec<u32>,
     state: Vec<u8>,
-    way: Vec<u32>,
+    path: Vec<u32>,
     counts: Vec<u32>,
 }
 
 const UNSEEN: u8 = 0;
-const ON_WAY: u8 = 1;
+const ON_PATH: u8 = 1;
 const DONE: u8 = 2;
 const NOWHERE: u32 = u32::MAX;
 const ARRIVED: u32 = u32::MAX - 1;
 
-impl Toward {
+impl ForwardingTree {
     /// Room for a net's switches.
-    pub fn new(net: &Net<'_>) -> Toward {
+    pub fn new(net: &Net<'_>) -> ForwardingTree {
         let n = net.n_switches();
-        Toward {
+        ForwardingTree {
             dst: 0,
             port: vec![0; n],
             hops: vec![UNREACHED; n],
@@ -41,12 +42,12 @@ impl Toward {
             circle: None,
             next: vec![NOWHERE; n],
             state: vec![UNSEEN; n],
-            way: Vec::new(),
+            path: Vec::new(),
             counts: Vec::new(),
         }
     }
 
-    /// Work out how everybody forwards to an end port.
+    /// Follow every switch's table entry for an end port.
     pub fn aim(&mut self, net: &Net<'_>, dst: u32) {
         let lid = net.endports[dst as usize].lid;
         (self.dst, self.circle) = (dst, None);
@@ -62,35 +63,35 @@ impl Toward {
         self.measure();
     }
 
-    /// Hops by following each way once.
+    /// Hops by following each path once.
     fn measure(&mut self) {
         self.state.fill(UNSEEN);
         self.hops.fill(UNREACHED);
         for start in 0..self.next.len() as u32 {
             let mut at = start;
             while self.state[at as usize] == UNSEEN {
-                self.state[at as usize] = ON_WAY;
-                self.way.push(at);
+                self.state[at as usize] = ON_PATH;
+                self.path.push(at);
                 match self.next[at as usize] {
                     NOWHERE | ARRIVED => break,
                     next => at = next,
                 }
             }
-            let last = self.way.last().copied();
+            let last = self.path.last().copied();
             let closes = last.is_some_and(|last| {
                 let next = self.next[last as usize];
-                next < ARRIVED && self.state[next as usize] == ON_WAY
+                next < ARRIVED && self.state[next as usize] == ON_PATH
             });
             if closes && self.circle.is_none() {
-                let from = self.way.iter().position(|switch| *switch == at).unwrap_or(0);
-                self.circle = Some(self.way[from..].to_vec());
+                let from = self.path.iter().position(|switch| *switch == at).unwrap_or(0);
+                self.circle = Some(self.path[from..].to_vec());
             }
-            while let Some(switch) = self.way.pop() {
+            while let Some(switch) = self.path.pop() {
                 self.state[switch as usize] = DONE;
                 self.hops[switch as usize] = match self.next[switch as usize] {
                     NOWHERE => UNREACHED,
                     ARRIVED => 1,
-                    // Of a circle nobody has hops yet, and nobody gets any.
+                    // Switches on a circle never get hops.
                     next => self.hops[next as usize].saturating_add(1),
                 };
             }
@@ -118,7 +119,7 @@ impl Toward {
         }
     }
 
-    /// The switch after a switch on the way; none at the destination's own.
+    /// The switch after a switch on the path; none at the destination's own.
     #[inline]
     pub fn next(&self, switch: u32) -> Option<u32> {
         Some(self.next[switch as usize]).filter(|next| *next < ARRIVED)

@@ -1,6 +1,6 @@
-//! How much of a traffic every cable carries: paths a direction.
+//! Load of every cable: paths a direction.
 
-use super::forwarding_tree::Toward;
+use super::forwarding_tree::ForwardingTree;
 use super::net::{Far, Net, SOCKETS};
 use crate::subnet::End;
 use serde::Serialize;
@@ -25,18 +25,18 @@ pub fn all_to_all(net: &Net<'_>) -> Vec<LinkLoad> {
     }
     let mut loads = vec![(0u64, 0u32); n * SOCKETS];
     let mut through = vec![0u64; n];
-    let mut toward = Toward::new(net);
+    let mut tree = ForwardingTree::new(net);
     for dst in 0..net.endports.len() as u32 {
-        toward.aim(net, dst);
+        tree.aim(net, dst);
         through.copy_from_slice(&here);
         if let Some(own) = net.endports[dst as usize].leaf {
             through[own as usize] -= 1;
         }
-        for switch in toward.order.iter().rev() {
+        for switch in tree.order.iter().rev() {
             let n_paths = through[*switch as usize];
-            let (Some(next), true) = (toward.next(*switch), n_paths > 0) else { continue };
+            let (Some(next), true) = (tree.next(*switch), n_paths > 0) else { continue };
             through[next as usize] += n_paths;
-            let port = toward.port[*switch as usize];
+            let port = tree.port[*switch as usize];
             let load = &mut loads[*switch as usize * SOCKETS + usize::from(port)];
             *load = (load.0 + n_paths, load.1 + 1);
         }
@@ -98,8 +98,8 @@ impl Counts {
     }
 }
 
-/// Follow the tables from an end port to another and tell the index of every port between switches
-/// that is crossed; whether it arrives.
+/// Follow the tables from an end port to another; `cross` gets the index of every port between
+/// switches on the path. Whether it arrives.
 pub(super) fn walk(net: &Net<'_>, src: u32, dst: u32, mut cross: impl FnMut(usize)) -> bool {
     let lid = net.endports[dst as usize].lid;
     let Some(mut at) = net.endports[src as usize].leaf else {

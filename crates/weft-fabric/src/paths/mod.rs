@@ -1,5 +1,4 @@
-//! What forwarding tables do with the traffic of a subnet: paths, their lengths, the load of links,
-//! what may wait for what.
+//! Paths by forwarding tables: their lengths, the load of links, credit loops.
 
 mod bisection;
 mod credit_loop;
@@ -11,7 +10,7 @@ mod trace;
 
 pub use bisection::{Bisection, bisection};
 pub use credit_loop::{CreditLoop, credit_loop};
-pub use forwarding_tree::{Toward, UNREACHED};
+pub use forwarding_tree::{ForwardingTree, UNREACHED};
 pub use load::{LinkLoad, ShiftLoads, all_to_all, of_pairs, shifts};
 pub use net::{Endport, Net};
 pub use survey::{Survey, Unreachable, Valley, survey};

@@ -132,7 +132,7 @@ impl<'a> Net<'a> {
         self.levels = self.switches.iter().map(|at| levels[*at as usize].unwrap_or(NONE)).collect();
     }
 
-    /// Hops from a switch to the nearest host, 1 for a leaf; none where there is no way.
+    /// Hops from a switch to the nearest host, 1 for a leaf; none where there is no path.
     pub fn level(&self, switch: u32) -> Option<u32> {
         Some(self.levels[switch as usize]).filter(|level| *level != NONE)
     }

@@ -1,6 +1,6 @@
-//! All paths between all end ports at once: their lengths, those that end elsewhere, valleys.
+//! Survey of all paths between all end ports: lengths, paths that do not arrive, valleys.
 
-use super::forwarding_tree::{Toward, UNREACHED};
+use super::forwarding_tree::{ForwardingTree, UNREACHED};
 use super::net::Net;
 use crate::subnet::End;
 use serde::Serialize;
@@ -18,7 +18,7 @@ pub struct Unreachable {
     pub dst: End,
     /// How many end ports do not reach it.
     pub n_sources: u64,
-    /// A switch whose table ends the way, or is on the circle.
+    /// A switch whose table ends the path, or is on the circle.
     pub at: u32,
     /// Egress port there, 0 without an entry.
     pub port: u8,
@@ -64,14 +64,14 @@ pub fn survey(net: &Net<'_>) -> Survey {
     let n = net.endports.len() as u64;
     survey.n_pairs = n * n.saturating_sub(1);
     survey.n_without_lid = net.subnet.endports().count() as u64 - n;
-    let mut toward = Toward::new(net);
+    let mut tree = ForwardingTree::new(net);
     let mut below = Below::new(net);
     let mut valleys: BTreeMap<u32, Valley> = BTreeMap::new();
     for dst in 0..net.endports.len() as u32 {
-        toward.aim(net, dst);
-        count_hops(net, &toward, &below, &mut survey);
-        below.fill(net, &toward);
-        find_valleys(net, &toward, &below, &mut valleys);
+        tree.aim(net, dst);
+        count_hops(net, &tree, &below, &mut survey);
+        below.fill(net, &tree);
+        find_valleys(net, &tree, &below, &mut valleys);
     }
     survey.n_valley_paths = valleys.values().map(|valley| valley.n_paths).sum();
     survey.valleys = valleys.into_values().collect();
@@ -105,17 +105,17 @@ impl Below {
         Below { here, from_above: vec![(0, 0); n], all: vec![(0, 0); n], first }
     }
 
-    fn fill(&mut self, net: &Net<'_>, toward: &Toward) {
+    fn fill(&mut self, net: &Net<'_>, tree: &ForwardingTree) {
         self.from_above.fill((0, 0));
         for (switch, slot) in self.all.iter_mut().enumerate() {
             *slot = (self.here[switch], self.first[switch]);
         }
-        let own = net.endports[toward.dst as usize].leaf;
+        let own = net.endports[tree.dst as usize].leaf;
         if let Some(own) = own {
             self.all[own as usize].0 -= 1;
         }
-        for switch in toward.order.iter().rev() {
-            let Some(next) = toward.next(*switch) else { continue };
+        for switch in tree.order.iter().rev() {
+            let Some(next) = tree.next(*switch) else { continue };
             let (n_paths, source) = self.all[*switch as usize];
             if n_paths == 0 {
                 continue;
@@ -130,8 +130,8 @@ impl Below {
     }
 }
 
-fn count_hops(net: &Net<'_>, toward: &Toward, below: &Below, survey: &mut Survey) {
-    let dst = &net.endports[toward.dst as usize];
+fn count_hops(net: &Net<'_>, tree: &ForwardingTree, below: &Below, survey: &mut Survey) {
+    let dst = &net.endports[tree.dst as usize];
     let mut missing = Unreachable {
         lid: dst.lid,
         dst: dst.end,
@@ -142,13 +142,13 @@ fn count_hops(net: &Net<'_>, toward: &Toward, below: &Below, survey: &mut Survey
     };
     for (switch, n_here) in below.here.iter().enumerate().filter(|(_, n)| **n > 0) {
         let n_sources = n_here - u64::from(dst.leaf == Some(switch as u32));
-        match toward.hops[switch] {
+        match tree.hops[switch] {
             _ if n_sources == 0 => {}
             UNREACHED => {
                 if missing.n_sources == 0 {
-                    let end = end_of_way(net, toward, switch as u32);
+                    let end = path_end(net, tree, switch as u32);
                     (missing.at, missing.port) =
-                        (net.switches[end as usize], toward.port[end as usize]);
+                        (net.switches[end as usize], tree.port[end as usize]);
                 }
                 missing.n_sources += n_sources;
             }
@@ -165,7 +165,7 @@ fn count_hops(net: &Net<'_>, toward: &Toward, below: &Below, survey: &mut Survey
     missing.n_sources += others - joined;
     if missing.n_sources > 0 {
         let name = |switch: &u32| net.switches[*switch as usize];
-        missing.circle = toward.circle.iter().flatten().map(name).collect();
+        missing.circle = tree.circle.iter().flatten().map(name).collect();
         survey.n_unreachable += missing.n_sources;
         survey.n_unreachable_lids += 1;
         if survey.unreachable.len() < MAX_EXAMPLES {
@@ -174,11 +174,11 @@ fn count_hops(net: &Net<'_>, toward: &Toward, below: &Below, survey: &mut Survey
     }
 }
 
-/// The switch where a way ends that does not arrive: a dead end, or one of a circle.
-fn end_of_way(net: &Net<'_>, toward: &Toward, from: u32) -> u32 {
+/// The switch where a path ends that does not arrive: a dead end, or one of a circle.
+fn path_end(net: &Net<'_>, tree: &ForwardingTree, from: u32) -> u32 {
     let mut at = from;
     for _ in 0..net.n_switches() {
-        match toward.next(at) {
+        match tree.next(at) {
             Some(next) => at = next,
             None => break,
         }
@@ -188,13 +188,13 @@ fn end_of_way(net: &Net<'_>, toward: &Toward, from: u32) -> u32 {
 
 fn find_valleys(
     net: &Net<'_>,
-    toward: &Toward,
+    tree: &ForwardingTree,
     below: &Below,
     valleys: &mut BTreeMap<u32, Valley>,
 ) {
-    let dst = net.endports[toward.dst as usize].end;
+    let dst = net.endports[tree.dst as usize].end;
     for (switch, (n_paths, source)) in below.from_above.iter().enumerate() {
-        let Some(next) = toward.next(switch as u32).filter(|_| *n_paths > 0) else { continue };
+        let Some(next) = tree.next(switch as u32).filter(|_| *n_paths > 0) else { continue };
         if net.levels[next as usize] > net.levels[switch] {
             let at = net.switches[switch];
             let example = [net.endports[*source as usize].end, dst];

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
-/// A cable on the way: out of one port, into the next.
+/// A cable on the path: out of one port, into the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Hop {
     /// The port it leaves by.
@@ -19,7 +19,7 @@ pub struct Hop {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PathError {
     /// No port has the LID.
-    #[error("LID {lid} is nobody's\n  expected: a LID of this subnet, up to {top}")]
+    #[error("no port has LID {lid}\n  expected: a LID of this subnet, up to {top}")]
     NoSuchLid {
         /// The LID.
         lid: u16,
@@ -105,7 +105,7 @@ pub fn trace_adaptive(
     let Some(last) = table.last() else { return Ok(table) };
     let chooser = Chooser { subnet, lfts, choice, lid, hops: hops_to(subnet, last.ingress.node) };
     let is_switch = |node: u32| subnet.nodes[node as usize].is_switch();
-    // An adapter has one way out.
+    // An adapter has one path out.
     let first = table.first().filter(|_| !is_switch(src.node));
     let mut hops: Vec<Hop> = first.into_iter().copied().collect();
     let mut known: BTreeSet<Hop> = hops.iter().copied().collect();
@@ -133,7 +133,7 @@ struct Chooser<'a> {
     lfts: &'a Lfts,
     choice: Choice<'a>,
     lid: u16,
-    /// By node, cables to the destination; none where there is no way.
+    /// By node, cables to the destination; none where there is no path.
     hops: BTreeMap<u32, u32>,
 }
 
@@ -164,7 +164,7 @@ impl Chooser<'_> {
     }
 }
 
-/// By node, cables to a node; adapters on the way forward nothing.
+/// By node, cables to a node; adapters on the path forward nothing.
 fn hops_to(subnet: &Subnet, node: u32) -> BTreeMap<u32, u32> {
     let mut hops = BTreeMap::from([(node, 0)]);
     let mut wave = vec![node];

@@ -1,4 +1,4 @@
-//! A place in a line: what is wanted comes next and is passed, or nothing is.
+//! A cursor in a line: it passes the wanted text if that comes next, else it stays.
 
 use crate::subnet::Kind;
 use std::str::FromStr;

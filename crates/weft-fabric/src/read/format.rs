@@ -1,4 +1,4 @@
-//! A format of files: its name, how it is known, and who reads it.
+//! A format of files: its name, its mark, and its reader.
 
 use super::lines::Lines;
 use crate::subnet::records::Gathered;

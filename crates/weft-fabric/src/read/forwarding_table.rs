@@ -1,11 +1,11 @@
-//! The forwarding table of one switch while its lines come.
+//! The forwarding table of one switch, filled line by line.
 
 use super::lines::Lines;
 use crate::subnet::MULTICAST_LID;
 use crate::subnet::lfts::NO_PORT;
 use crate::subnet::records::{Gathered, Kind, NodeRecord, Place, TableRecord, Who};
 
-/// Room that a file's tables may take whatever they hold, and so much more for each entry: an entry
+/// Room that a file's tables may always take, and so much more for each entry: an entry
 /// for the highest LID alone takes 48 KiB, and a damaged file may have a million such tables.
 const ROOM: u64 = 64 << 20;
 const ROOM_FOR_ENTRY: u64 = 64;

@@ -1,7 +1,7 @@
-//! Readers of what a cluster's own tools print, one file a format; which one, the content says.
+//! Readers of the output of a cluster's own tools: one module a format, chosen by content.
 //!
-//! A reader takes lines and adds records to [`Gathered`]. It never fails on bad content: what it
-//! cannot understand it reports with line number and what was expected, and goes on where it can.
+//! A reader takes lines and adds records to [`Gathered`]. Bad content is never an
+//! error: the reader reports the line's number and what it expected, and continues.
 
 mod columns;
 mod cursor;
@@ -21,7 +21,7 @@ pub use lines::{Lines, MAX_LINE_BYTES};
 use crate::subnet::records::{Gathered, Place, Source};
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
-/// How much of a file tells its format.
+/// How much of a file's beginning decides its format.
 const HEAD_BYTES: usize = 1 << 16;
 
 /// All formats, the most telling beginnings first.
@@ -142,7 +142,7 @@ fn close(lines: &Lines<'_>, gathered: &mut Gathered, source: u32) {
         let place = Place { source, line: lines.number };
         gathered.unread(
             place,
-            "the file goes on and on; the rest was left out",
+            "the file does not end; later lines were left out",
             "a file with an end",
         );
     }

@@ -1,11 +1,11 @@
-//! Which switch each HCA hangs on: destinations on one leaf share most of every table.
+//! Attachments of HCAs to switches: destinations on one leaf share most of every table.
 
 use crate::fabric::Fabric;
 use crate::ids::{HcaId, PortId, SwitchId};
 
 /// Where an HCA is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct Attachment {
     /// Its leaf.
     leaf: u32,
     /// Its number among the HCAs of the leaf, in document order.
@@ -19,7 +19,7 @@ struct Place {
 /// HCAs that are cabled to no switch share one leaf more, which is no switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attachments {
-    places: Vec<Place>,
+    places: Vec<Attachment>,
     switches: Vec<Option<SwitchId>>,
     hcas: Vec<Vec<HcaId>>,
 }
@@ -36,7 +36,7 @@ impl Attachments {
             };
             on_switch[slot].push((hca, number));
         }
-        let nowhere = Place { leaf: 0, place: 0, number: 0 };
+        let nowhere = Attachment { leaf: 0, place: 0, number: 0 };
         let mut attachments = Attachments {
             places: vec![nowhere; fabric.n_hcas() as usize],
             switches: Vec::new(),
@@ -51,7 +51,7 @@ impl Attachments {
             attachments.switches.push(switch);
             for (place, (hca, number)) in there.iter().enumerate() {
                 attachments.places[hca.index()] =
-                    Place { leaf, place: place as u16, number: *number };
+                    Attachment { leaf, place: place as u16, number: *number };
             }
             attachments.hcas.push(there.into_iter().map(|(hca, _)| hca).collect());
         }

@@ -6,7 +6,7 @@ use crate::ids::{HcaId, SwitchId};
 
 /// For every switch and destination the ports that lead closer, keyed by the destination's leaf.
 ///
-/// In a fat-tree: every port on a shortest way up or down, parallel cables included. Port numbers
+/// In a fat-tree: every port on a shortest path up or down, parallel cables included. Port numbers
 /// count from 0 within their switch and rise within a group.
 #[derive(Clone, Debug)]
 pub struct Candidates {
@@ -15,7 +15,7 @@ pub struct Candidates {
     pub(crate) detours: Option<Detours>,
 }
 
-/// Ways to whole groups of switches, the first half of a detour; and how long ways are.
+/// Paths to whole groups of switches, the first half of a detour; and how long paths are.
 #[derive(Clone, Debug)]
 pub(crate) struct Detours {
     pub(crate) n_groups: u32,
@@ -29,7 +29,7 @@ pub(crate) struct Detours {
 }
 
 impl Candidates {
-    /// The ports of `switch` towards `dst`; none where no way leads there.
+    /// The ports of `switch` towards `dst`; none where no path leads there.
     #[inline(always)]
     pub fn group(&self, switch: SwitchId, dst: HcaId) -> &[u16] {
         let leaf = self.attached.leaf_of(dst);
@@ -60,7 +60,7 @@ impl Candidates {
         self.detours.as_ref().map_or(0, |detours| detours.n_groups)
     }
 
-    /// Hops between switches on the shortest way from `switch` to the leaf of `dst`, and over a
+    /// Hops between switches on the shortest path from `switch` to the leaf of `dst`, and over a
     /// group: to its nearest switch, and from its farthest on.
     pub fn hops(&self, switch: SwitchId, dst: HcaId, over: u32) -> (u32, u32) {
         let Some(detours) = &self.detours else { return (0, 0) };

@@ -1,4 +1,4 @@
-//! Which channels may wait for which (Dally & Seitz 1987), and whether they can in a circle.
+//! Dependencies between channels, and the search for a cycle of them (Dally & Seitz 1987).
 //!
 //! A channel is the egress of a port on one virtual lane. Lanes are counted by how often a packet's
 //! lane has been raised: a raise happens where a port leads to another group.
@@ -9,7 +9,7 @@ use crate::ids::{PortId, SwitchId, VertexId};
 
 /// No port, row or channel.
 const NONE: u32 = u32::MAX;
-/// Most raises that are told apart, one more than there are data lanes.
+/// Most raises that are distinguished, one more than there are data lanes.
 pub(crate) const MAX_RAISES: usize = 16;
 
 /// Most words of all rows together: 2 GiB, and fewer than a row's beginning can name.
@@ -66,7 +66,7 @@ impl<'a> Channels<'a> {
         })
     }
 
-    /// How many raises are told apart.
+    /// How many raises are distinguished.
     pub(crate) fn n_raises(&self) -> usize {
         self.n_raises
     }
@@ -78,8 +78,8 @@ impl<'a> Channels<'a> {
         (vertex != NONE).then_some(VertexId(vertex))
     }
 
-    /// The channel of a packet that leaves by `port` after `raise` raises. Beyond what is told
-    /// apart the highest stands for all: such a fabric needs more lanes than there are.
+    /// The channel of a packet that leaves by `port` after `raise` raises. The
+    /// highest raise stands for all beyond it: such a fabric needs more lanes than there are.
     #[inline]
     pub(crate) fn channel(&mut self, port: u32, raise: usize) -> Channel {
         let raise = (raise + usize::from(self.raises[port as usize])).min(self.n_raises - 1);
@@ -187,8 +187,8 @@ impl<'a> Channels<'a> {
     }
 }
 
-/// The words of a row for every cable from switch to switch, both ways. Nothing waits for the
-/// cables of HCAs.
+/// The words of a row for every cable from switch to switch, in both directions. No packet waits
+/// for the cables of HCAs.
 fn words_between_switches(fabric: &Fabric) -> u64 {
     let vertices = (0..fabric.n_switches()).map(|n| fabric.switch_vertex(SwitchId(n)));
     let words = |vertex: VertexId| {

@@ -1,4 +1,4 @@
-//! What must hold before anything is simulated: routes end, and cannot wait in a circle.
+//! Checks before a simulation: every route arrives, and no credit loop exists.
 
 use super::candidates::Candidates;
 use super::channels::{Channel, Channels, MAX_RAISES};
@@ -54,7 +54,7 @@ pub fn examine(fabric: &Fabric, plan: Plan<'_>, hcas: &[HcaId]) -> Result<Findin
 
 /// The credit loop of routes that need not all arrive: cables have died, and what they cut off is
 /// discarded. Lanes are raised up to the last of `n_lanes` for one service level. The egress ports
-/// of the loop in order, none where there is no loop; an error where that cannot be told.
+/// of the loop in order, none where there is no loop; an error where the search would be too large.
 pub fn credit_loop(
     fabric: &Fabric,
     plan: Plan<'_>,
@@ -116,8 +116,8 @@ fn walk_tables(
     Ok(())
 }
 
-/// Whom to walk from: up to two HCAs of each switch, since what differs between those of a switch,
-/// their own cables, nothing waits for.
+/// The HCAs to walk from: up to two of each switch. The HCAs of a switch differ only in their own
+/// cables, and no packet waits for those.
 fn sources(
     fabric: &Fabric,
     hcas: &[HcaId],
@@ -147,7 +147,7 @@ struct Walk<'a> {
     routes: &'a Routes,
     stamp: u32,
     /// By switch and raise: the walk towards which destination saw it, and whose walk, so that a
-    /// circle is told from a junction.
+    /// circle is distinguished from a junction.
     seen: Vec<(u32, u32)>,
 }
 

@@ -1,4 +1,4 @@
-//! Ways to whole groups of a dragonfly, for packets that go over a third group.
+//! Paths to whole groups of a dragonfly, for packets that go over a third group.
 //!
 //! SOURCE: non-minimal paths over an intermediate group after Kim, Dally, Scott & Abts,
 //! "Technology-Driven, Highly-Scalable Dragonfly Topology" (2008).
@@ -73,7 +73,7 @@ pub(crate) fn detours(fabric: &Fabric, attached: &Attachments) -> Result<Detours
     Ok(Detours { n_groups: n_groups as u32, table, hops_to_group, hops_to_leaf, hops_from_group })
 }
 
-/// Hops in a byte; as far as that goes where there is no way.
+/// Hops in a byte; as far as that goes where there is no path.
 fn short(hops: Option<u32>) -> u8 {
     hops.map_or(u8::MAX, |hops| hops.min(u32::from(u8::MAX)) as u8)
 }

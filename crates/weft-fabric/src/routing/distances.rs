@@ -1,4 +1,4 @@
-//! How far every switch is from a destination's leaf along the paths an engine allows.
+//! Distances of switches from a destination's leaf along the paths an engine allows.
 
 use super::switch_graph::{Edge, Graph};
 use crate::document::Engine;
@@ -111,7 +111,7 @@ impl<'a> Distances<'a> {
         reached
     }
 
-    /// Any way, by cost: one bucket a cost, those of the next costs only.
+    /// Any path, by cost: one bucket a cost, those of the next costs only.
     fn spread_costs(&mut self, targets: &[usize]) {
         let mut frontier: Vec<usize> = targets.to_vec();
         while !frontier.is_empty() {
@@ -189,7 +189,7 @@ impl<'a> Distances<'a> {
     /// The edges of `at` that lead closer to the target on an allowed path, in port order.
     pub(crate) fn closer(&self, at: usize) -> impl Iterator<Item = &Edge> {
         // INVARIANT: a switch that can go down does so, and what it goes down to can too: no
-        // packet turns up again, whatever tables it crosses.
+        // packet turns up again in any mix of tables.
         let tree = self.up_then_down();
         let goes_down = tree && self.goes_down(at);
         let costs = if goes_down { &self.down } else { &self.best };

@@ -43,7 +43,7 @@ pub fn routes_of(
     Ok(written.unwrap_or_else(|| compute(fabric, Engine::Minhop)))
 }
 
-/// Add ways over a third group to candidates, for packets that take detours.
+/// Add paths over a third group to candidates, for packets that take detours.
 pub fn add_detours(fabric: &Fabric, candidates: &mut Candidates) -> Result<(), FabricError> {
     candidates.detours = Some(detours::detours(fabric, &candidates.attached)?);
     Ok(())
@@ -54,16 +54,16 @@ pub fn compute(fabric: &Fabric, engine: Engine) -> Routes {
     tables(fabric, engine).routes
 }
 
-/// The ways of d-mod-k for some pairs, as [`Routes::trace`] gives them: of its tables only the
-/// entries on these ways.
-pub fn dmodk_ways(
+/// The paths of d-mod-k for some pairs, as [`Routes::trace`] gives them: of its tables only the
+/// entries on these paths.
+pub fn dmodk_paths(
     fabric: &Fabric,
     pairs: &[(HcaId, HcaId)],
 ) -> Result<Vec<Vec<PortId>>, FabricError> {
     let attached = Attachments::of(fabric);
     let graph = Graph::of(fabric);
     let mut planner = Planner::new(fabric, &graph, Engine::Dmodk, graph.levels.clone());
-    let mut ways = vec![Vec::new(); pairs.len()];
+    let mut paths = vec![Vec::new(); pairs.len()];
     let mut by_leaf: Vec<usize> = (0..pairs.len()).collect();
     by_leaf.sort_by_key(|pair| attached.leaf_of(pairs[*pair].1));
     let mut aimed = None;
@@ -74,7 +74,7 @@ pub fn dmodk_ways(
             planner.distances.aim_up(leaf);
             aimed = target;
         }
-        ways[pair] = trace_by(fabric, src, dst, |switch| {
+        paths[pair] = trace_by(fabric, src, dst, |switch| {
             let target = target?;
             let number = if switch.index() == target {
                 live_number(fabric, &attached, dst)
@@ -86,7 +86,7 @@ pub fn dmodk_ways(
             (number > 0).then_some(u32::from(number))
         })?;
     }
-    Ok(ways)
+    Ok(paths)
 }
 
 /// Forwarding tables and candidates over the cables that are up. Those of `ecmp` are of the fewest
@@ -95,8 +95,8 @@ pub fn tables(fabric: &Fabric, engine: Engine) -> Tables {
     let graph = Graph::of(fabric);
     let (tables, n_missing) = fill(fabric, &graph, engine, graph.levels.clone());
     if engine == Engine::Updn && n_missing > 0 {
-        // Levels may have several tops with no legal way from one to the other; one root always
-        // has a way.
+        // Levels may have several tops with no legal path from one to the other; one root always
+        // has a path.
         let heights = heights_from_one_root(&graph);
         let (rooted, n_still_missing) = fill(fabric, &graph, engine, heights);
         if n_still_missing < n_missing {

@@ -1,7 +1,7 @@
 //! Lists of port numbers by (switch, leaf), each distinct list stored once.
 //!
-//! The lists of a fat-tree are few, so what a simulation touches at a switch is a row of small
-//! numbers: two bytes a leaf instead of two bytes a host.
+//! A fat-tree has few distinct lists. A simulation reads a row of small numbers at a switch: two
+//! bytes a leaf instead of two bytes a host.
 
 use prefetch_index::prefetch_index;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Routing: engines that fill forwarding tables, candidates of adaptive routing, and checks of both.
+//! Routing: engines that fill forwarding tables, candidates of adaptive routing, checks of both.
 
 mod attachments;
 pub mod candidates;

@@ -1,4 +1,4 @@
-//! Where packets may get to when switches choose among candidates, and what they may wait for.
+//! Reach of packets when switches choose among candidates, and the channels they may wait for.
 
 use super::candidates::Candidates;
 use super::channels::{Channel, Channels};
@@ -117,7 +117,7 @@ impl<'a> Reach<'a> {
         self.search(channels, Target::Group(group))
     }
 
-    /// Ways to a leaf, from sources and from the groups of detours.
+    /// Paths to a leaf, from sources and from the groups of detours.
     fn reach_leaf(
         &mut self,
         channels: &mut Channels<'_>,

@@ -1,4 +1,4 @@
-//! Forwarding tables and what they say about a pair.
+//! Forwarding tables, and the path of a pair by them.
 
 use super::attachments::Attachments;
 use super::leaf_table::{LeafTable, LeafTableBuilder};

@@ -3,7 +3,7 @@
 use crate::fabric::Fabric;
 use crate::ids::SwitchId;
 
-/// A way from one switch to another.
+/// A path from one switch to another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
     /// The switch it leads to.

@@ -1,6 +1,6 @@
-//! From records to a subnet: who is meant, and what two files say about one thing.
+//! Assembly of a subnet from records: identities are resolved, contradictions become misfits.
 
-use super::identities::Names;
+use super::identities::Identities;
 use super::records::{CableRecord, Gathered, Kind, NodeRecord, Place, PortRecord, Who};
 use super::{End, Lfts, Misfit, Reading, Subnet, SubnetPort};
 use std::collections::HashMap;
@@ -10,26 +10,26 @@ use std::fmt::Debug;
 const MAX_PORT: u8 = 254;
 
 pub(super) fn assemble(gathered: Gathered) -> Subnet {
-    let who = Names::of(&gathered);
-    let mut build = Build { subnet: who.nodes(), who, n_ports: HashMap::new() };
+    let who = Identities::of(&gathered);
+    let mut assembly = Assembly { subnet: who.nodes(), who, n_ports: HashMap::new() };
     for record in &gathered.nodes {
-        build.node(record);
+        assembly.node(record);
     }
-    build.name_the_nameless();
-    build.tell_duplicates(&gathered.nodes);
+    assembly.name_the_nameless();
+    assembly.tell_duplicates(&gathered.nodes);
     for record in &gathered.ports {
-        build.port(record);
+        assembly.port(record);
     }
     for record in &gathered.cables {
-        build.cable(record);
+        assembly.cable(record);
     }
     for (place, guid, first, last) in &gathered.lids {
-        build.lids(*place, *guid, *first, *last);
+        assembly.lids(*place, *guid, *first, *last);
     }
-    build.subnet.index_lids();
-    build.tables(&gathered);
-    build.readings(&gathered);
-    let mut subnet = build.subnet;
+    assembly.subnet.index_lids();
+    assembly.tables(&gathered);
+    assembly.readings(&gathered);
+    let mut subnet = assembly.subnet;
     subnet.devices = gathered.devices;
     subnet.tree = gathered.tree;
     subnet.sm_logs = gathered.sm_logs;
@@ -42,14 +42,14 @@ pub(super) fn assemble(gathered: Gathered) -> Subnet {
 }
 
 /// A subnet in the making.
-struct Build {
+struct Assembly {
     subnet: Subnet,
-    who: Names,
+    who: Identities,
     /// By node: how many ports a file says it has.
     n_ports: HashMap<u32, u8>,
 }
 
-impl Build {
+impl Assembly {
     fn find(&mut self, who: Who, place: Place, about: &str) -> Option<u32> {
         let found = self.who.index(who);
         if found.is_none() {

@@ -239,7 +239,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// A name that nobody has yet, the wanted one where it is free.
+    /// A name that is free: the wanted one if possible.
     fn free(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
         let mut number = self.taken.get(wanted).copied().unwrap_or(0);

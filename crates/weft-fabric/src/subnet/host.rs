@@ -1,4 +1,4 @@
-//! Which host a channel adapter is in, by its description.
+//! The host of a channel adapter, by the adapter's description.
 
 /// The host and the device that a description names: 'c101-001 HCA-1', 'host mlx5_0',
 /// 'n001/hca0'. A description of one word is a host's, and so is any other.

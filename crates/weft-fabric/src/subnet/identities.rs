@@ -1,4 +1,4 @@
-//! Whom files mean: by node GUID, by a port's GUID, by a LID.
+//! Identities of nodes: by node GUID, by a port's GUID, by a LID.
 
 use super::records::{Gathered, Kind, NodeRecord, Who};
 use super::{Subnet, SubnetNode};
@@ -9,8 +9,8 @@ const MAX_LIDS_OF_PORT: usize = 128;
 /// Stand-ins for GUIDs that no file says: this and the LID. No maker's number begins like this.
 const NAMELESS: u64 = 0xffff_ffff_0000_0000;
 
-/// Whom the files' names mean.
-pub(super) struct Names {
+/// The identities in all files.
+pub(super) struct Identities {
     /// By node GUID, in order, the node's index.
     guids: BTreeMap<u64, u32>,
     /// By port GUID the node's GUID.
@@ -19,48 +19,48 @@ pub(super) struct Names {
     lids: HashMap<u16, u64>,
 }
 
-impl Names {
-    pub(super) fn of(gathered: &Gathered) -> Names {
-        let mut names =
-            Names { guids: BTreeMap::new(), ports: HashMap::new(), lids: HashMap::new() };
+impl Identities {
+    pub(super) fn of(gathered: &Gathered) -> Identities {
+        let mut identities =
+            Identities { guids: BTreeMap::new(), ports: HashMap::new(), lids: HashMap::new() };
         for record in &gathered.nodes {
             let guid = record.guid.or(as_node(record.who));
-            names.guids.extend(guid.map(|guid| (guid, 0)));
+            identities.guids.extend(guid.map(|guid| (guid, 0)));
         }
         for record in &gathered.nodes {
             if let (Who::Port(port), Some(guid)) = (record.who, record.guid) {
-                names.ports.entry(port).or_insert(guid);
+                identities.ports.entry(port).or_insert(guid);
             }
         }
         for record in &gathered.ports {
             if let (Who::Node(node), Some(port)) = (record.who, record.guid) {
-                names.ports.entry(port).or_insert(node);
+                identities.ports.entry(port).or_insert(node);
             }
         }
-        names.learn_siblings(&gathered.siblings);
+        identities.learn_siblings(&gathered.siblings);
         // What is only ever called by a port's GUID is a node of that GUID.
         let called = gathered.nodes.iter().map(|record| record.who);
         let called = called.chain(gathered.ports.iter().map(|record| record.who));
         for who in called.chain(gathered.cables.iter().flat_map(|r| r.ends.map(|end| end.0))) {
             match who {
-                Who::Port(guid) if !names.ports.contains_key(&guid) => {
-                    names.guids.insert(guid, 0);
+                Who::Port(guid) if !identities.ports.contains_key(&guid) => {
+                    identities.guids.insert(guid, 0);
                 }
                 Who::Node(guid) => {
-                    names.guids.insert(guid, 0);
+                    identities.guids.insert(guid, 0);
                 }
                 _ => {}
             }
         }
-        names.learn_lids(gathered);
-        names.learn_nameless(&gathered.nodes);
-        for (index, slot) in names.guids.values_mut().enumerate() {
+        identities.learn_lids(gathered);
+        identities.learn_nameless(&gathered.nodes);
+        for (index, slot) in identities.guids.values_mut().enumerate() {
             *slot = index as u32;
         }
-        names
+        identities
     }
 
-    /// Ports of one adapter are one node: whoever's one of them is known to be, or the first's own.
+    /// Ports of one adapter are one node: the known node of any of them, else the first's own.
     fn learn_siblings(&mut self, siblings: &[(u64, u64)]) {
         for (first, other) in siblings {
             if let Some(node) = self.ports.get(other).copied() {

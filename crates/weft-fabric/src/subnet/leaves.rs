@@ -1,4 +1,4 @@
-//! Which switches are leaves, whatever else is cabled to a spine and whatever is down at a leaf.
+//! The leaf switches, also where a host is cabled to a spine or all hosts of a leaf are down.
 
 use super::host::is_aggregation_node;
 use super::{Kind, Subnet};

@@ -1,11 +1,11 @@
-//! How high a switch is: cables to the nearest host.
+//! Levels of switches: cables to the nearest host.
 
 use super::host::is_aggregation_node;
 use super::{Kind, Subnet};
 
 impl Subnet {
     /// By node: 0 for hosts' channel adapters, 1 for leaves, and one more for every cable from
-    /// there; none where no way leads. The aggregation engines of switches are no hosts.
+    /// there; none where no path leads. The aggregation engines of switches are no hosts.
     pub fn levels(&self) -> Vec<Option<u32>> {
         let mut levels: Vec<Option<u32>> = vec![None; self.nodes.len()];
         let is_host = |index: &usize| {

@@ -1,4 +1,4 @@
-//! A real InfiniBand subnet: what its own tools say, with everything that belongs together joined.
+//! A real InfiniBand subnet, joined from the output of its own tools.
 
 mod assembly;
 mod drawing;
@@ -252,7 +252,7 @@ impl Subnet {
     }
 
     /// Work out which port every LID leads to. The first of two ports with one LID keeps it; the
-    /// others are told.
+    /// others become misfits.
     pub fn index_lids(&mut self) {
         let mut by_lid: Vec<Option<End>> = Vec::new();
         let mut duplicates = Vec::new();

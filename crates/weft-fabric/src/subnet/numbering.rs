@@ -1,4 +1,4 @@
-//! A generated fabric as a subnet: GUIDs and LIDs that nobody gave it yet.
+//! Numbering of a generated fabric as a subnet: it gets GUIDs and LIDs.
 
 use super::records::Kind;
 use super::{
@@ -33,9 +33,9 @@ impl Subnet {
             return Err(FabricError::document("fabric", what, expected));
         }
         let mut subnet = Subnet::default();
-        let drawn = Drawn::of(fabric);
+        let numbering = Numbering::of(fabric);
         for vertex in (0..n_vertices).map(VertexId) {
-            subnet.nodes.push(drawn.node(vertex)?);
+            subnet.nodes.push(numbering.node(vertex)?);
         }
         subnet.lfts = Lfts::new(subnet.nodes.len());
         subnet.index_lids();
@@ -44,7 +44,7 @@ impl Subnet {
 }
 
 /// A fabric, and what its nodes have in common.
-struct Drawn<'a> {
+struct Numbering<'a> {
     fabric: &'a Fabric,
     /// By HCA the node it is in.
     node_of: Vec<&'a str>,
@@ -54,8 +54,8 @@ struct Drawn<'a> {
     fastest: BitsPerSecond,
 }
 
-impl Drawn<'_> {
-    fn of(fabric: &Fabric) -> Drawn<'_> {
+impl Numbering<'_> {
+    fn of(fabric: &Fabric) -> Numbering<'_> {
         let hcas = |node: &fabric::Node| iter::repeat_n(node.first_hca, node.n_hcas as usize);
         let node_of = fabric.nodes.iter().flat_map(|node| hcas(node).map(|_| &node.name[..]));
         let mut systems = HashMap::new();
@@ -68,11 +68,11 @@ impl Drawn<'_> {
         let switches = (0..fabric.n_switches()).map(|n| fabric.switch_vertex(SwitchId(n)));
         let ports = switches.flat_map(|vertex| fabric.ports_of(vertex));
         let fastest = ports.map(|port| fabric.ports[port.index()].rate).max().unwrap_or_default();
-        Drawn { node_of: node_of.collect(), fabric, systems, fastest }
+        Numbering { node_of: node_of.collect(), fabric, systems, fastest }
     }
 
-    /// 'n001 mlx5_0', as hosts name themselves; whatever it is called that is not named by its
-    /// node.
+    /// 'n001 mlx5_0', as hosts name themselves; the vertex's own name where it does not begin
+    /// with its node's.
     fn description(&self, id: VertexId) -> String {
         let name = &self.fabric.vertices[id.index()].name;
         let of_node = self.node_of.get(id.index()).and_then(|node| name.strip_prefix(node));

@@ -1,6 +1,6 @@
-//! What readers hand over: one record a statement of a file, named as the file names it.
+//! Records that readers produce: one for each statement of a file, named as the file names it.
 //!
-//! [`Gathered`] is the heap of them; [`crate::subnet::Subnet::of`] finds out which belong together.
+//! [`Gathered`] holds all of them; [`crate::subnet::Subnet::of`] joins those that belong together.
 
 use super::link::{LinkRate, LogicalState, PhysicalState};
 use serde::{Deserialize, Serialize};
@@ -152,7 +152,7 @@ pub struct AdaptiveRecord {
     pub group_of_lid: BTreeMap<u16, u32>,
 }
 
-/// Virtual lanes of a switch for one way through it.
+/// Virtual lanes of a switch for one path through it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sl2vlRecord {
     /// Where it stands.
@@ -213,7 +213,7 @@ pub struct DeviceRecord {
     pub readings: BTreeMap<String, f64>,
 }
 
-/// A switch of a tree that a scheduler was told about: names only.
+/// A switch of a scheduler's tree: names only.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TreeSwitch {
     /// Its name.
@@ -222,7 +222,7 @@ pub struct TreeSwitch {
     pub switches: Vec<String>,
     /// Names of the nodes below, expanded.
     pub nodes: Vec<String>,
-    /// A number for the link's rate, in whatever unit the site likes: Slurm does not use it.
+    /// A number for the link's rate, in the site's own unit: Slurm does not use it.
     pub link_speed: Option<u32>,
 }
 
@@ -267,7 +267,7 @@ pub struct Unread {
     pub expected: String,
 }
 
-/// The most unread lines that are kept for each source; the rest are counted.
+/// The most unread lines that are kept for each source; the remaining lines are counted.
 pub const MAX_UNREAD: u64 = 100;
 
 /// Everything that readers found, in the order of the files.

@@ -14,7 +14,7 @@ pub enum SkewOf {
     /// Source and destination: every block differs.
     #[default]
     Pair,
-    /// The destination alone: some ranks get more from everybody.
+    /// The destination alone: some ranks get more from every rank.
     Destination,
 }
 

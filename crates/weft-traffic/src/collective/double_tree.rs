@@ -6,7 +6,7 @@
 //! its lowest one bit, and the second tree is the first one mirrored or, where the number of ranks
 //! is odd, shifted by one.
 //!
-//! Everybody moves in step: segment k of an edge is exchanged at time k + offset of the edge, which
+//! All ranks move in step: segment k of an edge is exchanged at time k + offset of the edge, which
 //! grows on the way up to the root and down again. Both ends of an edge know its offset, hence
 //! messages are received in the order they are sent, and a segment is passed on one time after it
 //! came.
@@ -28,7 +28,7 @@ struct Tree {
     second: bool,
 }
 
-/// Whom a rank exchanges with in one of two binary trees.
+/// The partners of a rank in one of two binary trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Neighbours {
     /// The one above it; none for the root.

@@ -1,12 +1,12 @@
-//! Collectives: who exchanges what with whom at each move.
+//! Collectives: the exchange of every rank at each move.
 //!
 //! An algorithm is a function of (ranks, rank, number of the move): nothing is stored. Roots are
-//! rank 0; [`crate::relabel`] puts another rank there. Where switches take part (SHARP), a move
+//! rank 0; [`crate::renumbering`] puts another rank there. Where switches take part (SHARP), a move
 //! ends at a switch: `in_network`.
 //!
 //! SOURCE: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
 //! MPICH" (IJHPCA 2005); Bruck et al., "Efficient Algorithms for All-to-All Communications in
-//! Multiport Message-Passing Systems" (1997); each module names its own besides.
+//! Multiport Message-Passing Systems" (1997); each module names its own source.
 
 mod allgather;
 mod allreduce;
@@ -16,7 +16,8 @@ mod double_tree;
 mod fold;
 mod in_network;
 mod reduce_scatter;
-mod rooted;
+mod root;
+
 mod tree;
 
 pub use alltoall::{Skew, SkewOf};
@@ -28,25 +29,25 @@ use serde::{Deserialize, Serialize};
 /// What a collective achieves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Nobody goes on before everybody has come.
+    /// No rank continues before all ranks have arrived.
     Barrier,
-    /// Everybody gets the sum of all buffers.
+    /// Every rank gets the sum of all buffers.
     Allreduce,
-    /// Everybody has a block for each other.
+    /// Every rank has a block for every other.
     Alltoall,
     /// The same with blocks of different sizes.
     Alltoallv,
-    /// Everybody gets everybody's block.
+    /// Every rank gets every rank's block.
     Allgather,
     /// Rank i gets the i-th block of the sum of all buffers.
     ReduceScatter,
-    /// Everybody gets the root's buffer.
+    /// Every rank gets the root's buffer.
     Broadcast,
     /// The root gets the sum of all buffers.
     Reduce,
-    /// The root gets everybody's block.
+    /// The root gets every rank's block.
     Gather,
-    /// Everybody gets its block of the root's.
+    /// Every rank gets its block of the root's.
     Scatter,
 }
 
@@ -106,7 +107,7 @@ impl Algorithm {
         matches!(self, Sharp | Multicast | Nvls | Collnet | NvlsTree)
     }
 
-    /// Whether it tells the ranks of a node from others.
+    /// Whether it distinguishes the ranks of a node from others.
     pub(crate) fn knows_nodes(self) -> bool {
         self == Algorithm::Hierarchical || self.is_offloaded()
     }
@@ -160,7 +161,7 @@ pub struct Collective {
     pub barrier_every_step: bool,
     /// Largest segment of the pipelined algorithms.
     pub segment_bytes: u64,
-    /// Ranks of one node, for algorithms that tell them from others; divides `n`.
+    /// Ranks of one node, for algorithms that distinguish them; divides `n`.
     pub tasks_per_node: u32,
     /// What carries out an offloaded collective where the switches cannot.
     pub fallback: Option<Algorithm>,

@@ -4,8 +4,7 @@
 //! grammar as LogGOPSim's txt2bin reads it. Computing is in nanoseconds, a rank has one processor
 //! and one NIC, and a receive names its source and tag.
 
-use super::graph::{Message, Operation, Work};
-use super::{MAX_OPERATIONS, wrong};
+use super::graph::{MAX_OPERATIONS, Message, Operation, Work, wrong};
 use crate::error::TrafficError;
 use std::collections::HashMap;
 

@@ -1,9 +1,11 @@
 //! Graphs of operations, laid out level by level.
 
-use super::wrong;
 use crate::error::TrafficError;
 use crate::exchange::{Blocks, Exchange, Transfer, Wait};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Most operations of a schedule, all ranks together.
+pub(super) const MAX_OPERATIONS: usize = 4_000_000;
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,16 +220,26 @@ impl<'a> Layout<'a> {
         let operation = self.operations[*number as usize];
         let what = match operation.work {
             Work::Send(to) => format!(
-                "nobody receives the {} bytes to rank {} with tag {}",
+                "no rank receives the {} bytes to rank {} with tag {}",
                 to.size_bytes, to.peer, to.tag
             ),
             Work::Recv(from) => format!(
-                "nobody sends the {} bytes from rank {} with tag {}",
+                "no rank sends the {} bytes from rank {} with tag {}",
                 from.size_bytes, from.peer, from.tag
             ),
-            Work::Compute { .. } => unreachable!("computing meets nobody"),
+            Work::Compute { .. } => unreachable!("computing needs no partner"),
         };
         let expected = "a send and a receive for each message, neither waiting for the other";
         wrong(self.place, operation.line, what, expected)
     }
+}
+
+/// An error in a line of a schedule.
+pub(super) fn wrong(
+    place: &str,
+    line: u32,
+    what: impl Into<String>,
+    expected: impl Into<String>,
+) -> TrafficError {
+    TrafficError::document(format!("{place}, line {line}"), what, expected)
 }

@@ -2,7 +2,7 @@
 //!
 //! Both are graphs: operations of a rank, and which must be over before which. A rank here does one
 //! thing after another, so a graph is laid out in levels: what is ready and meets its partner is
-//! done together, and a rank waits for all it has under way before its next level.
+//! done together, and a rank waits for all it has in flight before its next level.
 
 mod goal;
 mod graph;
@@ -11,9 +11,6 @@ mod msccl;
 use crate::error::TrafficError;
 use crate::exchange::Exchange;
 use serde::{Deserialize, Serialize};
-
-/// Most operations of a schedule, all ranks together.
-pub(crate) const MAX_OPERATIONS: usize = 4_000_000;
 
 /// How a schedule is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,14 +58,4 @@ impl Program {
         let moves = &self.moves[from as usize..to as usize];
         moves.get(usize::try_from(index).ok()?).copied()
     }
-}
-
-/// An error in a line of a schedule.
-fn wrong(
-    place: &str,
-    line: u32,
-    what: impl Into<String>,
-    expected: impl Into<String>,
-) -> TrafficError {
-    TrafficError::document(format!("{place}, line {line}"), what, expected)
 }

@@ -7,8 +7,7 @@
 //! SOURCE: Cowan et al., "MSCCLang: Microsoft Collective Communication Language" (ASPLOS 2023); the
 //! names of elements and attributes as Microsoft's msccl-tools write them.
 
-use super::graph::{Message, Operation, Work};
-use super::{MAX_OPERATIONS, wrong};
+use super::graph::{MAX_OPERATIONS, Message, Operation, Work, wrong};
 use crate::error::TrafficError;
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Counters of ports as their tools print them, more than one output in a file.
+//! Counters of ports as tools print them; a file may hold several outputs.
 
 use crate::subnet::records::{Gathered, ReadingRecord, Who};
 use std::collections::HashMap;
@@ -6,12 +6,12 @@ use std::collections::HashMap;
 /// What was read of each port of a file so far. An output of another kind adds to the port's
 /// reading; one of the same kind again is a later reading.
 #[derive(Default)]
-pub(crate) struct Readings {
+pub(crate) struct CounterReadings {
     /// By port: the index of its reading, and the kinds of output in it.
     last: HashMap<(Who, u8), (usize, Vec<String>)>,
 }
 
-impl Readings {
+impl CounterReadings {
     /// Add the counters of an output; where two kinds name one counter, that of 64 bits holds.
     pub(crate) fn add(
         &mut self,

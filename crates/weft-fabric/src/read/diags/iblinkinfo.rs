@@ -2,7 +2,7 @@
 //!
 //! SOURCE: infiniband-diags 44.0 on nets of ibsim; the speed it prints is that of one lane.
 
-use super::iblinkinfo_port::{Heading, Peer, Row};
+use super::iblinkinfo_port::{Heading, Peer, PortRow};
 use crate::read::format::{Format, MAX_TEXT_BYTES};
 use crate::read::lines::Lines;
 use crate::subnet::Kind;
@@ -28,7 +28,7 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
         if line.trim().is_empty() {
             continue;
         }
-        if let Some(row) = Row::of(&line) {
+        if let Some(row) = PortRow::of(&line) {
             table.row(place, &line, &row);
         } else if let Some(heading) = Heading::of(&line) {
             table.heading(place, &heading);
@@ -110,7 +110,7 @@ impl<'g> Table<'g> {
         node
     }
 
-    fn row(&mut self, place: Place, line: &str, row: &Row<'_>) {
+    fn row(&mut self, place: Place, line: &str, row: &PortRow<'_>) {
         let Some((who, kind)) = self.own(place, row) else {
             let expected = "the line of its node before that of a port, or lines as -l prints them";
             return self.gathered.unread(place, line, expected);
@@ -126,7 +126,7 @@ impl<'g> Table<'g> {
         port.facts.extend(row.label.map(|label| ("Label".to_owned(), label.to_owned())));
         if kind != Some(Kind::Switch) {
             port.guid = row.guid;
-            // Without a heading nobody knows yet whether the LID is the port's or the switch's.
+            // Without a heading the LID may be the port's or the switch's.
             port.lid = kind.map(|_| row.lid);
         }
         if let Some(peer) = &row.peer {
@@ -141,7 +141,7 @@ impl<'g> Table<'g> {
     }
 
     /// Whose line it is.
-    fn own(&mut self, place: Place, row: &Row<'_>) -> Option<(Who, Option<Kind>)> {
+    fn own(&mut self, place: Place, row: &PortRow<'_>) -> Option<(Who, Option<Kind>)> {
         let (who, kind) = if let (Some(guid), Some(description)) = (row.guid, row.description) {
             self.here = None;
             let node = self.node(place, Who::Port(guid), None, description, row.lid, true);
@@ -166,7 +166,7 @@ impl<'g> Table<'g> {
         Some((who, kind))
     }
 
-    fn peer(&mut self, place: Place, own: (Who, u8), row: &Row<'_>, peer: &Peer<'_>) {
+    fn peer(&mut self, place: Place, own: (Who, u8), row: &PortRow<'_>, peer: &Peer<'_>) {
         let who = match (peer.guid, peer.lid) {
             (Some(guid), _) => Who::Port(guid),
             (None, 0) => {
@@ -193,7 +193,7 @@ impl<'g> Table<'g> {
             if matches!(node.who, Who::Lid(lid) if own_lids.contains(&lid)) {
                 continue;
             }
-            // Where switches have lines of their own, whoever has none is an adapter.
+            // Where switches have lines of their own, a node without one is an adapter.
             let guess = if is_switch(&node) || !node.is_own && !own_switches {
                 Kind::Switch
             } else {

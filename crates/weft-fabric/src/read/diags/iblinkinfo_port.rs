@@ -30,7 +30,7 @@ impl Heading<'_> {
 
 /// `8 5[  ] ==( 4X 53.125 Gbps Active/  LinkUp)==> 10 7[  ] "spine00" (Could be 12X )`, with `-l`
 /// the GUID and the description before each end.
-pub(crate) struct Row<'a> {
+pub(crate) struct PortRow<'a> {
     pub(crate) guid: Option<u64>,
     pub(crate) description: Option<&'a str>,
     pub(crate) lid: u16,
@@ -67,8 +67,8 @@ pub(crate) struct CouldBe {
     pub(crate) is_whole: bool,
 }
 
-impl Row<'_> {
-    pub(crate) fn of(line: &str) -> Option<Row<'_>> {
+impl PortRow<'_> {
+    pub(crate) fn of(line: &str) -> Option<PortRow<'_>> {
         let (left, right) = line.split_once("==(")?;
         let (link, right) = right.split_once(")==>")?;
         let mut cursor = Cursor::new(left);
@@ -80,7 +80,7 @@ impl Row<'_> {
         };
         let (lid, port, label) = socket(&mut cursor)?;
         let (link, peer) = (Link::of(link), Peer::of(right)?);
-        cursor.is_done().then_some(Row { guid, description, lid, port, label, link, peer })
+        cursor.is_done().then_some(PortRow { guid, description, lid, port, label, link, peer })
     }
 }
 

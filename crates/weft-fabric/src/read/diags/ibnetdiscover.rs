@@ -2,8 +2,8 @@
 //!
 //! SOURCE: infiniband-diags 44.0, ibnetdiscover(8), and ibsim 0.10 with its example nets.
 
-use super::ibnetdiscover_port::{Line, kind_of_id};
-use super::ibsim_guids::StandIns;
+use super::ibnetdiscover_port::{PortLine, kind_of_id};
+use super::ibsim_guids::IbsimGuids;
 use crate::read::cursor::{Cursor, kind_of};
 use crate::read::format::{Format, MAX_TEXT_BYTES};
 use crate::read::lines::Lines;
@@ -15,7 +15,7 @@ const EXPECTED: &str = "an ID such as vendid=0x2c9, a node such as 'Switch 8 \"S
                         such as '[1] \"S-...\"[2]'";
 const HEADER: &str = "# Topology file";
 
-/// With or without `-s` (the way of the discovery) and `-f` (speeds and widths as numbers).
+/// With or without `-s` (the path of the discovery) and `-f` (speeds and widths as numbers).
 pub(crate) const FORMAT: Format =
     Format { name: "ibnetdiscover", is_it, max_bytes: MAX_TEXT_BYTES, read };
 
@@ -94,12 +94,12 @@ struct Net<'g> {
     /// Peers, by the order of their first mention.
     mentioned: HashMap<u64, usize>,
     mentions: Vec<NodeRecord>,
-    stand_ins: StandIns,
+    ibsim_guids: IbsimGuids,
 }
 
 impl<'g> Net<'g> {
     fn new(gathered: &'g mut Gathered, source: u32) -> Net<'g> {
-        let stand_ins = StandIns::new(gathered);
+        let ibsim_guids = IbsimGuids::new(gathered);
         Net {
             gathered,
             source,
@@ -109,7 +109,7 @@ impl<'g> Net<'g> {
             entered: HashSet::new(),
             mentioned: HashMap::new(),
             mentions: Vec::new(),
-            stand_ins,
+            ibsim_guids,
         }
     }
 
@@ -181,7 +181,7 @@ impl<'g> Net<'g> {
 
     fn node(&mut self, place: Place, entry: &Entry<'_>) {
         let ids = std::mem::take(&mut self.ids);
-        let guid = self.stand_ins.entry(entry.id, ids.guid, entry.kind, entry.n_ports);
+        let guid = self.ibsim_guids.entry(entry.id, ids.guid, entry.kind, entry.n_ports);
         let who = ids.port_guid.map_or(Who::Node(guid), Who::Port);
         let mut record = NodeRecord {
             kind: Some(entry.kind),
@@ -207,14 +207,14 @@ impl<'g> Net<'g> {
             let expected = "the line of its node before the line of a port";
             return self.gathered.unread(place, text, expected);
         };
-        let Some(line) = Line::of(text) else {
+        let Some(line) = PortLine::of(text) else {
             let expected = "a port and its peer: [1](guid) \"S-...\"[2] # ...";
             return self.gathered.unread(place, text, expected);
         };
         if let Some(trouble) = line.trouble {
             self.gathered.unread(place, text, trouble);
         }
-        let peer_guid = self.stand_ins.peer(line.peer_id);
+        let peer_guid = self.ibsim_guids.peer(line.peer_id);
         self.mention(place, peer_guid, &line);
         let mut port = PortRecord::of(place, Who::Node(here), line.number);
         (port.guid, port.rate, port.facts) = (line.guid, line.rate, line.facts);
@@ -231,7 +231,7 @@ impl<'g> Net<'g> {
         self.gathered.cables.push(CableRecord { place, ends, rate: line.rate });
     }
 
-    fn mention(&mut self, place: Place, guid: u64, line: &Line<'_>) {
+    fn mention(&mut self, place: Place, guid: u64, line: &PortLine<'_>) {
         let mentions = &mut self.mentions;
         self.mentioned.entry(guid).or_insert_with(|| {
             let kind = kind_of_id(line.peer_id);
@@ -265,7 +265,7 @@ impl<'g> Net<'g> {
             self.gathered.unread(record.place, &what, expected);
             self.gathered.nodes.push(record);
         }
-        self.stand_ins.settle(self.gathered);
+        self.ibsim_guids.settle(self.gathered);
     }
 }
 

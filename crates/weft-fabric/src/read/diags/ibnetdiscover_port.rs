@@ -1,11 +1,11 @@
-//! A port's line of `ibnetdiscover`: the port, its peer, and what the comment says of both.
+//! A port's line of `ibnetdiscover`: the port, its peer, and the comment about both.
 
 use crate::read::cursor::Cursor;
 use crate::subnet::{Kind, LinkRate};
 
 /// `[1](98039b0300000011) "S-506b4b0300000110"[1] # lid 1 lmc 0 "leaf0" lid 3 2xHDR s=4 w=16 v=4`.
 #[derive(Default)]
-pub(crate) struct Line<'a> {
+pub(crate) struct PortLine<'a> {
     pub(crate) number: u8,
     pub(crate) guid: Option<u64>,
     pub(crate) lid: Option<u16>,
@@ -21,12 +21,12 @@ pub(crate) struct Line<'a> {
     pub(crate) trouble: Option<&'static str>,
 }
 
-impl Line<'_> {
+impl PortLine<'_> {
     /// Nothing, unless both ends of the cable are there.
-    pub(crate) fn of(text: &str) -> Option<Line<'_>> {
+    pub(crate) fn of(text: &str) -> Option<PortLine<'_>> {
         let mut cursor = Cursor::new(text);
         let (number, outside) = bracketed(&mut cursor)?;
-        let mut line = Line { number, ..Line::default() };
+        let mut line = PortLine { number, ..PortLine::default() };
         line.facts.extend(outside.map(|label| ("Label".to_owned(), label.to_owned())));
         line.guid = parenthesised(&mut cursor)?;
         line.peer_id = cursor.blanks().tag("\"")?.until("\"")?;
@@ -41,7 +41,7 @@ impl Line<'_> {
     }
 }
 
-impl<'a> Line<'a> {
+impl<'a> PortLine<'a> {
     fn comment(&mut self, mut cursor: Cursor<'a>) -> Result<(), &'static str> {
         const OWN: &str = "# lid 1 lmc 0 \"description\" lid 2 4xHDR";
         if cursor.blanks().tag("lid ").is_some() {

@@ -3,7 +3,7 @@
 //! SOURCE: what infiniband-diags 44.0 prints; `ibqueryerrors.c`: lines under "Errors for" name a
 //! port's GUID, those under "Data Counters for" the node's.
 
-use super::counter_readings::Readings;
+use super::counter_readings::CounterReadings;
 use crate::read::format::{Format, MAX_TEXT_BYTES};
 use crate::read::lines::Lines;
 use crate::subnet::records::{Gathered, Kind, NodeRecord, Place, ReadingRecord, Who};
@@ -47,7 +47,7 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
 /// A report in the making.
 #[derive(Default)]
 struct Report {
-    readings: Readings,
+    readings: CounterReadings,
     /// Whether it is a list of data counters, and the node's name.
     node: Option<(bool, String)>,
     links: Vec<(Place, String)>,

@@ -1,4 +1,4 @@
-//! GUIDs of nodes that a net calls by names of their own, 'Switch1': those that ibsim gives them.
+//! GUIDs that ibsim gives to nodes whose net names them by words such as 'Switch1'.
 //!
 //! SOURCE: ibsim 0.10 on its example nets: switches from 0x200000 on, adapters from 0x100000 on,
 //! one for the node and one for each of its ports.
@@ -11,7 +11,7 @@ const FIRST_SWITCH: u64 = 0x20_0000;
 const FIRST_ADAPTER: u64 = 0x10_0000;
 
 /// What nodes are called until their entries have been read, and what they are called then.
-pub(crate) struct StandIns {
+pub(crate) struct IbsimGuids {
     final_guids: HashMap<u64, u64>,
     next_switch: u64,
     next_adapter: u64,
@@ -19,11 +19,11 @@ pub(crate) struct StandIns {
     begin: [usize; 3],
 }
 
-impl StandIns {
+impl IbsimGuids {
     /// None so far.
-    pub(crate) fn new(gathered: &Gathered) -> StandIns {
+    pub(crate) fn new(gathered: &Gathered) -> IbsimGuids {
         let begin = [gathered.nodes.len(), gathered.ports.len(), gathered.cables.len()];
-        StandIns {
+        IbsimGuids {
             final_guids: HashMap::new(),
             next_switch: FIRST_SWITCH,
             next_adapter: FIRST_ADAPTER,
@@ -58,7 +58,7 @@ impl StandIns {
         guid
     }
 
-    /// Call everybody by his last name.
+    /// Replace every provisional GUID by the final one.
     pub(crate) fn settle(&self, gathered: &mut Gathered) {
         if self.final_guids.is_empty() {
             return;

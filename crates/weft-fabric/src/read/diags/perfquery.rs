@@ -2,7 +2,7 @@
 //!
 //! SOURCE: what infiniband-diags 44.0 prints; `perfquery.c`.
 
-use super::counter_readings::Readings;
+use super::counter_readings::CounterReadings;
 use crate::read::format::{Format, MAX_TEXT_BYTES};
 use crate::read::lines::Lines;
 use crate::subnet::records::{Gathered, Place, ReadingRecord, Who};
@@ -23,7 +23,7 @@ fn is_it(head: &str) -> bool {
 }
 
 fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Result<()> {
-    let (mut readings, mut output) = (Readings::default(), None);
+    let (mut readings, mut output) = (CounterReadings::default(), None);
     while let Some(text) = lines.next_text()? {
         let place = Place { source, line: lines.number };
         if let Some((kind, lid, port)) = header(&text) {
@@ -54,7 +54,7 @@ struct Output {
     rows: Vec<(String, u64)>,
 }
 
-fn close(output: Option<Output>, readings: &mut Readings, gathered: &mut Gathered) {
+fn close(output: Option<Output>, readings: &mut CounterReadings, gathered: &mut Gathered) {
     let Some(Output { place, kind, lid, port, rows }) = output else { return };
     if port == ALL_PORTS {
         let title = format!("counters of all ports together of LID {lid}");

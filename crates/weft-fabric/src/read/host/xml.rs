@@ -1,4 +1,4 @@
-//! XML from files that nobody vouches for: no entities, bounded depth and size.
+//! XML from untrusted files: no entities, bounded depth and size.
 
 use roxmltree::{Document, Node, ParsingOptions};
 

@@ -11,7 +11,7 @@ use crate::subnet::records::{Gathered, Place};
 use std::collections::HashSet;
 use std::io;
 
-/// Rows of sections that no reader knows are kept up to so many bytes; the rest are counted.
+/// Most bytes of rows that are kept of sections without a reader; further rows are counted.
 const MAX_KEPT_BYTES: usize = 32 << 20;
 /// The sections that describe the fabric itself: a second one is another fabric.
 const ONCE: [&str; 3] = ["NODES", "PORTS", "LINKS"];
@@ -70,7 +70,7 @@ impl Section {
     fn keep(self, gathered: &mut Gathered) {
         if self.n_dropped > 0 {
             let what = format!("{} rows of section {}", self.n_dropped, self.name);
-            let expected = format!("at most {MAX_KEPT_BYTES} bytes of rows nobody reads");
+            let expected = format!("at most {MAX_KEPT_BYTES} bytes of rows without a reader");
             gathered.unread(self.place, &what, expected);
         }
         if let Some(rows) = self.kept {

@@ -121,7 +121,7 @@ impl Dump<'_> {
         Some(())
     }
 
-    /// Numbers of the peers' ports are known once all switches are. Whoever has no block is an
+    /// Numbers of the peers' ports are known once all switches are. A node without a block is an
     /// adapter.
     fn end(self) {
         let mut described = HashSet::new();
@@ -155,7 +155,7 @@ impl Dump<'_> {
     }
 }
 
-/// States, rate and the rest of a port's line; a rate of a port that is down means nothing.
+/// States, rate and further facts of a port's line; a rate of a port that is down means nothing.
 pub(crate) fn states(row: &Row<'_>, port: &mut PortRecord) {
     port.logical = row.text(&["sta"]).and_then(LogicalState::from_word);
     let physical = row.text(&["physsta"]);

@@ -198,7 +198,7 @@ fn split(line: &[u8]) -> Option<(u16, u8, &[u8])> {
 
 /// Who the LIDs of a file are, by what stands behind the entries.
 struct Names {
-    /// By LID what was last told about it: every table tells it again, almost always the same.
+    /// By LID its last description: every table repeats it, almost always unchanged.
     last: Vec<Vec<u8>>,
 }
 

@@ -109,13 +109,13 @@ impl Dump {
 /// An entry; or what would have been right.
 #[inline]
 fn entry(table: &mut Table, next: &mut u32, line: &[u8]) -> Result<(), &'static str> {
-    let (lid, way) = split(line).ok_or(ENTRY)?;
+    let (lid, entry) = split(line).ok_or(ENTRY)?;
     let expected = std::mem::replace(next, u32::from(lid) + 1);
     table.n_lines += 1;
-    let port = match way {
+    let port = match entry {
         b"UNREACHABLE" => None,
-        way => {
-            let (port, rest) = digits(way, 10, 3).ok_or(ENTRY)?;
+        entry => {
+            let (port, rest) = digits(entry, 10, 3).ok_or(ENTRY)?;
             let port = u8::try_from(port).map_err(|_| "a port, at most 255")?;
             is_rest(rest).then_some(Some(port)).ok_or(ENTRY)?
         }

@@ -1,4 +1,4 @@
-//! OpenSM's `guid2lid`: the LIDs it gave to every port GUID it ever saw.
+//! OpenSM's `guid2lid`: the LIDs of every port GUID it ever saw.
 
 use crate::read::format::{Format, MAX_TEXT_BYTES};
 use crate::read::lines::Lines;

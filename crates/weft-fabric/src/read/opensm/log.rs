@@ -1,4 +1,4 @@
-//! OpenSM's log: which routing engine really made the tables, errors, ports that left.
+//! OpenSM's log: the routing engine that made the tables, errors, ports that left.
 //!
 //! SOURCE: logs of OpenSM 3.3.23; `osm_ucast_mgr.c` and `osm_opensm.c`, where it speaks of engines.
 
@@ -10,7 +10,7 @@ use std::io;
 
 /// So many different errors are kept, and so many ports that left; the log may go on for years.
 const MAX_KEPT: usize = 1000;
-/// Lines that belong to an error beside its first one.
+/// Lines that belong to an error after its first one.
 const MAX_LINES_OF_ERROR: usize = 4;
 const MESSAGE: &str = "a message: 'Nov 21 02:38:50 235575 [5AE916C0] 0x02 -> ...'";
 
@@ -64,7 +64,7 @@ struct Log {
     seen: HashSet<String>,
     /// The error whose further lines may come, and how many came.
     open: Option<(String, usize)>,
-    /// Whether it was told that there are too many of them.
+    /// Whether the excess of errors was reported.
     is_full: bool,
 }
 

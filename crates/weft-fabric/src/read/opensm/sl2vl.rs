@@ -1,4 +1,4 @@
-//! OpenSM's `opensm-sl2vl.dump`: virtual lanes by service level for every way through a port.
+//! OpenSM's `opensm-sl2vl.dump`: virtual lanes by service level for every path through a port.
 //!
 //! SOURCE: what OpenSM 3.3.23 writes with engines that use lanes.
 

@@ -1,4 +1,4 @@
-//! What the library warns of.
+//! Warnings of the library.
 
 use crate::facts::{Facts, Kind, Said};
 

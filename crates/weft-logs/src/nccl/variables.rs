@@ -1,4 +1,4 @@
-//! Variables that the library says it read, refused, or had set for it.
+//! Variables that the library reports as read, refused or set for it.
 
 use crate::facts::{Facts, Kind, Said};
 use crate::line::{SET_BY_ENVIRONMENT, SET_TO};

@@ -1,11 +1,11 @@
-//! MPI libraries: which components Open MPI chose, what MPICH and Intel MPI send over, HCOLL.
+//! MPI libraries: components of Open MPI, transports of MPICH and Intel MPI, HCOLL.
 //!
 //! SOURCE: what Open MPI 4.1.4 and 5.0.11 (`pml_base_verbose`, and those of mtl, btl and coll),
 //! MPICH 4.0.2 and 5.0.2 (`MPIR_CVAR_DEBUG_SUMMARY`) and Intel MPI 2021.16 (`I_MPI_DEBUG`) print;
 //! HCOLL: logs that users posted.
 
+use super::libfabric;
 use crate::facts::{Facts, Kind, Place, Said};
-use crate::libfabric;
 use crate::line::between;
 
 /// Whether a line was about a choice of an MPI library.

@@ -76,7 +76,7 @@ impl Collective {
             Algorithm::Binomial if gather => Some(tree::up(n, rank, index, part)),
             Algorithm::Binomial => Some(tree::down(n, rank, index, part)),
             Algorithm::Linear => {
-                // The root has all its messages under way at once.
+                // The root has all its messages in flight at once.
                 let leaf = if rank == 0 { index + 1 } else { rank };
                 let last = if rank == 0 { n - 1 } else { 1 };
                 let transfer = part(leaf, 1).with(if rank == 0 { leaf } else { 0 });

@@ -1,4 +1,4 @@
-//! Communicators: ranks, where they are, whether they came to be; versions.
+//! Communicators: their ranks, hosts and state; versions.
 //!
 //! SOURCE: NVIDIA/nccl, tags v2.14.3-1 to v2.30.7-1, init.cc; RCCL's versions: its own logs.
 

@@ -1,4 +1,4 @@
-//! Channels: over what ranks send, algorithms, and what channels are connected as.
+//! Channels: their transports, algorithms, and patterns.
 //!
 //! SOURCE: formats of NVIDIA/nccl, tags v2.14.3-1 to v2.30.7-1 (transport/net.cc, p2p.cc, shm.cc
 //! and coll_net.cc, enqueue.cc, init.cc); those of 2.18.3 and 2.32.3 are in the libraries'
@@ -15,7 +15,7 @@ const PROTOCOLS: [&str; 3] = ["LL", "LL128", "SIMPLE"];
 /// Whether the message was about channels.
 pub(crate) fn read(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
     if text.starts_with("Channel ") || text.starts_with("CollNet ") {
-        return way(text, said, facts).is_some();
+        return connection(text, said, facts).is_some();
     }
     if let Some(what) = text.strip_prefix("Connected ") {
         let what = what.split(',').next().unwrap_or(what);
@@ -30,42 +30,42 @@ pub(crate) fn read(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
 }
 
 /// `Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0(4)/GDRDMA`.
-fn way(text: &str, said: Said<'_>, facts: &mut Facts) -> Option<()> {
-    let (ends, way) = VIA.split(text)?;
+fn connection(text: &str, said: Said<'_>, facts: &mut Facts) -> Option<()> {
+    let (ends, transport) = VIA.split(text)?;
     let direction = match ends {
         _ if ends.ends_with("[send]") => "send",
         _ if ends.ends_with("[receive]") => "receive",
         _ => "",
     };
-    if !(way.starts_with("NET/") || way.starts_with("COLLNET/")) {
-        facts.note(said, Kind::Channel, &[local(way)?, "", "", "", direction]);
+    if !(transport.starts_with("NET/") || transport.starts_with("COLLNET/")) {
+        facts.note(said, Kind::Channel, &[local(transport)?, "", "", "", direction]);
         return Some(());
     }
-    let (start, number, end) = device(way.as_bytes())?;
-    let proxy = if way[end..].starts_with('(') { "PXN" } else { "" };
-    let rest = way[end..].find('/').map_or("", |at| &way[end + at..]);
+    let (start, number, end) = device(transport.as_bytes())?;
+    let proxy = if transport[end..].starts_with('(') { "PXN" } else { "" };
+    let rest = transport[end..].find('/').map_or("", |at| &transport[end + at..]);
     let direct = if rest.starts_with("/GDRDMA") { "GDRDMA" } else { "" };
-    facts.note(said, Kind::Channel, &[&way[..start], number, direct, proxy, direction]);
+    facts.note(said, Kind::Channel, &[&transport[..start], number, direct, proxy, direction]);
     Some(())
 }
 
 /// Between GPUs of one node: `P2P/CUMEM/read` is P2P/CUMEM, `SHM/direct/direct` is SHM.
-fn local(way: &str) -> Option<&str> {
-    if way.starts_with("SHM") {
+fn local(transport: &str) -> Option<&str> {
+    if transport.starts_with("SHM") {
         return Some("SHM");
     }
-    let how = way.strip_prefix("P2P/")?;
+    let how = transport.strip_prefix("P2P/")?;
     let end = how.bytes().position(|byte| byte == b'/').unwrap_or(how.len());
     // Later versions name the communicator behind it.
     let end = if how[..end].contains(' ') { how[..end].find(" comm ").unwrap_or(end) } else { end };
-    Some(&way[..4 + end])
+    Some(&transport[..4 + end])
 }
 
 /// The number of a network's device, `/0` or `/0(4)`: where the name before it ends, the number,
 /// where that ends. In brackets is the rank whose GPU stands between (PXN).
-fn device(way: &[u8]) -> Option<(usize, &str, usize)> {
-    for start in memchr::memchr_iter(b'/', way).filter(|start| *start > 4) {
-        let rest = &way[start + 1..];
+fn device(transport: &[u8]) -> Option<(usize, &str, usize)> {
+    for start in memchr::memchr_iter(b'/', transport).filter(|start| *start > 4) {
+        let rest = &transport[start + 1..];
         let n = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let is_end = matches!(rest.get(n), None | Some(b'/' | b'(' | b' '));
         if (1..6).contains(&n) && is_end {

@@ -1,9 +1,9 @@
-//! A whole log, line by line.
+//! The reader of a whole log, line by line.
 
 use crate::facts::{Facts, Place, Said, Source};
-use crate::line::{Needle, needle};
-use crate::{channel, communicator, echo, line, network, plugin, warning};
-use crate::{libfabric, mpi, mvapich, sharp, ucx};
+use crate::library::{libfabric, mpi, mvapich, sharp, ucx};
+use crate::line::{self, Needle, needle};
+use crate::nccl::{channel, communicator, network, plugin, variables, warning};
 use aho_corasick::{AhoCorasick, MatchKind};
 use std::io::{self, BufRead};
 use std::sync::LazyLock;
@@ -109,7 +109,7 @@ fn understand(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
     channel::read(text, said, facts)
         || channel::multicast(text, said, facts)
         || plugin::read(text, said, facts)
-        || echo::read(text, said, facts)
+        || variables::read(text, said, facts)
         || network::read(text, said, facts)
         || communicator::read(text, said, facts)
 }

@@ -1,6 +1,6 @@
 //! libfabric (`FI_LOG_LEVEL=info`): the provider and the fabric that were opened.
 //!
-//! That a provider was registered or found says nothing: all are, whatever is used then.
+//! A registered or found provider is no fact: libfabric lists all of them.
 //! SOURCE: what libfabric 1.17 and 2.1 print; ofiwg/libfabric, fabric.c.
 
 use crate::facts::{Facts, Kind, Place, Said};

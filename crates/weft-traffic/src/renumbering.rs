@@ -5,15 +5,19 @@ use crate::random::shuffled;
 
 /// A bijection between the numbers an algorithm uses and ranks; one table for all ranks.
 #[derive(Clone, Debug)]
-pub(crate) struct Relabel {
+pub(crate) struct Renumbering {
     rank_of: Vec<u32>,
     number_of: Vec<u32>,
 }
 
-impl Relabel {
+impl Renumbering {
     /// Ranks in the order of a seed (in their own without it), number 0 at `root` (where it is
     /// without it). None where nothing changes.
-    pub(crate) fn new(n_ranks: u32, shuffle: Option<u64>, root: Option<u32>) -> Option<Relabel> {
+    pub(crate) fn new(
+        n_ranks: u32,
+        shuffle: Option<u64>,
+        root: Option<u32>,
+    ) -> Option<Renumbering> {
         if shuffle.is_none() && root.unwrap_or(0) == 0 {
             return None;
         }
@@ -29,7 +33,7 @@ impl Relabel {
         for (number, rank) in rank_of.iter().enumerate() {
             number_of[*rank as usize] = number as u32;
         }
-        Some(Relabel { rank_of, number_of })
+        Some(Renumbering { rank_of, number_of })
     }
 
     pub(crate) fn number_of(&self, rank: u32) -> u32 {

@@ -1,4 +1,4 @@
-//! Plug-ins: which was asked for, found, loaded, and with which version of the interface.
+//! Plug-ins: requested, found and loaded ones, with the version of their interface.
 //!
 //! SOURCE: NVIDIA/nccl, tags v2.14.3-1 to v2.30.7-1, net.cc and plugin/*.cc; Mellanox
 //! nccl-rdma-sharp-plugins (`P2P plugin`); logs of RCCL.
@@ -96,7 +96,7 @@ fn loaded(rest: &str) -> Option<(&str, &str, &str)> {
     Some((kind, name, version.trim_end_matches(')')))
 }
 
-/// What NCCL looks for where nobody asked.
+/// Names that NCCL looks for by default.
 const DEFAULT_PLUGINS: [&str; 3] = ["libnccl-tuner.so", "libnccl-profiler.so", "libnccl-env.so"];
 
 /// Plug-ins that are not the network: what was loaded, and what was asked for and is not there.

@@ -1,4 +1,4 @@
-//! How the two ranks of a pair talk: ping-pong, windows one way, windows both ways.
+//! Traffic of the two ranks of a pair: ping-pong, windows in one direction, windows in both.
 //!
 //! SOURCE: osu_latency, osu_bw, osu_bibw and osu_mbw_mr of the OSU Micro-Benchmarks.
 
@@ -10,9 +10,9 @@ pub const ACK_BYTES: u64 = 4;
 /// Messages in flight where a step does not say, as OSU's.
 pub const DEFAULT_WINDOW: u32 = 64;
 
-/// How two ranks talk.
+/// What two ranks send each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Talk {
+pub(crate) enum PairTraffic {
     PingPong { size_bytes: u64 },
     Window { size_bytes: u64, window: u32 },
     BothWays { size_bytes: u64, window: u32 },
@@ -26,17 +26,17 @@ pub(crate) struct Role {
     pub(crate) leads: bool,
 }
 
-impl Talk {
+impl PairTraffic {
     /// The `index`-th move of a rank with that role.
     pub(crate) fn exchange(self, role: Role, index: u64) -> Option<Exchange> {
         let message = |size_bytes| Transfer { peer: role.peer, size_bytes, blocks: Blocks::None };
         match self {
-            Talk::PingPong { size_bytes } => match index {
+            PairTraffic::PingPong { size_bytes } => match index {
                 0 | 1 if (index == 0) == role.leads => Some(Exchange::send(message(size_bytes))),
                 0 | 1 => Some(Exchange::recv(message(size_bytes))),
                 _ => None,
             },
-            Talk::Window { size_bytes, window } => {
+            PairTraffic::Window { size_bytes, window } => {
                 let window = u64::from(window);
                 let (message, ack) = (message(size_bytes), message(ACK_BYTES));
                 let (stream, answer) = if role.leads {
@@ -51,7 +51,7 @@ impl Talk {
                     _ => None,
                 }
             }
-            Talk::BothWays { size_bytes, window } => {
+            PairTraffic::BothWays { size_bytes, window } => {
                 let both = Exchange::both(message(size_bytes), message(size_bytes));
                 let last = index + 1 == u64::from(window);
                 let posted = if last { both } else { both.without_wait() };

@@ -1,4 +1,4 @@
-//! Networks: which was chosen, its devices, and whether they read and write GPUs directly.
+//! Networks: the chosen one, its devices, and GPUDirect.
 //!
 //! SOURCE: NVIDIA/nccl, tags v2.14.3-1 to v2.30.7-1 (net.cc, transport/net_ib*, net_socket.cc,
 //! graph/paths.cc); aws-ofi-nccl up to v1.21.1; Mellanox/nccl-rdma-sharp-plugins, sharp_plugin.c.
