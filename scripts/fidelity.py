@@ -23,7 +23,7 @@ from weft.catalog.document import SourceClass
 from weft.catalog.load import platform, platform_names
 from weft.catalog.machine.platform import Platform, PublishedTable, figures
 from weft.core.units import format_size
-from weft.expect.fit.platform_fit import HALVES, Half, fit_platform
+from weft.expect.fit.platform_fit import HALVES, HeldOutHalf, fit_platform
 from weft.expect.fit.tables import METRICS
 from weft.study.fit_tables import published_tables as published_tables_of
 from weft.topology.fabric_spec import fabric_spec
@@ -153,7 +153,9 @@ def held_out_lines() -> Iterator[str]:
         yield from _held_out_table(halves, twins)
 
 
-def _held_out_table(halves: Sequence[Half], twins: Mapping[str, TwinBackend]) -> Iterator[str]:
+def _held_out_table(
+    halves: Sequence[HeldOutHalf], twins: Mapping[str, TwinBackend]
+) -> Iterator[str]:
     table = halves[0].table
     metric = METRICS[table.benchmark]
     unit = "us" if table.is_latency else "MB/s"

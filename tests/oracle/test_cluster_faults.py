@@ -26,7 +26,7 @@ from weft.cli import run as run_weft
 from weft.cluster.folder import cluster_folder
 from weft.cluster.local.start import leftovers
 from weft.study.run.loop import GIVE_UP_AFTER
-from weft.study.run.store import Failure, Run, read_run
+from weft.study.run.store import Failure, StudyRun, read_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -85,7 +85,7 @@ class Going:
         found = (self.directory / "raw").glob("t*.out")
         return any(len(read_kernel_output(path).ranks) > 1 for path in found)
 
-    def ended(self) -> tuple[Any, Run]:
+    def ended(self) -> tuple[Any, StudyRun]:
         """What it printed, and what it kept, once it has ended for a launch that failed."""
         out, err = self.process.communicate(timeout=120)
         assert self.process.returncode == 4, err
@@ -153,7 +153,7 @@ def study(
     return STUDY.format(nodes=nodes, sets=sets, repeats=repeats, tasks=tasks, timeout_s=timeout_s)
 
 
-def failures_of(run: Run, host: str, gone_unix_s: float) -> list[Failure]:
+def failures_of(run: StudyRun, host: str, gone_unix_s: float) -> list[Failure]:
     """Of launches that need the host. Every launch is over, no other one failed, and none of them
     that began when the host was gone went well."""
     nodes = {launch.trial.id: launch.trial.nodes for launch in run.launches}

@@ -11,7 +11,7 @@ from tests.oracle.virtual import Virtual, need_in_hosts
 from weft.bench.model import State
 from weft.cluster.local.namespace_commands import ENVIRONMENT
 from weft.cluster.local.start import room_of
-from weft.study.run.store import Run, read_run
+from weft.study.run.store import StudyRun, read_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -70,7 +70,7 @@ def moved(cluster: Virtual, host: str) -> dict[str, int]:
     return {name: int(own[0]) + int(own[8]) for name, own in words.items()}
 
 
-def by_arm(run: Run) -> dict[str, State]:
+def by_arm(run: StudyRun) -> dict[str, State]:
     arms = {launch.trial.id: launch.trial.arm["ranks"] for launch in run.launches}
     return {arms[sample.trial]: sample.state for sample in run.samples}
 

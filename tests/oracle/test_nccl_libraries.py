@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from tests.oracle.nccl_probe import MARK
 
-from weft.catalog.libraries.variables import Reads
+from weft.catalog.libraries.variables import ValueSyntax
 from weft.catalog.load import variable_lists
 from weft.doctor.case import Case
 from weft.doctor.libnccl import read_libnccl
@@ -64,7 +64,8 @@ def integers(version: str) -> tuple[str, ...]:
         sorted(
             name
             for name in nccl.names_in(version)
-            if nccl.by_name[name].reads is Reads.INTEGER and name not in NOT_BY_FUNCTION[version]
+            if nccl.by_name[name].reads is ValueSyntax.INTEGER
+            and name not in NOT_BY_FUNCTION[version]
         )
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from weft.audit.cabling.device_label import Labels, count, listing
 from weft.audit.case import Case, Ruling, finding, not_judged
 from weft.core.finding import Finding, FindingKind, Severity
-from weft.topology.subnet.subnet import Cable, Subnet
+from weft.topology.subnet.subnet import Subnet, SubnetCable
 
 Ends = frozenset[tuple[int, int]]
 """Both ends of a cable by GUID and port."""
@@ -35,7 +35,7 @@ def gone_since_before(case: Case) -> Ruling:
     return Ruling(judged=count(len(old), "earlier cable"), findings=tuple(found))
 
 
-def _by_ends(subnet: Subnet) -> dict[Ends, Cable]:
+def _by_ends(subnet: Subnet) -> dict[Ends, SubnetCable]:
     nodes = subnet.nodes
     return {
         frozenset((nodes[end.node].guid, end.port) for end in cable.ends): cable
@@ -61,7 +61,7 @@ def _lost_nodes(labels: Labels, before: Subnet, lost: list[int]) -> list[Finding
     ]
 
 
-def _gone_cables(labels: Labels, gone: list[Cable]) -> list[Finding]:
+def _gone_cables(labels: Labels, gone: list[SubnetCable]) -> list[Finding]:
     if not gone:
         return []
     what = labels.short(gone[0]) if len(gone) == 1 else f"{len(gone)} cables"
@@ -77,7 +77,9 @@ def _gone_cables(labels: Labels, gone: list[Cable]) -> list[Finding]:
     ]
 
 
-def _slower(case: Case, old: Mapping[Ends, Cable], new: Mapping[Ends, Cable]) -> list[Finding]:
+def _slower(
+    case: Case, old: Mapping[Ends, SubnetCable], new: Mapping[Ends, SubnetCable]
+) -> list[Finding]:
     pairs = [(cable, new[ends]) for ends, cable in old.items() if ends in new]
     slower = [(a, b) for a, b in pairs if (b.a.gbps or 0.0) < (a.a.gbps or 0.0) and b.a.gbps]
     if not slower:

@@ -32,7 +32,7 @@ class Range(Document):
         return self
 
 
-class Instead(Document):
+class AlternativeConditions(Document):
     """Conditions that hold instead of the usual ones: what the closed forms then predict.
 
     `hcas` is how many HCAs of a node take part, `hcas_share` which share of them. `gpudirect` off:
@@ -74,7 +74,7 @@ class Cause(Document):
     title: Text
     explains: Literal["low", "impossible", "normal"] = "low"
     sentence: Text
-    instead: Instead | None = None
+    instead: AlternativeConditions | None = None
     cap: Range | None = None
     cap_of: Literal["hca", "node"] = "hca"
     share: Range | None = None

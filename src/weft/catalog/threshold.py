@@ -15,7 +15,7 @@ from weft.catalog.document import Document, Slug, Text
 
 Direction = Literal["at least", "at most"]
 Kind = Literal["fail", "warn", "expect"]
-Rests = Literal["rule", "sample", "fault"]
+ThresholdBasis = Literal["rule", "sample", "fault"]
 
 WEFT_UNITS: dict[tuple[str, str], tuple[float, str]] = {
     ("bandwidth_mb_s", "Gb/s"): (125.0, "MB/s"),
@@ -57,7 +57,7 @@ class FieldThreshold:
     unit: str
     direction: Direction
     kind: Kind
-    rests_on: Rests
+    rests_on: ThresholdBasis
     special: str
     text: str
     source: str
@@ -98,7 +98,7 @@ class FieldTest(Document):
     min_nodes: int = Field(default=1, ge=1)
     size_bytes: tuple[int, int] | None = None
     direction: Direction
-    rests_on: Rests = "rule"
+    rests_on: ThresholdBasis = "rule"
     special: str = ""
     erratum: str = ""
     rows: tuple[SystemRow, ...] = Field(min_length=1)

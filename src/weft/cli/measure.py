@@ -13,9 +13,9 @@ from weft.core.errors import ExitCode, InputError
 if TYPE_CHECKING:
     from weft.bench.model import Backend
     from weft.report.verdict import Judgement
-    from weft.study.comparison.table import Table
+    from weft.study.comparison.table import RunTable
     from weft.study.plan.model import Study
-    from weft.study.plan.plan import Plan
+    from weft.study.plan.plan import StudyPlan
     from weft.study.run.loop import RunOutcome
 
 
@@ -63,7 +63,7 @@ def measure_study(
     return int(ExitCode.BENCHMARK if outcome.failures else ExitCode.GOOD)
 
 
-def plan_for(document: "Study", nodes: tuple[str, ...], choice: BackendChoice) -> "Plan":
+def plan_for(document: "Study", nodes: tuple[str, ...], choice: BackendChoice) -> "StudyPlan":
     """The plan of a study on these nodes; on one host all ranks fold onto it."""
     from weft.study.plan.plan import make_plan
 
@@ -71,7 +71,7 @@ def plan_for(document: "Study", nodes: tuple[str, ...], choice: BackendChoice) -
 
 
 def _execute(
-    made: "Plan", backend: "Backend", meta: dict[str, Any], where: Path, *, resume: bool
+    made: "StudyPlan", backend: "Backend", meta: dict[str, Any], where: Path, *, resume: bool
 ) -> "RunOutcome":
     from weft.cli.progress import shown_progress
     from weft.study.run.loop import execute
@@ -146,7 +146,7 @@ def _verdict_text(judgement: "Judgement") -> str:
     return "\n".join(lines)
 
 
-def _figures_text(where: Path, outcome: "RunOutcome", table: "Table", n_arms: int) -> str:
+def _figures_text(where: Path, outcome: "RunOutcome", table: "RunTable", n_arms: int) -> str:
     from weft.cli.run_table import run_table_text
 
     over = outcome.n_before + outcome.n_done

@@ -3,7 +3,7 @@
 from weft.cli.output import table_text
 from weft.core.units import format_significant
 from weft.stats.summary import INTERVAL_FROM
-from weft.study.comparison.table import Table, TableRow
+from weft.study.comparison.table import RunTable, TableRow
 
 UNITS = {
     "latency_us": "us",
@@ -17,7 +17,7 @@ _COLUMNS = ("size (B)", "p50", "min", "max", "launches")
 _INTERVAL = "95 % interval of p50"
 
 
-def run_table_text(table: Table, how_to_repeat: str = f"--repeats {INTERVAL_FROM}") -> str:
+def run_table_text(table: RunTable, how_to_repeat: str = f"--repeats {INTERVAL_FROM}") -> str:
     """One block a benchmark, scale and arm; then what was left out."""
     groups: dict[tuple[object, ...], list[TableRow]] = {}
     for row in table.rows:

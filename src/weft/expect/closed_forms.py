@@ -8,7 +8,7 @@ barrier synchronization" (1988) for dissemination. One rank a node; every step c
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from weft.catalog.machine.platform import Host, HostRegime, Links, Platform, SwitchModel
+from weft.catalog.machine.platform import HostRegime, Links, Platform, PlatformHost, SwitchModel
 from weft.core.errors import InputError, unknown_name
 from weft.expect.model import Expectation, Term, largest, weakest_source
 from weft.expect.wire import Path, header_efficiency, path_through, wire_bytes, zero_load_ns
@@ -24,7 +24,7 @@ ACK_BYTES = 4
 @dataclass(frozen=True, slots=True)
 class _Twin:
     name: str
-    host: Host
+    host: PlatformHost
     links: Links
     switch: SwitchModel
     path: Path
@@ -181,7 +181,7 @@ STEPS: dict[str, Callable[[int, int], Steps]] = {
 }
 
 
-def regime_of(host: Host, size_bytes: int) -> HostRegime:
+def regime_of(host: PlatformHost, size_bytes: int) -> HostRegime:
     """The protocol regime in force at a size."""
     for regime in host.regimes:
         if regime.max_bytes is None or size_bytes <= regime.max_bytes:

@@ -28,7 +28,7 @@ USUAL_MTU_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Hop:
+class WireHop:
     """One link of a path: its rate in Gb/s (bits a nanosecond) and its delay in ns."""
 
     rate_gbps: float
@@ -39,7 +39,7 @@ class Hop:
 class Path:
     """Links from one host to another; a switch with `switch_delay_ns` sits between two links."""
 
-    hops: tuple[Hop, ...]
+    hops: tuple[WireHop, ...]
     switch_delay_ns: float
     mtu_bytes: int
     cut_through: bool = True
@@ -75,8 +75,8 @@ def path_through(platform: Platform, n_switches: int) -> Path:
     )
 
 
-def _hop(cable: Cable, adapter_ns: float = 0.0) -> Hop:
-    return Hop(cable.rate.value, cable.delay.value + adapter_ns)
+def _hop(cable: Cable, adapter_ns: float = 0.0) -> WireHop:
+    return WireHop(cable.rate.value, cable.delay.value + adapter_ns)
 
 
 def header_efficiency(size_bytes: int, mtu_bytes: int, headers: Headers = "infiniband") -> float:

@@ -16,7 +16,7 @@ MAX_TABLE_ROWS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A header with its unit; figures are set to the right."""
 
     header: str
@@ -24,11 +24,11 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """Rows of cells as they are printed; `n_cut` rows were left out."""
 
     caption: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     rows: tuple[tuple[str, ...], ...]
     n_cut: int = 0
 
@@ -39,19 +39,19 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ReportFigure:
     """A chart with its table. `title` states the finding; `how_to_read` says what is drawn."""
 
     id: str
     title: str
     how_to_read: str
     spec: Spec
-    table: Table
+    table: ReportTable
     wide: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class ReportDrawing:
     """An SVG that needs no script. `title` states the finding; `how_to_read` says what is drawn;
     `legend`: squares with what they mean; `narrow`: two of them stand side by side."""
 
@@ -59,12 +59,12 @@ class Drawing:
     how_to_read: str
     svg: Markup
     legend: tuple[tuple[Markup, str], ...] = ()
-    table: Table | None = None
+    table: ReportTable | None = None
     narrow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class FactTable:
     """Names and values, one a line, under a caption."""
 
     caption: str
@@ -78,12 +78,12 @@ class Section:
 
     heading: str
     paragraphs: tuple[str, ...] = ()
-    figures: tuple[Figure, ...] = ()
-    tables: tuple[Table, ...] = ()
-    facts: tuple[Facts, ...] = ()
+    figures: tuple[ReportFigure, ...] = ()
+    tables: tuple[ReportTable, ...] = ()
+    facts: tuple[FactTable, ...] = ()
     verbatim: tuple[tuple[str, str], ...] = ()
-    folded: tuple[Table, ...] = ()
-    drawings: tuple[Drawing, ...] = ()
+    folded: tuple[ReportTable, ...] = ()
+    drawings: tuple[ReportDrawing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +99,13 @@ class RunPage:
 
 
 def cut_table(
-    caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], limit: int | None = None
-) -> Table:
+    caption: str,
+    columns: Sequence[TableColumn],
+    rows: Sequence[Sequence[str]],
+    limit: int | None = None,
+) -> ReportTable:
     """A table of at most `limit` rows (MAX_TABLE_ROWS) that knows how many it left out."""
     kept = rows[: MAX_TABLE_ROWS if limit is None else limit]
-    return Table(
+    return ReportTable(
         caption, tuple(columns), tuple(tuple(row) for row in kept), n_cut=len(rows) - len(kept)
     )

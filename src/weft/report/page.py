@@ -19,7 +19,7 @@ from weft.report.sections import side_by_side as beside
 from weft.report.sections import suspect_map as lit
 from weft.report.verdict import SEVERITIES, Judgement, backend_facts, judge, measured_word
 from weft.study.comparison.headlines import Headlines
-from weft.study.run.store import Run, read_run
+from weft.study.run.store import StudyRun, read_run
 
 LIVE = "live"
 _YEAR_10000 = 253_402_300_800
@@ -37,14 +37,14 @@ def write_report(run_dirs: Sequence[Path], out: Path, *, partial: bool = False) 
     return out
 
 
-def write_check(run: Run, verdict: Verdict, out: Path) -> Path:
+def write_check(run: StudyRun, verdict: Verdict, out: Path) -> Path:
     """Write the page about a finished check that is judged already, and return its path. Raises
     MissingError where it cannot be written."""
     write_page(out, [page_of(run, "run1", verdict)])
     return out
 
 
-def read_runs(run_dirs: Sequence[Path], *, partial: bool = False) -> list[Run]:
+def read_runs(run_dirs: Sequence[Path], *, partial: bool = False) -> list[StudyRun]:
     """The runs, each read once. Raises InputError as `write_report` says."""
     if not run_dirs:
         raise InputError("no run to report on", expected="at least one run directory")
@@ -54,13 +54,13 @@ def read_runs(run_dirs: Sequence[Path], *, partial: bool = False) -> list[Run]:
     return runs
 
 
-def pages_of(runs: Sequence[Run]) -> list[RunPage]:
+def pages_of(runs: Sequence[StudyRun]) -> list[RunPage]:
     """What the page says about each run, worst verdict first, before any HTML."""
     pages = [page_of(run, f"run{number}") for number, run in enumerate(runs, start=1)]
     return sorted(pages, key=lambda page: SEVERITIES.index(page.findings[0].severity))
 
 
-def page_of(run: Run, name: str, verdict: Verdict | None = None) -> RunPage:
+def page_of(run: StudyRun, name: str, verdict: Verdict | None = None) -> RunPage:
     """One run: verdict, caveats, and its sections in order of interest. `verdict`: of its pairs,
     where it is known."""
     judged = judge(run, verdict)
@@ -82,7 +82,7 @@ def write_page(
     write_whole(out, render(f"weft {verb}: {title}", pages, beside), what="report")
 
 
-def _sections(run: Run, judged: Judgement, name: str) -> tuple[Section, ...]:
+def _sections(run: StudyRun, judged: Judgement, name: str) -> tuple[Section, ...]:
     found = (
         against.section(run, judged.pairs) if judged.pairs else None,
         lit.section(judged.pairs, run.fabric_document, name) if judged.pairs else None,
@@ -98,12 +98,12 @@ def _sections(run: Run, judged: Judgement, name: str) -> tuple[Section, ...]:
     return tuple(section for section in found if section is not None)
 
 
-def _curves(run: Run, judged: Judgement, name: str) -> Section | None:
+def _curves(run: StudyRun, judged: Judgement, name: str) -> Section | None:
     measured = (*judged.measured, *also_measured_of(run))
     return curves.section(measured, measured_word(run), name, published_of(run))
 
 
-def _refuse_unfinished(run: Run, partial: bool) -> None:
+def _refuse_unfinished(run: StudyRun, partial: bool) -> None:
     n_missing, n_planned = method.n_unfinished(run), len(run.launches)
     if partial or (n_planned and not n_missing):
         return
@@ -116,7 +116,7 @@ def _refuse_unfinished(run: Run, partial: bool) -> None:
     )
 
 
-def _title(run: Run) -> str:
+def _title(run: StudyRun) -> str:
     """The study's title; the directory's name where the study has none or cannot be read."""
     try:
         study = tomllib.loads(str(run.meta.get("study", "")))
@@ -125,7 +125,7 @@ def _title(run: Run) -> str:
     return str(study.get("title") or run.directory.name)
 
 
-def _subtitle(run: Run) -> str:
+def _subtitle(run: StudyRun) -> str:
     nodes = dict.fromkeys(node for launch in run.launches for node in launch.trial.nodes)
     n_nodes = "1 node" if len(nodes) == 1 else f"{len(nodes)} nodes"
     parts = [f"Backend {backend_facts(run)['name']}", n_nodes, f"{len(run.launches)} launches"]

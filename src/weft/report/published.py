@@ -10,8 +10,8 @@ from weft.catalog.machine.fit_report import FittedTable
 from weft.catalog.machine.platform import PublishedTable
 from weft.core.errors import InputError
 from weft.core.units import format_size
-from weft.report.charts.cells import Metric
-from weft.study.run.store import Run
+from weft.report.charts.cells import ChartMetric
+from weft.study.run.store import StudyRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Published:
         """The value of each size."""
         return dict(self.table.rows)
 
-    def belongs_to(self, metric: Metric) -> bool:
+    def belongs_to(self, metric: ChartMetric) -> bool:
         """Whether it is the metric that was measured (a mean stands beside a median)."""
         return self.table.metric == metric.name.removesuffix("_p50")
 
@@ -82,7 +82,7 @@ class Published:
         return frozenset(row.size_bytes for row in self.fitted.left_out)
 
 
-def published_of(run: Run) -> tuple[Published, ...]:
+def published_of(run: StudyRun) -> tuple[Published, ...]:
     """Of a twin run, the tables its platform document carries; of any other, none."""
     path = run.directory / PLATFORM_FILE
     if not path.is_file():

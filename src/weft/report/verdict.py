@@ -19,11 +19,11 @@ from weft.check.wording.remedies import remedy_of
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
 from weft.report.charts.cells import Measured, measured_of, study_cells_of
-from weft.report.charts.median_interval import middle_of
+from weft.report.charts.median_interval import median_interval_of
 from weft.report.sections.method import n_unfinished
 from weft.study.comparison.comparison import Comparison, compare_arms
 from weft.study.run.metadata import AGAIN
-from weft.study.run.store import Run
+from weft.study.run.store import StudyRun
 from weft.topology.fabric import Fabric
 
 SEVERITIES = (Severity.BAD, Severity.WARNING, Severity.NOTE, Severity.GOOD)
@@ -69,7 +69,7 @@ class Judgement:
     excluded: Mapping[str, int]
 
 
-def judge(run: Run, verdict: Verdict | None = None) -> Judgement:
+def judge(run: StudyRun, verdict: Verdict | None = None) -> Judgement:
     """Judge a run by what it holds: pairs (unless their verdict is known), arms, or figures
     alone."""
     cells = study_cells_of(run)
@@ -103,14 +103,14 @@ def _with_remedy(finding: Finding) -> Finding:
     return replace(finding, evidence=(*finding.evidence, f"what to do: {remedy.do}"))
 
 
-def _flags_of(run: Run) -> set[str]:
+def _flags_of(run: StudyRun) -> set[str]:
     flags = {flag for sample in run.samples for flag in sample.flags}
     if any(sample.state is State.NOT_ON_FABRIC for sample in run.samples):
         flags.add(State.NOT_ON_FABRIC.value)
     return flags
 
 
-def _notes_of(run: Run) -> tuple[str, ...]:
+def _notes_of(run: StudyRun) -> tuple[str, ...]:
     """What the backend says about samples it does not trust, each note once."""
     notes = dict.fromkeys(sample.note for sample in run.samples if sample.note)
     return tuple(str(note) for note in notes)[:3]
@@ -121,7 +121,7 @@ def _is_caveat(finding: Finding) -> bool:
     return finding.kind is FindingKind.ANOMALY and finding.severity is Severity.NOTE
 
 
-def caveats(run: Run, pairs: Verdict | None, excluded: Mapping[str, int]) -> tuple[str, ...]:
+def caveats(run: StudyRun, pairs: Verdict | None, excluded: Mapping[str, int]) -> tuple[str, ...]:
     """What a reader must know before believing the figures."""
     flags = _flags_of(run) - {FLOW_FLAG, EXTRAPOLATED_FLAG}
     said = [*_about_the_twin(run), *_about_files(run), *_about_one_host(run)]
@@ -147,7 +147,7 @@ def _sentence(remark: str) -> str:
     return f"{first}{remark[1:].rstrip('.')}."
 
 
-def backend_facts(run: Run) -> Mapping[str, Any]:
+def backend_facts(run: StudyRun) -> Mapping[str, Any]:
     """`name` and `facts` of the backend, as far as run.toml tells them."""
     backend = run.meta.get("backend")
     known = backend if isinstance(backend, Mapping) else {}
@@ -158,17 +158,17 @@ def backend_facts(run: Run) -> Mapping[str, Any]:
     }
 
 
-def is_twin(run: Run) -> bool:
+def is_twin(run: StudyRun) -> bool:
     """Whether the figures come from a simulated fabric."""
     return bool(backend_facts(run)["name"] == "twin")
 
 
-def measured_word(run: Run) -> str:
+def measured_word(run: StudyRun) -> str:
     """What happened: 'Measured', or 'Simulated' on a twin."""
     return "Simulated" if is_twin(run) else "Measured"
 
 
-def _about_the_twin(run: Run) -> list[str]:
+def _about_the_twin(run: StudyRun) -> list[str]:
     """That nothing was measured on a machine, and what was planted."""
     if not is_twin(run):
         return []
@@ -183,14 +183,14 @@ def _about_the_twin(run: Run) -> list[str]:
     return said
 
 
-def _about_files(run: Run) -> list[str]:
+def _about_files(run: StudyRun) -> list[str]:
     """That weft measured nothing itself, and on what the verdict can rest."""
     if not is_imported(run.meta):
         return []
     return ["Imported: these figures were read from files; weft measured nothing itself."]
 
 
-def _about_one_host(run: Run) -> list[str]:
+def _about_one_host(run: StudyRun) -> list[str]:
     """Ranks on one host talk through its memory, whatever network it has."""
     if not run.samples or any(sample.evidence.get("hosts") != 1 for sample in run.samples):
         return []
@@ -200,7 +200,7 @@ def _about_one_host(run: Run) -> list[str]:
     ]
 
 
-def failure_findings(run: Run) -> tuple[Finding, ...]:
+def failure_findings(run: StudyRun) -> tuple[Finding, ...]:
     """One finding for all failed launches, but for those of a check that tells the hosts it lost;
     none where none failed."""
     failures = [failure for failure in run.failures if failure not in run.failed_for_lost]
@@ -220,7 +220,7 @@ def failure_findings(run: Run) -> tuple[Finding, ...]:
     )
 
 
-def measured_finding(run: Run, measured: Sequence[Measured]) -> Finding:
+def measured_finding(run: StudyRun, measured: Sequence[Measured]) -> Finding:
     """What a run without pairs or arms says: its headline figures, and that nothing judges them."""
     lines = tuple(_headline_of(one) for one in measured[:MAX_HEADLINES])
     if not lines:
@@ -250,7 +250,7 @@ def measured_finding(run: Run, measured: Sequence[Measured]) -> Finding:
     )
 
 
-def _next_after(run: Run) -> str:
+def _next_after(run: StudyRun) -> str:
     """A file can be judged against its machine; a run needs another."""
     files = backend_facts(run)["facts"].get("files", ()) if is_imported(run.meta) else ()
     if files:
@@ -258,7 +258,7 @@ def _next_after(run: Run) -> str:
     return f"weft compare {run.directory} OTHER_RUN"
 
 
-def pair_verdict(run: Run) -> Verdict | None:
+def pair_verdict(run: StudyRun) -> Verdict | None:
     """The diagnosis of the pairs of a run; None where no pair was measured."""
     with_pair = [sample for sample in run.samples if sample.pair is not None]
     if not with_pair:
@@ -272,7 +272,7 @@ def pair_verdict(run: Run) -> Verdict | None:
     return with_own_options(verdict, Again.of_record(run.meta.get(AGAIN)))
 
 
-def fabric_of(run: Run) -> Wiring | None:
+def fabric_of(run: StudyRun) -> Wiring | None:
     """The fabric as cabled, where the run knows it."""
     if run.fabric_document is None:
         return None
@@ -302,6 +302,6 @@ def _headline_of(measured: Measured) -> str:
     if metric.lower_is_better:
         told = min(measured.cells, key=lambda cell: cell.size_bytes)
     else:
-        told = max(measured.cells, key=lambda cell: middle_of(cell.values).value)
-    value = format_significant(middle_of(told.values).value, 3)
+        told = max(measured.cells, key=lambda cell: median_interval_of(cell.values).value)
+    value = format_significant(median_interval_of(told.values).value, 3)
     return f"{measured.benchmark.name.replace('_', ' ')} {value} {metric.unit}{measured.at(told)}"

@@ -23,7 +23,7 @@ from weft.results.model import Table
 from weft.results.result_file import read_results
 from weft.study.comparison.cells import Value, cells_of
 from weft.study.comparison.headlines import Headlines
-from weft.study.run.store import Run, read_run
+from weft.study.run.store import StudyRun, read_run
 
 TWO_RANKS = 2
 MESSAGE_RATE = "message_rate"
@@ -187,7 +187,7 @@ def _of_run(directory: Path) -> list[MeasuredTable]:
     return [_run_table(run, benchmark, values) for benchmark, values in groups.items()]
 
 
-def _run_table(run: Run, benchmark: str, values: Sequence[Value]) -> MeasuredTable:
+def _run_table(run: StudyRun, benchmark: str, values: Sequence[Value]) -> MeasuredTable:
     where = str(run.directory)
     aspects = {(value.arm, value.cell.n_nodes, value.cell.tasks_per_node) for value in values}
     if len(aspects) > 1:
@@ -221,7 +221,7 @@ def _run_table(run: Run, benchmark: str, values: Sequence[Value]) -> MeasuredTab
     )
 
 
-def _digest(run: Run) -> str:
+def _digest(run: StudyRun) -> str:
     """Of the samples, file by file: the run's identity, whatever its directory is called."""
     digest = hashlib.sha256()
     blocks = run.directory.glob("blocks/*/samples/*.jsonl")

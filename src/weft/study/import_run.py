@@ -21,7 +21,7 @@ from weft.core.errors import InputError, MissingError, did_you_mean
 from weft.launch.redact_text import redact_content
 from weft.results.model import ResultFile
 from weft.results.result_file import read_results_text
-from weft.study.plan.model import BenchmarkUse, Factor, Setting, Study
+from weft.study.plan.model import BenchmarkUse, Factor, FactorSetting, Study
 from weft.study.run.metadata import commit_of, recorded_environment
 from weft.study.run.store import RunStore
 
@@ -197,7 +197,7 @@ def _factors(arms: Sequence[ArmFiles]) -> tuple[Factor, ...]:
     for name in arms[0].arm:
         settings = dict.fromkeys(arm.arm[name] for arm in arms)
         if len(settings) > 1:
-            made = tuple(Setting(name=setting) for setting in settings)
+            made = tuple(FactorSetting(name=setting) for setting in settings)
             factors.append(Factor(name=name, settings=made, manual=True))
     return tuple(factors)
 

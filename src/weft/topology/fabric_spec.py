@@ -10,7 +10,7 @@ from typing import Any
 
 from weft.catalog.document import Figure, SourceClass
 from weft.catalog.machine.cabling import Directors, FatTree, Rails
-from weft.catalog.machine.platform import Cable, Host, Links, Platform, figures
+from weft.catalog.machine.platform import Cable, Links, Platform, PlatformHost, figures
 from weft.core.errors import InputError
 
 Document = dict[str, Any]
@@ -47,7 +47,7 @@ def fabric_spec(platform: Platform, n_nodes: int, *, cabled: bool = False) -> Do
     return {**spec, "levels": 2, **_two_levels(tree, n_nodes, platform.hcas_per_node)}
 
 
-def twin_parts(platform: Platform) -> tuple[FatTree, Links, Host]:
+def twin_parts(platform: Platform) -> tuple[FatTree, Links, PlatformHost]:
     """What a twin is made of. Raises InputError where the platform has none."""
     if platform.fabric is None or platform.links is None or platform.host is None:
         raise no_twin(platform)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tests.unit.doctor.script import Planter, Script
 
-from weft.catalog.libraries.variables import Reads, Variable, version_key
+from weft.catalog.libraries.variables import ValueSyntax, Variable, version_key
 from weft.catalog.load import variable_lists
 
 
@@ -89,7 +89,7 @@ def newer(script: Script, rng: random.Random) -> tuple[str, int] | None:
         one.name
         for one in variable_lists()["nccl"].variables
         if one.since and version_key(one.since) > version_key(script.version) and not one.instead
-        and one.reads is Reads.INTEGER and one.name not in JUDGED
+        and one.reads is ValueSyntax.INTEGER and one.name not in JUDGED
     ]  # fmt: skip
     if not later or not script.of_nccl or script.form == "container":
         return None
@@ -102,7 +102,7 @@ def removed(script: Script, rng: random.Random) -> tuple[str, int] | None:
         one.name
         for one in variable_lists()["nccl"].variables
         if one.until and version_key(one.until) < version_key(script.version)
-        and one.reads is Reads.INTEGER and one.name not in JUDGED
+        and one.reads is ValueSyntax.INTEGER and one.name not in JUDGED
     ]  # fmt: skip
     if not gone or not script.of_nccl or script.form == "container":
         return None
@@ -115,7 +115,9 @@ def integer(rule: str, text: str) -> Planter:
     def plant(script: Script, rng: random.Random) -> tuple[str, int] | None:
         if not script.of_nccl or script.form == "container":
             return None
-        names = _nccl(script, lambda one: one.reads is Reads.INTEGER and one.name != "NCCL_DEBUG")
+        names = _nccl(
+            script, lambda one: one.reads is ValueSyntax.INTEGER and one.name != "NCCL_DEBUG"
+        )
         found = rule
         if rule == "word-for-number" and script.since("2.32.3"):
             found = "word-refused"
@@ -128,7 +130,7 @@ def out_of_range(script: Script, rng: random.Random) -> tuple[str, int] | None:
     """One above the most that is taken."""
     if not script.of_nccl or script.form == "container":
         return None
-    bound = _nccl(script, lambda one: one.reads is Reads.INTEGER and one.most is not None)
+    bound = _nccl(script, lambda one: one.reads is ValueSyntax.INTEGER and one.most is not None)
     variable = rng.choice(bound)
     assert variable.most is not None
     value = str(variable.most + 1)

@@ -6,8 +6,8 @@ from weft.bench.twin.backend import simulate
 from weft.catalog.load import platform
 from weft.core.errors import InputError
 from weft.expect.wire import (
-    Hop,
     Path,
+    WireHop,
     header_efficiency,
     line_ceiling,
     line_efficiency,
@@ -16,8 +16,8 @@ from weft.expect.wire import (
     zero_load_ns,
 )
 
-HDR = Hop(rate_gbps=200, delay_ns=10)
-HDR100 = Hop(rate_gbps=100, delay_ns=10)
+HDR = WireHop(rate_gbps=200, delay_ns=10)
+HDR100 = WireHop(rate_gbps=100, delay_ns=10)
 MESSAGE = {"src": 0, "dst": 1}
 
 
@@ -82,7 +82,7 @@ def test_an_empty_path_takes_what_the_engine_takes(
             "faults": [],
         }
     )
-    hops = tuple(Hop(float(rate), 10.0) for rate in gbps)
+    hops = tuple(WireHop(float(rate), 10.0) for rate in gbps)
     path = Path(hops, 100.0, 4096, cut_through=forwarding == "cut_through")
     # The engine counts whole picoseconds, rounded up once a burst and link.
     assert outcome["duration_ps"][0] / 1e3 == pytest.approx(zero_load_ns(path, size), abs=0.02)
@@ -111,7 +111,7 @@ def test_a_platform_without_a_fabric_has_no_path() -> None:
 def test_long_messages_take_what_packet_by_packet_says(
     cut_through: bool, rates: tuple[int, ...], size: int
 ) -> None:
-    hops = tuple(Hop(rate, 415.0) for rate in rates)
+    hops = tuple(WireHop(rate, 415.0) for rate in rates)
     path = Path(hops, 130.0, 4096, cut_through=cut_through)
     free = [0.0] * len(hops)
     arrived = 0.0

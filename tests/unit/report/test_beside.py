@@ -6,14 +6,14 @@ from weft.bench.mock import MockBackend
 from weft.bench.result_scale import Asked
 from weft.report.sections import side_by_side as beside
 from weft.study.import_run import ArmFiles, ImportOptions, import_files
-from weft.study.run.store import Run, read_run
+from weft.study.run.store import StudyRun, read_run
 
 from .conftest import Measure
 
 OSU = "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n0 1.5\n8 1.5\n64 1.6\n65536 9.0\n"
 
 
-def imported(folder: Path, name: str, text: str = OSU) -> Run:
+def imported(folder: Path, name: str, text: str = OSU) -> StudyRun:
     (folder / f"{name}.log").write_text(text)
     import_files([ArmFiles({}, (folder / f"{name}.log",))], folder / name, ImportOptions())
     return read_run(folder / name)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from weft.report.model import Table
+from weft.report.model import ReportTable
 from weft.report.sections import method
 from weft.study.run.store import read_run
 
@@ -25,7 +25,7 @@ name = "barrier"
 
 def plan_of(
     measure: Measure, where: Path, n_nodes: int, nodes: tuple[str, ...]
-) -> tuple[Table, ...]:
+) -> tuple[ReportTable, ...]:
     section = method.section(read_run(measure(where, STUDY.format(n_nodes=n_nodes), nodes=nodes)))
     return section.tables
 

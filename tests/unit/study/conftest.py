@@ -12,7 +12,7 @@ from weft.study.plan.model import Study
 from weft.study.plan.plan import make_plan
 from weft.study.run.loop import execute
 from weft.study.run.metadata import run_meta
-from weft.study.run.store import Run, RunStore, read_run
+from weft.study.run.store import RunStore, StudyRun, read_run
 
 NODES = tuple(f"n{i:03d}" for i in range(1, 17))
 
@@ -43,7 +43,7 @@ settings = [{ name = "static" }, { name = "adaptive" }]
 
 StudyText = Callable[..., str]
 StudyOf = Callable[..., Study]
-RunStudy = Callable[..., Run]
+RunStudy = Callable[..., StudyRun]
 
 
 def text_of(
@@ -84,7 +84,7 @@ def two_arms() -> str:
 def run_study(tmp_path: Path) -> RunStudy:
     """Run a study on the mock and read the run back."""
 
-    def run(directory: str = "run", backend: MockBackend | None = None, **options: Any) -> Run:
+    def run(directory: str = "run", backend: MockBackend | None = None, **options: Any) -> StudyRun:
         text = text_of(**options)
         study = parse_study(text, "study.toml")
         plan = make_plan(study, NODES)

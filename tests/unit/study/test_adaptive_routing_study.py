@@ -10,12 +10,12 @@ from weft.catalog.load import platform
 from weft.core.finding import FindingKind
 from weft.stats.nodesets import SetsRatio
 from weft.study.comparison.comparison import Comparison, compare_arms
-from weft.study.comparison.rows import Outcome
+from weft.study.comparison.rows import RowOutcome
 from weft.study.plan.document import load_study
 from weft.study.plan.plan import make_plan
 from weft.study.run.loop import execute
 from weft.study.run.metadata import run_meta
-from weft.study.run.store import Run, RunStore, read_run
+from weft.study.run.store import RunStore, StudyRun, read_run
 
 pytest.importorskip("weft._engine", reason="weft._engine is not built (make setup)")
 
@@ -29,7 +29,7 @@ def nodes() -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> StudyRun:
     study, text = load_study("adaptive-routing")
     backend = TwinBackend(platform("fat-tree"), N_NODES)
     plan = make_plan(study, backend.nodes)
@@ -42,7 +42,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.fixture(scope="module")
-def found(run: Run) -> Comparison:
+def found(run: StudyRun) -> Comparison:
     return compare_arms(run)
 
 
@@ -59,7 +59,7 @@ def flows_on_the_busiest_cable(numbers: Sequence[int]) -> int:
 
 
 def test_large_messages_gain_what_the_busiest_cable_carries(
-    run: Run, nodes: tuple[str, ...]
+    run: StudyRun, nodes: tuple[str, ...]
 ) -> None:
     """With a cable for each flow, all 32 end with the slowest: n flows on a cable take n times."""
     trials = {launch.trial.id: launch.trial for launch in run.launches}
@@ -85,11 +85,11 @@ def test_the_first_finding_is_the_gain_and_small_messages_have_none(found: Compa
     assert first.facts["benchmark"] == "message_rate"
     outcomes = {(row.cell.benchmark, row.cell.size_bytes): row.outcome for row in found.rows}
     assert outcomes == {
-        ("message_rate", 65536): Outcome.FASTER,
-        ("message_rate", 1 << 20): Outcome.FASTER,
-        ("alltoall", 8): Outcome.SAME,
-        ("alltoall", 4096): Outcome.SAME,
-        ("alltoall", 65536): Outcome.FASTER,
+        ("message_rate", 65536): RowOutcome.FASTER,
+        ("message_rate", 1 << 20): RowOutcome.FASTER,
+        ("alltoall", 8): RowOutcome.SAME,
+        ("alltoall", 4096): RowOutcome.SAME,
+        ("alltoall", 65536): RowOutcome.FASTER,
     }
 
 

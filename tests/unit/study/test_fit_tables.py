@@ -12,7 +12,7 @@ from weft.core.errors import InputError
 from weft.results.result_file import read_results
 from weft.study import fit_tables
 from weft.study.fit_tables import published_tables, tables_of
-from weft.study.run.store import Run
+from weft.study.run.store import StudyRun
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "results"
 OSU = FIXTURES / "osu"
@@ -138,7 +138,7 @@ sizes = "1:4K"
 name = "bandwidth"
 sizes = "1:4K"
 """
-RunStudy = Callable[..., Run]
+RunStudy = Callable[..., StudyRun]
 
 
 def test_a_run_gives_medians_over_its_launches(run_study: RunStudy) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from weft.audit.thresholds import Names
 from weft.topology.subnet.labels import shown
-from weft.topology.subnet.subnet import Cable, CableEnd, Subnet
+from weft.topology.subnet.subnet import CableEnd, Subnet, SubnetCable
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +83,11 @@ class Labels:
         """'GUID 0x506b4b0300000110'."""
         return f"GUID {self._subnet.nodes[node].guid:#018x}"
 
-    def cable(self, cable: Cable) -> str:
+    def cable(self, cable: SubnetCable) -> str:
         """Both ends of a cable, whole."""
         return " -- ".join(self.whole(end.node, end.port, end.facts) for end in cable.ends)
 
-    def short(self, cable: Cable) -> str:
+    def short(self, cable: SubnetCable) -> str:
         """Both ends of a cable, by name and port."""
         return " -- ".join(self.port(end.node, end.port) for end in cable.ends)
 

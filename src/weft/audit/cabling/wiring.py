@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 from weft.audit.cabling.device_label import Labels
 from weft.audit.thresholds import Thresholds
 from weft.topology.subnet.labels import labels_of
-from weft.topology.subnet.subnet import Cable, CableEnd, Subnet
+from weft.topology.subnet.subnet import CableEnd, Subnet, SubnetCable
 
 Value = TypeVar("Value", bound=Hashable)
 
@@ -21,7 +21,7 @@ class Way(NamedTuple):
 
     here: CableEnd
     there: CableEnd
-    cable: Cable
+    cable: SubnetCable
 
 
 class Wiring:

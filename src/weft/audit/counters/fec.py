@@ -7,7 +7,7 @@ from weft.audit.cabling.device_label import count
 from weft.audit.cabling.wiring import most_common
 from weft.audit.case import Case, Ruling, finding, not_judged
 from weft.core.finding import Finding, FindingKind, Severity
-from weft.topology.subnet.subnet import Cable
+from weft.topology.subnet.subnet import SubnetCable
 
 FACT = "FEC"
 
@@ -17,7 +17,7 @@ def odd_correction(case: Case) -> Ruling:
     told = [cable for cable in case.subnet.cables if _modes(cable)]
     if not told:
         return not_judged("no FEC modes: ibdiagnet2.net_dump, mlxlink --json")
-    by_rate: dict[str, list[Cable]] = defaultdict(list)
+    by_rate: dict[str, list[SubnetCable]] = defaultdict(list)
     for cable in told:
         by_rate[cable.a.rate or cable.b.rate or ""].append(cable)
     found: list[Finding] = []
@@ -29,12 +29,12 @@ def odd_correction(case: Case) -> Ruling:
     return Ruling(judged=count(len(told), "cable"), findings=tuple(found))
 
 
-def _modes(cable: Cable) -> tuple[str, ...]:
+def _modes(cable: SubnetCable) -> tuple[str, ...]:
     return tuple(sorted({end.facts[FACT] for end in cable.ends if end.facts.get(FACT)}))
 
 
 def _findings(
-    case: Case, odd: Sequence[Cable], usual: tuple[str, ...], what: str, n: int
+    case: Case, odd: Sequence[SubnetCable], usual: tuple[str, ...], what: str, n: int
 ) -> list[Finding]:
     if not odd:
         return []

@@ -8,7 +8,7 @@ from weft.audit.cabling.device_label import count
 from weft.audit.cabling.wiring import most_common
 from weft.audit.case import Case, Ruling, finding, not_judged
 from weft.core.finding import Finding, FindingKind, Severity
-from weft.topology.subnet.subnet import Cable, CableEnd
+from weft.topology.subnet.subnet import CableEnd, SubnetCable
 
 Role = tuple[str, ...]
 
@@ -33,18 +33,18 @@ def slow_cables(case: Case) -> Ruling:
     return Ruling(judged=count(len(cables), "cable"), findings=tuple(found))
 
 
-def _gbps(cable: Cable) -> float:
+def _gbps(cable: SubnetCable) -> float:
     rates = [end.gbps for end in cable.ends if end.gbps]
     return min(rates) if rates else 0.0
 
 
-def _rate(cable: Cable) -> str:
+def _rate(cable: SubnetCable) -> str:
     slow = min((end for end in cable.ends if end.gbps), key=lambda end: end.gbps or 0.0)
     return slow.rate or ""
 
 
-def _by_role(case: Case, cables: Iterable[Cable]) -> dict[Role, list[Cable]]:
-    roles: dict[Role, list[Cable]] = defaultdict(list)
+def _by_role(case: Case, cables: Iterable[SubnetCable]) -> dict[Role, list[SubnetCable]]:
+    roles: dict[Role, list[SubnetCable]] = defaultdict(list)
     service = re.compile(case.thresholds.names.service)
     for cable in cables:
         if any(service.search(case.subnet.nodes[end.node].description) for end in cable.ends):
@@ -62,7 +62,7 @@ def _what(case: Case, end: CableEnd) -> str:
     return f"adapters{make}"
 
 
-def _below_siblings(case: Case, group: Sequence[Cable]) -> tuple[list[Cable], str]:
+def _below_siblings(case: Case, group: Sequence[SubnetCable]) -> tuple[list[SubnetCable], str]:
     """Cables below the usual rate that could have it, and that rate."""
     usual = most_common((_gbps(cable), _rate(cable)) for cable in group)
     if usual is None or usual[1] < case.thresholds.usual_rate_share.value:
@@ -88,7 +88,7 @@ def _is_able(case: Case, end: CableEnd, gbps: float) -> bool:
     return any((way.here.gbps or 0.0) >= gbps for way in ways if way.here.port != end.port)
 
 
-def _is_regular(case: Case, slow: Sequence[Cable], group: Sequence[Cable]) -> bool:
+def _is_regular(case: Case, slow: Sequence[SubnetCable], group: Sequence[SubnetCable]) -> bool:
     """Whether every switch of the role has equally many slow ones: meant so."""
     nodes = {end.node for cable in group for end in cable.ends}
     switches = [node for node in nodes if case.subnet.nodes[node].is_switch]
@@ -97,7 +97,7 @@ def _is_regular(case: Case, slow: Sequence[Cable], group: Sequence[Cable]) -> bo
     return len(switches) > 1 and len(each) == 1
 
 
-def _by_switch(cables: Sequence[Cable]) -> list[list[Cable]]:
+def _by_switch(cables: Sequence[SubnetCable]) -> list[list[SubnetCable]]:
     """Cables by the switch that most of them share: one sick switch is one finding."""
     left, groups = list(cables), []
     while left:
@@ -109,7 +109,7 @@ def _by_switch(cables: Sequence[Cable]) -> list[list[Cable]]:
 
 
 def _finding(
-    case: Case, role: Role, cables: Sequence[Cable], group: Sequence[Cable], rate: str
+    case: Case, role: Role, cables: Sequence[SubnetCable], group: Sequence[SubnetCable], rate: str
 ) -> Finding:
     labels = case.labels
     rates = sorted({_rate(cable) for cable in cables})
@@ -142,14 +142,16 @@ def _finding(
     )
 
 
-def _may_be_split(role: Role, cables: Sequence[Cable], group: Sequence[Cable], rate: str) -> bool:
+def _may_be_split(
+    role: Role, cables: Sequence[SubnetCable], group: Sequence[SubnetCable], rate: str
+) -> bool:
     """Hosts with two lanes of four, several of them: one cable may serve two hosts."""
     halves = [cable for cable in group if _rate(cable).startswith("2x")]
     is_half = rate.startswith("4x") and all(cable in halves for cable in cables)
     return is_half and len(halves) > 1 and role[0].startswith("adapters")
 
 
-def _shared_switch(cables: Sequence[Cable]) -> int | None:
+def _shared_switch(cables: Sequence[SubnetCable]) -> int | None:
     if len(cables) < 2:
         return None
     nodes = Counter(end.node for cable in cables for end in cable.ends)
@@ -157,7 +159,7 @@ def _shared_switch(cables: Sequence[Cable]) -> int | None:
     return node if n == len(cables) else None
 
 
-def _is_all_of(case: Case, switch: int, cables: Sequence[Cable]) -> bool:
+def _is_all_of(case: Case, switch: int, cables: Sequence[SubnetCable]) -> bool:
     """Whether these are all cables of their role that a switch has."""
     roles = {tuple(sorted(_what(case, end) for end in cable.ends)) for cable in cables}
     ways = [*case.wiring.between.get(switch, ()), *case.wiring.hosts.get(switch, ())]
@@ -165,7 +167,7 @@ def _is_all_of(case: Case, switch: int, cables: Sequence[Cable]) -> bool:
     return len(alike) == len(cables) > 1
 
 
-def _proof(case: Case, cable: Cable, rate: str) -> str:
+def _proof(case: Case, cable: SubnetCable, rate: str) -> str:
     def of(end: CableEnd) -> str:
         name = case.labels.name(end.node)
         if end.supported and (end.supported_gbps or 0.0) > (end.gbps or 0.0):
@@ -177,7 +179,7 @@ def _proof(case: Case, cable: Cable, rate: str) -> str:
     return ", ".join(of(end) for end in cable.ends)
 
 
-def _below_supported(case: Case, role: Role, group: Sequence[Cable]) -> list[Finding]:
+def _below_supported(case: Case, role: Role, group: Sequence[SubnetCable]) -> list[Finding]:
     """Cables that say themselves that they could do more, whatever their siblings do.
 
     Where most of a role say so, the tool says it of all: no fault of one cable.
@@ -213,13 +215,13 @@ def _below_supported(case: Case, role: Role, group: Sequence[Cable]) -> list[Fin
     ]
 
 
-def _could(cable: Cable) -> float:
+def _could(cable: SubnetCable) -> float:
     """What both ends support, in Gb/s; 0 where not both say it. One statement is about both when
     the other end says nothing at all."""
     told = [end.supported_gbps for end in cable.ends if end.supported_gbps]
     return min(told) if told else 0.0
 
 
-def _supported(cable: Cable) -> str:
+def _supported(cable: SubnetCable) -> str:
     told = [end for end in cable.ends if end.supported_gbps]
     return min(told, key=lambda end: end.supported_gbps or 0.0).supported or "" if told else ""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from weft.catalog.libraries.nccl_topology import nccl_topology
-from weft.catalog.libraries.variables import Reads, Variable, VariableList, version_key
+from weft.catalog.libraries.variables import ValueSyntax, Variable, VariableList, version_key
 
 NCCL, PLUGINS = "nccl", "nccl-plugins"
 OLDEST, NEWEST = "2.18.3", "2.32.3"
@@ -90,7 +90,7 @@ def is_echoed(variable: Variable, version: str) -> bool:
     """Whether NCCL of that version is known to say so whenever it reads a variable."""
     if variable.name in NOT_ALWAYS_ECHOED:
         return False
-    if variable.reads is Reads.INTEGER:
+    if variable.reads is ValueSyntax.INTEGER:
         return True
     since = TEXTS_ECHOED.get(variable.name)
     return since is not None and version_key(since) <= version_key(version)

@@ -9,7 +9,7 @@ from weft.bench.phase import phases_of
 from weft.bench.twin.fault import Fault
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.machine.cabling import FatTree
-from weft.catalog.machine.platform import Host, HostRegime, Platform
+from weft.catalog.machine.platform import HostRegime, Platform, PlatformHost
 from weft.core.errors import InputError, did_you_mean
 from weft.topology.fabric_spec import Document, no_twin, picoseconds, twin_parts
 
@@ -228,7 +228,7 @@ def pair_size(trial: Trial, *, is_small: bool) -> int:
     return min(trial.sizes_bytes) if is_small else max(trial.sizes_bytes)
 
 
-def _host(host: Host) -> Document:
+def _host(host: PlatformHost) -> Document:
     document: Document = {
         "regimes": [_regime(regime) for regime in host.regimes],
         "message_gap_ns": host.message_gap.value,

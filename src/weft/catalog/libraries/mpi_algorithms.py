@@ -18,7 +18,7 @@ from weft.core.errors import unknown_name
 Positive = Annotated[int, Field(ge=1)]
 
 
-class Stand(Document):
+class LibraryAlgorithm(Document):
     """An algorithm under the library's name, and the engine's that is it, or stands for it.
 
     `exact`: they send the same messages; otherwise `note` says what differs. `window`: partners at
@@ -33,7 +33,7 @@ class Stand(Document):
     note: str = ""
 
     @model_validator(mode="after")
-    def _a_difference_is_named(self) -> "Stand":
+    def _a_difference_is_named(self) -> "LibraryAlgorithm":
         if self.exact == bool(self.note):
             raise ValueError("a note where, and only where, the algorithms differ")
         return self
@@ -80,7 +80,7 @@ class MpiAlgorithms(Document):
     class_: SourceClass = Field(alias="class")
     source: Text
     notes: tuple[str, ...] = ()
-    algorithms: tuple[Stand, ...] = Field(min_length=1)
+    algorithms: tuple[LibraryAlgorithm, ...] = Field(min_length=1)
     choices: tuple[Choice, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -94,7 +94,7 @@ class MpiAlgorithms(Document):
                     raise ValueError(f"no algorithm '{name}' of {choice.benchmark} is listed")
         return self
 
-    def choose(self, benchmark: str, n_ranks: int, size_bytes: int) -> Stand | None:
+    def choose(self, benchmark: str, n_ranks: int, size_bytes: int) -> LibraryAlgorithm | None:
         """What the library takes; None where it is not known of this benchmark."""
         for choice in self.choices:
             if choice.benchmark == benchmark and choice.holds(n_ranks):

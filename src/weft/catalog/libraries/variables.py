@@ -14,7 +14,7 @@ from weft.catalog.libraries.nccl import version_numbers
 Version = Annotated[str, Field(pattern=r"^\d+(\.\d+)*$")]
 
 
-class Reads(StrEnum):
+class ValueSyntax(StrEnum):
     """How a library turns a variable's text into what it uses.
 
     `integer` is the library's own number reader (NCCL: strtoll in base 0, which reads `true` as 0
@@ -56,7 +56,7 @@ class Variable(Document):
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Z][A-Za-z0-9_]*$")]
-    reads: Reads = Reads.INTEGER
+    reads: ValueSyntax = ValueSyntax.INTEGER
     since: Version = ""
     until: Version = ""
     defaults: tuple[tuple[Version, str], ...] = ()

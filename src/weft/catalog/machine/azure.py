@@ -50,7 +50,7 @@ class Series(Document):
     source: Text
 
 
-class Refused(Document):
+class RefusedSizes(Document):
     """Sizes that have or had RDMA and that no template is written for."""
 
     sizes: tuple[Text, ...]
@@ -70,7 +70,7 @@ class Azure(Document):
     image: Image
     jump: JumpHost
     series: tuple[Series, ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedSizes, ...]
 
 
 @dataclass(frozen=True, slots=True)

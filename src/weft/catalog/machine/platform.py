@@ -20,7 +20,7 @@ from weft.catalog.document import (
     SourceClass,
     Text,
 )
-from weft.catalog.libraries.mpi_algorithms import Stand, mpi_algorithms
+from weft.catalog.libraries.mpi_algorithms import LibraryAlgorithm, mpi_algorithms
 from weft.catalog.machine.cabling import FatTree
 from weft.catalog.machine.fit_report import Fit
 from weft.catalog.machine.node_map import NodeMap
@@ -117,7 +117,7 @@ class Noise(Document):
     mean: Nanoseconds
 
 
-class Host(Document):
+class PlatformHost(Document):
     """What a host adds to the fabric's time.
 
     `adapter_latency` is the part of it that does not occupy the host (bus and adapter, one way, on
@@ -132,7 +132,7 @@ class Host(Document):
     noise: Noise | None = None
 
     @model_validator(mode="after")
-    def _regimes_cover_every_size(self) -> "Host":
+    def _regimes_cover_every_size(self) -> "PlatformHost":
         limits = [regime.max_bytes for regime in self.regimes]
         inner = [limit for limit in limits[:-1] if limit is not None]
         if limits[-1] is not None or len(inner) != len(limits) - 1:
@@ -262,7 +262,7 @@ class Platform(Document):
     packets: Packets | None = None
     switch: SwitchModel | None = None
     fabric: FatTree | None = None
-    host: Host | None = None
+    host: PlatformHost | None = None
     gpus: GpuNode | None = None
     node_map: NodeMap | None = None
     mpi: Mpi = Mpi()
@@ -309,7 +309,7 @@ class Platform(Document):
         row = self._algorithm_row(benchmark, size_bytes)
         return None if row is None else row.algorithm
 
-    def choice(self, benchmark: str, size_bytes: int, n_ranks: int) -> Stand | None:
+    def choice(self, benchmark: str, size_bytes: int, n_ranks: int) -> LibraryAlgorithm | None:
         """What the library decides by itself; None where that is not known, or a row knows more."""
         row = self._algorithm_row(benchmark, size_bytes)
         unsure = row is None or row.class_ is SourceClass.ASSUMED

@@ -13,7 +13,7 @@ from weft.audit.rules import RULES, Rule
 from weft.check.readings.components import Thing, vertex_of
 from weft.core.finding import Finding, Severity
 from weft.topology.subnet.place_names import host_of
-from weft.topology.subnet.subnet import Cable, Subnet
+from weft.topology.subnet.subnet import Subnet, SubnetCable
 
 MARKS_FILE = "marks.json"
 MARKS_SCHEMA = "weft.check_marks/1"
@@ -102,7 +102,7 @@ class PortNames:
                 self._n_cabled[end.node] += 1
         self._found: dict[tuple[PortKey, PortKey], Thing | None] = {}
 
-    def cable(self, cable: Cable) -> Thing | None:
+    def cable(self, cable: SubnetCable) -> Thing | None:
         """The cable by both its ports' names; None where the document has none or several such."""
         key = (cable.a.key, cable.b.key)
         if key not in self._found:
@@ -113,7 +113,7 @@ class PortNames:
         """A switch by its name; None where the document has none such."""
         return ("switch", (description,)) if description in self._switches else None
 
-    def _cable(self, cable: Cable) -> Thing | None:
+    def _cable(self, cable: SubnetCable) -> Thing | None:
         here, there = (self._candidates(*end.key) for end in cable.ends)
         for a in here:
             for b in there:

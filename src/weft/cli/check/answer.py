@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from weft.check.verdict.earlier_check import Against, Change
     from weft.check.verdict.verdict import Verdict
     from weft.check.wording.remedies import Remedy
-    from weft.study.run.store import Run
+    from weft.study.run.store import StudyRun
 
 SCHEMA = "weft.check/1"
 ONLY = "--only"
@@ -151,7 +151,7 @@ def held_against_before(run_dir: Path) -> Path | None:
     return Path(named) if isinstance(named, str) else None
 
 
-def write_page(run: "Run", verdict: "Verdict") -> Path | None:
+def write_page(run: "StudyRun", verdict: "Verdict") -> Path | None:
     """Write the report of a check into its run directory. None where that cannot be written: it is
     said, and the verdict stands without it."""
     from weft.report.page import write_check

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from weft.check.external_evidence.fabric_marks import Marks
     from weft.check.external_evidence.platform_choice import Machine
     from weft.check.verdict.verdict import Verdict
-    from weft.study.run.store import Run
+    from weft.study.run.store import StudyRun
     from weft.topology.subnet.subnet import Subnet
 
 
@@ -72,7 +72,7 @@ class Evidence:
         if self.marks.marks or self.marks.counted:
             marks.keep(self.marks, run_dir)
 
-    def verdict(self, run: "Run") -> "Verdict":
+    def verdict(self, run: "StudyRun") -> "Verdict":
         """What the run's samples say beside all of it. A check that goes on without the files is
         held against what they said before."""
         from weft.check.external_evidence import fabric_marks as marks

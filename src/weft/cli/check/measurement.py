@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from weft.bench.model import Sample
     from weft.check.verdict.rerun_command import Again
     from weft.study.run.loop import RunOutcome
-    from weft.study.run.store import Run, RunStore
+    from weft.study.run.store import RunStore, StudyRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Keeping:
         return self.within_s < math.inf
 
 
-def measure(setup: Setup, keeping: Keeping, lost: tuple[Lost, ...] = ()) -> "Run":
+def measure(setup: Setup, keeping: Keeping, lost: tuple[Lost, ...] = ()) -> "StudyRun":
     """Measure what is planned and not measured yet; `lost` are the hosts it is measured without.
     Hosts that are gone after the survey are remembered with the run. Raises BenchmarkError."""
     from weft.check.launches import FollowUpBackend
@@ -79,7 +79,7 @@ def measure(setup: Setup, keeping: Keeping, lost: tuple[Lost, ...] = ()) -> "Run
     return read_run(directory)
 
 
-def again_with_hosts(setup: Setup, run: "Run") -> "Again":
+def again_with_hosts(setup: Setup, run: "StudyRun") -> "Again":
     """What was typed, to measure the same again: with the hosts, where nobody named them; those
     that are gone, too."""
     again = again_of(click.get_current_context())

@@ -14,7 +14,7 @@ from weft.core.errors import BenchmarkError, InputError
 from weft.core.words import counted
 
 if TYPE_CHECKING:
-    from weft.study.run.store import Run
+    from weft.study.run.store import StudyRun
 
 MOST_TIMES = 4
 """A check is measured no more often than this: where hosts go on going, something else is wrong."""
@@ -40,7 +40,7 @@ def measure_the_rest(
     evidence: Evidence,
     keeping: Keeping,
     lost: tuple[Lost, ...] = (),
-) -> "tuple[Evidence, Run]":
+) -> "tuple[Evidence, StudyRun]":
     """Measure; where hosts are gone before there is a survey, the others, as long as two are left.
     `lost` are those that `evidence` is planned without. What was measured in vain is kept below the
     run directory. Raises BenchmarkError."""

@@ -10,7 +10,7 @@ from weft.core.errors import ExitCode
 
 if TYPE_CHECKING:
     from weft.study.comparison.comparison import Comparison
-    from weft.study.comparison.rows import Row
+    from weft.study.comparison.rows import ComparisonRow
 
 
 @click.command(name="compare")
@@ -84,7 +84,7 @@ def _text(result: "Comparison", runs: list[Path]) -> str:
     return "\n".join(lines)
 
 
-def _coverage(rows: "tuple[Row, ...]") -> str:
+def _coverage(rows: "tuple[ComparisonRow, ...]") -> str:
     if not rows:
         return "nothing that both sides measured"
     pairs = sorted({row.n_pairs for row in rows})
@@ -94,7 +94,7 @@ def _coverage(rows: "tuple[Row, ...]") -> str:
     return f"{len(rows)} {noun}, {counted} paired {launches} each"
 
 
-def _table(rows: "tuple[Row, ...]") -> str:
+def _table(rows: "tuple[ComparisonRow, ...]") -> str:
     """A row a cell. What all rows share, the two arms or the number of pairs, is said once."""
     figures = [_figures(row) for row in rows]
     sides = {(row.first, row.second) for row in rows}
@@ -107,7 +107,7 @@ def _table(rows: "tuple[Row, ...]") -> str:
     return f"first: {first}, second: {second}\n{table}"
 
 
-def _figures(row: "Row") -> dict[str, str]:
+def _figures(row: "ComparisonRow") -> dict[str, str]:
     from weft.core.units import format_significant
     from weft.stats.ratio import Ratio
 
@@ -127,7 +127,7 @@ def _figures(row: "Row") -> dict[str, str]:
     }
 
 
-def _sets(rows: "tuple[Row, ...]") -> list[str]:
+def _sets(rows: "tuple[ComparisonRow, ...]") -> list[str]:
     """What the run says about node sets it did not use."""
     from weft.stats.nodesets import CannotBeKnown, SetsRatio
 

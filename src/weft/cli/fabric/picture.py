@@ -62,10 +62,10 @@ def _matrix_lines(subnet: "Subnet", tiers: "Tiers", matrix: "Matrix", width: int
 
 
 def _odd_lines(subnet: "Subnet", tiers: "Tiers", matrix: "Matrix") -> list[str]:
-    from weft.topology.subnet.anomalies import oddities
+    from weft.topology.subnet.anomalies import cable_anomalies
 
     lines = []
-    odd = oddities(subnet, tiers, matrix)
+    odd = cable_anomalies(subnet, tiers, matrix)
     for one in odd[:MOST_ODD]:
         look_at = f"; {one.look_at}" if one.look_at else ""
         lines.append(f"  {one.row} to {one.column}: {one.what}{look_at}")

@@ -12,7 +12,7 @@ from weft.cli.output import emit, format_option, table_text, talk, terminal_widt
 if TYPE_CHECKING:
     from weft.topology.subnet.link_load import Load
     from weft.topology.subnet.subnet import Subnet
-    from weft.topology.subnet.summary import LevelSummary, Summary
+    from weft.topology.subnet.summary import LevelSummary, SubnetSummary
 
 MOST_PROBLEMS = 12
 BESIDE = ("sm_logs", "tree", "insides", "devices", "kept")
@@ -107,10 +107,10 @@ def _load(subnet: "Subnet", traffic: str | None, engine: str | None) -> "Load | 
 
 def _odd_records(subnet: "Subnet") -> list[dict[str, object]]:
     """What the picture shows as odd, one record a cell of the matrix."""
-    from weft.topology.subnet.anomalies import all_oddities
+    from weft.topology.subnet.anomalies import all_cable_anomalies
     from weft.topology.subnet.tiers import tiers_of
 
-    return [odd.to_record() for odd in all_oddities(subnet, tiers_of(subnet))]
+    return [odd.to_record() for odd in all_cable_anomalies(subnet, tiers_of(subnet))]
 
 
 def _load_record(subnet: "Subnet", load: "Load") -> dict[str, object]:
@@ -133,7 +133,7 @@ def _load_record(subnet: "Subnet", load: "Load") -> dict[str, object]:
 
 
 def show_text(
-    subnet: "Subnet", summary: "Summary", problems: list[str], load: "Load | None" = None
+    subnet: "Subnet", summary: "SubnetSummary", problems: list[str], load: "Load | None" = None
 ) -> str:
     """The summary first, then the levels, the picture, what was read, what was not understood."""
     from weft.topology.subnet.file_facts import beside
@@ -179,7 +179,7 @@ def _load_lines(subnet: "Subnet", load: "Load") -> list[str]:
     return [title, *table_text(headers, rows).splitlines()]
 
 
-def headline(summary: "Summary") -> str:
+def headline(summary: "SubnetSummary") -> str:
     """One sentence about the whole."""
     rates = ", ".join(f"{n} {rate}" for rate, n in summary.rates.most_common())
     tables = f"; forwarding tables of {summary.n_tables} switches" if summary.n_tables else ""

@@ -12,7 +12,7 @@ from weft.cli.platform import fit as platform_fit
 if TYPE_CHECKING:
     from weft.catalog.machine.platform import HostRegime, Platform, PublishedFigure, PublishedTable
     from weft.catalog.threshold import FieldThreshold
-    from weft.cli.platform.text import Shown
+    from weft.cli.platform.text import PlatformView
 
 
 @click.group("platform")
@@ -76,14 +76,14 @@ def show(
 
 def _shown(
     name_or_path: str, source: str | None, *, list_figures: bool, list_thresholds: bool
-) -> "Shown":
+) -> "PlatformView":
     from weft.catalog.load import facts, field_thresholds, platform
-    from weft.cli.platform.text import Shown
+    from weft.cli.platform.text import PlatformView
     from weft.core.errors import InputError
 
     document = platform(name_or_path)
     name = document.name
-    shown = Shown(
+    shown = PlatformView(
         document,
         rows=_figure_rows(document),
         regimes=document.host.regimes if document.host is not None else (),
@@ -108,7 +108,7 @@ def _shown(
 _PARTS = ("rows", "regimes", "tables", "figures", "facts", "thresholds")
 
 
-def _narrowed(shown: "Shown", source: str) -> "Shown":
+def _narrowed(shown: "PlatformView", source: str) -> "PlatformView":
     """What rests on a source that contains the text, in any case of letters."""
 
     def speaks(text: str) -> bool:
@@ -125,7 +125,7 @@ def _narrowed(shown: "Shown", source: str) -> "Shown":
     )
 
 
-def _citations(shown: "Shown") -> list[str]:
+def _citations(shown: "PlatformView") -> list[str]:
     """Authors and repositories, once: enough to choose one."""
     authors = [figure.source.partition(",")[0] for figure in shown.figures]
     tables = [table.source.partition(",")[0] for table in shown.tables]
@@ -168,7 +168,7 @@ def _gpus(document: "Platform") -> str:
     return f"{document.gpus.per_node.whole} x {document.gpus.model}"
 
 
-def _record(shown: "Shown") -> dict[str, Any]:
+def _record(shown: "PlatformView") -> dict[str, Any]:
     return {
         **shown.document.model_dump(mode="json", by_alias=True),
         "figures": [figure.model_dump(mode="json") for figure in shown.figures],
@@ -177,7 +177,7 @@ def _record(shown: "Shown") -> dict[str, Any]:
     }
 
 
-def _rows_of(shown: "Shown") -> list[dict[str, Any]]:
+def _rows_of(shown: "PlatformView") -> list[dict[str, Any]]:
     return [
         *shown.rows,
         *_regime_rows(shown.regimes),

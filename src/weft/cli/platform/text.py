@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PlatformView:
     """A platform and what belongs to it, as far as the reader asked for it.
 
     `rows` are its figures in the order of the document, as plain records.
@@ -54,7 +54,7 @@ def list_text(rows: Iterable[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def show_text(shown: Shown) -> str:
+def show_text(shown: PlatformView) -> str:
     """The whole page of one platform."""
     document = shown.document
     numbers = _source_numbers(shown.rows)
@@ -72,7 +72,7 @@ def show_text(shown: Shown) -> str:
     return "\n".join([*parts, "", f"next: {_next_command(shown)}"])
 
 
-def _next_command(shown: Shown) -> str:
+def _next_command(shown: PlatformView) -> str:
     name = shown.document.name
     if shown.figures and not shown.list_figures:
         return f"weft platform show {name} --figures"
@@ -164,7 +164,7 @@ def _published_text(table: "PublishedTable") -> list[str]:
     ]
 
 
-def _published_figures_text(shown: Shown) -> list[str]:
+def _published_figures_text(shown: PlatformView) -> list[str]:
     if not shown.figures:
         return []
     kinds = Counter(figure.kind for figure in shown.figures)
@@ -190,14 +190,14 @@ def _published_line(figure: "PublishedFigure") -> str:
     return f"{head}  {name}" + (f" ({extra})" if extra else "") + f" [{figure.id}]"
 
 
-def _facts_text(shown: Shown) -> list[str]:
+def _facts_text(shown: PlatformView) -> list[str]:
     if not shown.facts or not shown.list_figures:
         return []
     lines = [f"  {fact.what}: {fact.text} ({fact.source})" for fact in shown.facts]
     return ["", "IN WORDS", *lines]
 
 
-def _thresholds_text(shown: Shown) -> list[str]:
+def _thresholds_text(shown: PlatformView) -> list[str]:
     if not shown.thresholds:
         return []
     title = f"FIELD THRESHOLDS: {len(shown.thresholds)}, what other people's checks demand"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from weft.bench.model import Launch
     from weft.study.plan.model import Study
-    from weft.study.plan.plan import Plan
+    from weft.study.plan.plan import StudyPlan
 
 _ORDER_SHOWN = 12
 _NODES_SHOWN = 32
@@ -181,7 +181,7 @@ def _study(
     return document.model_copy(update=changes), text
 
 
-def _plan_text(document: "Study", made: "Plan") -> str:
+def _plan_text(document: "Study", made: "StudyPlan") -> str:
     from weft.core.units import format_duration
 
     n_arms = len({tuple(trial.arm.items()) for trial in made.trials})

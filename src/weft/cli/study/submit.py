@@ -12,7 +12,7 @@ from weft.cli.option_group import options_as
 from weft.cli.output import emit, format_option_of, talk
 from weft.core.errors import ExitCode, InputError, MissingError, WeftError
 from weft.study.submission.block_states import SLURM_FOLDER
-from weft.study.submission.jobs import Asked, Submission, submit_all
+from weft.study.submission.jobs import Submission, SubmitOptions, submit_all
 
 if TYPE_CHECKING:
     from weft.bench.model import Launch
@@ -75,7 +75,7 @@ _OPTIONS = (
 @click.option("--nodes-per", type=click.IntRange(min=1), help="Instead of the study's node counts.")
 @click.option("--seed", type=int, help="Instead of the study's own.")
 @click.option("--dry-run", is_flag=True, help="Print the scripts; submit nothing.")
-@options_as("asked", Asked, _OPTIONS)
+@options_as("asked", SubmitOptions, _OPTIONS)
 @format_option_of(_TEXT)
 @click.pass_context
 def submit(
@@ -89,7 +89,7 @@ def submit(
     nodes_per: int | None,
     seed: int | None,
     dry_run: bool,
-    asked: Asked,
+    asked: SubmitOptions,
     format_: str,
 ) -> int:
     """Submit a study to Slurm: one task of a job array is one block.
@@ -119,7 +119,7 @@ def _study(name: str, changes: dict[str, Any]) -> "tuple[Study, str]":
 def _submit_new(
     document: "Study",
     text: str,
-    asked: Asked,
+    asked: SubmitOptions,
     run_dir: Path | None,
     *,
     dry_run: bool,
@@ -175,7 +175,7 @@ def _resume(
         )
     missing = tuple(b.block for b in blocks if not b.is_going and b.state != "done")
     going = tuple(dict.fromkeys(str(b.job).partition("_")[0] for b in blocks if b.is_going))
-    asked = _typed_over(ctx, Asked.of_meta(run.meta["submit"]))
+    asked = _typed_over(ctx, SubmitOptions.of_meta(run.meta["submit"]))
     name, seed = _name_of(run.meta), int(run.meta["seed"])
     whole = Submission(name, run.launches, missing, asked, _command(run_dir), seed)
     batches = whole.batches()
@@ -191,11 +191,11 @@ def _name_of(meta: Any) -> str:
     return parse_study(str(meta["study"]), "run.toml").name
 
 
-def _typed_over(ctx: click.Context, kept: Asked) -> Asked:
+def _typed_over(ctx: click.Context, kept: SubmitOptions) -> SubmitOptions:
     """Of the options for jobs those that were typed, else what was asked before."""
     typed = {
         name: ctx.params[name]
-        for name in Asked.__dataclass_fields__
+        for name in SubmitOptions.__dataclass_fields__
         if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     }
     for name in ("mpi", "rails", "launcher"):
@@ -210,7 +210,7 @@ def _typed_over(ctx: click.Context, kept: Asked) -> Asked:
 
 
 def _create(
-    document: "Study", text: str, asked: Asked, launches: "tuple[Launch, ...]", where: Path
+    document: "Study", text: str, asked: SubmitOptions, launches: "tuple[Launch, ...]", where: Path
 ) -> "RunStore":
     """The run directory, before any job may look for it."""
     from weft.bench.live.backend import LiveBackend

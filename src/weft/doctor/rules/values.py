@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from weft.catalog.libraries.nccl_topology import nccl_topology
-from weft.catalog.libraries.variables import BOOLEAN_WORDS, Reads, Variable, version_key
+from weft.catalog.libraries.variables import BOOLEAN_WORDS, ValueSyntax, Variable, version_key
 from weft.doctor.case import NCCL, Case, Edit, Found
 from weft.doctor.job import Setting, Way
 from weft.doctor.numbers import meant, strtoll
@@ -29,9 +29,9 @@ BOOLEANS = {
     "disabled",
 }
 EMPTY = {
-    Reads.INTEGER: "it is as if it were not set",
-    Reads.PATH: "no file is read, and nothing says so",
-    Reads.INTERFACES: "no name is in the list, so all are taken",
+    ValueSyntax.INTEGER: "it is as if it were not set",
+    ValueSyntax.PATH: "no file is read, and nothing says so",
+    ValueSyntax.INTERFACES: "no name is in the list, so all are taken",
 }
 
 
@@ -69,7 +69,7 @@ def _text(case: Case, setting: Setting) -> Iterator[Found]:
         value = value.removesuffix("\r")
     words = {"name": setting.name, "value": value}
     if not value:
-        reads = variable.reads if (variable := case.variable(setting.name)) else Reads.TEXT
+        reads = variable.reads if (variable := case.variable(setting.name)) else ValueSyntax.TEXT
         effect = EMPTY.get(reads, "it is as if it were not set, or the empty word is taken")
         yield Found("empty-value", {**words, "effect": effect}, setting.at, setting)
     elif (quote := next((one for one in value if one in TYPOGRAPHIC), None)) is not None:
@@ -94,17 +94,17 @@ def _value(case: Case, setting: Setting, variable: Variable) -> Iterator[Found]:
         yield from _debug(case, setting, variable)
     elif setting.name == "NCCL_DEBUG_SUBSYS":
         yield from _subsystems(case, setting, variable)
-    elif variable.reads is Reads.INTEGER:
+    elif variable.reads is ValueSyntax.INTEGER:
         yield from _integer(case, setting, variable)
-    elif variable.reads is Reads.LEVEL:
+    elif variable.reads is ValueSyntax.LEVEL:
         yield from _level(case, setting, variable)
-    elif variable.reads is Reads.CHOICE:
+    elif variable.reads is ValueSyntax.CHOICE:
         yield from _choice(setting, variable)
-    elif variable.reads is Reads.BOOLEAN:
+    elif variable.reads is ValueSyntax.BOOLEAN:
         if (setting.known or "").lower() not in BOOLEANS:
             words = {"name": setting.name, "value": setting.known or "", "choices": "yes or no"}
             yield Found("unknown-word", words, setting.at, setting)
-    elif variable.reads is Reads.NUMBER:
+    elif variable.reads is ValueSyntax.NUMBER:
         yield from _number(setting, variable)
 
 

@@ -23,7 +23,7 @@ _DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CostLine:
     """at(size) = a + b x size, in ns; a, b >= 0."""
 
     a_ns: float
@@ -83,7 +83,7 @@ def _regime(
         busy = (pace.busy_messages * low, pace.busy_messages * high)
     free = _free(rest, busy, part)
     each = _line((rest[0] - free.at(part.first)) / 2, (rest[1] - free.at(part.last)) / 2, part)
-    gap = Line(0.0, 0.0)
+    gap = CostLine(0.0, 0.0)
     if pace.gap is not None:
         gap = _line(*_at_ends(line_of(lines[pace.gap], part.last), part), part)
     return HostRegime(
@@ -121,22 +121,22 @@ def _rest_of_latency(line: Regime, path: Path, part: _Part) -> tuple[float, floa
     return max(0.0, low), max(0.0, high)
 
 
-def _free(rest: tuple[float, float], busy: tuple[float, float], part: _Part) -> Line:
+def _free(rest: tuple[float, float], busy: tuple[float, float], part: _Part) -> CostLine:
     """What of the rest keeps no processor: as little as the pace of windows allows."""
     low, high = (max(0.0, a - b) for a, b in zip(rest, busy, strict=True))
     return _line(low, max(low, high), part)
 
 
-def _line(low: float, high: float, part: _Part) -> Line:
+def _line(low: float, high: float, part: _Part) -> CostLine:
     """Through two points; through the upper one alone where it would start below 0."""
     first, last = part.first, part.last
     if last == first:
-        return Line(low, 0.0)
+        return CostLine(low, 0.0)
     slope = max(0.0, (high - low) / (last - first))
     if slope > STEEPEST_NS_PER_BYTE:
-        return Line((low + high) / 2, 0.0)
+        return CostLine((low + high) / 2, 0.0)
     start = low - slope * first
-    return Line(start, slope) if start >= 0 else Line(0.0, high / last)
+    return CostLine(start, slope) if start >= 0 else CostLine(0.0, high / last)
 
 
 def _short(value: float) -> float:

@@ -83,14 +83,14 @@ class LogGPFit:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class OtherTables:
     """What another table of the same fit adds to the criterion: its rows, its squared errors."""
 
     n_rows: int
     squares: float
 
 
-NOTHING_BESIDE = Beside(0, 0.0)
+NO_OTHER_TABLE = OtherTables(0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +255,11 @@ def most_regimes(n_rows: int, rows_per_parameter: float) -> int:
 
 
 def partition(
-    rows: Sequence[Row], most: int, *, knees: Sequence[Knee] = (), other: Beside = NOTHING_BESIDE
+    rows: Sequence[Row],
+    most: int,
+    *,
+    knees: Sequence[Knee] = (),
+    other: OtherTables = NO_OTHER_TABLE,
 ) -> Partition:
     """Where the lines of a table begin: the cut of at most `most` lines with the smallest BIC.
 

@@ -41,7 +41,7 @@ WORTHLESS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Predicted:
+class PredictedRow:
     """A row the fit had not seen, in the table's own unit. `error` is predicted / measured - 1."""
 
     size_bytes: int
@@ -55,7 +55,7 @@ class Predicted:
 
 
 @dataclass(frozen=True, slots=True)
-class Half:
+class HeldOutHalf:
     """A table's rows as predicted by the fit of `fitted_on`; `rows` are those that count.
 
     `named` are the anomalies among them: predicted like the others, counted in no error.
@@ -63,8 +63,8 @@ class Half:
 
     table: MeasuredTable
     fitted_on: str
-    rows: tuple[Predicted, ...]
-    named: tuple[Predicted, ...] = ()
+    rows: tuple[PredictedRow, ...]
+    named: tuple[PredictedRow, ...] = ()
 
     @property
     def summary(self) -> HeldOut:
@@ -88,7 +88,7 @@ class FittedPlatform:
 
     platform: Platform
     halves: tuple[Platform, ...]
-    held_out: tuple[Half, ...]
+    held_out: tuple[HeldOutHalf, ...]
 
 
 def fit_platform(
@@ -167,14 +167,14 @@ def predicted_value(platform: Platform, table: MeasuredTable, size_bytes: int) -
     return form(platform, size_bytes, table.window).value
 
 
-def _predicted(unseen: CheckedTable, start: int, platform: Platform, fitted_on: str) -> Half:
+def _predicted(unseen: CheckedTable, start: int, platform: Platform, fitted_on: str) -> HeldOutHalf:
     """Every second row as measured, anomalies of the whole table apart."""
     table, named = unseen.table, {anomaly.size_bytes for anomaly in unseen.anomalies}
     rows = [
-        Predicted(size, value, predicted_value(platform, table, size))
+        PredictedRow(size, value, predicted_value(platform, table, size))
         for size, value in unseen.all_rows[start::2]
     ]
-    return Half(
+    return HeldOutHalf(
         table,
         fitted_on,
         tuple(row for row in rows if row.size_bytes not in named),
@@ -182,7 +182,7 @@ def _predicted(unseen: CheckedTable, start: int, platform: Platform, fitted_on: 
     )
 
 
-def _refuse_worthless(held_out: Sequence[Half], binding: Sequence[str]) -> None:
+def _refuse_worthless(held_out: Sequence[HeldOutHalf], binding: Sequence[str]) -> None:
     for one, other in pairwise(held_out):
         name = one.table.benchmark
         if name != other.table.benchmark or name not in binding:
@@ -197,7 +197,9 @@ def _refuse_worthless(held_out: Sequence[Half], binding: Sequence[str]) -> None:
             )
 
 
-def _record(tables: Sequence[CheckedTable], protocols: Protocols, held_out: Sequence[Half]) -> Fit:
+def _record(
+    tables: Sequence[CheckedTable], protocols: Protocols, held_out: Sequence[HeldOutHalf]
+) -> Fit:
     sizes = [size for table in tables for size in table.sizes]
     return Fit(
         method=METHOD,
@@ -210,7 +212,7 @@ def _record(tables: Sequence[CheckedTable], protocols: Protocols, held_out: Sequ
     )
 
 
-def _table_record(checked_table: CheckedTable, held_out: Sequence[Half]) -> FittedTable:
+def _table_record(checked_table: CheckedTable, held_out: Sequence[HeldOutHalf]) -> FittedTable:
     table, measured = checked_table.table, dict(checked_table.all_rows)
     mine = [half for half in held_out if half.table.benchmark == table.benchmark]
     errors = {row.size_bytes: round(abs(row.error), 5) for half in mine for row in half.named}

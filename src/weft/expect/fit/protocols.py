@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from weft.expect.fit.loggp import (
-    Beside,
     Knee,
+    OtherTables,
     Partition,
     Regime,
     Row,
@@ -55,7 +55,7 @@ def fit_protocols(tables: Sequence[Sequence[Row]], *, rows_per_parameter: float 
                 rows,
                 most_regimes(len(rows), rows_per_parameter),
                 knees=[knee for cut in others for knee in cut.knees],
-                other=Beside(
+                other=OtherTables(
                     sum(len(cut.rows) for cut in others), sum(cut.squares for cut in others)
                 ),
             )

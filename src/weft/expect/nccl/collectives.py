@@ -15,7 +15,7 @@ from weft.catalog.machine.platform import Platform
 from weft.catalog.machine.practice import practice
 from weft.core.errors import InputError, unknown_name
 from weft.expect.model import SPREAD, Conditions, Expectation, Term, largest
-from weft.expect.nccl.topology import NcclTopology, topology
+from weft.expect.nccl.topology import GpuTopology, topology
 from weft.expect.nccl.tuner import USES, Candidate, candidates, plateau
 
 POINT_TO_POINT = ("sendrecv", "alltoall", "alltoallv", "gather", "scatter", "latency", "bandwidth")
@@ -62,7 +62,7 @@ def _wants_collnet(conditions: Conditions) -> bool:
     return "collnet" in forced or (forced == "nvls" and not conditions.inside_node)
 
 
-def _choice(found: NcclTopology, conditions: Conditions) -> Candidate:
+def _choice(found: GpuTopology, conditions: Conditions) -> Candidate:
     constants = nccl_constants(conditions.library_version)
     every = candidates(found, constants, conditions.benchmark, collnet=_wants_collnet(conditions))
     algorithm, protocol = _forced(conditions)
@@ -103,7 +103,7 @@ def _forced(conditions: Conditions) -> tuple[str, str]:
 
 
 def _expectation(
-    platform: Platform, conditions: Conditions, found: NcclTopology, chosen: Candidate
+    platform: Platform, conditions: Conditions, found: GpuTopology, chosen: Candidate
 ) -> Expectation:
     constants = nccl_constants()
     coll, size = conditions.benchmark, conditions.size_bytes
@@ -136,7 +136,7 @@ def _expectation(
     )
 
 
-def slower(factors: tuple[float, float], found: NcclTopology) -> tuple[float, float]:
+def slower(factors: tuple[float, float], found: GpuTopology) -> tuple[float, float]:
     """Factors on a time that reach what is published of the adapters, where that is slower."""
     if found.net_seen_share >= 1:
         return factors
@@ -157,7 +157,7 @@ def _formula(constants: NcclConstants, chosen: Candidate, conditions: Conditions
     )
 
 
-def limit_gb_s(found: NcclTopology, conditions: Conditions, chosen: Candidate) -> tuple[float, str]:
+def limit_gb_s(found: GpuTopology, conditions: Conditions, chosen: Candidate) -> tuple[float, str]:
     """The greatest bus bandwidth the links allow, and which: what each must carry at least."""
     factor = busbw_factor(conditions.benchmark, found.n_gpus)
     inside, group = found.nvlink_raw or found.pcie_raw, found.gpus_per_node
@@ -179,7 +179,7 @@ def limit_gb_s(found: NcclTopology, conditions: Conditions, chosen: Candidate) -
 
 
 def _net_limit(
-    found: NcclTopology, conditions: Conditions, chosen: Candidate, factor: float
+    found: GpuTopology, conditions: Conditions, chosen: Candidate, factor: float
 ) -> tuple[float, str]:
     # A file rarely says whether SHARP was on: where switches can add up, they may have.
     asked = "collnet" in chosen.algorithm or chosen.algorithm == "nvls"
@@ -249,7 +249,7 @@ def as_busbw(
     )
 
 
-def _note(found: NcclTopology, chosen: Candidate, conditions: Conditions) -> str:
+def _note(found: GpuTopology, chosen: Candidate, conditions: Conditions) -> str:
     """What surprises a reader about the figure, in half a sentence."""
     if conditions.transport == "sockets":
         return "TCP instead of RDMA"

@@ -6,7 +6,7 @@ from weft.catalog.machine.platform import Platform
 from weft.catalog.machine.practice import practice
 from weft.core.errors import unknown_name
 from weft.expect.model import Conditions, Expectation, Term
-from weft.expect.nccl.topology import NcclTopology, topology
+from weft.expect.nccl.topology import GpuTopology, topology
 from weft.expect.nccl.tuner import USES
 
 
@@ -48,7 +48,7 @@ def nccl_p2p(platform: Platform, conditions: Conditions) -> Expectation:
     )
 
 
-def _bytes(found: NcclTopology, conditions: Conditions) -> tuple[float, float]:
+def _bytes(found: GpuTopology, conditions: Conditions) -> tuple[float, float]:
     """(bytes one GPU moves inside its node, bytes the adapters of a node carry), one direction."""
     size, n, group = conditions.size_bytes, found.n_gpus, found.gpus_per_node
     many = found.n_nodes > 1
@@ -64,7 +64,7 @@ def _bytes(found: NcclTopology, conditions: Conditions) -> tuple[float, float]:
     return size * (group - 1) / n, outside
 
 
-def _ways(found: NcclTopology, inside: float, between: float) -> list[Term]:
+def _ways(found: GpuTopology, inside: float, between: float) -> list[Term]:
     from weft.expect.nccl.collectives import slower
 
     sockets = found.sockets
@@ -91,7 +91,7 @@ def _ways(found: NcclTopology, inside: float, between: float) -> list[Term]:
     ]
 
 
-def _limit(found: NcclTopology, conditions: Conditions) -> tuple[float, str]:
+def _limit(found: GpuTopology, conditions: Conditions) -> tuple[float, str]:
     from weft.expect.nccl.collectives import busbw_factor
 
     inside, between = _bytes(found, conditions)

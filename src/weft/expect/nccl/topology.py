@@ -15,7 +15,7 @@ from weft.expect.wire import line_ceiling
 
 
 @dataclass(frozen=True, slots=True)
-class NcclTopology:
+class GpuTopology:
     """GPUs in `n_nodes` groups joined by NVLink; rates in GB/s, one direction.
 
     `nvlink` and `nvlink_raw` are of one GPU, as NCCL counts and at most. `net` is all adapters of a
@@ -64,7 +64,7 @@ class NcclTopology:
         return max(1, round(self.nvlink / per_link)) if per_link else 1
 
 
-def topology(platform: Platform, conditions: Conditions) -> NcclTopology:
+def topology(platform: Platform, conditions: Conditions) -> GpuTopology:
     """The groups of GPUs that take part. Raises InputError where the platform has none."""
     gpus = _gpus(platform, conditions)
     loopback = conditions.transport == "network"
@@ -82,7 +82,7 @@ def topology(platform: Platform, conditions: Conditions) -> NcclTopology:
     one, one_raw, bound = _one_net(platform, gpus, conditions)
     n_nets = _nets_in_use(platform, gpus, conditions)
     pcie = gpus.pcie.value if gpus.pcie is not None else one
-    return NcclTopology(
+    return GpuTopology(
         n_gpus=n_gpus,
         n_nodes=n_nodes,
         architecture=gpus.architecture,

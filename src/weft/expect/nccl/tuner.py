@@ -17,7 +17,7 @@ from weft.catalog.libraries.nccl import (
     NcclConstants,
     Protocol,
 )
-from weft.expect.nccl.topology import NcclTopology
+from weft.expect.nccl.topology import GpuTopology
 
 ARITY_US = 0.4
 """What each further GPU adds to CollNetDirect's fan, in us (tuning.cc)."""
@@ -62,7 +62,7 @@ class Candidate:
 
 
 def candidates(
-    topology: NcclTopology, constants: NcclConstants, coll: str, *, collnet: bool = False
+    topology: GpuTopology, constants: NcclConstants, coll: str, *, collnet: bool = False
 ) -> list[Candidate]:
     """Every algorithm and protocol NCCL could take, in its own order. CollNet only where it is."""
     found = []
@@ -82,7 +82,7 @@ def candidates(
 
 
 def plateau(
-    candidate: Candidate, topology: NcclTopology, constants: NcclConstants, coll: str, size: int
+    candidate: Candidate, topology: GpuTopology, constants: NcclConstants, coll: str, size: int
 ) -> float:
     """Factor on the latency of a ring over several nodes once its slices are full (tuning.cc)."""
     is_ring = candidate.algorithm == "ring" and candidate.protocol == "simple"
@@ -103,14 +103,14 @@ def steps_of(coll: str, n_gpus: int) -> int:
     return n_gpus
 
 
-def channels(topology: NcclTopology) -> int:
+def channels(topology: GpuTopology) -> int:
     """Channels of ring and tree: one an adapter between nodes, one an NVLink inside one."""
     if topology.n_nodes > 1 or topology.loopback:
         return max(2, topology.n_nets)
     return topology.n_links
 
 
-def _available(topology: NcclTopology, algorithm: Algorithm, collnet: bool) -> bool:
+def _available(topology: GpuTopology, algorithm: Algorithm, collnet: bool) -> bool:
     many, group = topology.n_nodes > 1, topology.gpus_per_node
     if topology.loopback:
         return algorithm == "ring"
@@ -126,7 +126,7 @@ def _available(topology: NcclTopology, algorithm: Algorithm, collnet: bool) -> b
     return rules[algorithm]
 
 
-def _ring_bus(topology: NcclTopology) -> Rate:
+def _ring_bus(topology: GpuTopology) -> Rate:
     """Bus bandwidth of rings with full packets: NVLink, or the adapters that close them."""
     if topology.loopback:
         return Rate(
@@ -147,7 +147,7 @@ def _ring_bus(topology: NcclTopology) -> Rate:
     return Rate(topology.net, topology.net_bound)
 
 
-def _tree_bus(topology: NcclTopology) -> Rate:
+def _tree_bus(topology: GpuTopology) -> Rate:
     ring = _ring_bus(topology)
     if topology.n_nodes != 2:
         return ring
@@ -167,7 +167,7 @@ def _share(rate: Rate, share: float) -> Rate:
 
 
 def _rate(
-    topology: NcclTopology,
+    topology: GpuTopology,
     constants: NcclConstants,
     coll: str,
     algorithm: Algorithm,
@@ -186,14 +186,14 @@ def _rate(
     return _collnet_rate(topology, constants, coll, algorithm)
 
 
-def _low_latency_limit(topology: NcclTopology, constants: NcclConstants) -> float:
+def _low_latency_limit(topology: GpuTopology, constants: NcclConstants) -> float:
     rates = constants.ll_gb_s
     if topology.n_nodes == 1:
         return rates.one_node.get(topology.architecture, math.inf)
     return (rates.two_nodes if topology.n_nodes == 2 else rates.more)[topology.cpu]
 
 
-def _ring_rate(topology: NcclTopology, constants: NcclConstants, protocol: Protocol) -> Rate:
+def _ring_rate(topology: GpuTopology, constants: NcclConstants, protocol: Protocol) -> Rate:
     bus = _ring_bus(topology)
     if protocol == "ll":
         limit = _low_latency_limit(topology, constants)
@@ -205,7 +205,7 @@ def _ring_rate(topology: NcclTopology, constants: NcclConstants, protocol: Proto
     return bus
 
 
-def _tree_rate(topology: NcclTopology, constants: NcclConstants, protocol: Protocol) -> Rate:
+def _tree_rate(topology: GpuTopology, constants: NcclConstants, protocol: Protocol) -> Rate:
     n_channels = channels(topology)
     caps = constants.tree_channel_gb_s.get(topology.architecture)
     limit = caps[topology.row] * n_channels if caps else math.inf
@@ -223,7 +223,7 @@ def _tree_rate(topology: NcclTopology, constants: NcclConstants, protocol: Proto
 
 
 def _nvls_rate(
-    topology: NcclTopology, constants: NcclConstants, coll: str, algorithm: Algorithm
+    topology: GpuTopology, constants: NcclConstants, coll: str, algorithm: Algorithm
 ) -> Rate:
     efficiency = constants.nvls_efficiency.get(topology.architecture, 0.0)
     n, group = topology.n_gpus, topology.gpus_per_node
@@ -244,7 +244,7 @@ def _nvls_rate(
 
 
 def _nvls_tree_cap(
-    topology: NcclTopology, constants: NcclConstants, outside: Rate, n_channels: int
+    topology: GpuTopology, constants: NcclConstants, outside: Rate, n_channels: int
 ) -> Rate:
     if constants.nvls_rule == "half_of_network":
         share = 1.0 if topology.n_nodes == 2 else 0.5
@@ -260,7 +260,7 @@ def _nvls_tree_cap(
 
 
 def _collnet_rate(
-    topology: NcclTopology, constants: NcclConstants, coll: str, algorithm: Algorithm
+    topology: GpuTopology, constants: NcclConstants, coll: str, algorithm: Algorithm
 ) -> Rate:
     """Switches reduce: the network carries the buffer once."""
     group = topology.gpus_per_node
@@ -281,7 +281,7 @@ NEWER = ("hopper", "blackwell")
 
 
 def _hop_us(
-    topology: NcclTopology, constants: NcclConstants, algorithm: Algorithm, protocol: Protocol
+    topology: GpuTopology, constants: NcclConstants, algorithm: Algorithm, protocol: Protocol
 ) -> tuple[float, float]:
     """(inside a node, between nodes) in us."""
     column = PROTOCOLS.index(protocol)
@@ -297,7 +297,7 @@ def _hop_us(
 
 
 def _latency_us(
-    topology: NcclTopology,
+    topology: GpuTopology,
     constants: NcclConstants,
     coll: str,
     algorithm: Algorithm,
@@ -320,7 +320,7 @@ def _latency_us(
 
 
 def _ring_steps_us(
-    topology: NcclTopology,
+    topology: GpuTopology,
     constants: NcclConstants,
     coll: str,
     protocol: Protocol,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from weft.catalog.cause import Cause, Feature, Instead, Range
+from weft.catalog.cause import AlternativeConditions, Cause, Feature, Range
 from weft.catalog.machine.platform import Platform
 from weft.expect.model import Conditions, Expectation
 from weft.judge.expectation.expected_value import Predict, convert, with_room
@@ -67,7 +67,9 @@ def _has(platform: Platform, feature: Feature) -> bool:
     }[feature]
 
 
-def _changed(instead: Instead, conditions: Conditions, platform: Platform) -> Conditions:
+def _changed(
+    instead: AlternativeConditions, conditions: Conditions, platform: Platform
+) -> Conditions:
     n_hcas = instead.hcas or conditions.n_hcas
     if instead.hcas_share is not None:
         n_hcas = max(1, round(instead.hcas_share * platform.hcas_per_node))

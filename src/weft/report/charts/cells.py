@@ -11,10 +11,9 @@ from weft.bench.result_scale import is_imported
 from weft.catalog.benchmark import Benchmark
 from weft.core.errors import InputError
 from weft.core.units import format_size
-from weft.study.comparison.cells import Cell as StudyCell
-from weft.study.comparison.cells import Cells, Value, cells_of
+from weft.study.comparison.cells import Cells, StudyCell, Value, cells_of
 from weft.study.comparison.headlines import Headlines
-from weft.study.run.store import Run
+from weft.study.run.store import StudyRun
 
 _UNITS = (
     ("_us", "µs"),
@@ -34,7 +33,7 @@ ONE_ARM = "only"
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class ChartMetric:
     """A metric of a benchmark: its name in the samples, which way is better, how to say it."""
 
     name: str
@@ -61,7 +60,7 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ChartCell:
     """One (series, size): `values` holds one figure a launch; `flags` are caveats of any of them.
 
     `series` says what differs between the curves of a benchmark: the arm, the nodes and ranks.
@@ -78,15 +77,15 @@ class Measured:
     """One benchmark of a run: its headline metric and its cells, by series then size."""
 
     benchmark: Benchmark
-    metric: Metric
-    cells: tuple[Cell, ...]
+    metric: ChartMetric
+    cells: tuple[ChartCell, ...]
 
-    def at(self, cell: Cell) -> str:
+    def at(self, cell: ChartCell) -> str:
         """' at 64 KiB'; nothing for a benchmark without sizes."""
         return f" at {format_size(cell.size_bytes)}" if self.benchmark.sizes else ""
 
 
-def study_cells_of(run: Run) -> Cells:
+def study_cells_of(run: StudyRun) -> Cells:
     """One value a launch and cell, by the rules `weft compare` follows, and what they leave out.
 
     Raises InputError for a benchmark that neither the catalogue knows nor a file brought.
@@ -94,7 +93,7 @@ def study_cells_of(run: Run) -> Cells:
     return cells_of(run, Headlines([run]))
 
 
-def also_measured_of(run: Run) -> tuple[Measured, ...]:
+def also_measured_of(run: StudyRun) -> tuple[Measured, ...]:
     """The other kind of metric of an imported run's benchmarks: rates beside times, or the reverse.
     Other tools print both, and readers know their figures by either."""
     if not is_imported(run.meta):
@@ -106,7 +105,7 @@ def also_measured_of(run: Run) -> tuple[Measured, ...]:
     return _measured(part, cells_of(part, seconds), seconds)
 
 
-def measured_of(run: Run, cells: Cells) -> tuple[Measured, ...]:
+def measured_of(run: StudyRun, cells: Cells) -> tuple[Measured, ...]:
     """Every benchmark of a run that is not measured pair by pair, in the order of the study.
 
     Raises InputError on a figure that no backend writes: one that is not positive and finite.
@@ -114,7 +113,7 @@ def measured_of(run: Run, cells: Cells) -> tuple[Measured, ...]:
     return _measured(run, cells, Headlines([run]))
 
 
-def _measured(run: Run, cells: Cells, headline: Headlines) -> tuple[Measured, ...]:
+def _measured(run: StudyRun, cells: Cells, headline: Headlines) -> tuple[Measured, ...]:
     by_benchmark: dict[str, list[Value]] = defaultdict(list)
     for value in cells.values:
         if not isfinite(value.value) or value.value <= 0:
@@ -139,7 +138,7 @@ def placement(trial: Trial) -> str:
     return _placement(len(trial.nodes), trial.tasks_per_node)
 
 
-def _in_study_order(run: Run) -> Iterable[str]:
+def _in_study_order(run: StudyRun) -> Iterable[str]:
     trials = sorted({launch.trial.id: launch.trial.benchmark for launch in run.launches}.items())
     return dict.fromkeys(benchmark for _, benchmark in trials)
 
@@ -151,12 +150,12 @@ def _one_measured(known: Benchmark, values: list[Value]) -> Measured:
         groups[labels[_aspects_key(value)], value.cell.size_bytes].append(value)
     order = list(dict.fromkeys(labels[key] for key in sorted(labels)))
     cells = tuple(
-        Cell(series, size, tuple(value.value for value in group), _flags(group))
+        ChartCell(series, size, tuple(value.value for value in group), _flags(group))
         for (series, size), group in sorted(
             groups.items(), key=lambda item: (order.index(item[0][0]), item[0][1])
         )
     )
-    metric = Metric(values[0].metric, lower_is_better=known.better == "lower")
+    metric = ChartMetric(values[0].metric, lower_is_better=known.better == "lower")
     return Measured(known, metric, cells)
 
 

@@ -7,7 +7,7 @@ from weft.stats.summary import INTERVAL_FROM, summarise
 
 
 @dataclass(frozen=True, slots=True)
-class Middle:
+class MedianInterval:
     """Median, ends and count. `is_interval`: the ends are a 95 % interval, not just the range."""
 
     value: float
@@ -17,16 +17,16 @@ class Middle:
     is_interval: bool
 
 
-def middle_of(values: Sequence[float]) -> Middle:
+def median_interval_of(values: Sequence[float]) -> MedianInterval:
     """The median of launches with its 95 % interval, or their range. Raises ValueError on none."""
     summary = summarise(values)
     if summary.low is None or summary.high is None:
         ends = (summary.minimum, summary.maximum)
-        return Middle(summary.median, *ends, summary.n, is_interval=False)
-    return Middle(summary.median, summary.low, summary.high, summary.n, is_interval=True)
+        return MedianInterval(summary.median, *ends, summary.n, is_interval=False)
+    return MedianInterval(summary.median, summary.low, summary.high, summary.n, is_interval=True)
 
 
-def meaning(middles: Sequence[Middle]) -> str:
+def meaning(middles: Sequence[MedianInterval]) -> str:
     """What the ends of these intervals are, in words."""
     fewest, most = min(m.n for m in middles), max(m.n for m in middles)
     if most == 1:

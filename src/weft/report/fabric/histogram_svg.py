@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from weft.report.fabric.matrix_svg import load_colour
 from weft.report.fabric.svg import element, picture
-from weft.report.model import Column, Table, cut_table
+from weft.report.model import ReportTable, TableColumn, cut_table
 from weft.topology.subnet.link_load import Load, TierLoad
 from weft.topology.subnet.tiers import Tiers
 
@@ -33,15 +33,15 @@ def draw(tiers: Tiers, load: Load, *, title: str) -> Markup:
     )
 
 
-def table(tiers: Tiers, load: Load) -> Table:
+def table(tiers: Tiers, load: Load) -> ReportTable:
     """Each tier in figures."""
     columns = (
-        Column("direction", is_figure=False),
-        Column("ports"),
-        Column("least (x fair share)"),
-        Column("most (x fair share)"),
-        Column(f"most ({load.unit})"),
-        Column("the fullest port", is_figure=False),
+        TableColumn("direction", is_figure=False),
+        TableColumn("ports"),
+        TableColumn("least (x fair share)"),
+        TableColumn("most (x fair share)"),
+        TableColumn(f"most ({load.unit})"),
+        TableColumn("the fullest port", is_figure=False),
     )
     rows = [
         (

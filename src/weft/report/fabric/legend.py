@@ -6,15 +6,15 @@ from markupsafe import Markup
 
 from weft.report.fabric.matrix_svg import COLOURS, LOAD_CLASSES, mark
 from weft.report.fabric.svg import element, picture
-from weft.topology.subnet.cable_matrix import Matrix, State
+from weft.topology.subnet.cable_matrix import CableState, Matrix
 
 _STATE_WORDS = {
-    State.AS_EXPECTED: "as the siblings",
-    State.FEWER: "fewer cables than the siblings (minus)",
-    State.MISSING: "no cable where the siblings have some (cross)",
-    State.SLOWER: "a cable slower than the others or than both ends can do (arrow down)",
-    State.DOWN: "a cable that is down (exclamation mark)",
-    State.MORE: "more cables than the siblings (plus)",
+    CableState.AS_EXPECTED: "as the siblings",
+    CableState.FEWER: "fewer cables than the siblings (minus)",
+    CableState.MISSING: "no cable where the siblings have some (cross)",
+    CableState.SLOWER: "a cable slower than the others or than both ends can do (arrow down)",
+    CableState.DOWN: "a cable that is down (exclamation mark)",
+    CableState.MORE: "more cables than the siblings (plus)",
 }
 
 
@@ -31,13 +31,13 @@ def state_legend(matrix: Matrix, *, loaded: bool) -> tuple[LegendKey, ...]:
     states = {cell.state for cell in matrix.cells}
     return tuple(
         LegendKey(_state_square(state, loaded=loaded), _words(matrix, state))
-        for state in reversed(State)
-        if state in states and not (loaded and state is State.AS_EXPECTED)
+        for state in reversed(CableState)
+        if state in states and not (loaded and state is CableState.AS_EXPECTED)
     )
 
 
-def _words(matrix: Matrix, state: State) -> str:
-    if state is State.AS_EXPECTED and not matrix.has_pattern:
+def _words(matrix: Matrix, state: CableState) -> str:
+    if state is CableState.AS_EXPECTED and not matrix.has_pattern:
         return "cables" if matrix.level == 0 else "cables (their number follows no pattern)"
     return _STATE_WORDS[state]
 
@@ -47,11 +47,11 @@ def load_legend() -> tuple[LegendKey, ...]:
     return tuple(LegendKey(_load_square(colour), words) for _, colour, words in LOAD_CLASSES)
 
 
-def _state_square(state: State, *, loaded: bool) -> Markup:
+def _state_square(state: CableState, *, loaded: bool) -> Markup:
     """A square of the legend for a state."""
-    ink = "#fff" if state is State.DOWN and not loaded else "#000"
+    ink = "#fff" if state is CableState.DOWN and not loaded else "#000"
     fill = "#fff" if loaded else COLOURS[state]
-    edge = state in (State.MISSING, State.FEWER) or loaded
+    edge = state in (CableState.MISSING, CableState.FEWER) or loaded
     square = element(
         "rect", x=1, y=1, width=14, height=14, fill=fill, stroke="#000" if edge else fill
     )

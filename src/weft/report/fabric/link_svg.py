@@ -13,11 +13,11 @@ from weft.report.fabric.matrix_layout import LONGEST
 from weft.report.fabric.matrix_svg import load_colour
 from weft.report.fabric.svg import element, number, picture
 from weft.topology.subnet.anomalies import cable_text
-from weft.topology.subnet.cable_matrix import Cell, Matrix, State, is_down
+from weft.topology.subnet.cable_matrix import CableState, Cell, Matrix, is_down
 from weft.topology.subnet.labels import shown
 from weft.topology.subnet.link_load import Load
 from weft.topology.subnet.place_names import host_of
-from weft.topology.subnet.subnet import Cable, Subnet
+from weft.topology.subnet.subnet import Subnet, SubnetCable
 from weft.topology.subnet.tiers import Tiers
 
 HOW_TO_READ = (
@@ -32,21 +32,26 @@ FEW_HOSTS = 4
 MANY_LINES = 80
 """From here on lines are thin."""
 INK = {
-    State.AS_EXPECTED: "#8195a8",
-    State.FEWER: "#b35c00",
-    State.SLOWER: "#a3457f",
-    State.DOWN: "#000000",
-    State.MORE: "#0072b2",
-    State.MISSING: "#b3261e",
+    CableState.AS_EXPECTED: "#8195a8",
+    CableState.FEWER: "#b35c00",
+    CableState.SLOWER: "#a3457f",
+    CableState.DOWN: "#000000",
+    CableState.MORE: "#0072b2",
+    CableState.MISSING: "#b3261e",
 }
-DASHES = {State.FEWER: "9 4", State.SLOWER: "2 3", State.DOWN: "1 5", State.MISSING: "2 6"}
+DASHES = {
+    CableState.FEWER: "9 4",
+    CableState.SLOWER: "2 3",
+    CableState.DOWN: "1 5",
+    CableState.MISSING: "2 6",
+}
 _WORDS = {
-    State.AS_EXPECTED: "as the siblings",
-    State.FEWER: "fewer cables than the siblings",
-    State.SLOWER: "slower",
-    State.DOWN: "down",
-    State.MORE: "more cables than the siblings",
-    State.MISSING: "no cable where the siblings have some",
+    CableState.AS_EXPECTED: "as the siblings",
+    CableState.FEWER: "fewer cables than the siblings",
+    CableState.SLOWER: "slower",
+    CableState.DOWN: "down",
+    CableState.MORE: "more cables than the siblings",
+    CableState.MISSING: "no cable where the siblings have some",
 }
 Pair = tuple[int, int]
 
@@ -81,7 +86,7 @@ def draw(
 
 def legend(matrices: Sequence[Matrix]) -> tuple[LegendKey, ...]:
     """Line styles that occur."""
-    states = {cell.state for m in matrices for cell in m.cells} - {State.AS_EXPECTED}
+    states = {cell.state for m in matrices for cell in m.cells} - {CableState.AS_EXPECTED}
     return tuple(
         LegendKey(
             picture(
@@ -109,12 +114,12 @@ def _cells(matrices: Sequence[Matrix]) -> dict[Pair, Cell]:
     return found
 
 
-def _missing(cells: Mapping[Pair, Cell]) -> dict[Pair, list[Cable]]:
+def _missing(cells: Mapping[Pair, Cell]) -> dict[Pair, list[SubnetCable]]:
     return {pair: [] for pair, cell in cells.items() if not cell.cables}
 
 
-def _by_pair(tiers: Tiers) -> dict[Pair, list[Cable]]:
-    by_pair: dict[Pair, list[Cable]] = defaultdict(list)
+def _by_pair(tiers: Tiers) -> dict[Pair, list[SubnetCable]]:
+    by_pair: dict[Pair, list[SubnetCable]] = defaultdict(list)
     for cables in tiers.between.values():
         for cable in cables:
             by_pair[cable.a.node, cable.b.node].append(cable)
@@ -123,22 +128,22 @@ def _by_pair(tiers: Tiers) -> dict[Pair, list[Cable]]:
     return dict(by_pair)
 
 
-def _fullest(by_pair: Mapping[Pair, Sequence[Cable]], pair: Pair, load: Load | None) -> float:
+def _fullest(by_pair: Mapping[Pair, Sequence[SubnetCable]], pair: Pair, load: Load | None) -> float:
     """What is fullest is drawn last, above the others."""
     cables = by_pair.get(pair, ())
     return max((load.of(cable.ends) for cable in cables), default=0.0) if load else 0.0
 
 
-def _state(cables: Sequence[Cable]) -> State:
-    return State.DOWN if any(is_down(cable) for cable in cables) else State.AS_EXPECTED
+def _state(cables: Sequence[SubnetCable]) -> CableState:
+    return CableState.DOWN if any(is_down(cable) for cable in cables) else CableState.AS_EXPECTED
 
 
-def _gbps(cables: Sequence[Cable]) -> float:
+def _gbps(cables: Sequence[SubnetCable]) -> float:
     return sum(cable.a.gbps or cable.b.gbps or 0.0 for cable in cables)
 
 
 def _stroke(
-    d: str, state: State, width: float, colour: str | None = None, title: str | None = None
+    d: str, state: CableState, width: float, colour: str | None = None, title: str | None = None
 ) -> str:
     return element(
         "path",
@@ -169,7 +174,9 @@ class _Canvas:
         return 4.8 if self.n_lines <= MANY_LINES else 2.2
 
 
-def _line(canvas: _Canvas, pair: Pair, cables: Sequence[Cable], state: State, share: float) -> str:
+def _line(
+    canvas: _Canvas, pair: Pair, cables: Sequence[SubnetCable], state: CableState, share: float
+) -> str:
     """The cables of a pair; `share`: of the rate of the pair with the highest."""
     tiers, layout, load = canvas.tiers, canvas.layout, canvas.load
     (x1, y1), (x2, y2) = (layout.places[node] for node in pair)
@@ -178,17 +185,17 @@ def _line(canvas: _Canvas, pair: Pair, cables: Sequence[Cable], state: State, sh
         fullest = max(load.of(cable.ends) for cable in cables)
         colour = load_colour(fullest)
         texts.append(f"load {fullest:.2f} times the fair share")
-    if state is State.MISSING:
+    if state is CableState.MISSING:
         names = " - ".join(tiers.labels[node].name for node in pair)
         texts = [f"{names}: no cable, where the siblings have some"]
     bend = _bend(layout, (x1, y1), (x2, y2))
     way = f"M{number(x1)} {number(y1)}{bend}{number(x2)} {number(y2)}"
     path = _stroke(way, state, canvas.thinnest + canvas.thickness * share, colour, "\n".join(texts))
-    if len(cables) < 2 and state not in (State.FEWER, State.MISSING):
+    if len(cables) < 2 and state not in (CableState.FEWER, CableState.MISSING):
         return path
     at = 0.3 if layout.layered else 0.5
     x, y = x1 + at * (x2 - x1), y1 + at * (y2 - y1)
-    strange = state in (State.FEWER, State.MISSING)
+    strange = state in (CableState.FEWER, CableState.MISSING)
     count = element("text", text=str(len(cables)), x=x, y=y + 4, class_="odd" if strange else "n")
     return path + count
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 
-from weft.topology.subnet.cable_matrix import Line, Matrix
+from weft.topology.subnet.cable_matrix import Matrix, MatrixLine
 
 WIDTH = 1180
 """What a page has from left to right."""
@@ -22,7 +22,7 @@ PANEL_GAP = 26
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class MatrixLayout:
     """Pixels, before any zoom. A panel holds `panel_rows` rows and every column."""
 
     n_rows: int
@@ -66,7 +66,7 @@ class Layout:
         return x, self.top + in_panel * self.cell_height
 
 
-def layout_of(matrix: Matrix) -> Layout:
+def layout_of(matrix: Matrix) -> MatrixLayout:
     """The layout of a matrix."""
     n_rows, n_columns = len(matrix.rows), max(1, len(matrix.columns))
     left = max((len(own_name(row, in_group=False)) for row in matrix.rows), default=0) * LETTER + 16
@@ -76,14 +76,14 @@ def layout_of(matrix: Matrix) -> Layout:
     if n_rows > PANEL_ROWS and n_panels > 1:
         panel_rows = ceil(n_rows / n_panels)
         cell = min(TALLEST_CELL, max(8.0, TALLEST / panel_rows))
-        return Layout(n_rows, n_columns, WIDEST_CELL, cell, left, top, panel_rows, folded)
+        return MatrixLayout(n_rows, n_columns, WIDEST_CELL, cell, left, top, panel_rows, folded)
     width = min(WIDEST_CELL, max(LEAST_CELL, (WIDTH - left) / n_columns))
     height = min(TALLEST_CELL, max(LEAST_CELL, (TALLEST - top) / max(1, n_rows)))
     panel_width = left + n_columns * width + 4
-    return Layout(n_rows, n_columns, width, height, left, top, max(1, n_rows), panel_width)
+    return MatrixLayout(n_rows, n_columns, width, height, left, top, max(1, n_rows), panel_width)
 
 
-def groups_of(lines: Sequence[Line]) -> tuple[tuple[str, int, int], ...]:
+def groups_of(lines: Sequence[MatrixLine]) -> tuple[tuple[str, int, int], ...]:
     """Neighbours whose names begin with the same word ('core0 L01', 'core0/L02'): the word, the
     first line and the one behind the last; nothing where most lines are by themselves."""
     words = [_split(line.name)[0] for line in lines]
@@ -102,7 +102,7 @@ def _split(name: str) -> tuple[str, str]:
     return name[: max(at, 0)], name[at + 1 :]
 
 
-def own_name(line: Line, *, in_group: bool) -> str:
+def own_name(line: MatrixLine, *, in_group: bool) -> str:
     """A name as it is drawn: without the word of its group, without its middle where long."""
     name = _split(line.name)[1] if in_group else line.name
     if len(name) <= LONGEST:
@@ -111,7 +111,7 @@ def own_name(line: Line, *, in_group: bool) -> str:
     return f"{name[:half]}…{name[-half:]}"
 
 
-def _longest_column(lines: Sequence[Line]) -> int:
+def _longest_column(lines: Sequence[MatrixLine]) -> int:
     in_group = {at for _, first, behind in groups_of(lines) for at in range(first, behind)}
     names = [own_name(line, in_group=at in in_group) for at, line in enumerate(lines)]
     return max((len(name) for name in names), default=0)

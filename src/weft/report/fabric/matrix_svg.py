@@ -5,19 +5,19 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from weft.report.fabric.matrix_layout import LETTER, Layout, groups_of, own_name
+from weft.report.fabric.matrix_layout import LETTER, MatrixLayout, groups_of, own_name
 from weft.report.fabric.svg import element, number, picture, rectangles
-from weft.topology.subnet.cable_matrix import Cell, Line, Matrix, State
+from weft.topology.subnet.cable_matrix import CableState, Cell, Matrix, MatrixLine
 from weft.topology.subnet.link_load import Load
 
 # SOURCE: Okabe & Ito, Color Universal Design (2008).
-COLOURS: Mapping[State, str] = {
-    State.MISSING: "#ffffff",
-    State.DOWN: "#000000",
-    State.FEWER: "#e69f00",
-    State.SLOWER: "#cc79a7",
-    State.MORE: "#56b4e9",
-    State.AS_EXPECTED: "#c3d0dc",
+COLOURS: Mapping[CableState, str] = {
+    CableState.MISSING: "#ffffff",
+    CableState.DOWN: "#000000",
+    CableState.FEWER: "#e69f00",
+    CableState.SLOWER: "#cc79a7",
+    CableState.MORE: "#56b4e9",
+    CableState.AS_EXPECTED: "#c3d0dc",
 }
 LOAD_CLASSES: tuple[tuple[float, str, str], ...] = (
     (0.5, "#e6ecf3", "below 0.5"),
@@ -44,9 +44,11 @@ def load_colour(share: float) -> str:
     return next(colour for limit, colour, _ in LOAD_CLASSES if share < limit)
 
 
-def draw(matrix: Matrix, layout: Layout, load: Load | None, *, title: str, id_: str) -> Markup:
+def draw(
+    matrix: Matrix, layout: MatrixLayout, load: Load | None, *, title: str, id_: str
+) -> Markup:
     """The whole drawing. The names and the cells are groups that the page's script knows."""
-    odd = [cell for cell in matrix.cells if cell.state is not State.AS_EXPECTED]
+    odd = [cell for cell in matrix.cells if cell.state is not CableState.AS_EXPECTED]
     parts = [
         element("g", *_fills(matrix, layout, load), class_="cells"),
         element("path", d=_grid(matrix, layout), stroke="#fff", stroke_width=0.5, fill="none"),
@@ -62,7 +64,7 @@ def draw(matrix: Matrix, layout: Layout, load: Load | None, *, title: str, id_: 
     )
 
 
-def _fills(matrix: Matrix, layout: Layout, load: Load | None) -> list[str]:
+def _fills(matrix: Matrix, layout: MatrixLayout, load: Load | None) -> list[str]:
     """One path a colour; neighbours of one colour in a row are one rectangle."""
     by_colour: dict[str, list[tuple[float, float, float, float]]] = defaultdict(list)
     last: tuple[int, int, str] | None = None
@@ -82,7 +84,7 @@ def _fills(matrix: Matrix, layout: Layout, load: Load | None) -> list[str]:
     ]
 
 
-def _grid(matrix: Matrix, layout: Layout) -> str:
+def _grid(matrix: Matrix, layout: MatrixLayout) -> str:
     """White lines between cells, block by block, where there is room for them."""
     if min(layout.cell_width, layout.cell_height) < 4:
         return ""
@@ -97,7 +99,7 @@ def _grid(matrix: Matrix, layout: Layout) -> str:
     return "".join(parts)
 
 
-def block_lines(matrix: Matrix, layout: Layout) -> str:
+def block_lines(matrix: Matrix, layout: MatrixLayout) -> str:
     """A frame around each block, broken where the block goes on in the next panel."""
     places = []
     for rows, columns in _panes(matrix, layout):
@@ -106,7 +108,7 @@ def block_lines(matrix: Matrix, layout: Layout) -> str:
     return rectangles(places)
 
 
-def _panes(matrix: Matrix, layout: Layout) -> list[tuple[range, range]]:
+def _panes(matrix: Matrix, layout: MatrixLayout) -> list[tuple[range, range]]:
     """The rows and columns of every block, cut at the ends of panels."""
     panes = []
     for block in sorted({line.block for line in matrix.columns}):
@@ -119,12 +121,12 @@ def _panes(matrix: Matrix, layout: Layout) -> list[tuple[range, range]]:
     return panes
 
 
-def _span(lines: Sequence[Line], block: int) -> range:
+def _span(lines: Sequence[MatrixLine], block: int) -> range:
     places = [at for at, line in enumerate(lines) if line.block == block]
     return range(places[0], places[-1] + 1) if places else range(0)
 
 
-def _numbers(matrix: Matrix, layout: Layout, load: Load | None) -> list[str]:
+def _numbers(matrix: Matrix, layout: MatrixLayout, load: Load | None) -> list[str]:
     """How many cables, in every cell where there is room; beside the mark where there is one."""
     w, h = layout.cell_width, layout.cell_height
     if w < 16 or h < 12 or len(matrix.cells) > MOST_NUMBERS:
@@ -132,7 +134,7 @@ def _numbers(matrix: Matrix, layout: Layout, load: Load | None) -> list[str]:
     parts = []
     for cell in matrix.cells:
         x, y = layout.at(cell.row, cell.column)
-        at = 0.5 if cell.state is State.AS_EXPECTED else 0.28
+        at = 0.5 if cell.state is CableState.AS_EXPECTED else 0.28
         parts.append(
             element(
                 "text",
@@ -148,18 +150,18 @@ def _numbers(matrix: Matrix, layout: Layout, load: Load | None) -> list[str]:
 def _is_dark(cell: Cell, load: Load | None) -> bool:
     """Whether what stands on the cell's colour must be white."""
     if load is None or not cell.cables:
-        return cell.state is State.DOWN
+        return cell.state is CableState.DOWN
     return max(load.of(cable.ends) for cable in cell.cables) >= LIGHT_BELOW
 
 
-def _marks(odd: Sequence[Cell], layout: Layout, load: Load | None) -> list[str]:
+def _marks(odd: Sequence[Cell], layout: MatrixLayout, load: Load | None) -> list[str]:
     parts = []
     w, h = layout.cell_width, layout.cell_height
     ring = min(w, h) < SMALL and len(odd) <= MOST_RINGS
     for cell in odd:
         x, y = layout.at(cell.row, cell.column)
         ink = "#fff" if _is_dark(cell, load) else "#000"
-        if cell.state in (State.MISSING, State.FEWER) or load is not None:
+        if cell.state in (CableState.MISSING, CableState.FEWER) or load is not None:
             parts.append(element("rect", x=x, y=y, width=w, height=h, class_="edge"))
         at = mark(cell.state, x + 0.45 * w, y, 0.55 * w, h) if w >= 16 else ""
         at = at or mark(cell.state, x, y, w, h)
@@ -171,7 +173,7 @@ def _marks(odd: Sequence[Cell], layout: Layout, load: Load | None) -> list[str]:
     return parts
 
 
-def mark(state: State, x: float, y: float, w: float, h: float) -> str:
+def mark(state: CableState, x: float, y: float, w: float, h: float) -> str:
     """The strokes that say a state without colour: a cross where all is missing, a minus, a plus,
     an arrow down where slower, a bar where down."""
     size = min(w, h) * 0.3
@@ -179,16 +181,16 @@ def mark(state: State, x: float, y: float, w: float, h: float) -> str:
     left, right, up, low = (number(v) for v in (cx - size, cx + size, cy - size, cy + size))
     mid_x, mid_y = number(cx), number(cy)
     return {
-        State.MISSING: f"M{left} {up}L{right} {low}M{left} {low}L{right} {up}",
-        State.FEWER: f"M{left} {mid_y}H{right}",
-        State.MORE: f"M{left} {mid_y}H{right}M{mid_x} {up}V{low}",
-        State.SLOWER: f"M{left} {up}L{mid_x} {low}L{right} {up}",
-        State.DOWN: f"M{mid_x} {up}V{mid_y}M{mid_x} {low}v-.5",
-        State.AS_EXPECTED: "",
+        CableState.MISSING: f"M{left} {up}L{right} {low}M{left} {low}L{right} {up}",
+        CableState.FEWER: f"M{left} {mid_y}H{right}",
+        CableState.MORE: f"M{left} {mid_y}H{right}M{mid_x} {up}V{low}",
+        CableState.SLOWER: f"M{left} {up}L{mid_x} {low}L{right} {up}",
+        CableState.DOWN: f"M{mid_x} {up}V{mid_y}M{mid_x} {low}v-.5",
+        CableState.AS_EXPECTED: "",
     }[state]
 
 
-def row_names(matrix: Matrix, layout: Layout, odd: Sequence[Cell]) -> list[str]:
+def row_names(matrix: Matrix, layout: MatrixLayout, odd: Sequence[Cell]) -> list[str]:
     """The name of every row there is room for, and of every odd row, in bold."""
     strange = {cell.row for cell in odd}
     parts = []
@@ -212,7 +214,7 @@ def _has_room(at: int, step: int, strange: set[int]) -> bool:
     return at % step == 0 and not any(other in strange for other in near if other != at)
 
 
-def column_names(matrix: Matrix, layout: Layout, odd: Sequence[Cell]) -> list[str]:
+def column_names(matrix: Matrix, layout: MatrixLayout, odd: Sequence[Cell]) -> list[str]:
     """The same above the columns of every panel, with the words of their groups."""
     strange = {cell.column for cell in odd}
     groups = groups_of(matrix.columns)
@@ -237,7 +239,7 @@ def column_names(matrix: Matrix, layout: Layout, odd: Sequence[Cell]) -> list[st
     return parts
 
 
-def _group_name(layout: Layout, row: int, word: str, first: int, behind: int) -> list[str]:
+def _group_name(layout: MatrixLayout, row: int, word: str, first: int, behind: int) -> list[str]:
     x, _ = layout.at(row, first)
     w = (behind - first) * layout.cell_width
     if len(word) * LETTER > w:

@@ -9,12 +9,12 @@ from markupsafe import Markup
 from weft.core.files import write_whole
 from weft.report.fabric import histogram_svg, link_svg, matrix_svg
 from weft.report.fabric.legend import LegendKey, load_legend, state_legend
-from weft.report.fabric.matrix_layout import Layout, layout_of
+from weft.report.fabric.matrix_layout import MatrixLayout, layout_of
 from weft.report.fabric.values import Values, page_values
 from weft.report.html import render_fabric
-from weft.report.model import Column, Table, cut_table
-from weft.topology.subnet.anomalies import Oddity, kind_of, oddities, title_of
-from weft.topology.subnet.cable_matrix import Matrix, State, matrices_of, square_of
+from weft.report.model import ReportTable, TableColumn, cut_table
+from weft.topology.subnet.anomalies import CableAnomaly, cable_anomalies, kind_of, title_of
+from weft.topology.subnet.cable_matrix import CableState, Matrix, matrices_of, square_of
 from weft.topology.subnet.link_load import Load
 from weft.topology.subnet.subnet import Subnet
 from weft.topology.subnet.tiers import Tiers, tiers_of
@@ -26,7 +26,7 @@ MOST_DRAWN = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class FabricDrawing:
     """A drawing with its title (the finding), how to read it, its legend, and what is odd."""
 
     id: str
@@ -35,7 +35,7 @@ class Drawing:
     svg: Markup
     legend: tuple[LegendKey, ...]
     legend_title: str
-    table: Table | None
+    table: ReportTable | None
     zooms: bool
 
 
@@ -47,8 +47,8 @@ class FabricPage:
     severity: str
     sentences: tuple[str, ...]
     subtitle: str
-    drawings: tuple[Drawing, ...]
-    tables: tuple[Table, ...]
+    drawings: tuple[FabricDrawing, ...]
+    tables: tuple[ReportTable, ...]
     problems: tuple[str, ...]
     caveats: tuple[str, ...]
     values: Values
@@ -82,7 +82,7 @@ def fabric_page(
     matrices = [m for m in every if m.cells and len(m.cells) <= MOST_CELLS]
     drawn = {f"matrix{at}": (matrix, layout_of(matrix)) for at, matrix in enumerate(matrices)}
     drawings = [
-        _matrix_drawing(id_, *drawn[id_], oddities(subnet, tiers, drawn[id_][0]), load)
+        _matrix_drawing(id_, *drawn[id_], cable_anomalies(subnet, tiers, drawn[id_][0]), load)
         for id_ in drawn
     ]
     if tiers.n_switches <= MOST_DRAWN:
@@ -113,11 +113,11 @@ def _left_out(matrices: Sequence[Matrix]) -> list[str]:
 
 def _severity(matrices: Sequence[Matrix]) -> str:
     states = {cell.state for matrix in matrices for cell in matrix.cells}
-    if not any(matrix.level for matrix in matrices) and states <= {State.AS_EXPECTED}:
+    if not any(matrix.level for matrix in matrices) and states <= {CableState.AS_EXPECTED}:
         return "note"
-    if states & {State.MISSING, State.DOWN, State.FEWER}:
+    if states & {CableState.MISSING, CableState.DOWN, CableState.FEWER}:
         return "bad"
-    return "warning" if states & {State.SLOWER, State.MORE} else "good"
+    return "warning" if states & {CableState.SLOWER, CableState.MORE} else "good"
 
 
 def _sentences(tiers: Tiers, matrices: Sequence[Matrix], load: Load | None) -> tuple[str, ...]:
@@ -144,10 +144,10 @@ def load_title(tiers: Tiers, load: Load) -> str:
 
 
 def _matrix_drawing(
-    id_: str, matrix: Matrix, layout: Layout, odd: Sequence[Oddity], load: Load | None
-) -> Drawing:
+    id_: str, matrix: Matrix, layout: MatrixLayout, odd: Sequence[CableAnomaly], load: Load | None
+) -> FabricDrawing:
     title = title_of(matrix)
-    return Drawing(
+    return FabricDrawing(
         id=id_,
         title=title,
         how_to_read=_how_to_read(matrix, load),
@@ -178,12 +178,12 @@ def _how_to_read(matrix: Matrix, load: Load | None) -> str:
     )
 
 
-def _odd_table(matrix: Matrix, odd: Sequence[Oddity]) -> Table:
+def _odd_table(matrix: Matrix, odd: Sequence[CableAnomaly]) -> ReportTable:
     columns = (
-        Column("from", is_figure=False),
-        Column("to", is_figure=False),
-        Column("what is odd", is_figure=False),
-        Column("where to look", is_figure=False),
+        TableColumn("from", is_figure=False),
+        TableColumn("to", is_figure=False),
+        TableColumn("what is odd", is_figure=False),
+        TableColumn("where to look", is_figure=False),
     )
     rows = [(one.row, one.column, one.what, one.look_at) for one in odd]
     return cut_table(f"What a person must look at among the {kind_of(matrix)}", columns, rows)
@@ -191,10 +191,10 @@ def _odd_table(matrix: Matrix, odd: Sequence[Oddity]) -> Table:
 
 def _link_drawing(
     subnet: Subnet, tiers: Tiers, matrices: Sequence[Matrix], load: Load | None
-) -> Drawing:
+) -> FabricDrawing:
     odd = [m for m in matrices if m.odd and m.says_more]
     title = title_of(odd[0]) if odd else f"{tiers.n_switches} switches and the cables between them"
-    return Drawing(
+    return FabricDrawing(
         id="links",
         title=title,
         how_to_read=link_svg.HOW_TO_READ if load is None else link_svg.HOW_TO_READ_LOAD,
@@ -206,9 +206,9 @@ def _link_drawing(
     )
 
 
-def _load_drawing(tiers: Tiers, load: Load) -> Drawing:
+def _load_drawing(tiers: Tiers, load: Load) -> FabricDrawing:
     title = load_title(tiers, load)
-    return Drawing(
+    return FabricDrawing(
         id="load",
         title=title,
         how_to_read=(
@@ -224,12 +224,12 @@ def _load_drawing(tiers: Tiers, load: Load) -> Drawing:
     )
 
 
-def _level_table(tiers: Tiers) -> Table:
+def _level_table(tiers: Tiers) -> ReportTable:
     columns = (
-        Column("level"),
-        Column("switches"),
-        Column("hosts and other adapters"),
-        Column("cables one level up"),
+        TableColumn("level"),
+        TableColumn("switches"),
+        TableColumn("hosts and other adapters"),
+        TableColumn("cables one level up"),
     )
     rows = [
         (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from weft.report.fabric.legend import LegendKey
-from weft.report.fabric.matrix_layout import LETTER, Layout, layout_of
+from weft.report.fabric.matrix_layout import LETTER, MatrixLayout, layout_of
 from weft.report.fabric.matrix_svg import block_lines, column_names, row_names
 from weft.report.fabric.share_classes import CLASSES
 from weft.report.fabric.svg import element, number, picture, rectangles
@@ -95,7 +95,7 @@ def _is_at(cell: Cell, names: CablesOf, matrix: Matrix, one: Lit) -> bool:
 
 def _fills(
     matrix: Matrix,
-    layout: Layout,
+    layout: MatrixLayout,
     names: CablesOf,
     shares: Mapping[CableKey, float],
 ) -> list[str]:
@@ -124,7 +124,7 @@ def colour_of(share: float) -> str:
     return next((colour for limit, colour, _ in CLASSES if share >= limit), CLASSES[-1][1])
 
 
-def _rings(layout: Layout, found: Sequence[tuple[Cell, Lit]]) -> list[str]:
+def _rings(layout: MatrixLayout, found: Sequence[tuple[Cell, Lit]]) -> list[str]:
     """A ring around each lit cell; a line from the first of each suspect to its name."""
     parts, said = [], set()
     w, h = layout.cell_width, layout.cell_height

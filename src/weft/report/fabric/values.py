@@ -3,19 +3,19 @@
 from collections.abc import Mapping
 from typing import Any
 
-from weft.report.fabric.matrix_layout import Layout
+from weft.report.fabric.matrix_layout import MatrixLayout
 from weft.topology.subnet.anomalies import kind_of
-from weft.topology.subnet.cable_matrix import Cell, Matrix, State
+from weft.topology.subnet.cable_matrix import CableState, Cell, Matrix
 from weft.topology.subnet.labels import shown
 from weft.topology.subnet.link_load import Load
-from weft.topology.subnet.subnet import Cable, Subnet
+from weft.topology.subnet.subnet import Subnet, SubnetCable
 from weft.topology.subnet.tiers import Tiers
 
-STATES = tuple(State)
+STATES = tuple(CableState)
 Values = dict[str, Any]
 
 
-class Words:
+class SharedTexts:
     """Texts that many cables share, each once."""
 
     def __init__(self) -> None:
@@ -34,12 +34,12 @@ class Words:
 def page_values(
     subnet: Subnet,
     tiers: Tiers,
-    drawn: Mapping[str, tuple[Matrix, Layout]],
+    drawn: Mapping[str, tuple[Matrix, MatrixLayout]],
     load: Load | None,
 ) -> Values:
     """Switches and hosts by name, and every matrix by the id of its drawing."""
     numbers = {node: at for at, node in enumerate(tiers.labels)}
-    words = Words()
+    words = SharedTexts()
     matrices = {
         id_: _matrix_values(matrix, layout, numbers, words, load)
         for id_, (matrix, layout) in drawn.items()
@@ -60,9 +60,9 @@ def page_values(
 
 def _matrix_values(
     matrix: Matrix,
-    layout: Layout,
+    layout: MatrixLayout,
     numbers: Mapping[int, int],
-    words: Words,
+    words: SharedTexts,
     load: Load | None,
 ) -> Values:
     return {
@@ -78,7 +78,7 @@ def _matrix_values(
 
 
 def _cell_values(
-    cell: Cell, numbers: Mapping[int, int], words: Words, load: Load | None
+    cell: Cell, numbers: Mapping[int, int], words: SharedTexts, load: Load | None
 ) -> list[Any]:
     """Row, column, state, expected number (-1: no pattern), cables."""
     n_expected = -1 if cell.n_expected is None else cell.n_expected
@@ -87,7 +87,7 @@ def _cell_values(
 
 
 def _cable_values(
-    cable: Cable, numbers: Mapping[int, int], words: Words, load: Load | None
+    cable: SubnetCable, numbers: Mapping[int, int], words: SharedTexts, load: Load | None
 ) -> list[Any]:
     """Switch and port of both ends, what the tools say, load up and down where there is one."""
     said = [cable.a.rate or cable.b.rate or "rate unknown"]

@@ -6,17 +6,17 @@ from typing import Any
 from weft.catalog.benchmark import Benchmark
 from weft.core.units import format_significant, format_size
 from weft.report.charts import vega as charts
-from weft.report.charts.cells import Metric, scale_of
-from weft.report.model import Column, Figure, Section, Table, cut_table
+from weft.report.charts.cells import ChartMetric, scale_of
+from weft.report.model import ReportFigure, ReportTable, Section, TableColumn, cut_table
 from weft.stats.ratio import PAIRS_FROM, Ratio
 from weft.study.comparison.comparison import Comparison
 from weft.study.comparison.headlines import Headlines
-from weft.study.comparison.rows import Row
+from weft.study.comparison.rows import ComparisonRow
 
 
 def section(comparison: Comparison, prefix: str, known: Headlines) -> Section:
     """A figure a benchmark that has a ratio; the table of the rest where there is none."""
-    by_benchmark: dict[str, list[Row]] = {}
+    by_benchmark: dict[str, list[ComparisonRow]] = {}
     for row in comparison.rows:
         by_benchmark.setdefault(row.cell.benchmark, []).append(row)
     figures, tables = [], []
@@ -43,18 +43,18 @@ def _paragraphs(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _figure(
-    benchmark: Benchmark, comparison: Comparison, rows: Sequence[Row], prefix: str
-) -> Figure:
+    benchmark: Benchmark, comparison: Comparison, rows: Sequence[ComparisonRow], prefix: str
+) -> ReportFigure:
     drawn = [drawn for row in rows if (drawn := _drawn(row, _names_scale(rows))) is not None]
     kept = list(dict.fromkeys(one["series"] for one in drawn))[: charts.MAX_SERIES]
     drawn = [one for one in drawn if one["series"] in kept]
     title = _title(benchmark.name, comparison)
-    metric = Metric(rows[0].metric, benchmark.better == "lower")
+    metric = ChartMetric(rows[0].metric, benchmark.better == "lower")
     better = "below 1 is faster" if metric.lower_is_better else "above 1 is faster"
     axis = f"{metric.word}, as a ratio to {rows[0].first}"
     is_curve = len({one["size_bytes"] for one in drawn if one["size_bytes"]}) > 1
     draw = _curve if is_curve else _strip
-    return Figure(
+    return ReportFigure(
         id=f"{prefix}-arms-{benchmark.name}",
         title=title,
         how_to_read=f"Ratio to {rows[0].first}, {better}; bars are 95 % intervals.",
@@ -73,7 +73,7 @@ def _strip(drawn: list[dict[str, Any]], axis: str, description: str) -> dict[str
     return charts.strip(rows, x_title=axis, description=description, reference=1.0)
 
 
-def _drawn(row: Row, say_scale: bool) -> dict[str, Any] | None:
+def _drawn(row: ComparisonRow, say_scale: bool) -> dict[str, Any] | None:
     effect = row.effect
     if not isinstance(effect, Ratio):
         return None
@@ -87,7 +87,7 @@ def _drawn(row: Row, say_scale: bool) -> dict[str, Any] | None:
     }
 
 
-def _names_scale(rows: Sequence[Row]) -> bool:
+def _names_scale(rows: Sequence[ComparisonRow]) -> bool:
     return len({(row.cell.n_nodes, row.cell.tasks_per_node) for row in rows}) > 1
 
 
@@ -99,20 +99,20 @@ def _title(benchmark: str, comparison: Comparison) -> str:
     return f"{benchmark}: arms compared."
 
 
-def _table(benchmark: Benchmark, rows: Sequence[Row]) -> Table:
+def _table(benchmark: Benchmark, rows: Sequence[ComparisonRow]) -> ReportTable:
     metric = rows[0].metric
     columns = (
-        Column("arm", is_figure=False),
-        Column("placement", is_figure=False),
-        Column("size"),
-        Column(rows[0].first),
-        Column("arm's median"),
-        Column("ratio"),
-        Column("low"),
-        Column("high"),
-        Column("adjusted p"),
-        Column("pairs"),
-        Column("outcome", is_figure=False),
+        TableColumn("arm", is_figure=False),
+        TableColumn("placement", is_figure=False),
+        TableColumn("size"),
+        TableColumn(rows[0].first),
+        TableColumn("arm's median"),
+        TableColumn("ratio"),
+        TableColumn("low"),
+        TableColumn("high"),
+        TableColumn("adjusted p"),
+        TableColumn("pairs"),
+        TableColumn("outcome", is_figure=False),
     )
     return cut_table(
         f"{benchmark.name}: {metric}, launch against launch",
@@ -121,7 +121,7 @@ def _table(benchmark: Benchmark, rows: Sequence[Row]) -> Table:
     )
 
 
-def _cells(row: Row, *, has_sizes: bool) -> tuple[str, ...]:
+def _cells(row: ComparisonRow, *, has_sizes: bool) -> tuple[str, ...]:
     figures = ("-", "-", "-", "-")
     effect = row.effect
     if isinstance(effect, Ratio):

@@ -6,9 +6,9 @@ from typing import Any
 
 from weft.core.units import format_significant, format_size
 from weft.report.charts import vega as charts
-from weft.report.charts.cells import Cell, Measured, Metric
-from weft.report.charts.median_interval import Middle, meaning, middle_of
-from weft.report.model import Column, Figure, Section, Table, cut_table
+from weft.report.charts.cells import ChartCell, ChartMetric, Measured
+from weft.report.charts.median_interval import MedianInterval, meaning, median_interval_of
+from weft.report.model import ReportFigure, ReportTable, Section, TableColumn, cut_table
 from weft.report.published import Published
 
 JOIN_UP_TO = 4
@@ -17,8 +17,8 @@ JOIN_UP_TO = 4
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    cell: Cell
-    middle: Middle
+    cell: ChartCell
+    middle: MedianInterval
 
 
 def section(
@@ -39,9 +39,9 @@ def _about(measured: Measured, published: Sequence[Published]) -> Published | No
     return None
 
 
-def _figure(measured: Measured, prefix: str, published: Published | None) -> Figure:
+def _figure(measured: Measured, prefix: str, published: Published | None) -> ReportFigure:
     benchmark, metric = measured.benchmark.name, measured.metric
-    entries = [_Entry(cell, middle_of(cell.values)) for cell in measured.cells]
+    entries = [_Entry(cell, median_interval_of(cell.values)) for cell in measured.cells]
     sized = [entry for entry in entries if entry.cell.size_bytes > 0]
     is_curve = len({entry.cell.size_bytes for entry in sized}) > 1
     most = charts.MAX_SERIES - (published is not None)
@@ -61,7 +61,7 @@ def _figure(measured: Measured, prefix: str, published: Published | None) -> Fig
         notes += published.notes
         drawn += _published_entries(published, is_curve=is_curve)
     draw = _curve if is_curve else _strip
-    return Figure(
+    return ReportFigure(
         id=f"{prefix}-{benchmark}-{metric.name}",
         title=title,
         how_to_read=" ".join(notes),
@@ -80,7 +80,7 @@ def _beside_published(title: str, published: Published, entries: Sequence[_Entry
 
 def _published_entries(published: Published, *, is_curve: bool) -> list[_Entry]:
     return [
-        _Entry(Cell(published.series, size, (value,)), middle_of((value,)))
+        _Entry(ChartCell(published.series, size, (value,)), median_interval_of((value,)))
         for size, value in published.table.rows
         if size > 0 or not is_curve
     ]
@@ -92,7 +92,7 @@ def _drawable(entries: Sequence[_Entry], most: int) -> tuple[list[_Entry], int]:
     return [entry for entry in entries if entry.cell.series in kept], len(names) - len(kept)
 
 
-def _curve(entries: Sequence[_Entry], metric: Metric, description: str) -> dict[str, Any]:
+def _curve(entries: Sequence[_Entry], metric: ChartMetric, description: str) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     for before, entry in zip([None, *entries], entries, strict=False):
         joined = (
@@ -105,7 +105,7 @@ def _curve(entries: Sequence[_Entry], metric: Metric, description: str) -> dict[
     return charts.curve(rows, y_title=metric.axis, description=description)
 
 
-def _strip(entries: Sequence[_Entry], metric: Metric, description: str) -> dict[str, Any]:
+def _strip(entries: Sequence[_Entry], metric: ChartMetric, description: str) -> dict[str, Any]:
     rows = [
         {**_row(entry), "label": _label(entry.cell), "values": list(entry.cell.values)}
         for entry in entries
@@ -124,7 +124,7 @@ def _row(entry: _Entry) -> dict[str, Any]:
     }
 
 
-def _label(cell: Cell) -> str:
+def _label(cell: ChartCell) -> str:
     if cell.size_bytes == 0:
         return cell.series
     return f"{cell.series}, {format_size(cell.size_bytes)}"
@@ -153,25 +153,27 @@ def _finding(measured: Measured, entries: Sequence[_Entry]) -> str:
     return f"{name}: at most {said(best)}, reached{measured.at(best.cell)}"
 
 
-def _said(value: float, metric: Metric) -> str:
+def _said(value: float, metric: ChartMetric) -> str:
     return f"{format_significant(value, 3)} {metric.unit}".rstrip()
 
 
-def _table(measured: Measured, entries: Sequence[_Entry], published: Published | None) -> Table:
+def _table(
+    measured: Measured, entries: Sequence[_Entry], published: Published | None
+) -> ReportTable:
     """Columns that say the same in every row (one series, no flags) move into the caption."""
     benchmark, metric = measured.benchmark, measured.metric
     unit = f" ({metric.unit})" if metric.unit else ""
     series = list(dict.fromkeys(entry.cell.series for entry in entries))
     says_series, says_flags = len(series) > 1, any(entry.cell.flags for entry in entries)
     columns = [
-        *([Column("series", is_figure=False)] if says_series else []),
-        Column("size"),
-        Column(f"median{unit}"),
-        Column(f"low{unit}"),
-        Column(f"high{unit}"),
-        Column("launches"),
+        *([TableColumn("series", is_figure=False)] if says_series else []),
+        TableColumn("size"),
+        TableColumn(f"median{unit}"),
+        TableColumn(f"low{unit}"),
+        TableColumn(f"high{unit}"),
+        TableColumn("launches"),
         *_beside_columns(published, unit),
-        *([Column("flags", is_figure=False)] if says_flags else []),
+        *([TableColumn("flags", is_figure=False)] if says_flags else []),
     ]
     rows = [
         (
@@ -190,10 +192,10 @@ def _table(measured: Measured, entries: Sequence[_Entry], published: Published |
     return cut_table(caption, columns, rows)
 
 
-def _beside_columns(published: Published | None, unit: str) -> list[Column]:
+def _beside_columns(published: Published | None, unit: str) -> list[TableColumn]:
     if published is None:
         return []
-    return [Column(f"{published.word}{unit}"), Column(f"median / {published.word}")]
+    return [TableColumn(f"{published.word}{unit}"), TableColumn(f"median / {published.word}")]
 
 
 def _beside(entry: _Entry, published: Published | None) -> list[str]:

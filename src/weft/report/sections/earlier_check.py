@@ -5,13 +5,13 @@ from pathlib import Path
 from weft.check.verdict.earlier_check import held_against, told
 from weft.check.verdict.verdict import Verdict
 from weft.core.errors import InputError
-from weft.report.model import Column, Section, cut_table
+from weft.report.model import Section, TableColumn, cut_table
 from weft.report.verdict import pair_verdict
 from weft.study.run.metadata import AGAINST
-from weft.study.run.store import Run, read_run
+from weft.study.run.store import StudyRun, read_run
 
 
-def section(run: Run, verdict: Verdict) -> Section | None:
+def section(run: StudyRun, verdict: Verdict) -> Section | None:
     """What became of each accused thing since the run that `--against` named; None without one."""
     named = run.meta.get(AGAINST)
     if not isinstance(named, str):
@@ -31,6 +31,6 @@ def section(run: Run, verdict: Verdict) -> Section | None:
     notes = [f"{note}." for note in now.caveats if note not in verdict.caveats]
     if not rows:
         return Section(heading, (*moved, "Nothing is accused, then or now.", *notes))
-    columns = (Column("since then", is_figure=False), Column("what", is_figure=False))
+    columns = (TableColumn("since then", is_figure=False), TableColumn("what", is_figure=False))
     table = cut_table("What either of both checks accuses", columns, rows)
     return Section(heading, (*moved, *notes), tables=(table,))

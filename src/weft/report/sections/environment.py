@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.bench.model import Sample
 from weft.core.nodeset import fold
-from weft.report.model import Facts, Section
+from weft.report.model import FactTable, Section
 
 _STUDY = "study"
 _LISTS: Mapping[str, Callable[[list[str]], str]] = {"argv": shlex.join, "nodes": fold}
@@ -22,15 +22,15 @@ def section(meta: Mapping[str, Any], samples: Sequence[Sample]) -> Section:
         for name, value in meta.items()
         if _is_plain(name, value)
     )
-    facts = [Facts("This run", plain)] if plain else []
+    facts = [FactTable("This run", plain)] if plain else []
     if carried:
-        facts.insert(0, Facts("what carried the bytes", carried))
+        facts.insert(0, FactTable("what carried the bytes", carried))
     verbatim = []
     for name, value in meta.items():
         if isinstance(value, Mapping):
             rows = tuple(_flat(value))
             if rows:
-                facts.append(Facts(name.replace("_", " "), rows))
+                facts.append(FactTable(name.replace("_", " "), rows))
         elif name == _STUDY or (isinstance(value, str) and "\n" in value):
             verbatim.append((f"{name.replace('_', ' ')}, verbatim", str(value)))
     return Section("Where and with what", facts=tuple(facts), verbatim=tuple(verbatim))

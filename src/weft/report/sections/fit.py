@@ -11,8 +11,8 @@ from weft.expect.fit.loggp import OutOfSample, find_anomalies, judge_out_of_samp
 from weft.expect.fit.tables import FRESH_ROWS_PER_PARAMETER
 from weft.report.charts import vega as charts
 from weft.report.charts.cells import Measured
-from weft.report.charts.median_interval import Middle, middle_of
-from weft.report.model import Column, Figure, Section, Table, cut_table
+from weft.report.charts.median_interval import MedianInterval, median_interval_of
+from weft.report.model import ReportFigure, ReportTable, Section, TableColumn, cut_table
 
 MIN_ROWS = 8
 """Under this, half of the rows cannot show a protocol step, let alone predict one."""
@@ -28,7 +28,7 @@ def section(measured: Sequence[Measured], prefix: str) -> Section | None:
     mine = [cell for cell in cells if cell.series == cells[0].series and cell.size_bytes > 0]
     if len(mine) < MIN_ROWS:
         return None
-    middles = {cell.size_bytes: middle_of(cell.values) for cell in mine}
+    middles = {cell.size_bytes: median_interval_of(cell.values) for cell in mine}
     table = [(size, middle.value) for size, middle in middles.items()]
     try:
         judged = judge_out_of_sample(table, rows_per_parameter=FRESH_ROWS_PER_PARAMETER)
@@ -46,7 +46,7 @@ def section(measured: Sequence[Measured], prefix: str) -> Section | None:
 @dataclass(frozen=True, slots=True)
 class _Row:
     size_bytes: int
-    middle: Middle
+    middle: MedianInterval
     role: str
 
 
@@ -57,12 +57,12 @@ def _role(size_bytes: int, judged: OutOfSample, anomalies: Set[int]) -> str:
     return charts.HELD_OUT if size_bytes in held_out else charts.FITTED
 
 
-def _figure(rows: Sequence[_Row], judged: OutOfSample, prefix: str) -> Figure:
+def _figure(rows: Sequence[_Row], judged: OutOfSample, prefix: str) -> ReportFigure:
     title = (
         f"A model fitted to {judged.fit.n_rows} rows predicts the other {len(judged.held_out)} "
         f"to {judged.median_error:.1%} (median), {judged.max_error:.1%} at worst"
     )
-    return Figure(
+    return ReportFigure(
         id=f"{prefix}-fit",
         title=title,
         how_to_read=_how_to_read(rows, judged),
@@ -129,13 +129,13 @@ def _predicted_rows(rows: Sequence[_Row], judged: OutOfSample) -> list[dict[str,
     return [{"size_bytes": size, "value": judged.fit.predict(size)} for size in sorted(grid)]
 
 
-def _table(rows: Sequence[_Row], judged: OutOfSample) -> Table:
+def _table(rows: Sequence[_Row], judged: OutOfSample) -> ReportTable:
     columns = (
-        Column("size"),
-        Column("measured (µs)"),
-        Column("predicted (µs)"),
-        Column("error (%)"),
-        Column("role", is_figure=False),
+        TableColumn("size"),
+        TableColumn("measured (µs)"),
+        TableColumn("predicted (µs)"),
+        TableColumn("error (%)"),
+        TableColumn("role", is_figure=False),
     )
     cells = [
         (

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from weft.core.units import format_significant, format_size
-from weft.report.model import Column, Section, Table, cut_table
-from weft.study.run.store import Run
+from weft.report.model import ReportTable, Section, TableColumn, cut_table
+from weft.study.run.store import StudyRun
 
 
-def section(run: Run) -> Section:
+def section(run: StudyRun) -> Section:
     """The files of the run and every row as it was read."""
     return Section(
         "Which files",
@@ -21,10 +21,10 @@ def section(run: Run) -> Section:
     )
 
 
-def _files(run: Run) -> Table:
+def _files(run: StudyRun) -> ReportTable:
     facts = run.meta.get("backend", {}).get("facts", {})
     columns = tuple(
-        Column(name, is_figure=False)
+        TableColumn(name, is_figure=False)
         for name in ("file", "arm", "tool", "tests", "conditions", "SHA-256")
     )
     rows = [
@@ -41,14 +41,14 @@ def _files(run: Run) -> Table:
     return cut_table("Files", columns, rows)
 
 
-def _rows(run: Run) -> Table:
+def _rows(run: StudyRun) -> ReportTable:
     columns = (
-        Column("raw/", is_figure=False),
-        Column("line"),
-        Column("test", is_figure=False),
-        Column("size"),
-        Column("figures", is_figure=False),
-        Column("labels", is_figure=False),
+        TableColumn("raw/", is_figure=False),
+        TableColumn("line"),
+        TableColumn("test", is_figure=False),
+        TableColumn("size"),
+        TableColumn("figures", is_figure=False),
+        TableColumn("labels", is_figure=False),
     )
     rows = [
         (

@@ -9,8 +9,8 @@ from weft.core.units import format_significant, format_size
 from weft.expect.model import Expectation
 from weft.judge.model import FileJudgement, JudgedRow, RowState
 from weft.report.charts import judged as charts
-from weft.report.charts.cells import Metric
-from weft.report.model import Column, Figure, Section, Table, cut_table
+from weft.report.charts.cells import ChartMetric
+from weft.report.model import ReportFigure, ReportTable, Section, TableColumn, cut_table
 from weft.report.sections.judged_thresholds import about, across, at_sizes, thresholds_of
 from weft.results.model import Row
 from weft.study.comparison.headlines import lower_is_better
@@ -29,16 +29,16 @@ DRAWN_WITHIN = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RowGroup:
     """The judged rows of one metric of one table."""
 
     rows: tuple[JudgedRow, ...]
 
     @property
-    def metric(self) -> Metric:
+    def metric(self) -> ChartMetric:
         """What they measure."""
         name = self.rows[0].metric
-        return Metric(name, lower_is_better(name))
+        return ChartMetric(name, lower_is_better(name))
 
     @property
     def test(self) -> str:
@@ -52,17 +52,17 @@ class Group:
         return sum(row.noticed for row in self.rows)
 
 
-def groups_of(judgement: FileJudgement) -> tuple[Group, ...]:
+def groups_of(judgement: FileJudgement) -> tuple[RowGroup, ...]:
     """Rows by table and metric, those with something to notice first, then as in the file."""
     found: dict[tuple[int, str, str], list[JudgedRow]] = {}
     for row in judgement.rows:
         key = (row.table.first_line, row.table.test, row.metric)
         found.setdefault(key, []).append(row)
-    groups = [Group(tuple(rows)) for rows in found.values()]
+    groups = [RowGroup(tuple(rows)) for rows in found.values()]
     return tuple(sorted(groups, key=lambda group: group.n_noticed == 0))
 
 
-def figures_section(groups: Sequence[Group], judgement: FileJudgement) -> Section | None:
+def figures_section(groups: Sequence[RowGroup], judgement: FileJudgement) -> Section | None:
     """A figure a table; None for a file without rows."""
     if not groups:
         return None
@@ -75,7 +75,7 @@ def figures_section(groups: Sequence[Group], judgement: FileJudgement) -> Sectio
     return Section("Measured beside expected", paragraphs, figures=figures)
 
 
-def _figure(group: Group, judgement: FileJudgement, number: int) -> Figure:
+def _figure(group: RowGroup, judgement: FileJudgement, number: int) -> ReportFigure:
     title = title_of(group)
     applied = thresholds_of(group.rows, group.metric, judgement.field)
     rows = _drawn(group)
@@ -105,7 +105,7 @@ def _figure(group: Group, judgement: FileJudgement, number: int) -> Figure:
     else:
         kind = "strip"
         spec = charts.strip(rows, across(applied), x_title=metric.axis, description=description)
-    return Figure(
+    return ReportFigure(
         id=f"table{number}",
         title=title,
         how_to_read=" ".join((*_how_to_read(group, rows, kind), *about(applied))),
@@ -114,7 +114,7 @@ def _figure(group: Group, judgement: FileJudgement, number: int) -> Figure:
     )
 
 
-def title_of(group: Group) -> str:
+def title_of(group: RowGroup) -> str:
     """What the figure shows: how many rows are what, and by how much at worst."""
     n = len(group.rows)
     head = f"{group.test}, {group.metric.word}"
@@ -176,7 +176,7 @@ def _times_limit(row: JudgedRow) -> float | None:
     return known.limit / row.value if known.lower_is_better else row.value / known.limit
 
 
-def _drawn(group: Group) -> list[dict[str, Any]]:
+def _drawn(group: RowGroup) -> list[dict[str, Any]]:
     """Rows as the charts want them: sizes rising, expectations joined where neighbours have one."""
     series = list(dict.fromkeys(_series(row.row) for row in group.rows))
     ordered = sorted(group.rows, key=lambda row: row.row.size_bytes or 0)
@@ -253,7 +253,7 @@ def _limits_near(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def _slowest_first(rows: Sequence[dict[str, Any]], metric: Metric) -> list[dict[str, Any]]:
+def _slowest_first(rows: Sequence[dict[str, Any]], metric: ChartMetric) -> list[dict[str, Any]]:
     ordered = sorted(rows, key=lambda row: row["value"], reverse=metric.lower_is_better)
     return [{**row, "position": number} for number, row in enumerate(ordered, start=1)]
 
@@ -277,7 +277,7 @@ def _telling(rows: Sequence[JudgedRow]) -> frozenset[str]:
     return frozenset(n for n in names if len({row.row.labels.get(n) for row in rows}) > 1)
 
 
-def _how_to_read(group: Group, rows: Sequence[dict[str, Any]], kind: str) -> list[str]:
+def _how_to_read(group: RowGroup, rows: Sequence[dict[str, Any]], kind: str) -> list[str]:
     said = []
     bar = "bar" if kind == "strip" else "band"
     if any(row["expected"] is not None for row in rows):
@@ -302,18 +302,18 @@ def _how_to_read(group: Group, rows: Sequence[dict[str, Any]], kind: str) -> lis
     return said or ["No expectation covers these rows; they are shown as measured."]
 
 
-def _rows_table(group: Group) -> Table:
+def _rows_table(group: RowGroup) -> ReportTable:
     unit = f" ({group.metric.unit})" if group.metric.unit else ""
     columns = (
-        Column("row", is_figure=False),
-        Column("line"),
-        Column(f"measured{unit}"),
-        Column("expected"),
-        Column("low"),
-        Column("high"),
-        Column("limit"),
-        Column("judged", is_figure=False),
-        Column("what binds", is_figure=False),
+        TableColumn("row", is_figure=False),
+        TableColumn("line"),
+        TableColumn(f"measured{unit}"),
+        TableColumn("expected"),
+        TableColumn("low"),
+        TableColumn("high"),
+        TableColumn("limit"),
+        TableColumn("judged", is_figure=False),
+        TableColumn("what binds", is_figure=False),
     )
     telling = _telling(group.rows)
     cells = [_row_cells(row, telling) for row in group.rows]

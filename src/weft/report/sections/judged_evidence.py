@@ -4,7 +4,7 @@ from collections import Counter
 
 from weft.core.units import format_significant, format_size
 from weft.judge.model import FileJudgement, RowState
-from weft.report.model import Column, Section, Table, cut_table
+from weft.report.model import ReportTable, Section, TableColumn, cut_table
 
 
 def causes_section(judgement: FileJudgement) -> Section | None:
@@ -12,13 +12,13 @@ def causes_section(judgement: FileJudgement) -> Section | None:
     if not judgement.causes:
         return None
     columns = (
-        Column("cause", is_figure=False),
-        Column("off by (%)"),
-        Column("rows"),
-        Column("it predicts", is_figure=False),
-        Column("what would confirm it", is_figure=False),
-        Column("what then helps", is_figure=False),
-        Column("source", is_figure=False),
+        TableColumn("cause", is_figure=False),
+        TableColumn("off by (%)"),
+        TableColumn("rows"),
+        TableColumn("it predicts", is_figure=False),
+        TableColumn("what would confirm it", is_figure=False),
+        TableColumn("what then helps", is_figure=False),
+        TableColumn("source", is_figure=False),
     )
     rows = [
         (
@@ -53,13 +53,13 @@ def field_section(judgement: FileJudgement) -> Section | None:
     if not judgement.field:
         return None
     columns = (
-        Column("system", is_figure=False),
-        Column("test", is_figure=False),
-        Column("kind", is_figure=False),
-        Column("threshold"),
-        Column("measured"),
-        Column("which is", is_figure=False),
-        Column("source", is_figure=False),
+        TableColumn("system", is_figure=False),
+        TableColumn("test", is_figure=False),
+        TableColumn("kind", is_figure=False),
+        TableColumn("threshold"),
+        TableColumn("measured"),
+        TableColumn("which is", is_figure=False),
+        TableColumn("source", is_figure=False),
     )
     rows = [
         (
@@ -88,37 +88,37 @@ def coverage_section(judgement: FileJudgement) -> Section:
         if row.state is RowState.UNJUDGED
     )
     if reasons:
-        columns = (Column("why not", is_figure=False), Column("rows"))
+        columns = (TableColumn("why not", is_figure=False), TableColumn("rows"))
         cells = [(reason, str(n)) for reason, n in reasons.most_common()]
         tables.append(cut_table("Rows that were not judged", columns, cells))
     folded = _unread(judgement)
     return Section("What was judged", tables=tuple(tables), folded=folded)
 
 
-def _unread(judgement: FileJudgement) -> tuple[Table, ...]:
+def _unread(judgement: FileJudgement) -> tuple[ReportTable, ...]:
     """Lines inside a tool's output that no reader understood."""
     if not judgement.unread:
         return ()
     columns = (
-        Column("line"),
-        Column("text", is_figure=False),
-        Column("why", is_figure=False),
+        TableColumn("line"),
+        TableColumn("text", is_figure=False),
+        TableColumn("why", is_figure=False),
     )
     rows = [(str(one.line), one.text, one.reason) for one in judgement.unread]
     return (cut_table(f"{judgement.n_unread} lines were not understood", columns, rows),)
 
 
-def _counts(judgement: FileJudgement) -> Table:
+def _counts(judgement: FileJudgement) -> ReportTable:
     states = list(RowState)
     groups: dict[tuple[str, str, int], Counter[RowState]] = {}
     for row in judgement.rows:
         key = (row.table.test or row.table.tool, row.metric, row.table.first_line)
         groups.setdefault(key, Counter())[row.state] += 1
     columns = (
-        Column("test", is_figure=False),
-        Column("metric", is_figure=False),
-        Column("line"),
-        *(Column(state.value) for state in states),
+        TableColumn("test", is_figure=False),
+        TableColumn("metric", is_figure=False),
+        TableColumn("line"),
+        *(TableColumn(state.value) for state in states),
     )
     rows = [
         (test, metric, str(line), *(str(counts[state]) for state in states))
@@ -138,11 +138,11 @@ def sources_section(judgement: FileJudgement) -> Section | None:
     if not groups:
         return None
     columns = (
-        Column("what binds", is_figure=False),
-        Column("sizes", is_figure=False),
-        Column("formula", is_figure=False),
-        Column("limit", is_figure=False),
-        Column("source", is_figure=False),
+        TableColumn("what binds", is_figure=False),
+        TableColumn("sizes", is_figure=False),
+        TableColumn("formula", is_figure=False),
+        TableColumn("limit", is_figure=False),
+        TableColumn("source", is_figure=False),
     )
     rows = [
         (bound, _sizes(sizes), formula, limit or "-", source)

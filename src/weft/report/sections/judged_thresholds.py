@@ -6,7 +6,7 @@ from typing import Any
 
 from weft.core.units import format_significant
 from weft.judge.model import FieldVerdict, JudgedRow
-from weft.report.charts.cells import Metric
+from weft.report.charts.cells import ChartMetric
 
 _SAME = 1e-6
 _TO_MB_S = {"MB/s": 1.0, "GB/s": 1e3, "Gb/s": 125.0, "Gbps": 125.0, "MiB/s": 2**20 / 1e6}
@@ -18,7 +18,7 @@ _EDGE = 2**0.4
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class AppliedThreshold:
     """A threshold in the unit of a chart's metric, and the sizes of rows it was applied to."""
 
     verdict: FieldVerdict
@@ -27,8 +27,8 @@ class Applied:
 
 
 def thresholds_of(
-    rows: Sequence[JudgedRow], metric: Metric, verdicts: Sequence[FieldVerdict]
-) -> list[Applied]:
+    rows: Sequence[JudgedRow], metric: ChartMetric, verdicts: Sequence[FieldVerdict]
+) -> list[AppliedThreshold]:
     """Those that were applied to a value of these rows."""
     found = []
     for verdict in verdicts:
@@ -39,27 +39,27 @@ def thresholds_of(
         there = [row for row in rows if abs(row.value - measured) <= _SAME * abs(measured)]
         if there:
             sizes = frozenset(row.row.size_bytes or 0 for row in there)
-            found.append(Applied(verdict, verdict.threshold * factor, sizes))
+            found.append(AppliedThreshold(verdict, verdict.threshold * factor, sizes))
     return found
 
 
-def about(applied: Sequence[Applied]) -> tuple[str, ...]:
+def about(applied: Sequence[AppliedThreshold]) -> tuple[str, ...]:
     """How to read the marks."""
     systems = dict.fromkeys(one.verdict.system for one in applied)
     return (f"Dotted: thresholds of {', '.join(systems)}.",) if systems else ()
 
 
-def across(applied: Sequence[Applied]) -> list[dict[str, Any]]:
+def across(applied: Sequence[AppliedThreshold]) -> list[dict[str, Any]]:
     """A mark a value with its name, for charts of one size; several systems share a mark."""
-    by_value: dict[float, list[Applied]] = {}
+    by_value: dict[float, list[AppliedThreshold]] = {}
     for one in applied:
         by_value.setdefault(one.value, []).append(one)
     return [{"value": value, "label": _named(here)} for value, here in by_value.items()]
 
 
-def at_sizes(applied: Sequence[Applied], sizes: Sequence[int]) -> list[dict[str, Any]]:
+def at_sizes(applied: Sequence[AppliedThreshold], sizes: Sequence[int]) -> list[dict[str, Any]]:
     """Short marks at the sizes they are for; those of one size share one name."""
-    by_size: dict[int, list[Applied]] = {}
+    by_size: dict[int, list[AppliedThreshold]] = {}
     for one in applied:
         for size in sorted(one.sizes_bytes & set(sizes)):
             by_size.setdefault(size, []).append(one)
@@ -80,14 +80,14 @@ def at_sizes(applied: Sequence[Applied], sizes: Sequence[int]) -> list[dict[str,
     return marks
 
 
-def _named(here: Sequence[Applied]) -> str:
+def _named(here: Sequence[AppliedThreshold]) -> str:
     first = here[0].verdict
     n_more = len({one.verdict.system for one in here}) - 1
     more = f" and {n_more} more" if n_more else ""
     return f"{first.system}{more}: {_said(first)} {first.unit}"
 
 
-def _together(here: Sequence[Applied]) -> str:
+def _together(here: Sequence[AppliedThreshold]) -> str:
     """'3.80 / 4.37 us': which is which is said in the table of thresholds."""
     ordered = sorted(here, key=lambda one: one.value)
     said = dict.fromkeys(format_significant(one.verdict.threshold, 3) for one in ordered)

@@ -7,19 +7,19 @@ from weft.bench.model import Launch
 from weft.core.nodeset import fold
 from weft.core.units import format_size
 from weft.report.charts.cells import placement
-from weft.report.model import Column, Section, Table, cut_table
-from weft.study.run.store import Failure, Run
+from weft.report.model import ReportTable, Section, TableColumn, cut_table
+from weft.study.run.store import Failure, StudyRun
 
 _PAIRS = "pairs"
 _LONG = 60
 """Characters of a node set that still fit beside the other columns."""
 
 
-def section(run: Run) -> Section:
+def section(run: StudyRun) -> Section:
     """What was planned and how it is summed up."""
     numbers = _numbered_sets(run.launches)
     sets = [(str(number), fold(nodes)) for nodes, number in numbers.items()]
-    columns = (Column("set", is_figure=False), Column("nodes", is_figure=False))
+    columns = (TableColumn("set", is_figure=False), TableColumn("nodes", is_figure=False))
     tables = (_plan(run, numbers), *([cut_table("The node sets", columns, sets)] if sets else []))
     return Section("How it was measured", (_statistics(run.launches),), tables=tables)
 
@@ -34,7 +34,7 @@ def _numbered_sets(launches: Sequence[Launch]) -> dict[tuple[str, ...], int]:
     return {nodes: number for number, nodes in enumerate(sets, start=1)}
 
 
-def left_out(run: Run, excluded: Mapping[str, int]) -> Section | None:
+def left_out(run: StudyRun, excluded: Mapping[str, int]) -> Section | None:
     """Failures, excluded samples and unfinished launches; None where nothing was left out."""
     tables = [table for table in (_failures(run.failures), _excluded(excluded)) if table]
     paragraphs = tuple(f"{remark[:1].upper()}{remark[1:]}." for remark in run.remarks)
@@ -46,7 +46,7 @@ def left_out(run: Run, excluded: Mapping[str, int]) -> Section | None:
     return Section("Failed, excluded or missing", paragraphs, tables=tuple(tables))
 
 
-def n_unfinished(run: Run) -> int:
+def n_unfinished(run: StudyRun) -> int:
     """Launches of the plan that are not over."""
     over = run.done | {(failure.trial, failure.repeat) for failure in run.failures}
     return sum(launch.key not in over for launch in run.launches)
@@ -82,7 +82,7 @@ def _counted(number: int, one: str, several: str) -> str:
     return f"{number} {one if number == 1 else several}"
 
 
-def _plan(run: Run, numbers: Mapping[tuple[str, ...], int]) -> Table:
+def _plan(run: StudyRun, numbers: Mapping[tuple[str, ...], int]) -> ReportTable:
     trials = {launch.trial.id: launch.trial for launch in run.launches}
     repeats = Counter(launch.trial.id for launch in run.launches)
     done = Counter(trial for trial, _ in run.done)
@@ -99,13 +99,13 @@ def _plan(run: Run, numbers: Mapping[tuple[str, ...], int]) -> Table:
         for trial in trials.values()
     ]
     columns = (
-        Column("trial", is_figure=False),
-        Column("benchmark", is_figure=False),
-        Column("arm", is_figure=False),
-        Column("placement", is_figure=False),
-        Column("nodes", is_figure=False),
-        Column("sizes", is_figure=False),
-        Column("launches done"),
+        TableColumn("trial", is_figure=False),
+        TableColumn("benchmark", is_figure=False),
+        TableColumn("arm", is_figure=False),
+        TableColumn("placement", is_figure=False),
+        TableColumn("nodes", is_figure=False),
+        TableColumn("sizes", is_figure=False),
+        TableColumn("launches done"),
     )
     return cut_table("The plan", columns, sorted(rows))
 
@@ -119,17 +119,17 @@ def _sizes(sizes_bytes: Sequence[int]) -> str:
     return f"{len(sizes_bytes)}, {ends}"
 
 
-def _failures(failures: Sequence[Failure]) -> Table | None:
+def _failures(failures: Sequence[Failure]) -> ReportTable | None:
     if not failures:
         return None
-    columns = tuple(Column(name, is_figure=False) for name in ("launch", "what", "message"))
+    columns = tuple(TableColumn(name, is_figure=False) for name in ("launch", "what", "message"))
     rows = [(f"{f.trial} repeat {f.repeat}", f.state.value, f.message) for f in failures]
     return cut_table("Failed launches: the result of their cells", columns, rows)
 
 
-def _excluded(excluded: Mapping[str, int]) -> Table | None:
+def _excluded(excluded: Mapping[str, int]) -> ReportTable | None:
     if not excluded:
         return None
-    columns = (Column("why", is_figure=False), Column("samples"))
+    columns = (TableColumn("why", is_figure=False), TableColumn("samples"))
     rows = [(reason, str(n_samples)) for reason, n_samples in excluded.items()]
     return cut_table("Samples left out of every figure above", columns, rows)

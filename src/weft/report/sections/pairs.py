@@ -16,7 +16,14 @@ from weft.core.units import format_significant, format_size
 from weft.core.words import counted
 from weft.report import heat_svg
 from weft.report.heat_svg import HeatMap
-from weft.report.model import MAX_TABLE_ROWS, Column, Drawing, Section, Table, cut_table
+from weft.report.model import (
+    MAX_TABLE_ROWS,
+    ReportDrawing,
+    ReportTable,
+    Section,
+    TableColumn,
+    cut_table,
+)
 from weft.report.sections.pair_shares import Endpoints, PairShares, endpoints_of, shares_of
 
 MAX_NODES = 512
@@ -59,7 +66,9 @@ def section(verdict: Verdict, prefix: str) -> Section:
     return Section("Pairs", paragraphs, tables=tables, drawings=tuple(drawings))
 
 
-def _of_metric(verdict: Verdict, metric: Metric, ends: Endpoints, prefix: str) -> Iterator[Drawing]:
+def _of_metric(
+    verdict: Verdict, metric: Metric, ends: Endpoints, prefix: str
+) -> Iterator[ReportDrawing]:
     bold = _accused(verdict.findings)
     id_ = f"{prefix}-pairs-{metric.word.replace(' ', '-')}"
     shares, notes = _worst_nodes(shares_of(verdict.survey, metric, ends, None))
@@ -68,7 +77,7 @@ def _of_metric(verdict: Verdict, metric: Metric, ends: Endpoints, prefix: str) -
         how.append(f"Of the {ends.n_rails} rails of a pair, the worst is drawn.")
     title = _title(verdict, metric)
     room = heat_svg.ROOM if shares.slow.any() else RAIL_ROOM
-    yield Drawing(
+    yield ReportDrawing(
         title=title,
         how_to_read=" ".join([*how, *notes]),
         svg=heat_svg.draw(_map(shares, bold), title=title, id_=id_, room=room),
@@ -82,7 +91,7 @@ def _of_metric(verdict: Verdict, metric: Metric, ends: Endpoints, prefix: str) -
 
 def _of_rail(
     verdict: Verdict, ends: Endpoints, rail: int, id_: str, bold: frozenset[str]
-) -> Drawing:
+) -> ReportDrawing:
     shares, notes = _worst_nodes(shares_of(verdict.survey, Metric.BANDWIDTH, ends, rail))
     n_slow = int(shares.slow.sum())
     title = f"rail {rail}: {'no pair is slow' if not n_slow else counted(n_slow, 'direction')}"
@@ -91,7 +100,7 @@ def _of_rail(
         notes = (*notes, f"The other {ends.n_rails - MAX_RAILS} rails are not drawn.")
     drawn = heat_svg.draw(_map(shares, bold), title=title, id_=f"{id_}-{rail}", room=RAIL_ROOM)
     how = f"Bandwidth of this rail alone. {_order(shares)}"
-    return Drawing(title, " ".join([how, *notes]), drawn, narrow=True)
+    return ReportDrawing(title, " ".join([how, *notes]), drawn, narrow=True)
 
 
 def _legend() -> tuple[tuple[Markup, str], ...]:
@@ -153,16 +162,16 @@ def _title(verdict: Verdict, metric: Metric) -> str:
     return told
 
 
-def _slowest(verdict: Verdict, metric: Metric) -> Table:
+def _slowest(verdict: Verdict, metric: Metric) -> ReportTable:
     columns = (
-        Column("from", is_figure=False),
-        Column("to", is_figure=False),
-        Column("size"),
-        Column(f"{metric.word} ({metric.unit})"),
-        Column("share of hop class (%)"),
-        Column("hop class", is_figure=False),
-        Column("measured in", is_figure=False),
-        Column("judged", is_figure=False),
+        TableColumn("from", is_figure=False),
+        TableColumn("to", is_figure=False),
+        TableColumn("size"),
+        TableColumn(f"{metric.word} ({metric.unit})"),
+        TableColumn("share of hop class (%)"),
+        TableColumn("hop class", is_figure=False),
+        TableColumn("measured in", is_figure=False),
+        TableColumn("judged", is_figure=False),
     )
     survey = verdict.survey
     numbers = np.flatnonzero(survey.readings.metric == metric.code)
@@ -182,16 +191,16 @@ def _slowest(verdict: Verdict, metric: Metric) -> Table:
         for row in rows_of(survey, chosen.tolist())
     )
     caption = f"Readings of {metric.word}, slowest first"
-    return Table(caption, columns, rows, n_cut=len(numbers) - len(rows))
+    return ReportTable(caption, columns, rows, n_cut=len(numbers) - len(rows))
 
 
-def _norm_table(norms: Sequence[Norm]) -> Table:
+def _norm_table(norms: Sequence[Norm]) -> ReportTable:
     columns = (
-        Column("hop class", is_figure=False),
-        Column("metric", is_figure=False),
-        Column("readings"),
-        Column("expected"),
-        Column("scatter (%)"),
+        TableColumn("hop class", is_figure=False),
+        TableColumn("metric", is_figure=False),
+        TableColumn("readings"),
+        TableColumn("expected"),
+        TableColumn("scatter (%)"),
     )
     rows = [
         (

@@ -7,21 +7,21 @@ from typing import Any
 
 from weft.core.units import format_significant, format_size
 from weft.report.charts import vega as charts
-from weft.report.charts.cells import Metric, scale_of
-from weft.report.charts.median_interval import Middle, meaning, middle_of
-from weft.report.model import Column, Figure, Section, Table, cut_table
+from weft.report.charts.cells import ChartMetric, scale_of
+from weft.report.charts.median_interval import MedianInterval, meaning, median_interval_of
+from weft.report.model import ReportFigure, ReportTable, Section, TableColumn, cut_table
 from weft.report.verdict import backend_facts
-from weft.study.comparison.cells import Cell, cells_of
+from weft.study.comparison.cells import StudyCell, cells_of
 from weft.study.comparison.headlines import Headlines
-from weft.study.run.store import Run
+from weft.study.run.store import StudyRun
 
 JOIN_UP_TO = 4
 """Sizes further apart than this factor are not joined: a protocol step may hide between them."""
 _Scale = tuple[str, int, int]
-_Curves = dict[str, dict[int, Middle]]
+_Curves = dict[str, dict[int, MedianInterval]]
 
 
-def section(runs: Sequence[Run]) -> Section | None:
+def section(runs: Sequence[StudyRun]) -> Section | None:
     """A figure for each benchmark and scale that two runs or more share.
 
     Where they share benchmarks only, why nothing is drawn; None where they share nothing.
@@ -29,11 +29,11 @@ def section(runs: Sequence[Run]) -> Section | None:
     if len(runs) < 2:
         return None
     headline = Headlines(runs)
-    figures: list[Figure] = []
+    figures: list[ReportFigure] = []
     for (benchmark, *scale), curves in _shared(runs, headline).items():
         known = headline(benchmark)
-        metric = Metric(known.headline, known.better == "lower")
-        cell = Cell(benchmark, scale[0], scale[1], 0)
+        metric = ChartMetric(known.headline, known.better == "lower")
+        cell = StudyCell(benchmark, scale[0], scale[1], 0)
         figures.append(_figure(len(figures), cell, metric, curves))
     if not figures:
         return _why_not(runs, headline)
@@ -44,7 +44,7 @@ def section(runs: Sequence[Run]) -> Section | None:
     return Section("Side by side", (text,), figures=tuple(figures))
 
 
-def _why_not(runs: Sequence[Run], headline: Headlines) -> Section | None:
+def _why_not(runs: Sequence[StudyRun], headline: Headlines) -> Section | None:
     """What the same benchmark's scales are in each run, where no two are alike."""
     scales: dict[str, dict[str, str]] = defaultdict(dict)
     for run, name in zip(runs, _names(runs), strict=True):
@@ -62,7 +62,7 @@ def _why_not(runs: Sequence[Run], headline: Headlines) -> Section | None:
     return Section("Side by side", (text,))
 
 
-def _shared(runs: Sequence[Run], headline: Headlines) -> dict[_Scale, _Curves]:
+def _shared(runs: Sequence[StudyRun], headline: Headlines) -> dict[_Scale, _Curves]:
     """Medians over launches by scale, series and size, of scales with two series from two runs."""
     values: dict[_Scale, dict[str, dict[int, list[float]]]] = {}
     owners: dict[_Scale, set[int]] = defaultdict(set)
@@ -77,7 +77,7 @@ def _shared(runs: Sequence[Run], headline: Headlines) -> dict[_Scale, _Curves]:
             owners[key].add(number)
     return {
         key: {
-            series: {size: middle_of(found) for size, found in sorted(sizes.items())}
+            series: {size: median_interval_of(found) for size, found in sorted(sizes.items())}
             for series, sizes in by_series.items()
         }
         for key, by_series in values.items()
@@ -85,7 +85,7 @@ def _shared(runs: Sequence[Run], headline: Headlines) -> dict[_Scale, _Curves]:
     }
 
 
-def _names(runs: Sequence[Run]) -> list[str]:
+def _names(runs: Sequence[StudyRun]) -> list[str]:
     """'r1 (imported)', 'r2 (twin of azure-a9)': directories, told apart where they are alike."""
     said = []
     for run in runs:
@@ -101,7 +101,7 @@ def _names(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def _figure(number: int, cell: Cell, metric: Metric, curves: _Curves) -> Figure:
+def _figure(number: int, cell: StudyCell, metric: ChartMetric, curves: _Curves) -> ReportFigure:
     kept = dict(list(curves.items())[: charts.MAX_SERIES])
     title = f"{cell.benchmark.replace('_', ' ')}, {scale_of(cell)}: {_finding(curves)}"
     middles = [middle for sizes in kept.values() for middle in sizes.values()]
@@ -110,7 +110,7 @@ def _figure(number: int, cell: Cell, metric: Metric, curves: _Curves) -> Figure:
         notes.append(f"{len(curves) - len(kept)} more series are in the table only.")
     sizes = {size for by_size in kept.values() for size in by_size if size > 0}
     draw = _curve if len(sizes) > 1 else _strip
-    return Figure(
+    return ReportFigure(
         id=f"beside-{number}",
         title=title,
         how_to_read=" ".join(notes),
@@ -137,7 +137,7 @@ def _finding(curves: _Curves) -> str:
     return f"{text}; {len(more)} more" if more else text
 
 
-def _curve(curves: _Curves, metric: Metric, description: str) -> dict[str, Any]:
+def _curve(curves: _Curves, metric: ChartMetric, description: str) -> dict[str, Any]:
     rows = []
     for series, sizes in curves.items():
         before, segment = 0, ""
@@ -151,7 +151,7 @@ def _curve(curves: _Curves, metric: Metric, description: str) -> dict[str, Any]:
     return charts.curve(rows, y_title=metric.axis, description=description)
 
 
-def _strip(curves: _Curves, metric: Metric, description: str) -> dict[str, Any]:
+def _strip(curves: _Curves, metric: ChartMetric, description: str) -> dict[str, Any]:
     rows = [
         {**_row(series, size, middle), "label": _label(series, size), "values": []}
         for series, sizes in curves.items()
@@ -164,7 +164,7 @@ def _label(series: str, size: int) -> str:
     return f"{series}, {format_size(size)}" if size else series
 
 
-def _row(series: str, size: int, middle: Middle) -> dict[str, Any]:
+def _row(series: str, size: int, middle: MedianInterval) -> dict[str, Any]:
     return {
         "size_bytes": size,
         "size": format_size(size),
@@ -175,14 +175,16 @@ def _row(series: str, size: int, middle: Middle) -> dict[str, Any]:
     }
 
 
-def _table(title: str, metric: Metric, curves: Mapping[str, Mapping[int, Middle]]) -> Table:
+def _table(
+    title: str, metric: ChartMetric, curves: Mapping[str, Mapping[int, MedianInterval]]
+) -> ReportTable:
     unit = f" ({metric.unit})" if metric.unit else ""
     names = list(curves)
     sizes = sorted({size for by_size in curves.values() for size in by_size})
     columns = (
-        Column("size"),
-        *(Column(f"{name}{unit}") for name in names),
-        *(Column(f"{name} / first") for name in names[1:]),
+        TableColumn("size"),
+        *(TableColumn(f"{name}{unit}") for name in names),
+        *(TableColumn(f"{name} / first") for name in names[1:]),
     )
     rows = []
     for size in sizes:

@@ -14,7 +14,7 @@ from weft.core.finding import Finding, Severity
 from weft.core.words import counted
 from weft.report.fabric import suspect_map_svg as lit_svg
 from weft.report.fabric.suspect_map_svg import CableKey, Lit
-from weft.report.model import Drawing, Section
+from weft.report.model import ReportDrawing, Section
 from weft.topology.subnet.cable_matrix import Cell, Matrix, matrices_of, square_of
 from weft.topology.subnet.subnet import Subnet
 from weft.topology.subnet.tiers import tiers_of
@@ -95,7 +95,7 @@ def _drawing(
     shares: Mapping[CableKey, float],
     lit: Sequence[Lit],
     id_: str,
-) -> Drawing:
+) -> ReportDrawing:
     names = {(cell.row, cell.column): _cables(subnet, cell) for cell in matrix.cells}
     here = {cable for of in names.values() for cable in of}
     shown = [one for one in lit if one.cable in here or _has_switch(matrix, one.switch)]
@@ -109,7 +109,7 @@ def _drawing(
         if level
         else "Rows and columns are the same switches; a cell is the cable between them."
     )
-    return Drawing(
+    return ReportDrawing(
         title=title,
         how_to_read=how,
         svg=lit_svg.draw(matrix, names, shares, shown, title=title, id_=id_),

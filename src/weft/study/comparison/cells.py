@@ -13,7 +13,7 @@ from weft.stats.bimodal import is_bimodal
 from weft.study.comparison.treatment import untreated_because
 from weft.study.plan.document import parse_study
 from weft.study.plan.model import Study
-from weft.study.run.store import Run
+from weft.study.run.store import StudyRun
 
 NO_VERDICT_FLAGS = (
     "oversubscribed",
@@ -36,7 +36,7 @@ HeadlineOf = Callable[[str], _Headline]
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Cell:
+class StudyCell:
     """What is compared across arms: one benchmark at one size, on so many nodes and ranks."""
 
     benchmark: str
@@ -56,7 +56,7 @@ class Value:
     blocks of jobs may get the same ones, and are then one node set by two numbers."""
 
     arm: str
-    cell: Cell
+    cell: StudyCell
     node_set: int
     nodes: frozenset[str]
     repeat: int
@@ -86,7 +86,7 @@ def arm_name(arm: Mapping[str, str]) -> str:
     return ",".join(f"{factor}={setting}" for factor, setting in arm.items()) or "only"
 
 
-def study_of(run: Run) -> Study | None:
+def study_of(run: StudyRun) -> Study | None:
     """The study of a run, or None for a run that had none (`weft bench`)."""
     text = str(run.meta.get("study", ""))
     if not text.strip():
@@ -94,7 +94,7 @@ def study_of(run: Run) -> Study | None:
     return parse_study(text, str(run.directory / "run.toml"))
 
 
-def cells_of(run: Run, headline: HeadlineOf) -> Cells:
+def cells_of(run: StudyRun, headline: HeadlineOf) -> Cells:
     """Values of completed launches that were treated and are valid; the rest counted by reason.
 
     A pairs benchmark has a sample a pair: its value is the median over the pairs of the launch.
@@ -125,7 +125,7 @@ def cells_of(run: Run, headline: HeadlineOf) -> Cells:
 
 
 def _with_figure(
-    run: Run, samples: Sequence[Sample], headline: HeadlineOf, excluded: dict[str, int]
+    run: StudyRun, samples: Sequence[Sample], headline: HeadlineOf, excluded: dict[str, int]
 ) -> list[Sample]:
     """Of an imported run, the samples with a figure to show: tools print 0.00 where they have too
     few digits, and leave fields empty."""
@@ -141,7 +141,7 @@ def _with_figure(
     return kept
 
 
-def n_repeats_of(run: Run) -> int:
+def n_repeats_of(run: StudyRun) -> int:
     """Repeats that are compared. Those numbered from here on are the baseline's return, which the
     planner adds for the first arm only: the repeats that every arm has tell where they begin.
     An imported run has no planner, and no such return."""
@@ -166,7 +166,7 @@ def metric_of(samples: Sequence[Sample], headline: str) -> str:
     )
 
 
-def _launch_of(launches: Mapping[tuple[str, int], Launch], sample: Sample, run: Run) -> Launch:
+def _launch_of(launches: Mapping[tuple[str, int], Launch], sample: Sample, run: StudyRun) -> Launch:
     launch = launches.get((sample.trial, sample.repeat))
     if launch is None:
         raise InputError(
@@ -192,7 +192,9 @@ def _value(launch: Launch, samples: Sequence[Sample], headline: HeadlineOf) -> V
     series = samples[0].times_ns if len(samples) == 1 else None
     return Value(
         arm=arm_name(trial.arm),
-        cell=Cell(trial.benchmark, len(trial.nodes), trial.tasks_per_node, samples[0].size_bytes),
+        cell=StudyCell(
+            trial.benchmark, len(trial.nodes), trial.tasks_per_node, samples[0].size_bytes
+        ),
         node_set=trial.node_set,
         nodes=frozenset(trial.nodes),
         repeat=launch.repeat,

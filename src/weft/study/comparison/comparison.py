@@ -15,9 +15,9 @@ from weft.study.comparison.cells import (
     n_repeats_of,
 )
 from weft.study.comparison.headlines import Headlines
-from weft.study.comparison.rows import TOLERANCE, Row, Rules, rows_of
+from weft.study.comparison.rows import TOLERANCE, ComparisonRow, ComparisonRules, rows_of
 from weft.study.comparison.verdicts import findings_of_arms, findings_of_runs
-from weft.study.run.store import Run
+from weft.study.run.store import StudyRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Comparison:
     """`findings` are worst first; `arms` are (first, second) pairs in the order compared."""
 
     arms: tuple[tuple[str, str], ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
     findings: tuple[Finding, ...]
     interleaved: bool
 
@@ -36,7 +36,7 @@ class Comparison:
 
 
 def compare_arms(
-    run: Run,
+    run: StudyRun,
     *,
     baseline: str | None = None,
     headline: HeadlineOf | None = None,
@@ -47,7 +47,7 @@ def compare_arms(
 
     Raises InputError where the run has one arm only, or no arm of that name.
     """
-    rules = Rules(headline or Headlines([run]), tolerance, seed=seed)
+    rules = ComparisonRules(headline or Headlines([run]), tolerance, seed=seed)
     arms = list(dict.fromkeys(arm_name(launch.trial.arm) for launch in _in_study_order(run)))
     if len(arms) < 2:
         raise InputError(
@@ -71,8 +71,8 @@ def compare_arms(
 
 
 def compare_runs(
-    first: Run,
-    second: Run,
+    first: StudyRun,
+    second: StudyRun,
     *,
     headline: HeadlineOf | None = None,
     tolerance: float = TOLERANCE,
@@ -88,8 +88,8 @@ def compare_runs(
     arms = [arm for arm in _arms_of(sides[0]) if arm in _arms_of(sides[1])]
     if not arms and all(len(_arms_of(side)) == 1 for side in sides):
         arms = [""]
-    rules = Rules(headline, tolerance, len(arms), seed)
-    rows: list[Row] = []
+    rules = ComparisonRules(headline, tolerance, len(arms), seed)
+    rows: list[ComparisonRow] = []
     for arm in arms:
         a, b = (
             [_named(value, name, arm) for value in side.values if arm in ("", value.arm)]
@@ -111,7 +111,7 @@ def compare_runs(
     )
 
 
-def _in_study_order(run: Run) -> list[Launch]:
+def _in_study_order(run: StudyRun) -> list[Launch]:
     return sorted(run.launches, key=lambda launch: launch.trial.id)
 
 
@@ -121,7 +121,7 @@ def _known_arm(name: str, arms: list[str]) -> str:
     return name
 
 
-def _is_interleaved(run: Run) -> bool:
+def _is_interleaved(run: StudyRun) -> bool:
     """Whether no arm ran in a block of its own (a manual factor makes it so)."""
     n_repeats = n_repeats_of(run)
     compared = [launch for launch in run.launches if launch.repeat < n_repeats]
@@ -131,7 +131,7 @@ def _is_interleaved(run: Run) -> bool:
     return all(len(arms) > 1 for arms in by_block.values())
 
 
-def _run_names(first: Run, second: Run) -> tuple[str, str]:
+def _run_names(first: StudyRun, second: StudyRun) -> tuple[str, str]:
     names = (first.directory.name or "first", second.directory.name or "second")
     return names if names[0] != names[1] else (str(first.directory), str(second.directory))
 

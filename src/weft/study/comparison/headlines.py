@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from weft.bench.result_scale import is_imported
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.load import benchmark, readable_benchmark_names
-from weft.study.run.store import Run
+from weft.study.run.store import StudyRun
 
 TIMES = ("latency_us_p50", "latency_us", "latency_us_max", "overall_us", "latency_us_p99")
 RATES = ("busbw_gb_s", "bandwidth_mb_s", "algbw_gb_s", "msg_rate_mps", "transactions_per_s")
@@ -24,7 +24,7 @@ _LOWER_ENDS = ("_us", "_ns", "impact", "impact_p99", "n_wrong", "cpu_percent")
 class Headlines:
     """Benchmarks of these runs by name, each with its headline; called like the catalogue's."""
 
-    def __init__(self, runs: Iterable[Run], *, second: bool = False) -> None:
+    def __init__(self, runs: Iterable[StudyRun], *, second: bool = False) -> None:
         """`second` asks for the other kind of metric (a rate beside times, and the reverse)."""
         self._runs = tuple(runs)
         self._second = second
@@ -83,7 +83,7 @@ class Headlines:
         }
 
 
-def _usual_metrics(run: Run, name: str) -> frozenset[str]:
+def _usual_metrics(run: StudyRun, name: str) -> frozenset[str]:
     samples = [sample for sample in run.samples if sample.benchmark == name]
     counts = Counter(metric for sample in samples for metric in sample.metrics)
     return frozenset(metric for metric, n in counts.items() if n >= USUAL * len(samples))

@@ -11,7 +11,7 @@ from weft.stats.multiplicity import sign_flip_max_t
 from weft.stats.nodesets import CannotBeKnown, SetsRatio, ratio_for_sets_like_these
 from weft.stats.ratio import NotEnoughData, Ratio, paired_ratio
 from weft.stats.summary import Floats
-from weft.study.comparison.cells import Cell, HeadlineOf, Value
+from weft.study.comparison.cells import HeadlineOf, StudyCell, Value
 
 SIGNIFICANT = 0.05
 TOLERANCE = 0.01
@@ -19,7 +19,7 @@ TOLERANCE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class ComparisonRules:
     """How rows are judged: `n_comparisons` is how many pairs of arms share the verdict."""
 
     headline: HeadlineOf
@@ -28,7 +28,7 @@ class Rules:
     seed: int = 1
 
 
-class Outcome(StrEnum):
+class RowOutcome(StrEnum):
     """What a row says about the second arm."""
 
     FASTER = "faster"
@@ -39,12 +39,12 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparisonRow:
     """One cell under two arms. `effect` and `sets` hold second / first of `metric`; `p_adjusted` is
     over all cells and arms compared. `median_first` and `median_second` are over paired launches.
     """
 
-    cell: Cell
+    cell: StudyCell
     metric: str
     first: str
     second: str
@@ -54,7 +54,7 @@ class Row:
     effect: Ratio | NotEnoughData
     sets: SetsRatio | CannotBeKnown
     p_adjusted: float
-    outcome: Outcome
+    outcome: RowOutcome
     remarks: tuple[str, ...] = ()
 
     def to_record(self) -> dict[str, Any]:
@@ -84,14 +84,16 @@ class Row:
         }
 
 
-def rows_of(first: Sequence[Value], second: Sequence[Value], rules: Rules) -> list[Row]:
+def rows_of(
+    first: Sequence[Value], second: Sequence[Value], rules: ComparisonRules
+) -> list[ComparisonRow]:
     """One row a cell that both arms have, in the order of cells."""
     pairs = _paired(first, second)
     adjusted = _adjusted(pairs, rules)
     return [_row(cell, pairs[cell], adjusted[cell], rules) for cell in sorted(pairs)]
 
 
-_Pairs = dict[Cell, list[tuple[Value, Value]]]
+_Pairs = dict[StudyCell, list[tuple[Value, Value]]]
 
 
 def _paired(first: Sequence[Value], second: Sequence[Value]) -> _Pairs:
@@ -104,7 +106,7 @@ def _paired(first: Sequence[Value], second: Sequence[Value]) -> _Pairs:
     return pairs
 
 
-def _adjusted(pairs: _Pairs, rules: Rules) -> Mapping[Cell, float]:
+def _adjusted(pairs: _Pairs, rules: ComparisonRules) -> Mapping[StudyCell, float]:
     """Over cells by sign flips of whole launches, over arms by Bonferroni: arms share the baseline,
     so their flips cannot be drawn together."""
     cells = sorted(pairs)
@@ -122,11 +124,11 @@ def _adjusted(pairs: _Pairs, rules: Rules) -> Mapping[Cell, float]:
 
 
 def _row(
-    cell: Cell,
+    cell: StudyCell,
     pairs: list[tuple[Value, Value]],
     p_adjusted: float,
-    rules: Rules,
-) -> Row:
+    rules: ComparisonRules,
+) -> ComparisonRow:
     a = [first.value for first, _ in pairs]
     b = [second.value for _, second in pairs]
     effect = paired_ratio(a, b, seed=rules.seed)
@@ -134,9 +136,9 @@ def _row(
     metric = pairs[0][0].metric
     lower = _lower_is_better(metric, cell, rules.headline)
     outcome = _outcome(effect, p_adjusted, lower, rules.tolerance)
-    if flags and outcome in (Outcome.FASTER, Outcome.SLOWER, Outcome.SAME):
-        outcome = Outcome.NO_VERDICT
-    return Row(
+    if flags and outcome in (RowOutcome.FASTER, RowOutcome.SLOWER, RowOutcome.SAME):
+        outcome = RowOutcome.NO_VERDICT
+    return ComparisonRow(
         cell=cell,
         metric=metric,
         first=pairs[0][0].arm,
@@ -159,16 +161,16 @@ def _bimodality(pairs: list[tuple[Value, Value]]) -> tuple[str, ...]:
     return ()
 
 
-def _lower_is_better(metric: str, cell: Cell, headline: HeadlineOf) -> bool:
+def _lower_is_better(metric: str, cell: StudyCell, headline: HeadlineOf) -> bool:
     known = headline(cell.benchmark)
     return known.better == "lower" if metric == known.headline else metric.startswith("latency")
 
 
 def _outcome(
     effect: Ratio | NotEnoughData, p_adjusted: float, lower_is_better: bool, tolerance: float
-) -> Outcome:
+) -> RowOutcome:
     if isinstance(effect, NotEnoughData):
-        return Outcome.TOO_FEW
+        return RowOutcome.TOO_FEW
     if p_adjusted >= SIGNIFICANT or not effect.differs or abs(effect.ratio - 1) < tolerance:
-        return Outcome.SAME
-    return Outcome.FASTER if (effect.ratio < 1) == lower_is_better else Outcome.SLOWER
+        return RowOutcome.SAME
+    return RowOutcome.FASTER if (effect.ratio < 1) == lower_is_better else RowOutcome.SLOWER

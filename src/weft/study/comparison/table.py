@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.stats.summary import Summary, summarise
-from weft.study.comparison.cells import Cell, HeadlineOf, Value, arm_name, cells_of
+from weft.study.comparison.cells import HeadlineOf, StudyCell, Value, arm_name, cells_of
 from weft.study.comparison.headlines import Headlines
-from weft.study.run.store import Run
+from weft.study.run.store import StudyRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class TableRow:
     """The headline metric of a cell under an arm, summarised over launches."""
 
     arm: str
-    cell: Cell
+    cell: StudyCell
     metric: str
     summary: Summary
     remarks: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class TableRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class RunTable:
     """Rows in the order benchmarks were planned, sizes rising, arms in the order of the study;
     `excluded` counts left-out samples by reason."""
 
@@ -48,13 +48,13 @@ class Table:
     excluded: Mapping[str, int]
 
 
-def table_of(run: Run, headline: HeadlineOf | None = None) -> Table:
+def table_of(run: StudyRun, headline: HeadlineOf | None = None) -> RunTable:
     """The table of a run, complete or not. Raises InputError on a damaged run."""
     cells = cells_of(run, headline or Headlines([run]))
     planned = sorted(run.launches, key=lambda launch: launch.trial.id)
     place = _places(x.trial.benchmark for x in planned)
     arm_place = _places(arm_name(x.trial.arm) for x in planned)
-    groups: dict[tuple[str, Cell, str], list[Value]] = {}
+    groups: dict[tuple[str, StudyCell, str], list[Value]] = {}
     for value in cells.values:
         groups.setdefault((value.arm, value.cell, value.metric), []).append(value)
     rows = [
@@ -62,7 +62,7 @@ def table_of(run: Run, headline: HeadlineOf | None = None) -> Table:
         for (arm, cell, metric), values in groups.items()
     ]
     rows.sort(key=lambda row: (place[row.cell.benchmark], row.cell, arm_place[row.arm]))
-    return Table(tuple(rows), cells.excluded)
+    return RunTable(tuple(rows), cells.excluded)
 
 
 def _places(names: Iterable[str]) -> dict[str, int]:

@@ -6,7 +6,7 @@ from typing import Any
 from weft.bench.logs.echoes import is_comparable, is_value, says_what_it_reads, why_unread
 from weft.bench.model import Sample
 from weft.catalog.load import variable_lists
-from weft.study.plan.model import Setting, Study
+from weft.study.plan.model import FactorSetting, Study
 
 
 def untreated_because(sample: Sample, arm: Mapping[str, str], study: Study | None) -> str | None:
@@ -35,7 +35,7 @@ def _is_proved(wanted: Any, found: Any) -> bool:
     return bool(found == wanted)
 
 
-def _otherwise(setting: Setting, log: Mapping[str, Any]) -> str | None:
+def _otherwise(setting: FactorSetting, log: Mapping[str, Any]) -> str | None:
     """What the log of a launch says against a setting's variables."""
     settings = log.get("settings", {})
     for name, value in setting.env.items():
@@ -64,7 +64,7 @@ def without_evidence(study: Study | None) -> list[str]:
     ]
 
 
-def _settings(study: Study | None, arm: Mapping[str, str]) -> list[tuple[str, Setting]]:
+def _settings(study: Study | None, arm: Mapping[str, str]) -> list[tuple[str, FactorSetting]]:
     if study is None:
         return []
     return [

@@ -10,9 +10,9 @@ from weft.core.units import format_size
 from weft.stats.drift import Drift, return_to_baseline, trend
 from weft.stats.ratio import PAIRS_FROM, Ratio
 from weft.study.comparison.cells import Cells, Value, arm_name, n_repeats_of, study_of
-from weft.study.comparison.rows import Outcome, Row
+from weft.study.comparison.rows import ComparisonRow, RowOutcome
 from weft.study.comparison.treatment import without_evidence
-from weft.study.run.store import Failure, Run
+from weft.study.run.store import Failure, StudyRun
 
 _ORDER = list(Severity)
 _EXACT = 1e-9
@@ -24,7 +24,7 @@ no news."""
 
 
 def findings_of_arms(
-    run: Run, cells: Cells, rows: Sequence[Row], baseline: str
+    run: StudyRun, cells: Cells, rows: Sequence[ComparisonRow], baseline: str
 ) -> tuple[Finding, ...]:
     """Findings of a run's arms against `baseline`."""
     arm_of = {launch.trial.id: arm_name(launch.trial.arm) for launch in run.launches}
@@ -45,7 +45,10 @@ def findings_of_arms(
 
 
 def findings_of_runs(
-    runs: tuple[Run, Run], sides: Sequence[Cells], rows: Sequence[Row], names: tuple[str, str]
+    runs: tuple[StudyRun, StudyRun],
+    sides: Sequence[Cells],
+    rows: Sequence[ComparisonRow],
+    names: tuple[str, str],
 ) -> tuple[Finding, ...]:
     """Findings of the second run against the first."""
     failures = [
@@ -83,15 +86,15 @@ def _size_of_effect(finding: Finding) -> float:
 
 
 _KINDS = {
-    Outcome.SLOWER: (FindingKind.REGRESSION, Severity.BAD),
-    Outcome.FASTER: (FindingKind.SPEED_UP, Severity.GOOD),
-    Outcome.SAME: (FindingKind.NO_DIFFERENCE, Severity.GOOD),
-    Outcome.TOO_FEW: (FindingKind.NOT_ENOUGH_DATA, Severity.WARNING),
-    Outcome.NO_VERDICT: (FindingKind.NOT_ENOUGH_DATA, Severity.WARNING),
+    RowOutcome.SLOWER: (FindingKind.REGRESSION, Severity.BAD),
+    RowOutcome.FASTER: (FindingKind.SPEED_UP, Severity.GOOD),
+    RowOutcome.SAME: (FindingKind.NO_DIFFERENCE, Severity.GOOD),
+    RowOutcome.TOO_FEW: (FindingKind.NOT_ENOUGH_DATA, Severity.WARNING),
+    RowOutcome.NO_VERDICT: (FindingKind.NOT_ENOUGH_DATA, Severity.WARNING),
 }
 
 
-def _effects(rows: Sequence[Row]) -> list[Finding]:
+def _effects(rows: Sequence[ComparisonRow]) -> list[Finding]:
     """One finding an arm, benchmark, scale and outcome."""
     if not rows:
         return [
@@ -101,7 +104,7 @@ def _effects(rows: Sequence[Row]) -> list[Finding]:
                 "Nothing to compare: no cell has a completed launch on both sides.",
             )
         ]
-    groups: dict[tuple[str, str, int, int, Outcome], list[Row]] = {}
+    groups: dict[tuple[str, str, int, int, RowOutcome], list[ComparisonRow]] = {}
     for row in rows:
         cell = row.cell
         key = (row.second, cell.benchmark, cell.n_nodes, cell.tasks_per_node, row.outcome)
@@ -115,10 +118,10 @@ def _effects(rows: Sequence[Row]) -> list[Finding]:
     ]
 
 
-def _effect(rows: list[Row], n_sizes: int, *, say_scale: bool) -> Finding:
+def _effect(rows: list[ComparisonRow], n_sizes: int, *, say_scale: bool) -> Finding:
     row = rows[0]
     kind, severity = _KINDS[row.outcome]
-    if row.outcome is Outcome.SAME and _excluded_beyond(rows) > EQUIVALENT:
+    if row.outcome is RowOutcome.SAME and _excluded_beyond(rows) > EQUIVALENT:
         severity = Severity.NOTE
     scale = f" on {row.cell.n_nodes} nodes x {row.cell.tasks_per_node}" if say_scale else ""
     head = f"{row.cell.benchmark}{scale}"
@@ -139,16 +142,16 @@ def _effect(rows: list[Row], n_sizes: int, *, say_scale: bool) -> Finding:
     )
 
 
-def _sentence(head: str, rows: list[Row], n_sizes: int) -> str:
+def _sentence(head: str, rows: list[ComparisonRow], n_sizes: int) -> str:
     row, where = rows[0], _where(rows, n_sizes)
-    if row.outcome in (Outcome.FASTER, Outcome.SLOWER):
+    if row.outcome in (RowOutcome.FASTER, RowOutcome.SLOWER):
         return f"{head} is {_how_much(rows)} with {row.second} than with {row.first}{where}."
-    if row.outcome is Outcome.SAME:
+    if row.outcome is RowOutcome.SAME:
         return (
             f"{head} shows no difference between {row.first} and {row.second}{where}; "
             f"{_percent(_excluded_beyond(rows))} either way is not excluded."
         )
-    if row.outcome is Outcome.TOO_FEW:
+    if row.outcome is RowOutcome.TOO_FEW:
         pairs = min(row.n_pairs for row in rows)
         return (
             f"{head}: not enough data to compare {row.first} and {row.second}{where}: "
@@ -158,7 +161,7 @@ def _sentence(head: str, rows: list[Row], n_sizes: int) -> str:
     return f"{head} supports no verdict{where}: {why}."
 
 
-def _excluded_beyond(rows: list[Row]) -> float:
+def _excluded_beyond(rows: list[ComparisonRow]) -> float:
     """The largest relative difference that an interval of these rows still holds."""
     ends = [(row.effect.low, row.effect.high) for row in rows if isinstance(row.effect, Ratio)]
     return max((max(high, 1 / low) - 1 for low, high in ends), default=0.0)
@@ -168,7 +171,7 @@ def _percent(share: float) -> str:
     return f"{share:.0%}" if share >= _UNDER else f"under {_UNDER:.0%}"
 
 
-def _how_much(rows: list[Row]) -> str:
+def _how_much(rows: list[ComparisonRow]) -> str:
     """'1.25x slower', or 'up to 1.25x slower (at 64 KiB)' over several sizes."""
     most = _most_telling(rows)[0]
     times = f"{_times(most)} {most.outcome.value}"
@@ -177,7 +180,7 @@ def _how_much(rows: list[Row]) -> str:
     return f"up to {times} (at {format_size(most.cell.size_bytes)})"
 
 
-def _where(rows: list[Row], n_sizes: int) -> str:
+def _where(rows: list[ComparisonRow], n_sizes: int) -> str:
     """' at 3 of 20 sizes (8 B, 16 B, 1 MiB)'; nothing for a benchmark without sizes."""
     sizes = [row.cell.size_bytes for row in rows]
     if n_sizes == 1:
@@ -192,20 +195,20 @@ def _where(rows: list[Row], n_sizes: int) -> str:
     return f" at {', '.join(format_size(size) for size in sizes)}"
 
 
-def _most_telling(rows: list[Row]) -> list[Row]:
+def _most_telling(rows: list[ComparisonRow]) -> list[ComparisonRow]:
     """At most four rows that have a ratio, the largest effects first."""
     known = [(row, row.effect) for row in rows if isinstance(row.effect, Ratio)]
     known.sort(key=lambda pair: -abs(np.log(pair[1].ratio)))
     return [row for row, _ in known[:_SIZES_NAMED]]
 
 
-def _times(row: Row) -> str:
+def _times(row: ComparisonRow) -> str:
     """'1.25x': always above one, whichever way the metric counts."""
     ratio = row.effect.ratio if isinstance(row.effect, Ratio) else 1.0
     return f"{max(ratio, 1 / ratio):.2f}x"
 
 
-def _evidence(row: Row) -> str:
+def _evidence(row: ComparisonRow) -> str:
     effect = row.effect
     if not isinstance(effect, Ratio):
         return f"{row.cell.text}: {effect.text}"
@@ -216,7 +219,7 @@ def _evidence(row: Row) -> str:
     )
 
 
-def _launch_counts(run: Run) -> dict[tuple[str, str], int]:
+def _launch_counts(run: StudyRun) -> dict[tuple[str, str], int]:
     """(arm, benchmark) -> launches planned."""
     counts: dict[tuple[str, str], int] = {}
     n_repeats = n_repeats_of(run)
@@ -311,7 +314,7 @@ def _left_out(cells: Cells) -> list[Finding]:
     ]
 
 
-def _caveats(run: Run) -> list[Finding]:
+def _caveats(run: StudyRun) -> list[Finding]:
     study = study_of(run)
     notes = []
     manual = [factor.name for factor in study.factors if factor.manual] if study else []
@@ -330,14 +333,14 @@ def _caveats(run: Run) -> list[Finding]:
     return [Finding(FindingKind.ANOMALY, Severity.NOTE, note) for note in notes]
 
 
-def _about_twin(run: Run, name: str = "") -> list[Finding]:
+def _about_twin(run: StudyRun, name: str = "") -> list[Finding]:
     """How closely a twin followed packets."""
     clauses = said_by(run.samples)
     said = [f"{name}: {one}." if name else f"{one[:1].upper()}{one[1:]}." for one in clauses]
     return [Finding(FindingKind.ANOMALY, Severity.NOTE, one) for one in said]
 
 
-def _without_noise(rows: Sequence[Row]) -> list[Finding]:
+def _without_noise(rows: Sequence[ComparisonRow]) -> list[Finding]:
     """A simulation without noise repeats itself exactly, and its intervals have no width."""
     effects = [row.effect for row in rows if isinstance(row.effect, Ratio)]
     if not effects or any(effect.high / effect.low - 1 > _EXACT for effect in effects):

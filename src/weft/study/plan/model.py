@@ -21,7 +21,7 @@ class BenchmarkUse(Document):
     options: dict[str, Any] = Field(default_factory=dict)
 
 
-class Setting(Document):
+class FactorSetting(Document):
     """One value of a factor: what it means to a live launch (`env`) and to any backend
     (`options`), and the evidence that proves it was in force."""
 
@@ -36,12 +36,12 @@ class Factor(Document):
     administrator, so their arms cannot be interleaved."""
 
     name: Slug
-    settings: tuple[Setting, ...] = Field(min_length=2)
+    settings: tuple[FactorSetting, ...] = Field(min_length=2)
     manual: bool = False
 
     @field_validator("settings")
     @classmethod
-    def _settings_are_unique(cls, settings: tuple[Setting, ...]) -> tuple[Setting, ...]:
+    def _settings_are_unique(cls, settings: tuple[FactorSetting, ...]) -> tuple[FactorSetting, ...]:
         _refuse_twice("setting", [setting.name for setting in settings])
         return settings
 

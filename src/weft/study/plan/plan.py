@@ -28,7 +28,7 @@ BenchmarkLookup = Callable[[str], _CatalogueBenchmark]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class StudyPlan:
     """`launches` in the order to run. A launch whose repeat is `repeats` or more is a return to
     the baseline at the end of the run, for the drift check only. `interleaved` is False when a
     manual factor forbids switching from launch to launch. `remarks` say what was folded."""
@@ -54,7 +54,7 @@ def make_plan(
     *,
     fold_onto_one_node: bool = False,
     benchmark: BenchmarkLookup | None = None,
-) -> Plan:
+) -> StudyPlan:
     """Expand `study` over the available `nodes`.
 
     `fold_onto_one_node` puts the ranks of all nodes of a trial on `nodes[0]` (one machine is all
@@ -69,7 +69,7 @@ def make_plan(
         benchmark = lookup
     remarks = _fold_remarks(study, nodes) if fold_onto_one_node else ()
     trials = _trials(study, nodes, fold_onto_one_node, benchmark)
-    return Plan(
+    return StudyPlan(
         trials=trials,
         launches=_ordered(study, trials),
         repeats=study.repeats,

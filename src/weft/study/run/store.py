@@ -45,7 +45,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StudyRun:
     """A run as read: `samples` in the order of the plan, of completed launches only."""
 
     directory: Path
@@ -244,7 +244,7 @@ def read_meta(run_dir: Path) -> dict[str, Any]:
     return meta
 
 
-def read_run(run_dir: Path) -> Run:
+def read_run(run_dir: Path) -> StudyRun:
     """Everything a run directory says. Raises InputError where it is not one, or is damaged."""
     meta = read_meta(run_dir)
     launches = read_plan(run_dir)
@@ -255,7 +255,7 @@ def read_run(run_dir: Path) -> Run:
     keys = sorted(read.samples, key=lambda key: (order.get(key, last), key))
     failures = sorted(read.failures.values(), key=lambda f: order.get((f.trial, f.repeat), last))
     fabric = run_dir / "fabric.json"
-    return Run(
+    return StudyRun(
         directory=run_dir,
         meta=meta,
         launches=launches,

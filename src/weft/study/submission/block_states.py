@@ -10,7 +10,7 @@ from weft.bench.model import Launch
 from weft.cluster.slurm.queue import Phase, Queue, QueuedTask, ask_queue
 from weft.core.errors import InputError
 from weft.core.files import write_whole
-from weft.study.run.store import Failure, Run, read_meta, read_run
+from weft.study.run.store import Failure, StudyRun, read_meta, read_run
 from weft.study.submission.attempts import Attempt, read_attempts
 
 SLURM_FOLDER = "slurm"
@@ -77,7 +77,7 @@ class BlockStatus:
         return {key: value for key, value in record.items() if value is not None}
 
 
-def read_status(run_dir: Path) -> tuple[Run, Queue, tuple[BlockStatus, ...]]:
+def read_status(run_dir: Path) -> tuple[StudyRun, Queue, tuple[BlockStatus, ...]]:
     """A submitted run, the queue, and the status of every block. Raises InputError.
 
     The queue is asked before the run is read: a block that ends in between is done, not one that
@@ -89,7 +89,7 @@ def read_status(run_dir: Path) -> tuple[Run, Queue, tuple[BlockStatus, ...]]:
     return run, queue, blocks_status(run, queue)
 
 
-def blocks_status(run: Run, queue: Queue) -> tuple[BlockStatus, ...]:
+def blocks_status(run: StudyRun, queue: Queue) -> tuple[BlockStatus, ...]:
     """The status of every block of a submitted run, as read, in order."""
     jobs = read_jobs(run.directory)
     began = read_attempts(run.directory)
@@ -125,7 +125,7 @@ class _Tried:
         return None if last is None or (self.names and last.job != self.names[-1]) else last
 
 
-def _status(run: Run, launches: Sequence[Launch], tried: _Tried, queue: Queue) -> BlockStatus:
+def _status(run: StudyRun, launches: Sequence[Launch], tried: _Tried, queue: Queue) -> BlockStatus:
     keys = {launch.key for launch in launches}
     failures = tuple(f for f in run.failures if (f.trial, f.repeat) in keys)
     n_over = len(keys & run.done) + len(failures)
@@ -195,7 +195,7 @@ def _place(attempts: Sequence[tuple[Path, Attempt]]) -> Mapping[str, str] | None
     return dict(leaves) if leaves else None
 
 
-def _read_submitted(run_dir: Path) -> Run:
+def _read_submitted(run_dir: Path) -> StudyRun:
     """A run that was submitted. Raises InputError where it was not."""
     run = read_run(run_dir)
     if "submit" not in run.meta:

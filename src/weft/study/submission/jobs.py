@@ -16,7 +16,7 @@ from weft.study.submission.block_states import SLURM_FOLDER, SubmittedJob
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SubmitOptions:
     """What was asked of jobs and launches; kept in run.toml, so that --resume asks the same.
 
     `switches` and `leaves`: at most, or exactly, so many leaf switches a block. `sbatch` are words
@@ -53,10 +53,10 @@ class Asked:
         return asdict(self) | {"mpi": str(Path(str(self.mpi)).absolute()) if is_path else self.mpi}
 
     @staticmethod
-    def of_meta(meta: Mapping[str, Any]) -> "Asked":
+    def of_meta(meta: Mapping[str, Any]) -> "SubmitOptions":
         """What `to_meta` kept."""
-        known = {name: meta[name] for name in Asked.__dataclass_fields__ if name in meta}
-        return Asked(**(known | {"sbatch": tuple(meta.get("sbatch", ()))}))
+        known = {name: meta[name] for name in SubmitOptions.__dataclass_fields__ if name in meta}
+        return SubmitOptions(**(known | {"sbatch": tuple(meta.get("sbatch", ()))}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Submission:
     name: str
     launches: tuple[Launch, ...]
     blocks: tuple[int, ...]
-    asked: Asked
+    asked: SubmitOptions
     command: tuple[str, ...]
     seed: int
 

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.topology.subnet.cable_matrix import (
+    CableState,
     Cell,
-    Line,
     Matrix,
-    State,
+    MatrixLine,
     is_down,
     is_slower,
     matrices_of,
     square_of,
 )
 from weft.topology.subnet.labels import shown
-from weft.topology.subnet.subnet import Cable, Subnet
+from weft.topology.subnet.subnet import Subnet, SubnetCable
 from weft.topology.subnet.tiers import Tiers
 
 MOST_PLACES = 2
@@ -26,10 +26,10 @@ FEW_PORTS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Oddity:
+class CableAnomaly:
     """A cell, or a whole row, that is not as its siblings. `look_at`: ports, and what they say."""
 
-    state: State
+    state: CableState
     row: str
     column: str
     n_cables: int
@@ -39,13 +39,13 @@ class Oddity:
     @property
     def what(self) -> str:
         """'1 of 2 cables', 'none of 2 cables', '1 more than the 2 of its siblings', 'slower'."""
-        if self.state is State.MISSING:
+        if self.state is CableState.MISSING:
             return f"none of {self.n_expected} cables" if self.n_expected else "no cable at all"
-        if self.state is State.FEWER:
+        if self.state is CableState.FEWER:
             return f"{self.n_cables} of {self.n_expected} cables"
-        if self.state is State.MORE:
+        if self.state is CableState.MORE:
             return f"{self.n_cables} cables, its siblings have {self.n_expected}"
-        return "a cable is down" if self.state is State.DOWN else "a cable is slower"
+        return "a cable is down" if self.state is CableState.DOWN else "a cable is slower"
 
     def to_record(self) -> dict[str, Any]:
         """The oddity as plain JSON values."""
@@ -59,10 +59,10 @@ class Oddity:
         }
 
 
-def all_oddities(subnet: Subnet, tiers: Tiers) -> tuple[Oddity, ...]:
+def all_cable_anomalies(subnet: Subnet, tiers: Tiers) -> tuple[CableAnomaly, ...]:
     """Those of every matrix that says more than another."""
     matrices = matrices_of(tiers) if tiers.is_layered else (square_of(tiers),)
-    return tuple(odd for m in matrices if m.says_more for odd in oddities(subnet, tiers, m))
+    return tuple(odd for m in matrices if m.says_more for odd in cable_anomalies(subnet, tiers, m))
 
 
 def kind_of(matrix: Matrix) -> str:
@@ -90,13 +90,13 @@ def title_of(matrix: Matrix) -> str:
         parts.append(
             f"{n_missing:,} of {n_all:,} {kind} {word} missing: {_places(matrix, lacking)}"
         )
-    for state, words in ((State.DOWN, "down"), (State.SLOWER, "slower than the others")):
+    for state, words in ((CableState.DOWN, "down"), (CableState.SLOWER, "slower than the others")):
         if cells := [cell for cell in matrix.cells_once if _n_in(cell, state)]:
             n = sum(_n_in(cell, state) for cell in cells)
             of_all = "" if parts else f" of {n_all:,} {kind}"
             verb = "is" if n == 1 else "are"
             parts.append(f"{n:,}{of_all} {verb} {words}: {_places(matrix, cells)}")
-    if cells := [cell for cell in matrix.cells_once if cell.state is State.MORE]:
+    if cells := [cell for cell in matrix.cells_once if cell.state is CableState.MORE]:
         parts.append(f"more than at the siblings: {_places(matrix, cells)}")
     if lonely := lonely_rows(matrix):
         parts.append(f"no {kind} at all: {_named([line.name for line in lonely])}")
@@ -109,23 +109,23 @@ def title_of(matrix: Matrix) -> str:
     return f"All {n_all:,} {kind} are as those of their siblings"
 
 
-def lonely_rows(matrix: Matrix) -> tuple[Line, ...]:
+def lonely_rows(matrix: Matrix) -> tuple[MatrixLine, ...]:
     """Switches with no cable up."""
     met = {cell.row for cell in matrix.cells}
     return tuple(line for at, line in enumerate(matrix.rows) if at not in met)
 
 
-def oddities(subnet: Subnet, tiers: Tiers, matrix: Matrix) -> tuple[Oddity, ...]:
+def cable_anomalies(subnet: Subnet, tiers: Tiers, matrix: Matrix) -> tuple[CableAnomaly, ...]:
     """Every odd cell with the ports to look at, worst first, then rows without any cable up."""
     ports = _SiblingPorts(subnet, tiers, matrix)
     lonely = [
-        Oddity(State.MISSING, line.name, "the level above", 0, None, "no up-link")
+        CableAnomaly(CableState.MISSING, line.name, "the level above", 0, None, "no up-link")
         for line in lonely_rows(matrix)
     ]
     return (
         *lonely,
         *(
-            Oddity(
+            CableAnomaly(
                 state=cell.state,
                 row=matrix.rows[cell.row].name,
                 column=matrix.columns[cell.column].name,
@@ -138,7 +138,7 @@ def oddities(subnet: Subnet, tiers: Tiers, matrix: Matrix) -> tuple[Oddity, ...]
     )
 
 
-def cable_text(tiers: Tiers, cable: Cable) -> str:
+def cable_text(tiers: Tiers, cable: SubnetCable) -> str:
     """'leaf007[5] - spine02[7], 4xHDR, active'."""
     ends = " - ".join(f"{tiers.labels[end.node].name}[{end.port}]" for end in cable.ends)
     said = [cable.a.rate or cable.b.rate or "rate unknown"]
@@ -177,7 +177,7 @@ class _SiblingPorts:
         ]
         if cell.n_missing:
             texts += [*self._lacking(cell), *self._free(cell)]
-        if cell.state is State.MORE:
+        if cell.state is CableState.MORE:
             own = set(self._usual.get(cell.column, ()))
             strange = [cable for cable in cell.cables if cable.a.port not in own]
             texts += [cable_text(self._tiers, cable) for cable in strange]
@@ -219,8 +219,8 @@ class _SiblingPorts:
         return texts
 
 
-def _n_in(cell: Cell, state: State) -> int:
-    if state is State.DOWN:
+def _n_in(cell: Cell, state: CableState) -> int:
+    if state is CableState.DOWN:
         return sum(is_down(cable) for cable in cell.cables)
     gbps = cell.gbps_expected
     return sum(is_slower(cable, gbps) and not is_down(cable) for cable in cell.cables)

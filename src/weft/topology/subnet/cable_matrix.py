@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from weft.core.natural import natural_key
-from weft.topology.subnet.subnet import Cable
+from weft.topology.subnet.subnet import SubnetCable
 from weft.topology.subnet.tiers import Tiers
 
 Number = TypeVar("Number", int, float | None)
@@ -17,7 +17,7 @@ MAJORITY = 0.75
 FEWEST_SIBLINGS = 3
 
 
-class State(StrEnum):
+class CableState(StrEnum):
     """How the cables of a cell are, compared with their siblings; worst first."""
 
     MISSING = "missing"
@@ -29,7 +29,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MatrixLine:
     """A row or a column: a switch, or the boards of a director."""
 
     name: str
@@ -44,10 +44,10 @@ class Cell:
 
     row: int
     column: int
-    cables: tuple[Cable, ...]
+    cables: tuple[SubnetCable, ...]
     n_expected: int | None
     gbps_expected: float | None
-    state: State
+    state: CableState
 
     @property
     def n_missing(self) -> int:
@@ -64,8 +64,8 @@ class Matrix:
     level: int
     by_director: bool
     by_board: bool
-    rows: tuple[Line, ...]
-    columns: tuple[Line, ...]
+    rows: tuple[MatrixLine, ...]
+    columns: tuple[MatrixLine, ...]
     cells: tuple[Cell, ...]
 
     @property
@@ -93,8 +93,8 @@ class Matrix:
     @property
     def odd(self) -> tuple[Cell, ...]:
         """Cells that are not as expected, worst first."""
-        order = list(State)
-        found = [cell for cell in self.cells_once if cell.state is not State.AS_EXPECTED]
+        order = list(CableState)
+        found = [cell for cell in self.cells_once if cell.state is not CableState.AS_EXPECTED]
         return tuple(sorted(found, key=lambda c: (order.index(c.state), c.row, c.column)))
 
 
@@ -112,10 +112,10 @@ def matrices_of(tiers: Tiers) -> tuple[Matrix, ...]:
 def square_of(tiers: Tiers) -> Matrix:
     """Every switch by every switch, for fabrics without levels. What is missing nobody can tell."""
     names = {node: label.name for node, label in tiers.labels.items()}
-    met: dict[tuple[str, str], list[Cable]] = defaultdict(list)
+    met: dict[tuple[str, str], list[SubnetCable]] = defaultdict(list)
     cables = [*tiers.sideways, *(cable for found in tiers.between.values() for cable in found)]
     for cable in cables:
-        for one in (cable, Cable(cable.b, cable.a)):
+        for one in (cable, SubnetCable(cable.b, cable.a)):
             met[names[one.a.node], names[one.b.node]].append(one)
     lines = _lines(names, {}, "row")
     cells = tuple(_cells(lines, lines, met))
@@ -139,7 +139,7 @@ def _directors(tiers: Tiers, level: int) -> Mapping[int, str]:
 def _matrix(
     tiers: Tiers,
     level: int,
-    cables: Sequence[Cable],
+    cables: Sequence[SubnetCable],
     directors: Mapping[int, str],
     *,
     by_board: bool = False,
@@ -147,7 +147,7 @@ def _matrix(
     lower = {node: tiers.labels[node].name for node in tiers.switches[level]}
     upper = {node: tiers.labels[node].name for node in tiers.switches[level + 1]}
     upper.update(directors)
-    met: dict[tuple[str, str], list[Cable]] = defaultdict(list)
+    met: dict[tuple[str, str], list[SubnetCable]] = defaultdict(list)
     for cable in sorted(cables, key=lambda cable: cable.a.key):
         met[lower[cable.a.node], upper[cable.b.node]].append(cable)
     # Boards stand by their director, whichever leaves they serve.
@@ -186,19 +186,23 @@ def _blocks(met: Mapping[tuple[str, str], object]) -> Mapping[Key, int]:
     return {key: numbers[found] for key, found in tops.items()}
 
 
-def _lines(names: Mapping[int, str], blocks: Mapping[Key, int], side: str) -> tuple[Line, ...]:
+def _lines(
+    names: Mapping[int, str], blocks: Mapping[Key, int], side: str
+) -> tuple[MatrixLine, ...]:
     switches: dict[str, list[int]] = defaultdict(list)
     for node, name in names.items():
         switches[name].append(node)
     lines = [
-        Line(name, tuple(nodes), blocks.get((side, name), len(blocks)))
+        MatrixLine(name, tuple(nodes), blocks.get((side, name), len(blocks)))
         for name, nodes in switches.items()
     ]
     return tuple(sorted(lines, key=lambda line: (line.block, natural_key(line.name))))
 
 
 def _cells(
-    rows: Sequence[Line], columns: Sequence[Line], met: Mapping[tuple[str, str], list[Cable]]
+    rows: Sequence[MatrixLine],
+    columns: Sequence[MatrixLine],
+    met: Mapping[tuple[str, str], list[SubnetCable]],
 ) -> list[Cell]:
     usual_gbps = _usual([cable_gbps(cable) for cables in met.values() for cable in cables])
     cells = []
@@ -248,12 +252,12 @@ def _usual(values: Sequence[float | None]) -> float | None:
     return known.most_common(1)[0][0] if known else None
 
 
-def cable_gbps(cable: Cable) -> float | None:
+def cable_gbps(cable: SubnetCable) -> float | None:
     """The data rate in force."""
     return cable.a.gbps or cable.b.gbps
 
 
-def is_down(cable: Cable) -> bool:
+def is_down(cable: SubnetCable) -> bool:
     """Whether an end says that no traffic passes."""
     return any(
         end.logical not in (None, "active") or end.physical not in (None, "link-up")
@@ -261,7 +265,7 @@ def is_down(cable: Cable) -> bool:
     )
 
 
-def is_slower(cable: Cable, gbps_expected: float | None) -> bool:
+def is_slower(cable: SubnetCable, gbps_expected: float | None) -> bool:
     """Whether it runs below its siblings, or below what both of its ends can do."""
     gbps = cable_gbps(cable)
     if not gbps:
@@ -271,15 +275,15 @@ def is_slower(cable: Cable, gbps_expected: float | None) -> bool:
     return any(gbps < 0.99 * limit for limit in limits)
 
 
-def _state(cables: Sequence[Cable], n_expected: int | None, gbps: float | None) -> State:
+def _state(cables: Sequence[SubnetCable], n_expected: int | None, gbps: float | None) -> CableState:
     if not cables:
-        return State.MISSING
+        return CableState.MISSING
     if any(is_down(cable) for cable in cables):
-        return State.DOWN
+        return CableState.DOWN
     if n_expected is not None and len(cables) < n_expected:
-        return State.FEWER
+        return CableState.FEWER
     if any(is_slower(cable, gbps) for cable in cables):
-        return State.SLOWER
+        return CableState.SLOWER
     if n_expected is not None and len(cables) > n_expected:
-        return State.MORE
-    return State.AS_EXPECTED
+        return CableState.MORE
+    return CableState.AS_EXPECTED

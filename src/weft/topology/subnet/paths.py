@@ -8,7 +8,7 @@ from weft.topology.subnet.subnet import Subnet
 
 
 @dataclass(frozen=True, slots=True)
-class Hop:
+class RouteHop:
     """A cable crossed: out of one port, into another; each a node's index and a port number."""
 
     egress: tuple[int, int]
@@ -21,7 +21,7 @@ class Route:
 
     src: Place
     dst: Place
-    hops: tuple[Hop, ...]
+    hops: tuple[RouteHop, ...]
     error: str | None = None
 
     def slowest_gbps(self, subnet: Subnet) -> float | None:
@@ -56,7 +56,7 @@ def _route(subnet: Subnet, src: Place, dst: Place, *, adaptive: bool) -> Route:
     if "error" in answer:
         return Route(src, dst, (), answer["error"])
     hops = tuple(
-        Hop(*((end["node"], end["port"]) for end in (hop["egress"], hop["ingress"])))
+        RouteHop(*((end["node"], end["port"]) for end in (hop["egress"], hop["ingress"])))
         for hop in answer["hops"]
     )
     return Route(src, dst, hops)

@@ -60,7 +60,7 @@ class CableEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class Cable:
+class SubnetCable:
     """A cable between two ports."""
 
     a: CableEnd
@@ -126,10 +126,10 @@ class Subnet:
         return tuple(_node(index, record) for index, record in enumerate(self.description["nodes"]))
 
     @cached_property
-    def cables(self) -> tuple[Cable, ...]:
+    def cables(self) -> tuple[SubnetCable, ...]:
         """Every cable once."""
         ends = ([CableEnd(**end) for end in pair] for pair in self.description["cables"])
-        return tuple(Cable(*pair) for pair in ends)
+        return tuple(SubnetCable(*pair) for pair in ends)
 
     @cached_property
     def endports(self) -> tuple[Endport, ...]:
@@ -149,7 +149,7 @@ class Subnet:
         return bool(self.description["n_tables"])
 
     @cached_property
-    def cable_at(self) -> Mapping[tuple[int, int], Cable]:
+    def cable_at(self) -> Mapping[tuple[int, int], SubnetCable]:
         """The cable at a port, by node and port number."""
         return {end.key: cable for cable in self.cables for end in cable.ends}
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from weft.topology.subnet.subnet import Cable, CableEnd, Subnet
+from weft.topology.subnet.subnet import CableEnd, Subnet, SubnetCable
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class LevelSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class SubnetSummary:
     """A subnet in numbers."""
 
     n_adapters: int
@@ -65,10 +65,10 @@ class Summary:
         }
 
 
-def summarise(subnet: Subnet) -> Summary:
+def summarise(subnet: Subnet) -> SubnetSummary:
     """The subnet in numbers."""
     kinds = Counter(node.kind for node in subnet.nodes)
-    return Summary(
+    return SubnetSummary(
         n_adapters=kinds["ca"],
         n_endports=len(subnet.endports),
         n_switches=kinds["switch"],
@@ -81,7 +81,7 @@ def summarise(subnet: Subnet) -> Summary:
     )
 
 
-def rate_of(cable: Cable) -> str:
+def rate_of(cable: SubnetCable) -> str:
     """The rate in force: '4xHDR', or 'unknown'."""
     return cable.a.rate or cable.b.rate or "unknown"
 

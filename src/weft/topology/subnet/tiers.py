@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from weft.core.natural import natural_key
 from weft.topology.subnet.labels import Label, labels_of
-from weft.topology.subnet.subnet import Cable, Subnet
+from weft.topology.subnet.subnet import Subnet, SubnetCable
 
 SIDEWAYS_SHARE = 0.1
 """Above this share of cables that do not go one level up, levels explain nothing."""
@@ -21,8 +21,8 @@ class Tiers:
     labels: Mapping[int, Label]
     switches: Mapping[int, tuple[int, ...]]
     level: Mapping[int, int]
-    between: Mapping[int, tuple[Cable, ...]]
-    sideways: tuple[Cable, ...]
+    between: Mapping[int, tuple[SubnetCable, ...]]
+    sideways: tuple[SubnetCable, ...]
     hosts: Mapping[int, tuple[tuple[int, int], ...]]
 
     @property
@@ -48,8 +48,8 @@ def tiers_of(subnet: Subnet) -> Tiers:
     by_level: dict[int, list[int]] = defaultdict(list)
     for node in sorted(level, key=lambda node: natural_key(labels[node].name)):
         by_level[level[node]].append(node)
-    between: dict[int, list[Cable]] = defaultdict(list)
-    sideways: list[Cable] = []
+    between: dict[int, list[SubnetCable]] = defaultdict(list)
+    sideways: list[SubnetCable] = []
     hosts: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for cable in subnet.cables:
         _sort_in(cable, level, between, sideways, hosts)
@@ -64,10 +64,10 @@ def tiers_of(subnet: Subnet) -> Tiers:
 
 
 def _sort_in(
-    cable: Cable,
+    cable: SubnetCable,
     level: Mapping[int, int],
-    between: dict[int, list[Cable]],
-    sideways: list[Cable],
+    between: dict[int, list[SubnetCable]],
+    sideways: list[SubnetCable],
     hosts: dict[int, list[tuple[int, int]]],
 ) -> None:
     a, b = cable.ends
@@ -79,6 +79,6 @@ def _sort_in(
     if level[a.node] > level[b.node]:
         a, b = b, a
     if level[b.node] - level[a.node] == 1 and level[a.node] > 0:
-        between[level[a.node]].append(Cable(a, b))
+        between[level[a.node]].append(SubnetCable(a, b))
     else:
         sideways.append(cable)

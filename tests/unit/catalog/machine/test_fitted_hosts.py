@@ -6,7 +6,7 @@ import pytest
 
 from weft.catalog.document import SourceClass
 from weft.catalog.load import platform, platform_names
-from weft.catalog.machine.platform import HOST_COSTS, Host
+from weft.catalog.machine.platform import HOST_COSTS, PlatformHost
 from weft.expect.closed_forms import bandwidth, latency
 from weft.expect.fit.platform_fit import fit_platform
 from weft.study.fit_tables import published_tables
@@ -19,7 +19,7 @@ FITTED = [
 LENDERS = ("alps-gh200", "azure-hbv2", "azure-hbv3")
 
 
-def host_of(name: str) -> Host | None:
+def host_of(name: str) -> PlatformHost | None:
     return platform(name).host
 
 

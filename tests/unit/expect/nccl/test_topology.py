@@ -7,10 +7,10 @@ import pytest
 from weft.catalog.load import platform
 from weft.core.errors import InputError
 from weft.expect.model import Conditions
-from weft.expect.nccl.topology import NcclTopology, topology
+from weft.expect.nccl.topology import GpuTopology, topology
 
 
-def of(name: str, n_nodes: int, per_node: int, **more: Any) -> NcclTopology:
+def of(name: str, n_nodes: int, per_node: int, **more: Any) -> GpuTopology:
     conditions = Conditions("allreduce", 8, n_nodes, per_node, "gpu", "nccl", **more)
     return topology(platform(name), conditions)
 

@@ -7,17 +7,17 @@ import pytest
 from weft.catalog.libraries.nccl import nccl_constants
 from weft.catalog.load import platform
 from weft.expect.model import Conditions
-from weft.expect.nccl.topology import NcclTopology, topology
+from weft.expect.nccl.topology import GpuTopology, topology
 from weft.expect.nccl.tuner import Candidate, candidates, channels, plateau, steps_of
 
 NOW = nccl_constants()
 
 
-def on(name: str, n_nodes: int, per_node: int) -> NcclTopology:
+def on(name: str, n_nodes: int, per_node: int) -> GpuTopology:
     return topology(platform(name), Conditions("allreduce", 8, n_nodes, per_node, "gpu", "nccl"))
 
 
-def pick(found: NcclTopology, algorithm: str, protocol: str, coll: str = "allreduce") -> Candidate:
+def pick(found: GpuTopology, algorithm: str, protocol: str, coll: str = "allreduce") -> Candidate:
     every = candidates(found, NOW, coll, collnet=True)
     return next(c for c in every if (c.algorithm, c.protocol) == (algorithm, protocol))
 

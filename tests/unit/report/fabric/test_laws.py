@@ -10,8 +10,8 @@ from tests.unit.topology.described import Described, Ends, described
 from weft.cli.fabric.picture import picture
 from weft.report.fabric.page import fabric_page
 from weft.report.html import render_fabric
-from weft.topology.subnet.anomalies import oddities, title_of
-from weft.topology.subnet.cable_matrix import State, matrices_of, square_of
+from weft.topology.subnet.anomalies import cable_anomalies, title_of
+from weft.topology.subnet.cable_matrix import CableState, matrices_of, square_of
 from weft.topology.subnet.tiers import tiers_of
 
 NAMES = st.text(alphabet="<>&\"'/;:\x1b\u202eaB1 -", min_size=1, max_size=12)
@@ -49,10 +49,10 @@ def test_every_cable_between_switches_stands_in_one_cell_or_beside_the_levels(
     assert square_of(tiers).n_cables == len(between)
     for matrix in matrices_of(tiers):
         for cell in matrix.cells:
-            assert (cell.state is State.MISSING) == (not cell.cables)
+            assert (cell.state is CableState.MISSING) == (not cell.cables)
             assert cell.n_missing == max(0, (cell.n_expected or 0) - len(cell.cables))
             assert matrix.rows[cell.row].block == matrix.columns[cell.column].block
-        assert len(oddities(subnet, tiers, matrix)) >= len(matrix.odd)
+        assert len(cable_anomalies(subnet, tiers, matrix)) >= len(matrix.odd)
         assert title_of(matrix)
 
 

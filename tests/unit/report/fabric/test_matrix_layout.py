@@ -7,12 +7,12 @@ from weft.report.fabric.matrix_layout import (
     layout_of,
     own_name,
 )
-from weft.topology.subnet.cable_matrix import Line, Matrix
+from weft.topology.subnet.cable_matrix import Matrix, MatrixLine
 
 
 def matrix(n_rows: int, n_columns: int) -> Matrix:
-    rows = tuple(Line(f"leaf{at:03d}", (at,)) for at in range(n_rows))
-    columns = tuple(Line(f"core{at}", (n_rows + at,)) for at in range(n_columns))
+    rows = tuple(MatrixLine(f"leaf{at:03d}", (at,)) for at in range(n_rows))
+    columns = tuple(MatrixLine(f"core{at}", (n_rows + at,)) for at in range(n_columns))
     return Matrix(level=1, by_director=False, by_board=False, rows=rows, columns=columns, cells=())
 
 
@@ -41,17 +41,21 @@ def test_a_small_matrix_has_cells_as_large_as_its_numbers() -> None:
 
 
 def test_boards_stand_under_the_name_of_their_director() -> None:
-    lines = [Line(name, (at,)) for at, name in enumerate(["a L1", "a L2", "b L1", "b L2", "c"])]
+    lines = [
+        MatrixLine(name, (at,)) for at, name in enumerate(["a L1", "a L2", "b L1", "b L2", "c"])
+    ]
     assert groups_of(lines) == (("a", 0, 2), ("b", 2, 4))
     assert own_name(lines[1], in_group=True) == "L2"
     assert groups_of(lines[1:3]) == ()
 
 
 def test_of_a_long_name_the_middle_is_left_out() -> None:
-    assert own_name(Line("x" * 20 + "y" * 20, (0,)), in_group=False) == "x" * 12 + "…" + "y" * 12
+    assert (
+        own_name(MatrixLine("x" * 20 + "y" * 20, (0,)), in_group=False) == "x" * 12 + "…" + "y" * 12
+    )
 
 
 def test_boards_named_with_a_slash_stand_together_too() -> None:
-    lines = [Line(f"director-0{d}/line-0{b}", (10 * d + b,)) for d in (1, 2) for b in (1, 2)]
+    lines = [MatrixLine(f"director-0{d}/line-0{b}", (10 * d + b,)) for d in (1, 2) for b in (1, 2)]
     assert groups_of(lines) == (("director-01", 0, 2), ("director-02", 2, 4))
     assert own_name(lines[3], in_group=True) == "line-02"

@@ -11,10 +11,10 @@ from weft.core.finding import Finding, FindingKind, Severity
 from weft.stats.nodesets import CannotBeKnown, SetsRatio
 from weft.stats.ratio import Ratio
 from weft.study.comparison.comparison import Comparison, compare_arms, compare_runs
-from weft.study.comparison.rows import Outcome
-from weft.study.run.store import Run
+from weft.study.comparison.rows import RowOutcome
+from weft.study.run.store import StudyRun
 
-RunStudy = Callable[..., Run]
+RunStudy = Callable[..., StudyRun]
 
 
 def _kinds(found: Comparison, kind: FindingKind) -> list[Finding]:
@@ -33,7 +33,7 @@ def test_a_slower_arm_is_a_regression_with_its_size_and_exit_1(
     assert found.exit_code == 1
     assert found.arms == (("routing=static", "routing=adaptive"),)
     assert found.interleaved
-    assert {row.outcome for row in found.rows} == {Outcome.SLOWER}
+    assert {row.outcome for row in found.rows} == {RowOutcome.SLOWER}
     for ratio in _ratios(found).values():
         assert ratio == pytest.approx(1.25, rel=0.02)
     worst = found.findings[0]
@@ -50,7 +50,7 @@ def test_faster_is_a_speed_up_whichever_way_the_metric_counts(
     text = f'[[benchmarks]]\nname = "{benchmark}"\nsizes = "8,64K"\n'
     backend = MockBackend(effects={"routing=adaptive": 0.8})
     found = compare_arms(run_study(factors=two_arms, backend=backend, benchmarks=text))
-    assert {row.outcome for row in found.rows} == {Outcome.FASTER}
+    assert {row.outcome for row in found.rows} == {RowOutcome.FASTER}
     assert found.exit_code == 0
     assert all(f.severity is Severity.GOOD for f in _kinds(found, FindingKind.SPEED_UP))
 
@@ -58,7 +58,7 @@ def test_faster_is_a_speed_up_whichever_way_the_metric_counts(
 def test_equal_arms_show_no_difference(run_study: RunStudy, two_arms: str) -> None:
     found = compare_arms(run_study(factors=two_arms))
     assert found.exit_code == 0
-    assert {row.outcome for row in found.rows} == {Outcome.SAME}
+    assert {row.outcome for row in found.rows} == {RowOutcome.SAME}
     (finding, _) = _kinds(found, FindingKind.NO_DIFFERENCE)
     assert finding.severity is Severity.GOOD
     assert "either way is not excluded" in finding.sentence
@@ -77,13 +77,13 @@ def test_equal_arms_are_accused_in_at_most_one_run_in_twenty(
     for seed in range(n_runs):
         backend = MockBackend(seed=seed, noise=0.1, iterations=3)
         found = compare_arms(run_study(f"s{seed}", backend, factors=two_arms, repeats=7))
-        accused += any(row.outcome is not Outcome.SAME for row in found.rows)
+        accused += any(row.outcome is not RowOutcome.SAME for row in found.rows)
     assert accused <= 7  # 5 % of 60 is 3; more than 7 happens once in a hundred times
 
 
 def test_no_difference_amid_noise_is_no_good_news(run_study: RunStudy, two_arms: str) -> None:
     found = compare_arms(run_study(factors=two_arms, backend=MockBackend(noise=0.3)))
-    assert {row.outcome for row in found.rows} == {Outcome.SAME}
+    assert {row.outcome for row in found.rows} == {RowOutcome.SAME}
     widest = max(
         max(row.effect.high, 1 / row.effect.low) - 1
         for row in found.rows
@@ -112,9 +112,9 @@ def test_a_certain_but_tiny_difference_is_none_until_asked_for(
     run = run_study(
         factors=two_arms, backend=MockBackend(effects={"routing=adaptive": 1.005}, noise=1e-4)
     )
-    assert {row.outcome for row in compare_arms(run).rows} == {Outcome.SAME}
+    assert {row.outcome for row in compare_arms(run).rows} == {RowOutcome.SAME}
     strict = compare_arms(run, tolerance=0.001)
-    assert {row.outcome for row in strict.rows} == {Outcome.SLOWER}
+    assert {row.outcome for row in strict.rows} == {RowOutcome.SLOWER}
 
 
 def test_five_repeats_are_not_enough_whatever_the_effect(
@@ -123,7 +123,7 @@ def test_five_repeats_are_not_enough_whatever_the_effect(
     backend = MockBackend(effects={"routing=adaptive": 5.0})
     found = compare_arms(run_study(factors=two_arms, backend=backend, repeats=5))
     assert found.exit_code == 0
-    assert {row.outcome for row in found.rows} == {Outcome.TOO_FEW}
+    assert {row.outcome for row in found.rows} == {RowOutcome.TOO_FEW}
     (finding, *_) = _kinds(found, FindingKind.NOT_ENOUGH_DATA)
     assert "5 paired launches, 6 needed" in finding.sentence
     assert found.rows[0].to_record()["ratio"] is None
@@ -211,7 +211,7 @@ def test_samples_with_a_caveat_are_shown_but_support_no_verdict(
     flags = (flag,) if flag else ()
     marked = tuple(replace(sample, flags=flags, state=state) for sample in run.samples)
     found = compare_arms(replace(run, samples=marked))
-    assert {row.outcome for row in found.rows} == {Outcome.NO_VERDICT}
+    assert {row.outcome for row in found.rows} == {RowOutcome.NO_VERDICT}
     assert found.exit_code == 0
     assert (flag or "not_on_fabric") in found.findings[0].sentence
 
@@ -247,7 +247,7 @@ def test_the_second_interval_needs_five_node_sets(run_study: RunStudy, two_arms:
 def test_any_arm_can_be_the_baseline(run_study: RunStudy, two_arms: str) -> None:
     run = run_study(factors=two_arms, backend=MockBackend(effects={"routing=adaptive": 1.25}))
     found = compare_arms(run, baseline="routing=adaptive")
-    assert {row.outcome for row in found.rows} == {Outcome.FASTER}
+    assert {row.outcome for row in found.rows} == {RowOutcome.FASTER}
     with pytest.raises(InputError, match="did you mean 'routing=adaptive'"):
         compare_arms(run, baseline="routing=adaptiv")
 
@@ -258,8 +258,8 @@ def test_three_arms_are_each_compared_with_the_first(run_study: RunStudy, two_ar
     found = compare_arms(run_study(factors=three, backend=backend))
     outcomes = {row.second: row.outcome for row in found.rows}
     assert outcomes == {
-        "routing=adaptive": Outcome.SAME,
-        "routing=hashed": Outcome.SLOWER,
+        "routing=adaptive": RowOutcome.SAME,
+        "routing=hashed": RowOutcome.SLOWER,
     }
 
 
@@ -274,7 +274,7 @@ def test_a_second_run_is_judged_against_the_first(run_study: RunStudy) -> None:
     after = run_study("after", _Slower(seed=2))
     found = compare_runs(before, after)
     assert found.exit_code == 1
-    assert {row.outcome for row in found.rows} == {Outcome.SLOWER}
+    assert {row.outcome for row in found.rows} == {RowOutcome.SLOWER}
     assert found.rows[0].first == "before"
     assert found.rows[0].second == "after"
     assert any("not interleaved" in f.sentence for f in found.findings)
@@ -288,8 +288,8 @@ def test_runs_with_the_same_arms_are_compared_arm_by_arm(
     second = run_study("b", MockBackend(seed=2, effects={"routing=adaptive": 2}), factors=two_arms)
     outcomes = {row.second: row.outcome for row in compare_runs(first, second).rows}
     assert outcomes == {
-        "b:routing=static": Outcome.SAME,
-        "b:routing=adaptive": Outcome.SLOWER,
+        "b:routing=static": RowOutcome.SAME,
+        "b:routing=adaptive": RowOutcome.SLOWER,
     }
 
 

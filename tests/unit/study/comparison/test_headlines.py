@@ -9,9 +9,9 @@ from weft.bench.result_scale import Asked
 from weft.core.errors import InputError
 from weft.study.comparison.headlines import Headlines, base_name, lower_is_better
 from weft.study.import_run import ArmFiles, ImportOptions, import_files
-from weft.study.run.store import Run, read_run
+from weft.study.run.store import StudyRun, read_run
 
-RunStudy = Callable[..., Run]
+RunStudy = Callable[..., StudyRun]
 ALLREDUCE = (
     "# OSU MPI Allreduce Latency Test v7.4\n# Size       Avg Latency(us)\n8        3.10\n64   3.4\n"
 )
@@ -24,7 +24,7 @@ OVERLAP = """\
 """
 
 
-def imported(folder: Path, text: str) -> Run:
+def imported(folder: Path, text: str) -> StudyRun:
     path = folder / "x.log"
     path.write_text(text)
     import_files([ArmFiles({}, (path,))], folder / "imported", ImportOptions(Asked(2, 1)))

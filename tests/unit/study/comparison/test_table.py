@@ -5,9 +5,9 @@ from statistics import median
 from weft.bench.mock import MockBackend
 from weft.bench.model import State
 from weft.study.comparison.table import table_of
-from weft.study.run.store import Run
+from weft.study.run.store import StudyRun
 
-RunStudy = Callable[..., Run]
+RunStudy = Callable[..., StudyRun]
 
 
 def test_a_row_summarises_the_launches_of_its_cell(run_study: RunStudy) -> None:

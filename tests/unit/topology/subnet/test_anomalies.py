@@ -2,7 +2,7 @@
 
 from tests.unit.topology.described import Ends, described, tree_cables, tree_switches
 
-from weft.topology.subnet.anomalies import oddities, title_of
+from weft.topology.subnet.anomalies import cable_anomalies, title_of
 from weft.topology.subnet.cable_matrix import matrices_of
 from weft.topology.subnet.subnet import Subnet
 from weft.topology.subnet.tiers import tiers_of
@@ -11,7 +11,7 @@ from weft.topology.subnet.tiers import tiers_of
 def told(subnet: Subnet) -> tuple[str, list[tuple[str, str, str, str]]]:
     tiers = tiers_of(subnet)
     (matrix,) = matrices_of(tiers)
-    odd = oddities(subnet, tiers, matrix)
+    odd = cable_anomalies(subnet, tiers, matrix)
     return title_of(matrix), [(one.row, one.column, one.what, one.look_at) for one in odd]
 
 
@@ -98,7 +98,7 @@ def test_the_free_port_of_a_director_is_on_the_board_that_the_row_goes_to() -> N
         switches, [c for c in cables if c[:2] not in (("leaf27", 11), ("leaf3", 12))]
     )
     tiers = tiers_of(subnet)
-    odd = oddities(subnet, tiers, matrices_of(tiers)[0])
+    odd = cable_anomalies(subnet, tiers, matrices_of(tiers)[0])
     assert [(one.row, one.column, one.look_at) for one in odd] == [
         ("leaf3", "core1", "leaf3[12] has no cable that is up; free at the other end: core1 L0[7]"),
         (

@@ -2,7 +2,7 @@
 
 from tests.unit.topology.described import Ends, described, tree_cables, tree_switches
 
-from weft.topology.subnet.cable_matrix import Cell, Matrix, State, matrices_of
+from weft.topology.subnet.cable_matrix import CableState, Cell, Matrix, matrices_of
 from weft.topology.subnet.subnet import Subnet
 from weft.topology.subnet.tiers import tiers_of
 
@@ -12,7 +12,7 @@ def only_matrix(subnet: Subnet) -> Matrix:
     return matrix
 
 
-def odd_cells(matrix: Matrix) -> list[tuple[str, str, State, int, int | None]]:
+def odd_cells(matrix: Matrix) -> list[tuple[str, str, CableState, int, int | None]]:
     return [
         (
             matrix.rows[cell.row].name,
@@ -39,14 +39,14 @@ def test_a_whole_tree_has_nothing_odd() -> None:
 def test_a_cable_that_its_siblings_have_is_missed() -> None:
     cables = [cable for cable in tree_cables() if cable[:2] != ("leaf2", 3)]
     matrix = only_matrix(described(tree_switches(), cables))
-    assert odd_cells(matrix) == [("leaf2", "spine0", State.FEWER, 1, 2)]
+    assert odd_cells(matrix) == [("leaf2", "spine0", CableState.FEWER, 1, 2)]
     assert at(matrix, 2, 0).n_missing == 1
 
 
 def test_no_cable_at_all_is_missing_and_counts_all_of_them() -> None:
     cables = [c for c in tree_cables() if (c[0], c[2]) != ("leaf2", "spine0")]
     matrix = only_matrix(described(tree_switches(), cables))
-    assert odd_cells(matrix) == [("leaf2", "spine0", State.MISSING, 0, 2)]
+    assert odd_cells(matrix) == [("leaf2", "spine0", CableState.MISSING, 0, 2)]
     assert at(matrix, 2, 0).n_missing == 2
 
 
@@ -55,8 +55,8 @@ def test_a_cable_in_the_wrong_switch_is_fewer_here_and_more_there() -> None:
     cables = [wrong if cable[:2] == ("leaf2", 3) else cable for cable in tree_cables()]
     matrix = only_matrix(described(tree_switches(), cables))
     assert odd_cells(matrix) == [
-        ("leaf2", "spine0", State.FEWER, 1, 2),
-        ("leaf2", "spine1", State.MORE, 3, 2),
+        ("leaf2", "spine0", CableState.FEWER, 1, 2),
+        ("leaf2", "spine1", CableState.MORE, 3, 2),
     ]
 
 
@@ -66,8 +66,8 @@ def test_one_slow_cable_and_one_below_what_its_ends_can_do_are_slower() -> None:
     assert {slow, below} <= set(cables)
     subnet = described(tree_switches(), cables, rates={slow: 100.0}, able={below: 400.0})
     assert odd_cells(only_matrix(subnet)) == [
-        ("leaf1", "spine0", State.SLOWER, 2, 2),
-        ("leaf3", "spine1", State.SLOWER, 2, 2),
+        ("leaf1", "spine0", CableState.SLOWER, 2, 2),
+        ("leaf3", "spine1", CableState.SLOWER, 2, 2),
     ]
 
 
@@ -81,7 +81,7 @@ def test_a_cable_that_is_down_is_worse_than_a_slow_one() -> None:
     cables = tree_cables()
     down, slow = ("leaf1", 2, "spine0", 3), ("leaf1", 3, "spine0", 4)
     subnet = described(tree_switches(), cables, rates={slow: 100.0}, down=[down])
-    assert odd_cells(only_matrix(subnet)) == [("leaf1", "spine0", State.DOWN, 2, 2)]
+    assert odd_cells(only_matrix(subnet)) == [("leaf1", "spine0", CableState.DOWN, 2, 2)]
 
 
 def test_a_leaf_with_half_the_up_links_of_the_others_everywhere_is_of_another_kind() -> None:
@@ -100,7 +100,7 @@ def test_two_leaves_and_two_spines_are_too_few_to_know_better() -> None:
     cables = [c for c in tree_cables(leaves=2, per_spine=1) if c[:2] != ("leaf0", 2)]
     matrix = only_matrix(described(tree_switches(2), cables))
     # Three of the four cells have one cable: three quarters.
-    assert odd_cells(matrix) == [("leaf0", "spine0", State.MISSING, 0, 1)]
+    assert odd_cells(matrix) == [("leaf0", "spine0", CableState.MISSING, 0, 1)]
     single = [c for c in tree_cables(leaves=2, spines=1, per_spine=2) if c[:2] != ("leaf0", 2)]
     assert only_matrix(described(tree_switches(2, 1), single)).odd == ()
 
@@ -159,7 +159,7 @@ def test_boards_fold_into_directors_and_are_drawn_one_by_one_after_them() -> Non
 def test_a_missing_cable_to_a_director_is_missed_though_no_board_has_a_pattern() -> None:
     switches, cables = directors()
     overview, boards = matrices_of(tiers_of(described(switches, cables[1:])))
-    assert odd_cells(overview) == [("leaf0", "core0", State.FEWER, 1, 2)]
+    assert odd_cells(overview) == [("leaf0", "core0", CableState.FEWER, 1, 2)]
     assert boards.odd == ()
 
 
