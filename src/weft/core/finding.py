@@ -1,6 +1,6 @@
 """A finding: one judged statement with its evidence."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -43,23 +43,39 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class FindingFacts:
+    """The values of a finding; each room derives its own frozen dataclasses.
+
+    A field's name is its key in JSON. A room overrides `to_record` where some keys are optional.
+    """
+
+    def to_record(self) -> dict[str, Any]:
+        """The values as plain JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
-    """`sentence` stands alone; `evidence` is short lines; `facts` the same as values."""
+    """`sentence` stands alone; `evidence` is short lines; `facts` holds the values of both.
+
+    `facts` is a `FindingFacts`, or a plain dictionary in a room that is not typed yet.
+    """
 
     kind: FindingKind
     severity: Severity
     sentence: str
     evidence: tuple[str, ...] = ()
     next_command: str | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: Any = field(default_factory=dict)
 
     def to_record(self) -> dict[str, Any]:
         """The finding as plain JSON values."""
+        facts = self.facts
         return {
             "kind": self.kind.value,
             "severity": self.severity.value,
             "sentence": self.sentence,
             "evidence": list(self.evidence),
             "next_command": self.next_command,
-            "facts": self.facts,
+            "facts": facts.to_record() if isinstance(facts, FindingFacts) else facts,
         }
