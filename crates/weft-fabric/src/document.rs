@@ -58,7 +58,7 @@ pub struct FabricDocument {
     /// A name for people.
     #[serde(default)]
     pub name: String,
-    /// What about it is a guess, for people.
+    /// Its guesses, for people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumed: Vec<String>,
     /// Compute nodes.
@@ -75,7 +75,7 @@ pub struct FabricDocument {
     pub routing: Option<RoutingDocument>,
 }
 
-/// Which routing engine fills the tables.
+/// The choice of the routing engine that fills the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoutingDocument {

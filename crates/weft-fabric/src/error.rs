@@ -17,9 +17,9 @@ pub enum FabricError {
     Document {
         /// Where in the document.
         place: String,
-        /// What is wrong there.
+        /// The fault there.
         what: String,
-        /// What would be right.
+        /// The expected form.
         expected: String,
     },
     /// No route leads from one HCA to another.

@@ -27,7 +27,7 @@ pub fn expand_at_most(set: &str, most: usize) -> Result<Vec<String>, String> {
     Ok(patterns.iter().flat_map(Pattern::names).collect())
 }
 
-/// What stands between the commas that are outside of brackets.
+/// The parts between the commas outside of brackets.
 fn top_level_parts(set: &str) -> Result<Vec<&str>, String> {
     let (mut parts, mut begin, mut inside) = (Vec::new(), 0, false);
     for (at, letter) in set.char_indices() {

@@ -11,7 +11,7 @@ const MAX_WORD_BYTES: usize = 240;
 /// Between the words of a key: no word holds one.
 const BETWEEN: u8 = 0x1f;
 
-/// What a fact is about, and its words in their order ("" where the line has none).
+/// The subject of a fact, and its words in their order ("" where the line has none).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
@@ -109,7 +109,7 @@ struct Fact {
 /// One file that was read.
 #[derive(Debug, Serialize)]
 pub struct Source {
-    /// What messages call it.
+    /// Its name in messages.
     pub name: String,
     /// Lines, and bytes.
     pub n_lines: u32,
@@ -130,7 +130,7 @@ pub struct Source {
 pub struct Facts {
     /// Files that were read.
     pub sources: Vec<Source>,
-    /// Who spoke.
+    /// The speakers.
     pub speakers: Speakers,
     rows: Vec<Fact>,
     of_key: HashMap<Box<[u8]>, u32>,
@@ -224,7 +224,7 @@ fn push_word(key: &mut Vec<u8>, word: &str) {
     }
 }
 
-/// Who said something, and where.
+/// The speaker of a statement, and its place.
 #[derive(Clone, Copy)]
 pub(crate) struct Said<'a> {
     /// Number of the speaker, if the line names one.

@@ -19,13 +19,13 @@ macro_rules! needle {
 
 pub(crate) use needle;
 
-/// What NCCL and RCCL put before a message, and what follows it.
+/// The head that NCCL and RCCL put before a message, and the message.
 pub(crate) static MARK: Needle = needle!("NCCL ");
 const LEVELS: [&str; 4] = ["INFO ", "WARN ", "TRACE ", "ABORT "];
 
 /// A message of NCCL or RCCL.
 pub(crate) struct Message<'a> {
-    /// What stands before it.
+    /// The text before it.
     pub(crate) head: &'a str,
     /// The message itself.
     pub(crate) text: &'a str,
@@ -52,7 +52,7 @@ pub(crate) fn plain(line: &[u8]) -> Cow<'_, str> {
     Cow::Owned(String::from_utf8_lossy(&kept).into_owned())
 }
 
-/// What follows a sequence that steers a terminal: `[`, parameters, one letter.
+/// The remainder of a sequence that steers a terminal: `[`, parameters, one letter.
 fn after_escape(rest: &[u8]) -> &[u8] {
     let Some(inside) = rest.strip_prefix(b"[") else {
         return rest;
@@ -114,13 +114,13 @@ impl Needle {
         self.0.find(bytes)
     }
 
-    /// What stands before it and behind it.
+    /// The texts before and behind it.
     pub(crate) fn split<'a>(&self, text: &'a str) -> Option<(&'a str, &'a str)> {
         self.find(text).map(|at| (&text[..at], &text[at + self.1..]))
     }
 }
 
-/// What stands between two texts.
+/// The text between two others.
 pub(crate) fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(before)?;
     rest.split_once(after).map(|(inside, _)| inside)

@@ -68,7 +68,7 @@ static ANY: LazyLock<AhoCorasick> = LazyLock::new(|| {
 /// Reads a line that has no mark of NCCL's.
 type Other = fn(&str, Place, &mut Facts) -> bool;
 
-/// What such lines are known by, and who reads them.
+/// Marks of such lines, each with its reader.
 static OTHERS: [(Needle, Other); 16] = [
     (needle!("CCL version"), versions),
     (needle!("HIP version"), versions),

@@ -28,7 +28,7 @@ pub struct Speaker {
     pub bus_id: String,
 }
 
-/// Who spoke so far, by number.
+/// Speakers so far, by number.
 #[derive(Debug, Default)]
 pub struct Speakers {
     all: Vec<Speaker>,
@@ -102,7 +102,7 @@ impl Speakers {
     }
 }
 
-/// What a line says about who wrote it.
+/// A line's statement about its speaker.
 #[derive(Clone, Copy)]
 struct Who<'a> {
     host: &'a str,

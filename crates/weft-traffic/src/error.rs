@@ -1,4 +1,4 @@
-//! What a caller can get wrong about work.
+//! Errors about work: what is wrong, where, and what was expected.
 
 use thiserror::Error;
 
@@ -13,9 +13,9 @@ pub enum TrafficError {
     Document {
         /// Where in the document.
         place: String,
-        /// What is wrong there.
+        /// The fault there.
         what: String,
-        /// What would be right.
+        /// The expected form.
         expected: String,
     },
 }

@@ -1,6 +1,6 @@
 //! One move of a rank: a receive and a send posted together, and whether it then waits.
 
-/// Which blocks of the buffer a transfer carries; a simulation needs only the size, tests follow
+/// The blocks of the buffer that a transfer carries; a simulation needs only the size, tests follow
 /// the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocks {
@@ -33,11 +33,11 @@ pub struct Transfer {
     pub peer: u32,
     /// Size of the message.
     pub size_bytes: u64,
-    /// What it carries.
+    /// Its blocks.
     pub blocks: Blocks,
 }
 
-/// What a rank waits for after a move, before it goes on to the next.
+/// The wait of a rank after a move, before the next one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wait {
     /// Nothing.
@@ -51,7 +51,7 @@ pub enum Wait {
     Together,
 }
 
-/// What switches do with the buffers of a collective.
+/// The work of switches on the buffers of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OffloadKind {
     /// Add them up, and give the sum to all members.
@@ -62,7 +62,7 @@ pub enum OffloadKind {
     Slices(Between),
 }
 
-/// What becomes of a slice of a node's sum before it is passed on.
+/// The use of a slice of a node's sum before it is passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Between {
     /// Nothing: there is one node.
@@ -81,7 +81,7 @@ pub enum Between {
 /// the tenant) take part in the same ones in the same order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offload {
-    /// What the switches do.
+    /// The work of the switches.
     pub kind: OffloadKind,
     /// Size of the buffer.
     pub size_bytes: u64,
@@ -102,7 +102,7 @@ pub struct Exchange {
     pub send: Option<Transfer>,
     /// The collective of the switches to take part in.
     pub offload: Option<Offload>,
-    /// What to wait for afterwards.
+    /// The wait afterwards.
     pub wait: Wait,
     /// Do nothing before this time, counted from the start of the phase.
     pub not_before_ps: u64,

@@ -152,7 +152,7 @@ pub(crate) fn bisect(n_ranks: u32, seed: u64, both_ways: bool, size_bytes: u64) 
         .collect()
 }
 
-/// Who takes part in an incast or fan.
+/// The ranks of an incast or fan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fan {
     pub(crate) n_ranks: u32,

@@ -44,7 +44,7 @@ impl Growth {
         }
     }
 
-    /// What is like a size but has `units` of its units: its large messages are whole packets
+    /// A size of the same kind with `units` of its units: its large messages are whole packets
     /// shorter, or its segments fewer and as long.
     pub fn cut(&self, size_bytes: u64, units: u64) -> u64 {
         let n_units = self.n_units(size_bytes);

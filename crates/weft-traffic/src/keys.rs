@@ -1,4 +1,4 @@
-//! Which keys of a step belong to which benchmark, and how large their values may be.
+//! Keys of a step: those of each benchmark, and their largest values.
 
 use crate::collective::{Algorithm, Collective, Operation, algorithms_of};
 use crate::error::TrafficError;

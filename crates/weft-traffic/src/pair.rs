@@ -10,7 +10,7 @@ pub const ACK_BYTES: u64 = 4;
 /// Messages in flight where a step does not say, as OSU's.
 pub const DEFAULT_WINDOW: u32 = 64;
 
-/// What two ranks send each other.
+/// The traffic of two ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PairTraffic {
     PingPong { size_bytes: u64 },

@@ -8,7 +8,7 @@ use crate::random::mixed;
 use crate::renumbering::Renumbering;
 use crate::schedule::Program;
 
-/// What the rows of a phase stand for.
+/// The meaning of a phase's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
     /// One row an iteration, the maximum over ranks.
@@ -38,14 +38,14 @@ pub(crate) struct Compute {
 }
 
 impl Compute {
-    /// What a rank takes, by a fixed hash of its number.
+    /// The time of a rank, by a fixed hash of its number.
     fn of(self, rank: u32) -> u64 {
         let share = (mixed(u64::from(rank)) >> 32) as f64 / f64::from(u32::MAX);
         (self.ps * (1.0 + self.imbalance * share)).round() as u64
     }
 }
 
-/// What all ranks do together, `iterations` times, each after an ideal barrier.
+/// The common work of all ranks, `iterations` times, each after an ideal barrier.
 #[derive(Clone, Debug)]
 pub struct Phase {
     /// Number of the step in the scenario's work.
@@ -56,7 +56,7 @@ pub struct Phase {
     pub iterations: u32,
     /// Iterations before them.
     pub warmup: u32,
-    /// What the rows stand for.
+    /// The meaning of its rows.
     pub rows: Rows,
     pub(crate) n_ranks: u32,
     pub(crate) pattern: Pattern,

@@ -6,7 +6,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
-/// What a step measures.
+/// The benchmark of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BenchmarkName {
     /// Ping-pong of one pair.
@@ -39,7 +39,7 @@ pub enum BenchmarkName {
     Messages,
     /// Processor time alone.
     Compute,
-    /// What a GOAL text or an MSCCL algorithm says.
+    /// The schedule of a GOAL text or an MSCCL algorithm.
     Schedule,
 }
 
@@ -117,7 +117,7 @@ impl<'de> Deserialize<'de> for BenchmarkName {
     }
 }
 
-/// What the pairs of a round do.
+/// The traffic of the pairs of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairsKind {
@@ -162,7 +162,7 @@ pub struct Message {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepDocument {
-    /// What is measured.
+    /// The benchmark.
     pub benchmark: BenchmarkName,
     /// Message size, as [`crate::Collective::size_bytes`] for collectives.
     #[serde(default)]
@@ -199,14 +199,14 @@ pub struct StepDocument {
     /// Ranks of a node, for algorithms that distinguish them; without it, the placement's.
     #[serde(default)]
     pub tasks_per_node: Option<u32>,
-    /// What carries out a collective of the switches where they cannot; without it, the default
-    /// algorithm.
+    /// The algorithm of a collective of the switches where they cannot run it; without it, the
+    /// default algorithm.
     #[serde(default)]
     pub fallback: Option<Algorithm>,
     /// How unequal the blocks of an alltoallv are, from 0 to 1.
     #[serde(default)]
     pub skew: Option<f64>,
-    /// What decides the size of a block of an alltoallv.
+    /// The rule for the size of a block of an alltoallv.
     #[serde(default)]
     pub skew_of: Option<SkewOf>,
     /// Processor time of each rank before each iteration.
@@ -228,7 +228,7 @@ pub struct StepDocument {
     /// the root without it.
     #[serde(default)]
     pub fan: Option<u32>,
-    /// What the others of an incast send to each other; without it they do nothing.
+    /// Size of the messages among the others of an incast; without it they send none.
     #[serde(default)]
     pub bystander_bytes: Option<u64>,
     /// When they begin.
@@ -246,7 +246,7 @@ pub struct StepDocument {
     /// Rounds of pairs.
     #[serde(default)]
     pub rounds: Option<Vec<Vec<[u32; 2]>>>,
-    /// What the pairs do.
+    /// The traffic of the pairs.
     #[serde(default)]
     pub kind: Option<PairsKind>,
     /// The explicit messages.

@@ -6,7 +6,7 @@ use super::Export;
 use crate::subnet::{Kind, Subnet};
 use std::fmt::Write;
 
-/// What is known of a node and of a cable: for which, its name, and its type in GraphML.
+/// Attributes of nodes and cables: the element, the name, and the type in GraphML.
 const KEYS: [(&str, &str, &str); 13] = [
     ("node", "description", "string"),
     ("node", "kind", "string"),

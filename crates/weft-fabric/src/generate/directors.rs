@@ -19,7 +19,7 @@ pub struct DirectorsSpec {
     /// A name for people; `directors-<nodes>` without one.
     #[serde(default)]
     pub name: Option<String>,
-    /// What about it is a guess; what the boards are like is added.
+    /// Its guesses; those about the boards are added.
     #[serde(default)]
     pub assumed: Vec<String>,
     /// Compute nodes.
@@ -33,7 +33,7 @@ pub struct DirectorsSpec {
     pub directors: u32,
     /// Parallel cables from each leaf to each director.
     pub cables_per_director: u32,
-    /// What is known of a director's inside.
+    /// The known inside of a director.
     pub inside: Inside,
     /// Ports of a board's switch.
     #[serde(default)]
@@ -63,7 +63,7 @@ pub struct DirectorsSpec {
     pub routing: Option<RoutingDocument>,
 }
 
-/// What a director is taken for.
+/// The model of a director.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Inside {

@@ -5,7 +5,7 @@ use crate::document::{
 };
 use crate::units::{BitsPerSecond, Picoseconds};
 
-/// What a cable is like: the rate of each direction and the time of flight.
+/// The rate of each direction of a cable, and its time of flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cable {
     pub(super) rate: BitsPerSecond,

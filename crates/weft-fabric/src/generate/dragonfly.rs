@@ -23,7 +23,7 @@ pub struct DragonflySpec {
     /// A name for people; `dragonfly-<nodes>` without one.
     #[serde(default)]
     pub name: Option<String>,
-    /// What about it is a guess.
+    /// Its guesses.
     #[serde(default)]
     pub assumed: Vec<String>,
     /// Compute nodes, as many as all routers take without it; the last routers have fewer.

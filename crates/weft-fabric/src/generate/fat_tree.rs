@@ -21,7 +21,7 @@ pub struct FatTreeSpec {
     /// A name for people; `fat-tree-<nodes>` without one.
     #[serde(default)]
     pub name: Option<String>,
-    /// What about it is a guess.
+    /// Its guesses.
     #[serde(default)]
     pub assumed: Vec<String>,
     /// 2 or 3.

@@ -22,7 +22,7 @@ pub struct RailsSpec {
     /// A name for people; `rails-<nodes>` without one.
     #[serde(default)]
     pub name: Option<String>,
-    /// What about it is a guess.
+    /// Its guesses.
     #[serde(default)]
     pub assumed: Vec<String>,
     /// 2: every leaf to every spine. 3: rails have spines of their own, cores join them.

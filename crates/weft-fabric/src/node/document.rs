@@ -3,7 +3,7 @@
 use crate::units::{BitsPerSecond, Picoseconds};
 use serde::Deserialize;
 
-/// What a vertex inside a node is.
+/// The kind of a vertex inside a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InnerKind {
@@ -54,7 +54,7 @@ pub struct InnerLinkDocument {
     pub buffer_bytes: Option<u64>,
 }
 
-/// Which HCA a rank sends over.
+/// The choice of the HCA that a rank sends over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rail {

@@ -46,7 +46,7 @@ pub struct InnerPort {
 pub struct InnerVertex {
     /// Its name within the node.
     pub name: String,
-    /// What it is; none for an HCA.
+    /// Its kind; none for an HCA.
     pub kind: Option<InnerKind>,
     /// Its inner ports; those of an HCA are numbered after the network's.
     pub ports: Vec<InnerPort>,
@@ -183,7 +183,7 @@ impl NodeGraph {
         Ok(())
     }
 
-    /// Which memory each GPU is copied through.
+    /// Choose the memory that each GPU is copied through.
     fn read_bounce(
         &mut self,
         document: &NodeGraphDocument,

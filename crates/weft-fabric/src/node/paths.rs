@@ -3,7 +3,7 @@
 use super::graph::{InnerId, InnerVertex};
 use std::cmp::Reverse;
 
-/// What a path costs; the least is the best: the highest rate of its slowest link, then the fewest
+/// The cost of a path; the least is the best: the highest rate of its slowest link, then the fewest
 /// links.
 pub(crate) type Cost = (Reverse<u64>, u32);
 
@@ -40,7 +40,7 @@ impl Paths {
         paths
     }
 
-    /// What the best path costs.
+    /// The cost of the best path.
     pub(crate) fn cost(&self, at: InnerId, dst: InnerId) -> Cost {
         self.costs[dst.index() * self.n + at.index()]
     }

@@ -1,4 +1,4 @@
-//! Which of equally good ports a LID gets: the one with the fewest paths so far.
+//! Balance among equally good ports: a LID gets the port with the fewest paths so far.
 //!
 //! SOURCE: OpenSM 3.3.23, osm_ucast_mgr.c and osm_switch.c. Destinations are handed out in one
 //! order for all switches: adapters' ports by switch, the switches with the most of them first, and

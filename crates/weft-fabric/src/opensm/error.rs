@@ -3,7 +3,7 @@
 use std::fmt;
 use thiserror::Error;
 
-/// What ftree demands of a tree. Where OpenSM logs a number for it, that is in its text.
+/// The demands of ftree on a tree. Where OpenSM logs a number for it, that is in its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rule {
     /// Enough switches and channel adapters, and one LID a port.
@@ -27,7 +27,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// What would be right, with the number under which OpenSM logs the contrary.
+    /// The expected form, with the number under which OpenSM logs the contrary.
     fn expected(self) -> &'static str {
         match self {
             Rule::Size => "two switches and two channel adapters at least, and an LMC of 0",

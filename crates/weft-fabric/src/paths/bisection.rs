@@ -85,7 +85,7 @@ impl Rates {
     }
 }
 
-/// What a pair gets of the rate of its slower end.
+/// The share of a pair in the rate of its slower end.
 fn share(net: &Net<'_>, rates: &Rates, counts: &Counts, src: u32, dst: u32) -> f64 {
     let wanted = rates.endports[src as usize].min(rates.endports[dst as usize]);
     let mut least = wanted;

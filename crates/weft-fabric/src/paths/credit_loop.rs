@@ -70,7 +70,8 @@ impl Lanes<'_> {
     }
 }
 
-/// What waits for what: rows of bits over the channels of the switch that a channel leads to.
+/// Dependencies between channels: rows of bits over the channels of the switch that a channel
+/// leads to.
 struct Waits {
     n_lanes: usize,
     n_words: usize,

@@ -5,7 +5,7 @@ use super::net::{Far, Net, SOCKETS};
 use crate::subnet::End;
 use serde::Serialize;
 
-/// What goes out of one port of a switch.
+/// The load of one port of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LinkLoad {
     /// The port.

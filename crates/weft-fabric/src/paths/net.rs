@@ -18,7 +18,7 @@ pub struct Endport {
     pub leaf: Option<u32>,
 }
 
-/// What a port of a switch leads to.
+/// The other end of a switch's port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Far {
     Nothing,

@@ -37,7 +37,7 @@ pub struct Valley {
     pub example: [End; 2],
 }
 
-/// What all paths between all end ports are like.
+/// All paths between all end ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Survey {
     /// Pairs of different end ports, each direction for itself.

@@ -36,7 +36,7 @@ pub enum PathError {
         at: String,
         /// The LID.
         lid: u16,
-        /// What its table says: 'no port', 'port 7, where no cable is'.
+        /// Its table's entry: 'no port', 'port 7, where no cable is'.
         port: String,
     },
     /// The tables lead in a circle.
@@ -83,7 +83,7 @@ fn arrived(subnet: &Subnet, at: End, dst: End) -> bool {
     subnet.nodes[dst.node as usize].is_switch() || at.port == dst.port
 }
 
-/// What switches choose from under adaptive routing.
+/// The ports switches choose from under adaptive routing.
 #[derive(Clone, Copy, Debug)]
 pub enum Choice<'a> {
     /// Their groups, by node; and what the table says where they have none.

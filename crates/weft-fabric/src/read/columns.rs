@@ -93,7 +93,7 @@ pub(crate) fn fields(line: &str) -> Vec<&str> {
     }
 }
 
-/// What is inside of quotes that a comma or the end of the line follows: a description may hold
+/// The text inside of quotes that a comma or the end of the line follows: a description may hold
 /// quotes itself.
 fn quoted(inside: &str) -> Option<(&str, Option<&str>)> {
     for (at, _) in inside.match_indices('"') {

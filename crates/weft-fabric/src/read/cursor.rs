@@ -3,7 +3,7 @@
 use crate::subnet::Kind;
 use std::str::FromStr;
 
-/// What is left of a line.
+/// The remaining part of a line.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     /// From here to the end of the line.

@@ -10,7 +10,7 @@ use crate::subnet::records::{Gathered, Kind, NodeRecord, Place, TableRecord, Who
 const ROOM: u64 = 64 << 20;
 const ROOM_FOR_ENTRY: u64 = 64;
 
-/// What is said of a second dump in a file, where reading ends: a pipe may repeat one for ever.
+/// The report on a second dump in a file, where reading ends: a pipe may repeat one for ever.
 pub(crate) const SECOND_DUMP: (&str, &str) = (
     "a second dump begins here; it and all after it was left out",
     "one dump a file: split it before this line",

@@ -126,7 +126,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// What libibumad and libibmad write to stderr, which `2>&1` mixes in.
+/// Lines of libibumad and libibmad on stderr, which `2>&1` mixes in.
 pub(crate) fn is_noise(line: &[u8]) -> bool {
     line.starts_with(b"ibwarn: [") || line.starts_with(b"ibdebug: [")
 }

@@ -92,13 +92,13 @@ const COMPRESSED: [(&[u8], &str); 4] = [
     (b"\x28\xb5\x2f\xfd", "a compressed file: unpack it first (zstdcat)"),
 ];
 
-/// What a file is that begins like a compressed one, and what to do about it.
+/// The kind of a compressed file by its beginning, and the tool that unpacks it.
 pub fn compressed(head: &[u8]) -> Option<&'static str> {
     COMPRESSED.iter().find(|(mark, _)| head.starts_with(mark)).map(|(_, what)| *what)
 }
 
-/// What a file is that no reader knows: in words, or the first line of `text`, which is its head
-/// without warnings.
+/// The description of a file without a reader: in words, or the first line of `text`, which is its
+/// head without warnings.
 fn strange<'a>(head: &[u8], text: &'a str) -> &'a str {
     if head.is_empty() {
         return "the file is empty";
@@ -128,7 +128,7 @@ fn is_key(line: &str) -> bool {
     words.len() == 2 && words.into_iter().all(is_number)
 }
 
-/// What is said about a file as a whole once its reader is done.
+/// Report on the whole file after its reader has ended.
 fn close(lines: &Lines<'_>, gathered: &mut Gathered, source: u32) {
     if let Some(line) = lines.cut {
         let expected = format!("lines of at most {MAX_LINE_BYTES} bytes");

@@ -72,7 +72,7 @@ impl Candidates {
         (u32::from(direct), u32::from(there) + u32::from(back))
     }
 
-    /// Which leaf each HCA hangs on.
+    /// The leaf of each HCA.
     pub fn attachments(&self) -> &Attachments {
         &self.attached
     }

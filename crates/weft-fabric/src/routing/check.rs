@@ -28,7 +28,7 @@ pub fn check_routes(fabric: &Fabric, routes: &Routes, hcas: &[HcaId]) -> Result<
     check_plan(fabric, plan, hcas).map(|_| ())
 }
 
-/// What [`examine`] finds out about routes that all arrive.
+/// The findings of [`examine`] about routes that all arrive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Findings {
     /// How many virtual lanes packets of one service level take.

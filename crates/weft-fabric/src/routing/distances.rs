@@ -5,7 +5,7 @@ use crate::document::Engine;
 
 /// No allowed path.
 pub(crate) const FAR: u32 = u32::MAX;
-/// What a hop between groups of a dragonfly weighs: more than any number of hops inside them.
+/// The weight of a hop between groups of a dragonfly: more than any number of hops inside them.
 const GLOBAL_COST: u32 = 1 << 16;
 
 /// Distances towards the current target.
@@ -13,7 +13,7 @@ const GLOBAL_COST: u32 = 1 << 16;
 pub(crate) struct Distances<'a> {
     pub(crate) graph: &'a Graph,
     engine: Engine,
-    /// What up means: by height, then by number.
+    /// The order of up: by height, then by number.
     heights: Vec<u32>,
     /// Hops going down only (up*/down* engines), and cost of the best allowed path.
     down: Vec<u32>,

@@ -16,7 +16,7 @@ use crate::error::FabricError;
 use crate::fabric::Fabric;
 use crate::ids::{HcaId, PortId, SwitchId};
 
-/// What an engine says: one port a destination, and every port that it allows.
+/// The result of an engine: one port a destination, and every port that it allows.
 #[derive(Clone, Debug)]
 pub struct Tables {
     /// Forwarding tables; entries without a route stay empty.

@@ -6,7 +6,7 @@
 use prefetch_index::prefetch_index;
 use std::collections::HashMap;
 
-/// Which list: 16 bits each as long as that many suffice.
+/// Numbers of lists: 16 bits each as long as that many suffice.
 #[derive(Clone, Debug)]
 enum Ids {
     Narrow(Vec<u16>),

@@ -182,8 +182,8 @@ impl<'a> Reach<'a> {
         }
     }
 
-    /// What a packet at a switch may take: every candidate, and what tables say: service levels
-    /// that do not choose and switches that react to a dead cable mix the two.
+    /// The ports a packet at a switch may take: every candidate, and the tables' port: service
+    /// levels that do not choose and switches that react to a dead cable mix the two.
     fn ports(&mut self, switch: usize, target: Target) -> Result<Vec<u16>, FabricError> {
         let id = SwitchId(switch as u32);
         let leaf = match target {

@@ -7,7 +7,7 @@ use crate::error::FabricError;
 use crate::units::{BitsPerSecond, Picoseconds};
 use std::collections::{BTreeMap, HashMap};
 
-/// What no tool says about a cable.
+/// Values of cables that no tool reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unsaid {
     /// Time of flight of every cable.
@@ -21,7 +21,7 @@ pub struct Unsaid {
 pub struct Drawn {
     /// The document; what was assumed stands in it, too.
     pub document: FabricDocument,
-    /// What was left out or called by another name: one sentence each.
+    /// Parts left out or renamed: one sentence each.
     pub changed: Vec<String>,
 }
 

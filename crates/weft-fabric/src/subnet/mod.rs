@@ -132,9 +132,9 @@ pub enum Misfit {
     Stranger {
         /// Where.
         place: Place,
-        /// What it is about: 'switch 0x...', 'LID 7'.
+        /// Its subject: 'switch 0x...', 'LID 7'.
         what: String,
-        /// What the statement is: 'forwarding table', 'counters'.
+        /// Its kind: 'forwarding table', 'counters'.
         about: String,
     },
     /// A port that a node does not have.
@@ -152,9 +152,9 @@ pub enum Misfit {
         place: Place,
         /// About what.
         about: String,
-        /// What the first said.
+        /// The first statement.
         first: String,
-        /// What the second said.
+        /// The second statement.
         second: String,
     },
 }
@@ -179,7 +179,7 @@ pub struct Subnet {
     pub devices: Vec<DeviceRecord>,
     /// A scheduler's tree of switches.
     pub tree: Vec<TreeSwitch>,
-    /// What subnet managers' logs say.
+    /// Facts from subnet managers' logs.
     pub sm_logs: Vec<SmLog>,
     /// Insides of nodes.
     pub insides: Vec<serde_json::Value>,
@@ -187,11 +187,11 @@ pub struct Subnet {
     pub kept: Vec<(Place, String, Vec<String>)>,
     /// The files.
     pub sources: Vec<Source>,
-    /// What was not understood.
+    /// Lines that were not understood.
     pub unread: Vec<Unread>,
-    /// What about it is a guess, in words: of generated fabrics.
+    /// Guesses of generated fabrics, in words.
     pub assumed: Vec<String>,
-    /// What does not fit together.
+    /// Statements that do not fit together.
     pub misfits: Vec<Misfit>,
     by_lid: Vec<Option<End>>,
 }

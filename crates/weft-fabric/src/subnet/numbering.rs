@@ -16,7 +16,7 @@ use std::iter;
 const FIRST_HCA: u64 = 0x0200_0000_0000_0000;
 /// GUIDs of generated switches begin here.
 const FIRST_SWITCH: u64 = 0x0200_0000_1000_0000;
-/// What GUIDs of neighbours differ by; a port's GUID is its node's and its number.
+/// The difference between GUIDs of neighbours; a port's GUID is its node's and its number.
 const STRIDE: u64 = 16;
 /// Most ports of an InfiniBand switch.
 const MAX_PORTS: u32 = 254;

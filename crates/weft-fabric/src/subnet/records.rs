@@ -6,7 +6,7 @@ use super::link::{LinkRate, LogicalState, PhysicalState};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a node of a subnet is.
+/// The kind of a node of a subnet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -38,7 +38,7 @@ pub enum Who {
     Lid(u16),
 }
 
-/// What a file says about a node.
+/// A file's statement about a node.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // The specification's own names.
 pub struct NodeRecord {
@@ -79,7 +79,7 @@ impl NodeRecord {
     }
 }
 
-/// What a file says about a port.
+/// A file's statement about a port.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // The specification's own names.
 pub struct PortRecord {
@@ -137,7 +137,7 @@ pub struct TableRecord {
     pub place: Place,
     /// Whose.
     pub who: Who,
-    /// What the file calls the switch.
+    /// The file's name for the switch.
     pub description: Option<String>,
     /// Egress port by LID, [`crate::subnet::lfts::NO_PORT`] where there is no entry.
     pub ports: Vec<u8>,
@@ -226,7 +226,7 @@ pub struct TreeSwitch {
     pub link_speed: Option<u32>,
 }
 
-/// What the subnet manager's log says.
+/// Facts from the subnet manager's log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SmLog {
     /// Engines that configured tables, in the log's order, each once in a row.
@@ -261,9 +261,9 @@ pub struct Source {
 pub struct Unread {
     /// Where.
     pub place: Place,
-    /// What is wrong: the line itself, clipped, or what is missing.
+    /// The wrong line itself, clipped, or the missing part.
     pub what: String,
-    /// What would have been right.
+    /// The form that was expected.
     pub expected: String,
 }
 
@@ -289,12 +289,12 @@ pub struct Gathered {
     pub devices: Vec<DeviceRecord>,
     pub tree: Vec<TreeSwitch>,
     pub sm_logs: Vec<SmLog>,
-    /// What is inside a node, as a JSON document (schema weft.node_graph/1 or hwloc's own facts).
+    /// The inside of a node, as a JSON document (schema weft.node_graph/1 or hwloc's own facts).
     pub insides: Vec<serde_json::Value>,
     /// Sections that are kept as they are: name, header, rows.
     pub kept: Vec<(Place, String, Vec<String>)>,
     pub unread: Vec<Unread>,
-    /// What a document says about itself that is a guess, in words.
+    /// A document's own guesses, in words.
     pub assumed: Vec<String>,
 }
 

@@ -133,7 +133,7 @@ fn named<'a>(word: &'a str, names: &[&'a str]) -> &'a str {
     word.parse::<usize>().ok().and_then(|number| names.get(number).copied()).unwrap_or(word)
 }
 
-/// What is said of multicast between GPUs: `NVLS multicast support is not available on dev 0`.
+/// A statement about multicast between GPUs: `NVLS multicast support is not available on dev 0`.
 pub(crate) fn multicast(text: &str, said: Said<'_>, facts: &mut Facts) -> bool {
     let Some(rest) = text.strip_prefix("NVLS multicast support is ") else {
         return false;

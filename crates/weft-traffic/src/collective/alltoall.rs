@@ -7,7 +7,7 @@ use crate::exchange::{Blocks, Exchange, Transfer, Wait};
 use crate::random::mixed;
 use serde::{Deserialize, Serialize};
 
-/// What decides how large a block of an alltoallv is.
+/// The rule for the size of a block of an alltoallv.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkewOf {
@@ -24,7 +24,7 @@ pub enum SkewOf {
 pub struct Skew {
     /// From 0 (all blocks the same) to 1 (from nothing to twice the size).
     pub amount: f64,
-    /// What u hangs on.
+    /// The pair or the destination, which fixes u.
     pub of: SkewOf,
 }
 

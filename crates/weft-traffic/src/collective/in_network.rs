@@ -13,7 +13,7 @@ impl Collective {
         Collective { algorithm, ..*self }
     }
 
-    /// What becomes of slices of a node's sum, in an algorithm that has any.
+    /// The use of slices of a node's sum, in an algorithm that has any.
     fn between(&self) -> Option<Between> {
         match self.algorithm {
             Algorithm::Nvls => Some(Between::Nothing),

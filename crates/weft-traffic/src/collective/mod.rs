@@ -26,7 +26,7 @@ pub use double_tree::{Neighbours, neighbours};
 use crate::exchange::{Blocks, Exchange, Transfer};
 use serde::{Deserialize, Serialize};
 
-/// What a collective achieves.
+/// The result of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// No rank continues before all ranks have arrived.
@@ -146,7 +146,7 @@ pub const DEFAULT_SEGMENT_BYTES: u64 = 65_536;
 /// One collective: all but the rank and the number of the move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Collective {
-    /// What it achieves.
+    /// Its result.
     pub operation: Operation,
     /// How.
     pub algorithm: Algorithm,
@@ -163,7 +163,7 @@ pub struct Collective {
     pub segment_bytes: u64,
     /// Ranks of one node, for algorithms that distinguish them; divides `n`.
     pub tasks_per_node: u32,
-    /// What carries out an offloaded collective where the switches cannot.
+    /// The algorithm of an offloaded collective where the switches cannot run it.
     pub fallback: Option<Algorithm>,
     /// How blocks of an alltoallv differ.
     pub skew: Skew,

@@ -9,7 +9,7 @@ enum Partner {
     Nobody,
 }
 
-/// Who a rank talks to over the edges of length `distance`.
+/// The partners of a rank over the edges of length `distance`.
 fn partner(n: u32, rank: u32, distance: u32) -> Partner {
     match rank % (2 * distance) {
         0 if rank + distance < n => Partner::Child(rank + distance),

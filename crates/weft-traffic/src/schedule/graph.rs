@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// Most operations of a schedule, all ranks together.
 pub(super) const MAX_OPERATIONS: usize = 4_000_000;
 
-/// What an operation does.
+/// The work of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
     Compute { ps: u64 },

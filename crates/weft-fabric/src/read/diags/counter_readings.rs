@@ -3,7 +3,7 @@
 use crate::subnet::records::{Gathered, ReadingRecord, Who};
 use std::collections::HashMap;
 
-/// What was read of each port of a file so far. An output of another kind adds to the port's
+/// Readings of each port of a file so far. An output of another kind adds to the port's
 /// reading; one of the same kind again is a later reading.
 #[derive(Default)]
 pub(crate) struct CounterReadings {

@@ -181,7 +181,7 @@ impl<'g> Table<'g> {
         self.gathered.cables.push(CableRecord { place, ends, rate: row.link.rate });
     }
 
-    /// What was only known once all lines had been read: which nodes are switches, and whose LIDs
+    /// Settle after the last line: the nodes that are switches, and the owners of LIDs
     /// the LIDs are.
     fn end(self) {
         let Table { gathered, nodes, own_lids, .. } = self;

@@ -35,7 +35,7 @@ pub(crate) struct PortRow<'a> {
     pub(crate) description: Option<&'a str>,
     pub(crate) lid: u16,
     pub(crate) port: u8,
-    /// What is printed at the port of a chassis.
+    /// The label printed at the port of a chassis.
     pub(crate) label: Option<&'a str>,
     pub(crate) link: Link,
     pub(crate) peer: Option<Peer<'a>>,
@@ -47,7 +47,7 @@ pub(crate) struct Peer<'a> {
     pub(crate) lid: u16,
     pub(crate) port: u8,
     pub(crate) description: &'a str,
-    /// What follows 'Could be', where it can be used.
+    /// The text after 'Could be', where it can be used.
     pub(crate) could_be: CouldBe,
 }
 
@@ -135,8 +135,8 @@ impl CouldBe {
         could_be
     }
 
-    /// What the link could be. A width above four lanes is no ground for complaint: no cable of a
-    /// host or switch has more, and ibsim claims it of every port.
+    /// The possible rate of the link. A width above four lanes is no ground for complaint: no cable
+    /// of a host or switch has more, and ibsim claims it of every port.
     pub(crate) fn rate(&self, now: LinkRate) -> Option<LinkRate> {
         let width = self.width.filter(|width| *width <= Width::X4);
         let better =

@@ -246,7 +246,7 @@ impl<'g> Net<'g> {
         });
     }
 
-    /// What was begun and not ended, and who was mentioned and never described.
+    /// Report entries without an end, and nodes that were mentioned but never described.
     fn end(mut self) {
         self.drop_ids();
         if self.entered.is_empty() {

@@ -17,7 +17,7 @@ pub(crate) struct PortLine<'a> {
     pub(crate) peer_lid: Option<u16>,
     pub(crate) rate: Option<LinkRate>,
     pub(crate) facts: Vec<(String, String)>,
-    /// What was expected where the comment stops making sense.
+    /// The expected text where the comment becomes unreadable.
     pub(crate) trouble: Option<&'static str>,
 }
 
@@ -97,7 +97,7 @@ fn parenthesised(cursor: &mut Cursor<'_>) -> Option<Option<u64>> {
     Some(Some(guid))
 }
 
-/// What the first letter of an ID such as 'S-506b4b0300000110' says.
+/// The kind by the first letter of an ID such as 'S-506b4b0300000110'.
 pub(crate) fn kind_of_id(id: &str) -> Option<Kind> {
     match id.split_once('-')?.0 {
         "S" => Some(Kind::Switch),

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 const FIRST_SWITCH: u64 = 0x20_0000;
 const FIRST_ADAPTER: u64 = 0x10_0000;
 
-/// What nodes are called until their entries have been read, and what they are called then.
+/// Provisional GUIDs of nodes until their entries are read, and the final ones.
 pub(crate) struct IbsimGuids {
     final_guids: HashMap<u64, u64>,
     next_switch: u64,
@@ -31,12 +31,12 @@ impl IbsimGuids {
         }
     }
 
-    /// What a peer is called for now.
+    /// The provisional GUID of a peer.
     pub(crate) fn peer(&self, id: &str) -> u64 {
         guid_of_id(id).unwrap_or_else(|| hash(id))
     }
 
-    /// What the node of an entry is called for now: its ID and its GUID may differ.
+    /// The provisional GUID of an entry's node: its ID and its GUID may differ.
     pub(crate) fn entry(&mut self, id: &str, guid: Option<u64>, kind: Kind, n_ports: u8) -> u64 {
         let for_now = self.peer(id);
         let wanted = guid.or_else(|| guid_of_id(id));

@@ -17,7 +17,7 @@ pub(crate) const FORMAT: Format =
 const EXPECTED: &str = "what 'lstopo --of xml' writes: an element 'topology' of elements 'object'";
 /// Words of a set of NUMA nodes, of 32 bits each.
 const MAX_WORDS: usize = 64;
-/// What `osdev_type` numbers.
+/// The kinds that `osdev_type` numbers.
 const OS_DEVICES: [&str; 6] = ["block", "gpu", "network", "openfabrics", "dma", "coproc"];
 
 fn is_it(head: &str) -> bool {
@@ -62,7 +62,7 @@ fn inside(text: &str) -> Result<Value, (u32, String)> {
     }))
 }
 
-/// What was counted so far.
+/// Counts so far.
 #[derive(Default)]
 struct Host {
     name: Option<String>,

@@ -32,7 +32,7 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
 /// The adapter that is being read.
 #[derive(Default)]
 struct Host {
-    /// What is true of all its ports.
+    /// Facts about all its ports.
     adapter: Option<DeviceRecord>,
     port: Option<DeviceRecord>,
     n_ports: u32,

@@ -62,7 +62,7 @@ fn read(lines: &mut Lines<'_>, gathered: &mut Gathered, source: u32) -> io::Resu
     Ok(())
 }
 
-/// What the lines of a switch are about.
+/// The part of a switch's lines.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
     None,
@@ -97,7 +97,7 @@ impl Switch {
         }
     }
 
-    /// What was expected instead of a line, if anything.
+    /// The text expected instead of a line, if any.
     fn line(&mut self, text: &str) -> Option<&'static str> {
         if text.is_empty() {
             return None;

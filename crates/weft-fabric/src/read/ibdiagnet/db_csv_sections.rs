@@ -7,17 +7,17 @@ use crate::subnet::records::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// What takes a row; or what it expected.
+/// A handler of a row; its error is the expected text.
 pub(crate) type Handler =
     fn(&Row<'_>, Place, &mut Gathered, &mut Known) -> Result<(), &'static str>;
 
-/// What earlier sections said that later ones need.
+/// Facts of earlier sections that later ones need.
 #[derive(Default)]
 pub(crate) struct Known {
     kinds: HashMap<u64, Kind>,
 }
 
-/// Who takes the rows of a section, and whether it is kept as it is, too.
+/// The handler of a section's rows, and whether the section is also kept as it is.
 pub(crate) fn handler(name: &str) -> (Option<Handler>, bool) {
     match name {
         "NODES" => (Some(node), false),
@@ -65,7 +65,7 @@ fn node(
     Ok(())
 }
 
-/// What a port's row says beyond what every tool says: its name, and that of the column.
+/// Facts of a port's row that other tools lack: the fact's name, and the column's.
 const FACTS: [(&str, &str); 3] =
     [("FECActv", "fecactv"), ("RetransActv", "retransactv"), ("NMTU", "nmtu")];
 
@@ -191,7 +191,7 @@ fn is_key(name: &str) -> bool {
     [NODE, PORT_GUID, PORT].iter().any(|keys| keys.iter().any(|key| key.eq_ignore_ascii_case(name)))
 }
 
-/// What is written on a cable, and what it measures.
+/// Labels and measurements of a cable.
 fn cable(
     row: &Row<'_>,
     place: Place,

@@ -154,7 +154,7 @@ fn unquoted(name: &str) -> &str {
     name.strip_prefix('\'').and_then(|name| name.strip_suffix('\'')).unwrap_or(name)
 }
 
-/// What the tools print around the entries.
+/// Lines that the tools print around the entries.
 fn is_heading(text: &str) -> bool {
     text.is_empty()
         || text.starts_with("Lid  Out")
@@ -196,7 +196,7 @@ fn split(line: &[u8]) -> Option<(u16, u8, &[u8])> {
     Some((u16::try_from(lid).ok()?, u8::try_from(port).ok()?, destination))
 }
 
-/// Who the LIDs of a file are, by what stands behind the entries.
+/// Owners of a file's LIDs, by the text behind the entries.
 struct Names {
     /// By LID its last description: every table repeats it, almost always unchanged.
     last: Vec<Vec<u8>>,
@@ -232,7 +232,7 @@ impl Names {
     }
 }
 
-/// What stands behind an entry.
+/// The text behind an entry.
 enum Destination<'a> {
     /// `Channel Adapter portguid 0x...: 'name'`
     Port(Kind, u64, &'a str),

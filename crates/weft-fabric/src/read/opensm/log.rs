@@ -56,7 +56,7 @@ fn message(line: &str) -> Option<(u32, &str)> {
     Some((u32::from_str_radix(level, 16).ok()?, text))
 }
 
-/// What a log said so far.
+/// Facts of a log so far.
 #[derive(Default)]
 struct Log {
     said: SmLog,

@@ -72,7 +72,7 @@ fn speed(word: &str) -> Option<Speed> {
     Speed::from_word(word).or_else(|| Speed::of_lane_gbps(word.parse().ok()?))
 }
 
-/// What stands in braces about one end.
+/// The text in braces about one end.
 struct End<'a> {
     kind: Kind,
     n_ports: u8,
