@@ -1,13 +1,14 @@
 """`weft fabric show --report PAGE`: a subnet as one HTML page that fetches nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from markupsafe import Markup
 
 from weft.core.files import write_whole
-from weft.report.fabric import histogram_svg, link_svg, matrix_svg
+from weft.report.charts import load_histogram
+from weft.report.fabric import link_svg, matrix_svg
 from weft.report.fabric.legend import LegendKey, load_legend, state_legend
 from weft.report.fabric.matrix_layout import MatrixLayout, layout_of
 from weft.report.fabric.values import Values, page_values
@@ -208,6 +209,10 @@ def _link_drawing(
 
 def _load_drawing(tiers: Tiers, load: Load) -> FabricDrawing:
     title = load_title(tiers, load)
+    ports = {
+        tier.fullest: f"{tiers.labels[tier.fullest[0]].name}[{tier.fullest[1]}]"
+        for tier in load.tiers
+    }
     return FabricDrawing(
         id="load",
         title=title,
@@ -216,12 +221,36 @@ def _load_drawing(tiers: Tiers, load: Load) -> FabricDrawing:
             "carry if those of its level and direction shared evenly, by their rates (at least "
             "what one pair sends). Above it a cable need not be full, but it fills first."
         ),
-        svg=histogram_svg.draw(tiers, load, title=title),
+        svg=load_histogram.draw(load, ports, title=title),
         legend=(),
         legend_title="",
-        table=histogram_svg.table(tiers, load),
+        table=_load_table(load, ports),
         zooms=False,
     )
+
+
+def _load_table(load: Load, ports: Mapping[tuple[int, int], str]) -> ReportTable:
+    """Each tier in figures."""
+    columns = (
+        TableColumn("direction", is_figure=False),
+        TableColumn("ports"),
+        TableColumn("least (x fair share)"),
+        TableColumn("most (x fair share)"),
+        TableColumn(f"most ({load.unit})"),
+        TableColumn("the fullest port", is_figure=False),
+    )
+    rows = [
+        (
+            tier.words,
+            f"{len(tier.shares):,}",
+            f"{min(tier.shares):.2f}",
+            f"{tier.most:.2f}",
+            f"{load.amount[tier.fullest]:,}",
+            ports[tier.fullest],
+        )
+        for tier in load.tiers
+    ]
+    return cut_table(f"Load of {load.title} by direction", columns, rows)
 
 
 def _level_table(tiers: Tiers) -> ReportTable:

@@ -120,6 +120,11 @@ def test_a_load_is_drawn_on_both_pictures_with_a_histogram_beside() -> None:
     darkest = "#08284d"
     assert all(darkest in drawing.svg for drawing in page.drawings[:2])
     assert page.drawings[2].title == sentence
+    # All ports but one carry 2 paths, and a pointer at a bar reads how many there are.
+    assert re.findall(r"<title>(.*?)</title>", page.drawings[2].svg) == [
+        "times the fair share: 0.8 – 0.9; ports: 15",
+        "times the fair share: 2.6 – 2.7; ports: 1",
+    ]
     table = page.drawings[2].table
     assert table is not None
     assert table.rows == (("up from level 1 to 2", "16", "0.89", "2.67", "6", "leaf1[2]"),)
