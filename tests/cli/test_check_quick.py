@@ -13,12 +13,12 @@ from weft.bench.live.backend import LiveBackend
 from weft.bench.live.failure import HangError
 from weft.bench.mock import MockBackend
 from weft.bench.model import Launch, Sample, Trial
-from weft.bench.process import GRACE_S
 from weft.check.launches import FollowUpBackend, check_launches
 from weft.check.schedule.cost import figures
 from weft.check.trials import SURVEY
 from weft.cli import run
 from weft.core.errors import BenchmarkError
+from weft.core.process import GRACE_S
 from weft.launch.mpi import find_mpi
 from weft.study.run.store import read_run
 

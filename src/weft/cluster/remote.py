@@ -4,14 +4,14 @@ import re
 import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import TypeVar
 
-from weft.cluster.local_command import End, Heard, hear
-from weft.core.errors import InputError
+from weft.core.errors import InputError, MissingError
+from weft.core.parallel import in_parallel
+from weft.core.process import Command, CommandEnd, Ending, Limits, run
 
 CONNECT_S = 10
 ALIVE_S = 15
@@ -112,15 +112,15 @@ class Ssh:
         for attempt in range(TRIES):
             left_s = max(0.0, until - time.monotonic())
             try:
-                heard = hear(argv, given, timeout_s=left_s, most_bytes=most_bytes)
-            except FileNotFoundError as error:
-                return Said(_SSH_FAILED, "", str(error))
+                end = run(Command(tuple(argv), stdin=given), Limits(left_s, most_bytes))
+            except MissingError as error:
+                return Said(_SSH_FAILED, "", error.what)
             wait_s = FIRST_WAIT_S * 2**attempt * draws.uniform(0.5, 1.5)
             too_late = time.monotonic() + wait_s >= until
-            if too_late or attempt == TRIES - 1 or not _was_turned_away(heard):
+            if too_late or attempt == TRIES - 1 or not _was_turned_away(end):
                 break
             time.sleep(wait_s)
-        return _said(heard, timeout_s, most_bytes)
+        return _said(end, timeout_s, most_bytes)
 
 
 def in_any_shell(command: Sequence[str]) -> str:
@@ -133,25 +133,25 @@ def in_any_shell(command: Sequence[str]) -> str:
     return shlex.join(("sh", "-c", 'eval "$(printf %b "$1")"', "sh", told))
 
 
-def _was_turned_away(heard: Heard) -> bool:
+def _was_turned_away(end: CommandEnd) -> bool:
     """Before anything ran: there is no mark."""
-    if heard.end is not End.EXITED or heard.code != _SSH_FAILED or MARK.encode() in heard.out:
+    if end.ending is not Ending.EXITED or end.exit_code != _SSH_FAILED or MARK.encode() in end.out:
         return False
-    if any(words in heard.err for words in _AND_WHY):
+    if any(words in end.err for words in _AND_WHY):
         return False
-    return any(line.startswith(_DROPPED) for line in heard.err.splitlines())
+    return any(line.startswith(_DROPPED) for line in end.err.splitlines())
 
 
-def _said(heard: Heard, timeout_s: float, most_bytes: int) -> Said:
-    before, mark, out = heard.out.decode("utf-8", "replace").partition(MARK)
-    if heard.end is End.TOO_LATE:
+def _said(end: CommandEnd, timeout_s: float, most_bytes: int) -> Said:
+    before, mark, out = end.out.decode("utf-8", "replace").partition(MARK)
+    if end.ending is Ending.TIMED_OUT:
         return Said(None, out, f"no answer within {timeout_s:g} s")
-    if heard.end is End.TOO_LOUD:
-        return Said(None, "", f"it said more than {most_bytes >> 20} MiB")
-    err = heard.err.decode("utf-8", "replace")
-    if not mark and heard.code == 0:
+    if end.ending is Ending.OUTPUT_LIMIT:
+        return Said(None, "", f"it wrote more than {most_bytes >> 20} MiB")
+    err = end.err.decode("utf-8", "replace")
+    if not mark and end.exit_code == 0:
         return Said(_SSH_FAILED, before, err or "its login shell did not run the command")
-    return Said(heard.code, out if mark else before, err)
+    return Said(end.exit_code, out if mark else before, err)
 
 
 def check_host(host: str) -> None:
@@ -165,8 +165,7 @@ def each(
 ) -> Mapping[str, T]:
     """What `do` returns for each host, many at once; in the order of the hosts."""
     names = list(dict.fromkeys(hosts))
-    with ThreadPoolExecutor(max_workers=min(at_once, max(1, len(names)))) as pool:
-        return dict(zip(names, pool.map(do, names), strict=True))
+    return dict(zip(names, in_parallel(names, do, at_once=at_once), strict=True))
 
 
 def in_words(text: str) -> str:

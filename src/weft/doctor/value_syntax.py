@@ -3,8 +3,8 @@
 import re
 import shlex
 
-from weft.core.tcl import tcl_word
 from weft.doctor.job import Job, Kind, Place
+from weft.launch.tcl import tcl_word
 
 
 def written(job: Job, at: Place, value: str) -> str | None:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import weft
-from weft.core.command import CommandError, run_command
 from weft.core.errors import MissingError
+from weft.core.process import CommandError, run_command
 from weft.launch.mpi import Mpi, compiler_env
 
 # No -march=native: the login node that compiles is not the compute node that runs.

@@ -8,8 +8,8 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.core.command import CommandError, run_command
 from weft.core.errors import MissingError
+from weft.core.process import CommandError, run_command
 
 PROBE_TIMEOUT_S = 30.0
 VERSION_NUMBER = re.compile(r"\d+(?:\.\d+)+\w*")
@@ -174,7 +174,7 @@ def _say(argv: list[str]) -> str:
         ) from error
     if ran.code != 0:
         raise MissingError(
-            f"'{' '.join(argv)}' failed with exit code {ran.code}: {ran.complaint}",
+            f"'{' '.join(argv)}' failed with exit code {ran.code}: {ran.last_line}",
             expected="a working MPI installation",
         )
     return ran.out

@@ -4,8 +4,8 @@ import re
 import shlex
 
 from weft.core.errors import InputError, did_you_mean
-from weft.core.tcl import tcl_word
 from weft.launch.prescription import Prescription, handed_on
+from weft.launch.tcl import tcl_word
 
 NCCL_TESTS = {
     "allreduce": "all_reduce_perf",

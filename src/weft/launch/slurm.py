@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from weft.core.command import CommandError, run_command
 from weft.core.errors import MissingError
+from weft.core.process import CommandError, run_command
 from weft.launch.mpi import PRODUCTS, Mpi
 
 PLUGIN_OF = {"openmpi": "pmix", "mpich": "pmi2", "intel": "pmi2", "mvapich": "pmi2"}
@@ -103,7 +103,7 @@ def _listed(srun: str) -> str:
         raise MissingError(f"'{' '.join(argv)}' does not run ({error})") from error
     if ran.code != 0:
         raise MissingError(
-            f"'{' '.join(argv)}' failed with exit code {ran.code}: {ran.complaint}",
+            f"'{' '.join(argv)}' failed with exit code {ran.code}: {ran.last_line}",
             expected="the list of its MPI plugins",
             hint="--launcher mpiexec starts ranks by the MPI's own launcher",
         )

@@ -121,7 +121,7 @@ def test_a_host_that_says_nothing_is_given_up() -> None:
 def test_endless_words_are_cut_short() -> None:
     said = Ssh().run("node1", ["yes"], timeout_s=30)
     assert said.code is None
-    assert said.err == "it said more than 4 MiB"
+    assert said.err == "it wrote more than 4 MiB"
 
 
 def test_what_login_scripts_print_is_no_answer(fake_ssh: Path) -> None:

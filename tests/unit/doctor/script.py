@@ -9,9 +9,9 @@ from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.catalog.libraries.variables import version_key
 from weft.catalog.load import launch_recipe
 from weft.core.errors import WeftError
-from weft.core.tcl import tcl_word
 from weft.launch import prescribed_text as texts
 from weft.launch.prescription import Prescription, Run, prescribe
+from weft.launch.tcl import tcl_word
 
 FORMS = ("sbatch", "mpirun", "srun", "modulefile", "container")
 VERSIONS = ("2.18.3", "2.26.5", "2.30.7", "2.32.3")

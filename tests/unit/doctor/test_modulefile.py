@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.core.tcl import tcl_word
 from weft.doctor.job import HOLE, Kind
 from weft.doctor.readers.file import read_job
+from weft.launch.tcl import tcl_word
 
 HEAD = "#%Module1.0\n"
 VALUES = (

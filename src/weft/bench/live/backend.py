@@ -15,13 +15,13 @@ from weft.bench.live.kernel_samples import to_samples
 from weft.bench.live.launch_site import Here, Seat
 from weft.bench.logs.evidence import evidence_of_files
 from weft.bench.model import Launch, Sample, State, Trial
-from weft.bench.process import Ending, Limits, run_child
 from weft.cluster.host_probe import Look
 from weft.cluster.slurm.neighbours import asking
 from weft.cluster.slurm.scheduler import ANSWER_TIMEOUT_S
 from weft.cluster.ssh_failure import Unreached
 from weft.core.errors import BenchmarkError, InputError
 from weft.core.host import rail_exists
+from weft.core.process import Ending, Limits, run
 from weft.launch.kernel import build_kernel
 from weft.launch.mpi import Mpi
 from weft.launch.recipe import Recipe, make_recipe
@@ -189,13 +189,13 @@ class LiveBackend:
         (self._run_dir / "recipes" / f"{launch.name}.txt").write_text(self._seat.text(recipe))
         out, err = self._raw(launch)
         looks: dict[str, Look] = {}
-        ended = run_child(
-            self._seat.child(recipe, out, err),
+        ended = run(
+            self._seat.command(recipe, out, err),
             Limits(launch.trial.timeout_s, silent_s=SILENT_S),
             lambda: looks.update(self._look(launch, read_kernel_output(out))),
             lambda: self._some_are_gone(launch, out, looks),
         )
-        loud = ended.ending is Ending.TOO_LOUD
+        loud = ended.ending is Ending.OUTPUT_LIMIT
         output = KernelOutput() if loud else read_kernel_output(out)
         failure = failure_of(launch, ended, output, out, err, looks=looks)
         if failure is not None:

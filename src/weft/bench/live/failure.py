@@ -11,9 +11,9 @@ from weft.bench.live.host_watch import rank_states
 from weft.bench.live.kernel_records import KernelOutput, Rank
 from weft.bench.model import Launch, Trial
 from weft.bench.phase import phases_of
-from weft.bench.process import Ended, Ending
 from weft.cluster.host_probe import Look
 from weft.core.errors import BenchmarkError
+from weft.core.process import CommandEnd, Ending
 
 STOPPED = {"T": ", stopped", "t": ", stopped by a debugger", "D": ", held by a disk or a device"}
 """What the kernel's state letters of a process that cannot go on mean."""
@@ -40,7 +40,7 @@ class Blame:
 
 def failure_of(
     launch: Launch,
-    ended: Ended,
+    ended: CommandEnd,
     output: KernelOutput,
     out: Path,
     err: Path,
@@ -55,16 +55,16 @@ def failure_of(
         return stranger
     if output.failures:
         return _stopped_itself(launch, output)
-    if ended.ending is Ending.TOO_LOUD:
+    if ended.ending is Ending.OUTPUT_LIMIT:
         return BenchmarkError(
             f"{_title(launch)} wrote more than is kept of one launch and was ended",
             where=str(out if out.stat().st_size > err.stat().st_size else err),
             expected="records of the kernel, some megabytes",
         )
     if ended.ending is Ending.TIMED_OUT:
-        states = rank_states(launch.trial, output, ended.last_seen, looks)
+        states = rank_states(launch.trial, output, ended.processes, looks)
         return _hung(launch, states, output, stderr)
-    if ended.exit_code != 0 or ended.ending is Ending.IN_VAIN:
+    if ended.exit_code != 0 or ended.ending is Ending.STALLED:
         return _crashed(launch, ended, output, stderr)
     return _unreadable(launch, output, out)
 
@@ -156,8 +156,10 @@ def _who_waits(silent: Sequence[Rank], states: Mapping[int, str]) -> str | None:
     return f"the other ranks were waiting; not running: {names}"
 
 
-def _crashed(launch: Launch, ended: Ended, output: KernelOutput, stderr: str) -> BenchmarkError:
-    if ended.ending is Ending.IN_VAIN:
+def _crashed(
+    launch: Launch, ended: CommandEnd, output: KernelOutput, stderr: str
+) -> BenchmarkError:
+    if ended.ending is Ending.STALLED:
         return BenchmarkError(
             f"{_title(launch)} was ended when nothing came any more; last heard of: "
             f"{output.last_heard}" + _quote(stderr),

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from weft.bench.live.kernel_records import KernelOutput, Rank
 from weft.bench.live.launch_site import Seat
 from weft.bench.model import Launch, Trial
-from weft.bench.process import ProcessState
 from weft.cluster.host_probe import Look, look_at
 from weft.cluster.ssh_failure import Unreached
 from weft.core.clock import Clock
 from weft.core.errors import BenchmarkError
+from weft.core.process_tree import ProcessState
 
 ASKING_SHARE = 0.1
 """Of a run's time, at most, goes into asking again for hosts that are gone."""

@@ -8,11 +8,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
-from weft.bench.process import Child
 from weft.cluster.head import Head
 from weft.cluster.remote import Ssh
 from weft.core.errors import BenchmarkError
 from weft.core.host import Host, this_host
+from weft.core.process import Command
 from weft.launch.recipe import Recipe
 
 
@@ -82,8 +82,8 @@ class Seat(Protocol):
         """Take away the files that were put where no run keeps them."""
         ...
 
-    def child(self, recipe: Recipe, out: Path, err: Path) -> Child:
-        """The process that runs a recipe there."""
+    def command(self, recipe: Recipe, out: Path, err: Path) -> Command:
+        """The command that runs a recipe there."""
         ...
 
     def text(self, recipe: Recipe) -> str:
@@ -137,9 +137,10 @@ class Here:
     def clear(self, run_dir: Path) -> None:
         """They are part of the run."""
 
-    def child(self, recipe: Recipe, out: Path, err: Path) -> Child:
+    def command(self, recipe: Recipe, out: Path, err: Path) -> Command:
         """See Seat."""
-        return Child(recipe.argv, dict(os.environ) | dict(recipe.env), recipe.cwd, out, err)
+        env = {**os.environ, **recipe.env}
+        return Command(recipe.argv, env, recipe.cwd, out, err, ends_tree=True)
 
     def text(self, recipe: Recipe) -> str:
         """See Seat."""
@@ -213,10 +214,10 @@ class OnHead:
         """See Seat."""
         self.head.remove(str(self.folder(run_dir)))
 
-    def child(self, recipe: Recipe, out: Path, err: Path) -> Child:
+    def command(self, recipe: Recipe, out: Path, err: Path) -> Command:
         """See Seat."""
-        argv = self.head.argv(recipe.argv, recipe.env)
-        return Child(tuple(argv), dict(os.environ), out.parent, out, err, holds_stdin=True)
+        argv = tuple(self.head.argv(recipe.argv, recipe.env))
+        return Command(argv, None, out.parent, out, err, stdin=None, ends_tree=True)
 
     def text(self, recipe: Recipe) -> str:
         """See Seat."""

@@ -124,7 +124,7 @@ def _deaf_ports(ssh: Ssh, host: str, servers: Mapping[int, RemoteChild]) -> set[
     until = time.monotonic() + READY_S
     left = set(servers)
     while left and time.monotonic() < until:
-        running = {port for port in left if servers[port].process.poll() is None}
+        running = {port for port in left if servers[port].process.exit_code is None}
         if not running:
             # Raises where they ended because the host is gone.
             _silent(ssh, host, sorted(left), 1)
@@ -147,8 +147,8 @@ def _silent(ssh: Ssh, host: str, ports: Sequence[int], ticks: int) -> set[int]:
 def _reading(way: Way, client: RemoteChild | None, server: RemoteChild, asked: Asked) -> Reading:
     if client is None:
         return Reading(way, None, _deaf(way, server))
-    code = client.process.poll()
-    text = client.said()
+    code = client.process.exit_code
+    text = client.output()
     if client.too_loud:
         return Reading(way, None, Cause("its client wrote more than is kept", "run it by hand"))
     if code is None:
@@ -158,7 +158,7 @@ def _reading(way: Way, client: RemoteChild | None, server: RemoteChild, asked: A
     if code == 0 and gbps is not None:
         return Reading(way, gbps)
     # Where the client only lost its partner, the server says what happened.
-    found = why(way, text) or why(way, server.said())
+    found = why(way, text) or why(way, server.output())
     ended = f"its client ended with code {code}" if code else "its client printed no row"
     return Reading(way, None, found or Cause(ended, "look at the raw output"))
 
@@ -188,7 +188,7 @@ def _down(way: Way) -> Cause:
 
 
 def _deaf(way: Way, server: RemoteChild) -> Cause:
-    found = why(way, server.said(), side="server")
+    found = why(way, server.output(), side="server")
     if found is not None:
         return found
     return Cause(

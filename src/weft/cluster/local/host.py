@@ -24,6 +24,7 @@ from weft.cluster.local.namespace_commands import (
     shape,
 )
 from weft.cluster.local.namespace_root import SHARED_HOME
+from weft.core.process import spawn
 
 OWN = Path("/run/weft")
 HOST_KEY = OWN / "host_key"
@@ -151,7 +152,7 @@ def _start_sshd(layout: Layout, host: VirtualHost) -> subprocess.Popen[bytes]:
         # A namespace in which the user is who he is outside: sshd logs him in as himself.
         who = (f"--map-user={layout.uid}", f"--map-group={layout.gid}")
         as_user = ("unshare", "--user", *who)
-    return subprocess.Popen(
+    return spawn(
         [*as_user, layout.sshd, "-D", "-e", "-f", str(config)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

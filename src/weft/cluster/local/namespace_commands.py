@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from weft.core.command import CommandError, run_command
+from weft.core.process import CommandError, run_command
 
 LIMIT_S = 20.0
 ENVIRONMENT = {**os.environ, "PATH": os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"}
@@ -20,7 +20,7 @@ def run(*argv: str) -> None:
     except CommandError as error:
         raise InsideError(f"{' '.join(argv)}: {error}") from error
     if ran.code != 0:
-        raise InsideError(f"{' '.join(argv)} ended with code {ran.code}: {ran.complaint}")
+        raise InsideError(f"{' '.join(argv)} ended with code {ran.code}: {ran.last_line}")
 
 
 def mount_tmpfs(folder: Path, mode: str) -> None:

@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import IO
 
 from weft.cluster.local.layout import BRIDGE_ADDRESS, PREFIX_LENGTH, Layout, read_layout
 from weft.cluster.local.namespace_commands import (
@@ -20,6 +19,7 @@ from weft.cluster.local.namespace_commands import (
     run,
     shape,
 )
+from weft.core.process import spawn
 
 BRIDGE = "br0"
 SHARED_HOME = "home"
@@ -58,17 +58,16 @@ def _make(layout: Layout) -> dict[str, str]:
         if host.rate is not None:
             shape(port, host.rate)
         assert process.stdin is not None
-        process.stdin.write("connected\n")
+        process.stdin.write(b"connected\n")
         process.stdin.close()
     return {name: _hear(name, process, "key") for name, process in hosts}
 
 
-def _start(layout: Layout, name: str) -> subprocess.Popen[str]:
+def _start(layout: Layout, name: str) -> subprocess.Popen[bytes]:
     """A host's first process, in namespaces of its own; it waits for its cable."""
-    log: IO[str] = (Path(layout.folder) / f"{name}.log").open("w")
     spaces = ("--net", "--uts", "--mount", "--ipc", "--pid", "--fork", "--mount-proc")
-    with log:
-        return subprocess.Popen(
+    with (Path(layout.folder) / f"{name}.log").open("wb") as log:
+        return spawn(
             [
                 *("unshare", *spaces, "--kill-child=KILL"),
                 *(sys.executable, "-m", "weft.cluster.local.host", layout.folder, name),
@@ -76,12 +75,11 @@ def _start(layout: Layout, name: str) -> subprocess.Popen[str]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
-            text=True,
             env=ENVIRONMENT,
         )
 
 
-def _hear(name: str, process: subprocess.Popen[str], what: str) -> str:
+def _hear(name: str, process: subprocess.Popen[bytes], what: str) -> str:
     """What a host says next: that it waits for its cable, or its public key."""
     assert process.stdout is not None
     line = process.stdout.readline()

@@ -27,8 +27,8 @@ from weft.cluster.local.layout import (
 )
 from weft.cluster.local.namespace_commands import ENVIRONMENT
 from weft.cluster.ssh_config import config_path
-from weft.core.command import CommandError, run_command
 from weft.core.errors import InputError, MissingError
+from weft.core.process import CommandError, run_command, spawn
 
 ROOM_FILE = "room.json"
 SSH_CONFIG = "ssh_config"
@@ -176,7 +176,7 @@ def _make_key(folder: Path, name: str) -> None:
     except CommandError as error:
         why: str | None = str(error)
     else:
-        why = ran.complaint if ran.code else None
+        why = ran.last_line if ran.code else None
     if why is not None:
         raise MissingError(
             f"ssh-keygen makes no key: {why}",
@@ -195,7 +195,7 @@ def _open_room(layout: Layout) -> subprocess.Popen[bytes]:
     spaces = ("--net", "--uts", "--mount", "--ipc", "--pid", "--fork", "--mount-proc")
     folder = Path(layout.folder)
     with (folder / "room.log").open("wb") as log:
-        return subprocess.Popen(
+        return spawn(
             [
                 *("unshare", *own, *spaces, "--kill-child=KILL"),
                 *(sys.executable, "-m", "weft.cluster.local.namespace_root", layout.folder),
@@ -205,7 +205,6 @@ def _open_room(layout: Layout) -> subprocess.Popen[bytes]:
             stderr=log,
             env={**ENVIRONMENT, MARKER: layout.folder},
             cwd="/",
-            start_new_session=True,
         )
 
 

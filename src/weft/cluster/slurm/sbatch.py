@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from weft.core.command import CommandError, run_command
 from weft.core.errors import InputError, MissingError
+from weft.core.process import CommandError, run_command
 
 SUBMIT_LIMIT_S = 60.0
 OUTPUT = "slurm/%A_%a.out"

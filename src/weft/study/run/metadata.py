@@ -9,9 +9,9 @@ from typing import Any
 from weft import __version__
 from weft.bench.model import Backend
 from weft.core.clock import Clock, system_clock
-from weft.core.command import CommandError, run_command
 from weft.core.errors import InputError
 from weft.core.host import this_host
+from weft.core.process import CommandError, run_command
 from weft.launch.redact import KEPT_WHOLE, MASK, redact_environment
 
 AGAINST = "against"

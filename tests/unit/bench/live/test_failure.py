@@ -17,9 +17,10 @@ from weft.bench.live.kernel_records import (
 )
 from weft.bench.model import Launch, Trial
 from weft.bench.phase import PHASES
-from weft.bench.process import Ended, Ending, ProcessState
 from weft.cluster.host_probe import Look
 from weft.core.errors import BenchmarkError, ExitCode
+from weft.core.process import CommandEnd, Ending
+from weft.core.process_tree import ProcessState
 
 HYDRA_SIGNAL = """
 ===================================================================================
@@ -120,7 +121,7 @@ def files(tmp_path: Path) -> Files:
     return Files(tmp_path)
 
 
-def fail(files: Files, ended: Ended, stderr: str = "", **records: object) -> BenchmarkError:
+def fail(files: Files, ended: CommandEnd, stderr: str = "", **records: object) -> BenchmarkError:
     files.err.write_text(stderr)
     fields: dict[str, Any] = {"header": HEADER, "ranks": RANKS} | records
     output = KernelOutput(**fields)
@@ -132,26 +133,26 @@ def fail(files: Files, ended: Ended, stderr: str = "", **records: object) -> Ben
 
 def test_a_launch_that_went_well_has_no_failure(files: Files):
     output = KernelOutput(header=HEADER, ranks=RANKS, rows=[ROW], end=END)
-    ended = Ended(Ending.EXITED, 0, 1.0)
+    ended = CommandEnd(Ending.EXITED, 0, 1.0)
     assert failure_of(LAUNCH, ended, output, files.out, files.err) is None
 
 
 def test_what_the_kernel_says_of_itself_comes_first(files: Files):
     told = KernelFailure(rank=1, host="node2", where="MPI_Send", message="no route")
-    error = fail(files, Ended(Ending.EXITED, 4, 1.0), OPEN_MPI_EXIT, failures=[told])
+    error = fail(files, CommandEnd(Ending.EXITED, 4, 1.0), OPEN_MPI_EXIT, failures=[told])
     assert error.where == "host node2, rank 1"
     assert "stopped in MPI_Send: no route" in error.what
 
 
 def test_a_crash_names_rank_host_signal_and_quotes_the_launcher(files: Files):
-    error = fail(files, Ended(Ending.EXITED, 139, 1.0), OPEN_MPI_SIGNAL)
+    error = fail(files, CommandEnd(Ending.EXITED, 139, 1.0), OPEN_MPI_SIGNAL)
     assert error.where == "host node2, rank 1"
     assert f"crashed: rank 1 {SEGV} (last heard of: all 2 ranks had started)" in error.what
     assert "| mpirun.openmpi noticed that process rank 1" in error.what
 
 
 def test_a_crash_nobody_explains_names_the_hosts(files: Files):
-    error = fail(files, Ended(Ending.EXITED, 255, 1.0), "ssh: no route to node2\n", ranks=[])
+    error = fail(files, CommandEnd(Ending.EXITED, 255, 1.0), "ssh: no route to node2\n", ranks=[])
     assert error.where == "node1, node2"
     assert "the launcher ended with exit code 255" in error.what
     assert "| ssh: no route to node2" in error.what
@@ -174,13 +175,13 @@ def test_a_crash_nobody_explains_names_the_hosts(files: Files):
     ],
 )
 def test_known_signs_carry_their_remedy(files: Files, sign: str, hint: str):
-    error = fail(files, Ended(Ending.EXITED, 1, 1.0), sign + "\n")
+    error = fail(files, CommandEnd(Ending.EXITED, 1, 1.0), sign + "\n")
     assert hint in (error.hint or "")
 
 
 def test_the_line_that_tells_the_cause_is_quoted_however_much_follows_it(files: Files):
     said = "ssh: Could not resolve hostname node2\n" + "an apology of the launcher\n" * 50
-    error = fail(files, Ended(Ending.EXITED, 255, 1.0), said)
+    error = fail(files, CommandEnd(Ending.EXITED, 255, 1.0), said)
     assert "| ssh: Could not resolve hostname node2" in error.what
     assert len(error.what.splitlines()) < 10
 
@@ -188,7 +189,7 @@ def test_the_line_that_tells_the_cause_is_quoted_however_much_follows_it(files: 
 def test_a_hang_names_the_one_rank_that_did_not_run(files: Files):
     seen = (ProcessState(100, "weft-kernel", "R"), ProcessState(101, "weft-kernel", "S"))
     ranks = [rank.model_copy(update={"host": "node1"}) for rank in RANKS]
-    ended = Ended(Ending.TIMED_OUT, -15, 9.0, seen)
+    ended = CommandEnd(Ending.TIMED_OUT, -15, 9.0, processes=seen)
     error = fail(files, ended, ranks=ranks, rows=[ROW])
     assert isinstance(error, HangError)
     assert error.hung
@@ -243,7 +244,7 @@ def test_a_hang_in_a_round_of_pairs_is_not_laid_to_who_rests(
     seen = tuple(ProcessState(100 + n, "weft-kernel", state) for n, state in enumerate(states))
     header = HEADER.model_copy(update={"n_ranks": n_ranks})
     output = KernelOutput(header=header, ranks=ranks, pair_rows=[PAIR_ROW] * n_rows)
-    ended = Ended(Ending.TIMED_OUT, -15, 9.0, seen)
+    ended = CommandEnd(Ending.TIMED_OUT, -15, 9.0, processes=seen)
     error = failure_of(Launch(trial, 0, 0), ended, output, files.out, files.err)
     assert error is not None
     assert error.where == ("node1" if culprit is None else f"host node1, rank {culprit}")
@@ -251,52 +252,54 @@ def test_a_hang_in_a_round_of_pairs_is_not_laid_to_who_rests(
 
 def test_a_hang_of_everybody_names_the_hosts_and_blames_nobody(files: Files):
     seen = (ProcessState(100, "weft-kernel", "S"), ProcessState(101, "weft-kernel", "S"))
-    error = fail(files, Ended(Ending.TIMED_OUT, -15, 9.0, seen))
+    error = fail(files, CommandEnd(Ending.TIMED_OUT, -15, 9.0, processes=seen))
     assert error.where == "node1, node2"
     assert "attach a debugger" in (error.hint or "")
 
 
 def test_too_much_output_names_the_file(files: Files):
     files.out.write_text("x" * 100)
-    error = fail(files, Ended(Ending.TOO_LOUD, -15, 1.0))
+    error = fail(files, CommandEnd(Ending.OUTPUT_LIMIT, -15, 1.0))
     assert error.where == str(files.out)
     assert "wrote more than is kept" in error.what
 
 
 def test_garbage_instead_of_records_names_host_and_rank(files: Files):
-    error = fail(files, Ended(Ending.EXITED, 0, 1.0), header=None, ranks=[], n_noise_lines=4)
+    error = fail(files, CommandEnd(Ending.EXITED, 0, 1.0), header=None, ranks=[], n_noise_lines=4)
     assert "wrote no records, but 4 other lines" in error.what
     assert "from rank 0 on node1, node2" in (error.where or "")
 
 
 def test_output_without_its_end_says_where_it_stops(files: Files):
-    error = fail(files, Ended(Ending.EXITED, 0, 1.0))
+    error = fail(files, CommandEnd(Ending.EXITED, 0, 1.0))
     assert "the output stops after all 2 ranks had started" in error.what
     assert "rank 0 on node1" in (error.where or "")
 
 
 def test_a_broken_record_matters_when_a_row_is_missing(files: Files):
     broken = "raw/t.out:3: a record that is cut or mixed with text"
-    error = fail(files, Ended(Ending.EXITED, 0, 1.0), broken=broken, end=END)
+    error = fail(files, CommandEnd(Ending.EXITED, 0, 1.0), broken=broken, end=END)
     assert "wrote 0 of 1 rows and 2 of 2 rank records" in error.what
     assert (error.where or "").startswith(broken)
 
 
 def test_a_broken_line_is_noise_when_nothing_is_missing(files: Files):
     output = KernelOutput(header=HEADER, ranks=RANKS, rows=[ROW], end=END, broken="t.out:3: cut")
-    assert failure_of(LAUNCH, Ended(Ending.EXITED, 0, 1.0), output, files.out, files.err) is None
+    assert (
+        failure_of(LAUNCH, CommandEnd(Ending.EXITED, 0, 1.0), output, files.out, files.err) is None
+    )
 
 
 def test_a_launcher_of_another_mpi_is_recognised_by_its_worlds_of_one(files: Files):
     alone = HEADER.model_copy(update={"n_ranks": 1})
-    error = fail(files, Ended(Ending.EXITED, 0, 1.0), header=alone, end=END)
+    error = fail(files, CommandEnd(Ending.EXITED, 0, 1.0), header=alone, end=END)
     assert "2 ranks were started, but each sees a world of 1" in error.what
     assert "--mpi" in (error.hint or "")
 
 
 def test_the_kernels_complaint_about_a_lone_rank_is_the_same_error(files: Files):
     lonely = KernelFailure(rank=0, host="node1", message="latency needs two ranks or more")
-    error = fail(files, Ended(Ending.EXITED, 2, 1.0), header=None, failures=[lonely])
+    error = fail(files, CommandEnd(Ending.EXITED, 2, 1.0), header=None, failures=[lonely])
     assert "2 ranks were started, but each sees a world of 1" in error.what
 
 
@@ -332,7 +335,7 @@ def test_a_hang_on_other_hosts_names_the_rank_that_does_not_go_on(
     ranks = [rank.model_copy(update={"pid": 70}) for rank in RANKS]
     looks = {f"node{n + 1}": Look(states={70: state}) for n, state in enumerate(states)}
     here = (ProcessState(70, "ssh", "R"),)
-    ended = Ended(Ending.TIMED_OUT, -15, 9.0, here)
+    ended = CommandEnd(Ending.TIMED_OUT, -15, 9.0, processes=here)
     output = KernelOutput(header=HEADER, ranks=ranks)
     error = failure_of(LAUNCH, ended, output, files.out, files.err, looks=looks)
     assert isinstance(error, HangError)

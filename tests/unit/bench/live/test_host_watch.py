@@ -13,13 +13,14 @@ from weft.bench.live.host_watch import Watch, accused, not_started, pids_of, ran
 from weft.bench.live.kernel_records import KernelOutput, Rank
 from weft.bench.live.launch_site import Here, OnHead
 from weft.bench.model import Launch, Trial
-from weft.bench.process import Child, ProcessState
 from weft.cluster.head import Head
 from weft.cluster.host_probe import Look
 from weft.cluster.remote import Ssh
 from weft.cluster.ssh_failure import Unreached
 from weft.core.errors import BenchmarkError
 from weft.core.host import this_host
+from weft.core.process import Command
+from weft.core.process_tree import ProcessState
 from weft.launch.mpi import Mpi
 from weft.launch.recipe import Recipe
 
@@ -202,8 +203,8 @@ def test_what_was_not_started_says_for_whom() -> None:
 class Silent(OnHead):
     """Its launcher writes nothing and does not end."""
 
-    def child(self, recipe: Recipe, out: Path, err: Path) -> Child:
-        return Child(("sleep", "60"), {}, out.parent, out, err)
+    def command(self, recipe: Recipe, out: Path, err: Path) -> Command:
+        return Command(("sleep", "60"), {}, out.parent, out, err, ends_tree=True)
 
     def put(self, files: Mapping[Path, str]) -> None:
         """Nowhere."""

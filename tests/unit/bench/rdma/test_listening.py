@@ -81,9 +81,9 @@ def test_who_writes_without_end_is_ended(tmp_path: Path, monkeypatch: pytest.Mon
     ssh.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("weft.bench.rdma.children.MOST_BYTES", 1 << 16)
+    monkeypatch.setattr("weft.bench.rdma.children.MAX_BYTES", 1 << 16)
     with RemoteChildren(Ssh()) as children:
         loud = children.start("n1", ("yes",), {}, tmp_path / "loud")
         children.wait([loud], 20)
-        assert loud.process.poll() is not None
+        assert loud.process.exit_code is not None
         assert loud.too_loud

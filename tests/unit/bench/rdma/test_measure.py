@@ -10,6 +10,7 @@ from weft.bench.rdma.children import RemoteChild, RemoteChildren
 from weft.bench.rdma.measure import measure
 from weft.bench.rdma.plan import Asked
 from weft.cluster.remote import Ssh
+from weft.core.process import Limits
 
 
 @pytest.mark.parametrize("ended", [False, True])
@@ -27,7 +28,7 @@ def test_a_host_that_is_gone_is_the_cause_in_its_direction(
         self: RemoteChildren, host: str, argv: Sequence[str], env: Mapping[str, str], streams: Path
     ) -> RemoteChild:
         child = start(self, host, argv, env, streams)
-        child.process.wait(30)
+        child.process.wait(Limits(30))
         return child
 
     if ended:
