@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from weft.core.errors import InputError
 from weft.doctor.job import HOLE, Container, Job, Kind, Launch, Lines, Place, Setting, Way, Word
-from weft.doctor.readers.launchers import LAUNCHERS, read_launch
+from weft.doctor.readers.launchers import read_launch
+from weft.launch.command_words import LAUNCHERS
 
 LISTS = {"env", "extraenv", "extraenvs", "envvars", "extraenvvars", "environment"}
 """Keys under which manifests and charts list variables, in small letters."""

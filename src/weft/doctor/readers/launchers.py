@@ -4,21 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from weft.doctor.job import HOLE, Container, Launch, Place, Setting, Way, Word
-
-OPEN_MPI = {"mpirun", "mpiexec", "orterun", "prterun"}
-HYDRA = {"mpiexec.hydra", "mpirun_rsh", "mpiexec.mpich"}
-SLURM = {"srun", "sbatch", "salloc"}
-CONTAINERS = {
-    "docker",
-    "podman",
-    "podman-hpc",
-    "apptainer",
-    "singularity",
-    "shifter",
-    "sarus",
-    "enroot",
-}
-LAUNCHERS = OPEN_MPI | HYDRA | SLURM | CONTAINERS
+from weft.launch.command_words import APPTAINER, CONTAINERS, SLURM, option_of
 
 _ALONE = {
     "bind-to-core", "bynode", "bysocket", "display-allocation", "display-map", "do-not-launch",
@@ -34,12 +20,6 @@ _ALONE = {
     "interactive", "tty", "init", "u", "s",
 }  # fmt: skip
 """Options that take no value. Of others the next word is one, unless it begins with a dash."""
-
-_SAME = {
-    "np": "n", "ntasks": "n", "N": "nodes", "nnodes": "nodes", "H": "host", "f": "hostfile",
-    "machinefile": "hostfile", "ppn": "ntasks-per-node", "perhost": "ntasks-per-node",
-    "npernode": "ntasks-per-node",
-}  # fmt: skip
 
 
 @dataclass
@@ -73,7 +53,7 @@ def read_launch(name: str, words: Sequence[Word], at: Place) -> tuple[Launch, li
         at,
         found.options,
         tuple(found.passes),
-        found.hands_on_all and name not in CONTAINERS - {"apptainer", "singularity", "shifter"},
+        found.hands_on_all and name not in CONTAINERS - APPTAINER - {"shifter"},
         container,
         program,
     )
@@ -91,7 +71,7 @@ def _options(name: str, rest: list[Word], found: _Found) -> list[Word]:
             values = [replace(word, text=value, at=word.value_at or word.at)] if equals else rest
             taken(found, values, word)
             continue
-        option = _SAME.get(option, option)
+        option = option_of(name, option)
         if equals:
             found.options[option] = Word(value, word.at)
         elif option in _ALONE or not rest or rest[0].text.startswith("-"):
@@ -215,7 +195,7 @@ _VALUED_OF_CONTAINERS = {
 
 
 def _container_options(name: str, rest: list[Word], found: _Found) -> list[Word]:
-    short = {"apptainer": "e", "singularity": "e"}.get(name)
+    short = "e" if name in APPTAINER else None
     while rest:
         text = rest[0].text
         if not text.startswith("-"):

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from weft.core.errors import InputError
 from weft.doctor.job import HOLE, Job, Kind, Launch, Lines, Place, Setting, Way, Word
-from weft.doctor.readers.launchers import LAUNCHERS, read_launch
+from weft.doctor.readers.launchers import read_launch
 from weft.doctor.readers.shell_words import ASSIGNMENT, NAME, Words
+from weft.launch.command_words import LAUNCHERS
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 
 from weft.doctor.case import Case, Edit, Found
 from weft.doctor.job import HOLE, Kind, Launch, Setting, Way
+from weft.launch.command_words import APPTAINER, DOCKER_LIKE, OPEN_MPI
 
 FABRIC_PREFIXES = ("NCCL_", "UCX_", "SHARP_", "HCOLL_", "FI_", "CXI_", "OFI_NCCL_", "TORCH_NCCL_")
-OPEN_MPI = ("mpirun", "orterun", "prterun")
+_OPEN_MPI = OPEN_MPI - {"mpiexec"}
+"""`mpiexec` may be any MPI's."""
 OTHER_HOSTS = ("hostfile", "host", "H")
-FROM_THE_IMAGE = ("docker", "podman", "podman-hpc", "enroot")
-"""Containers that begin with the image's environment."""
-APPTAINER = ("apptainer", "singularity")
 INTO = ("APPTAINERENV_", "SINGULARITYENV_")
 """In front of a name, they put it into a clean environment, too."""
 CLEAN = ("cleanenv", "e", "containall", "C", "compat")
@@ -54,19 +53,19 @@ class _Gap:
 def _gap(case: Case, launch: Launch) -> _Gap | None:
     name, options = launch.launcher, launch.options
     several = any(one in options for one in OTHER_HOSTS) or case.job.kind is Kind.KUBERNETES
-    if name in OPEN_MPI and several:
+    if name in _OPEN_MPI and several:
         return _Gap(
             " to other hosts: Open MPI takes only OMPI_ and what -x names",
             "Open MPI, mpirun(1): -x",
             lambda names: "".join(f" -x {one}" for one in names),
         )
-    if name not in (*OPEN_MPI, "srun", "sbatch") and not launch.container:
+    if name not in (*_OPEN_MPI, "srun", "sbatch") and not launch.container:
         left = " to the ranks: -genvlist and -genvnone leave everything else behind"
         source = "MPICH, Using the Hydra Process Manager: environment settings"
         return None if launch.hands_on_all else _Gap(left, source, fix="take -genvall")
     if name in ("srun", "sbatch"):
         return _gap_of_slurm(case, launch)
-    if name in FROM_THE_IMAGE and "env-host" not in options:
+    if name in DOCKER_LIKE and "env-host" not in options:
         source = {"enroot": "NVIDIA/enroot 8ea147d, doc/cmd/start.md: --env"}.get(
             name, "docker run(1): --env"
         )

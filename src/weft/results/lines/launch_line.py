@@ -1,17 +1,19 @@
 """What a launch line says: ranks and nodes that one of nccl-tests asks for, secrets masked."""
 
-import itertools
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from weft.launch.command_words import (
+    NODES,
+    RANK_LAUNCHERS,
+    RANKS,
+    TASKS_PER_NODE,
+    option_of,
+)
 from weft.results.lines.secrets import masked
 
 _LONGEST = 2000
-_RANKS = ("-np", "--np", "-n", "--n", "--ntasks")
-_PER_NODE = ("-npernode", "--npernode", "-ppn", "--ppn", "--ntasks-per-node")
-_NODES = ("--nodes",)
-_MPIRUN = ("mpirun", "mpiexec", "orterun", "prterun", "mpiexec.hydra", "mpirun.openmpi")
 _GPUS = ("-g", "--ngpus")
 _THREADS = ("-t", "--nthreads")
 _LONGEST_SHOWN = 200
@@ -29,7 +31,7 @@ _PPR = re.compile(r"ppr:(\d{1,5}):node")
 _MOST = 1 << 24
 
 
-class Launch(NamedTuple):
+class LaunchScale(NamedTuple):
     """Ranks of the communicator, nodes and ranks a node; None where the line does not say."""
 
     n_ranks: int | None = None
@@ -37,10 +39,10 @@ class Launch(NamedTuple):
     tasks_per_node: int | None = None
 
 
-NO_LAUNCH = Launch()
+NO_SCALE = LaunchScale()
 
 
-def launch_of(text: str) -> Launch:
+def launch_of(text: str) -> LaunchScale:
     """What a line such as `mpirun -np 16 -npernode 8 ./all_reduce_perf -g 1` asks for.
 
     `-N` is ranks a node for mpirun and nodes for srun; `-n` before the program is processes, behind
@@ -50,20 +52,21 @@ def launch_of(text: str) -> Launch:
     at = next((i for i, word in enumerate(words) if "_perf" in word), len(words))
     before, behind = words[:at], words[at:]
     names = {word.rpartition("/")[2] for word in before}
-    by_slurm = "srun" in names
-    if not by_slurm and names.isdisjoint(_MPIRUN):
-        return NO_LAUNCH
-    each = (_number(behind, _GPUS) or 1) * (_number(behind, _THREADS) or 1)
-    processes = _number(before, _RANKS)
-    nodes = _number(before, (*_NODES, "-N") if by_slurm else _NODES)
-    per_node = _number(before, _PER_NODE if by_slurm else (*_PER_NODE, "-N")) or _ppr(before)
+    if names.isdisjoint(RANK_LAUNCHERS):
+        return NO_SCALE
+    launcher = "srun" if "srun" in names else "mpirun"
+    options = [option_of(launcher, word) if word[:1] == "-" else "" for word in before]
+    each = (_number(behind, behind, _GPUS) or 1) * (_number(behind, behind, _THREADS) or 1)
+    processes = _number(before, options, (RANKS,))
+    nodes = _number(before, options, (NODES,))
+    per_node = _number(before, options, (TASKS_PER_NODE,)) or _ppr(before)
     if processes is None and nodes is not None and per_node is not None:
         processes = nodes * per_node
     if nodes is None and processes is not None and per_node is not None:
         nodes = processes // per_node if processes % per_node == 0 else None
     if per_node is None and processes is not None and nodes is not None:
         per_node = processes // nodes if processes % nodes == 0 else None
-    return Launch(
+    return LaunchScale(
         n_ranks=None if processes is None else processes * each,
         n_nodes=nodes,
         tasks_per_node=None if per_node is None else per_node * each,
@@ -85,8 +88,9 @@ def shown(text: str) -> str:
     return " ".join(masked(text).split())[:_LONGEST_SHOWN]
 
 
-def _number(words: Sequence[str], names: Sequence[str]) -> int | None:
-    for name, value in itertools.pairwise(words):
+def _number(words: Sequence[str], options: Sequence[str], names: Sequence[str]) -> int | None:
+    """The number behind the first word whose option is one of `names`."""
+    for name, value in zip(options, words[1:], strict=False):
         if name in names and value.isascii() and value.isdigit() and len(value) < 9:
             return int(value) if 0 < int(value) < _MOST else None
     return None

@@ -1,17 +1,15 @@
 """Ranks and nodes of tables whose tool does not print them, from the launch line above them."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from weft.launch.command_words import RANK_LAUNCHERS
 from weft.results.lines.cursor import Line
 from weft.results.lines.launch_line import launch_of, shown
 from weft.results.model import Table
 
-_LAUNCHERS = ("srun ", "mpirun ", "mpiexec ", "mpiexec.hydra ")
+_LAUNCHERS = tuple(f"{name} " for name in sorted(RANK_LAUNCHERS))
 _PROGRAMS = {"imb": "IMB-", "mpi4py": "mpi4py.bench"}
-_JOINED = re.compile(r"(?<=\s)(-[Nn])(\d)")
-_LONGEST = 2000
 MAX_LAUNCHES = 1000
 """So many launch lines of a file are remembered: the last ones."""
 
@@ -37,7 +35,7 @@ def _with_launch(table: Table, launches: Sequence[Line]) -> Table:
     if not above:
         return table
     command = above[-1].partition(program)[0]
-    found = launch_of(_JOINED.sub(r"\1 \2", command[:_LONGEST]))
+    found = launch_of(command)
     n_ranks = table.n_ranks or found.n_ranks
     fits = found.n_ranks in (None, n_ranks)
     return replace(

@@ -3,8 +3,9 @@
 import re
 from dataclasses import dataclass, field, replace
 
+from weft.launch.command_words import RANK_LAUNCHERS
 from weft.results.lines.cursor import Cursor, Line
-from weft.results.lines.launch_line import NO_LAUNCH, Launch, launch_of, settings_of, shown
+from weft.results.lines.launch_line import NO_SCALE, LaunchScale, launch_of, settings_of, shown
 from weft.results.model import Row, Table
 from weft.results.nccl.header import (
     Columns,
@@ -64,7 +65,7 @@ _FOOTER_NAMES = {
     "error": "error",
 }
 _GOES_ON = "\\"
-_LAUNCHERS = ("mpirun ", "mpiexec ", "srun ", "$ mpirun ")
+_LAUNCHERS = tuple(f"{name} " for name in sorted(RANK_LAUNCHERS))
 _MOST_PARTS = 60
 _CYCLE = re.compile(r"# Testing (\d{1,9}) cycle")
 _HEADER = re.compile(r"#?\s*(?:size|bytes)\s+(?:count|N)\s+(?:type|time)\s", re.IGNORECASE)
@@ -116,7 +117,7 @@ class _Block:
     devices: list[Device] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     conditions: dict[str, str] = field(default_factory=dict)
-    launch: Launch = NO_LAUNCH
+    launch: LaunchScale = NO_SCALE
     cycle: str = ""
     head: list[str] = field(default_factory=list)
     finished: bool = False

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.results.lines.launch_line import Launch, launch_of, settings_of, shown
+from weft.results.lines.launch_line import LaunchScale, launch_of, settings_of, shown
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from weft.results.lines.launch_line import Launch, launch_of, settings_of, shown
 def test_a_launch_line_says_ranks_nodes_and_ranks_a_node(
     line: str, expected: tuple[int | None, ...]
 ) -> None:
-    assert launch_of(line) == Launch(*expected)
+    assert launch_of(line) == LaunchScale(*expected)
 
 
 @given(text=st.text(max_size=80), number=st.text(max_size=12))
