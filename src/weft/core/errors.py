@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from enum import IntEnum
 
+from weft.core.words import nearest
+
 
 class ExitCode(IntEnum):
     """The exit codes of every verb (docs/reference/exit_codes.md)."""
@@ -77,10 +79,8 @@ class BenchmarkError(WeftError):
 
 def did_you_mean(word: str, known: list[str]) -> str | None:
     """A hint naming the closest known word, or None where nothing is close."""
-    import difflib
-
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"did you mean '{close[0]}'?" if close else None
+    near = nearest(word, known)
+    return None if near is None else f"did you mean '{near}'?"
 
 
 def unknown_name(

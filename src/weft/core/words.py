@@ -1,4 +1,9 @@
-"""Numbers of things as a person would say them."""
+"""Numbers of things as a person would say them, and the name that a misspelt one is nearest to."""
+
+from collections.abc import Iterable
+
+SHARED_PERCENT = 60
+"""So much of two names is the same letters in the same order where one may be meant for another."""
 
 
 def counted(n: int, noun: str) -> str:
@@ -9,3 +14,20 @@ def counted(n: int, noun: str) -> str:
 def times(n: int) -> str:
     """'once', 'twice', '3 times'."""
     return {1: "once", 2: "twice"}.get(n, f"{n:,} times")
+
+
+def nearest(word: str, known: Iterable[str], *, most_letters: int | None = None) -> str | None:
+    """The known name nearest to `word`, None where none is near; the first by name among equals.
+
+    With `most_letters` so many letters may differ; else names count that share most of theirs.
+    """
+    # Imported here: few runs misspell a name, and each run imports this file.
+    from rapidfuzz.distance import Levenshtein
+    from rapidfuzz.fuzz import ratio
+    from rapidfuzz.process import extract_iter
+
+    if most_letters is not None:
+        near = extract_iter(word, known, scorer=Levenshtein.distance, score_cutoff=most_letters)
+        return min(((letters, name) for name, letters, _ in near), default=(0, None))[1]
+    alike = extract_iter(word, known, scorer=ratio, score_cutoff=SHARED_PERCENT)
+    return min(((-percent, name) for name, percent, _ in alike), default=(0, None))[1]

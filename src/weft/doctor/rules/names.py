@@ -4,10 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from rapidfuzz.distance import Levenshtein
-from rapidfuzz.process import extract_iter
-
 from weft.catalog.libraries.variables import Variable, VariableList, version_key
+from weft.core.words import nearest
 from weft.doctor.case import NCCL, Case, Edit, Found
 from weft.doctor.job import Kind, Setting, Way
 
@@ -74,7 +72,7 @@ def _unknown(
         known = [one.name for one in library.variables if _usable(case, library, one)]
         if library.library == NCCL:
             known += [one.name for one in case.lists["nccl-plugins"].variables]
-    near = nearest(setting.name, known)
+    near = meant_name(setting.name, known)
     words = {"name": setting.name, "library": library.title, "near": near or ""}
     if near is None:
         # Libraries take names that weft's list may lack: only NCCL's is whole.
@@ -89,7 +87,7 @@ def _usable(case: Case, library: VariableList, variable: Variable) -> bool:
     return library.library != NCCL or variable.known_in(case.version)
 
 
-def nearest(name: str, known: list[str]) -> str | None:
+def meant_name(name: str, known: list[str]) -> str | None:
     """The known name that was meant, or None where nobody can say.
 
     The same words in another order, at most two letters too many, too few or wrong, or one word
@@ -100,12 +98,9 @@ def nearest(name: str, known: list[str]) -> str | None:
     for one in known:
         if len(one) == len(name) and sorted(one.split("_")) == ordered:
             return one
-    found = extract_iter(name, known, scorer=Levenshtein.distance, score_cutoff=MOST_LETTERS)
-    close = [(letters, one) for one, letters, _ in found]
-    if close:
-        return min(close)[1]
-    if len(words) < LONG:
-        return None
+    near = nearest(name, known, most_letters=MOST_LETTERS)
+    if near is not None or len(words) < LONG:
+        return near
     longer = [one for one in known if _is_one_word_more(one.split("_"), words)]
     return longer[0] if len(longer) == 1 else None
 
