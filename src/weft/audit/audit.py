@@ -8,10 +8,8 @@ from weft.audit.cabling.device_label import count
 from weft.audit.case import Case, Ruling
 from weft.audit.rules import RULES, Rule
 from weft.core.errors import InputError
-from weft.core.finding import Finding, Severity
+from weft.core.finding import Finding, Severity, worst_first
 from weft.topology.subnet.subnet import Subnet
-
-ORDER = (Severity.BAD, Severity.WARNING, Severity.NOTE, Severity.GOOD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +70,7 @@ def audit(case: Case) -> Audit:
         for rule, ruling in rulings
         for finding in ruling.findings
     ]
-    findings.sort(key=lambda finding: ORDER.index(finding.severity))
-    return Audit(tuple(findings), tuple(rulings))
+    return Audit(worst_first(findings), tuple(rulings))
 
 
 def require_something(subnet: Subnet) -> None:

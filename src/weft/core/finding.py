@@ -1,8 +1,9 @@
-"""A finding: one judged statement with its evidence."""
+"""A finding: one judged statement with its evidence; and the one order of severities."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 
 class FindingKind(StrEnum):
@@ -79,3 +80,36 @@ class Finding:
             "next_command": self.next_command,
             "facts": facts.to_record() if isinstance(facts, FindingFacts) else facts,
         }
+
+
+WORST_FIRST = tuple(Severity)
+FAULTS = frozenset({Severity.BAD, Severity.WARNING})
+"""Severities that ask for something to be done."""
+
+
+class HasSeverity(Protocol):
+    """Anything with a severity: a finding, a complaint, a problem."""
+
+    @property
+    def severity(self) -> Severity:
+        """How it counts."""
+        ...
+
+
+Item = TypeVar("Item", bound=HasSeverity)
+
+
+def severity_rank(judged: HasSeverity) -> int:
+    """A sort key: 0 for BAD, 3 for GOOD."""
+    return WORST_FIRST.index(judged.severity)
+
+
+def worst_first(judged: Iterable[Item]) -> tuple[Item, ...]:
+    """By severity; equal ones stay in their order."""
+    return tuple(sorted(judged, key=severity_rank))
+
+
+def verdict_of(judged: Iterable[HasSeverity]) -> Severity:
+    """The worst severity; GOOD where there is nothing, or only notes."""
+    faults = (one.severity for one in judged if one.severity in FAULTS)
+    return min(faults, key=WORST_FIRST.index, default=Severity.GOOD)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from weft.catalog.libraries.setting_rules import SettingRule, setting_rules
-from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.finding import Finding, FindingKind, Severity, severity_rank
 from weft.doctor.case import Case, Edit, Found, Rule
 from weft.doctor.job import Job
 from weft.doctor.rules import (
@@ -99,10 +99,9 @@ def lint(case: Case) -> list[Complaint]:
         key = (found.rule, found.at.start, name)
         whole = replace(found, edits=_as_written(case.job, found.edits))
         complaints.setdefault(key, Complaint(rules[found.rule], whole))
-    order = {"bad": 0, "warning": 1, "note": 2}
     return sorted(
         complaints.values(),
-        key=lambda one: (one.found.at.start, order[one.rule.severity], one.rule.id),
+        key=lambda one: (one.found.at.start, severity_rank(one), one.rule.id),
     )
 
 
@@ -128,15 +127,6 @@ def _is_of_the_recipe(case: Case, found: Found) -> bool:
         return False
     own = {(one.name, one.value) for one in case.recipe.settings}
     return (setting.name, setting.known) in own
-
-
-def verdict(complaints: Sequence[Complaint]) -> Severity:
-    """The worst of them; GOOD where nothing, or only notes, were found."""
-    severities = {one.severity for one in complaints}
-    for severity in (Severity.BAD, Severity.WARNING):
-        if severity in severities:
-            return severity
-    return Severity.GOOD
 
 
 def as_finding(complaint: Complaint, file: str) -> Finding:

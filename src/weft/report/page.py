@@ -9,6 +9,7 @@ from weft.bench.result_scale import is_imported
 from weft.check.verdict.verdict import Verdict
 from weft.core.errors import InputError
 from weft.core.files import write_whole
+from weft.core.finding import severity_rank
 from weft.report.charts.cells import also_measured_of
 from weft.report.html import render
 from weft.report.model import RunPage, Section
@@ -17,7 +18,7 @@ from weft.report.sections import arms, curves, environment, fit, imported, metho
 from weft.report.sections import earlier_check as against
 from weft.report.sections import side_by_side as beside
 from weft.report.sections import suspect_map as lit
-from weft.report.verdict import SEVERITIES, Judgement, backend_facts, judge, measured_word
+from weft.report.verdict import Judgement, backend_facts, judge, measured_word
 from weft.study.comparison.headlines import Headlines
 from weft.study.run.store import StudyRun, read_run
 
@@ -57,7 +58,7 @@ def read_runs(run_dirs: Sequence[Path], *, partial: bool = False) -> list[StudyR
 def pages_of(runs: Sequence[StudyRun]) -> list[RunPage]:
     """What the page says about each run, worst verdict first, before any HTML."""
     pages = [page_of(run, f"run{number}") for number, run in enumerate(runs, start=1)]
-    return sorted(pages, key=lambda page: SEVERITIES.index(page.findings[0].severity))
+    return sorted(pages, key=lambda page: severity_rank(page.findings[0]))
 
 
 def page_of(run: StudyRun, name: str, verdict: Verdict | None = None) -> RunPage:

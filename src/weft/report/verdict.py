@@ -16,7 +16,7 @@ from weft.check.verdict.lost_hosts import with_lost
 from weft.check.verdict.rerun_command import Again, with_own_options
 from weft.check.verdict.verdict import Verdict, judge_check
 from weft.check.wording.remedies import remedy_of
-from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.finding import Finding, FindingKind, Severity, worst_first
 from weft.core.units import format_significant
 from weft.report.charts.cells import Measured, measured_of, study_cells_of
 from weft.report.charts.median_interval import median_interval_of
@@ -26,8 +26,6 @@ from weft.study.run.metadata import AGAIN
 from weft.study.run.store import StudyRun
 from weft.topology.fabric import Fabric
 
-SEVERITIES = (Severity.BAD, Severity.WARNING, Severity.NOTE, Severity.GOOD)
-"""Worst first."""
 _FLAGS = {
     "oversubscribed": (
         "More ranks than CPUs: ranks waited for a CPU, so these times are no measure of the "
@@ -86,7 +84,7 @@ def judge(run: StudyRun, verdict: Verdict | None = None) -> Judgement:
     stated = [finding for finding in found if not _is_caveat(finding)]
     weakened = (*notes, *caveats(run, pairs, cells.excluded), *scatter_caveat(measured))
     return Judgement(
-        findings=tuple(sorted(stated, key=lambda finding: SEVERITIES.index(finding.severity))),
+        findings=worst_first(stated),
         caveats=tuple(dict.fromkeys(weakened)),
         measured=measured,
         pairs=pairs,

@@ -13,9 +13,9 @@ from weft.check.readings.readings import METRICS, Metric
 from weft.check.suspects.survey import Survey
 from weft.check.thresholds import Thresholds, thresholds
 from weft.check.verdict.lost_hosts import lost_node
-from weft.check.verdict.verdict import Verdict, worst_first
+from weft.check.verdict.verdict import Verdict
 from weft.check.wording.headline import headline_of, is_accused, things_of
-from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.finding import Finding, FindingKind, Severity, worst_first
 from weft.core.natural import natural_key
 from weft.core.units import format_significant
 from weft.core.words import counted

@@ -32,12 +32,10 @@ from weft.check.verdict.slow_pairs import Lone, lone_findings, lone_pairs, slow_
 from weft.check.wording import sentences
 from weft.core.collection import collection_paused
 from weft.core.errors import ExitCode
-from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.finding import Finding, FindingKind, Severity, worst_first
 from weft.core.words import counted
 from weft.validity import validity
 from weft.validity.validity import Validity
-
-_SEVERITIES = (Severity.BAD, Severity.WARNING, Severity.NOTE, Severity.GOOD)
 
 
 @dataclass(frozen=True)
@@ -236,11 +234,6 @@ def _refused(
         survey,
         refused=True,
     )
-
-
-def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings by severity, else in their order."""
-    return tuple(sorted(findings, key=lambda finding: _SEVERITIES.index(finding.severity)))
 
 
 def _findings(

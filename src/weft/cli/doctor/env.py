@@ -72,7 +72,8 @@ def command(
 
     Exit 1 where something is wrong.
     """
-    from weft.doctor.lint import lint, verdict
+    from weft.core.finding import verdict_of
+    from weft.doctor.lint import lint
 
     if name is not None:
         from weft.cli.doctor.env_variable import explain
@@ -86,7 +87,7 @@ def command(
     if prints_fix:
         return _print_fix(jobs, asked)
     reports = [(job, lint(asked.case(job))) for job in jobs]
-    worst = verdict([one for _, complaints in reports for one in complaints])
+    worst = verdict_of([one for _, complaints in reports for one in complaints])
     if format_ == "sarif":
         _print_sarif(reports)
     else:
@@ -241,13 +242,14 @@ def _print_sarif(reports: "Sequence[tuple[Job, list[Complaint]]]") -> None:
 
 
 def _record(reports: "Sequence[tuple[Job, list[Complaint]]]", asked: _Asked) -> dict[str, Any]:
-    from weft.doctor.lint import as_finding, verdict
+    from weft.core.finding import verdict_of
+    from weft.doctor.lint import as_finding
 
     return {
         "schema": "weft.doctor-env/1",
         "platform": asked.recipe.name if asked.recipe is not None else None,
         "nccl": asked.version or None,
-        "verdict": verdict([one for _, found in reports for one in found]).value,
+        "verdict": verdict_of([one for _, found in reports for one in found]).value,
         "files": [
             {
                 "name": job.name,
@@ -286,12 +288,12 @@ def _text(reports: "Sequence[tuple[Job, list[Complaint]]]", asked: _Asked, *, no
 
 
 def _report(job: "Job", complaints: "Sequence[Complaint]", *, notes: bool) -> list[str]:
+    from weft.core.finding import verdict_of
     from weft.core.words import counted
-    from weft.doctor.lint import verdict
 
     shown = [one for one in complaints if notes or one.rule.severity != "note"]
     hidden = len(complaints) - len(shown)
-    worst = verdict(complaints).value
+    worst = verdict_of(complaints).value
     n_bad = sum(one.rule.severity == "bad" for one in complaints)
     n_warnings = sum(one.rule.severity == "warning" for one in complaints)
     known = sum(1 for setting in job.settings if setting.name.isupper())

@@ -47,8 +47,9 @@ def command(
     from weft.bench.logs.log_facts import read_logs
     from weft.bench.logs.ranks import job_log
     from weft.bench.logs.verification import unverified
+    from weft.core.finding import verdict_of
     from weft.doctor.log.aspects import aspects
-    from weft.doctor.log.judge import in_order, judge, worst
+    from weft.doctor.log.judge import in_order, judge
 
     log = job_log(read_logs(files))
     findings = in_order([*judge(log), *_settings(log, script)])
@@ -59,7 +60,7 @@ def command(
         text=lambda: _text(log, findings, rows if shows_ranks else [], number, own),
         record={
             "schema": "weft.doctor-log/1",
-            "verdict": worst(findings).value,
+            "verdict": verdict_of(findings).value,
             "findings": [finding.to_record() for finding in findings],
             "unverified": unverified(log.said),
             "aspects": {aspect.name: aspect.values for aspect in aspects(log)},
@@ -78,7 +79,7 @@ def command(
         },
         rows=rows,
     )
-    return int(ExitCode.VERDICT_BAD if worst(findings).value == "bad" else ExitCode.GOOD)
+    return int(ExitCode.VERDICT_BAD if verdict_of(findings).value == "bad" else ExitCode.GOOD)
 
 
 def _settings(log: "JobLog", script: Path | None) -> "list[Finding]":

@@ -9,14 +9,15 @@ from weft.core.finding import Severity
 
 def show(sysroot: Path, format_: str) -> int:
     """Print it. Raises InputError where the root is no directory."""
-    from weft.doctor.machine.checks import problems, verdict
+    from weft.core.finding import verdict_of
+    from weft.doctor.machine.checks import problems
     from weft.doctor.machine.machine import SCHEMA, read_machine
     from weft.doctor.machine.summary import ten_lines
     from weft.doctor.machine.sysroot import Sysroot
 
     machine = read_machine(Sysroot(sysroot))
     found = problems(machine)
-    worst = verdict(found)
+    worst = verdict_of(found)
     emit(
         format_,
         text=lambda: "\n".join(ten_lines(machine, found)),

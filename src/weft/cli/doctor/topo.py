@@ -136,7 +136,7 @@ def _judge(
     notes: bool,
     format_: str,
 ) -> int:
-    from weft.doctor.lint import verdict
+    from weft.core.finding import verdict_of
     from weft.doctor.topo.gpu_paths import near
     from weft.doctor.topo.judge import complaints_of, distances_of, known_of
 
@@ -153,7 +153,7 @@ def _judge(
             record=_record(topology, complaints, distances),
             rows=[_row(topology, one) for one in complaints],
         )
-    is_bad = verdict(complaints).value == "bad"
+    is_bad = verdict_of(complaints).value == "bad"
     return int(ExitCode.VERDICT_BAD if is_bad else ExitCode.GOOD)
 
 
@@ -194,12 +194,13 @@ def _print_sarif(topology: "TopologyFile", complaints: "Sequence[Complaint]") ->
 def _record(
     topology: "TopologyFile", complaints: "Sequence[Complaint]", distances: "Distances | None"
 ) -> dict[str, Any]:
-    from weft.doctor.lint import as_finding, verdict
+    from weft.core.finding import verdict_of
+    from weft.doctor.lint import as_finding
 
     return {
         "schema": "weft.doctor-topo/1",
         "name": topology.name,
-        "verdict": verdict(complaints).value,
+        "verdict": verdict_of(complaints).value,
         "is_refused": topology.is_refused,
         "n_elements": topology.n_elements,
         "n_unsaid": topology.n_unsaid,

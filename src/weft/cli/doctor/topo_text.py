@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from weft.cli.output import table_text
+from weft.core.finding import verdict_of
 from weft.core.words import counted
-from weft.doctor.lint import Complaint, verdict
+from weft.doctor.lint import Complaint
 from weft.doctor.topo.distance import Distances
 from weft.doctor.topo.graph import Vertex, Way
 from weft.doctor.topo.xml import MOST_ELEMENTS, TopologyFile
@@ -31,7 +32,7 @@ def shown(lines: Sequence[str]) -> str:
 def verdict_line(topology: TopologyFile, complaints: Sequence[Complaint]) -> str:
     """The verdict first: what NCCL does with the file."""
     name = topology.name
-    worst = verdict(complaints).value
+    worst = verdict_of(complaints).value
     n_bad = sum(one.rule.severity == "bad" for one in complaints)
     warnings = counted(sum(one.rule.severity == "warning" for one in complaints), "warning")
     if topology.is_refused:

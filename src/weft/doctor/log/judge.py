@@ -1,17 +1,16 @@
 """What is wrong in a job's logs: findings, the worst first."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from weft.bench.logs.ranks import COLLNET, GIVEN_UP, JobLog, transports
 from weft.bench.logs.verification import unverified
-from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.finding import FAULTS, Finding, FindingKind, Severity, worst_first
 from weft.core.words import counted
 from weft.doctor.log.aspect import some
 from weft.doctor.log.mpi import choices, is_over_fabric, judge_mpi, sharp_trees
 from weft.doctor.log.network import judge_network, share
 
 MOST_WARNINGS = 8
-_ORDER = {Severity.BAD: 0, Severity.WARNING: 1, Severity.GOOD: 2, Severity.NOTE: 3}
 
 
 def judge(log: JobLog) -> list[Finding]:
@@ -33,12 +32,13 @@ def judge(log: JobLog) -> list[Finding]:
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """The worst first; the order of the job's coming up within each severity. What is good is not
-    said where anything is wrong."""
-    found = sorted(findings, key=lambda one: _ORDER[one.severity])
-    if worst(found) in (Severity.BAD, Severity.WARNING):
-        return [one for one in found if one.severity is not Severity.GOOD]
-    return found
+    """The verdict first: faults, the worst first, or the good where there is no fault; then notes.
+    Equal ones keep the order of the job's start."""
+    found = worst_first(findings)
+    faults = [one for one in found if one.severity in FAULTS]
+    good = [one for one in found if one.severity is Severity.GOOD]
+    notes = [one for one in found if one.severity is Severity.NOTE]
+    return [*(faults or good), *notes]
 
 
 def _good(log: JobLog) -> Iterator[Finding]:
@@ -213,8 +213,3 @@ def _note(sentence: str) -> Finding:
 
 def _finding(severity: Severity, kind: FindingKind, sentence: str, *evidence: str) -> Finding:
     return Finding(kind, severity, sentence, tuple(evidence))
-
-
-def worst(findings: Sequence[Finding]) -> Severity:
-    """The severity that decides."""
-    return min((one.severity for one in findings), key=_ORDER.__getitem__, default=Severity.GOOD)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from weft.catalog.libraries.setting_rules import SettingRule, machine_rules
-from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.finding import Finding, FindingKind, Severity, worst_first
 from weft.core.nodeset import fold
 from weft.core.units import format_size_roughly
 from weft.core.words import counted
@@ -33,7 +33,6 @@ _KIND_OF_VENDOR = {
     Vendor.CRAY: Kind.SLINGSHOT,
     Vendor.AMAZON: Kind.EFA,
 }
-_ORDER = {Severity.BAD: 0, Severity.WARNING: 1, Severity.NOTE: 2, Severity.GOOD: 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +78,7 @@ def problems(machine: Machine) -> list[Problem]:
         for about, check in _CHECKS
         for rule, words in check(machine)
     ]
-    return sorted(found, key=lambda one: _ORDER[one.severity])
-
-
-def verdict(found: Iterable[Problem]) -> Severity:
-    """The worst of them; GOOD where nothing, or only notes, were found."""
-    severities = {one.severity for one in found}
-    return next(
-        (one for one in (Severity.BAD, Severity.WARNING) if one in severities), Severity.GOOD
-    )
+    return list(worst_first(found))
 
 
 _Found = Iterator[tuple[str, dict[str, str]]]

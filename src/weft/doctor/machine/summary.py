@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
-from weft.core.finding import Severity
+from weft.core.finding import Severity, verdict_of
 from weft.core.nodeset import fold
 from weft.core.units import format_size_roughly
 from weft.core.words import counted
 from weft.doctor.machine.adapters import Adapter, Kind, PKey, Port
-from weft.doctor.machine.checks import LINK_ERRORS, Problem, has_dma_buf, rails, verdict
+from weft.doctor.machine.checks import LINK_ERRORS, Problem, has_dma_buf, rails
 from weft.doctor.machine.machine import Machine
 from weft.doctor.machine.system import SHM
 
@@ -48,7 +48,7 @@ def _said(wrong: Sequence[Problem]) -> list[str]:
 
 
 def _verdict(machine: Machine, found: Sequence[Problem]) -> str:
-    worst = verdict(found)
+    worst = verdict_of(found)
     number = sum(one.severity is worst for one in found)
     if worst is Severity.BAD:
         first = next(one for one in found if one.severity is worst)

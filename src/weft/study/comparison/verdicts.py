@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from weft.bench.twin.fidelity import said_by
-from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.finding import Finding, FindingKind, Severity, severity_rank
 from weft.core.units import format_size
 from weft.stats.drift import Drift, return_to_baseline, trend
 from weft.stats.ratio import PAIRS_FROM, Ratio
@@ -14,7 +14,6 @@ from weft.study.comparison.rows import ComparisonRow, RowOutcome
 from weft.study.comparison.treatment import without_evidence
 from weft.study.run.store import Failure, StudyRun
 
-_ORDER = list(Severity)
 _EXACT = 1e-9
 _SIZES_NAMED = 4
 _UNDER = 0.01
@@ -76,7 +75,7 @@ def findings_of_runs(
 
 def _worst_first(found: list[Finding]) -> tuple[Finding, ...]:
     """By severity; of the same severity the largest effect first, and no effect after those."""
-    return tuple(sorted(found, key=lambda f: (_ORDER.index(f.severity), -_size_of_effect(f))))
+    return tuple(sorted(found, key=lambda f: (severity_rank(f), -_size_of_effect(f))))
 
 
 def _size_of_effect(finding: Finding) -> float:
