@@ -116,6 +116,7 @@ class Recorded:
         self._key = launch.key
         self.samples: tuple[Sample, ...] = tuple(inner.measure(launch))
         self.fabric_document = inner.fabric_document
+        self.faults, self.lost_hosts = inner.faults, inner.lost_hosts
 
     def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
         """Nothing to get ready."""
@@ -150,6 +151,7 @@ class NoisyBackend:
         self.launches: list[Launch] = []
         self.name = inner.name
         self.fabric_document = inner.fabric_document
+        self.faults, self.lost_hosts = inner.faults, inner.lost_hosts
 
     def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
         """The inner backend's."""

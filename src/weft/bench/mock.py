@@ -14,6 +14,8 @@ from weft.bench import metrics as measured
 from weft.bench.live.failure import HangError
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.phase import phases_of
+from weft.bench.twin.fault import Fault
+from weft.cluster.ssh_failure import Unreached
 from weft.core.errors import BenchmarkError, unknown_name
 
 LATENCY_NS = 1_500.0
@@ -46,6 +48,8 @@ class MockBackend:
         fabric_document: Mapping[str, Any] | None = None,
     ) -> None:
         self.fabric_document = fabric_document
+        self.faults: tuple[Fault, ...] = ()
+        self.lost_hosts: Mapping[str, Unreached] = {}
         self.closed = False
         self._seed = seed
         self._effects = dict(effects or {})

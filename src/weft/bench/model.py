@@ -6,6 +6,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
+from weft.bench.twin.fault import Fault
+from weft.cluster.ssh_failure import Unreached
 from weft.core.errors import InputError
 
 SAMPLE_SCHEMA = "weft.sample/1"
@@ -169,6 +171,21 @@ class Backend(Protocol):
     """
 
     name: str
+
+    @property
+    def fabric_document(self) -> Mapping[str, Any] | None:
+        """The fabric under test (schema weft.fabric/1); None where the backend knows none."""
+        ...
+
+    @property
+    def faults(self) -> Sequence[Fault]:
+        """The planted faults; only a twin has any."""
+        ...
+
+    @property
+    def lost_hosts(self) -> Mapping[str, Unreached]:
+        """The hosts that did not answer when last asked, and why; only a live backend has any."""
+        ...
 
     def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
         """Get ready once, before any launch; `raw/` and `recipes/` go into `run_dir`."""

@@ -15,6 +15,7 @@ from weft.check.suspects.follow_up import Plan, Size, follow_up
 from weft.check.suspects.survey import survey_of
 from weft.check.thresholds import thresholds
 from weft.check.trials import ALONE, SURVEY, TOGETHER
+from weft.cluster.ssh_failure import Unreached
 from weft.core.clock import Clock
 from weft.core.collection import collection_paused
 from weft.core.errors import BenchmarkError
@@ -98,6 +99,12 @@ class FollowUpBackend:
         self._plan: Plan | None = None
         self.name = inner.name
         self.fabric_document = None if wiring is None else wiring.document
+        self.faults = inner.faults
+
+    @property
+    def lost_hosts(self) -> Mapping[str, Unreached]:
+        """The inner backend's."""
+        return self._inner.lost_hosts
 
     def prepare(self, trials: Sequence[Trial], run_dir: Path) -> None:
         """Prepare the inner backend for the trials whose pairs are known."""

@@ -15,6 +15,7 @@ from weft.bench.live.kernel_samples import to_samples
 from weft.bench.live.launch_site import Here, Seat
 from weft.bench.logs.evidence import evidence_of_files
 from weft.bench.model import Launch, Sample, State, Trial
+from weft.bench.twin.fault import Fault
 from weft.cluster.host_probe import Look
 from weft.cluster.slurm.neighbours import asking
 from weft.cluster.slurm.scheduler import ANSWER_TIMEOUT_S
@@ -50,6 +51,8 @@ class LiveBackend:
     """
 
     name = "live"
+    fabric_document: Mapping[str, Any] | None = None
+    faults: tuple[Fault, ...] = ()
 
     def __init__(
         self,
@@ -129,7 +132,7 @@ class LiveBackend:
         }
 
     @property
-    def lost(self) -> Mapping[str, Unreached]:
+    def lost_hosts(self) -> Mapping[str, Unreached]:
         """The hosts that answered no more when they were last asked, and why."""
         return self._watch.lost
 

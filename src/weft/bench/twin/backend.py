@@ -39,6 +39,7 @@ from weft.catalog.document import to_toml
 from weft.catalog.load import benchmark
 from weft.catalog.machine.fit_report import Fit
 from weft.catalog.machine.platform import Platform
+from weft.cluster.ssh_failure import Unreached
 from weft.core.errors import BenchmarkError, InputError
 from weft.topology.engine import as_input_error, engine_module
 from weft.topology.fabric import Fabric
@@ -78,6 +79,7 @@ class TwinBackend:
         self.fidelity = fidelity
         self.extrapolate = extrapolate
         self.faults = tuple(faults)
+        self.lost_hosts: Mapping[str, Unreached] = {}
         self.seed = seed
         self._fabric_spec = fabric if fabric is not None else fabric_spec(platform, n_nodes)
         self._run_dir: Path | None = None

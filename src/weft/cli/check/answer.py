@@ -201,7 +201,7 @@ def planted_in(backend: "Backend", verdict: "Verdict") -> tuple[Mapping[str, str
     """What was planted in a twin and whether the verdict, which was not told, names it."""
     return tuple(
         {"fault": fault.describe(), "named": _is_named(fault.place, verdict)}
-        for fault in getattr(backend, "faults", ())
+        for fault in backend.faults
     )
 
 

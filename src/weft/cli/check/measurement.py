@@ -94,7 +94,7 @@ def _gone_after_survey(setup: Setup, outcome: "RunOutcome") -> tuple[Lost, ...]:
 
     if any(one.trial == SURVEY or not one.lost for one in outcome.failures):
         return ()
-    return lost_of(outcome.lost, getattr(setup.backend, "lost", {}), surveyed=True)
+    return lost_of(outcome.lost, setup.backend.lost_hosts, surveyed=True)
 
 
 def _unfinished(outcome: "RunOutcome", directory: Path, lost: tuple[Lost, ...]) -> BenchmarkError:

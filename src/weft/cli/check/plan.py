@@ -323,7 +323,7 @@ def _on_rails(
 
 
 def _fabric_of(backend: "Backend") -> "Wiring | None":
-    document = getattr(backend, "fabric_document", None)
+    document = backend.fabric_document
     if document is None:
         return None
     from weft.topology.fabric import Fabric

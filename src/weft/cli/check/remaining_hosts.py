@@ -51,7 +51,7 @@ def measure_the_rest(
             left = set(evidence.setup.nodes) - set(failure.lost)
             if not failure.lost or len(left) < FEWEST or keeping.is_in_a_hurry:
                 raise
-            gone = lost_of(failure.lost, getattr(evidence.setup.backend, "lost", {}))
+            gone = lost_of(failure.lost, evidence.setup.backend.lost_hosts)
             lost = (*lost, *gone)
             rest = _rest(plan, without(choice, lost))
             if rest is None:

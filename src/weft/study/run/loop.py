@@ -112,9 +112,8 @@ def _prepare(backend: Backend, launches: Sequence[Launch], store: RunStore) -> N
     except WeftError:
         store.abandon()
         raise
-    fabric = getattr(backend, "fabric_document", None)
-    if fabric is not None:
-        store.set_fabric(fabric)
+    if backend.fabric_document is not None:
+        store.set_fabric(backend.fabric_document)
 
 
 def _run_one(
