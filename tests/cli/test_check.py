@@ -214,7 +214,7 @@ class TestTwin:
         assert run([*argv, "--platform", "generic-hdr"]) == 1
         out = capsys.readouterr().out
         assert out.startswith("BAD  All pairs deliver")
-        assert "platform generic-hdr: you said so" in out
+        assert "platform generic-hdr: named with --platform" in out
         assert machine.of_run(run_dir, ()) is not None
         again = ["check", "--twin", "generic-edr", "--nodes", "8", "--platform", "generic-hdr"]
         answer = self.twin(tmp_path / "named", capsys, "leaf-01[1] rate=0.25")[1]

@@ -73,7 +73,7 @@ def test_a_check_too_small_to_judge_is_nothing_to_hold_against(
     small = tmp_path / "small"
     assert run(["check", "--mock", "--nodes", "2", "--dir", str(small)]) == 0
     assert twin(tmp_path / "run", "--against", str(small)) == 2
-    assert "nothing can be held against this run: 1 pair of 2 nodes" in capsys.readouterr().err
+    assert "nothing can be compared with this run: 1 pair of 2 nodes" in capsys.readouterr().err
 
 
 def test_the_report_tells_the_same_and_says_when_the_earlier_run_is_gone(
@@ -90,7 +90,7 @@ def test_the_report_tells_the_same_and_says_when_the_earlier_run_is_gone(
     assert any("new" in line and "leaf-03[7] &lt;-&gt; spine-03[3]" in line for line in cells)
     first.rename(tmp_path / "elsewhere")
     assert run(["report", str(second), "-o", str(page)]) == 0
-    assert "The earlier check cannot be read: not a run directory." in page.read_text()
+    assert "The earlier check cannot be used: not a run directory." in page.read_text()
 
 
 @pytest.mark.parametrize("asked_first", [True, False])

@@ -10,10 +10,10 @@ from tests.cli.checked import accused, checked
 from tests.unit.check.schedule.fields import planes
 
 from weft.bench.twin.backend import build_fabric
+from weft.check.pipeline import wiring_of
 from weft.check.trials import SURVEY
 from weft.check.verdict.verdict import judge_check
 from weft.cli import run
-from weft.report.verdict import fabric_of
 from weft.study.run.store import read_run
 
 Capture = pytest.CaptureFixture[str]
@@ -86,7 +86,7 @@ def test_what_the_survey_left_as_a_tie_the_follow_up_tells_apart(
     answer = checked(tmp_path, capsys, *TREE, "--schedule", schedule, "--plant", plant)
     done = read_run(tmp_path / "run")
     survey = [sample for sample in done.samples if sample.trial == SURVEY]
-    (before,) = judge_check(survey, fabric_of(done)).accusations
+    (before,) = judge_check(survey, wiring_of(done)).accusations
     assert {"cable leaf-01[5] - spine-01[1]"} < {one.name for one in before.components}
     assert accused(answer) == [{"cable leaf-01[5] - spine-01[1]"}]
     assert answer["planted"][0]["named"] == "yes"

@@ -18,8 +18,10 @@ from weft.report.sections import arms, curves, environment, fit, imported, metho
 from weft.report.sections import earlier_check as against
 from weft.report.sections import side_by_side as beside
 from weft.report.sections import suspect_map as lit
-from weft.report.verdict import Judgement, backend_facts, judge, measured_word
+from weft.report.verdict import Judgement, judge
 from weft.study.comparison.headlines import Headlines
+from weft.study.run.backend_record import backend_of
+from weft.study.run.run_findings import n_unfinished
 from weft.study.run.store import StudyRun, read_run
 
 LIVE = "live"
@@ -90,7 +92,7 @@ def _sections(run: StudyRun, judged: Judgement, name: str) -> tuple[Section, ...
         pairs.section(judged.pairs, name) if judged.pairs else None,
         arms.section(judged.arms, name, Headlines([run])) if judged.arms else None,
         _curves(run, judged, name),
-        fit.section(judged.measured, name) if backend_facts(run)["name"] == LIVE else None,
+        fit.section(judged.measured, name) if backend_of(run).name == LIVE else None,
         method.left_out(run, judged.excluded),
         method.section(run),
         imported.section(run) if is_imported(run.meta) else None,
@@ -101,11 +103,11 @@ def _sections(run: StudyRun, judged: Judgement, name: str) -> tuple[Section, ...
 
 def _curves(run: StudyRun, judged: Judgement, name: str) -> Section | None:
     measured = (*judged.measured, *also_measured_of(run))
-    return curves.section(measured, measured_word(run), name, published_of(run))
+    return curves.section(measured, backend_of(run).measured_word, name, published_of(run))
 
 
 def _refuse_unfinished(run: StudyRun, partial: bool) -> None:
-    n_missing, n_planned = method.n_unfinished(run), len(run.launches)
+    n_missing, n_planned = n_unfinished(run), len(run.launches)
     if partial or (n_planned and not n_missing):
         return
     missing = f"{n_missing} of {n_planned} launches are missing"
@@ -129,7 +131,7 @@ def _title(run: StudyRun) -> str:
 def _subtitle(run: StudyRun) -> str:
     nodes = dict.fromkeys(node for launch in run.launches for node in launch.trial.nodes)
     n_nodes = "1 node" if len(nodes) == 1 else f"{len(nodes)} nodes"
-    parts = [f"Backend {backend_facts(run)['name']}", n_nodes, f"{len(run.launches)} launches"]
+    parts = [f"Backend {backend_of(run).name}", n_nodes, f"{len(run.launches)} launches"]
     word = "imported" if is_imported(run.meta) else "started"
     started = run.meta.get(f"{word}_unix_s")
     if isinstance(started, int | float) and 0 <= started < _YEAR_10000:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.audit.case import Case, PortKey
+from weft.audit.counters.interval import interval_of
 from weft.audit.rules import RULES, Rule
 from weft.check.readings.components import Thing, vertex_of
 from weft.core.finding import Finding, Severity
@@ -133,6 +134,15 @@ class PortNames:
         if self._n_cabled[node] > 1:
             adapters = [f"{adapter}/{port}" for adapter in adapters]
         return [f"{adapter}[1]" for adapter in dict.fromkeys(adapters)]
+
+
+def marked(subnet: Subnet, document: Mapping[str, Any]) -> tuple[Marks, Mapping[str, Any]]:
+    """What the files of a subnet say about the cables of its document, and the document with each
+    cable at the rate that it should run at. Raises InputError on damaged counters."""
+    case = Case(subnet, interval=interval_of(subnet, None, None))
+    names = PortNames(subnet, document)
+    marks = marks_of(case, names)
+    return marks, as_meant(document, case, names, marks)
 
 
 def marks_of(case: Case, names: PortNames) -> Marks:

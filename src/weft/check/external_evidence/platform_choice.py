@@ -16,6 +16,7 @@ from weft.results.model import ResultFile, Table
 
 MACHINE_FILE = "machine.toml"
 """The platform that the run in a directory is held against, where somebody named one."""
+_NAMED = "named with --platform"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Machine:
 
 def named(name: str) -> Machine:
     """The platform of a name or a file. Raises InputError."""
-    return Machine(platform(name), f"you said so (--platform {name})")
+    return Machine(platform(name), _NAMED)
 
 
 def keep(machine: Machine, run_dir: Path) -> None:
@@ -40,7 +41,7 @@ def keep(machine: Machine, run_dir: Path) -> None:
 
 def of_run(run_dir: Path, samples: Sequence[Sample]) -> Machine | None:
     """What a kept run is held against: what was named, the twin's own, else what its hosts say."""
-    kept = ((MACHINE_FILE, "named for this run"), (PLATFORM_FILE, "the twin is made of it"))
+    kept = ((MACHINE_FILE, _NAMED), (PLATFORM_FILE, "the twin is made of it"))
     for name, because in kept:
         path = run_dir / name
         if path.is_file():

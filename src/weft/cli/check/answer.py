@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.output import emit, talk, terminal_width
-from weft.core.errors import InputError, MissingError
+from weft.core.errors import MissingError
 
 if TYPE_CHECKING:
     from weft.bench.model import Backend
@@ -118,27 +118,6 @@ def print_answer(answer: Answer, format_: str, *, matrix: bool) -> None:
         record={**answer.to_record(), "readings": rows} if format_ == "json" else {},
         rows=rows,
     )
-
-
-def earlier_verdict(run_dir: Path) -> "Verdict":
-    """The verdict of an earlier check. Raises InputError where the directory holds none."""
-    from weft.report.verdict import pair_verdict
-    from weft.study.run.store import read_run
-
-    verdict = pair_verdict(read_run(run_dir))
-    if verdict is None:
-        raise InputError(
-            "this run is no check: it measured no pair",
-            where=str(run_dir),
-            expected="--against a directory that `weft check` wrote",
-        )
-    if verdict.refused or not verdict.survey.normed.norms:
-        raise InputError(
-            f"nothing can be held against this run: {verdict.findings[0].sentence}",
-            where=str(run_dir),
-            expected="--against a check that came to a verdict",
-        )
-    return verdict
 
 
 def held_against_before(run_dir: Path) -> Path | None:

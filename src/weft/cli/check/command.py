@@ -10,17 +10,16 @@ import click
 from weft.cli.backend import BackendChoice, backend_options
 from weft.cli.check.answer import (
     Answer,
-    earlier_verdict,
     held_against_before,
     planted_in,
     print_answer,
     write_drain,
     write_page,
 )
-from weft.cli.check.evidence import Evidence, EvidenceChoice, evidence_options, gather
+from weft.cli.check.evidence import EvidenceChoice, PlannedCheck, evidence_options, with_evidence
 from weft.cli.check.measurement import Keeping, again_with_hosts
 from weft.cli.check.plan import PlanChoice, Setup, plan_options, say_plan, set_up
-from weft.cli.check.remaining_hosts import lost_before, measure_the_rest, without
+from weft.cli.check.remaining_hosts import lost_before, measure_remaining, without
 from weft.cli.output import FORMATS, format_option_of, talk
 from weft.cli.run_dir import fresh_run_dir
 from weft.core.errors import ExitCode, InputError
@@ -93,31 +92,31 @@ def command(
     with other partners, alone and beside others, before it says so. Exit 1 when something is slow,
     4 when the run proves nothing: its messages missed the fast network, or ranks shared CPUs.
     """
+    from weft.check.pipeline import judge_earlier, judge_run
     from weft.check.verdict.earlier_check import held_against as held_against_run
-    from weft.check.verdict.rerun_command import with_own_options
     from weft.core.clock import system_clock
 
     resumed = _resumed(run_dir, resume)
     if resumed is not None and against is None:
         against = held_against_before(resumed)
-    before = None if against is None else earlier_verdict(against)
+    before = None if against is None else judge_earlier(against)
     set_ = partial(set_up, adaptive=adaptive, tasks_per_node=tasks_per_node)
     planned = partial(_planned, given, (small, large), wanted, set_)
     lost = () if resumed is None else lost_before(resumed)
-    evidence = planned(without(choice, lost))
+    check = planned(without(choice, lost))
     if dry_run:
-        say_plan(evidence.setup, format_)
+        say_plan(check.setup, format_)
         return int(ExitCode.GOOD)
-    talk(evidence.setup.plan.text)
+    talk(check.setup.plan.text)
     started = system_clock()
     directory = run_dir or fresh_run_dir("check")
-    within_s = wanted.within_s if evidence.setup.backend.name == "live" else math.inf
+    within_s = wanted.within_s if check.setup.backend.name == "live" else math.inf
     keeping = Keeping(directory, resume, against, choice.seed, within_s)
-    evidence, measured = measure_the_rest(planned, choice, evidence, keeping, lost)
-    setup = evidence.setup
-    evidence.keep(directory)
-    again = again_with_hosts(setup, measured)
-    judged = with_own_options(evidence.verdict(measured), again)
+    check, measured = measure_remaining(planned, choice, check, keeping, lost)
+    setup = check.setup
+    check.keep_evidence(directory)
+    again = again_with_hosts(setup, measured.lost)
+    judged = judge_run(measured, setup.fabric)
     verdict, changed = judged, None
     if before is not None:
         verdict, changed = held_against_run(judged, before, str(against))
@@ -145,8 +144,8 @@ def _planned(
     wanted: PlanChoice,
     set_: Callable[[BackendChoice, tuple[str, str], PlanChoice], Setup],
     choice: BackendChoice,
-) -> Evidence:
-    return gather(given, choice, set_(choice, sizes, wanted))
+) -> PlannedCheck:
+    return with_evidence(given, choice, set_(choice, sizes, wanted))
 
 
 def _resumed(run_dir: Path | None, resume: bool) -> Path | None:

@@ -1,8 +1,8 @@
-"""What a check is told beside its measurements: the platform, and the files of the fabric."""
+"""The external evidence of a check: its platform, and the files of its fabric."""
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,14 +18,12 @@ from weft.core.errors import InputError
 if TYPE_CHECKING:
     from weft.check.external_evidence.fabric_marks import Marks
     from weft.check.external_evidence.platform_choice import Machine
-    from weft.check.verdict.verdict import Verdict
-    from weft.study.run.store import StudyRun
     from weft.topology.subnet.subnet import Subnet
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceChoice:
-    """What the options said."""
+    """The platform and the files that the options name."""
 
     platform: str | None
     counters: tuple[str, ...]
@@ -36,14 +34,14 @@ _OPTIONS = (
         "--platform",
         metavar="NAME",
         help="What the fabric should deliver: a platform ('weft platform list') or a .toml file. "
-        "Default: the twin's, or what the hosts' names tell.",
+        "Default: the twin's, or the one that the host names match.",
     ),
     click.option(
         "--counters",
         multiple=True,
         metavar="FILE",
         help="Counters and link states of the fabric (perfquery, ibqueryerrors, ibdiagnet, "
-        "iblinkinfo, mlxlink), beside what --fabric holds; once a file, an earlier one first.",
+        "iblinkinfo, mlxlink), with those of --fabric; once a file, the earlier one first.",
     ),
 )
 
@@ -54,16 +52,16 @@ def evidence_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """A check's setup with its fabric as it is meant to be, what the files say, and the platform
-    that somebody named."""
+class PlannedCheck:
+    """A check's setup with the rates that its cables should have, what the fabric's files say, and
+    the platform that somebody named."""
 
     setup: Setup
     marks: "Marks"
     named: "Machine | None"
 
-    def keep(self, run_dir: Path) -> None:
-        """Write it into the run directory, so that the run is judged alike later."""
+    def keep_evidence(self, run_dir: Path) -> None:
+        """Write the external evidence into the run directory, where the verdict finds it."""
         from weft.check.external_evidence import fabric_marks as marks
         from weft.check.external_evidence import platform_choice as machine
 
@@ -72,28 +70,11 @@ class Evidence:
         if self.marks.marks or self.marks.counted:
             marks.keep(self.marks, run_dir)
 
-    def verdict(self, run: "StudyRun") -> "Verdict":
-        """What the run's samples say beside all of it. A check that goes on without the files is
-        held against what they said before."""
-        from weft.check.external_evidence import fabric_marks as marks
-        from weft.check.external_evidence import platform_choice as machine
-        from weft.check.verdict.lost_hosts import with_lost
-        from weft.check.verdict.verdict import judge_check
 
-        verdict = judge_check(
-            run.samples,
-            self.setup.fabric,
-            adaptive=self.setup.adaptive,
-            machine=self.named or machine.of_run(run.directory, run.samples),
-            marks=self.marks if self.marks.marks else marks.of_run(run.directory),
-        )
-        return with_lost(verdict, run.lost, [one.trial for one in run.failed_for_lost])
-
-
-def gather(given: EvidenceChoice, choice: BackendChoice, setup: Setup) -> Evidence:
-    """Read all of it. Raises InputError."""
+def with_evidence(given: EvidenceChoice, choice: BackendChoice, setup: Setup) -> PlannedCheck:
+    """Read the platform and the files that the options name. Raises InputError."""
     from weft.check.external_evidence import platform_choice as machine
-    from weft.check.external_evidence.fabric_marks import NO_MARKS
+    from weft.check.external_evidence.fabric_marks import NO_MARKS, marked
 
     refuse_named_pipes(given.counters, "--counters")
     named = machine.named(given.platform) if given.platform else None
@@ -103,28 +84,18 @@ def gather(given: EvidenceChoice, choice: BackendChoice, setup: Setup) -> Eviden
             expected="the files that say which cable is in which port (ibnetdiscover, iblinkinfo)",
         )
     if setup.fabric is None or not (choice.fabric or given.counters):
-        return Evidence(setup, NO_MARKS, named)
-    meant, marks = _read(given.counters, choice.fabric, setup)
-    return Evidence(meant, marks, named)
+        return PlannedCheck(setup, NO_MARKS, named)
+    cabled = setup.fabric.document
+    marks, meant = marked(_subnet(given.counters, choice.fabric, cabled), cabled)
+    return PlannedCheck(_with_links(setup, meant), marks, named)
 
 
-def _read(
-    counters: tuple[str, ...], fabric: tuple[str, ...], setup: Setup
-) -> "tuple[Setup, Marks]":
-    from weft.audit.case import Case
-    from weft.audit.counters.interval import interval_of
-    from weft.check.external_evidence.fabric_marks import PortNames, as_meant, marks_of
+def _with_links(setup: Setup, document: Mapping[str, Any]) -> Setup:
     from weft.topology.fabric import Fabric
 
-    assert setup.fabric is not None
-    subnet = _subnet(counters, fabric, setup.fabric.document)
-    case = Case(subnet, interval=interval_of(subnet, None, None))
-    names = PortNames(subnet, setup.fabric.document)
-    marks = marks_of(case, names)
-    document = as_meant(setup.fabric.document, case, names, marks)
-    if document["links"] == setup.fabric.document["links"]:
-        return setup, marks
-    return replace(setup, fabric=Fabric.from_document(document)), marks
+    if setup.fabric is None or document["links"] == setup.fabric.document["links"]:
+        return setup
+    return replace(setup, fabric=Fabric.from_document(dict(document)))
 
 
 def _subnet(counters: tuple[str, ...], fabric: tuple[str, ...], document: Any) -> "Subnet":
@@ -151,7 +122,7 @@ def _subnet(counters: tuple[str, ...], fabric: tuple[str, ...], document: Any) -
 
 
 def _refuse_unknown(subnet: "Subnet", counters: tuple[str, ...]) -> None:
-    """A file that no reader knows says nothing of a fabric. Raises InputError."""
+    """Refuse a file that no reader knows. Raises InputError."""
     for source in subnet.description["sources"]:
         if source["name"] in counters and not source["format"]:
             raise InputError(

@@ -1,6 +1,7 @@
 """The measuring of a check: its launches into a run directory."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,13 +80,13 @@ def measure(setup: Setup, keeping: Keeping, lost: tuple[Lost, ...] = ()) -> "Stu
     return read_run(directory)
 
 
-def again_with_hosts(setup: Setup, run: "StudyRun") -> "Again":
-    """What was typed, to measure the same again: with the hosts, where nobody named them; those
-    that are gone, too."""
+def again_with_hosts(setup: Setup, lost: Sequence[Lost]) -> "Again":
+    """The options as typed, to measure the same again; with all hosts, lost ones too, where the
+    options did not name them."""
     again = again_of(click.get_current_context())
     if setup.backend.name != "live" or len(setup.nodes) < 2:
         return again
-    return again.of_hosts(tuple(dict.fromkeys((*setup.nodes, *(one.host for one in run.lost)))))
+    return again.of_hosts(tuple(dict.fromkeys((*setup.nodes, *(one.host for one in lost)))))
 
 
 def _gone_after_survey(setup: Setup, outcome: "RunOutcome") -> tuple[Lost, ...]:
@@ -122,7 +123,7 @@ def _new_store(setup: Setup, keeping: Keeping, lost: tuple[Lost, ...]) -> "RunSt
         nodes=setup.nodes,
         argv=sys.argv,
     )
-    again = again_of(click.get_current_context())
+    again = again_with_hosts(setup, lost)
     gone = {LOST: [one.to_record() for one in lost]} if lost else {}
     return RunStore.create(keeping.directory, {**meta, AGAIN: again.to_record(), **gone})
 

@@ -1,14 +1,14 @@
-"""Beside an earlier check: what is new, what was known, what is mended."""
+"""Compared with an earlier check: new, known and mended components."""
 
 from pathlib import Path
 
+from weft.check.pipeline import judge_earlier
 from weft.check.verdict.earlier_check import held_against, told
 from weft.check.verdict.verdict import Verdict
 from weft.core.errors import InputError
 from weft.report.model import Section, TableColumn, cut_table
-from weft.report.verdict import pair_verdict
 from weft.study.run.metadata import AGAINST
-from weft.study.run.store import StudyRun, read_run
+from weft.study.run.store import StudyRun
 
 
 def section(run: StudyRun, verdict: Verdict) -> Section | None:
@@ -18,11 +18,9 @@ def section(run: StudyRun, verdict: Verdict) -> Section | None:
         return None
     heading = f"Against {Path(named).name}"
     try:
-        before = pair_verdict(read_run(Path(named)))
+        before = judge_earlier(Path(named))
     except InputError as error:
-        return Section(heading, (f"The earlier check cannot be read: {error.what}.",))
-    if before is None or before.refused:
-        return Section(heading, ("The earlier run came to no verdict.",))
+        return Section(heading, (f"The earlier check cannot be used: {error.what.rstrip('.')}.",))
     now, against = held_against(verdict, before, Path(named).name)
     changed = zip(now.findings, against.changes, strict=True)
     rows = [(change.value, told(finding)) for finding, change in changed if change is not None]

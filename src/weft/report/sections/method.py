@@ -8,6 +8,7 @@ from weft.core.nodeset import fold
 from weft.core.units import format_size
 from weft.report.charts.cells import placement
 from weft.report.model import ReportTable, Section, TableColumn, cut_table
+from weft.study.run.run_findings import n_unfinished
 from weft.study.run.store import Failure, StudyRun
 
 _PAIRS = "pairs"
@@ -44,12 +45,6 @@ def left_out(run: StudyRun, excluded: Mapping[str, int]) -> Section | None:
     if not tables and not paragraphs:
         return None
     return Section("Failed, excluded or missing", paragraphs, tables=tuple(tables))
-
-
-def n_unfinished(run: StudyRun) -> int:
-    """Launches of the plan that are not over."""
-    over = run.done | {(failure.trial, failure.repeat) for failure in run.failures}
-    return sum(launch.key not in over for launch in run.launches)
 
 
 def _statistics(launches: Sequence[Launch]) -> str:

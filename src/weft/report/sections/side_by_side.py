@@ -10,9 +10,9 @@ from weft.report.charts import vega as charts
 from weft.report.charts.cells import ChartMetric, scale_of
 from weft.report.charts.median_interval import MedianInterval, meaning, median_interval_of
 from weft.report.model import ReportFigure, ReportTable, Section, TableColumn, cut_table
-from weft.report.verdict import backend_facts
 from weft.study.comparison.cells import StudyCell, cells_of
 from weft.study.comparison.headlines import Headlines
+from weft.study.run.backend_record import backend_of
 from weft.study.run.store import StudyRun
 
 JOIN_UP_TO = 4
@@ -89,10 +89,10 @@ def _names(runs: Sequence[StudyRun]) -> list[str]:
     """'r1 (imported)', 'r2 (twin of azure-a9)': directories, told apart where they are alike."""
     said = []
     for run in runs:
-        backend = backend_facts(run)
-        platform = backend["facts"].get("platform")
-        what = str(backend["name"])
-        if what == "twin" and platform:
+        backend = backend_of(run)
+        platform = backend.facts.get("platform")
+        what = backend.name
+        if backend.is_twin and platform:
             what = f"twin of {platform}"
         said.append(f"{run.directory.name or run.directory} ({what})")
     return [

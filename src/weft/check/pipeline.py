@@ -1,0 +1,61 @@
+"""From a run directory to its verdict: the one way that check, report and `--against` go."""
+
+from pathlib import Path
+
+from weft.check.external_evidence import fabric_marks, platform_choice
+from weft.check.launches import routes_adaptively
+from weft.check.readings.network import Wiring
+from weft.check.verdict.lost_hosts import with_lost
+from weft.check.verdict.rerun_command import Again, with_own_options
+from weft.check.verdict.verdict import Verdict, judge_check
+from weft.core.errors import InputError
+from weft.study.run.metadata import AGAIN
+from weft.study.run.store import StudyRun, read_run
+from weft.topology.fabric import Fabric
+
+
+def has_pairs(run: StudyRun) -> bool:
+    """Whether a run measured pairs of nodes, so that it can be judged as a check."""
+    return any(sample.pair is not None for sample in run.samples)
+
+
+def judge_run(run: StudyRun, wiring: Wiring | None = None) -> Verdict:
+    """The verdict on the pairs of a run, from what its directory holds: samples, fabric, platform,
+    counters, lost hosts. `wiring`: the run's fabric, where the caller has built it already."""
+    samples = [sample for sample in run.samples if sample.pair is not None]
+    verdict = judge_check(
+        samples,
+        wiring or wiring_of(run),
+        adaptive=routes_adaptively(run.launches),
+        machine=platform_choice.of_run(run.directory, samples),
+        marks=fabric_marks.of_run(run.directory),
+    )
+    verdict = with_lost(verdict, run.lost, [one.trial for one in run.failed_for_lost])
+    return with_own_options(verdict, Again.of_record(run.meta.get(AGAIN)))
+
+
+def judge_earlier(run_dir: Path) -> Verdict:
+    """The verdict of an earlier check, to compare another with. Raises InputError for a directory
+    that is no check or that came to no verdict."""
+    run = read_run(run_dir)
+    if not has_pairs(run):
+        raise InputError(
+            "this run is no check: it measured no pair",
+            where=str(run_dir),
+            expected="--against a directory that `weft check` wrote",
+        )
+    verdict = judge_run(run)
+    if verdict.refused or not verdict.survey.normed.norms:
+        raise InputError(
+            f"nothing can be compared with this run: {verdict.findings[0].sentence}",
+            where=str(run_dir),
+            expected="--against a check that came to a verdict",
+        )
+    return verdict
+
+
+def wiring_of(run: StudyRun) -> Wiring | None:
+    """The fabric as cabled, where the run knows it."""
+    if run.fabric_document is None:
+        return None
+    return Fabric.from_document(dict(run.fabric_document))
