@@ -48,14 +48,14 @@ STEPS = (
     Step("opensm.fdbs read", ("opensm.fdbs",)),
     Step("minhop tables", (DISCOVERED,), lambda subnet: subnet.route("minhop")),
     Step("updn tables", (DISCOVERED,), lambda subnet: subnet.route("updn")),
-    Step("hop histogram of all pairs, and valleys", DUMPED, lambda subnet: subnet.ask("survey")),
-    Step("credit loops", DUMPED, lambda subnet: subnet.ask("credit_loop", service_level=0)),
+    Step("hop histogram of all pairs, and valleys", DUMPED, lambda subnet: subnet.survey()),
+    Step("credit loops", DUMPED, lambda subnet: subnet.credit_loop(0)),
     Step("audit, every rule", DUMPED, lambda subnet: audit(Case(subnet))),
-    Step("load of every cable, all to all", DUMPED, lambda subnet: subnet.ask("all_to_all")),
+    Step("load of every cable, all to all", DUMPED, lambda subnet: subnet.loads()),
     Step(
         "effective bisection bandwidth, 100 matchings",
         DUMPED,
-        lambda subnet: subnet.ask("bisection", matchings=100, seed=0),
+        lambda subnet: subnet.bisection(100, 0),
     ),
 )
 

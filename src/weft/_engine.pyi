@@ -4,24 +4,37 @@ Every function releases the GIL. A document that is wrong raises ValueError whos
 and where in its first line, then what was expected. Formats: docs/reference/scenario.md.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+from numpy import uint8, uint32, uint64
+from numpy.typing import NDArray
 
 class Fabric:
-    """A whole fabric document, checked. Only `ask_fabric` looks inside."""
+    """A whole fabric document, checked."""
+
+    def document(self) -> str:
+        """The whole document as JSON, `schema` first."""
+
+    def engines(self) -> list[str]:
+        """The routing engines that fill the tables as the document has them."""
+
+    def trace(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        engine: str | None = None,
+        down: Sequence[str] = ...,
+    ) -> list[list[str]]:
+        """The egress ports crossed from each first to each second node (or HCA) name.
+
+        Routes are `engine`'s, else the document's `lfts`, else those of `minhop`. An engine routes
+        around the cables at the ports `down`.
+        """
 
 def build_fabric(spec_json: str) -> Fabric:
     """The fabric of a whole document or a generator.
 
     `lfts` are filled if the spec names `"routing": {"engine": ...}`.
-    """
-
-def ask_fabric(fabric: Fabric, question_json: str) -> str:
-    """The answer to a question: `{"ask": "document"}`, the whole document; `{"ask": "engines"}`,
-    those that fill the tables as the document has them; `{"ask": "trace", "pairs": ..., "engine":
-    ..., "down": ...}`, the egress ports crossed from each first to each second node (or HCA) name.
-
-    Routes are `engine`'s, else the document's `lfts`, else those of `minhop`. An engine routes
-    around the cables at the ports `down`.
     """
 
 def simulate(scenario_json: str) -> dict[str, Any]:
@@ -44,13 +57,114 @@ def expand_collective(step_json: str, n_ranks: int) -> dict[str, Any]:
     (about) 2^22 rows.
     """
 
+class PortEnd(TypedDict):
+    """A node's index and the number of one of its ports."""
+
+    node: int
+    port: int
+
+class UnreachedLid(TypedDict):
+    """A LID that `n_sources` end ports do not reach: paths end `at` a switch, or on a `circle`."""
+
+    lid: int
+    dst: PortEnd
+    n_sources: int
+    at: int
+    port: int
+    circle: list[int]
+
+class PathValley(TypedDict):
+    """A switch `at` which `n_paths` paths come down and go up again, and one pair's end ports."""
+
+    at: int
+    n_paths: int
+    example: tuple[PortEnd, PortEnd]
+
+class PathSurvey(TypedDict):
+    """All paths between all end ports; `hops`: by cables crossed the number of pairs."""
+
+    n_pairs: int
+    hops: dict[int, int]
+    n_unreachable: int
+    unreachable: list[UnreachedLid]
+    n_unreachable_lids: int
+    valleys: list[PathValley]
+    n_valley_paths: int
+    n_without_lid: int
+
+class PortLoads(TypedDict):
+    """One row a port between switches: paths over it, and different destinations among them."""
+
+    node: NDArray[uint32]
+    port: NDArray[uint8]
+    n_paths: NDArray[uint64]
+    n_lids: NDArray[uint32]
+
+class ShiftLoads(TypedDict):
+    """By shift the most paths over one port, and the fullest port of all shifts."""
+
+    shifts: list[int]
+    worst: list[int]
+    fullest: tuple[int, PortEnd] | None
+
+class BisectionShares(TypedDict):
+    """Shares of the end ports' rates; `shares` has one a matching."""
+
+    mean: float
+    standard_error: float
+    least: float
+    most: float
+    shares: list[float]
+
+class ChannelCircle(TypedDict):
+    """A circle of channels (an egress port and its lane), and how many lie on any circle."""
+
+    channels: list[tuple[PortEnd, int]]
+    n_channels: int
+
 class Subnet:
-    """A subnet with its forwarding tables; opaque."""
+    """A subnet with its forwarding tables. Nodes are named by their index in the description."""
+
+    def description(self) -> str:
+        """Everything that was read, as a JSON document."""
+
+    def survey(self) -> PathSurvey:
+        """Lengths of all paths between end ports, paths that do not arrive, valleys."""
+
+    def loads(self, pairs: Sequence[tuple[int, int]] | None = None) -> PortLoads:
+        """Paths over every port between switches, of `pairs` of end ports or of all pairs."""
+
+    def shifts(self, most: int) -> ShiftLoads:
+        """The fullest port of up to `most` shifts of the end ports."""
+
+    def bisection(self, matchings: int, seed: int) -> BisectionShares | None:
+        """Effective bisection bandwidth; None with fewer than two end ports."""
+
+    def credit_loop(self, service_level: int) -> ChannelCircle | None:
+        """A credit loop of all paths on a service level; None where there is none."""
+
+    def trace(
+        self, node: int, port: int, lid: int, adaptive: bool = False
+    ) -> tuple[list[tuple[tuple[int, int], tuple[int, int]]], str | None]:
+        """The cables (egress, ingress) from a port to a LID; none and an error if it does not
+        arrive.
+
+        `adaptive`: every cable that adaptive routing may take.
+        """
+
+    def export(self, format: str) -> tuple[str, list[str]]:
+        """The text for `ibsim`, `slurm` or `graphml`, and the facts that it changes."""
+
+    def fabric_document(self, name: str, bits_per_s: int, delay_ps: int) -> tuple[str, list[str]]:
+        """The fabric document as JSON, and the facts that it leaves out or changes.
+
+        `bits_per_s` is the rate of cables without one, `delay_ps` the delay of all cables.
+        """
 
 def read_subnet(paths: list[str]) -> Subnet:
     """The subnet that files describe, each known by its content ('-': standard input).
 
-    Raises OSError where a file cannot be read; what is wrong inside is part of `describe`.
+    Raises OSError where a file cannot be read; content that is wrong is part of the description.
     """
 
 def build_subnet(spec_json: str) -> Subnet:
@@ -58,9 +172,6 @@ def build_subnet(spec_json: str) -> Subnet:
 
 def route_subnet(subnet: Subnet, engine: str, roots: list[int] = ...) -> Subnet:
     """The same subnet with the tables of OpenSM's `engine`; `roots` are node GUIDs, if given."""
-
-def ask_subnet(subnet: Subnet, question_json: str) -> str:
-    """The answer to a question such as `{"ask": "describe"}`: docs/reference/fabric.md."""
 
 def read_logs(logs: list[tuple[str, bytes | None]]) -> str:
     """What logs of communication libraries say, as JSON: docs/reference/doctor_log.md.

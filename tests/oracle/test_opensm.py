@@ -19,7 +19,7 @@ from tests.oracle.ibsim import (
 )
 
 from weft.core.errors import InputError
-from weft.topology.subnet.subnet import CableEnd, Subnet
+from weft.topology.subnet.subnet import CableEnd, Subnet, paths_of_ports
 
 Cables = set[frozenset[tuple[int, int]]]
 
@@ -88,14 +88,10 @@ def cables_of_net(net: Net) -> Cables:
 def check_path(sim: Ibsim, subnet: Subnet, src: int, dst: int) -> None:
     """Our path between two end ports is ibtracert's."""
     a, b = subnet.endports[src], subnet.endports[dst]
-    answer = subnet.ask("trace", node=a.node, port=a.port, lid=b.lid, adaptive=False)
+    hops, _ = subnet.trace(a.node, a.port, b.lid)
     ours = [
-        tuple(
-            value
-            for end in (hop["egress"], hop["ingress"])
-            for value in (subnet.nodes[end["node"]].guid, end["port"])
-        )
-        for hop in answer["hops"]
+        tuple(value for node, port in hop for value in (subnet.nodes[node].guid, port))
+        for hop in hops
     ]
     theirs = traced_by_ibtracert(sim.run("ibtracert", str(a.lid), str(b.lid)))
     # ibtracert names the last adapter by its port's GUID.
@@ -125,11 +121,11 @@ def ibdmchk(sim: Ibsim, *more: str) -> str:
 def check_against_ibdmchk(sim: Ibsim, subnet: Subnet, *more: str) -> None:
     """Lengths of paths, destinations a port, and the verdict on credit loops."""
     text = ibdmchk(sim, *more)
-    hops = subnet.ask("survey")["hops"]
-    assert {int(length): n for length, n in hops.items()} == histogram(text, "LFT ROUTE HOP")
-    lids = Counter(load["n_lids"] for load in subnet.ask("all_to_all"))
+    hops = subnet.survey()["hops"]
+    assert hops == histogram(text, "LFT ROUTE HOP")
+    lids = Counter(subnet.loads()["n_lids"].tolist())
     assert dict(lids) == histogram(text, "SWITCH OUT PORT - NUM DLIDS")
-    loop = subnet.ask("credit_loop", service_level=0)
+    loop = subnet.credit_loop(0)
     assert (loop is None) == ("no credit loops found" in text)
 
 
@@ -161,7 +157,7 @@ def test_a_torus_is_what_ibdmchk_counts(engine: str, more: bool) -> None:
 
 def test_minhop_on_a_torus_has_a_credit_loop() -> None:
     with Ibsim(torus([4, 4, 3]).text()) as sim:
-        loop = dumped(sim.opensm("minhop")).ask("credit_loop", service_level=0)
+        loop = dumped(sim.opensm("minhop")).credit_loop(0)
         assert len(loop["channels"]) >= 3
 
 
@@ -172,8 +168,8 @@ def test_2024_hosts_of_frontera_are_what_ibdmchk_counts(engine: str) -> None:
     with Ibsim(frontera_like(46, total=2024).text()) as sim:
         subnet = dumped(sim.opensm(engine))
         check_against_ibdmchk(sim, subnet)
-        hops = subnet.ask("survey")["hops"]
-        assert hops == {"2": 87032, "4": 600160, "6": 3407360}
+        hops = subnet.survey()["hops"]
+        assert hops == {2: 87032, 4: 600160, 6: 3407360}
 
 
 @pytest.mark.slow
@@ -241,16 +237,15 @@ def test_after_a_cut_cable_what_is_read_is_what_opensm_rerouted() -> None:
         gone = cables_of(before) - cables_of(after)
         assert {port for cable in gone for _, port in cable} == {5, 1}
         assert len(gone) == 1
-        survey = after.ask("survey")
-        assert (survey["n_unreachable"], survey["hops"]) == (0, {"2": 48, "4": 192})
+        survey = after.survey()
+        assert (survey["n_unreachable"], survey["hops"]) == (0, {2: 48, 4: 192})
         for dst in range(4, 16):
             check_path(sim, after, 0, dst)
 
 
 def tables_of(subnet: Subnet) -> dict[str, list[int]]:
     """Ports by switch and adapter, as a fabric document has them."""
-    to = {"json": {"name": "tables", "bits_per_s": 1, "delay_ps": 0}}
-    tables: dict[str, list[int]] = subnet.ask("export", to=to)["document"]["lfts"]
+    tables: dict[str, list[int]] = subnet.fabric_document("tables", 1, 0)[0]["lfts"]
     return tables
 
 
@@ -307,9 +302,10 @@ def test_updn_has_the_lengths_the_loads_and_the_verdict_of_opensms() -> None:
     with Ibsim(ODD_NETS["frontera"].text()) as sim:
         theirs = dumped(sim.opensm("updn"))
         ours = theirs.route("updn")
-        for question in ("survey", "all_to_all"):
-            assert ours.ask(question) == theirs.ask(question)
-        loops = [net.ask("credit_loop", service_level=0) for net in (ours, theirs)]
+        assert ours.survey() == theirs.survey()
+        assert paths_of_ports(ours.loads()) == paths_of_ports(theirs.loads())
+        assert ours.loads()["n_lids"].tolist() == theirs.loads()["n_lids"].tolist()
+        loops = [net.credit_loop(0) for net in (ours, theirs)]
         assert loops == [None, None]
 
 
@@ -333,10 +329,10 @@ def test_an_exported_fabric_is_one_that_opensm_routes(tmp_path: Path) -> None:
     rates = {f"{part}_bits_per_s": 400_000_000_000 for part in ("host", "local", "global")}
     delays = {f"{part}_delay_ps": 0 for part in ("host", "local", "global")}
     made = Subnet.of_fabric({**spec, "global_ports": 1, **rates, **delays})
-    exported = made.ask("export", to="ibsim")
+    text, changed = made.export("ibsim")
     # ibsim knows no NDR.
-    assert any("HDR" in sentence for sentence in exported["changed"])
-    with Ibsim(exported["text"]) as sim:
+    assert any("HDR" in sentence for sentence in changed)
+    with Ibsim(text) as sim:
         routed = dumped(sim.opensm("minhop"))
         assert cables_of(routed) == cables_of(made)
-        assert routed.ask("survey")["n_unreachable"] == 0
+        assert routed.survey()["n_unreachable"] == 0

@@ -1,15 +1,14 @@
-//! A fabric document read once, for many questions.
+//! A fabric document across the border: read once, examined many times.
 
 use pyo3::prelude::*;
-use serde::{Deserialize, Serialize};
 use weft_fabric::document::{Engine, FabricDocument};
 use weft_fabric::generate;
-use weft_fabric::{FabricError, HcaId, PortId, Routes, check, engines, fault, json as documents};
+use weft_fabric::{FabricError, HcaId, PortId, Routes, check, engines, fault};
 
 use crate::refuse;
 
 /// The engines that may have filled a document's tables.
-const FILLING: [Engine; 3] = [Engine::Dmodk, Engine::Minhop, Engine::Updn];
+const FILLING: [&str; 3] = ["dmodk", "minhop", "updn"];
 
 /// A whole document, checked.
 #[pyclass(frozen, module = "weft._engine")]
@@ -39,62 +38,43 @@ fn complete(spec_json: &str) -> Result<Fabric, FabricError> {
     Ok(Fabric { written, fabric })
 }
 
-/// The answer to a question, both JSON.
-#[pyfunction]
-pub(crate) fn ask_fabric(py: Python<'_>, fabric: &Fabric, question_json: &str) -> PyResult<String> {
-    let answer = py.detach(|| -> Result<_, FabricError> {
-        let question = documents::from_text("question", "question.", question_json)?;
-        fabric.answer(question)
-    });
-    answer.map_err(refuse)
-}
+#[pymethods]
+impl Fabric {
+    /// The whole document, JSON.
+    fn document(&self, py: Python<'_>) -> String {
+        // As written, not as a value: that would put names before `schema`, by which files are
+        // known.
+        py.detach(|| serde_json::to_string(&self.written).expect("names and numbers"))
+    }
 
-/// What can be asked.
-#[derive(Deserialize)]
-#[serde(tag = "ask", rename_all = "snake_case", deny_unknown_fields)]
-enum Question {
-    /// The whole document.
-    Document {},
     /// The engines that fill the tables as the document has them.
-    Engines {},
+    fn engines(&self, py: Python<'_>) -> Vec<&'static str> {
+        let fills = |name: &&str| Engine::from_name(name).is_ok_and(|it| self.is_filled_by(it));
+        py.detach(|| FILLING.into_iter().filter(fills).collect())
+    }
+
     /// The egress ports crossed from each first to each second node (or HCA), the sending HCA's own
     /// first: by `engine`'s routes, else the document's, else those of minhop; with the cables at
     /// the ports `down` out of use.
-    Trace {
+    #[pyo3(signature = (pairs, engine=None, down=Vec::new()))]
+    fn trace(
+        &self,
+        py: Python<'_>,
         pairs: Vec<(String, String)>,
-        #[serde(default)]
         engine: Option<String>,
-        #[serde(default)]
         down: Vec<String>,
-    },
-}
-
-fn text_of(answer: &impl Serialize) -> String {
-    serde_json::to_string(answer).expect("names and numbers")
+    ) -> PyResult<Vec<Vec<String>>> {
+        py.detach(|| self.paths(&pairs, engine.as_deref(), &down)).map_err(refuse)
+    }
 }
 
 impl Fabric {
-    fn answer(&self, question: Question) -> Result<String, FabricError> {
-        Ok(match question {
-            // As written, not as a value: that would put names before `schema`, by which files are
-            // known.
-            Question::Document {} => text_of(&self.written),
-            Question::Engines {} => {
-                let filling = FILLING.iter().filter(|engine| self.is_filled_by(**engine));
-                text_of(&filling.collect::<Vec<_>>())
-            }
-            Question::Trace { pairs, engine, down } => {
-                text_of(&self.trace(&pairs, engine.as_deref(), &down)?)
-            }
-        })
-    }
-
     fn is_filled_by(&self, engine: Engine) -> bool {
         let filled = || engines::compute(&self.fabric, engine).to_lfts(&self.fabric);
         self.written.lfts.as_ref().is_some_and(|lfts| *lfts == filled())
     }
 
-    fn trace(
+    fn paths(
         &self,
         pairs: &[(String, String)],
         engine: Option<&str>,
@@ -109,7 +89,7 @@ impl Fabric {
         let engine = engine.map(Engine::from_name).transpose()?;
         if engine.is_none() && !down.is_empty() {
             let what = "no engine is named that routes around cables out of use";
-            return Err(FabricError::document("down", what, "an engine beside them"));
+            return Err(FabricError::document("down", what, "an engine with the ports"));
         }
         let find = |index: usize, name: &str| {
             fabric.hca_named(name).ok_or_else(|| {
@@ -122,7 +102,7 @@ impl Fabric {
             .enumerate()
             .map(|(index, (src, dst))| Ok((find(index, src)?, find(index, dst)?)))
             .collect::<Result<Vec<_>, FabricError>>()?;
-        let ways = match engine {
+        let paths = match engine {
             Some(Engine::Dmodk) => engines::dmodk_paths(&fabric, &ends)?,
             _ => {
                 let routes = engines::routes_of(&fabric, &self.written, engine)?;
@@ -130,7 +110,8 @@ impl Fabric {
                 ends.iter().map(trace).collect::<Result<_, _>>()?
             }
         };
-        let name = |way: Vec<PortId>| way.into_iter().map(|port| fabric.port_name(port)).collect();
-        Ok(ways.into_iter().map(name).collect())
+        let name =
+            |path: Vec<PortId>| path.into_iter().map(|port| fabric.port_name(port)).collect();
+        Ok(paths.into_iter().map(name).collect())
     }
 }

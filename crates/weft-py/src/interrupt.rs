@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What `work` returns, computed with the GIL released.
+/// The result of `work`, computed with the GIL released.
 ///
 /// A signal sets the flag that `work` looks at; once it has stopped, the signal's exception is
 /// raised (KeyboardInterrupt, unless the program says otherwise).

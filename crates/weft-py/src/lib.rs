@@ -1,9 +1,11 @@
 //! The border: documents in, columns out, ten functions at most, the GIL released.
 
+mod description;
 mod fabric;
 mod interrupt;
 mod logs;
 mod subnet;
+mod survey;
 
 use interrupt::interruptible;
 use numpy::IntoPyArray;
@@ -147,7 +149,7 @@ fn set_steady(py: Python<'_>, out: &Bound<'_, PyDict>, steady: SteadyColumns) ->
     Ok(())
 }
 
-/// What every rank exchanges in a step: one row a send or receive.
+/// The exchanges of every rank in a step: one row a send or receive.
 #[pyfunction]
 fn expand_collective<'py>(
     py: Python<'py>,
@@ -230,7 +232,6 @@ fn expand(step_json: &str, n_ranks: u32) -> Result<Moves, TrafficError> {
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<fabric::Fabric>()?;
     module.add_function(wrap_pyfunction!(fabric::build_fabric, module)?)?;
-    module.add_function(wrap_pyfunction!(fabric::ask_fabric, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(simulate_many, module)?)?;
     module.add_function(wrap_pyfunction!(expand_collective, module)?)?;
@@ -238,6 +239,5 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(subnet::read_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(subnet::build_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(subnet::route_subnet, module)?)?;
-    module.add_function(wrap_pyfunction!(subnet::ask_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(logs::read_logs, module)?)
 }

@@ -11,8 +11,8 @@ use weft_logs::Facts;
 /// How much is read at once.
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// What logs say, as JSON: docs/reference/doctor_log.md. Each has a name, and its content where it
-/// is no file of that name ('-' is standard input). Ctrl-C ends it early.
+/// Facts from logs, as JSON: docs/reference/doctor_log.md. Each has a name, and its content where
+/// it is no file of that name ('-' is standard input). Ctrl-C ends it early.
 #[pyfunction]
 pub(crate) fn read_logs(
     py: Python<'_>,

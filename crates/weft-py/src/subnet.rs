@@ -1,20 +1,17 @@
-//! A real subnet across the border: read once, asked many times. Questions and answers are JSON.
+//! A real subnet across the border: read once, examined many times.
 
+use crate::description::describe;
 use crate::refuse;
+use crate::survey::{Bisection, CreditLoop, Loads, Shifts, Survey};
 use pyo3::prelude::*;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
-use weft_fabric::export;
+use weft_fabric::export::{self, Export};
 use weft_fabric::opensm::{self, OpensmEngine, Options};
-use weft_fabric::paths::{self, Choice, Net};
-use weft_fabric::subnet::Unsaid;
-use weft_fabric::subnet::{End, Gathered, Lfts, SubnetNode};
-use weft_fabric::{
-    BitsPerSecond, Fabric, FabricError, Picoseconds, generate, json as documents, read,
-};
+use weft_fabric::paths::{self, Choice, Hop, Net};
+use weft_fabric::subnet::{End, Gathered, Lfts, Unsaid};
+use weft_fabric::{BitsPerSecond, Fabric, FabricError, Picoseconds, generate, read};
 
 /// A subnet with forwarding tables: its own, or a routing engine's.
 #[pyclass(frozen, module = "weft._engine")]
@@ -81,102 +78,129 @@ pub(crate) fn route_subnet(
     Ok(Subnet { subnet: Arc::clone(&subnet.subnet), lfts })
 }
 
-/// The answer to a question, both JSON: docs/reference/fabric.md lists them.
-#[pyfunction]
-pub(crate) fn ask_subnet(py: Python<'_>, subnet: &Subnet, question_json: &str) -> PyResult<String> {
-    let answer = py.detach(|| -> Result<_, FabricError> {
-        let question = documents::from_text("question", "question.", question_json)?;
-        answer(&subnet.subnet, &subnet.lfts, question)
-    });
-    Ok(answer.map_err(refuse)?.to_string())
-}
+/// Node and port of an end.
+type Place = (u32, u8);
+/// A cable on a path: the port it leaves by, and the port at the other end.
+type Cable = (Place, Place);
 
-/// What can be asked.
-#[derive(Deserialize)]
-#[serde(tag = "ask", rename_all = "snake_case", deny_unknown_fields)]
-enum Question {
-    /// Everything that was read.
-    Describe {},
-    /// Lengths of all paths, those that do not arrive, valleys.
-    Survey {},
-    /// Paths over every cable when all send to all.
-    AllToAll {},
-    /// Paths over every cable for pairs of end ports, by their numbers in `describe`.
-    Pairs { pairs: Vec<(u32, u32)> },
+#[pymethods]
+impl Subnet {
+    /// Everything that was read, as a JSON document.
+    fn description(&self, py: Python<'_>) -> String {
+        py.detach(|| describe(&self.subnet, &self.lfts).to_string())
+    }
+
+    /// Lengths of all paths between end ports, paths that do not arrive, valleys.
+    fn survey(&self, py: Python<'_>) -> Survey {
+        py.detach(|| paths::survey(&self.net()).into())
+    }
+
+    /// Paths over every cable between switches for `pairs` of end ports; for all pairs without.
+    #[pyo3(signature = (pairs=None))]
+    fn loads(&self, py: Python<'_>, pairs: Option<Vec<(u32, u32)>>) -> PyResult<Loads> {
+        let loads = py.detach(|| {
+            let net = self.net();
+            Ok(match pairs {
+                None => paths::all_to_all(&net),
+                Some(pairs) => paths::of_pairs(&net, &known(&net, pairs)?),
+            })
+        });
+        Ok(Loads(loads.map_err(|error: FabricError| refuse(error))?))
+    }
+
     /// The fullest cable of up to `most` shifts.
-    Shifts { most: u32 },
-    /// Effective bisection bandwidth.
-    Bisection { matchings: u32, seed: u64 },
-    /// A credit loop on a service level.
-    CreditLoop { service_level: u8 },
-    /// The path from a port to a LID, or all that adaptive routing may take.
-    Trace { node: u32, port: u8, lid: u16, adaptive: bool },
-    /// The subnet as another program's text, and what that says differently.
-    Export { to: Target },
-}
+    fn shifts(&self, py: Python<'_>, most: u32) -> Shifts {
+        py.detach(|| paths::shifts(&self.net(), most).into())
+    }
 
-/// Whom to export for.
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-enum Target {
-    /// The simulator's net file.
-    Ibsim,
-    /// `topology.conf`.
-    Slurm,
-    /// GraphML.
-    Graphml,
-    /// weft's own document; what no tool says of cables is taken from here.
-    Json { name: String, bits_per_s: u64, delay_ps: u64 },
-}
+    /// Effective bisection bandwidth; none with fewer than two end ports.
+    fn bisection(&self, py: Python<'_>, matchings: u32, seed: u64) -> Option<Bisection> {
+        py.detach(|| paths::bisection(&self.net(), matchings, seed).map(Bisection::from))
+    }
 
-fn answer(
-    subnet: &weft_fabric::subnet::Subnet,
-    lfts: &Lfts,
-    question: Question,
-) -> Result<Value, FabricError> {
-    let net = || Net::new(subnet, lfts);
-    Ok(match question {
-        Question::Describe {} => describe(subnet, lfts),
-        Question::Survey {} => json!(paths::survey(&net())),
-        Question::AllToAll {} => json!(paths::all_to_all(&net())),
-        Question::Pairs { pairs } => json!(paths::of_pairs(&net(), &known(&net(), pairs)?)),
-        Question::Shifts { most } => json!(paths::shifts(&net(), most)),
-        Question::Bisection { matchings, seed } => {
-            json!(paths::bisection(&net(), matchings, seed))
+    /// A credit loop on a service level, if there is one.
+    fn credit_loop(&self, py: Python<'_>, service_level: u8) -> Option<CreditLoop> {
+        let found =
+            py.detach(|| paths::credit_loop(&self.net(), &self.subnet.sl2vl, service_level));
+        found.map(CreditLoop::from)
+    }
+
+    /// The cables from a port to a LID, or all that adaptive routing may take; else the error.
+    #[pyo3(signature = (node, port, lid, adaptive=false))]
+    fn trace(
+        &self,
+        py: Python<'_>,
+        node: u32,
+        port: u8,
+        lid: u16,
+        adaptive: bool,
+    ) -> PyResult<(Vec<Cable>, Option<String>)> {
+        if self.subnet.nodes.get(node as usize).is_none() {
+            let what = format!("there is no node {node}");
+            return Err(refuse(FabricError::document("node", what, "a node's number")));
         }
-        Question::CreditLoop { service_level } => {
-            json!(paths::credit_loop(&net(), &subnet.sl2vl, service_level))
-        }
-        Question::Trace { node, port, lid, adaptive } => {
-            let src = End { node, port };
-            if subnet.nodes.get(node as usize).is_none() {
-                let what = format!("there is no node {node}");
-                return Err(FabricError::document("question.node", what, "a node's number"));
+        let hops = py.detach(|| self.hops(End { node, port }, lid, adaptive));
+        let place = |end: End| (end.node, end.port);
+        Ok(match hops {
+            Ok(hops) => {
+                (hops.iter().map(|hop| (place(hop.egress), place(hop.ingress))).collect(), None)
             }
-            json!(trace(subnet, lfts, src, lid, adaptive))
-        }
-        Question::Export { to } => exported(subnet, lfts, to)?,
-    })
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        })
+    }
+
+    /// The subnet as text for ibsim, slurm or graphml, and the facts that the text changes.
+    fn export(&self, py: Python<'_>, format: &str) -> PyResult<(String, Vec<String>)> {
+        let write: fn(&weft_fabric::subnet::Subnet) -> Export = match format {
+            "ibsim" => export::ibsim,
+            "slurm" => export::slurm,
+            "graphml" => export::graphml,
+            _ => {
+                let what = format!("unknown format '{format}'");
+                let expected = "ibsim, slurm or graphml";
+                return Err(refuse(FabricError::document("format", what, expected)));
+            }
+        };
+        let Export { text, changed } = py.detach(|| write(&self.subnet));
+        Ok((text, changed))
+    }
+
+    /// The fabric document of the subnet, and the facts that the document changes. `bits_per_s` is
+    /// the rate of cables without one; `delay_ps` is the delay of all.
+    fn fabric_document(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        bits_per_s: u64,
+        delay_ps: u64,
+    ) -> PyResult<(String, Vec<String>)> {
+        let unsaid = Unsaid { rate: BitsPerSecond(bits_per_s), delay: Picoseconds(delay_ps) };
+        let drawn = py.detach(|| {
+            let mut routed = (*self.subnet).clone();
+            routed.lfts = (*self.lfts).clone();
+            let drawn = routed.to_fabric(name, unsaid)?;
+            let text = serde_json::to_string(&drawn.document).expect("names and numbers");
+            Ok((text, drawn.changed))
+        });
+        drawn.map_err(|error: FabricError| refuse(error))
+    }
 }
 
-fn exported(
-    subnet: &weft_fabric::subnet::Subnet,
-    lfts: &Lfts,
-    to: Target,
-) -> Result<Value, FabricError> {
-    let export = match to {
-        Target::Ibsim => export::ibsim(subnet),
-        Target::Slurm => export::slurm(subnet),
-        Target::Graphml => export::graphml(subnet),
-        Target::Json { name, bits_per_s, delay_ps } => {
-            let unsaid = Unsaid { rate: BitsPerSecond(bits_per_s), delay: Picoseconds(delay_ps) };
-            let mut routed = subnet.clone();
-            routed.lfts = lfts.clone();
-            let drawn = routed.to_fabric(&name, unsaid)?;
-            return Ok(json!({"document": drawn.document, "changed": drawn.changed}));
+impl Subnet {
+    fn net(&self) -> Net<'_> {
+        Net::new(&self.subnet, &self.lfts)
+    }
+
+    fn hops(&self, src: End, lid: u16, adaptive: bool) -> Result<Vec<Hop>, paths::PathError> {
+        if !adaptive {
+            return paths::trace(&self.subnet, &self.lfts, src, lid);
         }
-    };
-    Ok(json!({"text": export.text, "changed": export.changed}))
+        let choice = match self.subnet.adaptive.is_empty() {
+            true => Choice::FewestHops,
+            false => Choice::Groups(&self.subnet.adaptive),
+        };
+        paths::trace_adaptive(&self.subnet, &self.lfts, choice, src, lid)
+    }
 }
 
 fn known(net: &Net<'_>, pairs: Vec<(u32, u32)>) -> Result<Vec<(u32, u32)>, FabricError> {
@@ -185,119 +209,7 @@ fn known(net: &Net<'_>, pairs: Vec<(u32, u32)>) -> Result<Vec<(u32, u32)>, Fabri
         None => Ok(pairs),
         Some(pair) => {
             let expected = format!("numbers of end ports, below {n}");
-            Err(FabricError::document("question.pairs", format!("{pair:?}"), expected))
+            Err(FabricError::document("pairs", format!("{pair:?}"), expected))
         }
     }
-}
-
-fn trace(
-    subnet: &weft_fabric::subnet::Subnet,
-    lfts: &Lfts,
-    src: End,
-    lid: u16,
-    adaptive: bool,
-) -> Value {
-    let hops = if adaptive {
-        let choice = match subnet.adaptive.is_empty() {
-            true => Choice::FewestHops,
-            false => Choice::Groups(&subnet.adaptive),
-        };
-        paths::trace_adaptive(subnet, lfts, choice, src, lid)
-    } else {
-        paths::trace(subnet, lfts, src, lid)
-    };
-    match hops {
-        Ok(hops) => json!({"hops": hops}),
-        Err(error) => json!({"error": error.to_string()}),
-    }
-}
-
-fn describe(subnet: &weft_fabric::subnet::Subnet, lfts: &Lfts) -> Value {
-    let net = Net::new(subnet, lfts);
-    let nodes: Vec<Value> =
-        subnet.nodes.iter().enumerate().map(|(at, node)| describe_node(&net, at, node)).collect();
-    let endports: Vec<Value> =
-        net.endports.iter().map(|it| json!([it.end.node, it.end.port, it.lid])).collect();
-    let tables = (0..subnet.nodes.len()).filter(|node| lfts.row(*node).is_some()).count();
-    let kept: Vec<Value> = (subnet.kept.iter())
-        .map(|(place, name, rows)| json!({"place": place, "name": name, "n_rows": rows.len()}))
-        .collect();
-    json!({
-        "nodes": nodes,
-        "cables": cables(subnet),
-        "assumed": subnet.assumed,
-        "endports": endports,
-        "port_guids": port_guids(subnet),
-        "n_tables": tables,
-        "n_adaptive": subnet.adaptive.len(),
-        "n_sl2vl": subnet.sl2vl.len(),
-        "readings": subnet.readings,
-        "devices": subnet.devices,
-        "tree": subnet.tree,
-        "sm_logs": subnet.sm_logs,
-        "insides": subnet.insides,
-        "kept": kept,
-        "sources": subnet.sources,
-        "unread": subnet.unread,
-        "misfits": subnet.misfits,
-    })
-}
-
-/// A node, with those of its ports that no cable shows but something is known about.
-fn describe_node(net: &Net<'_>, at: usize, node: &SubnetNode) -> Value {
-    let number = net.switch_number(at as u32);
-    let uncabled: Vec<Value> = (node.ports.iter().enumerate())
-        .filter(|(_, port)| port.peer.is_none() && port.physical.is_some())
-        .map(|(index, port)| json!({"port": index + 1, "physical": port.physical}))
-        .collect();
-    let lids: Map<String, Value> = (node.ports.iter().enumerate())
-        .filter(|(_, port)| port.lid > 0)
-        .map(|(index, port)| ((index + 1).to_string(), port.lid.into()))
-        .collect();
-    json!({
-        "guid": node.guid,
-        "system_guid": node.system_guid,
-        "kind": node.kind,
-        "description": node.description,
-        "vendor": node.vendor,
-        "device": node.device,
-        "lid": node.lid,
-        "lmc": node.lmc,
-        "n_ports": node.ports.len(),
-        "port_lids": lids,
-        "level": number.and_then(|number| net.level(number)),
-        "uncabled": uncabled,
-    })
-}
-
-fn port_guids(subnet: &weft_fabric::subnet::Subnet) -> Vec<Value> {
-    let mut found = Vec::new();
-    for (index, node) in subnet.nodes.iter().enumerate() {
-        for (at, port) in node.ports.iter().enumerate() {
-            if let Some(guid) = port.guid {
-                found.push(json!([index, at + 1, port.lid, guid]));
-            }
-        }
-    }
-    found
-}
-
-/// Every cable once, with what each of its ends says.
-fn cables(subnet: &weft_fabric::subnet::Subnet) -> Vec<Value> {
-    let end = |end: End| {
-        let port = subnet.port(end).expect("cables are between ports");
-        let rate = port.rate.map(|rate| rate.to_string());
-        json!({
-            "node": end.node,
-            "port": end.port,
-            "rate": rate,
-            "gbps": port.rate.map(|rate| rate.data_rate().0 as f64 / 1e9),
-            "supported": port.supported.map(|rate| rate.to_string()),
-            "supported_gbps": port.supported.map(|rate| rate.data_rate().0 as f64 / 1e9),
-            "logical": port.logical,
-            "physical": port.physical,
-            "facts": port.facts,
-        })
-    };
-    subnet.cables().map(|(a, b)| json!([end(a), end(b)])).collect()
 }

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.audit.cabling.device_label import Labels
 from weft.audit.cabling.wiring import Wiring
@@ -12,6 +12,9 @@ from weft.audit.thresholds import Thresholds, thresholds
 from weft.catalog.machine.platform import Platform
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.topology.subnet.subnet import Subnet
+
+if TYPE_CHECKING:
+    from weft.topology.engine import PathSurvey
 
 PortKey = tuple[int, int]
 """A node and its port's number."""
@@ -56,10 +59,9 @@ class Case:
         return Wiring(self.subnet, self.labels, self.thresholds)
 
     @cached_property
-    def survey(self) -> Mapping[str, Any]:
+    def survey(self) -> "PathSurvey":
         """What all paths are like. Only where there are tables."""
-        survey: Mapping[str, Any] = self.subnet.ask("survey")
-        return survey
+        return self.subnet.survey()
 
     @cached_property
     def readings(self) -> Mapping[PortKey, list[Mapping[str, Any]]]:

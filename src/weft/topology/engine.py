@@ -1,9 +1,25 @@
 """The compiled engine: how it is found, and its refusals as errors a user can act on."""
 
 import re
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from weft.core.errors import InputError, MissingError
+
+if TYPE_CHECKING:
+    from weft._engine import BisectionShares, ChannelCircle, PathSurvey, PortLoads, ShiftLoads
+
+__all__ = [
+    "BisectionShares",
+    "ChannelCircle",
+    "PathSurvey",
+    "PortLoads",
+    "ShiftLoads",
+    "as_input_error",
+    "engine_module",
+    "refusals",
+]
 
 _EXPECTED = re.compile(r"\n {2}expected: (.*?)(?=\n {2}hint: |\Z)", re.DOTALL)
 _HINT = re.compile(r"\n {2}hint: (.*)\Z", re.DOTALL)
@@ -20,6 +36,17 @@ def as_input_error(error: ValueError) -> InputError:
         expected=expected.group(1) if expected else None,
         hint=hint.group(1) if hint else None,
     )
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """What the engine refuses inside, or a number beyond its range, as InputError."""
+    try:
+        yield
+    except ValueError as error:
+        raise as_input_error(error) from error
+    except OverflowError as error:
+        raise InputError(str(error), expected="a number that the engine can hold") from error
 
 
 def engine_module() -> Any:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from weft.core.errors import InputError
-from weft.topology.engine import as_input_error, engine_module
+from weft.topology.engine import engine_module, refusals
 
 Path = tuple[str, ...]
 Cable = tuple[str, str]
@@ -39,15 +39,13 @@ class Fabric:
         spec = dict(document)
         if engine is not None:
             spec["routing"] = {"engine": engine}
-        try:
+        with refusals():
             return cls(engine_module().build_fabric(json.dumps(spec)), engine)
-        except ValueError as error:
-            raise as_input_error(error) from error
 
     @cached_property
     def document(self) -> Mapping[str, Any]:
         """The whole document."""
-        document: Mapping[str, Any] = self._asked(ask="document")
+        document: Mapping[str, Any] = json.loads(self._built.document())
         return document
 
     @cached_property
@@ -60,8 +58,7 @@ class Fabric:
 
         Raises InputError for a name the fabric does not have or a pair without a route.
         """
-        found = self._asked(ask="trace", pairs=pairs)
-        return [tuple(path) for path in found]
+        return self._traced(pairs)
 
     @cached_property
     def engines(self) -> tuple[str, ...]:
@@ -72,7 +69,7 @@ class Fabric:
             return (self._engine,)
         if {TABLES_AS_READ, TABLES_UNREAD} & set(self.document.get("assumed", ())):
             return ()
-        return tuple(self._asked(ask="engines"))
+        return tuple(self._built.engines())
 
     def rerouted(
         self, pairs: list[tuple[str, str]], down: Sequence[str], engine: str
@@ -81,21 +78,20 @@ class Fabric:
         anew by an engine; None where a pair then has no way. Raises InputError."""
         known = self._rerouted.setdefault((engine, *down), {})
         asked = [pair for pair in dict.fromkeys(pairs) if pair not in known]
-        question = {"ask": "trace", "pairs": asked, "engine": engine, "down": list(down)}
         try:
-            found = self._asked(**question) if asked else []
+            found = self._traced(asked, engine, down) if asked else []
         except InputError as refused:
             if _NO_ROUTE in refused.what:
                 return None
             raise
-        known.update(zip(asked, map(tuple, found), strict=True))
+        known.update(zip(asked, found, strict=True))
         return [known[pair] for pair in pairs]
 
-    def _asked(self, **question: Any) -> Any:
-        try:
-            return json.loads(engine_module().ask_fabric(self._built, json.dumps(question)))
-        except ValueError as error:
-            raise as_input_error(error) from error
+    def _traced(
+        self, pairs: Sequence[tuple[str, str]], engine: str | None = None, down: Sequence[str] = ()
+    ) -> list[Path]:
+        with refusals():
+            return [tuple(path) for path in self._built.trace(pairs, engine, list(down))]
 
     def hops(self, a: str, b: str) -> int:
         """How many cables the path from node a to node b crosses. Raises InputError."""

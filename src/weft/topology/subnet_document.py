@@ -26,9 +26,7 @@ def own_fabric(
         subnet = subnet.route("minhop")
         changed.append("no forwarding tables were read: routed as OpenSM's minhop would")
     host_ns, switch_ns, gbps = _unsaid(platform)
-    to = {"json": {"name": name, "bits_per_s": round(gbps * 1e9), "delay_ps": 0}}
-    answer = subnet.ask("export", to=to)
-    document: Document = answer["document"]
+    document, said = subnet.fabric_document(name, round(gbps * 1e9), 0)
     adapters = {hca for node in document["nodes"] for hca in node["hcas"]}
     for link in document["links"]:
         is_host = any(link[end].rpartition("[")[0] in adapters for end in ("a", "b"))
@@ -38,7 +36,7 @@ def own_fabric(
         guesses.append(f"cables' delays are those of platform {platform.name}")
         document["assumed"] = guesses
     document["assumed"] = [*document.get("assumed", []), tables]
-    return document, (*changed, *answer["changed"])
+    return document, (*changed, *said)
 
 
 def first_nodes(document: Document, n_nodes: int | None) -> tuple[str, ...]:

@@ -26,20 +26,23 @@ TREE = {
 
 
 class Planted(Subnet):
-    """A subnet as a description; questions have planted answers."""
+    """A subnet as a description; survey and credit loops are planted."""
 
     def __init__(self, document: dict[str, Any] | None = None, **answers: Any) -> None:
         built = Subnet.of_fabric(document or TREE)
         super().__init__(None)
         self.answers = answers
-        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.levels: list[int] = []
         self.record: dict[str, Any] = copy.deepcopy(dict(built.description))
         self.__dict__["description"] = self.record
 
-    def ask(self, question: str, **arguments: Any) -> Any:
-        self.asked.append((question, arguments))
-        answer = self.answers[question]
-        return answer(**arguments) if callable(answer) else answer
+    def survey(self) -> Any:
+        return self.answers["survey"]
+
+    def credit_loop(self, service_level: int) -> Any:
+        self.levels.append(service_level)
+        answer = self.answers["credit_loop"]
+        return answer(service_level) if callable(answer) else answer
 
     def node(self, name: str) -> int:
         """The index of the node with this description."""

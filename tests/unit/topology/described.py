@@ -1,26 +1,30 @@
 """Subnets written down by hand, cable by cable: no engine, no file."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from weft.topology.subnet.subnet import Subnet
+import numpy as np
+
+from weft.topology.subnet.subnet import PortKey, Subnet
 
 Ends = tuple[str, int, str, int]
 
 
 class Described(Subnet):
-    """A subnet whose description is given; tables answer with `loads`."""
+    """A subnet whose description is given; `ports` have the same paths for all pairs."""
 
-    def __init__(self, description: Mapping[str, Any], loads: list[dict[str, Any]]) -> None:
+    def __init__(self, description: Mapping[str, Any], ports: Mapping[PortKey, int]) -> None:
         super().__init__(None)
-        self._given, self._loads = description, loads
-        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.__dict__["description"] = description
+        self._ports = ports
+        self.asked: list[Sequence[tuple[int, int]] | None] = []
 
-    def ask(self, question: str, **arguments: Any) -> Any:
-        if question == "describe":
-            return self._given
-        self.asked.append((question, arguments))
-        return self._loads
+    def loads(self, pairs: Sequence[tuple[int, int]] | None = None) -> Any:
+        self.asked.append(pairs)
+        node, port = zip(*self._ports, strict=True) if self._ports else ((), ())
+        n_paths = np.array(list(self._ports.values()), dtype=np.uint64)
+        columns = {"node": np.array(node, dtype=np.uint32), "port": np.array(port, dtype=np.uint8)}
+        return {**columns, "n_paths": n_paths, "n_lids": n_paths.astype(np.uint32)}
 
 
 def described(
@@ -81,11 +85,8 @@ def described(
         "n_tables": 0 if loads is None else len(switches),
         "readings": [],
     }
-    answer = [
-        {"end": {"node": number[name], "port": port}, "n_paths": n, "n_lids": n}
-        for (name, port), n in (loads or {}).items()
-    ]
-    return Described(description, answer)
+    ports = {(number[name], port): n for (name, port), n in (loads or {}).items()}
+    return Described(description, ports)
 
 
 def tree_cables(leaves: int = 4, spines: int = 2, per_spine: int = 2, hosts: int = 1) -> list[Ends]:

@@ -1,13 +1,16 @@
 """Credit loops: buffers that can wait for each other in a circle."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from weft.audit.cabling.device_label import count
 from weft.audit.case import Case, Ruling, finding, not_judged
 from weft.audit.routing.forwarding_tables import lacks_tables
 from weft.audit.routing.routing_engine import engine_used
 from weft.core.finding import Finding, FindingKind, Severity
+
+if TYPE_CHECKING:
+    from weft.topology.engine import ChannelCircle
 
 SERVICE_LEVELS = range(8)
 """As many as there are data lanes; a subnet manager that parts lanes uses one level a lane."""
@@ -24,9 +27,9 @@ def credit_loops(case: Case) -> Ruling:
         return not_judged(lack)
     has_lanes = bool(case.subnet.description["n_sl2vl"])
     levels = SERVICE_LEVELS if has_lanes else range(1)
-    loops: dict[int, Mapping[str, Any]] = {}
+    loops: dict[int, ChannelCircle] = {}
     for level in levels:
-        loop = case.subnet.ask("credit_loop", service_level=level)
+        loop = case.subnet.credit_loop(level)
         if loop is not None:
             loops[level] = loop
     judged = f"service level{'s 0 to 7' if has_lanes else ' 0'}, all to all"
@@ -35,7 +38,7 @@ def credit_loops(case: Case) -> Ruling:
     return Ruling(judged=judged, findings=(_finding(case, loops, has_lanes),))
 
 
-def _finding(case: Case, loops: Mapping[int, Mapping[str, Any]], has_lanes: bool) -> Finding:
+def _finding(case: Case, loops: Mapping[int, "ChannelCircle"], has_lanes: bool) -> Finding:
     engine = engine_used(case)
     parted = engine in case.thresholds.service_level_engines.names
     certain = not parted and (engine is not None or not has_lanes)
@@ -81,7 +84,7 @@ def _finding(case: Case, loops: Mapping[int, Mapping[str, Any]], has_lanes: bool
     )
 
 
-def _circle(case: Case, loop: Mapping[str, Any]) -> list[str]:
+def _circle(case: Case, loop: "ChannelCircle") -> list[str]:
     lines = []
     for end, lane in loop["channels"]:
         key = (end["node"], end["port"])

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -72,19 +71,17 @@ def command(
     subnet = open_subnet(files)
     say_problems(subnet)
     routed = subnet.route(engine) if engine else subnet
-    to: Any = format_
     if format_ == "json":
         name = Path(files[0]).stem or "fabric"
         rate = round(rate_gbps * GBPS)
-        to = {"json": {"name": name, "bits_per_s": rate, "delay_ps": round(delay_ns * PS_PER_NS)}}
-    answer = routed.ask("export", to=to)
-    for sentence in answer["changed"][:MOST_CHANGES]:
+        document, changed = routed.fabric_document(name, rate, round(delay_ns * PS_PER_NS))
+        text = json.dumps(document, indent=1) + "\n"
+    else:
+        text, changed = routed.export(format_)
+    for sentence in changed[:MOST_CHANGES]:
         talk(f"weft: {sentence}")
-    if len(answer["changed"]) > MOST_CHANGES:
-        talk(f"weft: ... and {len(answer['changed']) - MOST_CHANGES:,} more changes like these")
-    text = answer.get("text")
-    if text is None:
-        text = json.dumps(answer["document"], indent=1) + "\n"
+    if len(changed) > MOST_CHANGES:
+        talk(f"weft: ... and {len(changed) - MOST_CHANGES:,} more changes like these")
     if output is None:
         click.echo(text, nl=False)
     else:

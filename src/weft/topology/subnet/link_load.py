@@ -3,12 +3,15 @@
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from weft.core.errors import InputError
-from weft.topology.subnet.subnet import CableEnd, Subnet
+from weft.topology.subnet.subnet import CableEnd, Subnet, paths_of_ports
 from weft.topology.subnet.summary import level_of
 from weft.topology.subnet.traffic import Traffic
+
+if TYPE_CHECKING:
+    from weft.topology.engine import PortLoads
 
 Port = tuple[int, int]
 MEGABYTE = 1e6
@@ -77,16 +80,16 @@ def load_of(subnet: Subnet, traffic: Traffic) -> Load:
         )
     amount: dict[Port, int] = defaultdict(int)
     if traffic.is_all_to_all:
-        _add(amount, subnet.ask("all_to_all"), 1)
+        _add(amount, subnet.loads(), 1)
     for n_bytes, pairs in traffic.by_bytes.items():
-        _add(amount, subnet.ask("pairs", pairs=pairs), n_bytes)
+        _add(amount, subnet.loads(pairs), n_bytes)
     share, tiers = _shares(subnet, amount, traffic.most_of_a_pair)
     return Load(traffic.title, traffic.unit, dict(amount), share, tiers)
 
 
-def _add(amount: dict[Port, int], loads: list[dict[str, Any]], times: int) -> None:
-    for load in loads:
-        amount[load["end"]["node"], load["end"]["port"]] += load["n_paths"] * times
+def _add(amount: dict[Port, int], loads: "PortLoads", times: int) -> None:
+    for port, n_paths in paths_of_ports(loads):
+        amount[port] += n_paths * times
 
 
 def _shares(

@@ -52,11 +52,5 @@ def routes_between(
 
 
 def _route(subnet: Subnet, src: Place, dst: Place, *, adaptive: bool) -> Route:
-    answer = subnet.ask("trace", node=src.node, port=src.port, lid=dst.lid, adaptive=adaptive)
-    if "error" in answer:
-        return Route(src, dst, (), answer["error"])
-    hops = tuple(
-        RouteHop(*((end["node"], end["port"]) for end in (hop["egress"], hop["ingress"])))
-        for hop in answer["hops"]
-    )
-    return Route(src, dst, hops)
+    hops, error = subnet.trace(src.node, src.port, dst.lid, adaptive=adaptive)
+    return Route(src, dst, tuple(RouteHop(*hop) for hop in hops), error)

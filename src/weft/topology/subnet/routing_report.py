@@ -1,13 +1,17 @@
 """What forwarding tables are worth: lengths, loads, bisection, loops; one report an engine."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scipy import stats as scipy_stats
 
-from weft.topology.subnet.subnet import Subnet
+from weft.topology.subnet.subnet import PortKey, Subnet, paths_of_ports
 from weft.topology.subnet.summary import level_of
+
+if TYPE_CHECKING:
+    from weft.topology import engine
 
 ENGINES = ("minhop", "updn", "ftree")
 """Engines that weft computes as OpenSM does."""
@@ -124,38 +128,37 @@ def routing_report(
     subnet: Subnet, engine: str, *, seed: int = 0, matchings: int = MATCHINGS
 ) -> RoutingReport:
     """What the tables of a subnet are worth; `engine` is what they are called."""
-    survey = subnet.ask("survey")
-    loads = subnet.ask("all_to_all")
-    loop = subnet.ask("credit_loop", service_level=0)
+    survey = subnet.survey()
+    loads = paths_of_ports(subnet.loads())
+    loop = subnet.credit_loop(0)
     return RoutingReport(
         engine=engine,
         n_pairs=survey["n_pairs"],
         n_unreachable=survey["n_unreachable"],
-        hops={int(length): n for length, n in survey["hops"].items()},
+        hops=survey["hops"],
         n_valley_paths=survey["n_valley_paths"],
         credit_loop=_loop(loop),
         tiers=_tiers(subnet, loads),
-        shifts=_shifts(subnet.ask("shifts", most=MOST_SHIFTS)),
-        bisection=_bisection(subnet.ask("bisection", matchings=matchings, seed=seed)),
-        loads=tuple(((end["end"]["node"], end["end"]["port"]), end["n_paths"]) for end in loads),
+        shifts=_shifts(subnet.shifts(MOST_SHIFTS)),
+        bisection=_bisection(subnet.bisection(matchings, seed)),
+        loads=tuple(loads),
     )
 
 
-def _loop(loop: dict[str, Any] | None) -> CreditLoop | None:
+def _loop(loop: "engine.ChannelCircle | None") -> CreditLoop | None:
     if loop is None:
         return None
     channels = tuple(((end["node"], end["port"]), lane) for end, lane in loop["channels"])
     return CreditLoop(channels, loop["n_channels"])
 
 
-def _tiers(subnet: Subnet, loads: list[dict[str, Any]]) -> tuple[Tier, ...]:
+def _tiers(subnet: Subnet, loads: Sequence[tuple[PortKey, int]]) -> tuple[Tier, ...]:
     by_levels: dict[tuple[int, int], list[tuple[int, tuple[int, int]]]] = defaultdict(list)
-    for load in loads:
-        key = (load["end"]["node"], load["end"]["port"])
+    for key, n_paths in loads:
         cable = subnet.cable_at[key]
         there = cable.b if cable.a.key == key else cable.a
         levels = level_of(subnet, key[0]), level_of(subnet, there.node)
-        by_levels[levels].append((load["n_paths"], key))
+        by_levels[levels].append((n_paths, key))
     return tuple(
         Tier(
             *levels,
@@ -169,12 +172,12 @@ def _tiers(subnet: Subnet, loads: list[dict[str, Any]]) -> tuple[Tier, ...]:
     )
 
 
-def _shifts(answer: dict[str, Any]) -> Shifts | None:
+def _shifts(answer: "engine.ShiftLoads") -> Shifts | None:
     worst = answer["worst"]
     return Shifts(len(worst), sum(worst) / len(worst), max(worst)) if worst else None
 
 
-def _bisection(answer: dict[str, Any] | None) -> BisectionBandwidth | None:
+def _bisection(answer: "engine.BisectionShares | None") -> BisectionBandwidth | None:
     if answer is None:
         return None
     n, mean = len(answer["shares"]), answer["mean"]

@@ -8,11 +8,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from weft.core.errors import InputError
-from weft.topology.engine import as_input_error, engine_module
+from weft.topology.engine import engine_module, refusals
 
+if TYPE_CHECKING:
+    from weft.topology.engine import (
+        BisectionShares,
+        ChannelCircle,
+        PathSurvey,
+        PortLoads,
+        ShiftLoads,
+    )
+
+PortKey = tuple[int, int]
 Kind = Literal["switch", "ca", "router"]
 
 
@@ -101,23 +111,13 @@ class Subnet:
     @classmethod
     def of_fabric(cls, document: Mapping[str, Any]) -> "Subnet":
         """The subnet of a fabric document or generator. Raises InputError."""
-        try:
+        with refusals():
             return cls(engine_module().build_subnet(json.dumps(document)))
-        except ValueError as error:
-            raise as_input_error(error) from error
-
-    def ask(self, question: str, **arguments: Any) -> Any:
-        """The engine's answer to a question about the subnet (docs/reference/fabric.md)."""
-        text = json.dumps({"ask": question, **arguments})
-        try:
-            return json.loads(engine_module().ask_subnet(self._handle, text))
-        except ValueError as error:
-            raise as_input_error(error) from error
 
     @cached_property
     def description(self) -> Mapping[str, Any]:
         """Everything that was read, as plain values."""
-        described: Mapping[str, Any] = self.ask("describe")
+        described: Mapping[str, Any] = json.loads(self._handle.description())
         return described
 
     @cached_property
@@ -158,15 +158,77 @@ class Subnet:
 
         `roots` are GUIDs of root switches; without them the engine finds them. Raises InputError.
         """
-        try:
+        with refusals():
             return Subnet(engine_module().route_subnet(self._handle, engine, list(roots)))
-        except ValueError as error:
-            raise as_input_error(error) from error
+
+    def survey(self) -> "PathSurvey":
+        """Lengths of all paths between end ports, paths that do not arrive, valleys."""
+        survey: PathSurvey = self._handle.survey()
+        return survey
+
+    def loads(self, pairs: Sequence[tuple[int, int]] | None = None) -> "PortLoads":
+        """Paths over every port between switches, of `pairs` of end ports or of all pairs.
+
+        End ports are numbered as in `endports`. Raises InputError beyond the last.
+        """
+        with refusals():
+            loads: PortLoads = self._handle.loads(pairs)
+        return loads
+
+    def shifts(self, most: int) -> "ShiftLoads":
+        """The fullest port of up to `most` shifts of the end ports."""
+        shifts: ShiftLoads = self._handle.shifts(most)
+        return shifts
+
+    def bisection(self, matchings: int, seed: int) -> "BisectionShares | None":
+        """Effective bisection bandwidth; None with fewer than two end ports. Raises InputError
+        where a number is negative or too large."""
+        with refusals():
+            found: BisectionShares | None = self._handle.bisection(matchings, seed)
+        return found
+
+    def credit_loop(self, service_level: int) -> "ChannelCircle | None":
+        """A credit loop of all paths on a service level; None where there is none."""
+        found: ChannelCircle | None = self._handle.credit_loop(service_level)
+        return found
+
+    def trace(
+        self, node: int, port: int, lid: int, *, adaptive: bool = False
+    ) -> tuple[list[tuple[PortKey, PortKey]], str | None]:
+        """The cables (egress, ingress) from a port to a LID; none and the reason if it does not
+        arrive. `adaptive`: every cable that adaptive routing may take. Raises InputError."""
+        with refusals():
+            hops, error = self._handle.trace(node, port, lid, adaptive)
+        return hops, error
+
+    def export(self, format_: str) -> tuple[str, list[str]]:
+        """The text for 'ibsim', 'slurm' or 'graphml', and what it leaves out or changes."""
+        with refusals():
+            text, changed = self._handle.export(format_)
+        return text, changed
+
+    def fabric_document(
+        self, name: str, bits_per_s: int, delay_ps: int
+    ) -> tuple[dict[str, Any], list[str]]:
+        """The fabric document, and what it leaves out or changes.
+
+        `bits_per_s` is the rate of cables without one, `delay_ps` the delay of all cables.
+        Raises InputError where no adapter has a cable.
+        """
+        with refusals():
+            text, changed = self._handle.fabric_document(name, bits_per_s, delay_ps)
+        return json.loads(text), changed
 
     def name(self, node: int, port: int | None = None) -> str:
         """'leaf003' or 'leaf003[5]': how people read a node or one of its ports."""
         description = self.nodes[node].description
         return description if port is None else f"{description}[{port}]"
+
+
+def paths_of_ports(loads: "PortLoads") -> list[tuple[PortKey, int]]:
+    """Each port between switches with its paths."""
+    ends = zip(loads["node"].tolist(), loads["port"].tolist(), strict=True)
+    return list(zip(ends, loads["n_paths"].tolist(), strict=True))
 
 
 def _node(index: int, record: Mapping[str, Any]) -> SubnetNode:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -48,14 +49,11 @@ class StubEngine:
     def __init__(self, **outcome: Any) -> None:
         self.outcome = outcome
 
-    def build_fabric(self, spec: str) -> str:
+    def build_fabric(self, spec: str) -> SimpleNamespace:
         n_nodes = json.loads(spec)["nodes"]
         nodes = [{"name": f"n{i:03d}", "hcas": []} for i in range(1, n_nodes + 1)]
-        return json.dumps({"nodes": nodes, "switches": [{"name": "leaf-01"}], "links": []})
-
-    def ask_fabric(self, fabric: str, question: str) -> str:
-        assert json.loads(question) == {"ask": "document"}
-        return fabric
+        document = {"nodes": nodes, "switches": [{"name": "leaf-01"}], "links": []}
+        return SimpleNamespace(document=lambda: json.dumps(document))
 
     def simulate(self, scenario: str) -> dict[str, Any]:
         if "error" in self.outcome:

@@ -20,10 +20,8 @@ TABLES = SAMPLES / "opensm" / "opensm-lfts.dump"
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
     subnet = Subnet.read([str(CABLES), str(TABLES)])
-    to = {"json": {"name": "small", "bits_per_s": 10**11, "delay_ps": 15_000}}
-    answer = subnet.ask("export", to=to)
-    assert answer["changed"] == []
-    exported: dict[str, Any] = answer["document"]
+    exported, changed = subnet.fabric_document("small", 10**11, 15_000)
+    assert changed == []
     return exported
 
 
