@@ -45,7 +45,8 @@ impl<const PLAIN: bool> Hosts<'_, PLAIN> {
                 self.network.notified(port, pace, 0);
             }
             if self.network.rules().dct && packet.message & WHOLE != 0 {
-                self.network.initiator_answered(packet.message, packet.lane());
+                let lane = self.network.scenario.steering.lane_before(packet.lane());
+                self.network.initiator_answered(packet.message, lane);
             }
             if packet.message & COMPLETES != 0 {
                 self.sent(rank_of(packet.message));

@@ -198,6 +198,12 @@ impl Steering {
         // them, and a deadlock is an outcome.
         (lane + self.lane_stride).min(self.highest_lane)
     }
+
+    /// The lane on which a packet set out that comes on `lane`. INVARIANT: its path raised it by
+    /// whole strides; the last lane cuts a raise only after a cable went down during the run.
+    pub(crate) fn lane_before(&self, lane: u8) -> u8 {
+        if self.lane_stride == 0 { lane } else { lane % self.lane_stride }
+    }
 }
 
 /// How far apart the lanes are that a packet takes one after the other: lanes of service levels

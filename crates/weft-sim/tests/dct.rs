@@ -196,3 +196,21 @@ proptest! {
         prop_assert_eq!(rc.reconnects, 0);
     }
 }
+
+/// Hops between groups raise the lane of an acknowledgement; its initiator keeps the first lane.
+#[test]
+fn an_acknowledgement_on_a_raised_lane_finds_its_initiator() {
+    let fabric = json!({"generate": "dragonfly", "groups": 3, "routers_per_group": 2,
+        "nodes_per_router": 2, "global_ports": 1, "host_bits_per_s": RATE,
+        "local_bits_per_s": RATE, "global_bits_per_s": RATE, "host_delay_ps": DELAY,
+        "local_delay_ps": DELAY, "global_delay_ps": DELAY});
+    let work = json!([{"benchmark": "alltoall", "algorithm": "linear", "size_bytes": 9000}]);
+    for count in [2, 4, 5] {
+        let case = scenario(fabric.clone(), work.clone());
+        let case = with(case, "routing", json!({"engine": "dragonfly"}));
+        let levels: Vec<u64> = (0..16).map(|level| level % (count / 2)).collect();
+        let case = with(case, "lanes", json!({"count": count, "sl2vl": levels}));
+        let outcome = complete(&with(case, "transport", dct(2)));
+        assert!(outcome.reconnects > 0);
+    }
+}
