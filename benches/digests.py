@@ -17,8 +17,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benches.workloads import Document
+
 from benches import random_scenarios, workloads
-from benches.random_scenarios import Document
 
 ROOT = Path(__file__).resolve().parent.parent
 WEFT_SIM = ROOT / "target" / "release" / "weft-sim"

@@ -7,9 +7,9 @@ eight then takes a key of another profile, so that refusals are drawn, too.
 from random import Random
 from typing import Any
 
-from benches.workloads import GBPS
+from benches.random_work import messages, pattern, step, switch_step
+from benches.workloads import GBPS, Document
 
-Document = dict[str, Any]
 MAX_EVENTS = 60_000
 RATES = (25 * GBPS, 54_545_000_000, 100 * GBPS, 200 * GBPS)
 
@@ -74,84 +74,6 @@ def host(draw: Random) -> Document:
         made["matching"] = {"by": by, "ns_per_entry": 2, "hardware_entries": draw.choice((1, 8))}
     if draw.random() < 0.2:
         made |= {"noise": {"probability": 0.1, "mean_ns": 900}, "start_jitter_ns": 700}
-    return made
-
-
-ALGORITHMS = {
-    "barrier": ("dissemination", "recursive_doubling", "tree"),
-    "allreduce": (
-        "recursive_doubling",
-        "ring",
-        "rabenseifner",
-        "double_binary_tree",
-        "reduce_broadcast",
-    ),
-    "alltoall": ("pairwise", "linear", "bruck"),
-    "alltoallv": ("pairwise", "linear"),
-    "allgather": ("ring", "recursive_doubling", "bruck", "neighbor_exchange"),
-    "reduce_scatter": ("recursive_halving", "ring", "pairwise"),
-    "broadcast": ("binomial", "scatter_allgather", "chain"),
-    "reduce": ("binomial", "rabenseifner"),
-    "gather": ("binomial", "linear"),
-    "scatter": ("binomial", "linear"),
-}
-
-
-def messages(draw: Random, n_ranks: int = 6) -> Document:
-    """A few messages with starts of their own."""
-    ends = [draw.sample(range(n_ranks), 2) for _ in range(draw.randint(2, 20))]
-    rows = [
-        {
-            "src": src,
-            "dst": dst,
-            "size_bytes": draw.choice((0, 8, 4096, 9000, 60_000)),
-            "start_ps": draw.choice((0, 0, 70_000, 900_000)),
-        }
-        for src, dst in ends
-    ]
-    return {"benchmark": "messages", "messages": rows}
-
-
-def pattern(draw: Random) -> Document:
-    """A step that is no collective."""
-    size = draw.choice((8, 5000, 40_000))
-    forms: list[Document] = [
-        {"benchmark": "latency", "iterations": 3, "warmup": 1},
-        {"benchmark": "bandwidth", "window": 8, "iterations": 2},
-        {"benchmark": "bidirectional", "window": 4},
-        {"benchmark": "message_rate", "window": 4},
-        {"benchmark": "pairs", "kind": "bandwidth_ab", "window": 2, "rounds": [[[0, 1]], [[2, 3]]]},
-        {"benchmark": "natural_ring"},
-        {"benchmark": "random_ring", "shuffle": 3, "compute_ns": 40},
-        {"benchmark": "permutation", "permutation": {"affine": [5, 1]}, "window": 2},
-        {"benchmark": "permutation", "permutation": {"random": draw.randint(1, 9)}},
-        {"benchmark": "bisect", "seed": 3, "both_ways": True},
-        {"benchmark": "incast", "fan": 3, "bystander_bytes": 9000, "bystander_start_ns": 50},
-        {"benchmark": "fan_in"},
-        {"benchmark": "fan_out", "fan": 4},
-    ]
-    return {**draw.choice(forms), "size_bytes": size}
-
-
-def step(draw: Random) -> Document:
-    """Any step of ranks."""
-    kind = draw.random()
-    if kind < 0.25:
-        return messages(draw)
-    if kind < 0.55:
-        return pattern(draw)
-    benchmark = draw.choice(list(ALGORITHMS))
-    made: Document = {"benchmark": benchmark, "algorithm": draw.choice(ALGORITHMS[benchmark])}
-    if benchmark != "barrier":
-        made["size_bytes"] = draw.choice((8, 3001, 20_000))
-    if made["algorithm"] in ("double_binary_tree", "chain"):
-        made["segment_bytes"] = 5000
-    if made["algorithm"] in ("linear", "pairwise") and benchmark.startswith("alltoall"):
-        made |= draw.choice(({}, {"window": 2}, {"barrier_every_step": True}))
-    if draw.random() < 0.2:
-        made |= {"shuffle": draw.randint(1, 9), "iterations": 2}
-    if draw.random() < 0.2:
-        made |= {"compute_ns": 40, "imbalance": 0.5}
     return made
 
 
@@ -310,17 +232,6 @@ def in_network(draw: Random) -> Document:
     return made | draw.choice(({}, {"max_bytes": 5000}, {"interval_ns": 300}))
 
 
-def switch_step(draw: Random) -> Document:
-    """A collective that switches carry out."""
-    form = draw.choice(("allreduce", "broadcast", "reduce", "barrier", "multicast"))
-    made: Document = {"benchmark": form, "algorithm": "sharp", "iterations": draw.choice((1, 3))}
-    if form == "multicast":
-        made |= {"benchmark": "broadcast", "algorithm": "multicast"}
-    if form != "barrier":
-        made["size_bytes"] = draw.choice((8, 3000, 9000))
-    return made
-
-
 def tenants(draw: Random, make_step: Any) -> list[Document]:
     """A victim, and aggressors that repeat."""
     made = []
@@ -341,52 +252,81 @@ def probes(draw: Random) -> Document:
     return made | draw.choice(({}, {"load_bin_ns": 100, "load_ports": 3}))
 
 
-def profile_keys(draw: Random, profile: str, made: Document) -> Document:
-    """What a profile adds to a scenario."""
-    if profile == "congestion":
-        return {"congestion_control": congestion(draw), "work": [pattern(draw), messages(draw)]}
-    if profile == "dct":
-        dct = {"initiators": draw.choice((1, 2, 8)), "reconnect_ns": draw.choice((0, 500))}
-        kind = {"kind": "dct", "ack_every": draw.choice((1, 2, 256)), "dct": dct}
-        return {"transport": kind, "work": [messages(draw), step(draw)]}
-    if profile == "in_network":
-        found = {"in_network": in_network(draw), "work": [switch_step(draw), step(draw)]}
-        found["switch"] = {"model": draw.choice(("voq", "voq", "infinite")), "buffer_bytes": 9000}
-        return found
-    if profile == "nv":
-        name = draw.choice(("nvls", "collnet", "nvls_tree"))
-        nodes = ["n001"] if name == "nvls" else ["n001", "n002", "n005"]
-        wide = {"payload_bytes": 300, "outstanding": draw.choice((2, 7)), "reduction_ns": 50}
-        model = {"reduction_ns": 400, "payload_bytes": 256, "sat": {"payload_bytes": 512}}
-        work = {"benchmark": "allreduce", "algorithm": name, "size_bytes": 9000}
-        work |= {"segment_bytes": 1000} if name == "nvls_tree" else {}
-        found = {"node": nv_inside(), "in_network": {**model, "nvls": wide}, "work": [work]}
-        return found | {"placement": {"nodes": nodes, "tasks_per_node": 2}}
-    if profile == "node":
-        return {"node": node_inside(draw), "placement": {"tasks_per_node": draw.choice((1, 2))}}
-    if profile == "steady":
-        ring = {"benchmark": "allreduce", "algorithm": "ring", "size_bytes": 400_000}
-        windows = {"benchmark": "bandwidth", "size_bytes": 900_000, "iterations": 2, "warmup": 1}
-        steady = {"tolerance": draw.choice((0.01, 0.2)), "least_moves": draw.choice((16, 64))}
-        return {"steady_state": steady, "work": draw.choice(([ring], [windows, step(draw)]))}
-    if profile == "faults":
-        n_faults = draw.choice((1, 1, 2, 3))
-        found = {"faults": [fault(draw, made["fabric"]) for _ in range(n_faults)]}
-        return found | {"transport": transport(draw)}
-    if profile == "flow":
-        found = {"fidelity": draw.choice(("flow", "flow", "flow", "auto"))}
-        found["switch"] = {"forwarding": draw.choice(("cut_through", "store_and_forward"))}
-        return found
-    return {}
+def of_congestion(draw: Random, _made: Document) -> Document:
+    """A law, and traffic that congests."""
+    return {"congestion_control": congestion(draw), "work": [pattern(draw), messages(draw)]}
 
 
-PROFILES = ("base", "congestion", "dct", "in_network", "nv", "node", "steady", "faults", "flow")
+def of_dct(draw: Random, _made: Document) -> Document:
+    """Initiators that turn from target to target."""
+    dct = {"initiators": draw.choice((1, 2, 8)), "reconnect_ns": draw.choice((0, 500))}
+    kind = {"kind": "dct", "ack_every": draw.choice((1, 2, 256)), "dct": dct}
+    return {"transport": kind, "work": [messages(draw), step(draw)]}
+
+
+def of_switches(draw: Random, _made: Document) -> Document:
+    """Switches that reduce and copy."""
+    found = {"in_network": in_network(draw), "work": [switch_step(draw), step(draw)]}
+    found["switch"] = {"model": draw.choice(("voq", "voq", "infinite")), "buffer_bytes": 9000}
+    return found
+
+
+def of_nv_switches(draw: Random, _made: Document) -> Document:
+    """NvSwitches that reduce inside nodes."""
+    name = draw.choice(("nvls", "collnet", "nvls_tree"))
+    nodes = ["n001"] if name == "nvls" else ["n001", "n002", "n005"]
+    wide = {"payload_bytes": 300, "outstanding": draw.choice((2, 7)), "reduction_ns": 50}
+    model = {"reduction_ns": 400, "payload_bytes": 256, "sat": {"payload_bytes": 512}}
+    work = {"benchmark": "allreduce", "algorithm": name, "size_bytes": 9000}
+    work |= {"segment_bytes": 1000} if name == "nvls_tree" else {}
+    found = {"node": nv_inside(), "in_network": {**model, "nvls": wide}, "work": [work]}
+    return found | {"placement": {"nodes": nodes, "tasks_per_node": 2}}
+
+
+def of_node(draw: Random, _made: Document) -> Document:
+    """GPUs behind PCIe."""
+    return {"node": node_inside(draw), "placement": {"tasks_per_node": draw.choice((1, 2))}}
+
+
+def of_steady(draw: Random, _made: Document) -> Document:
+    """Work of which part is skipped."""
+    ring = {"benchmark": "allreduce", "algorithm": "ring", "size_bytes": 400_000}
+    windows = {"benchmark": "bandwidth", "size_bytes": 900_000, "iterations": 2, "warmup": 1}
+    steady = {"tolerance": draw.choice((0.01, 0.2)), "least_moves": draw.choice((16, 64))}
+    return {"steady_state": steady, "work": draw.choice(([ring], [windows, step(draw)]))}
+
+
+def of_faults(draw: Random, made: Document) -> Document:
+    """Faults of any kind, and a transport that repeats soon."""
+    n_faults = draw.choice((1, 1, 2, 3))
+    found = {"faults": [fault(draw, made["fabric"]) for _ in range(n_faults)]}
+    return found | {"transport": transport(draw)}
+
+
+def of_flow(draw: Random, _made: Document) -> Document:
+    """Messages as flows."""
+    found: Document = {"fidelity": draw.choice(("flow", "flow", "flow", "auto"))}
+    found["switch"] = {"forwarding": draw.choice(("cut_through", "store_and_forward"))}
+    return found
+
+
+PROFILES = {
+    "base": lambda _draw, _made: {},
+    "congestion": of_congestion,
+    "dct": of_dct,
+    "in_network": of_switches,
+    "nv": of_nv_switches,
+    "node": of_node,
+    "steady": of_steady,
+    "faults": of_faults,
+    "flow": of_flow,
+}
 
 
 def scenario(number: int) -> Document:
     """The scenario of that number."""
-    draw = Random(f"scenario {number}")
-    profile = draw.choice(PROFILES)
+    draw = Random(f"scenario {number}")  # noqa: S311
+    profile = draw.choice(list(PROFILES))
     where = fabric(draw)
     if profile in ("nv", "node"):
         where = {**fat_tree(draw), "hcas_per_node": 1}
@@ -411,9 +351,9 @@ def scenario(number: int) -> Document:
     if "packets" in drawn:
         headers = draw.choice(("none", "infiniband"))
         made["packets"] = {"mtu_bytes": 2048, "headers": headers, "routed": draw.random() < 0.5}
-    made |= profile_keys(draw, profile, made)
+    made |= PROFILES[profile](draw, made)
     if draw.random() < 0.12:
-        made |= profile_keys(draw, draw.choice(PROFILES), made)
+        made |= PROFILES[draw.choice(list(PROFILES))](draw, made)
     if draw.random() < 0.15 and profile not in ("nv", "node"):
         made["tenants"] = tenants(draw, switch_step if profile == "in_network" else step)
         del made["work"]
