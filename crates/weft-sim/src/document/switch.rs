@@ -1,8 +1,8 @@
 //! How switches work, as written.
 
-use crate::crossbar::THOUSANDTHS;
 use crate::error::SimError;
-use crate::packet::BLOCK_BYTES;
+use crate::limits::BLOCK_BYTES;
+use crate::limits::THOUSANDTHS;
 use serde::Deserialize;
 
 /// How an input buffer is read.

@@ -1,0 +1,219 @@
+//! Flows begin, change their rate, and are over.
+
+use crate::flow::flows::{Flows, Transit, end_of};
+use crate::flow::latency::{Cut, rounded_up, time_of};
+use crate::flow::paths::Memo;
+use crate::host::hosts::Hosts;
+use crate::limits::NEVER;
+use crate::limits::NIL;
+use crate::state::calendar::Cold;
+use crate::state::transport::message::Role;
+
+impl Hosts<'_, Flows, false> {
+    /// The packets of so many bytes.
+    fn cut_of(&self, size_bytes: u64) -> Cut {
+        let mtu_bytes = u64::from(self.network.scenario.mtu_bytes);
+        let n_packets = size_bytes.div_ceil(mtu_bytes).max(1);
+        let bytes =
+            |payload: u64, first| self.network.scenario.framing.wire_bytes(payload as u32, first);
+        let last_bytes = size_bytes - (n_packets - 1) * mtu_bytes;
+        Cut {
+            n_packets,
+            first: bytes(size_bytes.min(mtu_bytes), true),
+            middle: bytes(mtu_bytes, false),
+            last: bytes(last_bytes, n_packets == 1),
+        }
+    }
+
+    /// Bytes on the wire and packets of a message.
+    pub(crate) fn wire_of(&self, size_bytes: u64) -> (u64, u64) {
+        let cut = self.cut_of(size_bytes);
+        (cut.wire_bytes(), cut.n_packets)
+    }
+
+    /// What a message of that size is on a way; the way remembers the last.
+    fn memo(&mut self, way: usize, size_bytes: u64) -> Memo {
+        if self.mode.ways[way].memo_of(size_bytes).is_none() {
+            let cut = self.cut_of(size_bytes);
+            let (fluid, wire_bytes) = (&mut self.mode, cut.wire_bytes());
+            let way = &mut fluid.ways[way];
+            let alone_ps = rounded_up(time_of(wire_bytes, way.alone));
+            let latency_ps = way.latency_ps(cut, &mut fluid.scratch);
+            let tail_ps = latency_ps.saturating_sub(alone_ps);
+            let n_packets = cut.n_packets;
+            way.memo = Memo { size_bytes, wire_bytes, n_packets, alone_ps, tail_ps };
+        }
+        self.mode.ways[way].memo
+    }
+
+    pub(crate) fn begin_flow(&mut self, id: u32) {
+        let message = self.network.messages[id];
+        let way = self.way(self.trip_of(&message));
+        let Memo { wire_bytes, alone_ps, tail_ps, .. } = self.memo(way, message.size_bytes);
+        let told = message.role != Role::Agreed || self.network.scenario.transport.acknowledge;
+        let followed = message.next != NIL;
+        let fluid = &mut self.mode;
+        let lone = if fluid.elide && told && !followed {
+            let way = &fluid.ways[way];
+            fluid.shares.begin_lone(&way.uses, way.alone)
+        } else {
+            None
+        };
+        let (flow, meets) = match lone {
+            Some(flow) => (flow, false),
+            None => self.begin_among_others(way),
+        };
+        let (fluid, now_ps) = (&mut self.mode, self.network.now_ps);
+        let rate = fluid.shares.flows[flow as usize].rate;
+        let left_bits = wire_bytes as f64 * 8.0;
+        let transit = Transit {
+            message: id,
+            lone: lone.is_some(),
+            left_bits,
+            since_ps: now_ps,
+            rate,
+            end_ps: match (meets, rate > 0.0) {
+                (false, _) => now_ps + alone_ps,
+                (true, true) => end_of(now_ps, left_bits, rate),
+                (true, false) => NEVER,
+            },
+            due_ps: NEVER,
+            tail_ps: message.clear_ps().saturating_sub(now_ps) + tail_ps,
+        };
+        match fluid.transits.get_mut(flow as usize) {
+            Some(place) => *place = transit,
+            None => fluid.transits.push(transit),
+        }
+        let message = &mut self.network.messages[id];
+        message.begun = true;
+        message.set_transit(flow);
+        message.set_come_ps(NEVER);
+        if transit.lone {
+            return self.come_at(id, transit.end_ps + transit.tail_ps);
+        }
+        self.look_when_over(flow);
+        self.solve_soon();
+    }
+
+    /// Let a flow begin where whoever was alone on a link is so no longer: its number, and whether
+    /// it meets anybody.
+    fn begin_among_others(&mut self, way: usize) -> (u32, bool) {
+        for place in 0..self.mode.ways[way].uses.len() {
+            let link = self.mode.ways[way].uses[place].link;
+            let Some(flow) = self.mode.shares.only_one_on(link) else { continue };
+            let since_ps = self.mode.transits[flow as usize].since_ps;
+            self.not_alone(flow);
+            if since_ps == self.network.now_ps {
+                // Which of them came first at this instant is nobody's affair.
+                self.mode.shares.solve_too(flow);
+            }
+        }
+        self.mode.shares.begin(&self.mode.ways[way].uses)
+    }
+
+    /// Something happens when a flow is over, if it is not yet.
+    fn not_alone(&mut self, flow: u32) {
+        let transit = &mut self.mode.transits[flow as usize];
+        if transit.lone && transit.end_ps <= self.network.now_ps {
+            return self.drain(flow);
+        }
+        if std::mem::take(&mut transit.lone) {
+            self.mode.shares.admit_others(flow);
+            self.look_when_over(flow);
+        }
+    }
+
+    /// A message waits behind another of its queue pair.
+    pub(crate) fn follow(&mut self, before: u32) {
+        let flow = self.network.messages[before].transit();
+        if flow != NIL {
+            self.not_alone(flow);
+        }
+    }
+
+    /// Let an event look when a flow is over, unless one does by then.
+    fn look_when_over(&mut self, flow: u32) {
+        let transit = &mut self.mode.transits[flow as usize];
+        if transit.end_ps < transit.due_ps {
+            transit.due_ps = transit.end_ps;
+            let (end_ps, message) = (transit.end_ps, transit.message);
+            self.network.schedule_cold(end_ps, Cold::Drained(message));
+        }
+    }
+
+    /// Solve rates when all that begins and ends at this instant has.
+    fn solve_soon(&mut self) {
+        if self.mode.shares.is_dirty() && self.mode.solve_ps != self.network.now_ps {
+            self.mode.solve_ps = self.network.now_ps;
+            self.network.schedule_cold(self.network.now_ps, Cold::Solve);
+        }
+    }
+
+    /// Rates as they are after all that has begun and ended now.
+    pub(crate) fn solve(&mut self) {
+        let now_ps = self.network.now_ps;
+        self.mode.solve_ps = NEVER;
+        let mut changed = std::mem::take(&mut self.mode.changed);
+        self.mode.shares.solve(&mut changed);
+        for flow in changed.drain(..) {
+            let rate = self.mode.shares.flows[flow as usize].rate;
+            self.mode.transits[flow as usize].change_rate(now_ps, rate);
+            self.look_when_over(flow);
+        }
+        self.mode.changed = changed;
+    }
+
+    /// An event looks whether the flow of a message is over.
+    pub(crate) fn drained(&mut self, id: u32) {
+        let flow = self.network.messages[id].transit();
+        let Some(transit) = self.mode.transits.get_mut(flow as usize) else { return };
+        if transit.due_ps != self.network.now_ps {
+            return;
+        }
+        transit.due_ps = NEVER;
+        if transit.end_ps > self.network.now_ps {
+            return self.look_when_over(flow);
+        }
+        self.drain(flow);
+    }
+
+    /// Whether the flow of a message is over, if it ever was one; a lone one that comes is.
+    pub(crate) fn is_over(&mut self, id: u32) -> bool {
+        let flow = self.network.messages[id].transit();
+        if flow == NIL {
+            return true;
+        }
+        let lone = self.mode.transits[flow as usize].lone;
+        if lone {
+            self.drain(flow);
+        }
+        lone
+    }
+
+    /// A flow is over: its links are free, and the next message of its queue pair may leave.
+    pub(crate) fn drain(&mut self, flow: u32) {
+        let transit = &mut self.mode.transits[flow as usize];
+        let (id, come_ps) = (transit.message, transit.end_ps + transit.tail_ps);
+        (transit.end_ps, transit.due_ps) = (NEVER, NEVER);
+        if std::mem::take(&mut transit.lone) {
+            self.mode.shares.end_lone(flow);
+        } else {
+            self.mode.shares.end(flow);
+            self.solve_soon();
+        }
+        let message = &mut self.network.messages[id];
+        message.set_transit(NIL);
+        if message.come_ps() != come_ps {
+            self.come_at(id, come_ps);
+        }
+        let message = self.network.messages[id];
+        if message.role == Role::Agreed && !self.network.scenario.transport.acknowledge {
+            self.network.schedule_cold(self.network.now_ps, Cold::Sent(message.src));
+        }
+        if let Some(next) = self.network.senders.over(id, &self.network.messages)
+            && self.network.may_enter(next)
+        {
+            self.ready_flow(next);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! InfiniBand's law: a notification goes up the congestion control table, time goes down it.
+//!
+//! SOURCE: InfiniBand Architecture Specification volume 1, annex A10: the index CCTI rises by
+//! CCTI_Increase with each notification, up to CCTI_Limit; a cyclic timer of the port takes one off
+//! every CCTI_Timer, down to CCTI_Min; after a packet the next one of the flow waits for the
+//! table's entry, a multiple of the packet's own time.
+
+use crate::document::{AnnexA10Document, DoublingDocument, TableDocument};
+use crate::error::SimError;
+use crate::model::congestion::defaults::Usual;
+use crate::model::congestion::defaults::within;
+
+/// Usual times, for links of 200 Gb/s.
+const TIMER_NS: u64 = 9_000;
+pub(crate) const CNP_INTERVAL_NS: u64 = 20_000;
+
+/// A multiplier has 14 bits.
+const MAX_MULTIPLIER: u64 = (1 << 14) - 1;
+/// A shift has two.
+const MAX_SHIFT: u32 = 3;
+/// Entries of a table; more than any HCA has.
+const MAX_ENTRIES: usize = 1 << 14;
+
+/// The table, and how it is gone up and down.
+#[derive(Clone, Debug)]
+pub(crate) struct AnnexA10 {
+    /// Delays in eighths of a packet's time.
+    eighths: Vec<u64>,
+    increase: u16,
+    timer_ps: u64,
+    least: u16,
+    limit: u16,
+}
+
+/// Where in the table a queue pair is, as of the timer's tick number `tick`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Level {
+    index: u16,
+    tick: u64,
+}
+
+impl AnnexA10 {
+    pub(crate) fn new(
+        place: &str,
+        knobs: &AnnexA10Document,
+        usual: Usual,
+    ) -> Result<AnnexA10, SimError> {
+        let eighths = read_table(&format!("{place}.table"), &knobs.table)?;
+        let last = eighths.len() as u16 - 1;
+        let limit = knobs.ccti_limit.unwrap_or(last);
+        within(place, "ccti_limit", limit.into(), 0, last.into())?;
+        within(place, "ccti_min", knobs.ccti_min.into(), 0, limit.into())?;
+        let timer_ps = usual.some_ps((place, "timer_ns"), knobs.timer_ns, TIMER_NS)?;
+        Ok(AnnexA10 { eighths, increase: knobs.increase, timer_ps, least: knobs.ccti_min, limit })
+    }
+
+    pub(crate) fn begin(&self) -> Level {
+        Level { index: self.least, tick: 0 }
+    }
+
+    /// Take off what the timer has taken off by now.
+    fn settle(&self, level: &mut Level, now_ps: u64) {
+        if level.index == self.least {
+            return;
+        }
+        let tick = now_ps / self.timer_ps;
+        let above = u64::from(level.index - self.least);
+        level.index -= (tick - level.tick).min(above) as u16;
+        level.tick = tick;
+    }
+
+    pub(crate) fn told(&self, level: &mut Level, now_ps: u64) {
+        self.settle(level, now_ps);
+        level.tick = now_ps / self.timer_ps;
+        level.index = level.index.saturating_add(self.increase).min(self.limit);
+    }
+
+    pub(crate) fn delay_ps(&self, level: &mut Level, now_ps: u64, duration_ps: u64) -> u64 {
+        self.settle(level, now_ps);
+        self.eighths[usize::from(level.index)] * duration_ps / 8
+    }
+}
+
+fn read_table(place: &str, document: &TableDocument) -> Result<Vec<u64>, SimError> {
+    let table = match document {
+        TableDocument::Entries(entries) => entries
+            .iter()
+            .enumerate()
+            .map(|(index, entry)| read_entry(&format!("{place}[{index}]"), entry))
+            .collect::<Result<Vec<u64>, SimError>>()?,
+        TableDocument::Doubling(DoublingDocument { doubling, entries }) => {
+            within(place, "entries", (*entries).into(), 1, MAX_ENTRIES as u64)?;
+            if !(0.1..=1e4).contains(doubling) {
+                let what = format!("it is {doubling:e}");
+                let place = format!("{place}.doubling");
+                return Err(SimError::document(place, what, "entries from 0.1 to 10000"));
+            }
+            (0..*entries).map(|index| eighths_of(f64::from(index) / doubling)).collect()
+        }
+    };
+    if table.is_empty() || table.len() > MAX_ENTRIES {
+        let what = format!("{} entries", table.len());
+        return Err(SimError::document(place, what, format!("1 to {MAX_ENTRIES}")));
+    }
+    Ok(table)
+}
+
+/// The entry after which packets come 2^`doublings` times as far apart as without, as an entry can
+/// say it: a multiplier of 14 bits and the finest shift that leaves room for it.
+fn eighths_of(doublings: f64) -> u64 {
+    let delay = doublings.exp2() - 1.0;
+    let fits = |shift: &u32| (delay * f64::from(1 << shift)).round() <= MAX_MULTIPLIER as f64;
+    let shift = (0..=MAX_SHIFT).rev().find(fits).unwrap_or(0);
+    let multiplier = (delay * f64::from(1 << shift)).round().min(MAX_MULTIPLIER as f64) as u64;
+    multiplier << (MAX_SHIFT - shift)
+}
+
+fn read_entry(place: &str, entry: &str) -> Result<u64, SimError> {
+    let parsed = entry.split_once(':').and_then(|(shift, multiplier)| {
+        let (shift, multiplier) = (shift.parse::<u32>().ok()?, multiplier.parse::<u64>().ok()?);
+        (shift <= MAX_SHIFT && multiplier <= MAX_MULTIPLIER)
+            .then(|| multiplier << (MAX_SHIFT - shift))
+    });
+    parsed.ok_or_else(|| {
+        let expected = "'shift:multiplier', a shift from 0 to 3 and a multiplier below 16384";
+        SimError::document(place, format!("'{entry}' is no entry"), expected)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AnnexA10, eighths_of, read_entry};
+    use crate::document::{AnnexA10Document, TableDocument};
+    use crate::model::congestion::defaults::tests::USUAL;
+
+    fn law(increase: u16, timer_ns: f64, ccti_min: u16) -> AnnexA10 {
+        let table = TableDocument::Entries((0..10).map(|n| format!("0:{n}")).collect());
+        let timer_ns = Some(timer_ns);
+        let knobs =
+            AnnexA10Document { increase, timer_ns, ccti_min, table, ..AnnexA10Document::default() };
+        AnnexA10::new("here", &knobs, USUAL).expect("knobs that can be")
+    }
+
+    #[test]
+    fn an_entry_is_a_multiplier_over_a_power_of_two() {
+        let eighths = |entry: &str| read_entry("here", entry).unwrap();
+        assert_eq!([eighths("0:3"), eighths("1:3"), eighths("3:3")], [24, 12, 3]);
+        for wrong in ["4:1", "0:16384", "1", "a:b", "0:-1", ""] {
+            assert!(read_entry("here", wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_doubling_of_the_interval_is_a_delay_of_one_packet() {
+        assert_eq!([0.0, 1.0, 2.0, 3.0].map(eighths_of), [0, 8, 24, 56]);
+        assert_eq!(eighths_of(20.0), 16383 * 8, "a multiplier has 14 bits");
+    }
+
+    #[test]
+    fn notifications_go_up_and_the_timer_goes_down_to_the_least() {
+        let law = law(3, 1.0, 2);
+        let mut level = law.begin();
+        let mut delay = |now_ps: u64, told: bool| {
+            if told {
+                law.told(&mut level, now_ps);
+            }
+            law.delay_ps(&mut level, now_ps, 100)
+        };
+        assert_eq!(delay(0, false), 200);
+        assert_eq!(delay(500, true), 500);
+        assert_eq!(delay(999, true), 800);
+        assert_eq!(delay(1000, false), 700, "a tick has passed");
+        assert_eq!(delay(1999, true), 900, "no higher than the last entry");
+        assert_eq!(delay(5000, false), 500);
+        assert_eq!(delay(1_000_000, false), 200, "no lower than the least");
+    }
+}

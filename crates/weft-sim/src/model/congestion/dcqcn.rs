@@ -1,0 +1,162 @@
+//! A law of rates as DCQCN's: a notification cuts the rate by a share that follows how often they
+//! come; time and bytes bring it back.
+//!
+//! SOURCE: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments" (SIGCOMM 2015),
+//! section 5. What HCAs run under this name differs in details nobody publishes.
+
+use crate::document::DcqcnDocument;
+use crate::error::SimError;
+use crate::model::congestion::defaults::Usual;
+use crate::model::congestion::defaults::within;
+use crate::model::congestion::defaults::{Sent, within_share};
+
+/// Usual times, for links of 200 Gb/s.
+pub(crate) const CNP_INTERVAL_NS: u64 = 25_000;
+const ALPHA_TIMER_NS: u64 = 70_000;
+const INCREASE_TIMER_NS: u64 = 15_000;
+/// Usual rates of such links.
+const ADDITIVE_BITS_PER_S: u64 = 150_000_000;
+const HYPER_BITS_PER_S: u64 = 500_000_000;
+const LEAST_BITS_PER_S: u64 = 40_000_000;
+
+/// The estimate of a queue pair that has not sent anything is not brought down.
+const NOT_BEGUN: u64 = u64::MAX;
+/// Rounds of increase are counted up to this.
+const MOST_ROUNDS: u32 = 1 << 20;
+
+/// How a rate is cut and brought back, in shares of the link's rate.
+#[derive(Clone, Debug)]
+pub(crate) struct Dcqcn {
+    gain: f64,
+    /// The estimate of a queue pair that begins.
+    first_alpha: f64,
+    alpha_ps: u64,
+    increase_ps: u64,
+    increase_bytes: u64,
+    fast_rounds: u32,
+    additive_bits_per_s: u64,
+    hyper_bits_per_s: u64,
+    least_bits_per_s: u64,
+}
+
+/// The rate of a queue pair.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rate {
+    /// Now, and before it was last cut (plus what was added since).
+    now: f64,
+    target: f64,
+    /// Estimate of how congested its way is.
+    alpha: f64,
+    /// When that was last brought down; it begins with the queue pair's first packet.
+    alpha_ps: u64,
+    /// When the timer of increase last ran out, and how often since the last cut.
+    timer_ps: u64,
+    n_timer: u32,
+    /// Bytes sent since the counter last ran out, and how often it did.
+    bytes: u64,
+    n_bytes: u32,
+}
+
+impl Dcqcn {
+    pub(crate) fn new(place: &str, knobs: &DcqcnDocument, usual: Usual) -> Result<Dcqcn, SimError> {
+        let time = |key: &str, written_ns: Option<f64>, usual_ns: u64| {
+            usual.some_ps((place, key), written_ns, usual_ns)
+        };
+        let rate = |key: &str, written: Option<u64>, usual_rate: u64| {
+            usual.bits_per_s((place, key), written, usual_rate)
+        };
+        within_share(place, "gain", knobs.gain)?;
+        within_share(place, "first_alpha", knobs.first_alpha)?;
+        within(place, "increase_bytes", knobs.increase_bytes, 1, 1 << 40)?;
+        within(place, "fast_rounds", knobs.fast_rounds.into(), 0, 1000)?;
+        Ok(Dcqcn {
+            gain: knobs.gain,
+            first_alpha: knobs.first_alpha,
+            alpha_ps: time("alpha_timer_ns", knobs.alpha_timer_ns, ALPHA_TIMER_NS)?,
+            increase_ps: time("increase_timer_ns", knobs.increase_timer_ns, INCREASE_TIMER_NS)?,
+            increase_bytes: knobs.increase_bytes,
+            fast_rounds: knobs.fast_rounds,
+            additive_bits_per_s: rate(
+                "additive_bits_per_s",
+                knobs.additive_bits_per_s,
+                ADDITIVE_BITS_PER_S,
+            )?,
+            hyper_bits_per_s: rate("hyper_bits_per_s", knobs.hyper_bits_per_s, HYPER_BITS_PER_S)?,
+            least_bits_per_s: rate("least_bits_per_s", knobs.least_bits_per_s, LEAST_BITS_PER_S)?,
+        })
+    }
+
+    pub(crate) fn begin(&self) -> Rate {
+        Rate {
+            now: 1.0,
+            target: 1.0,
+            alpha: self.first_alpha,
+            alpha_ps: NOT_BEGUN,
+            timer_ps: 0,
+            n_timer: 0,
+            bytes: 0,
+            n_bytes: 0,
+        }
+    }
+
+    pub(crate) fn told(&self, rate: &mut Rate, now_ps: u64, link_bits_per_s: u64) {
+        self.settle(rate, now_ps, link_bits_per_s);
+        let least = self.least_bits_per_s as f64 / link_bits_per_s as f64;
+        rate.target = rate.now;
+        rate.now = (rate.now * (1.0 - rate.alpha / 2.0)).max(least).min(1.0);
+        rate.alpha += (1.0 - rate.alpha) * self.gain;
+        (rate.alpha_ps, rate.timer_ps) = (now_ps, now_ps);
+        (rate.n_timer, rate.n_bytes, rate.bytes) = (0, 0, 0);
+    }
+
+    /// Let what timers do by now be done.
+    fn settle(&self, rate: &mut Rate, now_ps: u64, link_bits_per_s: u64) {
+        if rate.alpha_ps == NOT_BEGUN {
+            (rate.alpha_ps, rate.timer_ps) = (now_ps, now_ps);
+        }
+        let n_alpha = (now_ps - rate.alpha_ps) / self.alpha_ps;
+        if n_alpha > 0 {
+            rate.alpha *= (1.0 - self.gain).powi(n_alpha.min(1 << 16) as i32);
+            rate.alpha_ps += n_alpha * self.alpha_ps;
+        }
+        while rate.now < 1.0 && rate.timer_ps + self.increase_ps <= now_ps {
+            rate.timer_ps += self.increase_ps;
+            rate.n_timer = (rate.n_timer + 1).min(MOST_ROUNDS);
+            self.raise(rate, link_bits_per_s);
+        }
+        if rate.now >= 1.0 {
+            rate.timer_ps = now_ps;
+        }
+    }
+
+    /// One round of increase.
+    fn raise(&self, rate: &mut Rate, link_bits_per_s: u64) {
+        let (most, least) = (rate.n_timer.max(rate.n_bytes), rate.n_timer.min(rate.n_bytes));
+        let added = if least > self.fast_rounds {
+            self.hyper_bits_per_s
+        } else if most > self.fast_rounds {
+            self.additive_bits_per_s
+        } else {
+            0
+        };
+        rate.target = (rate.target + added as f64 / link_bits_per_s as f64).min(1.0);
+        rate.now = (rate.now + rate.target) / 2.0;
+        // Halving a distance never ends.
+        if rate.now > 1.0 - 1e-6 {
+            rate.now = 1.0;
+        }
+    }
+
+    pub(crate) fn rate(&self, rate: &mut Rate, sent: Sent) -> f64 {
+        self.settle(rate, sent.now_ps, sent.link_bits_per_s);
+        if rate.now < 1.0 {
+            rate.bytes += u64::from(sent.bytes);
+            while rate.bytes >= self.increase_bytes {
+                rate.bytes -= self.increase_bytes;
+                rate.n_bytes = (rate.n_bytes + 1).min(MOST_ROUNDS);
+                self.raise(rate, sent.link_bits_per_s);
+            }
+        }
+        rate.now
+    }
+}

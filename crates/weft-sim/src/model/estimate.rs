@@ -1,0 +1,137 @@
+//! How many packet hops a scenario is, before it runs: bytes times links, counted on some ranks.
+
+use crate::document::Fidelity;
+use crate::document::Protocol;
+use crate::model::fidelity::{Chosen, Ruling};
+use crate::model::placement::place::{RankPlace, Tenant};
+use crate::model::scenario::ValidScenario;
+use weft_fabric::{HcaId, Routes};
+use weft_traffic::Algorithm;
+use weft_traffic::{Phase, StepDocument};
+
+/// So many ranks of a phase are looked at, evenly spread, so many of its rounds and so many moves
+/// of a rank from the first on; the others are taken to be like them.
+const RANKS: u32 = 32;
+const ROUNDS: u32 = 32;
+const MOVES: u64 = 2048;
+/// Links between an endpoint inside a node and its HCA, both ends together: about so many.
+const LINKS_INSIDE: f64 = 4.0;
+
+/// Up to so many packet hops every packet is followed: some seconds.
+pub(crate) const MOST_HOPS: f64 = 1e8;
+
+impl ValidScenario {
+    /// Have the fidelity that is asked for, or choose it and say why.
+    pub(crate) fn settle(&mut self, ruling: Ruling) {
+        let Ruling { asked, packets, notes } = ruling;
+        self.chosen = match asked {
+            Fidelity::Packet => Chosen::default(),
+            Fidelity::Flow => Chosen { fidelity: asked, notes, ..Chosen::default() },
+            Fidelity::Auto => {
+                let of_trees = || self.has_trees().then(|| "switches reduce packets".to_owned());
+                let (fidelity, why) = self.choose(packets.or_else(of_trees));
+                let tries = fidelity == Fidelity::Flow;
+                let notes = if tries { notes } else { Vec::new() };
+                let notes = std::iter::once(why).chain(notes).collect();
+                Chosen { fidelity, notes, tries, most_looks: None }
+            }
+        };
+    }
+
+    /// Whether switches take part in any collective.
+    fn has_trees(&self) -> bool {
+        let mut steps = self.tenants.iter().flat_map(|tenant| &tenant.work);
+        steps.any(|step| step.algorithm.is_some_and(Algorithm::is_offloaded))
+    }
+
+    fn choose(&self, packets: Option<String>) -> (Fidelity, String) {
+        if let Some(why) = packets {
+            return (
+                Fidelity::Packet,
+                format!("fidelity auto: packets, since flows cannot: {why}"),
+            );
+        }
+        // Nothing at all sums to -0.
+        let hops = self.packet_hops(&self.tenants) + 0.0;
+        if hops <= MOST_HOPS {
+            let why = format!("fidelity auto: packets, about {hops:.1e} hops");
+            return (Fidelity::Packet, format!("{why} of at most {MOST_HOPS:.0e}"));
+        }
+        let why = format!("fidelity auto: flows, since packets would make about {hops:.1e} hops");
+        (Fidelity::Flow, format!("{why}, and up to {MOST_HOPS:.0e} are followed"))
+    }
+}
+
+impl ValidScenario {
+    /// About how many packet hops the work of tenants is, acknowledgements and agreements included;
+    /// of one that repeats its work, once.
+    pub(crate) fn packet_hops(&self, tenants: &[Tenant]) -> f64 {
+        let of_tenant = |tenant: &Tenant| {
+            let steps = tenant.work.iter().zip(0..);
+            steps.map(|(step, number)| self.hops_of_step(tenant, step, number)).sum::<f64>()
+        };
+        tenants.iter().map(of_tenant).sum()
+    }
+
+    fn hops_of_step(&self, tenant: &Tenant, step: &StepDocument, number: u32) -> f64 {
+        let n_rounds = step.n_phases();
+        let stride = n_rounds.div_ceil(ROUNDS).max(1);
+        let rounds = (0..n_rounds).step_by(stride as usize);
+        let of_round = |round: u32| {
+            let phase = step.phase("work", number, round, tenant.n_ranks);
+            phase.map_or(0.0, |phase| self.hops_of_phase(tenant, &phase))
+        };
+        let n_seen = n_rounds.div_ceil(stride).max(1);
+        rounds.map(of_round).sum::<f64>() * f64::from(n_rounds) / f64::from(n_seen)
+    }
+
+    fn hops_of_phase(&self, tenant: &Tenant, phase: &Phase) -> f64 {
+        let stride = tenant.n_ranks.div_ceil(RANKS).max(1);
+        let ranks = (0..tenant.n_ranks).step_by(stride as usize);
+        let n_seen = tenant.n_ranks.div_ceil(stride).max(1);
+        let hops: f64 = ranks.map(|rank| self.hops_of_rank(tenant, phase, rank)).sum();
+        let n_iterations = f64::from(phase.warmup) + f64::from(phase.iterations);
+        hops * n_iterations * f64::from(tenant.n_ranks) / f64::from(n_seen)
+    }
+
+    /// What a rank sends in one iteration.
+    fn hops_of_rank(&self, tenant: &Tenant, phase: &Phase, rank: u32) -> f64 {
+        let place = |rank: u32| self.ranks[(tenant.first_rank + rank) as usize];
+        let moves = (0..MOVES).map_while(|index| phase.exchange(rank, index));
+        let (mut hops, mut n_moves) = (0.0, 0);
+        for exchange in moves {
+            n_moves += 1;
+            if let Some(send) = exchange.send {
+                hops += self.hops_of_message(place(rank), place(send.peer), send.size_bytes);
+            }
+        }
+        if n_moves < MOVES { hops } else { hops / MOVES as f64 * phase.n_moves(rank) as f64 }
+    }
+
+    fn hops_of_message(&self, here: RankPlace, there: RankPlace, size_bytes: u64) -> f64 {
+        if here.node == there.node {
+            return 0.0;
+        }
+        let inside = if self.fabric.inside.is_some() { LINKS_INSIDE } else { 0.0 };
+        let n_links = links_between(self, &self.routes, here.hca, there.hca) as f64 + inside;
+        let n_packets = size_bytes.div_ceil(u64::from(self.mtu_bytes)).max(1);
+        let agreed = self.hosts.regime(self.hosts.regime_of(size_bytes)).protocol;
+        let n_agree = if agreed == Protocol::Rendezvous { 2 } else { 0 };
+        let n_answers = size_bytes.div_ceil(self.transport.ack_bytes).max(1) + n_agree;
+        let answers = if self.transport.acknowledge { n_answers } else { 0 };
+        (n_packets + n_agree + answers) as f64 * n_links
+    }
+}
+
+/// Links on the tables' way; those of adaptive choices are as many or about.
+fn links_between(scenario: &ValidScenario, routes: &Routes, src: HcaId, dst: HcaId) -> usize {
+    let (fabric, mut at, mut n_links) = (&scenario.fabric, src.vertex(), 0);
+    while let Some(port) = routes.next_port(fabric, at, dst) {
+        n_links += 1;
+        match fabric.neighbour(port) {
+            Some(next) if n_links < fabric.vertices.len() => at = next,
+            _ => break,
+        }
+    }
+    n_links
+}

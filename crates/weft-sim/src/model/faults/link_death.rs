@@ -1,0 +1,61 @@
+//! Who reacts when a cable goes down during the run, and the tables that follow.
+
+use crate::document::{LinkDeathDocument, Reaction};
+use crate::error::SimError;
+use crate::model::faults::fault::LinkFault;
+use crate::model::faults::plant::Planted;
+use crate::model::host;
+use crate::model::steering::Steering;
+use std::sync::Arc;
+use weft_fabric::document::Engine;
+use weft_fabric::{Candidates, Fabric, Tables, engines};
+
+/// Who reacts to a cable that dies during the run, and after how long.
+#[derive(Clone, Debug)]
+pub(crate) struct LinkDeath {
+    pub(crate) reaction: Reaction,
+    pub(crate) delay_ps: u64,
+    /// What the subnet manager computes tables with.
+    pub(crate) engine: Option<Engine>,
+    /// Where the switch reacts itself: the ports it may take instead.
+    pub(crate) instead: Option<Arc<Candidates>>,
+}
+
+impl LinkDeath {
+    pub(crate) fn new(document: &LinkDeathDocument) -> Result<LinkDeath, SimError> {
+        let delay_ps = host::ps("routing.link_death.delay_ns", document.delay_ns)?;
+        Ok(LinkDeath { reaction: document.reaction, delay_ps, engine: None, instead: None })
+    }
+
+    /// The same with what it takes to react, where anything dies at all.
+    pub(crate) fn plan(
+        self,
+        fabric: &Fabric,
+        faults: &Planted,
+        engine: Option<Engine>,
+    ) -> LinkDeath {
+        let dies = faults.troubles.iter().any(|trouble| trouble.kind == LinkFault::Down);
+        let engine = engine.filter(|_| dies);
+        let by_itself = engine.filter(|_| self.reaction == Reaction::Switch);
+        let instead = by_itself.map(|engine| Arc::new(engines::tables(fabric, engine).candidates));
+        LinkDeath { engine, instead, ..self }
+    }
+
+    /// The fabric without the cables at these ports, and the tables that the subnet manager
+    /// computes for it, the wrong entries among them; none where nothing computes any.
+    pub(crate) fn tables_without(
+        &self,
+        down: &[u32],
+        fabric: &Fabric,
+        faults: &Planted,
+        steering: &Steering,
+    ) -> Option<(Fabric, Tables)> {
+        let engine = self.engine?;
+        let mut fabric = fabric.clone();
+        down.iter().for_each(|port| fabric.ports[*port as usize].up = false);
+        let mut tables = engines::tables(&fabric, engine);
+        faults.spoil(&mut tables.routes);
+        steering.add_detours(&fabric, &mut tables.candidates);
+        Some((fabric, tables))
+    }
+}

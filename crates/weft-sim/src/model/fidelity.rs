@@ -1,0 +1,134 @@
+//! What the flow level cannot do is refused; what it cannot show is noted.
+
+use crate::document::{Fidelity, NonMinimal, Queueing, ScenarioDocument, TransportKind};
+use crate::error::SimError;
+use crate::model::faults::fault::LinkFault;
+use crate::model::faults::plant::{Planted, Trouble};
+
+const EXPECTED: &str = "fidelity 'packet', or a scenario without this key";
+
+/// Refuse what only packets have.
+fn check(scenario: &ScenarioDocument) -> Result<(), SimError> {
+    let refuse = |place: &str, what: &str| Err(SimError::document(place, what, EXPECTED));
+    match scenario.switch.model {
+        Queueing::Voq | Queueing::Infinite => {}
+        Queueing::InputFifo => {
+            return refuse("switch.model", "flows do not queue: 'input_fifo' would change nothing");
+        }
+        Queueing::SharedBuffer => {
+            return refuse("switch.model", "flows fill no buffer: shares of it mean nothing");
+        }
+    }
+    if scenario.switch.speedup.is_some() {
+        return refuse("switch.speedup", "flows are not read from buffers");
+    }
+    if !scenario.lanes.high.is_empty() {
+        return refuse("lanes.high", "flows share links whatever their lanes");
+    }
+    if scenario.lanes.low.is_some() && scenario.lanes.count > 1 {
+        return refuse("lanes.low", "flows share links whatever their lanes");
+    }
+    if scenario.congestion_control.is_some() {
+        return refuse("congestion_control", "flows fill no queue that would be marked");
+    }
+    if scenario.transport.kind == TransportKind::Dct {
+        return refuse("transport.kind", "flows have no initiators");
+    }
+    if scenario.transport.out_of_order_ns > 0.0 {
+        return refuse("transport.out_of_order_ns", "flows have no packets to overtake others");
+    }
+    let adaptive = scenario.routing.adaptive.as_ref();
+    if adaptive.is_some_and(|adaptive| adaptive.non_minimal != NonMinimal::None) {
+        return refuse("routing.adaptive.non_minimal", "flows take no detours");
+    }
+    if scenario.probes.load_bin_ns.is_some() {
+        return refuse("probes.load_bin_ns", "load over time is counted packet by packet");
+    }
+    Ok(())
+}
+
+/// What happens to cables during the run.
+fn check_faults(faults: &Planted) -> Result<(), SimError> {
+    let Some(Trouble { kind, fault, .. }) = faults.troubles.first() else { return Ok(()) };
+    let what = match kind {
+        LinkFault::Lost(_) => "there are no packets to lose",
+        LinkFault::Corrected { .. } => "there are no packets with errors",
+        LinkFault::Rate(_) | LinkFault::Down => "cables do not change while flows run",
+    };
+    let expected = "fidelity 'packet', or a rate, a width or a dead cable without times";
+    Err(SimError::document(format!("faults[{fault}]"), what, expected))
+}
+
+/// The fidelity that is asked for, and what follows.
+#[derive(Debug)]
+pub(crate) struct Ruling {
+    pub(crate) asked: Fidelity,
+    /// Why only packets will do, where `auto` is to choose.
+    pub(crate) packets: Option<String>,
+    /// What results of flows cannot show.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Ruling {
+    /// What is asked for, where it can be.
+    pub(crate) fn new(scenario: &ScenarioDocument) -> Result<Ruling, SimError> {
+        let (asked, notes) = (scenario.fidelity, notes(scenario));
+        let mut ruling = Ruling { asked, packets: None, notes };
+        ruling.heed(check(scenario))?;
+        Ok(ruling)
+    }
+
+    /// Heed what is planted as well.
+    pub(crate) fn heed_faults(&mut self, faults: &Planted) -> Result<(), SimError> {
+        self.heed(check_faults(faults))
+    }
+
+    /// What flows cannot do refuses them, and is a reason not to choose them.
+    fn heed(&mut self, checked: Result<(), SimError>) -> Result<(), SimError> {
+        match (self.asked, checked) {
+            (Fidelity::Packet, _) => Ok(()),
+            (Fidelity::Flow, checked) => checked,
+            (Fidelity::Auto, checked) => {
+                let why = checked.err().map(|error| error.to_string());
+                let first = why.as_deref().and_then(|why| why.lines().next());
+                self.packets = self.packets.take().or(first.map(str::to_owned));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What results cannot show that are of flows, in sentences for a reader of the outcome.
+fn notes(scenario: &ScenarioDocument) -> Vec<String> {
+    let mut notes = vec![
+        "flow level: messages share links max-min fairly from one instant to the next; no buffer \
+         fills, so nobody is held up by traffic for elsewhere, and congestion does not spread"
+            .to_owned(),
+        "flow level: requests, go-aheads and acknowledgements take their time and no bandwidth, \
+         and no packet waits for its turn"
+            .to_owned(),
+    ];
+    if scenario.routing.adaptive.is_some() {
+        notes.push(
+            "flow level: adaptive routing is ideal; every flow is split in equal parts over all \
+             the ports that its switches choose from, which real choices only approach"
+                .to_owned(),
+        );
+    }
+    if scenario.lanes.count > 1 {
+        notes.push("flow level: virtual lanes keep no traffic apart".to_owned());
+    }
+    notes
+}
+
+/// The fidelity of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Chosen {
+    pub(crate) fidelity: Fidelity,
+    /// Why it was chosen, and what its results cannot show.
+    pub(crate) notes: Vec<String>,
+    /// How far flows are off is tried beside the run.
+    pub(crate) tries: bool,
+    /// More looks at flows on links end the run; none: any number.
+    pub(crate) most_looks: Option<u64>,
+}

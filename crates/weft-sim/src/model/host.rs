@@ -1,0 +1,262 @@
+//! The host model in picoseconds: LogGP regimes, the HCA's gap, the channel inside a node, noise.
+
+use crate::document::{
+    HostDocument, Matching, MatchingDocument, NoiseDocument, Protocol, RegimeDocument,
+};
+use crate::error::SimError;
+use crate::limits::CLOCK_END_PS;
+
+use crate::limits::MIN_BITS_PER_S;
+use rand_core::Rng;
+use rand_pcg::Pcg32;
+
+/// Most regimes of a host: a message carries the number of its own in a byte.
+pub(crate) const MAX_REGIMES: usize = 255;
+
+/// LogGP costs of messages up to a size.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Regime {
+    max_bytes: u64,
+    /// How the two ends agree.
+    pub protocol: Protocol,
+    send_overhead_ps: u64,
+    recv_overhead_ps: u64,
+    send_ps_per_byte: f64,
+    recv_ps_per_byte: f64,
+    latency_ps: u64,
+    latency_ps_per_byte: f64,
+    gap_ps: u64,
+    gap_ps_per_byte: f64,
+}
+
+/// A cost that grows with the size.
+#[inline]
+fn line(fixed_ps: u64, ps_per_byte: f64, size_bytes: u64) -> u64 {
+    if ps_per_byte == 0.0 {
+        return fixed_ps;
+    }
+    fixed_ps + (ps_per_byte * size_bytes as f64).round() as u64
+}
+
+impl Regime {
+    /// Processor time of a send.
+    pub(crate) fn send_ps(&self, size_bytes: u64) -> u64 {
+        line(self.send_overhead_ps, self.send_ps_per_byte, size_bytes)
+    }
+
+    /// Processor time of a receive.
+    pub(crate) fn recv_ps(&self, size_bytes: u64) -> u64 {
+        line(self.recv_overhead_ps, self.recv_ps_per_byte, size_bytes)
+    }
+
+    /// What lies on a message's way and occupies nobody.
+    pub(crate) fn latency_ps(&self, size_bytes: u64) -> u64 {
+        line(self.latency_ps, self.latency_ps_per_byte, size_bytes)
+    }
+
+    /// Least time from a message that leaves a rank to the next one.
+    pub(crate) fn gap_ps(&self, size_bytes: u64) -> u64 {
+        line(self.gap_ps, self.gap_ps_per_byte, size_bytes)
+    }
+}
+
+/// What every host costs.
+#[derive(Clone, Debug)]
+pub(crate) struct HostModel {
+    regimes: Vec<Regime>,
+    /// Least time between two messages that an HCA begins.
+    pub message_gap_ps: u64,
+    /// Time of flight between ranks of one node.
+    pub intra_latency_ps: u64,
+    /// Rate at which one rank copies to another of its node.
+    pub intra_bits_per_s: u64,
+    start_jitter_ps: u64,
+    /// Interruptions of the processors.
+    pub noise: Noise,
+    pub(crate) matching: MatchingModel,
+}
+
+/// How a host matches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MatchingModel {
+    pub(crate) by: Matching,
+    /// Processor time for each entry that is looked at in vain.
+    pub(crate) ps_per_entry: u64,
+    /// Receives the HCA can hold.
+    pub(crate) hardware_entries: u32,
+}
+
+impl MatchingModel {
+    /// Processor time of a search that looks at so many entries in vain.
+    pub(crate) fn search_ps(&self, n_looked: u32) -> u64 {
+        self.ps_per_entry.saturating_mul(u64::from(n_looked)).min(CLOCK_END_PS)
+    }
+}
+
+/// Interruptions of processors.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Noise {
+    /// Chance that a piece of processor time is interrupted.
+    probability: f64,
+    /// Mean length of an interruption (exponential).
+    mean_ps: f64,
+}
+
+impl Noise {
+    /// The noise of a document.
+    pub(crate) fn read(place: &str, document: &NoiseDocument) -> Result<Noise, SimError> {
+        if !(0.0..=1.0).contains(&document.probability) {
+            let what = format!("the probability is {}", document.probability);
+            return Err(SimError::document(place, what, "a number from 0 to 1"));
+        }
+        let mean_ps = ps(&format!("{place}.mean_ns"), document.mean_ns)? as f64;
+        Ok(Noise { probability: document.probability, mean_ps })
+    }
+
+    /// Processor time with its interruptions.
+    pub(crate) fn lengthen(self, ps: u64, random: &mut Pcg32) -> u64 {
+        if self.probability == 0.0 || ps == 0 || unit(random) >= self.probability {
+            return ps;
+        }
+        let drawn = -self.mean_ps * (1.0 - unit(random)).ln();
+        ps + drawn.round() as u64
+    }
+}
+
+impl HostModel {
+    /// The model of a document.
+    pub(crate) fn new(document: &HostDocument) -> Result<HostModel, SimError> {
+        if document.regimes.is_empty() {
+            let what = "there is no regime";
+            return Err(SimError::document("host.regimes", what, "at least one regime"));
+        }
+        if document.regimes.len() > MAX_REGIMES {
+            let what = format!("{} regimes", document.regimes.len());
+            let expected = format!("at most {MAX_REGIMES}");
+            return Err(SimError::document("host.regimes", what, expected));
+        }
+        let mut regimes: Vec<Regime> = Vec::new();
+        for (index, regime) in document.regimes.iter().enumerate() {
+            let place = format!("host.regimes[{index}]");
+            let regime = read_regime(&place, regime)?;
+            if regimes.last().is_some_and(|last| last.max_bytes >= regime.max_bytes) {
+                let what = "max_bytes does not rise";
+                return Err(SimError::document(place, what, "regimes by rising max_bytes"));
+            }
+            regimes.push(regime);
+        }
+        let noise = Noise::read("host.noise", &document.noise)?;
+        let intra = document.intra_node;
+        let intra_bits_per_s = intra.map_or(u64::MAX, |intra| intra.bits_per_s);
+        if intra_bits_per_s < MIN_BITS_PER_S {
+            let what = format!("{intra_bits_per_s} bits a second");
+            let place = "host.intra_node.bits_per_s";
+            return Err(SimError::document(place, what, "at least 1 Mb/s"));
+        }
+        let latency_ns = intra.map_or(0.0, |intra| intra.latency_ns);
+        Ok(HostModel {
+            regimes,
+            message_gap_ps: ps("host.message_gap_ns", document.message_gap_ns)?,
+            intra_latency_ps: ps("host.intra_node.latency_ns", latency_ns)?,
+            intra_bits_per_s,
+            start_jitter_ps: ps("host.start_jitter_ns", document.start_jitter_ns)?,
+            noise,
+            matching: read_matching(&document.matching)?,
+        })
+    }
+
+    /// Whether no message and no interruption takes a processor's time, or keeps another back.
+    pub(crate) fn cost_nothing(&self) -> bool {
+        let costs = |regime: &Regime| {
+            regime.send_overhead_ps > 0
+                || regime.recv_overhead_ps > 0
+                || regime.send_ps_per_byte > 0.0
+                || regime.recv_ps_per_byte > 0.0
+                || regime.gap_ps > 0
+                || regime.gap_ps_per_byte > 0.0
+        };
+        self.noise.probability == 0.0 && !self.regimes.iter().any(costs)
+    }
+
+    /// The number of the regime for a size; the last one covers everything above it.
+    pub(crate) fn regime_of(&self, size_bytes: u64) -> u8 {
+        let found = self.regimes.iter().position(|regime| size_bytes <= regime.max_bytes);
+        found.unwrap_or(self.regimes.len() - 1) as u8
+    }
+
+    /// A regime by number.
+    pub(crate) fn regime(&self, number: u8) -> &Regime {
+        &self.regimes[number as usize]
+    }
+
+    /// Whether processors start late or are interrupted by chance.
+    pub(crate) fn leaves_to_chance(&self) -> bool {
+        self.start_jitter_ps > 0 || self.noise.probability > 0.0
+    }
+
+    /// How late a rank starts.
+    pub(crate) fn jitter(&self, random: &mut Pcg32) -> u64 {
+        if self.start_jitter_ps == 0 { 0 } else { random.next_u64() % (self.start_jitter_ps + 1) }
+    }
+}
+
+/// A time on a node that is `slowness` times slower than it should be.
+pub(crate) fn slowed(ps: u64, slowness: f64) -> u64 {
+    let ps = if slowness == 1.0 { ps } else { (ps as f64 * slowness).round() as u64 };
+    // What outlasts the clock need not be told apart.
+    ps.min(CLOCK_END_PS)
+}
+
+/// Uniform in [0, 1).
+fn unit(random: &mut Pcg32) -> f64 {
+    f64::from(random.next_u32()) / (f64::from(u32::MAX) + 1.0)
+}
+
+fn read_matching(document: &MatchingDocument) -> Result<MatchingModel, SimError> {
+    if document.by == Matching::Hardware && document.hardware_entries == 0 {
+        let place = "host.matching.hardware_entries";
+        return Err(SimError::document(place, "it is 0", "1 or more, or matching by software"));
+    }
+    Ok(MatchingModel {
+        by: document.by,
+        ps_per_entry: ps("host.matching.ns_per_entry", document.ns_per_entry)?,
+        hardware_entries: document.hardware_entries,
+    })
+}
+
+fn read_regime(place: &str, document: &RegimeDocument) -> Result<Regime, SimError> {
+    let fixed = |key: &str, ns: f64| ps(&format!("{place}.{key}"), ns);
+    let by_size = |key: &str, ns: f64| per_byte(&format!("{place}.{key}"), ns);
+    Ok(Regime {
+        max_bytes: document.max_bytes.unwrap_or(u64::MAX),
+        protocol: document.protocol,
+        send_overhead_ps: fixed("send_overhead_ns", document.send_overhead_ns)?,
+        recv_overhead_ps: fixed("recv_overhead_ns", document.recv_overhead_ns)?,
+        send_ps_per_byte: by_size("send_ns_per_byte", document.send_ns_per_byte)?,
+        recv_ps_per_byte: by_size("recv_ns_per_byte", document.recv_ns_per_byte)?,
+        latency_ps: fixed("latency_ns", document.latency_ns)?,
+        latency_ps_per_byte: by_size("latency_ns_per_byte", document.latency_ns_per_byte)?,
+        gap_ps: fixed("gap_ns", document.gap_ns)?,
+        gap_ps_per_byte: by_size("gap_ns_per_byte", document.gap_ns_per_byte)?,
+    })
+}
+
+/// Whole picoseconds of nanoseconds with at most three decimals.
+pub(crate) fn ps(place: &str, ns: f64) -> Result<u64, SimError> {
+    let scaled = ns * 1000.0;
+    let whole = scaled.round();
+    let good = (0.0..=1e12).contains(&ns) && (scaled - whole).abs() <= 1e-6 * whole.max(1.0);
+    if !good {
+        let expected = "nanoseconds from 0 to 1e12, with at most 3 decimals";
+        return Err(SimError::document(place, format!("{ns} is no such time"), expected));
+    }
+    Ok(whole as u64)
+}
+
+fn per_byte(place: &str, ns: f64) -> Result<f64, SimError> {
+    if !(0.0..=1e3).contains(&ns) {
+        let what = format!("{ns} is no such cost");
+        return Err(SimError::document(place, what, "nanoseconds a byte from 0 to 1000"));
+    }
+    Ok(ns * 1000.0)
+}

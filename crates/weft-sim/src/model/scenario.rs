@@ -1,0 +1,59 @@
+//! A scenario that cannot be wrong.
+
+use crate::document::{Headers, SwitchModel};
+use crate::model::congestion::law::Congestion;
+use crate::model::faults::link_death::LinkDeath;
+use crate::model::faults::plant::Planted;
+use crate::model::fidelity::Chosen;
+use crate::model::framing::Framing;
+use crate::model::host::HostModel;
+use crate::model::in_network::forest::InNetwork;
+use crate::model::lanes::Lanes;
+use crate::model::placement::place::{RankPlace, Tenant};
+use crate::model::probes::Probes;
+use crate::model::steady_state::SteadyRule;
+use crate::model::steering::Steering;
+use crate::model::transport::Transport;
+use std::sync::Arc;
+use weft_fabric::{Fabric, Routes};
+
+/// Everything a simulation needs, checked.
+#[derive(Clone, Debug)]
+pub struct ValidScenario {
+    pub(crate) fabric: Fabric,
+    pub(crate) routes: Arc<Routes>,
+    pub(crate) steering: Steering,
+    pub(crate) hosts: HostModel,
+    /// Slow and noisy nodes, and what cables suffer during the run.
+    pub(crate) faults: Planted,
+    pub(crate) link_death: LinkDeath,
+    pub(crate) probes: Probes,
+    pub(crate) ranks: Vec<RankPlace>,
+    pub(crate) tenants: Vec<Tenant>,
+    /// What switches carry out, where anybody asks them to.
+    pub(crate) in_network: Option<InNetwork>,
+    pub(crate) mtu_bytes: u32,
+    pub(crate) headers: Headers,
+    pub(crate) framing: Framing,
+    pub(crate) lanes: Lanes,
+    pub(crate) transport: Transport,
+    pub(crate) congestion: Option<Congestion>,
+    pub(crate) switch: SwitchModel,
+    /// Its fidelity, once `auto` has chosen.
+    pub(crate) chosen: Chosen,
+    pub(crate) seed: u64,
+    /// What is skipped; nothing without it.
+    pub(crate) steady: Option<SteadyRule>,
+    pub(crate) elide: bool,
+    pub(crate) max_events: u64,
+    pub(crate) max_messages: u32,
+    /// The watchdog's time.
+    pub(crate) stall_ps: u64,
+}
+
+impl ValidScenario {
+    /// Packets that switches may make between two looks at how many there are.
+    pub(crate) fn tree_packets(&self) -> u64 {
+        self.in_network.as_ref().map_or(0, InNetwork::n_packets_a_look)
+    }
+}

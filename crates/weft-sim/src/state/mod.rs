@@ -1,0 +1,14 @@
+//! Plain data of a run: calendar, packets, ports, buffers, transport, columns.
+
+pub(crate) mod arbiter;
+pub(crate) mod buffer;
+pub(crate) mod calendar;
+pub(crate) mod columns;
+pub(crate) mod copies;
+pub(crate) mod flowlet;
+pub(crate) mod id_map;
+pub(crate) mod link_faults;
+pub(crate) mod packet;
+pub(crate) mod port;
+pub(crate) mod route_choice;
+pub(crate) mod transport;

@@ -1,0 +1,62 @@
+//! How far each queue pair is slowed down.
+
+use crate::model::congestion::endpoint::Seen;
+use crate::model::congestion::law::State;
+use crate::state::id_map::IdMap;
+
+/// A queue pair that its sender spaces.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// None of its packets leaves before.
+    pub(crate) next_ps: u64,
+    /// Since when the next one might have left; `u64::MAX` before the first.
+    pub(crate) free_ps: u64,
+    /// When its receiver last notified its sender; the first may be told at once.
+    pub(crate) told_ps: Option<u64>,
+    pub(crate) state: State,
+    /// The ranks it is between, and its lane.
+    pub(crate) src: u32,
+    pub(crate) dst: u32,
+    pub(crate) lane: u8,
+    /// The endpoints it is between, where nodes have an inside.
+    pub(crate) ends: [u32; 2],
+    /// What the port before its receiver knows of it.
+    pub(crate) seen: Seen,
+}
+
+/// All of them, by number. Nobody is forgotten.
+#[derive(Debug, Default)]
+pub(crate) struct Paces {
+    list: Vec<Pace>,
+    /// By queue pair, or by the lane of a sender.
+    numbers: IdMap<u64, u32>,
+}
+
+impl Paces {
+    /// The number of a queue pair (or lane) by its key, if it is known.
+    pub(crate) fn number(&self, key: u64) -> Option<u32> {
+        self.numbers.get(&key).copied()
+    }
+
+    /// Know another one; its number.
+    pub(crate) fn add(&mut self, key: u64, pace: Pace) -> u32 {
+        let number = self.list.len() as u32;
+        self.numbers.insert(key, number);
+        self.list.push(pace);
+        number
+    }
+}
+
+impl std::ops::Index<u32> for Paces {
+    type Output = Pace;
+
+    fn index(&self, number: u32) -> &Pace {
+        &self.list[number as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Paces {
+    fn index_mut(&mut self, number: u32) -> &mut Pace {
+        &mut self.list[number as usize]
+    }
+}
