@@ -6,8 +6,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -118,14 +119,18 @@ def build(mpi: str, folder: Path, *more: Path) -> Kernel:
 
 
 @pytest.fixture(scope="session")
-def kernel(tmp_path_factory: pytest.TempPathFactory) -> Kernel:
+def builds(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Kernel]:
+    """The kernel by MPI, compiled once for each; an MPI that is absent is looked for again."""
+    return cache(lambda mpi: build(mpi, tmp_path_factory.mktemp(mpi)))
+
+
+@pytest.fixture(scope="session")
+def kernel(builds: Callable[[str], Kernel]) -> Kernel:
     """The kernel on the embedded MPI."""
-    return build("embedded", tmp_path_factory.mktemp("embedded"))
+    return builds("embedded")
 
 
-@pytest.fixture(scope="session", params=MPIS)
-def any_kernel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Kernel:
+@pytest.fixture(params=MPIS)
+def any_kernel(request: pytest.FixtureRequest, builds: Callable[[str], Kernel]) -> Kernel:
     """The kernel on each MPI of this machine."""
-    if request.param == "embedded":
-        return request.getfixturevalue("kernel")
-    return build(request.param, tmp_path_factory.mktemp(request.param))
+    return builds(request.param)

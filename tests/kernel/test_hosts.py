@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from functools import cache
 
 import pytest
 from tests.needs import need
@@ -16,8 +17,13 @@ MEASURE = (
 ELSEWHERE = ("unshare", "--uts", "--time", f"--monotonic={SHIFT_S}", "--fork", "sh", "-c")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def records(any_kernel):
+    return records_of(any_kernel)
+
+
+@cache
+def records_of(kernel):
     """Rank 1 believes it is on another host, whose clock is far ahead."""
     if os.geteuid() != 0:
         pytest.skip("namespaces need root")
@@ -25,10 +31,10 @@ def records(any_kernel):
     probe = subprocess.run([*ELSEWHERE, "hostname elsewhere"], capture_output=True, check=False)
     if probe.returncode != 0:
         pytest.skip("this system allows no host-name or time namespace")
-    here = ["-n", "1", str(any_kernel.binary), *MEASURE]
+    here = ["-n", "1", str(kernel.binary), *MEASURE]
     there = ["-n", "1", *ELSEWHERE, 'hostname elsewhere; exec "$0" "$@"', *here[2:]]
     done = subprocess.run(
-        [*any_kernel.launcher, *here, ":", *there],
+        [*kernel.launcher, *here, ":", *there],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

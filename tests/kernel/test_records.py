@@ -3,6 +3,7 @@
 import math
 import os
 import subprocess
+from functools import cache
 
 import pytest
 
@@ -45,9 +46,14 @@ def nearest_rank(values, share):
     return sorted(values)[math.ceil(share * len(values)) - 1]
 
 
-@pytest.fixture(scope="module")
+@cache
+def suite_outcome(kernel):
+    return kernel.run(2, *SUITE)
+
+
+@pytest.fixture
 def outcome(any_kernel):
-    return any_kernel.run(2, *SUITE)
+    return suite_outcome(any_kernel)
 
 
 def test_a_run_starts_with_its_header_and_ends_with_end(outcome):

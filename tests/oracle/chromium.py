@@ -14,14 +14,15 @@ from typing import Any
 from tests.needs import need
 from tests.oracle.processes import end
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PATIENCE_S = 60.0
 
 
-def need_chromium() -> None:
-    """Skip where no browser is installed."""
-    if CHROMIUM is None:
+def chromium() -> str:
+    """The browser's program, as it is installed now; skips where none is."""
+    found = shutil.which("chromium-browser")
+    if found is None:
         need("chromium")
+    return found or "chromium"
 
 
 class Page:
@@ -108,9 +109,8 @@ class Page:
 
 def without_network(profile: Path) -> list[str]:
     """The words that start a headless browser which resolves no host name."""
-    assert CHROMIUM is not None
     return [
-        CHROMIUM,
+        chromium(),
         "--headless",
         "--no-sandbox",
         "--disable-gpu",

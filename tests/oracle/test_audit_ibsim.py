@@ -18,7 +18,7 @@ from weft.topology.subnet.subnet import Subnet
 DUMPS = ("opensm-subnet.lst", "opensm-lfts.dump")
 
 
-@pytest.fixture(autouse=True, scope="module")
+@pytest.fixture(autouse=True)
 def _tools() -> None:
     require_tools()
 

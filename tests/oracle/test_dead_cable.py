@@ -25,7 +25,7 @@ HOSTS_A_LEAF = 6
 SPINES = 3
 
 
-@pytest.fixture(autouse=True, scope="module")
+@pytest.fixture(autouse=True)
 def _tools() -> None:
     require_tools()
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.oracle.chromium import Page, browser, need_chromium
+from tests.oracle.chromium import Page, browser, chromium
 from tests.unit.topology.described import described, tree_cables, tree_switches
 
 from weft.report.fabric.page import write_fabric_page
@@ -13,9 +13,9 @@ from weft.report.fabric.page import write_fabric_page
 SVG = "document.getElementById('matrix0-svg')"
 
 
-@pytest.fixture(autouse=True, scope="module")
+@pytest.fixture(autouse=True)
 def _browser() -> None:
-    need_chromium()
+    chromium()
 
 
 @pytest.fixture(scope="module")

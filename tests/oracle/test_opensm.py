@@ -24,7 +24,7 @@ from weft.topology.subnet.subnet import CableEnd, Subnet, paths_of_ports
 Cables = set[frozenset[tuple[int, int]]]
 
 
-@pytest.fixture(autouse=True, scope="module")
+@pytest.fixture(autouse=True)
 def _tools() -> None:
     require_tools()
 

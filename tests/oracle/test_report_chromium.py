@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from tests.oracle.chromium import browser, need_chromium, without_network
+from tests.oracle.chromium import browser, chromium, without_network
 
 from weft.cli import run
 
@@ -59,9 +59,9 @@ class Drawn(HTMLParser):
         )
 
 
-@pytest.fixture(autouse=True, scope="module")
+@pytest.fixture(autouse=True)
 def _browser() -> None:
-    need_chromium()
+    chromium()
 
 
 @pytest.fixture(scope="module")

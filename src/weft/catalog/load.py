@@ -138,7 +138,12 @@ _FOLDERS = {
 
 def _document(model: type[Model], kind: str, name_or_path: str) -> Model:
     where, text = _text(kind, name_or_path)
-    return parse_document(model, text, where, kind)
+    parse = parse_document if _is_path(name_or_path) else _parsed_once
+    return parse(model, text, where, kind)
+
+
+# Documents are frozen, and verbs ask for the same ones many times.
+_parsed_once = cache(parse_document)
 
 
 def _names(kind: str) -> list[str]:

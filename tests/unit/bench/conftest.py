@@ -1,5 +1,7 @@
 """The MPI libraries of this machine."""
 
+from functools import cache
+
 import pytest
 from tests.needs import need_mpi
 
@@ -8,10 +10,13 @@ from weft.launch.mpi import Mpi, find_mpi
 WRAPPERS = {"mpich": None, "openmpi": "mpicc.openmpi"}
 
 
-@pytest.fixture(scope="module", params=list(WRAPPERS))
+_found = cache(find_mpi)
+
+
+@pytest.fixture(params=list(WRAPPERS))
 def mpi(request: pytest.FixtureRequest) -> Mpi:
     """Each of them in turn."""
     wrapper = WRAPPERS[request.param]
     if wrapper is not None:
         need_mpi(wrapper)
-    return find_mpi(wrapper)
+    return _found(wrapper)

@@ -1,12 +1,12 @@
 """Modulefiles are read by Tcl's rules for words; tclsh, where it is, says the same."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.needs import need
 
 from weft.doctor.job import HOLE, Kind
 from weft.doctor.readers.file import read_job
@@ -76,9 +76,9 @@ def test_what_is_written_is_read_back(value: str) -> None:
     assert values(f"setenv A {tcl_word(value)}\n") == {"A": value}
 
 
-@pytest.mark.skipif(shutil.which("tclsh") is None, reason="tclsh is not installed")
 def test_tclsh_reads_the_same(tmp_path: Path) -> None:
     """Every hostile value arrives whole, and nothing in it runs."""
+    need("tclsh", package="tcl")
     script = "proc setenv {name value} { set f [open $name wb]; fconfigure $f -encoding utf-8; "
     script += "puts -nonewline $f $value; close $f }\n"
     script += "\n".join(f"setenv V{i} {tcl_word(value)}" for i, value in enumerate(VALUES))

@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +60,12 @@ def recorded_environment(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+@cache
 def commit_of(directory: Path) -> str | None:
-    """The commit of the checkout weft runs from, with '+changes', or None when installed."""
+    """The commit of the checkout weft runs from, with '+changes', or None when installed.
+
+    Asked once a process: the code that runs is the one that was imported.
+    """
     described = _git(directory, "describe", "--always", "--abbrev=12", "--dirty=+changes")
     tracked = _git(directory, "ls-files", "--error-unmatch", Path(__file__).name)
     return described if tracked else None
