@@ -21,6 +21,8 @@ PAGES = (
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 WEFT = [sys.executable, "-c", "from weft.cli import main; main()"]
 WEFT_SIM = "target/release/weft-sim"
+DEBUG_SIM = ROOT / "target" / "debug" / "weft-sim"
+"""Prints the same (tests/unit/test_engine_builds.py), and `cargo test` has built it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +53,9 @@ def argv_of(command: str) -> list[str]:
     """What a shown command starts; skips where this build has no `weft-sim`."""
     program, *arguments = shlex.split(command)
     if program == WEFT_SIM:
-        if not (ROOT / WEFT_SIM).exists():
-            pytest.skip(f"{WEFT_SIM} is not built (make test builds it)")
-        return [str(ROOT / WEFT_SIM), *arguments]
+        if not DEBUG_SIM.exists():
+            pytest.skip("weft-sim is not built (cargo test builds it)")
+        return [str(DEBUG_SIM), *arguments]
     assert program == "weft", f"$ {command}: a page shows what no test runs"
     return [*WEFT, *arguments]
 

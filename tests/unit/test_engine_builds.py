@@ -5,10 +5,12 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from weft import _engine
+
 ROOT = Path(__file__).resolve().parents[2]
-BUILDS = ("debug", "release")
 GBPS = 1_000_000_000
 
 
@@ -20,13 +22,12 @@ def newest_source() -> float:
     return max(file.stat().st_mtime for crate in crates for file in crate.rglob("*.rs"))
 
 
-def program(build: str) -> Path:
-    path = ROOT / "target" / build / "weft-sim"
-    if not path.exists():
-        pytest.skip(f"the {build} build of weft-sim is missing (make test builds both)")
-    if path.stat().st_mtime < newest_source():
-        pytest.skip(f"the {build} build of weft-sim is older than its sources")
-    return path
+def fresh(built: Path, by: str) -> Path:
+    if not built.exists():
+        pytest.skip(f"{built.name} is missing ({by} builds it)")
+    if built.stat().st_mtime < newest_source():
+        pytest.skip(f"{built.name} is older than its sources ({by} builds it)")
+    return built
 
 
 def contended(seed: int, model: str) -> dict[str, Any]:
@@ -61,9 +62,32 @@ def contended(seed: int, model: str) -> dict[str, Any]:
     }
 
 
-def outcomes(build: str, threads: int, scenarios: list[Path]) -> list[str]:
-    argv = [str(program(build)), "--quiet", "--threads", str(threads), *map(str, scenarios)]
+def printed(threads: int, scenarios: list[Path]) -> list[str]:
+    """What the debug build prints."""
+    program = fresh(ROOT / "target" / "debug" / "weft-sim", by="cargo test")
+    argv = [str(program), "--quiet", "--threads", str(threads), *map(str, scenarios)]
     return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+TABLES = {"rows": "", "ports": "", "tenants": "tenant_", "flows": "flow_", "load": "load_"}
+TABLES |= {"steady": "steady_", "offloads": "offload_"}
+RENAMED = {
+    ("rows", "left_out"): "rows_left_out",
+    ("flows", "left_out"): "flows_left_out",
+    ("tenants", "tenant_name"): "tenant_name",
+}
+
+
+def columns(line: str) -> dict[str, Any]:
+    """A printed outcome under the names that the module gives its columns."""
+    found: dict[str, Any] = {}
+    for key, value in json.loads(line).items():
+        if key not in TABLES:
+            found[key] = value
+            continue
+        for name, column in value.items():
+            found[RENAMED.get((key, name), TABLES[key] + name)] = column
+    return found
 
 
 def test_debug_and_release_one_thread_and_two_give_the_same_bytes(tmp_path: Path) -> None:
@@ -72,12 +96,13 @@ def test_debug_and_release_one_thread_and_two_give_the_same_bytes(tmp_path: Path
         path = tmp_path / f"{model}.json"
         path.write_text(json.dumps(contended(seed, model)))
         scenarios.append(path)
-    runs = {
-        (build, threads): outcomes(build, threads, scenarios)
-        for build in BUILDS
-        for threads in (1, 2)
-    }
-    first = runs[("debug", 1)]
-    assert len({json.loads(line)["trace_hash"] for line in first}) == len(scenarios)
-    assert all(json.loads(line)["status"] == "complete" for line in first)
-    assert all(lines == first for lines in runs.values())
+    fresh(Path(_engine.__file__ or ""), by="make setup")
+    debug = printed(1, scenarios)
+    assert printed(2, scenarios) == debug
+    expected = [columns(line) for line in debug]
+    assert len({outcome["trace_hash"] for outcome in expected}) == len(scenarios)
+    assert all(outcome["status"] == "complete" for outcome in expected)
+    for threads in (1, 2):
+        released = _engine.simulate_many([path.read_text() for path in scenarios], threads)
+        for one, other in zip(expected, released, strict=True):
+            assert {name: np.asarray(column).tolist() for name, column in other.items()} == one
