@@ -1,6 +1,9 @@
 """Feed readers damaged samples of their files: none may raise, hang, or make a figure up.
 
 Input i of a reader depends on the seed, the reader's name and i alone: `--only i` repeats it.
+
+Hypothesis cannot do this: a million damaged real files a reader, on all cores, each held to limits
+of CPU time and memory. Hypothesis tests the laws of readers: tests/unit/results/test_read_laws.py.
 """
 
 import argparse

@@ -2,6 +2,8 @@
 //!
 //! `WEFT_FUZZ=1000000 cargo test --release -p weft-fabric --test all -- fuzz_readers --nocapture`
 //! tries so many for every format.
+//!
+//! cargo-fuzz needs a nightly compiler, and proptest starts from grammars, not from real files.
 
 use crate::common::samples;
 use std::collections::BTreeMap;

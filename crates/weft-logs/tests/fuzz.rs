@@ -3,6 +3,8 @@
 //!
 //! `WEFT_FUZZ=1000000 cargo test --release -p weft-logs --test all -- fuzz --nocapture` tries so
 //! many.
+//!
+//! cargo-fuzz needs a nightly compiler, and proptest starts from grammars, not from real logs.
 
 use crate::{libraries, nccl, read};
 use serde_json::Value;

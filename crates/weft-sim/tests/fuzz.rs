@@ -2,7 +2,7 @@
 //! place and what was expected; never with a panic, never with silence.
 //!
 //! `WEFT_FUZZ=1000000 cargo test --release -p weft-sim --test all -- fuzz:: --nocapture` tries so
-//! many.
+//! many in a loop: proptest names no scenario that hangs, cargo-fuzz needs a nightly compiler.
 
 use crate::common::*;
 use crate::mutate::Mutator;
