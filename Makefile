@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BUILDER := $(VENV)/.weft-builder
 STAMP := $(VENV)/.weft-setup
+COMPILED := $(VENV)/.weft-compiled
 ENGINE := $(VENV)/.weft-engine
 PYTEST := $(BIN)/python -m pytest
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml
@@ -16,20 +18,32 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-setup: $(ENGINE) ## a working .venv/bin/weft; nothing outside .venv, target/ and package caches
+# What Python needs is installed while the engine compiles, which takes one core at its end.
+setup: ## a working .venv/bin/weft; nothing outside .venv, target/ and package caches
+	@$(MAKE) --no-print-directory --jobs 2 $(ENGINE)
 
-$(STAMP): requirements/run.lock requirements/dev.lock scripts/prerequisites.sh
+$(BUILDER): requirements/dev.lock scripts/prerequisites.sh
 	@sh scripts/prerequisites.sh "$(PYTHON)"
 	$(PYTHON) -m venv $(VENV)
+	@sed -n '/^maturin==/,/[^\\]$$/p' requirements/dev.lock >$(VENV)/builder.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+	    --no-deps -r $(VENV)/builder.lock
+	@touch $@
+
+$(STAMP): $(BUILDER) requirements/run.lock requirements/dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
 	    -r requirements/run.lock -r requirements/dev.lock
 	@touch $@
 
-Cargo.lock: requirements/crates.lock scripts/pin_crates.py
+Cargo.lock: requirements/crates.lock scripts/pin_crates.py | $(BUILDER)
 	$(PYTHON) scripts/pin_crates.py
 	@touch $@
 
-$(ENGINE): $(STAMP) $(RUST_SOURCES) Cargo.lock pyproject.toml
+$(COMPILED): $(BUILDER) $(RUST_SOURCES) Cargo.lock pyproject.toml
+	$(BIN)/maturin develop --quiet --release --locked --skip-install >/dev/null
+	@touch $@
+
+$(ENGINE): $(STAMP) $(COMPILED)
 	$(BIN)/maturin develop --quiet --release --locked >/dev/null
 	@touch $@
 
@@ -46,8 +60,7 @@ check: setup ## format, lint, types, layers, tidy: under a minute
 	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 
 test: ## the tests: at most six minutes on two cores
-	@sh scripts/prerequisites.sh "$(PYTHON)"
-	@$(MAKE) --no-print-directory --jobs 2 setup test-rust
+	@$(MAKE) --no-print-directory --jobs 2 $(ENGINE) test-rust
 	$(PYTEST) -n 2 --dist worksteal -m "not slow"
 
 # No examples and no doctests: there is nothing in them to test. Incremental compilation would take
