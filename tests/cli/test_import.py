@@ -72,9 +72,9 @@ def test_rows_come_as_csv(folder: Path, capsys: Capture) -> None:
     ("argv", "message"),
     [
         (["a.log", "--arm", "x=y", "a.log"], "a.log stands before the first --arm"),
-        (["--arm", "x=y"], "no file behind --arm x=y"),
-        (["--arm", "nonsense", "a.log"], "'nonsense' is no arm"),
-        (["a.log", "--name", "A B"], "'A B' is no name for a run"),
+        (["--arm", "x=y"], "no file after --arm x=y"),
+        (["--arm", "nonsense", "a.log"], "'nonsense' is not an arm"),
+        (["a.log", "--name", "A B"], "'A B' cannot name a run"),
         (["missing.log"], "missing.log: cannot be read (No such file or directory)"),
         (["a.log", "--nodes", "1", "--tasks-per-node", "0"], "0 is not in the range x>=1"),
         ([], "Missing argument 'FILE...'"),

@@ -230,7 +230,7 @@ def test_status_says_where_each_block_is(here: Path, capsys: Capture) -> None:
     states = {block["block"]: block["state"] for block in answer["blocks"]}
     assert states == {0: "running", 1: "queued", 2: "cancelled", 3: "cancelled"}
     assert answer["blocks"][1]["why"] == "JobArrayTaskLimit"
-    assert answer["blocks"][3]["why"] == "12_3 left the queue before it began"
+    assert answer["blocks"][3]["why"] == "12_3 left the queue before it started"
     assert run(["study", "status", str(where)]) == 4
     text = capsys.readouterr().out
     assert answer["schema"] == "weft.study-status/1"

@@ -1,4 +1,4 @@
-"""Field thresholds (schema weft.field-thresholds/1): what other people's checks demand.
+"""Field thresholds (schema weft.field-thresholds/1): limits that other people's checks require.
 
 A document holds one source's tests; a test is described once and has a row for each system it is
 applied to. `thresholds_of` turns it into one `FieldThreshold` a row.

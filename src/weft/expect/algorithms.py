@@ -61,7 +61,7 @@ def _doubling(ranks: Ranks, size_of: Callable[[int], int], *, reduces: bool) -> 
     return [Step(1, size_of(k), ranks.crossing(1 << k), reduces=reduces) for k in range(whole)]
 
 
-def _left_over(ranks: Ranks, size_bytes: int) -> list[Step]:
+def _beyond_power_of_two(ranks: Ranks, size_bytes: int) -> list[Step]:
     """Ranks beyond a power of two hand their part over first and get the result at the end."""
     extra = ranks.n - (1 << (ranks.n.bit_length() - 1))
     if not extra:
@@ -73,14 +73,14 @@ def _left_over(ranks: Ranks, size_bytes: int) -> list[Step]:
 def recursive_doubling(ranks: Ranks, size_bytes: int) -> list[Step]:
     """Allreduce: the whole vector to partners at distance 1, 2, 4 ..."""
     steps = _doubling(ranks, lambda _: size_bytes, reduces=True)
-    return steps + _left_over(ranks, size_bytes)
+    return steps + _beyond_power_of_two(ranks, size_bytes)
 
 
 def rabenseifner(ranks: Ranks, size_bytes: int) -> list[Step]:
     """Allreduce: halves, quarters ... are exchanged and added, then collected again."""
     halving = recursive_halving(ranks, size_bytes)
     back = [Step(step.count, step.size_bytes, step.crossing) for step in halving[::-1]]
-    return halving + back + _left_over(ranks, size_bytes)
+    return halving + back + _beyond_power_of_two(ranks, size_bytes)
 
 
 def recursive_halving(ranks: Ranks, size_bytes: int) -> list[Step]:
@@ -126,11 +126,11 @@ def doubling_blocks(ranks: Ranks, size_bytes: int) -> list[Step]:
 
 def bruck_allgather(ranks: Ranks, size_bytes: int) -> list[Step]:
     """Allgather in as few steps as there are doublings, for any number of ranks."""
-    have, steps = 1, []
-    while have < ranks.n:
-        sent = min(have, ranks.n - have)
-        steps.append(Step(1, sent * size_bytes, ranks.crossing(have)))
-        have += sent
+    held, steps = 1, []
+    while held < ranks.n:
+        sent = min(held, ranks.n - held)
+        steps.append(Step(1, sent * size_bytes, ranks.crossing(held)))
+        held += sent
     return steps
 
 
@@ -147,8 +147,8 @@ def bruck_alltoall(ranks: Ranks, size_bytes: int) -> list[Step]:
     """Alltoall of small blocks: in step k those whose distance has bit k, all in one message."""
     steps = []
     for k in range(log2_up(ranks.n)):
-        whole, rest = divmod(ranks.n, 2 << k)
-        blocks = (whole << k) + max(0, rest - (1 << k))
+        whole, remainder = divmod(ranks.n, 2 << k)
+        blocks = (whole << k) + max(0, remainder - (1 << k))
         steps.append(Step(1, blocks * size_bytes, ranks.crossing(1 << k), everywhere=True))
     return steps
 

@@ -74,7 +74,9 @@ class Channel:
         return self.floor_ns + n_bytes / (self.rate_gb_s * self.n_hcas_at_most)
 
 
-def channel(platform: Platform, conditions: Conditions, *, inside: bool | None = None) -> Channel:
+def channel_of(
+    platform: Platform, conditions: Conditions, *, inside: bool | None = None
+) -> Channel:
     """The channel between ranks under these conditions. Raises InputError without a network."""
     if inside is None:
         inside = conditions.inside_node and conditions.transport not in ("network", "sockets")
@@ -82,7 +84,7 @@ def channel(platform: Platform, conditions: Conditions, *, inside: bool | None =
         return Channel(platform, conditions, True, None, "", 1, 1)
     if platform.links is None:
         raise InputError(
-            f"platform '{platform.name}' says nothing of its network",
+            f"platform '{platform.name}' has no network figures",
             expected="one with [links], or one node",
         )
     every = max(1, platform.hcas_per_node)
@@ -112,12 +114,12 @@ def efficiency_name(conditions: Conditions, size_bytes: int) -> str:
     return "mpi-efficiency" if size_bytes >= LARGE_BYTES else "mpi-efficiency-middle"
 
 
-def binding_name(way: Channel, binding: Term, size_bytes: int) -> str:
+def binding_name(channel: Channel, binding: Term, size_bytes: int) -> str:
     """The name of what binds, with its rate where it is the wire."""
-    if binding.name != LINK or way.platform.links is None:
+    if binding.name != LINK or channel.platform.links is None:
         return binding.name
-    rate = way.platform.links.host.rate.value
-    share = header_efficiency(size_bytes, *_packets(way.platform)) if size_bytes else 0.0
+    rate = channel.platform.links.host.rate.value
+    share = header_efficiency(size_bytes, *_packets(channel.platform)) if size_bytes else 0.0
     return f"link rate {rate:g} Gb/s x header efficiency {share:.4f}"
 
 
@@ -138,10 +140,14 @@ def _ceiling(platform: Platform) -> tuple[float, str]:
     return line, f"link rate {gbps:g} Gb/s less headers"
 
 
-def _regime(way: Channel, size_bytes: int) -> HostRegime | None:
+def _regime(channel: Channel, size_bytes: int) -> HostRegime | None:
     """The host's regime, where MPI is asked for and the platform knows its host."""
-    host = way.platform.host
-    if host is None or way.conditions.library == "verbs" or way.conditions.transport == "sockets":
+    host = channel.platform.host
+    if (
+        host is None
+        or channel.conditions.library == "verbs"
+        or channel.conditions.transport == "sockets"
+    ):
         return None
     for regime in host.regimes:
         if regime.max_bytes is None or size_bytes <= regime.max_bytes:
@@ -174,30 +180,34 @@ def _term(name: str, figure_name: str, factor: float = 1.0) -> Term:
     return Term(name, figure.value * factor, figure.class_, figure.spread, figure.source)
 
 
-def _network_latency(way: Channel, size_bytes: int) -> list[Term]:
-    regime = _regime(way, size_bytes)
-    terms = _host_latency(way, regime, size_bytes)
-    if way.conditions.memory == "gpu" and way.conditions.library != "nccl":
+def _network_latency(channel: Channel, size_bytes: int) -> list[Term]:
+    regime = _regime(channel, size_bytes)
+    terms = _host_latency(channel, regime, size_bytes)
+    if channel.conditions.memory == "gpu" and channel.conditions.library != "nccl":
         terms.append(_term("GPU memory", "gpu-latency"))
-    terms += _path_terms(way)
-    if way.conditions.transport == "sockets":
+    terms += _path_terms(channel)
+    if channel.conditions.transport == "sockets":
         tcp = practice("tcp-stream")
         time_ns = size_bytes / tcp.value
         return [*terms, Term("TCP stream", time_ns, tcp.class_, tcp.inverse_spread, tcp.source)]
     fitted = regime is not None and _class_of(regime) is SourceClass.FITTED
-    wire_ns = _wire_latency_ns(way, size_bytes)
+    wire_ns = _wire_latency_ns(channel, size_bytes)
     if fitted:
         return [*terms, Term(LINK, wire_ns, SourceClass.SOURCED)]
-    return [*terms, _in_practice(way, size_bytes, wire_ns), *_slot_excess(way, size_bytes, wire_ns)]
+    return [
+        *terms,
+        _in_practice(channel, size_bytes, wire_ns),
+        *_slot_excess(channel, size_bytes, wire_ns),
+    ]
 
 
-def _host_latency(way: Channel, regime: HostRegime | None, size_bytes: int) -> list[Term]:
+def _host_latency(channel: Channel, regime: HostRegime | None, size_bytes: int) -> list[Term]:
     """What processors and adapters of both sides take."""
-    if way.conditions.transport == "sockets":
+    if channel.conditions.transport == "sockets":
         return [_term("TCP on both hosts", "tcp-latency")]
-    if way.conditions.library == "verbs":
+    if channel.conditions.library == "verbs":
         return [_term("adapters of both sides", "verbs-latency")]
-    host = way.platform.host
+    host = channel.platform.host
     if regime is None or host is None:
         return [_term("MPI and adapters of both sides", "mpi-latency")]
     overhead_ns = (
@@ -218,12 +228,12 @@ def _host_latency(way: Channel, regime: HostRegime | None, size_bytes: int) -> l
     ]
 
 
-def _path_terms(way: Channel) -> list[Term]:
+def _path_terms(channel: Channel) -> list[Term]:
     """Switches and cables. Two nodes may share a leaf; more of them will not all."""
-    platform, known = way.platform, way.conditions.n_switches
+    platform, known = channel.platform, channel.conditions.n_switches
     if platform.switch is None or platform.links is None:
         return []
-    n_switches = known or (1 if way.conditions.n_nodes <= 2 else 3)
+    n_switches = known or (1 if channel.conditions.n_nodes <= 2 else 3)
     delay, cable = platform.switch.delay, platform.links.host.delay
     least, most = SPREAD[delay.class_]
     spread = (least if n_switches == 1 else least / 3, 3.0 * most / 2)
@@ -236,31 +246,31 @@ def _path_terms(way: Channel) -> list[Term]:
     ]
 
 
-def _wire_latency_ns(way: Channel, size_bytes: int) -> float:
-    if way.platform.switch is not None and way.platform.packets is not None:
-        path = path_through(way.platform, way.conditions.n_switches or 1)
+def _wire_latency_ns(channel: Channel, size_bytes: int) -> float:
+    if channel.platform.switch is not None and channel.platform.packets is not None:
+        path = path_through(channel.platform, channel.conditions.n_switches or 1)
         return zero_load_ns(path, size_bytes) - path.delay_ns
-    return _wire_ns(way, size_bytes)
+    return _wire_ns(channel, size_bytes)
 
 
-def _wire_ns(way: Channel, size_bytes: int) -> float:
-    assert way.platform.links is not None
-    rate = way.platform.links.host.rate.value
-    return wire_bytes(size_bytes, *_packets(way.platform)) * 8 / rate
+def _wire_ns(channel: Channel, size_bytes: int) -> float:
+    assert channel.platform.links is not None
+    rate = channel.platform.links.host.rate.value
+    return wire_bytes(size_bytes, *_packets(channel.platform)) * 8 / rate
 
 
-def _in_practice(way: Channel, size_bytes: int, wire_ns: float) -> Term:
+def _in_practice(channel: Channel, size_bytes: int, wire_ns: float) -> Term:
     """The wire as real streams use it."""
-    figure = practice(efficiency_name(way.conditions, size_bytes))
+    figure = practice(efficiency_name(channel.conditions, size_bytes))
     low, high = figure.inverse_spread
-    if _packets(way.platform)[1] == "ethernet":
+    if _packets(channel.platform)[1] == "ethernet":
         # Whose headers are not published may be smaller than taken.
-        low *= line_efficiency(way.platform)
+        low *= line_efficiency(channel.platform)
     return Term(LINK, wire_ns / figure.value, figure.class_, (low, high), figure.source)
 
 
-def _slot(way: Channel, size_bytes: int) -> Term | None:
-    slot = way.platform.node.get("hca_pcie")
+def _slot(channel: Channel, size_bytes: int) -> Term | None:
+    slot = channel.platform.node.get("hca_pcie")
     if slot is None:
         return None
     figure = practice("pcie-efficiency")
@@ -269,38 +279,38 @@ def _slot(way: Channel, size_bytes: int) -> Term | None:
     return Term(name, time_ns, slot.class_, figure.inverse_spread, slot.source)
 
 
-def _slot_excess(way: Channel, size_bytes: int, wire_ns: float) -> list[Term]:
+def _slot_excess(channel: Channel, size_bytes: int, wire_ns: float) -> list[Term]:
     """What a slot slower than the wire adds to a message that streams through both."""
-    slot = _slot(way, size_bytes)
+    slot = _slot(channel, size_bytes)
     if slot is None or slot.time_ns <= wire_ns:
         return []
     return [slot.times((slot.time_ns - wire_ns) / slot.time_ns)]
 
 
-def _network_stages(way: Channel, size_bytes: int, senders: int, *, duplex: bool) -> list[Term]:
-    share = max(1.0, senders / way.n_hcas)
-    if way.conditions.transport == "sockets":
+def _network_stages(channel: Channel, size_bytes: int, senders: int, *, duplex: bool) -> list[Term]:
+    share = max(1.0, senders / channel.n_hcas)
+    if channel.conditions.transport == "sockets":
         tcp = practice("tcp-stream")
         stream = Term("TCP stream", size_bytes / tcp.value, tcp.class_, tcp.inverse_spread)
         return [stream, _term("TCP on the host", "tcp-latency", 0.1)]
-    wire = _in_practice(way, size_bytes, _wire_ns(way, size_bytes)).times(share)
-    stages = [wire, *_host_stages(way, size_bytes, duplex=duplex)]
-    host = way.platform.host
+    wire = _in_practice(channel, size_bytes, _wire_ns(channel, size_bytes)).times(share)
+    stages = [wire, *_host_stages(channel, size_bytes, duplex=duplex)]
+    host = channel.platform.host
     if host is not None:
         gap = host.message_gap
         stages.append(Term(ADAPTER, gap.value * share, gap.class_, source=gap.source))
-    slot = _slot(way, size_bytes)
+    slot = _slot(channel, size_bytes)
     if slot is not None:
         stages.append(slot.times(share))
-    if way.conditions.memory == "gpu" and way.conditions.library == "mpi":
+    if channel.conditions.memory == "gpu" and channel.conditions.library == "mpi":
         stages.append(_term("small messages from GPU memory", "gpu-gap"))
-    gpus = way.platform.gpus
-    if way.conditions.memory == "gpu" and not way.conditions.gpudirect:
+    gpus = channel.platform.gpus
+    if channel.conditions.memory == "gpu" and not channel.conditions.gpudirect:
         figure = practice("without-gpudirect")
-        bounce_ns = _wire_ns(way, size_bytes) * share / figure.value
+        bounce_ns = _wire_ns(channel, size_bytes) * share / figure.value
         name = "copies through host memory"
         stages.append(Term(name, bounce_ns, figure.class_, figure.inverse_spread, figure.source))
-    elif way.conditions.memory == "gpu" and gpus is not None and gpus.pcie is not None:
+    elif channel.conditions.memory == "gpu" and gpus is not None and gpus.pcie is not None:
         figure = practice("gpu-pcie")
         time_ns = size_bytes / (gpus.pcie.value * figure.value)
         spread = figure.inverse_spread
@@ -308,10 +318,10 @@ def _network_stages(way: Channel, size_bytes: int, senders: int, *, duplex: bool
     return stages
 
 
-def _host_stages(way: Channel, size_bytes: int, *, duplex: bool) -> list[Term]:
-    host, regime = way.platform.host, _regime(way, size_bytes)
+def _host_stages(channel: Channel, size_bytes: int, *, duplex: bool) -> list[Term]:
+    host, regime = channel.platform.host, _regime(channel, size_bytes)
     sides = 2.0 if duplex else 1.0
-    if way.conditions.library == "verbs":
+    if channel.conditions.library == "verbs":
         return [_term("messages a second of a queue pair", "verbs-gap")]
     if regime is None or host is None:
         return [_term("messages a second of a rank", "mpi-gap", sides)]
@@ -334,8 +344,8 @@ def _host_stages(way: Channel, size_bytes: int, *, duplex: bool) -> list[Term]:
     ]
 
 
-def _inside_latency(way: Channel, size_bytes: int) -> list[Term]:
-    host, regime = way.platform.host, _regime(way, size_bytes)
+def _inside_latency(channel: Channel, size_bytes: int) -> list[Term]:
+    host, regime = channel.platform.host, _regime(channel, size_bytes)
     if host is None or regime is None:
         first = _term("shared memory", "intra-node-latency")
     else:
@@ -344,14 +354,14 @@ def _inside_latency(way: Channel, size_bytes: int) -> list[Term]:
         low, high = practice("intra-node-latency").spread
         time_ns = host.intra_node.latency.value + own_ns
         first = Term("shared memory", time_ns, SourceClass.ASSUMED, (low / 2, high))
-    extra = [_term("GPU memory", "gpu-latency")] if way.conditions.memory == "gpu" else []
-    return [first, *extra, _copy(way, size_bytes, 1)]
+    extra = [_term("GPU memory", "gpu-latency")] if channel.conditions.memory == "gpu" else []
+    return [first, *extra, _copy(channel, size_bytes, 1)]
 
 
-def _copy(way: Channel, size_bytes: int, senders: int) -> Term:
+def _copy(channel: Channel, size_bytes: int, senders: int) -> Term:
     """Bytes between two ranks of a node: by a processor, or from one GPU to the other."""
-    gpus = way.platform.gpus
-    if way.conditions.memory == "gpu" and gpus is not None and gpus.nvlink is not None:
+    gpus = channel.platform.gpus
+    if channel.conditions.memory == "gpu" and gpus is not None and gpus.nvlink is not None:
         peers = 1 if gpus.switched else max(1, gpus.per_node.whole - 1)
         rate_gb_s = gpus.nvlink.value / peers
         figure = practice("gpu-copy")
@@ -366,14 +376,14 @@ def _copy(way: Channel, size_bytes: int, senders: int) -> Term:
     return Term("copy", size_bytes / figure.value, figure.class_, (low, high), figure.source)
 
 
-def _inside_stages(way: Channel, size_bytes: int, senders: int) -> list[Term]:
-    return [_copy(way, size_bytes, senders), _term("messages a second of a rank", "mpi-gap")]
+def _inside_stages(channel: Channel, size_bytes: int, senders: int) -> list[Term]:
+    return [_copy(channel, size_bytes, senders), _term("messages a second of a rank", "mpi-gap")]
 
 
-def tapered(way: Channel, stages: Sequence[Term]) -> list[Term]:
+def tapered(channel: Channel, stages: Sequence[Term]) -> list[Term]:
     """The same stages where all nodes send to all: the wire is as slow as the up-links."""
-    factor = taper(way.platform, way.conditions.n_nodes)
-    if factor <= 1 or way.inside:
+    factor = taper(channel.platform, channel.conditions.n_nodes)
+    if factor <= 1 or channel.inside:
         return list(stages)
     name = f"taper {factor:.3g} of the up-links"
     more = [

@@ -7,7 +7,7 @@ from weft.catalog.machine.platform import Platform
 from weft.catalog.machine.practice import practice
 from weft.core.errors import InputError, unknown_name
 from weft.expect.algorithms import ALGORITHMS, Ranks, Step
-from weft.expect.channel import Channel, channel, tapered
+from weft.expect.channel import Channel, channel_of, tapered
 from weft.expect.model import Conditions, Expectation, Term, largest
 from weft.expect.pt2pt import times
 
@@ -33,7 +33,7 @@ def collective(platform: Platform, conditions: Conditions) -> Expectation:
     if conditions.benchmark in LINEAR and conditions.algorithm in ("", "linear"):
         costs["linear"] = _linear(platform, conditions)
     name = min(costs, key=lambda name: sum(term.time_ns for term in costs[name]))
-    way = channel(platform, conditions)
+    channel = channel_of(platform, conditions)
     terms = costs[name]
     skew = practice("collective-skew")
     waiting = [
@@ -47,9 +47,9 @@ def collective(platform: Platform, conditions: Conditions) -> Expectation:
         for term in terms
         if term.time_ns > 0
     ]
-    floor_ns, floor_name = _floor(way, conditions)
+    floor_ns, floor_name = _floor(channel, conditions)
     return times(
-        way,
+        channel,
         waiting,
         conditions.size_bytes,
         formula=_formula(name, conditions),
@@ -90,11 +90,11 @@ def _product(one: tuple[float, float], other: tuple[float, float]) -> tuple[floa
 def _terms(platform: Platform, conditions: Conditions, steps: Sequence[Step]) -> list[Term]:
     """The parts of all steps, those of one name added up."""
     parts: dict[str, list[Term]] = {}
-    outside = None if conditions.n_nodes == 1 else channel(platform, conditions, inside=False)
-    inside = channel(platform, conditions, inside=True)
+    outside = None if conditions.n_nodes == 1 else channel_of(platform, conditions, inside=False)
+    inside = channel_of(platform, conditions, inside=True)
     for step in steps:
-        way = outside if step.crossing and outside is not None else inside
-        for term in _step_terms(way, step):
+        channel = outside if step.crossing and outside is not None else inside
+        for term in _step_terms(channel, step):
             parts.setdefault(term.name, []).append(term.times(step.count))
     return [_sum(name, terms) for name, terms in parts.items()]
 
@@ -109,17 +109,17 @@ def _sum(name: str, terms: Sequence[Term]) -> Term:
     return Term(name, total, last.class_, (low / total, high / total), last.source)
 
 
-def _step_terms(way: Channel, step: Step) -> list[Term]:
-    terms = way.latency_terms(step.size_bytes)
-    alone = way.stages(step.size_bytes)
-    crowded = way.stages(step.size_bytes, max(1, step.crossing))
+def _step_terms(channel: Channel, step: Step) -> list[Term]:
+    terms = channel.latency_terms(step.size_bytes)
+    alone = channel.stages(step.size_bytes)
+    crowded = channel.stages(step.size_bytes, max(1, step.crossing))
     if step.everywhere:
-        crowded = tapered(way, crowded)
+        crowded = tapered(channel, crowded)
     slowest, before = largest(crowded), largest(alone)
     excess_ns = slowest.time_ns - before.time_ns
     if excess_ns > 0:
         name = slowest.name
-        if step.crossing > way.n_hcas and "taper" not in name:
+        if step.crossing > channel.n_hcas and "taper" not in name:
             name = f"{name}, shared by {step.crossing} ranks of a node"
         factors = _factors(slowest)
         terms = [*terms, Term(name, excess_ns, slowest.class_, factors, slowest.source)]
@@ -139,21 +139,21 @@ def _linear(platform: Platform, conditions: Conditions) -> list[Term]:
     senders = 1 if one_root else per_node
     terms: list[Term] = []
     if conditions.n_nodes > 1:
-        way = channel(platform, conditions, inside=False)
-        stages = way.stages(size, senders)
-        slowest = largest(stages if one_root else tapered(way, stages))
-        terms += [*way.latency_terms(size), slowest.times(n - per_node)]
+        channel = channel_of(platform, conditions, inside=False)
+        stages = channel.stages(size, senders)
+        slowest = largest(stages if one_root else tapered(channel, stages))
+        terms += [*channel.latency_terms(size), slowest.times(n - per_node)]
     if per_node > 1:
-        way = channel(platform, conditions, inside=True)
-        terms.append(largest(way.stages(size, senders)).times(per_node - 1))
+        channel = channel_of(platform, conditions, inside=True)
+        terms.append(largest(channel.stages(size, senders)).times(per_node - 1))
     named: dict[str, list[Term]] = {}
     for term in terms:
         named.setdefault(term.name, []).append(term)
     return [_sum(name, parts) for name, parts in named.items()]
 
 
-def _floor(way: Channel, conditions: Conditions) -> tuple[float, str]:
-    """Bytes that must pass the adapters of one node, whatever the algorithm; and one latency.
+def _floor(channel: Channel, conditions: Conditions) -> tuple[float, str]:
+    """Bytes that must pass the adapters of one node under any algorithm, and one latency.
 
     Benchmarks print the mean over ranks. Where one root gives or takes everything the others may be
     done at once, their messages buffered: the mean is at least the root's own time over all ranks,
@@ -180,12 +180,12 @@ def _floor(way: Channel, conditions: Conditions) -> tuple[float, str]:
         share = (
             (nodes - 1) / nodes if conditions.benchmark == "broadcast" else 1 / conditions.n_ranks
         )
-        mean_ns = (way.least_ns(n_bytes) - way.floor_ns) * share
+        mean_ns = (channel.least_ns(n_bytes) - channel.floor_ns) * share
         return mean_ns, "mean over ranks of the bytes of the root's node, at its adapters' rate"
-    name = f"{way.floor_ns:g} ns between nodes (assumed)"
+    name = f"{channel.floor_ns:g} ns between nodes (assumed)"
     if n_bytes:
         name = f"{name}, and what each node must send or take, at its adapters' rate"
-    return way.least_ns(n_bytes), name
+    return channel.least_ns(n_bytes), name
 
 
 def _formula(name: str, conditions: Conditions) -> str:

@@ -45,7 +45,7 @@ IMB = {"pingpong": "latency", "uniband": "message_rate", "bcast": "broadcast"}
 OTHERS = {"bw": "bandwidth", "bibw": "bidirectional", "all_reduce": "allreduce"}
 
 
-def benchmark_meant(word: str) -> tuple[str, Library]:
+def parse_benchmark(word: str) -> tuple[str, Library]:
     """(benchmark, library) of a name of ours or another tool's. Raises InputError."""
     plain = word.lower().replace("-", "_")
     libraries: tuple[tuple[dict[str, str], Library], ...] = (
@@ -58,7 +58,7 @@ def benchmark_meant(word: str) -> tuple[str, Library]:
             return names[plain], library
     known = [name for names, _ in libraries for name in names]
     raise InputError(
-        f"no benchmark '{word}' to expect anything of",
+        f"no benchmark '{word}' with a closed form",
         expected="one of " + ", ".join(PREDICTABLE) + "; or a name of OSU, nccl-tests, perftest",
         hint=did_you_mean(plain, known),
     )

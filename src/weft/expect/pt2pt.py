@@ -13,7 +13,7 @@ from weft.expect.channel import (
     SLOT,
     Channel,
     binding_name,
-    channel,
+    channel_of,
     tapered,
 )
 from weft.expect.model import Conditions, Expectation, Term, largest, weakest_source
@@ -24,23 +24,23 @@ ACK_BYTES = 4
 
 def pt2pt(platform: Platform, conditions: Conditions) -> Expectation:
     """What a point-to-point benchmark should give. Raises InputError."""
-    return BENCHMARKS[conditions.benchmark](channel(platform, conditions), conditions)
+    return BENCHMARKS[conditions.benchmark](channel_of(platform, conditions), conditions)
 
 
-def _latency(way: Channel, conditions: Conditions) -> Expectation:
-    terms = way.latency_terms(conditions.size_bytes)
+def _latency(channel: Channel, conditions: Conditions) -> Expectation:
+    terms = channel.latency_terms(conditions.size_bytes)
     return times(
-        way,
+        channel,
         terms,
         conditions.size_bytes,
         formula=" + ".join(term.name for term in terms),
-        floor_ns=way.least_ns(conditions.size_bytes),
-        floor_name=f"{way.floor_ns:g} ns between nodes (assumed), and bytes at the adapter's rate",
+        floor_ns=channel.least_ns(conditions.size_bytes),
+        floor_name=f"{channel.floor_ns:g} ns between nodes (assumed), bytes at the adapter's rate",
     )
 
 
 def times(
-    way: Channel,
+    channel: Channel,
     terms: Sequence[Term],
     size_bytes: int,
     *,
@@ -60,9 +60,9 @@ def times(
         unit="us",
         low=low,
         high=high,
-        bound=binding_name(way, largest(terms), size_bytes),
+        bound=binding_name(channel, largest(terms), size_bytes),
         formula=formula,
-        source=weakest_source(way.platform.name, terms),
+        source=weakest_source(channel.platform.name, terms),
         limit=floor_ns / 1e3 if floor_ns > 0 else None,
         limit_name=floor_name if floor_ns > 0 else "",
         terms=tuple(terms),
@@ -70,20 +70,20 @@ def times(
     )
 
 
-def _bandwidth(way: Channel, conditions: Conditions) -> Expectation:
-    return _stream(way, conditions, directions=1, senders=1)
+def _bandwidth(channel: Channel, conditions: Conditions) -> Expectation:
+    return _stream(channel, conditions, directions=1, senders=1)
 
 
-def _bidirectional(way: Channel, conditions: Conditions) -> Expectation:
-    return _stream(way, conditions, directions=2, senders=1)
+def _bidirectional(channel: Channel, conditions: Conditions) -> Expectation:
+    return _stream(channel, conditions, directions=2, senders=1)
 
 
-def _message_rate(way: Channel, conditions: Conditions) -> Expectation:
+def _message_rate(channel: Channel, conditions: Conditions) -> Expectation:
     """Messages a second of all pairs: one pair a task, or a pair of tasks inside a node."""
     tasks = max(1, conditions.tasks_per_node)
     pairs = max(1, tasks // 2) if conditions.inside_node else tasks
     size = max(1, conditions.size_bytes)
-    found = _stream(way, replace(conditions, size_bytes=size), directions=1, senders=pairs)
+    found = _stream(channel, replace(conditions, size_bytes=size), directions=1, senders=pairs)
     limit = None if found.limit is None else found.limit / size
     low, value, high = (
         min(limit or math.inf, rate * pairs / size) for rate in (found.low, found.value, found.high)
@@ -100,15 +100,17 @@ def _message_rate(way: Channel, conditions: Conditions) -> Expectation:
     )
 
 
-def _stream(way: Channel, conditions: Conditions, *, directions: int, senders: int) -> Expectation:
+def _stream(
+    channel: Channel, conditions: Conditions, *, directions: int, senders: int
+) -> Expectation:
     """MB/s of one sender's windows (both directions added)."""
     size, window = _a_byte(conditions), conditions.window
     duplex = directions == 2
-    stages = way.stages(size, senders, duplex=duplex)
+    stages = channel.stages(size, senders, duplex=duplex)
     binding = largest(stages)
-    fill = way.latency_terms(size)
+    fill = channel.latency_terms(size)
     if not duplex:
-        fill = [*fill, *way.latency_terms(ACK_BYTES)]
+        fill = [*fill, *channel.latency_terms(ACK_BYTES)]
     if conditions.library == "verbs":
         # Writes follow one another without an answer: a queue of them never runs empty.
         fill = []
@@ -119,13 +121,13 @@ def _stream(way: Channel, conditions: Conditions, *, directions: int, senders: i
     size_word = "window x size" if fill else "size"
     terms = [binding.times(n)] if n else []
     found = _rate(
-        way,
+        channel,
         stages,
         n,
         fill,
         n_bytes=directions * size * window,
-        limit=_stream_limit(way, directions),
-        rails=_rails(way, conditions) if senders == 1 else 1.0,
+        limit=_stream_limit(channel, directions),
+        rails=_rails(channel, conditions) if senders == 1 else 1.0,
         formula=f"{size_word}{both} / {pace}",
         terms=(*terms, *_added(fill, "latency of a window and its answer")),
     )
@@ -153,7 +155,7 @@ def _added(terms: Sequence[Term], name: str) -> list[Term]:
 
 
 def _rate(
-    way: Channel,
+    channel: Channel,
     stages: Sequence[Term],
     n: int,
     fill: Sequence[Term],
@@ -182,9 +184,9 @@ def _rate(
         unit="MB/s",
         low=low,
         high=high,
-        bound=bound + binding_name(way, slowest, way.conditions.size_bytes),
+        bound=bound + binding_name(channel, slowest, channel.conditions.size_bytes),
         formula=formula,
-        source=weakest_source(way.platform.name, [*stages, *fill]),
+        source=weakest_source(channel.platform.name, [*stages, *fill]),
         limit=limit[0],
         limit_name=limit[1],
         terms=terms,
@@ -195,59 +197,59 @@ RENDEZVOUS_BYTES = 65536
 """Above this a library may split a message over two adapters."""
 
 
-def _rails(way: Channel, conditions: Conditions) -> float:
+def _rails(channel: Channel, conditions: Conditions) -> float:
     """MPI libraries may split a large message of one rank over two adapters.
 
     SOURCE: openucx/ucx, UCX_MAX_RNDV_RAILS = 2.
     """
-    if conditions.library != "mpi" or conditions.n_hcas is not None or way.inside:
+    if conditions.library != "mpi" or conditions.n_hcas is not None or channel.inside:
         return 1.0
-    several = way.platform.hcas_per_node > 1 and conditions.size_bytes >= RENDEZVOUS_BYTES
+    several = channel.platform.hcas_per_node > 1 and conditions.size_bytes >= RENDEZVOUS_BYTES
     return 2.0 if several else 1.0
 
 
-def _stream_limit(way: Channel, directions: int) -> tuple[float | None, str]:
+def _stream_limit(channel: Channel, directions: int) -> tuple[float | None, str]:
     """MB/s that a node's adapters carry at most: of one pair for verbs, of all for MPI."""
-    if way.rate_gb_s is None:
+    if channel.rate_gb_s is None:
         return None, ""
-    every = max(1, way.platform.hcas_per_node)
-    n = way.conditions.n_hcas or (1 if way.conditions.library == "verbs" else every)
-    name = way.rate_name if n == 1 else f"{n} x {way.rate_name}"
+    every = max(1, channel.platform.hcas_per_node)
+    n = channel.conditions.n_hcas or (1 if channel.conditions.library == "verbs" else every)
+    name = channel.rate_name if n == 1 else f"{n} x {channel.rate_name}"
     name = f"{name}, both ways" if directions == 2 else name
-    return directions * n * way.rate_gb_s * 1e3, name
+    return directions * n * channel.rate_gb_s * 1e3, name
 
 
-def _neighbours(way: Channel, conditions: Conditions, partners: int) -> Expectation:
+def _neighbours(channel: Channel, conditions: Conditions, partners: int) -> Expectation:
     """Time of a step in which every rank sends to `partners` others and receives as much."""
     size = conditions.size_bytes
-    terms = way.latency_terms(size)
+    terms = channel.latency_terms(size)
     formula = "latency of one message, both ways at once"
     if partners > 1:
-        terms = [*terms, largest(way.stages(size, duplex=True)).times(partners - 1)]
+        terms = [*terms, largest(channel.stages(size, duplex=True)).times(partners - 1)]
         formula = f"latency + {partners - 1} x slowest stage"
     return times(
-        way,
+        channel,
         terms,
         size,
         formula=formula,
-        floor_ns=way.least_ns(partners * size),
+        floor_ns=channel.least_ns(partners * size),
         floor_name="the bytes at the adapters' rate",
     )
 
 
-def _ring_latency(way: Channel, conditions: Conditions) -> Expectation:
+def _ring_latency(channel: Channel, conditions: Conditions) -> Expectation:
     """Half of an exchange with both neighbours of a ring.
 
     SOURCE: HPC Challenge 1.5, bench_lat_bw; GPCNeT 1.3, random_ring.
     """
     size = conditions.size_bytes
-    terms = [*way.latency_terms(size), largest(way.stages(size, duplex=True))]
+    terms = [*channel.latency_terms(size), largest(channel.stages(size, duplex=True))]
     return times(
-        way,
+        channel,
         [term.times(0.5) for term in terms],
         size,
         formula="(latency + slowest stage) / 2",
-        floor_ns=way.least_ns(2 * size) / 2,
+        floor_ns=channel.least_ns(2 * size) / 2,
         floor_name="half of the bytes of both neighbours at the adapters' rate",
     )
 
@@ -256,7 +258,7 @@ SHARED_STAGES = (LINK, ADAPTER, SLOT)
 """Stages that only messages to and from other nodes pass."""
 
 
-def _fan(way: Channel, conditions: Conditions) -> Expectation:
+def _fan(channel: Channel, conditions: Conditions) -> Expectation:
     """MB/s of windows between one rank and all others; ranks of its own node do not pass its
     adapter."""
     size, others = _a_byte(conditions), max(1, conditions.n_ranks - 1)
@@ -266,13 +268,13 @@ def _fan(way: Channel, conditions: Conditions) -> Expectation:
     away = 1.0 if one else (conditions.n_ranks - conditions.tasks_per_node) / others
     stages = [
         stage.times(away) if stage.name.startswith(SHARED_STAGES) else stage
-        for stage in way.stages(size)
+        for stage in channel.stages(size)
     ]
-    fill = way.latency_terms(size)
-    most, name = _stream_limit(way, 1)
+    fill = channel.latency_terms(size)
+    most, name = _stream_limit(channel, 1)
     limit = (None if most is None else most / away, name)
     return _rate(
-        way,
+        channel,
         stages,
         n - 1,
         fill,
@@ -284,11 +286,11 @@ def _fan(way: Channel, conditions: Conditions) -> Expectation:
     )
 
 
-def _ring_bandwidth(way: Channel, conditions: Conditions, *, random: bool) -> Expectation:
+def _ring_bandwidth(channel: Channel, conditions: Conditions, *, random: bool) -> Expectation:
     """MB/s of one rank of a ring in which all send windows to both sides at once."""
     size, n = _a_byte(conditions), 2 * conditions.window
-    stages = way.stages(size, conditions.tasks_per_node if random else 1, duplex=True)
-    fill = way.latency_terms(size)
+    stages = channel.stages(size, conditions.tasks_per_node if random else 1, duplex=True)
+    fill = channel.latency_terms(size)
     if random:
         share = practice("ring-share")
         low, high = share.inverse_spread
@@ -300,15 +302,15 @@ def _ring_bandwidth(way: Channel, conditions: Conditions, *, random: bool) -> Ex
             )
             if stage.time_ns > 0
             else stage
-            for stage in tapered(way, stages)
+            for stage in tapered(channel, stages)
         ]
     return _rate(
-        way,
+        channel,
         stages,
         n - 1,
         fill,
         n_bytes=n * size,
-        limit=_stream_limit(way, 2),
+        limit=_stream_limit(channel, 2),
         formula="messages x size / ((messages - 1) x slowest stage + latency)",
         terms=(largest(stages).times(n - 1), *fill),
     )
@@ -319,12 +321,12 @@ BENCHMARKS: dict[str, Callable[[Channel, Conditions], Expectation]] = {
     "bandwidth": _bandwidth,
     "bidirectional": _bidirectional,
     "message_rate": _message_rate,
-    "sendrecv": lambda way, given: _neighbours(way, given, 1),
-    "exchange": lambda way, given: _neighbours(way, given, 2),
+    "sendrecv": lambda channel, given: _neighbours(channel, given, 1),
+    "exchange": lambda channel, given: _neighbours(channel, given, 2),
     "fan_in": _fan,
     "fan_out": _fan,
     "pairs": _latency,
     "random_ring_latency": _ring_latency,
-    "random_ring_bandwidth": lambda way, given: _ring_bandwidth(way, given, random=True),
-    "natural_ring_bandwidth": lambda way, given: _ring_bandwidth(way, given, random=False),
+    "random_ring_bandwidth": lambda channel, given: _ring_bandwidth(channel, given, random=True),
+    "natural_ring_bandwidth": lambda channel, given: _ring_bandwidth(channel, given, random=False),
 }

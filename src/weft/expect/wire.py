@@ -142,8 +142,8 @@ def _walk_ns(path: Path, size_bytes: int) -> float:
 
 
 def _packet_bytes(size_bytes: int, mtu_bytes: int) -> list[int]:
-    whole, rest = divmod(size_bytes, mtu_bytes)
-    payloads = [mtu_bytes] * whole + ([rest] if rest or not whole else [])
+    whole, remainder = divmod(size_bytes, mtu_bytes)
+    payloads = [mtu_bytes] * whole + ([remainder] if remainder or not whole else [])
     extra = [FIRST_HEADER_BYTES] + [0] * (len(payloads) - 1)
     return [
         payload + PACKET_HEADER_BYTES + more for payload, more in zip(payloads, extra, strict=True)

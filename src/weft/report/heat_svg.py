@@ -1,4 +1,4 @@
-"""A matrix of shares as a drawing: the darker, the less of what is normal; slow cells are edged."""
+"""A matrix of shares as a drawing: darker cells reach less of the norm; slow cells have an edge."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ SLOW_EDGE = "#d55e00"
 ROOM, LEAST_CELL, LARGEST_CELL = 960.0, 1.0, 22.0
 FONT, LETTER, LONGEST = 11, 6.3, 26
 LEAST_GROUP = 12.0
-"""Leaves narrower than so many pixels on average are not parted: lines would be all one sees."""
+"""Leaves narrower than this (pixels, on average) get no lines between them."""
 SMALL_CELL, MOST_RINGS = 6.0, 200
-"""Below so many pixels a slow cell is ringed, unless that would be rings everywhere."""
+"""Slow cells smaller than this (pixels) get a ring, up to so many rings."""
 MOST_TIPS = 300
-"""Slow cells that say their figures when pointed at; the table holds the others."""
+"""Slow cells that show their figures under the pointer; the table holds the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """`share` from row to column, NaN for none; `groups`: what neighbours have in common (their
+    """`share` from row to column, NaN for none; `groups`: the common property of neighbours (their
     leaf), "" for nothing; `bold` names stand out."""
 
     names: tuple[str, ...]

@@ -1,6 +1,6 @@
 """From page values to one HTML file that fetches nothing: text escaped, scripts inlined and pinned.
 
-The page may be mailed and opened by anyone, and holds names that came from machines: it carries a
+The page may be mailed and opened by anyone, and holds names that came from machines. It carries a
 content policy that allows exactly its own two scripts and no address at all.
 """
 
@@ -27,16 +27,18 @@ _SEVERITY_WORDS = {"bad": "BAD", "warning": "WARNING", "note": "NOTE", "good": "
 _OWN_FILES = resources.files("weft.report")
 
 
-def render(title: str, runs: Sequence[RunPage], beside: Section | None = None) -> str:
-    """The whole page as text; `beside` stands before the runs, about all of them."""
+def render(title: str, runs: Sequence[RunPage], side_by_side: Section | None = None) -> str:
+    """The whole page as text; `side_by_side` stands before the runs, about all of them."""
     template = _environment().get_template("template.html.j2")
-    sections = [section for run in runs for section in run.sections] + ([beside] if beside else [])
+    sections = [section for run in runs for section in run.sections] + (
+        [side_by_side] if side_by_side else []
+    )
     has_charts = any(section.figures for section in sections)
     library, draw = chart_library() if has_charts else "", _own_text("draw.js")
     return template.render(
         title=title,
         runs=runs,
-        beside=beside,
+        side_by_side=side_by_side,
         version=__version__,
         words=_SEVERITY_WORDS,
         max_findings=MAX_FINDINGS,
@@ -48,7 +50,7 @@ def render(title: str, runs: Sequence[RunPage], beside: Section | None = None) -
 
 
 def render_fabric(page: "FabricPage") -> str:
-    """The page of a fabric: drawings that are there without any script, and one that moves them."""
+    """The page of a fabric: drawings that need no script, and one script that moves them."""
     script = _own_text("fabric/fabric.js")
     return (
         _environment()
@@ -65,7 +67,7 @@ def render_fabric(page: "FabricPage") -> str:
 
 
 def script_json(spec: Spec) -> Markup:
-    """JSON that cannot end its script element, whatever names it holds."""
+    """JSON that cannot end its script element, with any names in it."""
     text = json.dumps(spec, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -73,7 +75,7 @@ def script_json(spec: Spec) -> Markup:
 
 
 def content_policy(scripts: Sequence[str]) -> str:
-    """Nothing may be loaded from anywhere; only these scripts may run."""
+    """Refuses every load from outside; only these scripts may run."""
     digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
     allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return (

@@ -7,8 +7,7 @@ from weft.core.finding import Finding
 from weft.judge.model import FileJudgement
 from weft.report.model import RunPage
 from weft.report.page import write_page
-from weft.report.sections import judged
-from weft.report.sections import judged_evidence as judged_why
+from weft.report.sections import judged, judged_evidence
 
 
 def write_judge_page(judgement: FileJudgement, out: Path) -> Path:
@@ -18,14 +17,14 @@ def write_judge_page(judgement: FileJudgement, out: Path) -> Path:
 
 
 def judge_page(judgement: FileJudgement) -> RunPage:
-    """What the page says, before any HTML."""
+    """The page before any HTML."""
     sections = (
         judged.figures_section(judged.groups_of(judgement), judgement),
-        judged_why.causes_section(judgement),
-        judged_why.generic_section(judgement),
-        judged_why.field_section(judgement),
-        judged_why.coverage_section(judgement),
-        judged_why.sources_section(judgement),
+        judged_evidence.causes_section(judgement),
+        judged_evidence.generic_section(judgement),
+        judged_evidence.field_section(judgement),
+        judged_evidence.coverage_section(judgement),
+        judged_evidence.sources_section(judgement),
     )
     return RunPage(
         id="file",
@@ -38,7 +37,7 @@ def judge_page(judgement: FileJudgement) -> RunPage:
 
 
 def _findings(judgement: FileJudgement) -> tuple[Finding, ...]:
-    """The verdict with the command that goes on from it."""
+    """The verdict with the next command."""
     first, *others = judgement.findings
     if judgement.next_command and first.next_command is None:
         first = replace(first, next_command=judgement.next_command)

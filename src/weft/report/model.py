@@ -1,4 +1,4 @@
-"""What a page is made of, before any HTML: sections, figures, tables, facts. All text is plain."""
+"""The parts of a page before any HTML: sections, figures, tables, facts. All text is plain."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class ReportTable:
 
 @dataclass(frozen=True, slots=True)
 class ReportFigure:
-    """A chart with its table. `title` states the finding; `how_to_read` says what is drawn."""
+    """A chart with its table. `title` states the finding; `how_to_read` explains the marks."""
 
     id: str
     title: str
@@ -52,8 +52,8 @@ class ReportFigure:
 
 @dataclass(frozen=True, slots=True)
 class ReportDrawing:
-    """An SVG that needs no script. `title` states the finding; `how_to_read` says what is drawn;
-    `legend`: squares with what they mean; `narrow`: two of them stand side by side."""
+    """An SVG that needs no script. `title` states the finding; `how_to_read` explains the marks;
+    `legend`: squares and their meanings; `narrow`: two of them stand side by side."""
 
     title: str
     how_to_read: str
@@ -73,7 +73,7 @@ class FactTable:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and what stands under it, in this order: paragraphs, drawings, figures, tables,
+    """A heading and its content, in this order: paragraphs, drawings, figures, tables,
     facts, and `folded` tables, which are open on paper only."""
 
     heading: str

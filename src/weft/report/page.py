@@ -14,10 +14,18 @@ from weft.report.charts.cells import also_measured_of
 from weft.report.html import render
 from weft.report.model import RunPage, Section
 from weft.report.published import published_of
-from weft.report.sections import arms, curves, environment, fit, imported, method, pairs
-from weft.report.sections import earlier_check as against
-from weft.report.sections import side_by_side as beside
-from weft.report.sections import suspect_map as lit
+from weft.report.sections import (
+    arms,
+    curves,
+    earlier_check,
+    environment,
+    fit,
+    imported,
+    method,
+    pairs,
+    side_by_side,
+    suspect_map,
+)
 from weft.report.verdict import Judgement, judge
 from weft.study.comparison.headlines import Headlines
 from weft.study.run.backend_record import backend_of
@@ -36,7 +44,7 @@ def write_report(run_dirs: Sequence[Path], out: Path, *, partial: bool = False) 
     unfinished; MissingError where the page cannot be written.
     """
     runs = read_runs(run_dirs, partial=partial)
-    write_page(out, pages_of(runs), beside.section(runs))
+    write_page(out, pages_of(runs), side_by_side.section(runs))
     return out
 
 
@@ -50,7 +58,7 @@ def write_check(run: StudyRun, verdict: Verdict, out: Path) -> Path:
 def read_runs(run_dirs: Sequence[Path], *, partial: bool = False) -> list[StudyRun]:
     """The runs, each read once. Raises InputError as `write_report` says."""
     if not run_dirs:
-        raise InputError("no run to report on", expected="at least one run directory")
+        raise InputError("no run to report", expected="at least one run directory")
     runs = [read_run(directory) for directory in run_dirs]
     for run in runs:
         _refuse_unfinished(run, partial)
@@ -58,7 +66,7 @@ def read_runs(run_dirs: Sequence[Path], *, partial: bool = False) -> list[StudyR
 
 
 def pages_of(runs: Sequence[StudyRun]) -> list[RunPage]:
-    """What the page says about each run, worst verdict first, before any HTML."""
+    """The page of each run, worst verdict first, before any HTML."""
     pages = [page_of(run, f"run{number}") for number, run in enumerate(runs, start=1)]
     return sorted(pages, key=lambda page: severity_rank(page.findings[0]))
 
@@ -78,17 +86,21 @@ def page_of(run: StudyRun, name: str, verdict: Verdict | None = None) -> RunPage
 
 
 def write_page(
-    out: Path, pages: Sequence[RunPage], beside: Section | None = None, *, verb: str = "report"
+    out: Path,
+    pages: Sequence[RunPage],
+    side_by_side: Section | None = None,
+    *,
+    verb: str = "report",
 ) -> None:
     """Render and write, whole or not at all. Raises MissingError on a disk that refuses."""
     title = pages[0].title if len(pages) == 1 else f"{len(pages)} runs"
-    write_whole(out, render(f"weft {verb}: {title}", pages, beside), what="report")
+    write_whole(out, render(f"weft {verb}: {title}", pages, side_by_side), what="report")
 
 
 def _sections(run: StudyRun, judged: Judgement, name: str) -> tuple[Section, ...]:
-    found = (
-        against.section(run, judged.pairs) if judged.pairs else None,
-        lit.section(judged.pairs, run.fabric_document, name) if judged.pairs else None,
+    sections = (
+        earlier_check.section(run, judged.pairs) if judged.pairs else None,
+        suspect_map.section(judged.pairs, run.fabric_document, name) if judged.pairs else None,
         pairs.section(judged.pairs, name) if judged.pairs else None,
         arms.section(judged.arms, name, Headlines([run])) if judged.arms else None,
         _curves(run, judged, name),
@@ -98,7 +110,7 @@ def _sections(run: StudyRun, judged: Judgement, name: str) -> tuple[Section, ...
         imported.section(run) if is_imported(run.meta) else None,
         environment.section(run.meta, () if is_imported(run.meta) else run.samples),
     )
-    return tuple(section for section in found if section is not None)
+    return tuple(section for section in sections if section is not None)
 
 
 def _curves(run: StudyRun, judged: Judgement, name: str) -> Section | None:
@@ -112,10 +124,10 @@ def _refuse_unfinished(run: StudyRun, partial: bool) -> None:
         return
     missing = f"{n_missing} of {n_planned} launches are missing"
     raise InputError(
-        f"unfinished: {missing if n_planned else 'it was ended before it had a plan'}",
+        f"unfinished: {missing if n_planned else 'it ended before it had a plan'}",
         where=str(run.directory),
-        expected="a run whose launches are all over",
-        hint="finish it with --resume, or report on what is there with --partial",
+        expected="a run whose launches have all ended",
+        hint="finish it with --resume, or report on the launches so far with --partial",
     )
 
 

@@ -1,4 +1,4 @@
-"""What was published about the platform of a twin run, beside what the twin gives."""
+"""Published values of the platform of a twin run, next to the twin's."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from weft.study.run.store import StudyRun
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A published table, and what the fit of the platform says about it (None: not fitted)."""
+    """A published table, and the platform's fit to it (None: not fitted)."""
 
     table: PublishedTable
     fitted: FittedTable | None
@@ -38,7 +38,7 @@ class Published:
         return dict(self.table.rows)
 
     def belongs_to(self, metric: ChartMetric) -> bool:
-        """Whether it is the metric that was measured (a mean stands beside a median)."""
+        """Whether it is the measured metric (a mean is compared with a median)."""
         return self.table.metric == metric.name.removesuffix("_p50")
 
     def finding(self, measured: Mapping[int, float]) -> str:
@@ -51,29 +51,29 @@ class Published:
         if not errors:
             return ""
         worst = max(errors, key=lambda size: abs(errors[size]))
-        middle = median(abs(error) for error in errors.values())
+        typical = median(abs(error) for error in errors.values())
         return (
-            f"{middle:.1%} from what was {self.word} (median of {len(errors)} sizes), "
+            f"{typical:.1%} from the {self.word} values (median of {len(errors)} sizes), "
             f"{abs(errors[worst]):.1%} at {format_size(worst)}"
         )
 
     @property
     def notes(self) -> Sequence[str]:
-        """Source and conditions, what the fit used and left out."""
+        """Source and conditions, rows that the fit used and left out."""
         table = self.table
         conditions = f" ({table.conditions})" if table.conditions else ""
-        said = [f"{self.word.capitalize()}: {table.source}{conditions}."]
+        notes = [f"{self.word.capitalize()}: {table.source}{conditions}."]
         if self.fitted is not None and self.fitted.sizes_bytes:
             unseen = self.fitted.unseen
-            said.append(
+            notes.append(
                 "The platform's host costs are fitted to this table; from half of its rows the "
                 f"others were predicted to {unseen.median_error:.1%} (median of the worse half), "
                 f"{unseen.worst_error:.1%} at worst."
             )
         if self._left_out:
             sizes = ", ".join(format_size(size) for size in sorted(self._left_out))
-            said.append(f"Not fitted, and not counted, as no rising lines give it: {sizes}.")
-        return said
+            notes.append(f"Not fitted and not counted, as it breaks the rise with size: {sizes}.")
+        return notes
 
     @property
     def _left_out(self) -> frozenset[int]:

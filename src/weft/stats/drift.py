@@ -1,4 +1,4 @@
-"""Did the machine change while it was measured?"""
+"""Drift: whether the machine changed during a run."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ SIGNIFICANT = 0.01
 """Stricter than a comparison: every benchmark of a run is checked, and false alarms cost trust."""
 
 NOTABLE = 0.02
-"""A change below two parts in a hundred is left alone however certain it is."""
+"""A smaller relative change is not reported, at any certainty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,6 @@ def return_to_baseline(during: ArrayLike, at_end: ArrayLike) -> Drift | None:
         return None
     finite(run), finite(end)
     p = float(stats.mannwhitneyu(end, run, alternative="two-sided", method="auto").pvalue)
-    middle = float(np.median(run))
-    change = float(np.median(end)) / middle - 1 if middle else 0.0
+    usual = float(np.median(run))
+    change = float(np.median(end)) / usual - 1 if usual else 0.0
     return Drift(change, p, "baseline repeated at the end")

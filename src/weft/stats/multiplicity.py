@@ -1,4 +1,4 @@
-"""Many sizes, one verdict: p-values adjusted by flipping the signs of whole launches."""
+"""P-values adjusted for many sizes by flipping the signs of whole launches."""
 
 import numpy as np
 from numpy.typing import ArrayLike

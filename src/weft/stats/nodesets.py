@@ -1,4 +1,4 @@
-"""The second interval: what to expect on node sets like these, not only on these."""
+"""The second interval: for node sets like these, not only for these."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from scipy import stats
 from weft.stats.ratio import hodges_lehmann, log_ratios
 
 SETS_FROM = 5
-"""With fewer sets the spread between sets is a guess, and an interval from it a wish."""
+"""Fewer sets do not determine the spread between sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class SetsRatio:
 
 @dataclass(frozen=True, slots=True)
 class CannotBeKnown:
-    """Too few node sets to say anything about others."""
+    """Too few node sets for a statement about others."""
 
     n_sets: int
     needed: int = SETS_FROM
@@ -36,8 +36,7 @@ class CannotBeKnown:
         """One clause for a table or a page."""
         plural = "" if self.n_sets == 1 else "s"
         return (
-            f"cannot be known for other node sets: {self.n_sets} set{plural} measured, "
-            f"{self.needed} needed"
+            f"unknown for other node sets: {self.n_sets} set{plural} measured, {self.needed} needed"
         )
 
 

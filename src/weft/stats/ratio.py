@@ -21,7 +21,7 @@ RESAMPLES = 999
 
 @dataclass(frozen=True, slots=True)
 class NotEnoughData:
-    """Fewer pairs (or node sets) than any honest interval needs."""
+    """Fewer pairs than an interval needs."""
 
     n: int
     needed: int

@@ -1,4 +1,4 @@
-"""How far values scatter, by a measure that a few wild ones do not move."""
+"""The scatter of values, robust against a few outliers."""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -33,7 +33,7 @@ MOST_MESSAGES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class TablesFound:
-    """What there is to fit, and what was left aside and why."""
+    """The tables to fit, and remarks on skipped ones."""
 
     tables: tuple[MeasuredTable, ...]
     remarks: tuple[str, ...]
@@ -70,7 +70,7 @@ def tables_of(paths: Sequence[Path], window: int | None = None) -> TablesFound:
             hint="fit them one by one",
         )
     if window is not None:
-        found = [replace(table, window=window, window_is_told=True) for table in found]
+        found = [replace(table, window=window, window_is_known=True) for table in found]
     return TablesFound(tuple(found), tuple(dict.fromkeys(remarks)))
 
 
@@ -121,13 +121,13 @@ def _of_file(
                 sha256=digest,
                 tool=" ".join(word for word in (tool, same[0].version, test) if word),
                 window=_window(same[0]) or USUAL_WINDOW,
-                window_is_told=_window(same[0]) is not None,
+                window_is_known=_window(same[0]) is not None,
                 conditions="; ".join(f"{k} {v}" for k, v in sorted(same[0].conditions.items())),
             )
 
 
 def _benchmark_of(table: Table) -> str | None:
-    """What a fit takes it for: the message rate of one pair is a bandwidth."""
+    """The benchmark that a fit takes it for: the message rate of one pair is a bandwidth."""
     if table.benchmark == MESSAGE_RATE and table.n_ranks == TWO_RANKS:
         both_ways = table.conditions.get("directions") == "2"
         return BIDIRECTIONAL if both_ways else BANDWIDTH
@@ -191,9 +191,9 @@ def _run_table(run: StudyRun, benchmark: str, values: Sequence[Value]) -> Measur
     where = str(run.directory)
     aspects = {(value.arm, value.cell.n_nodes, value.cell.tasks_per_node) for value in values}
     if len(aspects) > 1:
-        said = "; ".join(f"{arm}, {n} x {tasks}" for arm, n, tasks in sorted(aspects))
+        listed = "; ".join(f"{arm}, {n} x {tasks}" for arm, n, tasks in sorted(aspects))
         raise InputError(
-            f"{len(aspects)} arms or scales of {benchmark}: {said}",
+            f"{len(aspects)} arms or scales of {benchmark}: {listed}",
             where=where,
             expected="a run of one arm between two ranks",
         )
@@ -215,14 +215,14 @@ def _run_table(run: StudyRun, benchmark: str, values: Sequence[Value]) -> Measur
         sha256=_digest(run),
         tool=f"weft {run.meta.get('weft_version', '?')}, run",
         window=window_of(benchmark_named(benchmark), trial),
-        window_is_told=True,
+        window_is_known=True,
         conditions="; ".join(notes),
         is_fresh=True,
     )
 
 
 def _digest(run: StudyRun) -> str:
-    """Of the samples, file by file: the run's identity, whatever its directory is called."""
+    """The digest of the samples, file by file: it identifies a run under any directory name."""
     digest = hashlib.sha256()
     blocks = run.directory.glob("blocks/*/samples/*.jsonl")
     for path in (*sorted((run.directory / "samples").glob("*.jsonl")), *sorted(blocks)):

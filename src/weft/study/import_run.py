@@ -38,7 +38,7 @@ class ArmFiles:
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """What the user adds to the files: `asked` scale, the platform they were measured on."""
+    """Options of an import: the `asked` scale, the platform they were measured on."""
 
     asked: Asked = field(default_factory=Asked)
     platform: str = ""
@@ -48,7 +48,7 @@ class ImportOptions:
 
 @dataclass(frozen=True, slots=True)
 class ImportOutcome:
-    """What was stored. `remarks` say what was assumed, left out, masked or not understood."""
+    """The stored run. `remarks` name assumptions, skipped rows, masked and unread lines."""
 
     run_dir: Path
     n_files: int
@@ -58,7 +58,7 @@ class ImportOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _ReadFile:
     path: Path
     arm: Mapping[str, str]
     raw_name: str
@@ -100,36 +100,36 @@ def import_files(
     where scales contradict each other, or where `run_dir` is taken; MissingError on a disk that
     refuses. A failed or killed import leaves no run directory.
     """
-    found, reads = _found(arms, run_dir, options)
+    found, files = _read_arms(arms, run_dir, options)
     study = _study(found, arms, options.name)
-    remarks = _remarks(found, reads)
-    meta = _meta(study, found, reads, options, remarks)
+    remarks = _remarks(found, files)
+    meta = _meta(study, found, files, options, remarks)
     meta["imported_unix_s"] = round(clock(), 3)
-    _write(run_dir, meta, found, reads)
-    return ImportOutcome(run_dir, len(reads), len(found.launches), found.n_samples, remarks)
+    _write(run_dir, meta, found, files)
+    return ImportOutcome(run_dir, len(files), len(found.launches), found.n_samples, remarks)
 
 
 def preview_import(
     arms: Sequence[ArmFiles], run_dir: Path, options: ImportOptions
 ) -> tuple[Imported, tuple[str, ...]]:
-    """What `import_files` would store and say, without writing. Raises as it does."""
-    found, reads = _found(arms, run_dir, options)
-    return found, _remarks(found, reads)
+    """The launches and remarks of `import_files`, without writing. Raises as it does."""
+    found, files = _read_arms(arms, run_dir, options)
+    return found, _remarks(found, files)
 
 
-def _found(
+def _read_arms(
     arms: Sequence[ArmFiles], run_dir: Path, options: ImportOptions
-) -> tuple[Imported, list[_Read]]:
+) -> tuple[Imported, list[_ReadFile]]:
     _refuse_unlike_arms(arms)
     _refuse_taken(run_dir)
     if options.platform:
         _refuse_unknown_platform(options.platform)
-    reads = _read_all(arms)
-    return launches_of([read.source for read in reads], options.asked), reads
+    files = _read_all(arms)
+    return launches_of([file.source for file in files], options.asked), files
 
 
-def _read_all(arms: Sequence[ArmFiles]) -> list[_Read]:
-    reads: list[_Read] = []
+def _read_all(arms: Sequence[ArmFiles]) -> list[_ReadFile]:
+    files: list[_ReadFile] = []
     seen: dict[str, Path] = {}
     for arm in arms:
         for path in arm.paths:
@@ -139,14 +139,14 @@ def _read_all(arms: Sequence[ArmFiles]) -> list[_Read]:
                 raise InputError(
                     f"the same bytes as {seen[digest]}",
                     where=str(path),
-                    expected="each measurement once: a copy is no repeat",
+                    expected="each measurement once: a copy is not a repeat",
                 )
             seen[digest] = path
             masked, n_masked = redact_content(content)
-            name = f"{len(reads):03d}-{path.name}"
+            name = f"{len(files):03d}-{path.name}"
             results = read_results_text(masked, str(path))
-            reads.append(_Read(path, arm.arm, name, masked, n_masked, digest, results))
-    return reads
+            files.append(_ReadFile(path, arm.arm, name, masked, n_masked, digest, results))
+    return files
 
 
 def _content(path: Path) -> bytes:
@@ -192,7 +192,7 @@ def _sizes(of_trials: Sequence[tuple[int, ...]]) -> str:
 
 
 def _factors(arms: Sequence[ArmFiles]) -> tuple[Factor, ...]:
-    """Manual: nobody can say in which order the files were measured."""
+    """Manual factors: the order in which the files were measured is unknown."""
     factors = []
     for name in arms[0].arm:
         settings = dict.fromkeys(arm.arm[name] for arm in arms)
@@ -202,27 +202,29 @@ def _factors(arms: Sequence[ArmFiles]) -> tuple[Factor, ...]:
     return tuple(factors)
 
 
-def _remarks(found: Imported, reads: Sequence[_Read]) -> tuple[str, ...]:
-    said = list(found.remarks)
-    said += [f"{n} row{'s' if n > 1 else ''} left out: {why}" for why, n in found.left_out.items()]
-    for read in reads:
-        name, results = read.path.name, read.results
-        said += [f"{name}: {remark}" for remark in results.remarks]
+def _remarks(found: Imported, files: Sequence[_ReadFile]) -> tuple[str, ...]:
+    remarks = list(found.remarks)
+    remarks += [
+        f"{n} row{'s' if n > 1 else ''} left out: {why}" for why, n in found.left_out.items()
+    ]
+    for file in files:
+        name, results = file.path.name, file.results
+        remarks += [f"{name}: {remark}" for remark in results.remarks]
         if results.n_unread:
             numbers = ", ".join(str(unread.line) for unread in results.unread[:5])
             more = " ..." if results.n_unread > 5 else ""
             noun = "line" if results.n_unread == 1 else "lines"
-            said.append(f"{name}: {results.n_unread} {noun} not understood ({numbers}{more})")
-        if read.n_masked:
-            noun = "value" if read.n_masked == 1 else "values"
-            said.append(f"{name}: {read.n_masked} {noun} that may be secret masked")
-    return tuple(said)
+            remarks.append(f"{name}: {results.n_unread} {noun} not understood ({numbers}{more})")
+        if file.n_masked:
+            noun = "value" if file.n_masked == 1 else "values"
+            remarks.append(f"{name}: {file.n_masked} {noun} that may be secret masked")
+    return tuple(remarks)
 
 
 def _meta(
     study: Study,
     found: Imported,
-    reads: Sequence[_Read],
+    files: Sequence[_ReadFile],
     options: ImportOptions,
     remarks: Sequence[str],
 ) -> dict[str, Any]:
@@ -230,8 +232,8 @@ def _meta(
     nodes = dict.fromkeys(n for one in found.launches for n in one.launch.trial.nodes)
     facts = {
         "platform": options.platform or None,
-        "tools": sorted({f"{t.tool} {t.version}".strip() for r in reads for t in r.results.tables}),
-        "files": [_file_facts(read) for read in reads],
+        "tools": sorted({f"{t.tool} {t.version}".strip() for r in files for t in r.results.tables}),
+        "files": [_file_facts(file) for file in files],
     }
     return {
         "weft_version": __version__,
@@ -242,22 +244,22 @@ def _meta(
         "study_sha256": hashlib.sha256(text.encode()).hexdigest(),
         "study": text,
         "backend": {"name": BACKEND_NAME, "facts": facts},
-        "environment": _shared_environment(reads),
+        "environment": _shared_environment(files),
     }
 
 
-def _file_facts(read: _Read) -> dict[str, Any]:
-    tables = read.results.tables
+def _file_facts(file: _ReadFile) -> dict[str, Any]:
+    tables = file.results.tables
     conditions: dict[str, str] = {}
     for table in tables:
         conditions.update(table.conditions)
     devices = dict.fromkeys(device for table in tables for device in table.devices)
     facts = {
-        "name": read.path.name,
-        "raw": read.raw_name,
-        "sha256": read.sha256,
-        "arm": ",".join(f"{factor}={setting}" for factor, setting in read.arm.items()),
-        "n_lines": read.results.n_lines,
+        "name": file.path.name,
+        "raw": file.raw_name,
+        "sha256": file.sha256,
+        "arm": ",".join(f"{factor}={setting}" for factor, setting in file.arm.items()),
+        "n_lines": file.results.n_lines,
         "tests": list(dict.fromkeys(test_name(table) for table in tables)),
         "tools": list(dict.fromkeys(f"{t.tool} {t.version}".strip() for t in tables)),
         "devices": list(devices),
@@ -266,9 +268,9 @@ def _file_facts(read: _Read) -> dict[str, Any]:
     return {key: value for key, value in facts.items() if value not in ("", [], {})}
 
 
-def _shared_environment(reads: Sequence[_Read]) -> dict[str, str]:
-    """What all files that recorded one agree on; secrets masked, unknown variables left out."""
-    recorded = [dict(read.results.environment) for read in reads if read.results.environment]
+def _shared_environment(files: Sequence[_ReadFile]) -> dict[str, str]:
+    """The environment that all files share; secrets masked, unknown variables left out."""
+    recorded = [dict(file.results.environment) for file in files if file.results.environment]
     if not recorded:
         return {}
     first, *others = recorded
@@ -276,7 +278,9 @@ def _shared_environment(reads: Sequence[_Read]) -> dict[str, str]:
     return recorded_environment(same)
 
 
-def _write(run_dir: Path, meta: Mapping[str, Any], found: Imported, reads: Sequence[_Read]) -> None:
+def _write(
+    run_dir: Path, meta: Mapping[str, Any], found: Imported, files: Sequence[_ReadFile]
+) -> None:
     """INVARIANT: the run directory appears by one rename, complete."""
     try:
         run_dir.parent.mkdir(parents=True, exist_ok=True)
@@ -290,8 +294,8 @@ def _write(run_dir: Path, meta: Mapping[str, Any], found: Imported, reads: Seque
                 for sample in one.samples:
                     store.append(sample)
                 store.done(one.launch, n_samples=len(one.samples), seconds=0.0)
-        for read in reads:
-            (partial / "raw" / read.raw_name).write_bytes(read.content)
+        for file in files:
+            (partial / "raw" / file.raw_name).write_bytes(file.content)
         (partial / "recipes").rmdir()
         partial.chmod(0o777 & ~_umask())
         partial.rename(run_dir)
@@ -319,9 +323,9 @@ def _disk(run_dir: Path, error: OSError) -> MissingError:
 def _refuse_taken(run_dir: Path) -> None:
     if run_dir.exists():
         raise InputError(
-            "exists already",
+            "already exists",
             where=str(run_dir),
-            expected="a directory that is not there yet",
+            expected="a directory that does not exist yet",
             hint="name another with -o DIR, or remove this one",
         )
 
@@ -333,14 +337,14 @@ def _refuse_unlike_arms(arms: Sequence[ArmFiles]) -> None:
             "arms name different factors: " + " and ".join(",".join(name) for name in names[:2]),
             expected="the same factors in every --arm",
         )
-    said = [tuple(sorted(arm.arm.items())) for arm in arms]
-    for arm in said:
-        if said.count(arm) > 1:
+    remarks = [tuple(sorted(arm.arm.items())) for arm in arms]
+    for arm in remarks:
+        if remarks.count(arm) > 1:
             raise InputError(
                 "arm "
                 + ",".join(f"{factor}={setting}" for factor, setting in arm)
                 + " is given twice",
-                expected="each arm once, with all its files behind it",
+                expected="each arm once, with all its files after it",
             )
 
 
@@ -352,7 +356,7 @@ def _refuse_unknown_platform(platform: str) -> None:
 
 def _not_an_arm(text: str) -> InputError:
     return InputError(
-        f"'{text}' is no arm",
+        f"'{text}' is not an arm",
         expected="FACTOR=SETTING like routing=static; lower-case letters, digits, '.', '_', '-'",
         hint=did_you_mean(text, [text.lower()]) if text != text.lower() else None,
     )

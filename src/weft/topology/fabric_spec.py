@@ -94,8 +94,8 @@ def _assumed(tree: FatTree) -> list[str]:
 
 
 def _guess(path: str, figure: Figure) -> str:
-    said = figure.source.removeprefix("assumed: ")
-    return f"{path} = {figure.value:g} {figure.unit}: {said}"
+    source = figure.source.removeprefix("assumed: ")
+    return f"{path} = {figure.value:g} {figure.unit}: {source}"
 
 
 def _directors(platform: Platform, tree: FatTree, directors: Directors, n_nodes: int) -> Document:

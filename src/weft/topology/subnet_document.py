@@ -6,7 +6,7 @@ from weft.topology.fabric import TABLES_AS_READ, TABLES_UNREAD
 from weft.topology.fabric_spec import Document, picoseconds, twin_parts
 from weft.topology.subnet.subnet import Subnet
 
-UNSAID_GBPS = 100.0
+DEFAULT_GBPS = 100.0
 """The rate of a cable that no file tells, where no platform tells it either."""
 
 
@@ -25,8 +25,8 @@ def own_fabric(
     if not subnet.has_tables:
         subnet = subnet.route("minhop")
         changed.append("no forwarding tables were read: routed as OpenSM's minhop would")
-    host_ns, switch_ns, gbps = _unsaid(platform)
-    document, said = subnet.fabric_document(name, round(gbps * 1e9), 0)
+    host_ns, switch_ns, gbps = _defaults(platform)
+    document, changes = subnet.fabric_document(name, round(gbps * 1e9), 0)
     adapters = {hca for node in document["nodes"] for hca in node["hcas"]}
     for link in document["links"]:
         is_host = any(link[end].rpartition("[")[0] in adapters for end in ("a", "b"))
@@ -36,7 +36,7 @@ def own_fabric(
         guesses.append(f"cables' delays are those of platform {platform.name}")
         document["assumed"] = guesses
     document["assumed"] = [*document.get("assumed", []), tables]
-    return document, (*changed, *said)
+    return document, (*changed, *changes)
 
 
 def first_nodes(document: Document, n_nodes: int | None) -> tuple[str, ...]:
@@ -49,10 +49,10 @@ def first_nodes(document: Document, n_nodes: int | None) -> tuple[str, ...]:
     return names[:n_nodes]
 
 
-def _unsaid(platform: Platform | None) -> tuple[float, float, float]:
+def _defaults(platform: Platform | None) -> tuple[float, float, float]:
     """Delays of hosts' cables and of those between switches in ns, and a rate in Gb/s."""
     if platform is None:
-        return 0.0, 0.0, UNSAID_GBPS
+        return 0.0, 0.0, DEFAULT_GBPS
     _, links, host = twin_parts(platform)
     host_ns = links.host.delay.value + host.adapter_latency.value
     return host_ns, links.switch.delay.value, links.host.rate.value

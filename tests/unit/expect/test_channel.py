@@ -6,14 +6,14 @@ import pytest
 
 from weft.catalog.load import platform
 from weft.core.errors import InputError
-from weft.expect.channel import Channel, channel, tapered
+from weft.expect.channel import Channel, channel_of, tapered
 from weft.expect.model import Conditions, largest
 
 MIB = 1 << 20
 
 
 def way(name: str, **more: Any) -> Channel:
-    return channel(platform(name), Conditions("bandwidth", MIB, **more))
+    return channel_of(platform(name), Conditions("bandwidth", MIB, **more))
 
 
 def total(found: Channel, size: int) -> float:

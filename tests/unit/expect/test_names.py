@@ -3,7 +3,7 @@
 import pytest
 
 from weft.core.errors import InputError
-from weft.expect.names import NCCL_TESTS, OSU, PERFTEST, benchmark_meant
+from weft.expect.names import NCCL_TESTS, OSU, PERFTEST, parse_benchmark
 from weft.expect.prediction import PREDICTABLE
 
 
@@ -21,7 +21,7 @@ from weft.expect.prediction import PREDICTABLE
     ],
 )
 def test_a_tools_name_says_benchmark_and_library(word: str, meant: tuple[str, str]) -> None:
-    assert benchmark_meant(word) == meant
+    assert parse_benchmark(word) == meant
 
 
 def test_every_name_leads_to_something_predictable() -> None:
@@ -31,6 +31,6 @@ def test_every_name_leads_to_something_predictable() -> None:
 
 def test_an_unknown_name_gets_a_hint() -> None:
     with pytest.raises(InputError) as raised:
-        benchmark_meant("osu_bww")
-    assert raised.value.what == "no benchmark 'osu_bww' to expect anything of"
+        parse_benchmark("osu_bww")
+    assert raised.value.what == "no benchmark 'osu_bww' with a closed form"
     assert raised.value.hint == "did you mean 'osu_bw'?"

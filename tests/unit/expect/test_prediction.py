@@ -70,7 +70,7 @@ def test_a_platform_of_a_line_rate_alone_is_enough(benchmark: str, library: Any)
 
 
 def test_a_platform_without_a_network_answers_for_one_node_alone() -> None:
-    with pytest.raises(InputError, match="says nothing of its network"):
+    with pytest.raises(InputError, match="has no network figures"):
         predict(bare(links=None), Conditions("latency", 8))
     assert predict(bare(links=None), Conditions("latency", 8, n_nodes=1)).value > 0
 

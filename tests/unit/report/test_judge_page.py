@@ -277,9 +277,9 @@ def test_the_page_holds_every_part(tmp_path: Path) -> None:
         "compared with platform azure-hbv2 (you said so)",
         "osu_bw, bandwidth: 1 of 2 rows is low",
         "lspci says Width x8",
-        "Thresholds of others",
+        "Field thresholds",
         "no expectation covers it",
-        "What the expectations rest on",
+        "Sources of the expectations",
     ]
     places = [body.index(text) for text in order]
     assert places == sorted(places)

@@ -306,7 +306,7 @@ def test_a_run_ended_before_its_plan_was_written_is_unfinished(
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not a run directory"):
         write_report([tmp_path], tmp_path / "page.html")
-    with pytest.raises(InputError, match="no run to report on"):
+    with pytest.raises(InputError, match="no run to report"):
         write_report([], tmp_path / "page.html")
 
 

@@ -131,7 +131,7 @@ def test_a_row_out_of_all_proportion_is_neither_fitted_nor_held_out(
     (figure,) = next(s for s in page.sections if s.heading.startswith("Predicted")).figures
     roles = {row[0]: row[-1] for row in figure.table.rows}
     assert roles["1 MiB"] == "measured, left out as an anomaly"
-    assert "Left out, as no rising lines give them: 1 MiB" in figure.how_to_read
+    assert "Left out, because they break the rise with size: 1 MiB" in figure.how_to_read
     fitted = [size for size, role in roles.items() if role == "measured, used for the fit"]
     assert f"fitted to {len(fitted)} rows" in figure.title
 

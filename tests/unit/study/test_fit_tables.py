@@ -73,7 +73,7 @@ def test_the_window_can_be_told(tmp_path: Path) -> None:
     head = "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n"
     path = write(tmp_path, "bw.txt", head, {1: 1.0, 2: 2.0})
     (table,) = tables_of([path], window=16).tables
-    assert (table.window, table.window_is_told) == (16, True)
+    assert (table.window, table.window_is_known) == (16, True)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_run_gives_medians_over_its_launches(run_study: RunStudy) -> None:
     assert latency.source == run.directory.name
     assert latency.is_fresh
     assert "median of 3 launches" in latency.conditions
-    assert (bandwidth.window, bandwidth.window_is_told) == (64, True)
+    assert (bandwidth.window, bandwidth.window_is_known) == (64, True)
     assert len(latency.sha256) == 64
     at_8 = [
         s.metrics["latency_us_p50"]

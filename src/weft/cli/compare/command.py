@@ -86,7 +86,7 @@ def _text(result: "Comparison", runs: list[Path]) -> str:
 
 def _coverage(rows: "tuple[ComparisonRow, ...]") -> str:
     if not rows:
-        return "nothing that both sides measured"
+        return "no benchmark and size that both sides measured"
     pairs = sorted({row.n_pairs for row in rows})
     counted = str(pairs[0]) if len(pairs) == 1 else f"{pairs[0]} to {pairs[-1]}"
     noun = "cell" if len(rows) == 1 else "cells"

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 @click.option("--tasks-per-node", type=click.IntRange(min=1), help="Ranks (GPUs) on each node.")
 @click.option("--gpus", type=click.IntRange(min=2), help="GPUs in all: NCCL on full nodes.")
 @click.option("--size", metavar="SIZES", help="As '8', '64K,1M' or '8:4M'.")
-@click.option("--memory", type=click.Choice(["host", "gpu"]), help="Where the buffers are.")
-@click.option("--library", type=click.Choice(["mpi", "verbs", "nccl"]), help="What sends.")
-@click.option("--algorithm", default="", metavar="A", help="Instead of the library's choice.")
+@click.option("--memory", type=click.Choice(["host", "gpu"]), help="Where the buffers lie.")
+@click.option("--library", type=click.Choice(["mpi", "verbs", "nccl"]), help="Library that sends.")
+@click.option(
+    "--algorithm", default="", metavar="A", help="Algorithm, instead of the library's choice."
+)
 @click.option("--protocol", default="", metavar="P", help="NCCL: LL, LL128 or Simple.")
 @click.option("--nccl", "nccl_version", default="", metavar="V", help="NCCL's version, as 2.26.5.")
 @click.option(
@@ -36,8 +38,8 @@ if TYPE_CHECKING:
     type=click.Choice(["rdma", "network", "sockets"]),
     help="rdma: no NVLink between nodes; network: none inside either; sockets: TCP.",
 )
-@click.option("--without-gpudirect", is_flag=True, help="HCAs do not reach GPU memory themselves.")
-@click.option("--explain", is_flag=True, help="List every figure behind it.")
+@click.option("--without-gpudirect", is_flag=True, help="Copy through host memory.")
+@click.option("--explain", is_flag=True, help="List every figure that the prediction uses.")
 @format_option
 def command(
     platform_name: str,
@@ -57,12 +59,12 @@ def command(
     """
     from weft.catalog.load import platform
     from weft.cli.expect.text import curve_text, figures_of, one_text, record_of, row_of
-    from weft.expect.names import benchmark_meant
+    from weft.expect.names import parse_benchmark
     from weft.expect.prediction import predict
 
     document = platform(platform_name)
-    meant, library = benchmark_meant(benchmark)
-    base = _conditions(document, meant, library, {**given, "size": size})
+    benchmark_name, library = parse_benchmark(benchmark)
+    base = _conditions(document, benchmark_name, library, {**given, "size": size})
     found = [(one, predict(document, one)) for one in _sized(base, size)]
     figures = figures_of(document, found) if explain else []
     emit(
@@ -103,7 +105,7 @@ def _conditions(
                 f"{gpus} GPUs on {n_nodes} nodes",
                 expected=f"as many on each; a node has {per_node}",
             )
-    _refuse_unheeded(benchmark, library, given)
+    _refuse_unused(benchmark, library, given)
     cores = document.node.get("cores")
     if cores is not None and (tasks or 1) > cores.value:
         raise InputError(
@@ -127,14 +129,14 @@ def _conditions(
     )
 
 
-def _refuse_unheeded(benchmark: str, library: "Library", given: dict[str, Any]) -> None:
+def _refuse_unused(benchmark: str, library: "Library", given: dict[str, Any]) -> None:
     """Options that nothing would heed are refused, not swallowed. Raises InputError."""
     from weft.core.errors import InputError
     from weft.expect.algorithms import ALGORITHMS
 
     nccl = library == "nccl"
     host = (given["memory"] or ("gpu" if nccl else "host")) == "host"
-    unheeded = {
+    unused = {
         "--protocol": bool(given["protocol"]) and not nccl,
         "--nccl": bool(given["nccl_version"]) and not nccl,
         "--memory host": given["memory"] == "host" and nccl,
@@ -142,12 +144,12 @@ def _refuse_unheeded(benchmark: str, library: "Library", given: dict[str, Any]) 
         "--without-gpudirect": given["without_gpudirect"] and host,
         "--size": given["size"] is not None and benchmark == "barrier",
     }
-    for option, is_unheeded in unheeded.items():
-        if is_unheeded:
+    for option, is_unused in unused.items():
+        if is_unused:
             memory = "host" if host else "GPU"
             raise InputError(
-                f"{option} means nothing to {benchmark} ({library}, {memory} memory)",
-                expected="the same without it",
+                f"{option} does not apply to {benchmark} ({library}, {memory} memory)",
+                expected="the command without this option",
             )
 
 

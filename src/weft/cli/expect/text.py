@@ -64,7 +64,7 @@ def curve_text(platform: Platform, found: Found, explained: list[dict[str, Any]]
         ]
         for conditions, one in found
     ]
-    headers = ["size", "expected", "low", "high", "limit", "unit", "what binds"]
+    headers = ["size", "expected", "low", "high", "limit", "unit", "binding limit"]
     spent_us = [_time_us(conditions, one) for conditions, one in found]
     if any(spent_us):
         # A rate of a few bytes says little to a reader; the time does.
@@ -129,7 +129,7 @@ def where(platform: Platform, conditions: Conditions) -> str:
 def limit(found: Expectation) -> str:
     """What nothing can beat, in words."""
     if found.limit is None:
-        return "none known: nothing here has a hard end"
+        return "none known"
     word = "less" if found.lower_is_better else "more"
     return f"{number(found.limit)} {found.unit}; {word} is impossible: {found.limit_name}"
 

@@ -83,7 +83,7 @@ def _rows(matrix: "Matrix", width: int) -> list[str]:
             folded[-1] = (folded[-1][0], at, text)
         else:
             folded.append((at, at, text))
-    odd = {cell.row for cell in matrix.odd}
+    odd = {cell.row for cell in matrix.unexpected}
     shown = folded if len(folded) <= MOST_ROWS else [one for one in folded if one[0] in odd]
     names = [_name(matrix, first, last) for first, last, _ in shown[:MOST_ROWS]]
     room = max(LEAST_NAME, width - len(matrix.columns) - 4)

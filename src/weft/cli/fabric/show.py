@@ -136,7 +136,7 @@ def show_text(
     subnet: "Subnet", summary: "SubnetSummary", problems: list[str], load: "Load | None" = None
 ) -> str:
     """The summary first, then the levels, the picture, what was read, what was not understood."""
-    from weft.topology.subnet.file_facts import beside
+    from weft.topology.subnet.file_facts import file_fact_lines
 
     lines = [headline(summary), ""]
     if summary.levels:
@@ -145,7 +145,7 @@ def show_text(
         lines += [*drawn, ""]
     if load is not None:
         lines += [*_load_lines(subnet, load), ""]
-    if found := beside(subnet.description):
+    if found := file_fact_lines(subnet.description):
         lines += [*found, ""]
     lines += [_source_line(source) for source in subnet.description["sources"]]
     lines += [f"assumed  {guess}" for guess in subnet.description["assumed"]]

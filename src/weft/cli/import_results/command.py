@@ -41,7 +41,7 @@ class _ArmsInOrder(click.Command):
     "--arm",
     metavar="FACTOR=SETTING",
     expose_value=False,
-    help="The files behind it, up to the next --arm, are this arm: --arm routing=static a.log "
+    help="The files after it, up to the next --arm, belong to this arm: --arm routing=static a.log "
     "b.log --arm routing=adaptive c.log d.log.",
 )
 @click.option(
@@ -79,7 +79,7 @@ def command(
 
     if slug(name) != name:
         raise InputError(
-            f"'{name}' is no name for a run",
+            f"'{name}' cannot name a run",
             expected="lower-case letters, digits, '-' and '_'",
             hint=f"--name {slug(name)}",
         )
@@ -107,12 +107,12 @@ def _arms(words: tuple[str, ...]) -> "list[ArmFiles]":
     if len(arms) > 1 and not arms[0][0]:
         raise InputError(
             f"{arms[0][1][0]} stands before the first --arm",
-            expected="every file behind the arm it belongs to",
+            expected="every file after the --arm it belongs to",
         )
     for arm, paths in arms:
         if not paths:
             raise InputError(
-                "no file behind --arm " + ",".join(f"{f}={s}" for f, s in arm.items()),
+                "no file after --arm " + ",".join(f"{f}={s}" for f, s in arm.items()),
                 expected="--arm FACTOR=SETTING FILE...",
             )
     return [ArmFiles(arm, tuple(paths)) for arm, paths in arms]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option("--base", metavar="PLATFORM", help="The machine the tables were measured on.")
 @click.option("--out", "-o", type=click.Path(path_type=Path), help="Write the platform there.")
 @click.option(
-    "--window", type=click.IntRange(min=2), help="Messages of a window, where no file says it."
+    "--window", type=click.IntRange(min=2), help="Messages in a window, if no file states it."
 )
 @format_option
 def command(  # noqa: PLR0917
@@ -102,10 +102,10 @@ def _text(fitted: "FittedPlatform", out: Path | None) -> str:
         "",
         *(_judged_line(table) for table in fit.tables),
         *_anomaly_lines(fit.tables),
-        f"Good for {format_size(fit.min_bytes)} to {format_size(fit.max_bytes)}; what is predicted"
-        " outside is marked.",
+        f"Good for {format_size(fit.min_bytes)} to {format_size(fit.max_bytes)}; predictions"
+        " outside this range are marked.",
         "",
-        "ROWS THE FIT HAD NOT SEEN (half of the rows fitted, the other half predicted; both ways)",
+        "HELD-OUT ROWS (each half of the rows predicts the other half)",
         _held_out_table(fit.tables),
         "",
         "HOST COSTS",
@@ -126,7 +126,7 @@ def _judged_line(table: "FittedTable") -> str:
 
     found = table.unseen
     return (
-        f"{table.benchmark}: unseen rows to {found.median_error:.1%} (median of the worse half),"
+        f"{table.benchmark}: held-out rows to {found.median_error:.1%} (median of the worse half),"
         f" {found.worst_error:.1%} at worst ({format_size(found.worst_bytes)})"
     )
 

@@ -54,31 +54,31 @@ def list_text(rows: Iterable[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def show_text(shown: PlatformView) -> str:
+def show_text(view: PlatformView) -> str:
     """The whole page of one platform."""
-    document = shown.document
-    numbers = _source_numbers(shown.rows)
+    document = view.document
+    numbers = _source_numbers(view.rows)
     parts = [f"{document.name}: {document.title}", *(f"  {note}" for note in document.notes)]
-    figures = [_figure_line(row, numbers) for row in shown.rows]
+    figures = [_figure_line(row, numbers) for row in view.rows]
     parts += ["", "FIGURES", *figures] if figures else []
     parts += _sources_text(numbers)
-    parts += _regimes_text(shown.regimes)
-    parts += _fit_text(document) if shown.regimes else []
-    for table in shown.tables:
+    parts += _regimes_text(view.regimes)
+    parts += _fit_text(document) if view.regimes else []
+    for table in view.tables:
         parts += ["", *_published_text(table)]
-    parts += _published_figures_text(shown)
-    parts += _facts_text(shown)
-    parts += _thresholds_text(shown)
-    return "\n".join([*parts, "", f"next: {_next_command(shown)}"])
+    parts += _published_figures_text(view)
+    parts += _facts_text(view)
+    parts += _thresholds_text(view)
+    return "\n".join([*parts, "", f"next: {_next_command(view)}"])
 
 
-def _next_command(shown: PlatformView) -> str:
-    name = shown.document.name
-    if shown.figures and not shown.list_figures:
+def _next_command(view: PlatformView) -> str:
+    name = view.document.name
+    if view.figures and not view.list_figures:
         return f"weft platform show {name} --figures"
-    if shown.document.has_twin:
+    if view.document.has_twin:
         return f"weft bench latency --twin {name} --nodes 2"
-    if shown.document.links is not None:
+    if view.document.links is not None:
         return f"weft judge FILE --platform {name}"
     return "weft study run smoke"
 
@@ -164,17 +164,17 @@ def _published_text(table: "PublishedTable") -> list[str]:
     ]
 
 
-def _published_figures_text(shown: PlatformView) -> list[str]:
-    if not shown.figures:
+def _published_figures_text(view: PlatformView) -> list[str]:
+    if not view.figures:
         return []
-    kinds = Counter(figure.kind for figure in shown.figures)
+    kinds = Counter(figure.kind for figure in view.figures)
     counts = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common())
-    parts = ["", f"PUBLISHED FIGURES: {len(shown.figures)} ({counts})"]
-    if not shown.list_figures:
-        sources = Counter(figure.source for figure in shown.figures)
+    parts = ["", f"PUBLISHED FIGURES: {len(view.figures)} ({counts})"]
+    if not view.list_figures:
+        sources = Counter(figure.source for figure in view.figures)
         return [*parts, *(f"  {n:>4}  {source}" for source, n in sources.most_common())]
     place = ("", "")
-    for figure in shown.figures:
+    for figure in view.figures:
         if (figure.source, figure.place) != place:
             place = (figure.source, figure.place)
             parts += ["", f"{figure.source}: {figure.place}"]
@@ -190,18 +190,18 @@ def _published_line(figure: "PublishedFigure") -> str:
     return f"{head}  {name}" + (f" ({extra})" if extra else "") + f" [{figure.id}]"
 
 
-def _facts_text(shown: PlatformView) -> list[str]:
-    if not shown.facts or not shown.list_figures:
+def _facts_text(view: PlatformView) -> list[str]:
+    if not view.facts or not view.list_figures:
         return []
-    lines = [f"  {fact.what}: {fact.text} ({fact.source})" for fact in shown.facts]
+    lines = [f"  {fact.what}: {fact.text} ({fact.source})" for fact in view.facts]
     return ["", "IN WORDS", *lines]
 
 
-def _thresholds_text(shown: PlatformView) -> list[str]:
-    if not shown.thresholds:
+def _thresholds_text(view: PlatformView) -> list[str]:
+    if not view.thresholds:
         return []
-    title = f"FIELD THRESHOLDS: {len(shown.thresholds)}, what other people's checks demand"
-    if not shown.list_thresholds:
+    title = f"FIELD THRESHOLDS: {len(view.thresholds)}, limits that other people's checks require"
+    if not view.list_thresholds:
         return ["", title + " (--thresholds lists them)"]
     cells = [
         [
@@ -211,11 +211,11 @@ def _thresholds_text(shown: PlatformView) -> list[str]:
             row.system,
             row.text,
         ]
-        for row in shown.thresholds
+        for row in view.thresholds
     ]
     headers = ["kind", "means", "value", "system", "test"]
-    sources = dict.fromkeys(row.source for row in shown.thresholds)
-    errata = dict.fromkeys(row.erratum for row in shown.thresholds if row.erratum)
+    sources = dict.fromkeys(row.source for row in view.thresholds)
+    errata = dict.fromkeys(row.erratum for row in view.thresholds if row.erratum)
     return [
         "",
         title,

@@ -23,10 +23,10 @@ FORMS = ("mpirun", "srun", "sbatch", "modulefile")
 @click.option("--sharp", is_flag=True, help="Reduce in the switches.")
 @click.option("--loopback", is_flag=True, help="The test of all adapters of one node.")
 @click.option("--benchmark", default="allreduce", show_default=True, metavar="B")
-@click.option("--program", metavar="COMMAND", help="What is launched instead of a benchmark.")
+@click.option("--program", metavar="COMMAND", help="Command to launch instead of a benchmark.")
 @click.option("--training", is_flag=True, help="A training job: no options of nccl-tests.")
 @click.option("--nccl", metavar="VERSION", help="The version of NCCL that will run.")
-@click.option("--for", "form", type=click.Choice(FORMS), help="What to write.")
+@click.option("--for", "form", type=click.Choice(FORMS), help="Form of the output.")
 @click.option("--image", default="", metavar="IMAGE", help="Launch into a container (Pyxis).")
 @click.option("--mount", "mounts", multiple=True, metavar="SRC:DST", help="Repeatable.")
 @click.option("--explain", is_flag=True, help="Each variable with its reason and its source.")
@@ -39,7 +39,7 @@ FORMS = ("mpirun", "srun", "sbatch", "modulefile")
 )
 @format_option
 def command(platform: str | None, script: Path | None, format_: str, **options: Any) -> int:
-    """What to launch with on PLATFORM: a complete command, script or modulefile.
+    """Print a complete launch command, script or modulefile for PLATFORM.
 
     Without PLATFORM: the machines that have a recipe. With --diff exit 1 where a script differs.
     """
@@ -103,7 +103,7 @@ def _written(prescription: "Prescription", options: dict[str, Any]) -> str:
     starts_by_srun = options["image"] or prescription.recipe.launcher == "srun"
     form = options["form"] or ("srun" if starts_by_srun else "mpirun")
     if form in ("mpirun", "modulefile") and options["image"]:
-        raise InputError(f"--for {form} launches into no container", expected="srun or sbatch")
+        raise InputError(f"--for {form} cannot launch into a container", expected="srun or sbatch")
     if options["training"] and not options["program"]:
         raise InputError("--training needs the program", expected="--program 'bash train.sh'")
     command = (

@@ -19,16 +19,16 @@ from weft.core.errors import ExitCode
 def command(runs: tuple[Path, ...], output: Path | None, partial: bool) -> int:
     """Write one HTML page about RUN...; it opens offline and fetches nothing.
 
-    Prints where the page is and the verdict of each run. Exit 0 whatever the verdict: the page is
+    Prints where the page is and the verdict of each run. Exit 0 with any verdict: the page is
     the result, `weft check` and `weft compare` are the verbs that judge.
     """
     from weft.report.page import pages_of, read_runs, write_page
-    from weft.report.sections import side_by_side as beside
+    from weft.report.sections import side_by_side
 
     out = output or runs[0] / "report.html"
     read = read_runs(runs, partial=partial)
     pages = pages_of(read)
-    write_page(out, pages, beside.section(read))
+    write_page(out, pages, side_by_side.section(read))
     click.echo(str(out))
     for page in pages:
         verdict = page.findings[0].sentence

@@ -73,12 +73,12 @@ def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
 
 def _number(given: int | None) -> int:
     """Raises InputError where neither the command line nor Slurm says which block."""
-    told = os.environ.get("SLURM_ARRAY_TASK_ID", "") if given is None else str(given)
-    if not told.isdecimal():
+    text = os.environ.get("SLURM_ARRAY_TASK_ID", "") if given is None else str(given)
+    if not text.isdecimal():
         raise InputError(
             "which block?", where="SLURM_ARRAY_TASK_ID", expected="--block N, or a job array"
         )
-    return int(told)
+    return int(text)
 
 
 def _planned(run_dir: Path, number: int) -> "tuple[dict[str, Any], tuple[Launch, ...]]":
@@ -127,11 +127,11 @@ def _measure(
         return execute(on_nodes(launches, nodes), backend, store, progress=progress)
 
 
-def _backend(asked: "Mapping[str, Any]", nodes: tuple[str, ...]) -> "Backend":
+def _backend(options: "Mapping[str, Any]", nodes: tuple[str, ...]) -> "Backend":
     from weft.cli.backend import live_backend, rail_names
 
-    rails = rail_names(asked.get("rails"))
-    return live_backend(asked.get("mpi"), asked.get("launcher"), rails, nodes)
+    rails = rail_names(options.get("rails"))
+    return live_backend(options.get("mpi"), options.get("launcher"), rails, nodes)
 
 
 def _why_stopped(outcome: "RunOutcome") -> str | None:

@@ -86,15 +86,15 @@ def _row(block: "BlockStatus") -> dict[str, object]:
 
 
 def _troubles(blocks: "tuple[BlockStatus, ...]") -> list[str]:
-    said = []
+    lines = []
     for block in blocks:
         if block.why is not None:
-            said.append(f"block {block.block} {block.state}: {block.why}")
+            lines.append(f"block {block.block} {block.state}: {block.why}")
         for failure in block.failures:
             first = failure.message.partition("\n")[0]
-            said.append(f"block {block.block}: {failure.trial} repeat {failure.repeat}: {first}")
-    more = len(said) - _ERRORS_SHOWN
-    shown = [f"  {line}" for line in said[:_ERRORS_SHOWN]]
+            lines.append(f"block {block.block}: {failure.trial} repeat {failure.repeat}: {first}")
+    more = len(lines) - _ERRORS_SHOWN
+    shown = [f"  {line}" for line in lines[:_ERRORS_SHOWN]]
     return [*shown, f"  ... and {more} more (--format json lists all)"] if more > 0 else shown
 
 

@@ -75,7 +75,7 @@ _OPTIONS = (
 @click.option("--nodes-per", type=click.IntRange(min=1), help="Instead of the study's node counts.")
 @click.option("--seed", type=int, help="Instead of the study's own.")
 @click.option("--dry-run", is_flag=True, help="Print the scripts; submit nothing.")
-@options_as("asked", SubmitOptions, _OPTIONS)
+@options_as("options", SubmitOptions, _OPTIONS)
 @format_option_of(_TEXT)
 @click.pass_context
 def submit(
@@ -89,7 +89,7 @@ def submit(
     nodes_per: int | None,
     seed: int | None,
     dry_run: bool,
-    asked: SubmitOptions,
+    options: SubmitOptions,
     format_: str,
 ) -> int:
     """Submit a study to Slurm: one task of a job array is one block.
@@ -98,7 +98,7 @@ def submit(
     --at-once allows it. 'weft study status RUN' follows them, 'weft compare RUN' reads what there
     is, and --resume submits what was cancelled or failed.
     """
-    if asked.switches is not None and asked.leaves is not None:
+    if options.switches is not None and options.leaves is not None:
         raise InputError("--switches and --leaves contradict each other", expected="one of them")
     if resume:
         fixed = {"--repeats": repeats, "--blocks": blocks, "--nodes-per": nodes_per, "--seed": seed}
@@ -106,7 +106,7 @@ def submit(
     changes: dict[str, Any] = {"repeats": repeats, "node_sets": blocks, "seed": seed}
     changes |= {"nodes": None if nodes_per is None else (nodes_per,)}
     document, text = _study(study, {key: v for key, v in changes.items() if v is not None})
-    return _submit_new(document, text, asked, run_dir, dry_run=dry_run, format_=format_)
+    return _submit_new(document, text, options, run_dir, dry_run=dry_run, format_=format_)
 
 
 def _study(name: str, changes: dict[str, Any]) -> "tuple[Study, str]":
@@ -119,7 +119,7 @@ def _study(name: str, changes: dict[str, Any]) -> "tuple[Study, str]":
 def _submit_new(
     document: "Study",
     text: str,
-    asked: SubmitOptions,
+    options: SubmitOptions,
     run_dir: Path | None,
     *,
     dry_run: bool,
@@ -132,17 +132,17 @@ def _submit_new(
 
     launches = plan_blocks(document)
     for launch in launches:
-        check_trial(launch.trial, rail_names(asked.rails))
+        check_trial(launch.trial, rail_names(options.rails))
     where = (run_dir or fresh_run_dir(document.name)).absolute()
     check_folder(where)
     every = tuple(sorted({launch.block for launch in launches}))
     batches = Submission(
-        document.name, launches, every, asked, _command(where), document.seed
+        document.name, launches, every, options, _command(where), document.seed
     ).batches()
     if dry_run:
         return _print_dry(where, batches, format_)
     find_sbatch()
-    store = _create(document, text, asked, launches, where)
+    store = _create(document, text, options, launches, where)
     try:
         jobs, refused = submit_all(where, batches)
     except WeftError:
@@ -175,9 +175,9 @@ def _resume(
         )
     missing = tuple(b.block for b in blocks if not b.is_going and b.state != "done")
     going = tuple(dict.fromkeys(str(b.job).partition("_")[0] for b in blocks if b.is_going))
-    asked = _typed_over(ctx, SubmitOptions.of_meta(run.meta["submit"]))
+    options = _typed_over(ctx, SubmitOptions.of_meta(run.meta["submit"]))
     name, seed = _name_of(run.meta), int(run.meta["seed"])
-    whole = Submission(name, run.launches, missing, asked, _command(run_dir), seed)
+    whole = Submission(name, run.launches, missing, options, _command(run_dir), seed)
     batches = whole.batches()
     if dry_run:
         return _print_dry(run_dir, batches, format_)
@@ -192,7 +192,7 @@ def _name_of(meta: Any) -> str:
 
 
 def _typed_over(ctx: click.Context, kept: SubmitOptions) -> SubmitOptions:
-    """Of the options for jobs those that were typed, else what was asked before."""
+    """The options as first submitted, replaced by those typed now."""
     typed = {
         name: ctx.params[name]
         for name in SubmitOptions.__dataclass_fields__
@@ -210,7 +210,11 @@ def _typed_over(ctx: click.Context, kept: SubmitOptions) -> SubmitOptions:
 
 
 def _create(
-    document: "Study", text: str, asked: SubmitOptions, launches: "tuple[Launch, ...]", where: Path
+    document: "Study",
+    text: str,
+    options: SubmitOptions,
+    launches: "tuple[Launch, ...]",
+    where: Path,
 ) -> "RunStore":
     """The run directory, before any job may look for it."""
     from weft.bench.live.backend import LiveBackend
@@ -218,19 +222,19 @@ def _create(
     from weft.study.run.metadata import run_meta
     from weft.study.run.store import RunStore
 
-    mpi = find_mpi(asked.mpi, may_be_srun=True)
-    backend = LiveBackend(mpi, (), rail_names(asked.rails))
+    mpi = find_mpi(options.mpi, may_be_srun=True)
+    backend = LiveBackend(mpi, (), rail_names(options.rails))
     meta = run_meta(
         study_text=text, seed=document.seed, backend=backend, nodes=(), argv=sys.argv[1:]
     )
-    store = RunStore.create(where, {**meta, "submit": asked.to_meta()})
+    store = RunStore.create(where, {**meta, "submit": options.to_meta()})
     (where / SLURM_FOLDER).mkdir(exist_ok=True)
     store.set_plan(launches)
     return store
 
 
 def _take_back(store: "RunStore") -> None:
-    """Nothing was submitted: the directory is free for the next try."""
+    """Frees the directory for the next try, since no job was submitted."""
     import shutil
 
     shutil.rmtree(store.run_dir / SLURM_FOLDER, ignore_errors=True)

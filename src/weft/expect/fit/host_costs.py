@@ -1,7 +1,7 @@
 """Host costs by protocol from the lines of tables, less what the fabric takes.
 
 A table of windows says how long a message keeps its sender, a table of latencies how long it is on
-its way; what is longer than the first occupies nobody. SOURCE: Alexandrov, Ionescu, Schauser,
+its path; the excess over the first occupies no processor. SOURCE: Alexandrov, Ionescu, Schauser,
 Scheiman, "LogGP" (SPAA 1995): o, g and G bind streams of messages, L and 2 o one message.
 """
 
@@ -76,13 +76,15 @@ def _regime(
     part: _Part,
     provenance: tuple[str, str],
 ) -> HostRegime:
-    rest = _rest_of_latency(line_of(lines[0], part.last), path, part)
-    busy = rest
+    unexplained = _unexplained_latency(line_of(lines[0], part.last), path, part)
+    busy = unexplained
     if pace.busy is not None:
         low, high = _at_ends(line_of(lines[pace.busy], part.last), part)
         busy = (pace.busy_messages * low, pace.busy_messages * high)
-    free = _free(rest, busy, part)
-    each = _line((rest[0] - free.at(part.first)) / 2, (rest[1] - free.at(part.last)) / 2, part)
+    free = _free(unexplained, busy, part)
+    each = _line(
+        (unexplained[0] - free.at(part.first)) / 2, (unexplained[1] - free.at(part.last)) / 2, part
+    )
     gap = CostLine(0.0, 0.0)
     if pace.gap is not None:
         gap = _line(*_at_ends(line_of(lines[pace.gap], part.last), part), part)
@@ -107,7 +109,7 @@ def _at_ends(regime: Regime, part: _Part) -> tuple[float, float]:
     return regime.predict(part.first) * 1e3, regime.predict(part.last) * 1e3
 
 
-def _rest_of_latency(line: Regime, path: Path, part: _Part) -> tuple[float, float]:
+def _unexplained_latency(line: Regime, path: Path, part: _Part) -> tuple[float, float]:
     """What the fabric does not explain, at both ends: not below 0, not falling.
 
     Where it falls, one value for both: the mean with the weights of relative errors, so that what
@@ -121,9 +123,9 @@ def _rest_of_latency(line: Regime, path: Path, part: _Part) -> tuple[float, floa
     return max(0.0, low), max(0.0, high)
 
 
-def _free(rest: tuple[float, float], busy: tuple[float, float], part: _Part) -> CostLine:
+def _free(unexplained: tuple[float, float], busy: tuple[float, float], part: _Part) -> CostLine:
     """What of the rest keeps no processor: as little as the pace of windows allows."""
-    low, high = (max(0.0, a - b) for a, b in zip(rest, busy, strict=True))
+    low, high = (max(0.0, a - b) for a, b in zip(unexplained, busy, strict=True))
     return _line(low, max(low, high), part)
 
 

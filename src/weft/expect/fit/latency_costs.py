@@ -24,9 +24,9 @@ def host_costs(fit: LogGPFit, path: Path) -> tuple[HostCost, ...]:
     costs = []
     for regime in fit.regimes:
         low, high = regime.first_bytes, regime.last_bytes
-        rest_low = regime.predict(low) * 1e3 - zero_load_ns(path, low)
-        rest_high = regime.predict(high) * 1e3 - zero_load_ns(path, high)
-        slope = max(0.0, (rest_high - rest_low) / (high - low)) if high > low else 0.0
-        middle = (rest_low + rest_high) / 2 - slope * (low + high) / 2
-        costs.append(HostCost(regime.max_bytes, max(0.0, middle) / 2, slope / 2))
+        unexplained_low = regime.predict(low) * 1e3 - zero_load_ns(path, low)
+        unexplained_high = regime.predict(high) * 1e3 - zero_load_ns(path, high)
+        slope = max(0.0, (unexplained_high - unexplained_low) / (high - low)) if high > low else 0.0
+        centre = (unexplained_low + unexplained_high) / 2 - slope * (low + high) / 2
+        costs.append(HostCost(regime.max_bytes, max(0.0, centre) / 2, slope / 2))
     return tuple(costs)

@@ -244,8 +244,8 @@ def line_on_relative_error(rows: Sequence[Row]) -> Line:
         squares = math.fsum(w * s * s for w, (s, _) in zip(weights, rows, strict=True))
         product = math.fsum(w * s * t for w, (s, t) in zip(weights, rows, strict=True))
         intercept, slope = 0.0, product / squares
-    rest = math.fsum(((intercept + slope * s) / t - 1) ** 2 for s, t in rows)
-    return intercept, slope, rest
+    squared_errors = math.fsum(((intercept + slope * s) / t - 1) ** 2 for s, t in rows)
+    return intercept, slope, squared_errors
 
 
 def most_regimes(n_rows: int, rows_per_parameter: float) -> int:
@@ -338,7 +338,7 @@ def threshold(lower: Regime, upper: Regime) -> int:
 
 
 def _median(ascending: Sequence[float]) -> float:
-    middle = len(ascending) // 2
+    half = len(ascending) // 2
     if len(ascending) % 2:
-        return ascending[middle]
-    return (ascending[middle - 1] + ascending[middle]) / 2
+        return ascending[half]
+    return (ascending[half - 1] + ascending[half]) / 2

@@ -30,7 +30,7 @@ from weft.expect.wire import path_through
 METHOD = (
     "piecewise lines on relative error (LogGP), protocol changes by BIC shared between the tables;"
     " the fabric's time through one switch taken off; windows give the gap, and what of a latency"
-    " keeps a processor; the rest of it occupies nobody"
+    " keeps a processor busy; the remaining part occupies no processor"
 )
 HALVES = ("rows 1, 3, 5 ...", "rows 2, 4, 6 ...")
 BINDING = (LATENCY, BANDWIDTH)
@@ -214,8 +214,8 @@ def _record(
 
 def _table_record(checked_table: CheckedTable, held_out: Sequence[HeldOutHalf]) -> FittedTable:
     table, measured = checked_table.table, dict(checked_table.all_rows)
-    mine = [half for half in held_out if half.table.benchmark == table.benchmark]
-    errors = {row.size_bytes: round(abs(row.error), 5) for half in mine for row in half.named}
+    own = [half for half in held_out if half.table.benchmark == table.benchmark]
+    errors = {row.size_bytes: round(abs(row.error), 5) for half in own for row in half.named}
     return FittedTable(
         benchmark=table.benchmark,
         metric=METRICS[table.benchmark],
@@ -234,35 +234,39 @@ def _table_record(checked_table: CheckedTable, held_out: Sequence[HeldOutHalf]) 
             )
             for anomaly in checked_table.anomalies
         ),
-        held_out=tuple(half.summary for half in mine),
+        held_out=tuple(half.summary for half in own),
     )
 
 
 def _reason(anomaly: Anomaly) -> str:
     before, after = anomaly.neighbours_us
-    beside = (
+    neighbours = (
         f"between {before:.3g} and {after:.3g} us" if before != after else f"after {before:.3g} us"
     )
-    return f"{anomaly.latency_us:.3g} us a message {beside}: no rising lines give it"
+    return f"{anomaly.latency_us:.3g} us a message {neighbours}: it breaks the rise with size"
 
 
 def _assumptions(tables: Sequence[MeasuredTable]) -> tuple[str, ...]:
     benchmarks = [table.benchmark for table in tables]
-    said = ["sender and receiver share the host's part of a latency evenly"]
+    assumptions = ["sender and receiver share the host's part of a latency evenly"]
     if BANDWIDTH in benchmarks and BIDIRECTIONAL not in benchmarks:
-        said.append("no table both ways: a processor may be busy for two paces of a window one way")
+        assumptions.append(
+            "no table both ways: a processor may be busy for two paces of a window one way"
+        )
     if BIDIRECTIONAL in benchmarks and BANDWIDTH in benchmarks:
-        said.append("both ways: busy processors slow windows down, and nothing else does")
+        assumptions.append("both ways: busy processors slow windows down, and nothing else does")
     if BIDIRECTIONAL in benchmarks and BANDWIDTH not in benchmarks:
-        said.append("no table one way: a sender's gap is its pace both ways")
+        assumptions.append("no table one way: a sender's gap is its pace both ways")
     if len(benchmarks) == 1:
-        said.append("no table of windows: all of the host's part of a latency keeps its processor")
-    said += [
+        assumptions.append(
+            "no table of windows: the processor is busy for all of the host's part of a latency"
+        )
+    assumptions += [
         f"{table.benchmark}: windows of {table.window} messages, as the usual tools send them"
         for table in tables
-        if not table.is_latency and not table.window_is_told
+        if not table.is_latency and not table.window_is_known
     ]
-    return tuple(said)
+    return tuple(assumptions)
 
 
 def _published(whole: Platform, tables: Sequence[CheckedTable]) -> tuple[PublishedTable, ...]:

@@ -1,6 +1,6 @@
 """Tables of one library: latency and the pace of windows, with the protocol changes they share.
 
-A library changes its protocol at one size, whatever is measured: a change that two tables put into
+A library changes its protocol at one size, in every benchmark: a change that two tables put into
 overlapping gaps between rows is one change, and lies where the gaps overlap.
 """
 

@@ -35,7 +35,7 @@ class MeasuredTable:
     """One table of two ranks: (size in bytes, value) rows, of `METRICS[benchmark]`.
 
     `source` is the file or run it comes from; `window` the messages of one window of a bandwidth,
-    the usual number unless `window_is_told`. `is_fresh`: medians of a few launches, with noise.
+    the usual number unless `window_is_known`. `is_fresh`: medians of a few launches, with noise.
     """
 
     benchmark: str
@@ -44,7 +44,7 @@ class MeasuredTable:
     sha256: str = ""
     tool: str = ""
     window: int = USUAL_WINDOW
-    window_is_told: bool = False
+    window_is_known: bool = False
     conditions: str = ""
     is_fresh: bool = False
 
@@ -97,8 +97,8 @@ class CheckedTable:
 def checked(tables: Sequence[MeasuredTable]) -> tuple[CheckedTable, ...]:
     """Latency first, one table a benchmark. Raises InputError on what cannot be fitted."""
     order = {name: number for number, name in enumerate(BENCHMARKS)}
-    mine = sorted((t for t in tables if t.benchmark in order), key=lambda t: order[t.benchmark])
-    if not mine or not mine[0].is_latency:
+    ordered = sorted((t for t in tables if t.benchmark in order), key=lambda t: order[t.benchmark])
+    if not ordered or not ordered[0].is_latency:
         raise InputError(
             "no latency table between two ranks",
             where=", ".join(dict.fromkeys(table.source for table in tables)) or None,
@@ -106,7 +106,7 @@ def checked(tables: Sequence[MeasuredTable]) -> tuple[CheckedTable, ...]:
             " bandwidths beside it",
             hint="a bandwidth says how often messages follow one another, not how long one takes",
         )
-    for first, second in pairwise(mine):
+    for first, second in pairwise(ordered):
         if first.benchmark == second.benchmark:
             raise InputError(
                 f"two {first.benchmark} tables",
@@ -114,7 +114,7 @@ def checked(tables: Sequence[MeasuredTable]) -> tuple[CheckedTable, ...]:
                 expected="one table a benchmark, all of the same two ranks",
                 hint="fit them one by one",
             )
-    return tuple(_checked_table(table) for table in mine)
+    return tuple(_checked_table(table) for table in ordered)
 
 
 def pace_rows(checked_table: CheckedTable, latency_us: Callable[[int], float]) -> tuple[Row, ...]:

@@ -189,7 +189,7 @@ def _net_limit(
 
 
 def least_between_nodes(benchmark: str, n_nodes: int, *, reduces_in_net: bool) -> float:
-    """Least bytes that leave (or reach) some node, in units of the buffer, whatever the algorithm.
+    """Least bytes that leave (or reach) some node, in units of the buffer, under any algorithm.
 
     `reduces_in_net`: switches add up (SHARP), so that a node sends its sum once.
     """

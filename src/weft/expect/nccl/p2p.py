@@ -23,7 +23,7 @@ def nccl_p2p(platform: Platform, conditions: Conditions) -> Expectation:
         raise unknown_name(f"NCCL has no '{conditions.benchmark}'", conditions.benchmark, known)
     found = topology(platform, conditions)
     inside, between = _bytes(found, conditions)
-    transfer = max(_ways(found, inside, between), key=lambda term: term.time_ns)
+    transfer = max(_transfers(found, inside, between), key=lambda term: term.time_ns)
     n_peers = 1 if conditions.benchmark == "sendrecv" else found.n_gpus - 1
     message = practice("nccl-message")
     constants = nccl_constants()
@@ -64,21 +64,21 @@ def _bytes(found: GpuTopology, conditions: Conditions) -> tuple[float, float]:
     return size * (group - 1) / n, outside
 
 
-def _ways(found: GpuTopology, inside: float, between: float) -> list[Term]:
+def _transfers(found: GpuTopology, inside: float, between: float) -> list[Term]:
     from weft.expect.nccl.collectives import slower
 
     sockets = found.sockets
     rate = practice("nccl-rate-sockets" if sockets else "nccl-rate")
-    ways = []
+    transfers = []
     if found.loopback:
         inside, between = 0.0, between + inside * found.gpus_per_node
     link, name = found.nvlink or found.pcie, "NVLink" if found.nvlink else "PCIe between GPUs"
     if inside and link:
-        ways.append((f"{name} of {link:.4g} GB/s", inside / link, rate))
+        transfers.append((f"{name} of {link:.4g} GB/s", inside / link, rate))
     if between and found.net:
-        ways.append((found.net_bound, between / found.net, rate))
-    if not ways:
-        ways.append(("nothing to move", 0.0, rate))
+        transfers.append((found.net_bound, between / found.net, rate))
+    if not transfers:
+        transfers.append(("nothing to move", 0.0, rate))
     return [
         Term(
             name,
@@ -87,7 +87,7 @@ def _ways(found: GpuTopology, inside: float, between: float) -> list[Term]:
             slower(figure.inverse_spread, found),
             figure.source,
         )
-        for name, time_ns, figure in ways
+        for name, time_ns, figure in transfers
     ]
 
 

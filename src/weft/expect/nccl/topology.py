@@ -22,7 +22,7 @@ class GpuTopology:
     group as NCCL counts them (line rate or PCIe, the lesser), `net_raw` at most; `net_bound` and
     `net_limit` name them. `net_reduces`: switches of such a network can add up (SHARP).
     `loopback`: GPUs of one node talk through their adapters too. `net_seen_share`: what the
-    machine's operators see of an adapter's rate, where that is less and nobody says why; else 1.
+    machine's operators see of an adapter's rate, where that is less for an unknown reason; else 1.
     """
 
     n_gpus: int
@@ -136,7 +136,7 @@ def _one_net(platform: Platform, gpus: GpuNode, conditions: Conditions) -> tuple
     if platform.links is None:
         if conditions.n_nodes > 1 or conditions.transport:
             raise InputError(
-                f"platform '{platform.name}' says nothing of its network",
+                f"platform '{platform.name}' has no network figures",
                 expected="one with [links], or --nodes 1",
             )
         return 0.0, 0.0, ""

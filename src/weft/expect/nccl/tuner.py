@@ -307,7 +307,7 @@ def _latency_us(
     inside, between = hops
     levels = topology.n_nodes.bit_length() - 1
     peers = math.ceil(topology.gpus_per_node) - 1
-    ways: dict[Algorithm, Callable[[], float]] = {
+    latencies: dict[Algorithm, Callable[[], float]] = {
         "ring": lambda: _ring_steps_us(topology, constants, coll, protocol, hops),
         "tree": lambda: 2 * (peers * inside + levels * between),
         "nvls": lambda: inside + (between if topology.n_nodes > 1 else 0.0),
@@ -316,7 +316,7 @@ def _latency_us(
         "collnetchain": lambda: 2 * peers * inside + between,
         "pat": lambda: levels * between / PAT_LOG_SHARE + topology.n_gpus * PAT_STEP_US,
     }
-    return constants.base_latency_us[algorithm][PROTOCOLS.index(protocol)] + ways[algorithm]()
+    return constants.base_latency_us[algorithm][PROTOCOLS.index(protocol)] + latencies[algorithm]()
 
 
 def _ring_steps_us(

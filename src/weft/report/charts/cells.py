@@ -1,4 +1,4 @@
-"""What a run measured, by benchmark, series and size: the cells the figures are drawn from."""
+"""The values of a run by benchmark, series and size: the cells behind the figures."""
 
 import dataclasses
 from collections import defaultdict
@@ -29,12 +29,12 @@ _WORDS = {
     "algbw": "algorithm bandwidth",
 }
 ONE_ARM = "only"
-"""What `weft.study.comparison.cells.arm_name` calls the arm of a study without factors."""
+"""The name that `weft.study.comparison.cells.arm_name` gives the arm of a study without factors."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChartMetric:
-    """A metric of a benchmark: its name in the samples, which way is better, how to say it."""
+    """A metric of a benchmark: its name in the samples, its good direction, its words."""
 
     name: str
     lower_is_better: bool
@@ -63,7 +63,7 @@ class ChartMetric:
 class ChartCell:
     """One (series, size): `values` holds one figure a launch; `flags` are caveats of any of them.
 
-    `series` says what differs between the curves of a benchmark: the arm, the nodes and ranks.
+    `series` names the difference between the curves of a benchmark: arm, nodes and ranks.
     """
 
     series: str
@@ -86,7 +86,7 @@ class Measured:
 
 
 def study_cells_of(run: StudyRun) -> Cells:
-    """One value a launch and cell, by the rules `weft compare` follows, and what they leave out.
+    """One value a launch and cell by the rules of `weft compare`, and the excluded samples.
 
     Raises InputError for a benchmark that neither the catalogue knows nor a file brought.
     """
@@ -94,7 +94,7 @@ def study_cells_of(run: StudyRun) -> Cells:
 
 
 def also_measured_of(run: StudyRun) -> tuple[Measured, ...]:
-    """The other kind of metric of an imported run's benchmarks: rates beside times, or the reverse.
+    """The other metric of an imported run's benchmarks: rates next to times, or the reverse.
     Other tools print both, and readers know their figures by either."""
     if not is_imported(run.meta):
         return ()

@@ -1,6 +1,6 @@
-"""Measured points beside what is expected: band, line, limit, and other people's thresholds.
+"""Measured points next to the expectation: band, line, limit, and field thresholds.
 
-Shape repeats what colour says, so grey and paper lose nothing.
+Shape repeats the colour, so grey and paper show the same.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ BAND = "#c8d4df"
 THRESHOLD = "#8a5a00"
 _SHARES = (0.001, 0.01, 0.05, 0.1, 0.2, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0, 8.0, 20.0, 100.0, 1000.0)
 MAX_NAMED = 8
-"""So many rows that are not normal are named beside their points, where rows stand in order."""
+"""So many rows that are not normal are named next to their points, where rows stand in order."""
 MAX_STRIP = 14
 """More rows without an axis of sizes than this are drawn in order, without a name each."""
 

@@ -1,4 +1,4 @@
-"""The middle of a few launches: an interval where there can be one, else the range, said so."""
+"""The median of a few launches with its interval, or with the range if there are too few."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ def median_interval_of(values: Sequence[float]) -> MedianInterval:
 
 
 def meaning(middles: Sequence[MedianInterval]) -> str:
-    """What the ends of these intervals are, in words."""
+    """The meaning of these intervals' ends, in words."""
     fewest, most = min(m.n for m in middles), max(m.n for m in middles)
     if most == 1:
         return "One launch: no interval."

@@ -1,4 +1,4 @@
-"""Vega-Lite charts. Shape and dash repeat what colour says, so grey and paper lose nothing."""
+"""Vega-Lite charts. Shape and dash repeat the colour, so grey and paper show the same."""
 
 from collections.abc import Sequence
 from typing import Any

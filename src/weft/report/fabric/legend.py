@@ -1,4 +1,4 @@
-"""Legends: squares and lines with what they mean."""
+"""Legends: squares and lines with their meanings."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ _STATE_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class LegendKey:
-    """A square of a legend: its colour, its mark, and what both mean."""
+    """A square of a legend: its colour, its mark, and their meaning."""
 
     square: Markup
     words: str

@@ -1,4 +1,4 @@
-"""Where switches stand in a drawing of circles and lines: layers by level, or a circle."""
+"""The places of switches in a drawing of circles and lines: layers by level, or a circle."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,11 @@ WIDTH = 1140
 LAYER_HEIGHT = 150
 MARGIN = 50
 SLANT, SLANT_ROOM = 40, 4.0
-"""Degrees, and what a letter of a slanted name needs in height."""
+"""Degrees, and the height in pixels that a letter of a slanted name needs."""
 NAMES_HEIGHT = 110
 """Of a switch's name and those of its few hosts."""
 RADIUS_OF_ONE = 26
-"""What each switch of a circle adds to its circumference, over 2 pi, in pixels."""
+"""Pixels that each switch of a circle adds to its circumference, over 2 pi."""
 MOST_IN_A_LAYER = 34
 LEAST_GROUP = 3
 GAP = 1.0

@@ -28,7 +28,7 @@ HOW_TO_READ_LOAD = HOW_TO_READ + (
     " The darker a line, the more its fullest direction carries for its fair share."
 )
 FEW_HOSTS = 4
-"""So many hosts of a switch are named in the drawing; of more, only the number."""
+"""Up to so many hosts of a switch are named in the drawing; more are only counted."""
 MANY_LINES = 80
 """From here on lines are thin."""
 INK = {
@@ -129,7 +129,7 @@ def _by_pair(tiers: Tiers) -> dict[Pair, list[SubnetCable]]:
 
 
 def _fullest(by_pair: Mapping[Pair, Sequence[SubnetCable]], pair: Pair, load: Load | None) -> float:
-    """What is fullest is drawn last, above the others."""
+    """The fullest cable is drawn last, above the others."""
     cables = by_pair.get(pair, ())
     return max((load.of(cable.ends) for cable in cables), default=0.0) if load else 0.0
 
@@ -189,24 +189,28 @@ def _line(
         names = " - ".join(tiers.labels[node].name for node in pair)
         texts = [f"{names}: no cable, where the siblings have some"]
     bend = _bend(layout, (x1, y1), (x2, y2))
-    way = f"M{number(x1)} {number(y1)}{bend}{number(x2)} {number(y2)}"
-    path = _stroke(way, state, canvas.thinnest + canvas.thickness * share, colour, "\n".join(texts))
+    curve = f"M{number(x1)} {number(y1)}{bend}{number(x2)} {number(y2)}"
+    line = _stroke(
+        curve, state, canvas.thinnest + canvas.thickness * share, colour, "\n".join(texts)
+    )
     if len(cables) < 2 and state not in (CableState.FEWER, CableState.MISSING):
-        return path
+        return line
     at = 0.3 if layout.layered else 0.5
     x, y = x1 + at * (x2 - x1), y1 + at * (y2 - y1)
-    strange = state in (CableState.FEWER, CableState.MISSING)
-    count = element("text", text=str(len(cables)), x=x, y=y + 4, class_="odd" if strange else "n")
-    return path + count
+    is_anomaly = state in (CableState.FEWER, CableState.MISSING)
+    count = element(
+        "text", text=str(len(cables)), x=x, y=y + 4, class_="odd" if is_anomaly else "n"
+    )
+    return line + count
 
 
 def _bend(layout: LinkLayout, a: tuple[float, float], b: tuple[float, float]) -> str:
-    """Chords of a circle go through a point nearer to its centre, so that neighbours part."""
+    """Chords of a circle bend towards its centre, so that neighbours stay distinct."""
     if layout.layered:
         return "L"
     cx, cy = layout.width / 2, layout.height / 2
     x, y = (a[0] + b[0]) / 2, (a[1] + b[1]) / 2
-    # The longer a chord, the more it bends: neighbours stay beside each other.
+    # The longer a chord, the more it bends: neighbours stay next to each other.
     bend = 0.4 * hypot(a[0] - b[0], a[1] - b[1]) / layout.height
     return f"Q{number(x + bend * (cx - x))} {number(y + bend * (cy - y))} "
 

@@ -1,4 +1,4 @@
-"""Where the rows and columns of a matrix stand on the page: few columns fold into panels."""
+"""The place of a matrix's rows and columns on the page: few columns fold into panels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from math import ceil
 from weft.topology.subnet.cable_matrix import Matrix, MatrixLine
 
 WIDTH = 1180
-"""What a page has from left to right."""
+"""Width of a page in pixels."""
 TALLEST = 880
-"""What a screen has from top to bottom."""
+"""Height of a screen in pixels."""
 WIDEST_CELL, TALLEST_CELL, LEAST_CELL = 24.0, 18.0, 1.5
 FONT = 11
 LETTER = 6.3
@@ -89,9 +89,9 @@ def groups_of(lines: Sequence[MatrixLine]) -> tuple[tuple[str, int, int], ...]:
     words = [_split(line.name)[0] for line in lines]
     starts = [at for at, word in enumerate(words) if at == 0 or word != words[at - 1]]
     found = [
-        (words[first], first, behind)
-        for first, behind in pairwise([*starts, len(lines)])
-        if words[first] and behind - first > 1
+        (words[first], first, stop)
+        for first, stop in pairwise([*starts, len(lines)])
+        if words[first] and stop - first > 1
     ]
     return tuple(found) if 2 * len(found) <= len(lines) and found else ()
 
@@ -112,6 +112,6 @@ def own_name(line: MatrixLine, *, in_group: bool) -> str:
 
 
 def _longest_column(lines: Sequence[MatrixLine]) -> int:
-    in_group = {at for _, first, behind in groups_of(lines) for at in range(first, behind)}
+    in_group = {at for _, first, stop in groups_of(lines) for at in range(first, stop)}
     names = [own_name(line, in_group=at in in_group) for at, line in enumerate(lines)]
     return max((len(name) for name in names), default=0)

@@ -1,4 +1,4 @@
-"""A matrix of cables as a drawing: colour says the state (or the load), a mark repeats it."""
+"""A matrix of cables as a drawing: colour shows the state (or the load), a mark repeats it."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -32,11 +32,11 @@ SMALL = 10.0
 """Below so many pixels a mark cannot be seen, and a ring points at it."""
 MOST_RINGS = 200
 MOST_NUMBERS = 2500
-"""Numbers in cells are for those who count few."""
+"""A matrix with more cells than this shows no numbers in them."""
 
 
 LIGHT_BELOW = 1.1
-"""Classes from here on are so dark that what stands on them is white."""
+"""From this class on the fill is dark, and text on it white."""
 
 
 def load_colour(share: float) -> str:
@@ -48,16 +48,16 @@ def draw(
     matrix: Matrix, layout: MatrixLayout, load: Load | None, *, title: str, id_: str
 ) -> Markup:
     """The whole drawing. The names and the cells are groups that the page's script knows."""
-    odd = [cell for cell in matrix.cells if cell.state is not CableState.AS_EXPECTED]
+    anomalies = [cell for cell in matrix.cells if cell.state is not CableState.AS_EXPECTED]
     parts = [
         element("g", *_fills(matrix, layout, load), class_="cells"),
         element("path", d=_grid(matrix, layout), stroke="#fff", stroke_width=0.5, fill="none"),
         element("path", d=block_lines(matrix, layout), stroke="#888", fill="none"),
         element("g", *_numbers(matrix, layout, load), class_="numbers"),
-        element("g", *_marks(odd, layout, load), class_="odd"),
+        element("g", *_marks(anomalies, layout, load), class_="odd"),
         element("g", class_="found"),
-        element("g", *row_names(matrix, layout, odd), class_="rows"),
-        element("g", *column_names(matrix, layout, odd), class_="columns"),
+        element("g", *row_names(matrix, layout, anomalies), class_="rows"),
+        element("g", *column_names(matrix, layout, anomalies), class_="columns"),
     ]
     return picture(
         parts, width=layout.width, height=layout.height, title=title, class_="matrix", id_=id_
@@ -115,9 +115,9 @@ def _panes(matrix: Matrix, layout: MatrixLayout) -> list[tuple[range, range]]:
         rows, columns = _span(matrix.rows, block), _span(matrix.columns, block)
         first = rows.start
         while first < rows.stop and columns:
-            behind = min(rows.stop, (first // layout.panel_rows + 1) * layout.panel_rows)
-            panes.append((range(first, behind), columns))
-            first = behind
+            stop = min(rows.stop, (first // layout.panel_rows + 1) * layout.panel_rows)
+            panes.append((range(first, stop), columns))
+            first = stop
     return panes
 
 
@@ -148,17 +148,17 @@ def _numbers(matrix: Matrix, layout: MatrixLayout, load: Load | None) -> list[st
 
 
 def _is_dark(cell: Cell, load: Load | None) -> bool:
-    """Whether what stands on the cell's colour must be white."""
+    """Whether text on the cell's colour must be white."""
     if load is None or not cell.cables:
         return cell.state is CableState.DOWN
     return max(load.of(cable.ends) for cable in cell.cables) >= LIGHT_BELOW
 
 
-def _marks(odd: Sequence[Cell], layout: MatrixLayout, load: Load | None) -> list[str]:
+def _marks(anomalies: Sequence[Cell], layout: MatrixLayout, load: Load | None) -> list[str]:
     parts = []
     w, h = layout.cell_width, layout.cell_height
-    ring = min(w, h) < SMALL and len(odd) <= MOST_RINGS
-    for cell in odd:
+    ring = min(w, h) < SMALL and len(anomalies) <= MOST_RINGS
+    for cell in anomalies:
         x, y = layout.at(cell.row, cell.column)
         ink = "#fff" if _is_dark(cell, load) else "#000"
         if cell.state in (CableState.MISSING, CableState.FEWER) or load is not None:
@@ -174,7 +174,7 @@ def _marks(odd: Sequence[Cell], layout: MatrixLayout, load: Load | None) -> list
 
 
 def mark(state: CableState, x: float, y: float, w: float, h: float) -> str:
-    """The strokes that say a state without colour: a cross where all is missing, a minus, a plus,
+    """The strokes that show a state without colour: a cross if all are missing, a minus, a plus,
     an arrow down where slower, a bar where down."""
     size = min(w, h) * 0.3
     cx, cy = x + w / 2, y + h / 2
@@ -190,12 +190,12 @@ def mark(state: CableState, x: float, y: float, w: float, h: float) -> str:
     }[state]
 
 
-def row_names(matrix: Matrix, layout: MatrixLayout, odd: Sequence[Cell]) -> list[str]:
+def row_names(matrix: Matrix, layout: MatrixLayout, anomalies: Sequence[Cell]) -> list[str]:
     """The name of every row there is room for, and of every odd row, in bold."""
-    strange = {cell.row for cell in odd}
+    marked = {cell.row for cell in anomalies}
     parts = []
     for at, line in enumerate(matrix.rows):
-        if at in strange or _has_room(at, layout.row_step, strange):
+        if at in marked or _has_room(at, layout.row_step, marked):
             x, y = layout.at(at, 0)
             parts.append(
                 element(
@@ -203,27 +203,27 @@ def row_names(matrix: Matrix, layout: MatrixLayout, odd: Sequence[Cell]) -> list
                     text=own_name(line, in_group=False),
                     x=x - 6,
                     y=y + layout.cell_height / 2 + 4,
-                    class_="odd" if at in strange else None,
+                    class_="odd" if at in marked else None,
                 )
             )
     return parts
 
 
-def _has_room(at: int, step: int, strange: set[int]) -> bool:
+def _has_room(at: int, step: int, marked: set[int]) -> bool:
     near = range(at - step + 1, at + step)
-    return at % step == 0 and not any(other in strange for other in near if other != at)
+    return at % step == 0 and not any(other in marked for other in near if other != at)
 
 
-def column_names(matrix: Matrix, layout: MatrixLayout, odd: Sequence[Cell]) -> list[str]:
+def column_names(matrix: Matrix, layout: MatrixLayout, anomalies: Sequence[Cell]) -> list[str]:
     """The same above the columns of every panel, with the words of their groups."""
-    strange = {cell.column for cell in odd}
+    marked = {cell.column for cell in anomalies}
     groups = groups_of(matrix.columns)
-    in_group = {at for _, first, behind in groups for at in range(first, behind)}
+    in_group = {at for _, first, stop in groups for at in range(first, stop)}
     parts = []
     for panel in range(layout.n_panels):
         row = panel * layout.panel_rows
         for at, line in enumerate(matrix.columns):
-            if at in strange or _has_room(at, layout.column_step, strange):
+            if at in marked or _has_room(at, layout.column_step, marked):
                 x, y = layout.at(row, at)
                 x, y = x + layout.cell_width / 2 + 4, y - 5
                 parts.append(
@@ -231,17 +231,17 @@ def column_names(matrix: Matrix, layout: MatrixLayout, odd: Sequence[Cell]) -> l
                         "text",
                         text=own_name(line, in_group=at in in_group),
                         transform=f"translate({number(x)} {number(y)})rotate(-90)",
-                        class_="odd" if at in strange else None,
+                        class_="odd" if at in marked else None,
                     )
                 )
-        for word, first, behind in groups:
-            parts += _group_name(layout, row, word, first, behind)
+        for word, first, stop in groups:
+            parts += _group_name(layout, row, word, first, stop)
     return parts
 
 
-def _group_name(layout: MatrixLayout, row: int, word: str, first: int, behind: int) -> list[str]:
+def _group_name(layout: MatrixLayout, row: int, word: str, first: int, stop: int) -> list[str]:
     x, _ = layout.at(row, first)
-    w = (behind - first) * layout.cell_width
+    w = (stop - first) * layout.cell_width
     if len(word) * LETTER > w:
         word = word[: max(1, int(w / LETTER) - 1)] + "…"
     line = f"M{number(x + 1)} 17v-3h{number(w - 2)}v3"

@@ -21,14 +21,14 @@ from weft.topology.subnet.subnet import Subnet
 from weft.topology.subnet.tiers import Tiers, tiers_of
 
 MOST_CELLS = 150_000
-"""A matrix with more cells than this is left out: the page would not open at once."""
+"""A larger matrix is left out: the page would open slowly."""
 MOST_DRAWN = 60
-"""More switches than this as circles and lines explain nothing; a matrix does."""
+"""A fabric with more switches is drawn as a matrix only."""
 
 
 @dataclass(frozen=True, slots=True)
 class FabricDrawing:
-    """A drawing with its title (the finding), how to read it, its legend, and what is odd."""
+    """A drawing with its title (the finding), how to read it, its legend and its anomalies."""
 
     id: str
     title: str
@@ -42,7 +42,7 @@ class FabricDrawing:
 
 @dataclass(frozen=True, slots=True)
 class FabricPage:
-    """What the page says, before any HTML."""
+    """The page before any HTML."""
 
     title: str
     severity: str
@@ -79,8 +79,8 @@ def fabric_page(
 ) -> FabricPage:
     """The page of a subnet, with the load of a traffic drawn on it where one is given."""
     tiers = tiers_of(subnet)
-    every = matrices_of(tiers) if tiers.is_layered else (square_of(tiers),)
-    matrices = [m for m in every if m.cells and len(m.cells) <= MOST_CELLS]
+    all_matrices = matrices_of(tiers) if tiers.is_layered else (square_of(tiers),)
+    matrices = [m for m in all_matrices if m.cells and len(m.cells) <= MOST_CELLS]
     drawn = {f"matrix{at}": (matrix, layout_of(matrix)) for at, matrix in enumerate(matrices)}
     drawings = [
         _matrix_drawing(id_, *drawn[id_], cable_anomalies(subnet, tiers, drawn[id_][0]), load)
@@ -97,7 +97,7 @@ def fabric_page(
         subtitle=headline,
         drawings=tuple(drawings),
         tables=(_level_table(tiers),),
-        problems=(*problems, *_left_out(every)),
+        problems=(*problems, *_left_out(all_matrices)),
         caveats=tuple(f"assumed: {guess}" for guess in subnet.description.get("assumed", ())),
         values=page_values(subnet, tiers, drawn, load),
     )
@@ -122,9 +122,9 @@ def _severity(matrices: Sequence[Matrix]) -> str:
 
 
 def _sentences(tiers: Tiers, matrices: Sequence[Matrix], load: Load | None) -> tuple[str, ...]:
-    """What is odd first; of a matrix by director and one by board, the one that knows a pattern."""
-    told = [matrix for matrix in matrices if matrix.says_more]
-    sentences = [f"{title_of(m)}." for m in sorted(told, key=lambda m: not m.odd)]
+    """Anomalies first; of a matrix by director and one by board, the one with a pattern."""
+    telling = [matrix for matrix in matrices if matrix.says_more]
+    sentences = [f"{title_of(m)}." for m in sorted(telling, key=lambda m: not m.unexpected)]
     if not sentences:
         sentences.append(f"{tiers.n_switches} switches, {tiers.n_between} cables between them.")
     if load is not None:
@@ -145,7 +145,11 @@ def load_title(tiers: Tiers, load: Load) -> str:
 
 
 def _matrix_drawing(
-    id_: str, matrix: Matrix, layout: MatrixLayout, odd: Sequence[CableAnomaly], load: Load | None
+    id_: str,
+    matrix: Matrix,
+    layout: MatrixLayout,
+    anomalies: Sequence[CableAnomaly],
+    load: Load | None,
 ) -> FabricDrawing:
     title = title_of(matrix)
     return FabricDrawing(
@@ -155,7 +159,7 @@ def _matrix_drawing(
         svg=matrix_svg.draw(matrix, layout, load, title=title, id_=f"{id_}-svg"),
         legend=(*(load_legend() if load else ()), *state_legend(matrix, loaded=load is not None)),
         legend_title="" if load is None else "load as a multiple of the fair share:",
-        table=_odd_table(matrix, odd) if odd and matrix.says_more else None,
+        table=_odd_table(matrix, anomalies) if anomalies and matrix.says_more else None,
         zooms=True,
     )
 
@@ -179,22 +183,26 @@ def _how_to_read(matrix: Matrix, load: Load | None) -> str:
     )
 
 
-def _odd_table(matrix: Matrix, odd: Sequence[CableAnomaly]) -> ReportTable:
+def _odd_table(matrix: Matrix, anomalies: Sequence[CableAnomaly]) -> ReportTable:
     columns = (
         TableColumn("from", is_figure=False),
         TableColumn("to", is_figure=False),
-        TableColumn("what is odd", is_figure=False),
+        TableColumn("anomaly", is_figure=False),
         TableColumn("where to look", is_figure=False),
     )
-    rows = [(one.row, one.column, one.what, one.look_at) for one in odd]
-    return cut_table(f"What a person must look at among the {kind_of(matrix)}", columns, rows)
+    rows = [(one.row, one.column, one.what, one.look_at) for one in anomalies]
+    return cut_table(f"Anomalies among the {kind_of(matrix)}", columns, rows)
 
 
 def _link_drawing(
     subnet: Subnet, tiers: Tiers, matrices: Sequence[Matrix], load: Load | None
 ) -> FabricDrawing:
-    odd = [m for m in matrices if m.odd and m.says_more]
-    title = title_of(odd[0]) if odd else f"{tiers.n_switches} switches and the cables between them"
+    anomalies = [m for m in matrices if m.unexpected and m.says_more]
+    title = (
+        title_of(anomalies[0])
+        if anomalies
+        else f"{tiers.n_switches} switches and the cables between them"
+    )
     return FabricDrawing(
         id="links",
         title=title,

@@ -1,4 +1,4 @@
-"""Shares of what is normal in classes: the darker, the less."""
+"""Shares of the norm in classes: darker means less."""
 
 CLASSES: tuple[tuple[float, str, str], ...] = (
     (0.97, "#d6e3f0", "97 % and more of what is normal"),

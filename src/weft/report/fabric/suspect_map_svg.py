@@ -63,12 +63,12 @@ def draw(
     found = [
         (cell, one) for cell in matrix.cells for one in lit if _is_at(cell, names, matrix, one)
     ]
-    odd = [cell for cell, _ in found]
+    marked = [cell for cell, _ in found]
     parts = [
         *_fills(matrix, layout, names, shares),
         element("path", d=block_lines(matrix, layout), stroke="#888", fill="none"),
-        element("g", *row_names(matrix, layout, odd), class_="rows"),
-        element("g", *column_names(matrix, layout, odd), class_="columns"),
+        element("g", *row_names(matrix, layout, marked), class_="rows"),
+        element("g", *column_names(matrix, layout, marked), class_="columns"),
         *_rings(layout, found[:MOST_LIT]),
     ]
     longest = max((len(one.label) for one in lit), default=0)
@@ -126,15 +126,15 @@ def colour_of(share: float) -> str:
 
 def _rings(layout: MatrixLayout, found: Sequence[tuple[Cell, Lit]]) -> list[str]:
     """A ring around each lit cell; a line from the first of each suspect to its name."""
-    parts, said = [], set()
+    parts, labelled = [], set()
     w, h = layout.cell_width, layout.cell_height
     for cell, one in found:
         x, y = layout.at(cell.row, cell.column)
         x, y = x + w / 2, y + h / 2
         radius = max(w, h) / 2 + 4
         marks = [element("circle", cx=x, cy=y, r=radius, class_="ring", fill="none", stroke=RING)]
-        if one.label not in said:
-            said.add(one.label)
+        if one.label not in labelled:
+            labelled.add(one.label)
             line = f"M{number(x + radius)} {number(y)}H{number(layout.width + GAP)}"
             at = layout.width + GAP + 3
             marks.append(element("path", d=line, stroke=RING, fill="none"))

@@ -1,4 +1,4 @@
-"""What the page's script knows of the drawings: names, places of cells, cables; as short lists."""
+"""Values for the page's script: names, places of cells, cables, as short lists."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -89,11 +89,11 @@ def _cell_values(
 def _cable_values(
     cable: SubnetCable, numbers: Mapping[int, int], words: SharedTexts, load: Load | None
 ) -> list[Any]:
-    """Switch and port of both ends, what the tools say, load up and down where there is one."""
-    said = [cable.a.rate or cable.b.rate or "rate unknown"]
-    said += dict.fromkeys(
+    """Switch and port of both ends, the tools' report, and the load up and down if there is one."""
+    parts = [cable.a.rate or cable.b.rate or "rate unknown"]
+    parts += dict.fromkeys(
         word for end in cable.ends for word in (end.logical, end.physical) if word
     )
     ends = [value for end in cable.ends for value in (numbers[end.node], end.port)]
     shares = [] if load is None else [round(load.share.get(end.key, 0.0), 2) for end in cable.ends]
-    return [*ends, words.number(", ".join(said)), *shares]
+    return [*ends, words.number(", ".join(parts)), *shares]

@@ -10,12 +10,13 @@ from weft.report.charts.cells import ChartMetric, scale_of
 from weft.report.model import ReportFigure, ReportTable, Section, TableColumn, cut_table
 from weft.stats.ratio import PAIRS_FROM, Ratio
 from weft.study.comparison.comparison import Comparison
+from weft.study.comparison.facts import EffectFacts
 from weft.study.comparison.headlines import Headlines
 from weft.study.comparison.rows import ComparisonRow
 
 
 def section(comparison: Comparison, prefix: str, known: Headlines) -> Section:
-    """A figure a benchmark that has a ratio; the table of the rest where there is none."""
+    """A figure a benchmark that has a ratio; the table of the remaining ones."""
     by_benchmark: dict[str, list[ComparisonRow]] = {}
     for row in comparison.rows:
         by_benchmark.setdefault(row.cell.benchmark, []).append(row)
@@ -38,7 +39,7 @@ def _paragraphs(comparison: Comparison) -> tuple[str, ...]:
         "over all sizes and arms."
     )
     if not comparison.interleaved:
-        text += " The arms were not interleaved: whatever drifted counts as effect."
+        text += " The arms were not interleaved: any drift counts as an effect."
     return (text,)
 
 
@@ -92,9 +93,9 @@ def _names_scale(rows: Sequence[ComparisonRow]) -> bool:
 
 
 def _title(benchmark: str, comparison: Comparison) -> str:
-    """The worst thing the comparison says about this benchmark."""
+    """The worst finding of the comparison about this benchmark."""
     for finding in comparison.findings:
-        if finding.facts.get("benchmark") == benchmark and "second" in finding.facts:
+        if isinstance(finding.facts, EffectFacts) and finding.facts.benchmark == benchmark:
             return finding.sentence
     return f"{benchmark}: arms compared."
 

@@ -1,4 +1,4 @@
-"""What was measured: one figure a benchmark, with intervals over launches."""
+"""Measured values: one figure a benchmark, with intervals over launches."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ JOIN_UP_TO = 4
 @dataclass(frozen=True, slots=True)
 class _Entry:
     cell: ChartCell
-    middle: MedianInterval
+    median: MedianInterval
 
 
 def section(
     measured: Sequence[Measured], heading: str, prefix: str, published: Sequence[Published] = ()
 ) -> Section | None:
-    """One figure a benchmark under `heading`, with what was published about it as a series of its
+    """One figure a benchmark under `heading`, with published values as a series of its
     own; None where nothing was measured."""
     if not measured:
         return None
@@ -46,7 +46,7 @@ def _figure(measured: Measured, prefix: str, published: Published | None) -> Rep
     is_curve = len({entry.cell.size_bytes for entry in sized}) > 1
     most = charts.MAX_SERIES - (published is not None)
     drawn, n_left_out = _drawable(sized if is_curve else entries, most)
-    notes = [meaning([entry.middle for entry in drawn])]
+    notes = [meaning([entry.median for entry in drawn])]
     if is_curve:
         notes.append(f"Sizes more than {JOIN_UP_TO}x apart are not joined.")
         if len(sized) < len(entries):
@@ -57,7 +57,7 @@ def _figure(measured: Measured, prefix: str, published: Published | None) -> Rep
         notes.append("Bimodal: the iterations of a launch fall into two groups.")
     title = _finding(measured, sized if is_curve else entries)
     if published is not None:
-        title = _beside_published(title, published, entries)
+        title = _title_with_published(title, published, entries)
         notes += published.notes
         drawn += _published_entries(published, is_curve=is_curve)
     draw = _curve if is_curve else _strip
@@ -70,11 +70,11 @@ def _figure(measured: Measured, prefix: str, published: Published | None) -> Rep
     )
 
 
-def _beside_published(title: str, published: Published, entries: Sequence[_Entry]) -> str:
-    """The title, with the distance from what was published where there is one series only."""
+def _title_with_published(title: str, published: Published, entries: Sequence[_Entry]) -> str:
+    """The title, with the distance from published values if there is one series only."""
     if len({entry.cell.series for entry in entries}) > 1:
         return title
-    finding = published.finding({e.cell.size_bytes: e.middle.value for e in entries})
+    finding = published.finding({e.cell.size_bytes: e.median.value for e in entries})
     return f"{title.split(':', maxsplit=1)[0]}: {finding}" if finding else title
 
 
@@ -118,9 +118,9 @@ def _row(entry: _Entry) -> dict[str, Any]:
         "size_bytes": entry.cell.size_bytes,
         "size": format_size(entry.cell.size_bytes),
         "series": entry.cell.series,
-        "value": entry.middle.value,
-        "low": entry.middle.low,
-        "high": entry.middle.high,
+        "value": entry.median.value,
+        "low": entry.median.low,
+        "high": entry.median.high,
     }
 
 
@@ -133,34 +133,33 @@ def _label(cell: ChartCell) -> str:
 def _finding(measured: Measured, entries: Sequence[_Entry]) -> str:
     """A title that states what the chart shows; no claim about arms, which need paired launches."""
 
-    def said(entry: _Entry) -> str:
-        return _said(entry.middle.value, measured.metric)
+    def figure(entry: _Entry) -> str:
+        return _figure_text(entry.median.value, measured.metric)
 
     name = measured.benchmark.name.replace("_", " ")
-    by_value = sorted(entries, key=lambda entry: entry.middle.value)
+    by_value = sorted(entries, key=lambda entry: entry.median.value)
     first, last = entries[0], entries[-1]
     if len({entry.cell.series for entry in entries}) > 1:
         size = max(entry.cell.size_bytes for entry in entries)
         there = [entry for entry in by_value if entry.cell.size_bytes == size]
-        return f"{name}: {said(there[0])} to {said(there[-1])}{measured.at(there[0].cell)}"
+        return f"{name}: {figure(there[0])} to {figure(there[-1])}{measured.at(there[0].cell)}"
     if first is last:
-        return f"{name}: {said(first)}{measured.at(first.cell)}"
+        return f"{name}: {figure(first)}{measured.at(first.cell)}"
     if measured.metric.lower_is_better:
-        return (
-            f"{name}: {said(first)}{measured.at(first.cell)}, {said(last)}{measured.at(last.cell)}"
-        )
+        ends = (f"{figure(entry)}{measured.at(entry.cell)}" for entry in (first, last))
+        return f"{name}: {', '.join(ends)}"
     best = by_value[-1]
-    return f"{name}: at most {said(best)}, reached{measured.at(best.cell)}"
+    return f"{name}: at most {figure(best)}, reached{measured.at(best.cell)}"
 
 
-def _said(value: float, metric: ChartMetric) -> str:
+def _figure_text(value: float, metric: ChartMetric) -> str:
     return f"{format_significant(value, 3)} {metric.unit}".rstrip()
 
 
 def _table(
     measured: Measured, entries: Sequence[_Entry], published: Published | None
 ) -> ReportTable:
-    """Columns that say the same in every row (one series, no flags) move into the caption."""
+    """Columns with one value in all rows (one series, no flags) move into the caption."""
     benchmark, metric = measured.benchmark, measured.metric
     unit = f" ({metric.unit})" if metric.unit else ""
     series = list(dict.fromkeys(entry.cell.series for entry in entries))
@@ -172,18 +171,18 @@ def _table(
         TableColumn(f"low{unit}"),
         TableColumn(f"high{unit}"),
         TableColumn("launches"),
-        *_beside_columns(published, unit),
+        *_published_columns(published, unit),
         *([TableColumn("flags", is_figure=False)] if says_flags else []),
     ]
     rows = [
         (
             *([entry.cell.series] if says_series else []),
             format_size(entry.cell.size_bytes) if benchmark.sizes else "-",
-            format_significant(entry.middle.value),
-            format_significant(entry.middle.low) if entry.middle.n > 1 else "-",
-            format_significant(entry.middle.high) if entry.middle.n > 1 else "-",
-            str(entry.middle.n),
-            *_beside(entry, published),
+            format_significant(entry.median.value),
+            format_significant(entry.median.low) if entry.median.n > 1 else "-",
+            format_significant(entry.median.high) if entry.median.n > 1 else "-",
+            str(entry.median.n),
+            *_published_cells(entry, published),
             *([", ".join(entry.cell.flags)] if says_flags else []),
         )
         for entry in entries
@@ -192,16 +191,16 @@ def _table(
     return cut_table(caption, columns, rows)
 
 
-def _beside_columns(published: Published | None, unit: str) -> list[TableColumn]:
+def _published_columns(published: Published | None, unit: str) -> list[TableColumn]:
     if published is None:
         return []
     return [TableColumn(f"{published.word}{unit}"), TableColumn(f"median / {published.word}")]
 
 
-def _beside(entry: _Entry, published: Published | None) -> list[str]:
+def _published_cells(entry: _Entry, published: Published | None) -> list[str]:
     if published is None:
         return []
     value = published.by_size.get(entry.cell.size_bytes)
     if value is None:
         return ["-", "-"]
-    return [format_significant(value), f"{entry.middle.value / value:.3f}"]
+    return [format_significant(value), f"{entry.median.value / value:.3f}"]

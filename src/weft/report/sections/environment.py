@@ -1,4 +1,4 @@
-"""Where and with what it was measured: run.toml as recorded, redacted when it was written."""
+"""The environment of a run: run.toml as recorded, redacted when it was written."""
 
 import shlex
 from collections import Counter
@@ -15,16 +15,16 @@ _LISTS: Mapping[str, Callable[[list[str]], str]] = {"argv": shlex.join, "nodes":
 
 
 def section(meta: Mapping[str, Any], samples: Sequence[Sample]) -> Section:
-    """Everything run.toml says, one fact a line; the study itself as it was given."""
+    """All of run.toml, one fact a line; the study itself verbatim."""
     carried = carriers(samples)
     plain = tuple(
-        (name, _LISTS[name](value) if name in _LISTS else _said(value))
+        (name, _LISTS[name](value) if name in _LISTS else _text(value))
         for name, value in meta.items()
         if _is_plain(name, value)
     )
     facts = [FactTable("This run", plain)] if plain else []
     if carried:
-        facts.insert(0, FactTable("what carried the bytes", carried))
+        facts.insert(0, FactTable("transport", carried))
     verbatim = []
     for name, value in meta.items():
         if isinstance(value, Mapping):
@@ -33,21 +33,21 @@ def section(meta: Mapping[str, Any], samples: Sequence[Sample]) -> Section:
                 facts.append(FactTable(name.replace("_", " "), rows))
         elif name == _STUDY or (isinstance(value, str) and "\n" in value):
             verbatim.append((f"{name.replace('_', ' ')}, verbatim", str(value)))
-    return Section("Where and with what", facts=tuple(facts), verbatim=tuple(verbatim))
+    return Section("Environment", facts=tuple(facts), verbatim=tuple(verbatim))
 
 
 def carriers(samples: Sequence[Sample]) -> tuple[tuple[str, str], ...]:
     """Libraries, transports and rails that any launch names, and bytes by device over launches."""
     by_launch = {(sample.trial, sample.repeat): sample.evidence for sample in samples}
-    said: dict[str, dict[str, None]] = {}
+    reported: dict[str, dict[str, None]] = {}
     n_bytes: Counter[str] = Counter()
     for evidence in by_launch.values():
         for name, value in evidence.items():
             if name == "device_bytes" and isinstance(value, Mapping):
                 n_bytes.update({str(device): int(count) for device, count in value.items()})
             else:
-                said.setdefault(name, {})[_said(value)] = None
-    rows = [(name, "; ".join(values)) for name, values in said.items()]
+                reported.setdefault(name, {})[_text(value)] = None
+    rows = [(name, "; ".join(values)) for name, values in reported.items()]
     rows += [(f"bytes over {device}", f"{count:,}") for device, count in sorted(n_bytes.items())]
     return tuple(rows)
 
@@ -66,14 +66,14 @@ def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str
         if isinstance(value, Mapping):
             yield from _flat(value, f"{before}{name}.")
         elif value not in ("", [], None):
-            yield f"{before}{name}", _said(value)
+            yield f"{before}{name}", _text(value)
 
 
-def _said(value: Any) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):
-        return " ".join(f"{name} {_said(item)}" for name, item in value.items())
+        return " ".join(f"{name} {_text(item)}" for name, item in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(_said(item) for item in value)
+        return ", ".join(_text(item) for item in value)
     return str(value)

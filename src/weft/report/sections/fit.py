@@ -1,4 +1,4 @@
-"""Predicted from half of its rows: does the LogGP model of this run know the other half?"""
+"""The LogGP model fitted to half of a run's rows, judged by how it predicts the other half."""
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from weft.report.charts.median_interval import MedianInterval, median_interval_o
 from weft.report.model import ReportFigure, ReportTable, Section, TableColumn, cut_table
 
 MIN_ROWS = 8
-"""Under this, half of the rows cannot show a protocol step, let alone predict one."""
+"""With fewer rows, half of them cannot show a protocol step."""
 POINTS_PER_OCTAVE = 8
 
 
@@ -25,28 +25,28 @@ def section(measured: Sequence[Measured], prefix: str) -> Section | None:
     if latency is None:
         return None
     cells = latency.cells
-    mine = [cell for cell in cells if cell.series == cells[0].series and cell.size_bytes > 0]
-    if len(mine) < MIN_ROWS:
+    sized = [cell for cell in cells if cell.series == cells[0].series and cell.size_bytes > 0]
+    if len(sized) < MIN_ROWS:
         return None
-    middles = {cell.size_bytes: median_interval_of(cell.values) for cell in mine}
-    table = [(size, middle.value) for size, middle in middles.items()]
+    medians = {cell.size_bytes: median_interval_of(cell.values) for cell in sized}
+    table = [(size, median.value) for size, median in medians.items()]
     try:
         judged = judge_out_of_sample(table, rows_per_parameter=FRESH_ROWS_PER_PARAMETER)
     except InputError as error:
         return Section("Predicted", (f"No model was fitted: {error.what}.",))
-    # The fitted half names its own rows, the whole table those among the others.
-    odd = {found.size_bytes for found in find_anomalies(table)} & set(sorted(middles)[1::2])
-    anomalies = odd | {found.size_bytes for found in judged.fit.anomalies}
+    # The fit names anomalies in its own half; the whole table names those in the other half.
+    unseen = {found.size_bytes for found in find_anomalies(table)} & set(sorted(medians)[1::2])
+    anomalies = unseen | {found.size_bytes for found in judged.fit.anomalies}
     rows = tuple(
-        _Row(size, middle, _role(size, judged, anomalies)) for size, middle in middles.items()
+        _Row(size, median, _role(size, judged, anomalies)) for size, median in medians.items()
     )
-    return Section("Predicted from half of the rows", figures=(_figure(rows, judged, prefix),))
+    return Section("Held-out prediction", figures=(_figure(rows, judged, prefix),))
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
     size_bytes: int
-    middle: MedianInterval
+    median: MedianInterval
     role: str
 
 
@@ -86,14 +86,16 @@ def _how_to_read(rows: Sequence[_Row], judged: OutOfSample) -> str:
     )
     gaps = _gaps(judged)
     if gaps:
-        told = ", ".join(f"{format_size(low)} and {format_size(high)}" for low, high in gaps)
-        text += f" The protocol changes between {told}; the fitted rows cannot say where in there."
+        ranges = ", ".join(f"{format_size(low)} and {format_size(high)}" for low, high in gaps)
+        text += (
+            f" The protocol changes between {ranges}; the fitted rows cannot say where in there."
+        )
     worst = max(judged.held_out, key=lambda row: abs(row.error)).size_bytes
     within = any(low < worst < high for low, high in gaps)
     text += f" Worst at {format_size(worst)}{', inside such a gap' if within else ''}."
     left_out = [format_size(row.size_bytes) for row in rows if row.role == charts.ANOMALY]
     if left_out:
-        text += f" Left out, as no rising lines give them: {', '.join(left_out)}."
+        text += f" Left out, because they break the rise with size: {', '.join(left_out)}."
     return text
 
 
@@ -109,9 +111,9 @@ def _measured_rows(rows: Sequence[_Row], judged: OutOfSample) -> list[dict[str, 
         {
             "size_bytes": row.size_bytes,
             "size": format_size(row.size_bytes),
-            "value": row.middle.value,
-            "low": row.middle.low,
-            "high": row.middle.high,
+            "value": row.median.value,
+            "low": row.median.low,
+            "high": row.median.high,
             "role": row.role,
             "error_percent": errors.get(row.size_bytes),
         }
@@ -140,9 +142,9 @@ def _table(rows: Sequence[_Row], judged: OutOfSample) -> ReportTable:
     cells = [
         (
             format_size(row.size_bytes),
-            format_significant(row.middle.value),
+            format_significant(row.median.value),
             format_significant(judged.fit.predict(row.size_bytes)),
-            f"{100 * (judged.fit.predict(row.size_bytes) / row.middle.value - 1):+.1f}",
+            f"{100 * (judged.fit.predict(row.size_bytes) / row.median.value - 1):+.1f}",
             row.role,
         )
         for row in rows

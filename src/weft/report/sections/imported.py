@@ -1,4 +1,4 @@
-"""Where imported figures come from: files, tools, conditions; and rows with their line numbers."""
+"""The origin of imported figures: files, tools, conditions; and rows with line numbers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,10 +11,10 @@ from weft.study.run.store import StudyRun
 def section(run: StudyRun) -> Section:
     """The files of the run and every row as it was read."""
     return Section(
-        "Which files",
+        "Files",
         (
             "raw/ holds the files as they were, but for masked secrets; a row's line number leads "
-            "to what its tool printed. MB is 10^6 bytes whatever the tool means by it.",
+            "to what its tool printed. MB is always 10^6 bytes here.",
         ),
         tables=(_files(run),),
         folded=(_rows(run),),
@@ -33,7 +33,7 @@ def _files(run: StudyRun) -> ReportTable:
             str(file.get("arm", "")) or "-",
             ", ".join(file.get("tools", ())),
             ", ".join(file.get("tests", ())),
-            _said(file.get("conditions", {})) or "-",
+            _pairs_text(file.get("conditions", {})) or "-",
             str(file.get("sha256", ""))[:16],
         )
         for file in facts.get("files", ())
@@ -57,12 +57,13 @@ def _rows(run: StudyRun) -> ReportTable:
             str(sample.evidence.get("test", "?")),
             format_size(sample.size_bytes),
             ", ".join(f"{name} {format_significant(v)}" for name, v in sample.metrics.items()),
-            _said({**sample.evidence.get("labels", {}), **sample.evidence.get("other", {})}) or "-",
+            _pairs_text({**sample.evidence.get("labels", {}), **sample.evidence.get("other", {})})
+            or "-",
         )
         for sample in run.samples
     ]
     return cut_table("Rows as they were read", columns, rows)
 
 
-def _said(values: Mapping[str, Any]) -> str:
+def _pairs_text(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items())

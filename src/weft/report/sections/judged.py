@@ -11,12 +11,17 @@ from weft.judge.model import FileJudgement, JudgedRow, RowState
 from weft.report.charts import judged as charts
 from weft.report.charts.cells import ChartMetric
 from weft.report.model import ReportFigure, ReportTable, Section, TableColumn, cut_table
-from weft.report.sections.judged_thresholds import about, across, at_sizes, thresholds_of
+from weft.report.sections.judged_thresholds import (
+    full_width_marks,
+    size_marks,
+    threshold_notes,
+    thresholds_of,
+)
 from weft.results.model import Row
 from weft.study.comparison.headlines import lower_is_better
 
 MAX_FIGURES = 30
-"""Tables beyond this are counted, not drawn; those with something to notice come first."""
+"""Further tables are counted, not drawn; tables with notable rows come first."""
 _STATES = {
     RowState.NORMAL: charts.NORMAL,
     RowState.LOW: charts.LOW,
@@ -72,7 +77,7 @@ def figures_section(groups: Sequence[RowGroup], judgement: FileJudgement) -> Sec
         left = len(groups) - len(drawn)
         paragraphs = (f"{left} more tables, all without a remark, are not drawn.",)
     figures = tuple(_figure(group, judgement, number) for number, group in enumerate(drawn))
-    return Section("Measured beside expected", paragraphs, figures=figures)
+    return Section("Measured and expected", paragraphs, figures=figures)
 
 
 def _figure(group: RowGroup, judgement: FileJudgement, number: int) -> ReportFigure:
@@ -86,7 +91,7 @@ def _figure(group: RowGroup, judgement: FileJudgement, number: int) -> ReportFig
         kind = "size"
         spec = charts.curve(
             sized,
-            at_sizes(applied, [row["size_bytes"] for row in sized]),
+            size_marks(applied, [row["size_bytes"] for row in sized]),
             y_title=metric.axis,
             lower_is_better=metric.lower_is_better,
             description=description,
@@ -96,7 +101,7 @@ def _figure(group: RowGroup, judgement: FileJudgement, number: int) -> ReportFig
         ordered = _slowest_first(rows, metric)
         spec = charts.in_order(
             ordered,
-            across(applied),
+            full_width_marks(applied),
             x_title="row, slowest first",
             y_title=metric.axis,
             lower_is_better=metric.lower_is_better,
@@ -104,18 +109,20 @@ def _figure(group: RowGroup, judgement: FileJudgement, number: int) -> ReportFig
         )
     else:
         kind = "strip"
-        spec = charts.strip(rows, across(applied), x_title=metric.axis, description=description)
+        spec = charts.strip(
+            rows, full_width_marks(applied), x_title=metric.axis, description=description
+        )
     return ReportFigure(
         id=f"table{number}",
         title=title,
-        how_to_read=" ".join((*_how_to_read(group, rows, kind), *about(applied))),
+        how_to_read=" ".join((*_how_to_read(group, rows, kind), *threshold_notes(applied))),
         spec=spec,
         table=_rows_table(group),
     )
 
 
 def title_of(group: RowGroup) -> str:
-    """What the figure shows: how many rows are what, and by how much at worst."""
+    """The finding of the figure: rows by state, and the largest deviation."""
     n = len(group.rows)
     head = f"{group.test}, {group.metric.word}"
     for state in (RowState.IMPOSSIBLE, RowState.LOW, RowState.HIGH):
@@ -144,17 +151,17 @@ def title_of(group: RowGroup) -> str:
 
 def _at_worst(rows: Sequence[JudgedRow]) -> str:
     """', at worst 0.52 of the expected speed at 1 MiB'."""
-    told = [(speed, row) for row in rows if (speed := speed_of(row)) is not None]
+    speeds = [(speed, row) for row in rows if (speed := speed_of(row)) is not None]
     beyond = [(times, row) for row in rows if (times := _times_limit(row)) is not None]
     if beyond and rows[0].state is RowState.IMPOSSIBLE:
         times, row = max(beyond, key=lambda pair: pair[0])
         assert row.expectation is not None
         where = f" at {format_size(row.row.size_bytes)}" if row.row.size_bytes else ""
         return f": {times:.2f} times the limit ({row.expectation.limit_name}){where}"
-    if not told:
+    if not speeds:
         return ""
     is_low = rows[0].state is RowState.LOW
-    speed, row = (min if is_low else max)(told, key=lambda pair: pair[0])
+    speed, row = (min if is_low else max)(speeds, key=lambda pair: pair[0])
     where = f" at {format_size(row.row.size_bytes)}" if row.row.size_bytes else ""
     most = "at worst" if is_low else "at most"
     return f", {most} {speed:.2f} of the expected speed{where}"
@@ -177,10 +184,10 @@ def _times_limit(row: JudgedRow) -> float | None:
 
 
 def _drawn(group: RowGroup) -> list[dict[str, Any]]:
-    """Rows as the charts want them: sizes rising, expectations joined where neighbours have one."""
+    """Rows for the charts: sizes rising, expectations joined where neighbours have one."""
     series = list(dict.fromkeys(_series(row.row) for row in group.rows))
     ordered = sorted(group.rows, key=lambda row: row.row.size_bytes or 0)
-    telling = _telling(group.rows)
+    distinct = _distinct_labels(group.rows)
     drawn: list[dict[str, Any]] = []
     segment = 0
     for judged in ordered:
@@ -193,8 +200,8 @@ def _drawn(group: RowGroup) -> list[dict[str, Any]]:
             {
                 "size_bytes": size,
                 "size": format_size(size),
-                "name": _label(judged.row, telling),
-                "label": _label(judged.row, telling),
+                "name": _label(judged.row, distinct),
+                "label": _label(judged.row, distinct),
                 "value": judged.value,
                 "state": charts.ODD if judged.odd and not _is_off(judged) else state,
                 "is_main": _series(judged.row) == series[0],
@@ -206,7 +213,7 @@ def _drawn(group: RowGroup) -> list[dict[str, Any]]:
 
 
 def _names_told_apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A strip has a line a name: rows of the same name are numbered."""
+    """A strip has one line a name: rows of the same name are numbered."""
     counts = Counter(row["label"] for row in rows)
     seen: Counter[str] = Counter()
     for row in rows:
@@ -242,7 +249,7 @@ def _expected(expectation: Expectation | None, value: float) -> dict[str, Any]:
 
 
 def _limits_near(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Limits that lie far from everything else are not drawn: they would flatten the chart."""
+    """Drops limits far from all other values: they would flatten the chart."""
     figures = [row[key] for row in rows for key in ("value", "expected") if row[key] is not None]
     for row in rows:
         limit = row["limit"]
@@ -262,44 +269,44 @@ def _series(row: Row) -> str:
     return row.labels.get("placement", "")
 
 
-def _label(row: Row, telling: Set[str]) -> str:
-    """'64 KiB, in-place'; the line where a row has neither a size nor labels that tell it apart."""
+def _label(row: Row, distinct: Set[str]) -> str:
+    """'64 KiB, in-place'; the line if a row has neither a size nor distinct labels."""
     parts = [format_size(row.size_bytes)] if row.size_bytes is not None else []
-    for name in sorted(telling & set(row.labels)):
+    for name in sorted(distinct & set(row.labels)):
         value = row.labels[name]
         parts.append(value if any(c.isalpha() for c in value) else f"{name} {value}")
     return ", ".join(parts) or f"line {row.line}"
 
 
-def _telling(rows: Sequence[JudgedRow]) -> frozenset[str]:
+def _distinct_labels(rows: Sequence[JudgedRow]) -> frozenset[str]:
     """Labels that are not the same in all rows."""
     names = {name for row in rows for name in row.row.labels} - {"validation"}
     return frozenset(n for n in names if len({row.row.labels.get(n) for row in rows}) > 1)
 
 
 def _how_to_read(group: RowGroup, rows: Sequence[dict[str, Any]], kind: str) -> list[str]:
-    said = []
+    notes = []
     bar = "bar" if kind == "strip" else "band"
     if any(row["expected"] is not None for row in rows):
         thin = "thin tick" if kind == "strip" else "dashed line"
-        said.append(f"Grey {bar}: the expected range; {thin}: the expected value.")
+        notes.append(f"Grey {bar}: the expected range; {thin}: the expected value.")
         if kind == "size":
-            said.append("Below: measured speed as a share of the expected one; under 1 is slower.")
+            notes.append("Below: measured speed as a share of the expected one; under 1 is slower.")
     n_limits = sum(bool(row.expectation and row.expectation.limit) for row in group.rows)
     n_drawn = sum(row.get("limit") is not None for row in rows)
     if n_drawn:
-        said.append("Thick black: what nothing on this platform can beat.")
+        notes.append("Thick black: the limit of this platform.")
     if n_drawn < n_limits:
         where = "at some sizes" if n_drawn else "here"
-        said.append(f"The limit is too far away {where} to be drawn; the table holds it.")
+        notes.append(f"The limit is too far away {where} to be drawn; the table holds it.")
     series = list(dict.fromkeys(_series(row.row) for row in group.rows))
     if len(series) > 1:
-        said.append(f"Filled: {series[0]}; hollow: {', '.join(series[1:])}.")
+        notes.append(f"Filled: {series[0]}; hollow: {', '.join(series[1:])}.")
     if any(not row.row.size_bytes for row in group.rows) and kind == "size":
-        said.append("Rows of size 0 have no place on a logarithmic axis; they are in the table.")
+        notes.append("Rows of size 0 have no place on a logarithmic axis; they are in the table.")
     if any(row.value <= 0 for row in group.rows):
-        said.append("Rows printed as 0 are in the table only.")
-    return said or ["No expectation covers these rows; they are shown as measured."]
+        notes.append("Rows printed as 0 are in the table only.")
+    return notes or ["No expectation covers these rows; they are shown as measured."]
 
 
 def _rows_table(group: RowGroup) -> ReportTable:
@@ -313,14 +320,14 @@ def _rows_table(group: RowGroup) -> ReportTable:
         TableColumn("high"),
         TableColumn("limit"),
         TableColumn("judged", is_figure=False),
-        TableColumn("what binds", is_figure=False),
+        TableColumn("binding limit", is_figure=False),
     )
-    telling = _telling(group.rows)
-    cells = [_row_cells(row, telling) for row in group.rows]
+    distinct = _distinct_labels(group.rows)
+    cells = [_row_cells(row, distinct) for row in group.rows]
     return cut_table(f"{group.test}: {group.rows[0].metric}", columns, cells)
 
 
-def _row_cells(judged: JudgedRow, telling: Set[str]) -> tuple[str, ...]:
+def _row_cells(judged: JudgedRow, distinct: Set[str]) -> tuple[str, ...]:
     known = judged.expectation
     figures: tuple[str, ...] = ("-", "-", "-", "-")
     if known is not None:
@@ -330,7 +337,7 @@ def _row_cells(judged: JudgedRow, telling: Set[str]) -> tuple[str, ...]:
     state = _STATES[judged.state] + (", odd" if judged.odd else "")
     why = [known.bound] if known is not None else []
     return (
-        _label(judged.row, telling),
+        _label(judged.row, distinct),
         str(judged.row.line),
         format_significant(judged.value),
         *figures,

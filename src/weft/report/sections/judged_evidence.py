@@ -1,4 +1,4 @@
-"""Behind the verdict about a file: causes, thresholds of others, coverage, sources."""
+"""The evidence behind a file's verdict: causes, field thresholds, coverage, sources."""
 
 from collections import Counter
 
@@ -15,9 +15,9 @@ def causes_section(judgement: FileJudgement) -> Section | None:
         TableColumn("cause", is_figure=False),
         TableColumn("off by (%)"),
         TableColumn("rows"),
-        TableColumn("it predicts", is_figure=False),
-        TableColumn("what would confirm it", is_figure=False),
-        TableColumn("what then helps", is_figure=False),
+        TableColumn("prediction", is_figure=False),
+        TableColumn("test that confirms it", is_figure=False),
+        TableColumn("remedy", is_figure=False),
         TableColumn("source", is_figure=False),
     )
     rows = [
@@ -34,22 +34,22 @@ def causes_section(judgement: FileJudgement) -> Section | None:
     ]
     paragraph = (
         "Causes from the catalogue, best fit first. Off by: the mean distance of the rows from "
-        "what the cause predicts. A fit is no proof; the test is."
+        "what the cause predicts. A fit is not a proof; the test is."
     )
     return Section(
-        "What would explain it", (paragraph,), tables=(cut_table("Causes that fit", columns, rows),)
+        "Possible causes", (paragraph,), tables=(cut_table("Causes that fit", columns, rows),)
     )
 
 
 def generic_section(judgement: FileJudgement) -> Section | None:
-    """What would be normal on each generation of links, where no platform is known."""
+    """Normal values of each link generation, if no platform is known."""
     if not judgement.generic:
         return None
-    return Section("What would be normal where", judgement.generic)
+    return Section("Normal values by link generation", judgement.generic)
 
 
 def field_section(judgement: FileJudgement) -> Section | None:
-    """Other people's thresholds beside the measured values; None without any."""
+    """Field thresholds next to the measured values; None without any."""
     if not judgement.field:
         return None
     columns = (
@@ -58,7 +58,7 @@ def field_section(judgement: FileJudgement) -> Section | None:
         TableColumn("kind", is_figure=False),
         TableColumn("threshold"),
         TableColumn("measured"),
-        TableColumn("which is", is_figure=False),
+        TableColumn("result", is_figure=False),
         TableColumn("source", is_figure=False),
     )
     rows = [
@@ -73,14 +73,14 @@ def field_section(judgement: FileJudgement) -> Section | None:
         )
         for one in judgement.field
     ]
-    paragraph = "What others accept or refuse on such machines. It is no part of the verdict above."
+    paragraph = "Limits that others use on such machines. They do not change the verdict above."
     return Section(
-        "Thresholds of others", (paragraph,), tables=(cut_table("Thresholds", columns, rows),)
+        "Field thresholds", (paragraph,), tables=(cut_table("Thresholds", columns, rows),)
     )
 
 
 def coverage_section(judgement: FileJudgement) -> Section:
-    """How many rows of which test were judged what, and why the others were not."""
+    """Rows of each test by state, and the reasons of rows that were not judged."""
     tables = [_counts(judgement)]
     reasons = Counter(
         row.note or "no expectation covers it"
@@ -88,15 +88,15 @@ def coverage_section(judgement: FileJudgement) -> Section:
         if row.state is RowState.UNJUDGED
     )
     if reasons:
-        columns = (TableColumn("why not", is_figure=False), TableColumn("rows"))
+        columns = (TableColumn("reason", is_figure=False), TableColumn("rows"))
         cells = [(reason, str(n)) for reason, n in reasons.most_common()]
         tables.append(cut_table("Rows that were not judged", columns, cells))
     folded = _unread(judgement)
-    return Section("What was judged", tables=tuple(tables), folded=folded)
+    return Section("Coverage", tables=tuple(tables), folded=folded)
 
 
 def _unread(judgement: FileJudgement) -> tuple[ReportTable, ...]:
-    """Lines inside a tool's output that no reader understood."""
+    """Lines of a tool's output that no reader understood."""
     if not judgement.unread:
         return ()
     columns = (
@@ -128,7 +128,7 @@ def _counts(judgement: FileJudgement) -> ReportTable:
 
 
 def sources_section(judgement: FileJudgement) -> Section | None:
-    """What the expectations rest on: what binds, by which formula, from which figures."""
+    """Sources of the expectations: what binds, by which formula, from which figures."""
     groups: dict[tuple[str, str, str, str], list[int]] = {}
     for row in judgement.rows:
         known = row.expectation
@@ -138,7 +138,7 @@ def sources_section(judgement: FileJudgement) -> Section | None:
     if not groups:
         return None
     columns = (
-        TableColumn("what binds", is_figure=False),
+        TableColumn("binding limit", is_figure=False),
         TableColumn("sizes", is_figure=False),
         TableColumn("formula", is_figure=False),
         TableColumn("limit", is_figure=False),
@@ -149,7 +149,7 @@ def sources_section(judgement: FileJudgement) -> Section | None:
         for (bound, formula, source, limit), sizes in groups.items()
     ]
     table = cut_table(f"Expectations on platform {judgement.platform}", columns, rows)
-    return Section("What the expectations rest on", tables=(table,))
+    return Section("Sources of the expectations", tables=(table,))
 
 
 def _sizes(sizes: list[int]) -> str:

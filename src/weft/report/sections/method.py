@@ -1,4 +1,4 @@
-"""How it was measured: the plan, the statistics, what was left out."""
+"""How it was measured: plan, statistics, excluded samples."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,11 @@ from weft.study.run.store import Failure, StudyRun
 
 _PAIRS = "pairs"
 _LONG = 60
-"""Characters of a node set that still fit beside the other columns."""
+"""Characters of a node set that fit in a column."""
 
 
 def section(run: StudyRun) -> Section:
-    """What was planned and how it is summed up."""
+    """The plan, and how its results are summarised."""
     numbers = _numbered_sets(run.launches)
     sets = [(str(number), fold(nodes)) for nodes, number in numbers.items()]
     columns = (TableColumn("set", is_figure=False), TableColumn("nodes", is_figure=False))
@@ -26,7 +26,7 @@ def section(run: StudyRun) -> Section:
 
 
 def _numbered_sets(launches: Sequence[Launch]) -> dict[tuple[str, ...], int]:
-    """Numbers for the sets of nodes, in the order of trials, where writing each set beside its
+    """Numbers for the sets of nodes, in the order of trials, where writing each set next to its
     trials would swamp the plan; else none."""
     trials = sorted((launch.trial for launch in launches), key=lambda trial: trial.id)
     sets = dict.fromkeys(trial.nodes for trial in trials)

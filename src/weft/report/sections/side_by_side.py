@@ -1,4 +1,4 @@
-"""Several runs side by side: what they all measured, drawn on the same axes."""
+"""Several runs side by side: their common benchmarks on the same axes."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _Curves = dict[str, dict[int, MedianInterval]]
 def section(runs: Sequence[StudyRun]) -> Section | None:
     """A figure for each benchmark and scale that two runs or more share.
 
-    Where they share benchmarks only, why nothing is drawn; None where they share nothing.
+    If they share only benchmarks, a text that says why no chart is drawn; None if they share none.
     """
     if len(runs) < 2:
         return None
@@ -38,27 +38,27 @@ def section(runs: Sequence[StudyRun]) -> Section | None:
     if not figures:
         return _why_not(runs, headline)
     text = (
-        "The same benchmark at the same scale in several runs. They were not interleaved: whatever "
-        "else differed between them counts too; weft compare gives intervals."
+        "The same benchmark at the same scale in several runs. They were not interleaved: "
+        "any other difference between them counts too; weft compare gives intervals."
     )
     return Section("Side by side", (text,), figures=tuple(figures))
 
 
 def _why_not(runs: Sequence[StudyRun], headline: Headlines) -> Section | None:
-    """What the same benchmark's scales are in each run, where no two are alike."""
+    """The scales of each benchmark by run, where no two are equal."""
     scales: dict[str, dict[str, str]] = defaultdict(dict)
     for run, name in zip(runs, _names(runs), strict=True):
         for value in cells_of(run, headline).values:
             if headline(value.cell.benchmark).kind != "pairs":
                 scales[value.cell.benchmark].setdefault(name, scale_of(value.cell))
-    told = [
+    texts = [
         f"{benchmark}: " + ", ".join(f"{scale} in {name}" for name, scale in by_run.items())
         for benchmark, by_run in scales.items()
         if len(by_run) > 1
     ]
-    if not told:
+    if not texts:
         return None
-    text = f"Nothing is drawn on the same axes, as the scales differ. {'; '.join(told)}."
+    text = f"The scales differ, so no chart shows these runs together: {'; '.join(texts)}."
     return Section("Side by side", (text,))
 
 
@@ -86,26 +86,26 @@ def _shared(runs: Sequence[StudyRun], headline: Headlines) -> dict[_Scale, _Curv
 
 
 def _names(runs: Sequence[StudyRun]) -> list[str]:
-    """'r1 (imported)', 'r2 (twin of azure-a9)': directories, told apart where they are alike."""
-    said = []
+    """'r1 (imported)', 'r2 (twin of azure-a9)': directories, numbered where they are equal."""
+    names = []
     for run in runs:
         backend = backend_of(run)
         platform = backend.facts.get("platform")
         what = backend.name
         if backend.is_twin and platform:
             what = f"twin of {platform}"
-        said.append(f"{run.directory.name or run.directory} ({what})")
+        names.append(f"{run.directory.name or run.directory} ({what})")
     return [
-        name if said.count(name) == 1 else f"{number}: {name}"
-        for number, name in enumerate(said, start=1)
+        name if names.count(name) == 1 else f"{number}: {name}"
+        for number, name in enumerate(names, start=1)
     ]
 
 
 def _figure(number: int, cell: StudyCell, metric: ChartMetric, curves: _Curves) -> ReportFigure:
     kept = dict(list(curves.items())[: charts.MAX_SERIES])
     title = f"{cell.benchmark.replace('_', ' ')}, {scale_of(cell)}: {_finding(curves)}"
-    middles = [middle for sizes in kept.values() for middle in sizes.values()]
-    notes = [meaning(middles)]
+    medians = [median_value for sizes in kept.values() for median_value in sizes.values()]
+    notes = [meaning(medians)]
     if len(kept) < len(curves):
         notes.append(f"{len(curves) - len(kept)} more series are in the table only.")
     sizes = {size for by_size in kept.values() for size in by_size if size > 0}
@@ -125,13 +125,13 @@ def _finding(curves: _Curves) -> str:
     ratios = {size: b[size].value / a[size].value for size in a if size in b}
     if not ratios:
         return f"{len(curves)} series without a size in common"
-    middle = median(ratios.values())
+    median_value = median(ratios.values())
     if len(ratios) == 1:
-        text = f"{second} is {middle:.2f} of {first}"
+        text = f"{second} is {median_value:.2f} of {first}"
     else:
         worst = max(ratios, key=lambda size: abs(ratios[size] - 1))
         text = (
-            f"{second} is {middle:.2f} of {first} at the median of {len(ratios)} sizes, "
+            f"{second} is {median_value:.2f} of {first} at the median of {len(ratios)} sizes, "
             f"{ratios[worst]:.2f} at {format_size(worst)}"
         )
     return f"{text}; {len(more)} more" if more else text
@@ -141,21 +141,21 @@ def _curve(curves: _Curves, metric: ChartMetric, description: str) -> dict[str, 
     rows = []
     for series, sizes in curves.items():
         before, segment = 0, ""
-        for size, middle in sizes.items():
+        for size, median_value in sizes.items():
             if size == 0:
                 continue
             if not before or size > JOIN_UP_TO * before:
                 segment = f"{series}/{size}"
             before = size
-            rows.append({**_row(series, size, middle), "segment": segment})
+            rows.append({**_row(series, size, median_value), "segment": segment})
     return charts.curve(rows, y_title=metric.axis, description=description)
 
 
 def _strip(curves: _Curves, metric: ChartMetric, description: str) -> dict[str, Any]:
     rows = [
-        {**_row(series, size, middle), "label": _label(series, size), "values": []}
+        {**_row(series, size, median_value), "label": _label(series, size), "values": []}
         for series, sizes in curves.items()
-        for size, middle in sizes.items()
+        for size, median_value in sizes.items()
     ]
     return charts.strip(rows, x_title=metric.axis, description=description)
 
@@ -164,14 +164,14 @@ def _label(series: str, size: int) -> str:
     return f"{series}, {format_size(size)}" if size else series
 
 
-def _row(series: str, size: int, middle: MedianInterval) -> dict[str, Any]:
+def _row(series: str, size: int, median_value: MedianInterval) -> dict[str, Any]:
     return {
         "size_bytes": size,
         "size": format_size(size),
         "series": series,
-        "value": middle.value,
-        "low": middle.low,
-        "high": middle.high,
+        "value": median_value.value,
+        "low": median_value.low,
+        "high": median_value.high,
     }
 
 

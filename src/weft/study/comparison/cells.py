@@ -1,4 +1,4 @@
-"""From a run to one value a launch and cell: what every comparison starts from."""
+"""From a run to one value a launch and cell, the input of every comparison."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ HeadlineOf = Callable[[str], _Headline]
 
 @dataclass(frozen=True, slots=True, order=True)
 class StudyCell:
-    """What is compared across arms: one benchmark at one size, on so many nodes and ranks."""
+    """The unit of comparison: one benchmark at one size, on a number of nodes and ranks."""
 
     benchmark: str
     n_nodes: int
@@ -95,7 +95,7 @@ def study_of(run: StudyRun) -> Study | None:
 
 
 def cells_of(run: StudyRun, headline: HeadlineOf) -> Cells:
-    """Values of completed launches that were treated and are valid; the rest counted by reason.
+    """Values of completed, treated and valid launches; the remaining samples counted by reason.
 
     A pairs benchmark has a sample a pair: its value is the median over the pairs of the launch.
     Raises InputError where samples belong to no launch of the plan.
@@ -127,7 +127,7 @@ def cells_of(run: StudyRun, headline: HeadlineOf) -> Cells:
 def _with_figure(
     run: StudyRun, samples: Sequence[Sample], headline: HeadlineOf, excluded: dict[str, int]
 ) -> list[Sample]:
-    """Of an imported run, the samples with a figure to show: tools print 0.00 where they have too
+    """The samples of an imported run that have a value: tools print 0.00 if they have too
     few digits, and leave fields empty."""
     if not is_imported(run.meta):
         return list(samples)

@@ -1,4 +1,4 @@
-"""Two arms, launch against launch: how much faster or slower, how sure, and at which sizes."""
+"""Two arms, launch against launch: effect, certainty and sizes."""
 
 import dataclasses
 from dataclasses import dataclass

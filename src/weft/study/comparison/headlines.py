@@ -1,4 +1,4 @@
-"""Which metric of a benchmark is shown and compared: the catalogue's, or what files offer.
+"""The metric of a benchmark that is shown and compared: the catalogue's, or one from the files.
 
 Other tools print means where weft keeps medians, and tests that no catalogue knows; a headline of
 an imported run is chosen among the metrics that all its rows of the benchmark have.
@@ -17,7 +17,7 @@ TIMES = ("latency_us_p50", "latency_us", "latency_us_max", "overall_us", "latenc
 RATES = ("busbw_gb_s", "bandwidth_mb_s", "algbw_gb_s", "msg_rate_mps", "transactions_per_s")
 RATIOS = ("impact", "impact_p99", "overlap_percent")
 USUAL = 0.8
-"""A metric that fewer of a benchmark's rows have is no headline for it."""
+"""A headline metric stands in at least this share of a benchmark's rows."""
 _LOWER_ENDS = ("_us", "_ns", "impact", "impact_p99", "n_wrong", "cpu_percent")
 
 
@@ -37,7 +37,7 @@ class Headlines:
         return self._of(name)
 
     def has(self, name: str) -> bool:
-        """Whether a metric of the kind asked for is there."""
+        """Whether a metric of the requested kind exists."""
         return self._of(name).headline in self._shared(name)
 
     def _choose(self, name: str) -> Benchmark:
@@ -90,7 +90,7 @@ def _usual_metrics(run: StudyRun, name: str) -> frozenset[str]:
 
 
 def base_name(name: str) -> str:
-    """'allreduce' of 'allreduce.in-place': what the catalogue may know."""
+    """'allreduce' of 'allreduce.in-place': the name in the catalogue."""
     return name.partition(".")[0]
 
 

@@ -15,7 +15,7 @@ from weft.study.comparison.cells import HeadlineOf, StudyCell, Value
 
 SIGNIFICANT = 0.05
 TOLERANCE = 0.01
-"""A difference below one part in a hundred is none, however certain."""
+"""A smaller relative difference counts as none, at any certainty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class ComparisonRules:
 
 
 class RowOutcome(StrEnum):
-    """What a row says about the second arm."""
+    """The result of the second arm against the first."""
 
     FASTER = "faster"
     SLOWER = "slower"

@@ -1,4 +1,4 @@
-"""What a run says at a glance: one row a cell and arm, over its launches."""
+"""The overview of a run: one row a cell and arm, over its launches."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

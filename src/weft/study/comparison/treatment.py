@@ -10,22 +10,24 @@ from weft.study.plan.model import FactorSetting, Study
 
 
 def untreated_because(sample: Sample, arm: Mapping[str, str], study: Study | None) -> str | None:
-    """Why a sample does not count for its arm, or None where it does.
+    """The reason why a sample does not count for its arm, or None if it counts.
 
     A setting may name evidence: keys of the sample's own evidence, and the values that prove the
     setting; of a table, those of its keys that are named. A key that is absent or says something
     else makes the sample untreated. So does a log in which ranks read another value of a variable
-    than the setting gives it, call it unknown, or say what they read and not that.
+    than the setting gives it, reject it as unknown, or list their variables without it.
     """
     for factor, setting in _settings(study, arm):
         for key, wanted in setting.evidence.items():
             found = sample.evidence.get(key)
             if not _is_proved(wanted, found):
-                said = "nothing" if found is None else repr(found)
-                return f"untreated: {factor}={setting.name} needs {key}={wanted!r}, found {said}"
-        otherwise = _otherwise(setting, sample.evidence.get("log", {}))
-        if otherwise is not None:
-            return f"untreated: {factor}={setting.name} sets {otherwise}"
+                reported = "nothing" if found is None else repr(found)
+                return (
+                    f"untreated: {factor}={setting.name} needs {key}={wanted!r}, found {reported}"
+                )
+        contradiction = _contradiction(setting, sample.evidence.get("log", {}))
+        if contradiction is not None:
+            return f"untreated: {factor}={setting.name} sets {contradiction}"
     return None
 
 
@@ -35,8 +37,8 @@ def _is_proved(wanted: Any, found: Any) -> bool:
     return bool(found == wanted)
 
 
-def _otherwise(setting: FactorSetting, log: Mapping[str, Any]) -> str | None:
-    """What the log of a launch says against a setting's variables."""
+def _contradiction(setting: FactorSetting, log: Mapping[str, Any]) -> str | None:
+    """The contradiction between a launch's log and a setting's variables."""
     settings = log.get("settings", {})
     for name, value in setting.env.items():
         read = settings.get(name)
@@ -54,7 +56,7 @@ def _otherwise(setting: FactorSetting, log: Mapping[str, Any]) -> str | None:
 
 
 def without_evidence(study: Study | None) -> list[str]:
-    """Factors none of whose settings says how it is proved to be in force."""
+    """Factors whose settings name no evidence."""
     if study is None:
         return []
     return [

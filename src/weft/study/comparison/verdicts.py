@@ -1,4 +1,4 @@
-"""From rows to findings: what a reader should know, worst first."""
+"""From rows to findings, worst first."""
 
 from collections.abc import Sequence
 
@@ -10,6 +10,7 @@ from weft.core.units import format_size
 from weft.stats.drift import Drift, return_to_baseline, trend
 from weft.stats.ratio import PAIRS_FROM, Ratio
 from weft.study.comparison.cells import Cells, Value, arm_name, n_repeats_of, study_of
+from weft.study.comparison.facts import DriftFacts, EffectFacts, ExclusionFacts, FailureFacts
 from weft.study.comparison.rows import ComparisonRow, RowOutcome
 from weft.study.comparison.treatment import without_evidence
 from weft.study.run.store import Failure, StudyRun
@@ -18,8 +19,7 @@ _EXACT = 1e-9
 _SIZES_NAMED = 4
 _UNDER = 0.01
 EQUIVALENT = 0.05
-"""Where no interval reaches further from 1 than this, "no difference" is good news; else it is only
-no news."""
+"""If no interval reaches further from 1 than this, "no difference" is GOOD, else a NOTE."""
 
 
 def findings_of_arms(
@@ -38,7 +38,7 @@ def findings_of_arms(
         *_left_out(cells),
         *_caveats(run),
         *_about_twin(run),
-        *_without_noise(rows),
+        *_noise_free(rows),
     ]
     return _worst_first(found)
 
@@ -61,13 +61,13 @@ def findings_of_runs(
     note = Finding(
         FindingKind.ANOMALY,
         Severity.NOTE,
-        "The two runs were not interleaved: whatever else changed between them counts as effect.",
+        "The two runs were not interleaved: any other change between them counts as an effect.",
         next_command=None,
     )
     found = [*_effects(rows), *_failures(failures, counts, names[0]), note]
     for run, name in zip(runs, names, strict=True):
         found += _about_twin(run, name)
-    found.extend(_without_noise(rows))
+    found.extend(_noise_free(rows))
     for side in sides:
         found.extend(_left_out(side))
     return _worst_first(found)
@@ -81,7 +81,7 @@ def _worst_first(found: list[Finding]) -> tuple[Finding, ...]:
 def _size_of_effect(finding: Finding) -> float:
     if finding.kind not in (FindingKind.REGRESSION, FindingKind.SPEED_UP):
         return 0.0
-    return max(abs(float(np.log(ratio))) for ratio in finding.facts["ratios"])
+    return max(abs(float(np.log(ratio))) for ratio in finding.facts.ratios)
 
 
 _KINDS = {
@@ -129,15 +129,15 @@ def _effect(rows: list[ComparisonRow], n_sizes: int, *, say_scale: bool) -> Find
         severity=severity,
         sentence=_sentence(head, rows, n_sizes),
         evidence=tuple(_evidence(row) for row in _most_telling(rows)),
-        facts={
-            "benchmark": row.cell.benchmark,
-            "n_nodes": row.cell.n_nodes,
-            "tasks_per_node": row.cell.tasks_per_node,
-            "first": row.first,
-            "second": row.second,
-            "sizes_bytes": [row.cell.size_bytes for row in rows],
-            "ratios": [row.effect.ratio for row in rows if isinstance(row.effect, Ratio)],
-        },
+        facts=EffectFacts(
+            benchmark=row.cell.benchmark,
+            n_nodes=row.cell.n_nodes,
+            tasks_per_node=row.cell.tasks_per_node,
+            first=row.first,
+            second=row.second,
+            sizes_bytes=tuple(row.cell.size_bytes for row in rows),
+            ratios=tuple(row.effect.ratio for row in rows if isinstance(row.effect, Ratio)),
+        ),
     )
 
 
@@ -148,7 +148,7 @@ def _sentence(head: str, rows: list[ComparisonRow], n_sizes: int) -> str:
     if row.outcome is RowOutcome.SAME:
         return (
             f"{head} shows no difference between {row.first} and {row.second}{where}; "
-            f"{_percent(_excluded_beyond(rows))} either way is not excluded."
+            f"{_percent(_excluded_beyond(rows))} either way remains possible."
         )
     if row.outcome is RowOutcome.TOO_FEW:
         pairs = min(row.n_pairs for row in rows)
@@ -202,7 +202,7 @@ def _most_telling(rows: list[ComparisonRow]) -> list[ComparisonRow]:
 
 
 def _times(row: ComparisonRow) -> str:
-    """'1.25x': always above one, whichever way the metric counts."""
+    """'1.25x': always above one, for either direction of the metric."""
     ratio = row.effect.ratio if isinstance(row.effect, Ratio) else 1.0
     return f"{max(ratio, 1 / ratio):.2f}x"
 
@@ -248,7 +248,7 @@ def _failures(
                 f"{benchmark} {states} in {len(group)} of "
                 f"{counts.get((arm, benchmark), len(group))} launches with {arm}.",
                 evidence=tuple(dict.fromkeys(f.message.splitlines()[0] for f in group))[:3],
-                facts={"benchmark": benchmark, "arm": arm, "n_failed": len(group)},
+                facts=FailureFacts(benchmark, arm, len(group)),
             )
         )
     return found
@@ -275,9 +275,9 @@ def _drift_finding(benchmark: str, baseline: str, drift: Drift) -> Finding:
         FindingKind.DRIFT,
         Severity.WARNING,
         f"{benchmark} drifted by {drift.change:+.1%} with {baseline} while the study ran: "
-        "the machine changed, so small differences are not to be trusted.",
+        "the machine changed, so do not trust small differences.",
         evidence=(f"{drift.method}, p {drift.p:.2g}",),
-        facts={"benchmark": benchmark, "change": drift.change, "p": drift.p},
+        facts=DriftFacts(benchmark, drift.change, drift.p),
     )
 
 
@@ -285,7 +285,7 @@ def _launch_levels(
     values: Sequence[Value], reference: Sequence[Value]
 ) -> list[tuple[float, float]]:
     """(start, level) a launch: the geometric mean over its cells of value / median of the cell in
-    `reference`, so that a launch is one number whatever sizes it has."""
+    `reference`, so that a launch of any sizes is one number."""
     by_cell: dict[tuple[object, int], list[float]] = {}
     for value in reference:
         by_cell.setdefault((value.cell, value.node_set), []).append(value.value)
@@ -307,7 +307,7 @@ def _left_out(cells: Cells) -> list[Finding]:
             FindingKind.MIS_SETTING if reason.startswith("untreated") else FindingKind.ANOMALY,
             Severity.WARNING,
             f"{n} sample{'' if n == 1 else 's'} left out: {reason}.",
-            facts={"n_samples": n, "reason": reason},
+            facts=ExclusionFacts(n, reason),
         )
         for reason, n in cells.excluded.items()
     ]
@@ -320,27 +320,25 @@ def _caveats(run: StudyRun) -> list[Finding]:
     if manual:
         notes.append(
             f"The arms of {', '.join(manual)} were not interleaved (switched by hand): "
-            "what changed with time counts as effect."
+            "any change over time counts as an effect."
         )
     unproved = without_evidence(study)
     if unproved:
-        notes.append(
-            f"Nothing proves that {', '.join(unproved)} was in force: the study names no evidence."
-        )
+        notes.append(f"The study names no evidence that {', '.join(unproved)} was in force.")
     if not run.complete:
         notes.append("The run is not complete; go on with --resume.")
     return [Finding(FindingKind.ANOMALY, Severity.NOTE, note) for note in notes]
 
 
 def _about_twin(run: StudyRun, name: str = "") -> list[Finding]:
-    """How closely a twin followed packets."""
+    """The fidelity of a twin run."""
     clauses = said_by(run.samples)
-    said = [f"{name}: {one}." if name else f"{one[:1].upper()}{one[1:]}." for one in clauses]
-    return [Finding(FindingKind.ANOMALY, Severity.NOTE, one) for one in said]
+    sentences = [f"{name}: {one}." if name else f"{one[:1].upper()}{one[1:]}." for one in clauses]
+    return [Finding(FindingKind.ANOMALY, Severity.NOTE, one) for one in sentences]
 
 
-def _without_noise(rows: Sequence[ComparisonRow]) -> list[Finding]:
-    """A simulation without noise repeats itself exactly, and its intervals have no width."""
+def _noise_free(rows: Sequence[ComparisonRow]) -> list[Finding]:
+    """A simulation without noise repeats itself exactly: its intervals have zero width."""
     effects = [row.effect for row in rows if isinstance(row.effect, Ratio)]
     if not effects or any(effect.high / effect.low - 1 > _EXACT for effect in effects):
         return []
@@ -348,7 +346,7 @@ def _without_noise(rows: Sequence[ComparisonRow]) -> list[Finding]:
         Finding(
             FindingKind.ANOMALY,
             Severity.NOTE,
-            "Every launch repeats the one before exactly, as a simulation without noise does: "
-            "the intervals say nothing about the scatter of a machine.",
+            "All launches gave exactly the same values, as in a simulation without noise: "
+            "the intervals do not show the scatter of a machine.",
         )
     ]

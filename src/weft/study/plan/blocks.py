@@ -1,4 +1,4 @@
-"""A study in blocks that run one by one: each node set with all its arms, its nodes told later."""
+"""A study in blocks that run one by one: each node set with all its arms, its nodes named later."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -14,15 +14,15 @@ def plan_blocks(study: Study, *, benchmark: BenchmarkLookup | None = None) -> tu
     """The launches of a study block by block, each with its returns to the baseline at its end.
 
     Blocks are numbered from 0, by node count in the order of the study, then by node set; their
-    nodes have the names of `stand_in`. Raises InputError for a study that somebody must switch, or
-    that only a simulated fabric can run.
+    nodes have the names of `stand_in`. Raises InputError for a study with manual factors, or
+    one that only a simulated fabric can run.
     """
     manual = [factor.name for factor in study.factors if factor.manual]
     if manual:
         raise InputError(
             f"the factor '{manual[0]}' is switched by an administrator",
             where=f"study '{study.name}'",
-            expected="factors that a launch switches: jobs in a queue wait for nobody",
+            expected="factors that a launch can switch: a queued job cannot wait for a person",
             hint="salloc, then weft study run, one setting after the other",
         )
     names = tuple(str(i) for i in range(max(study.nodes) * study.node_sets))
@@ -57,13 +57,13 @@ def _refuse_of_twins(study: str, launches: Sequence[Launch]) -> None:
         raise InputError(
             f"only a simulated fabric has the option '{only}'",
             where=f"study '{study}'",
-            expected="options that launches on hosts have: no job of Slurm can switch this",
+            expected="options of live launches: a Slurm job cannot switch this",
             hint="weft study run STUDY --twin PLATFORM",
         )
 
 
 def stand_in(block: int, number: int) -> str:
-    """The name of a node of a block before anybody knows which it is."""
+    """The stand-in name of a block's node, until the real node is known."""
     return f"block{block}-node{number}"
 
 
@@ -73,7 +73,7 @@ def launches_of(launches: Sequence[Launch], block: int) -> tuple[Launch, ...]:
 
 
 def on_nodes(launches: Sequence[Launch], nodes: tuple[str, ...]) -> tuple[Launch, ...]:
-    """The launches of a block on the nodes that it got."""
+    """The launches of a block on its real nodes."""
     return tuple(dataclasses.replace(one, trial=_on(one.trial, nodes)) for one in launches)
 
 

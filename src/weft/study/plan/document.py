@@ -1,4 +1,4 @@
-"""A study document: TOML text to a Study, every mistake named where it stands."""
+"""A study document: TOML text to a Study; errors name the place of each mistake."""
 
 from pathlib import Path
 

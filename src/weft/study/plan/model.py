@@ -1,4 +1,4 @@
-"""The study document (schema weft.study/1): what is varied, what is measured, how often."""
+"""The study document (schema weft.study/1): factors, benchmarks and repeats."""
 
 from typing import Annotated, Any, Literal
 
@@ -22,7 +22,7 @@ class BenchmarkUse(Document):
 
 
 class FactorSetting(Document):
-    """One value of a factor: what it means to a live launch (`env`) and to any backend
+    """One value of a factor: its effect on a live launch (`env`) and on any backend
     (`options`), and the evidence that proves it was in force."""
 
     name: Slug

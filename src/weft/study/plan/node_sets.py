@@ -1,4 +1,4 @@
-"""Which nodes a trial runs on: sets drawn by seed, sharing as few nodes as they can."""
+"""The nodes of a trial: sets drawn by seed, sharing as few nodes as possible."""
 
 import math
 import random

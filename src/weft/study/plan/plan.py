@@ -31,7 +31,7 @@ BenchmarkLookup = Callable[[str], _CatalogueBenchmark]
 class StudyPlan:
     """`launches` in the order to run. A launch whose repeat is `repeats` or more is a return to
     the baseline at the end of the run, for the drift check only. `interleaved` is False when a
-    manual factor forbids switching from launch to launch. `remarks` say what was folded."""
+    manual factor forbids switching from launch to launch. `remarks` name folded nodes."""
 
     trials: tuple[Trial, ...]
     launches: tuple[Launch, ...]
@@ -57,8 +57,8 @@ def make_plan(
 ) -> StudyPlan:
     """Expand `study` over the available `nodes`.
 
-    `fold_onto_one_node` puts the ranks of all nodes of a trial on `nodes[0]` (one machine is all
-    there is). `benchmark` looks a benchmark up by name (the catalogue's, unless given). Raises
+    `fold_onto_one_node` puts the ranks of all nodes of a trial on `nodes[0]` (if only one machine
+    exists). `benchmark` looks a benchmark up by name (the catalogue's, unless given). Raises
     InputError: too few nodes, an unknown benchmark, a benchmark listed twice.
     """
     if not nodes:

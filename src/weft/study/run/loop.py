@@ -1,4 +1,4 @@
-"""The run loop: launches in, samples kept, failures recorded, nothing completed ever lost."""
+"""The run loop: launches in, samples kept, failures recorded, completed launches never lost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ GIVE_UP_AFTER = 3
 
 
 class Progress(Protocol):
-    """Told what happens, as it happens; never asked."""
+    """Receives each event of a run; returns no answer."""
 
     def started(self, n_launches: int, n_before: int) -> None:
-        """The run begins: `n_before` launches are over from earlier."""
+        """The run begins: `n_before` launches were over before."""
         ...
 
     def launching(self, launch: Launch) -> None:
@@ -42,7 +42,7 @@ class _Silent:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What this call did. `stopped` says why the run ended early, or is None."""
+    """The result of this call. `stopped` is the reason of an early end, or None."""
 
     n_launches: int
     n_before: int
@@ -52,7 +52,7 @@ class RunOutcome:
 
     @property
     def lost(self) -> dict[str, int]:
-        """Hosts that answered no more, with how many launches failed or hung for it."""
+        """Hosts that stopped answering, each with its number of failed or hung launches."""
         hosts = sorted({host for failure in self.failures for host in failure.lost})
         return {host: sum(host in one.lost for one in self.failures) for host in hosts}
 
@@ -70,12 +70,12 @@ def execute(
     progress: Progress | None = None,
     clock: Clock = system_clock,
 ) -> RunOutcome:
-    """Run every launch that is not over yet, in order; close the backend, not the store.
+    """Run every unfinished launch, in order; close the backend, not the store.
 
-    A launch that fails or hangs is recorded as the result of its cell and the run goes on, until
-    three launches in a row fail that had no reason to. Raises InputError when the store holds
-    another plan, MissingError when the machine lacks something; these and an interrupt leave a run
-    that can be resumed.
+    A launch that fails or hangs is recorded as the result of its cell and the run continues, until
+    three launches in a row fail unexpectedly. Raises InputError if the store holds another plan,
+    MissingError if the machine lacks something; these and an interrupt leave a run that can be
+    resumed.
     """
     store.set_plan(launches)
     todo = [launch for launch in launches if launch.key not in store.finished]
@@ -134,9 +134,9 @@ def _run_one(
 
 @dataclass(slots=True)
 class _Tally:
-    """Counts failures nobody expected: of trials that worked before, or while nothing has worked
+    """Counts unexpected failures: of trials that worked before, or while none has worked
     yet. A trial that has never worked while others do is a result, however often it fails; so is
-    one that needs a host which is gone."""
+    one that needs a lost host."""
 
     n_done: int = 0
     in_a_row: int = 0

@@ -1,4 +1,4 @@
-"""What a run remembers about itself: study, versions, seed, backend, host, environment."""
+"""The metadata of a run: study, versions, seed, backend, host, environment."""
 
 import hashlib
 import os
@@ -16,10 +16,10 @@ from weft.core.process import CommandError, run_command
 from weft.launch.redact import KEPT_WHOLE, MASK, redact_environment
 
 AGAINST = "against"
-"""The key of an earlier check that a check is held against."""
+"""The key of the earlier check that a check is compared with."""
 
 AGAIN = "again"
-"""The key of the options that measure the same check again, each a list of its words."""
+"""The key of the options that repeat a check, each a list of its words."""
 
 GIT_LIMIT_S = 5.0
 

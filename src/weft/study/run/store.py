@@ -28,14 +28,14 @@ SAMPLES_SCHEMA = "weft.samples/1"
 _FILES = ("run.toml", "plan.jsonl", "platform.toml", "machine.toml", "marks.json", "fabric.json")
 _FOLDERS = ("samples", "recipes", "raw")
 LOST, EARLIER = "lost", "earlier"
-"""The key of hosts that a check lost; the folder of what it measured in vain, numbered runs."""
+"""The key of hosts that a check lost; the folder of the runs it discarded, numbered."""
 
 Key = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A launch that failed or hung: the result of its cell. `lost`: its hosts that were gone."""
+    """A launch that failed or hung: the result of its cell. `lost`: its lost hosts."""
 
     trial: str
     repeat: int
@@ -65,12 +65,12 @@ class StudyRun:
 
     @property
     def lost(self) -> tuple[Lost, ...]:
-        """The hosts that a check lost, and was measured without."""
+        """The hosts that a check lost and left out."""
         return lost_of_record(self.meta.get(LOST))
 
     @property
     def failed_for_lost(self) -> tuple[Failure, ...]:
-        """The launches that failed for nothing but these."""
+        """The launches that failed only because of these hosts."""
         told = {one.host for one in self.lost}
         return tuple(one for one in self.failures if one.lost and told.issuperset(one.lost))
 
@@ -112,8 +112,8 @@ class RunStore:
 
     @staticmethod
     def set_aside(run_dir: Path) -> Path | None:
-        """Move what a run directory holds below itself, where it is a run directory of its own, so
-        that the run can begin anew. None where it holds no run."""
+        """Move the content of a run directory below itself, as a run directory of its own, so
+        that the run can start again. None if it holds no run."""
         if not (run_dir / "run.toml").exists():
             return None
         number = 1 + sum(1 for _ in (run_dir / EARLIER).glob("[0-9]*"))
@@ -127,7 +127,7 @@ class RunStore:
 
     @staticmethod
     def open(run_dir: Path) -> "RunStore":
-        """A run directory to go on with. Raises InputError where there is no run."""
+        """A run directory to resume. Raises InputError if there is no run."""
         read_meta(run_dir)
         for name in _FOLDERS:
             (run_dir / name).mkdir(exist_ok=True)
@@ -135,14 +135,14 @@ class RunStore:
         return RunStore(run_dir, read.over, frozenset(trial for trial, _ in read.samples))
 
     def remember(self, more: Mapping[str, Any]) -> None:
-        """Add to run.toml what a run learns only when it goes on."""
+        """Add facts to run.toml that a run learns while it runs."""
         path = self.run_dir / "run.toml"
         meta = {**read_meta(self.run_dir), **more}
         write_whole(path, tomli_w.dumps(meta), what="record of the run", hint=None)
 
     def abandon(self) -> None:
-        """Take back what `create` wrote where the run could not even be prepared, so that the next
-        try finds the directory free. What anyone else left there stays, and then all of it does."""
+        """Remove the files of `create` if the run could not be prepared, so that the next
+        try finds the directory free. If it holds other files, all of it stays."""
         if any(any((self.run_dir / name).iterdir()) for name in _FOLDERS if self._created):
             return
         with contextlib.suppress(OSError):
@@ -216,7 +216,7 @@ class RunStore:
 
 
 def _claim_writer(directory: Path) -> LineWriter:
-    """A file nobody else writes: exclusive create decides, on any file system, among any hosts."""
+    """A file with one writer: exclusive create decides, on any file system, among any hosts."""
     host = socket.gethostname().split(".")[0] or "host"
     for counter in range(10_000):
         with contextlib.suppress(FileExistsError):
@@ -245,7 +245,7 @@ def read_meta(run_dir: Path) -> dict[str, Any]:
 
 
 def read_run(run_dir: Path) -> StudyRun:
-    """Everything a run directory says. Raises InputError where it is not one, or is damaged."""
+    """The run of a directory. Raises InputError if it is not a run directory or is damaged."""
     meta = read_meta(run_dir)
     launches = read_plan(run_dir)
     order = {launch.key: launch.order for launch in launches}
@@ -268,7 +268,7 @@ def read_run(run_dir: Path) -> StudyRun:
 
 
 def _with_blocks(run_dir: Path, launches: tuple[Launch, ...], read: "_Read") -> tuple[Launch, ...]:
-    """The launches on the nodes that their blocks got, where blocks ran as jobs of their own; their
+    """The launches on the real nodes of their blocks, if blocks ran as separate jobs; their
     samples are added to `read`. Of each block one attempt counts, so that all its arms had one node
     set in one allocation: the first that is complete, else the last."""
     placed: dict[Key, Launch] = {}

@@ -1,4 +1,4 @@
-"""The times that a block of a submitted study ran: a run directory each, and how it ended."""
+"""The attempts of a block of a submitted study: a run directory each, and its end."""
 
 import json
 import re
@@ -14,8 +14,8 @@ _NAME = re.compile(r"(\d+)-[\w-]+")
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A block in an allocation: `job` as squeue shows it; `error` why it ended early, else None.
-    `ended_unix_s` is None while it runs, and for ever where it was killed."""
+    """A block in an allocation: `job` as squeue shows it; `error`: the reason of an early end.
+    `ended_unix_s` is None while it runs, and stays None if it was killed."""
 
     block: int
     job: str
@@ -25,24 +25,24 @@ class Attempt:
     error: str | None = None
 
     def write(self, directory: Path) -> None:
-        """Beside the attempt's run directory. Raises MissingError."""
+        """Write it next to the attempt's run directory. Raises MissingError."""
         text = json.dumps(asdict(self)) + "\n"
         write_whole(record_of(directory), text, what="record of the block", hint=None)
 
 
 def attempt_folder(run_dir: Path, block: int, job: str) -> Path:
-    """The run directory of a block in a job. A job that Slurm starts again gets another one."""
-    again = 0
+    """The run directory of a block in a job. A job that Slurm restarts gets a new one."""
+    number = 0
     while True:
-        name = f"{block:03d}-{job}" + (f"-{again + 1}" if again else "")
+        name = f"{block:03d}-{job}" + (f"-{number + 1}" if number else "")
         folder = run_dir / FOLDER / name
         if not folder.exists() and not record_of(folder).exists():
             return folder
-        again += 1
+        number += 1
 
 
 def record_of(directory: Path) -> Path:
-    """Where an attempt's record lies."""
+    """The path of an attempt's record."""
     return directory.with_name(f"{directory.name}.json")
 
 
@@ -53,8 +53,8 @@ def read_attempts(run_dir: Path) -> dict[int, list[tuple[Path, Attempt]]]:
     for path in sorted((run_dir / FOLDER).glob("*.json")):
         name = _NAME.fullmatch(path.stem)
         if name is not None:
-            began = (path.with_suffix(""), read_attempt(path))
-            found.setdefault(int(name[1]), []).append(began)
+            attempt = (path.with_suffix(""), read_attempt(path))
+            found.setdefault(int(name[1]), []).append(attempt)
     for attempts in found.values():
         attempts.sort(key=lambda one: (one[1].started_unix_s, one[0]))
     return dict(sorted(found.items()))
@@ -63,11 +63,11 @@ def read_attempts(run_dir: Path) -> dict[int, list[tuple[Path, Attempt]]]:
 def read_attempt(path: Path) -> Attempt:
     """An attempt's record. Raises InputError."""
     try:
-        said = json.loads(path.read_text())
-        return Attempt(**(said | {"nodes": tuple(map(str, said["nodes"]))}))
+        record = json.loads(path.read_text())
+        return Attempt(**(record | {"nodes": tuple(map(str, record["nodes"]))}))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
-            f"no record of a block ({error})",
+            f"not a block record ({error})",
             where=str(path),
-            expected="what 'weft study submit' has its jobs write",
+            expected="a file that a job of 'weft study submit' wrote",
         ) from error

@@ -1,4 +1,4 @@
-"""Where each block of a submitted study is, by the queue and by what the run directory holds."""
+"""The state of each block of a submitted study, from the queue and the run directory."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _GOING = ("queued", "running")
 
 @dataclass(frozen=True, slots=True)
 class SubmittedJob:
-    """An array that was submitted: its id, its blocks, the nodes it asked for by name, if any."""
+    """A submitted array: its id, its blocks, and the nodes it named, if any."""
 
     job: str
     blocks: tuple[int, ...]
@@ -34,15 +34,15 @@ class SubmittedJob:
 
 
 def read_jobs(run_dir: Path) -> tuple[SubmittedJob, ...]:
-    """All that were submitted for a run, the first one first. Raises InputError."""
+    """All submitted arrays of a run, oldest first. Raises InputError."""
     jobs = []
     for path in (run_dir / SLURM_FOLDER).glob("job-*.json"):
         try:
-            said = json.loads(path.read_text())
-            lists = {"blocks": tuple(map(int, said["blocks"])), "nodes": tuple(said["nodes"])}
-            jobs.append(SubmittedJob(**(said | lists)))
+            record = json.loads(path.read_text())
+            lists = {"blocks": tuple(map(int, record["blocks"])), "nodes": tuple(record["nodes"])}
+            jobs.append(SubmittedJob(**(record | lists)))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"no record of a job ({error})", where=str(path)) from error
+            raise InputError(f"not a job record ({error})", where=str(path)) from error
     return tuple(sorted(jobs, key=lambda job: (job.submitted_unix_s, int(job.job))))
 
 
@@ -67,11 +67,11 @@ class BlockStatus:
 
     @property
     def is_going(self) -> bool:
-        """Whether it needs nothing but time."""
+        """Whether it only needs time."""
         return self.state in _GOING
 
     def to_record(self) -> dict[str, Any]:
-        """Plain JSON values; what is not known is left out."""
+        """Plain JSON values; unknown ones are left out."""
         record = asdict(self) | {"nodes": list(self.nodes), "n_failed": len(self.failures)}
         record["failures"] = [{**asdict(f), "state": f.state.value} for f in self.failures]
         return {key: value for key, value in record.items() if value is not None}
@@ -92,22 +92,24 @@ def read_status(run_dir: Path) -> tuple[StudyRun, Queue, tuple[BlockStatus, ...]
 def blocks_status(run: StudyRun, queue: Queue) -> tuple[BlockStatus, ...]:
     """The status of every block of a submitted run, as read, in order."""
     jobs = read_jobs(run.directory)
-    began = read_attempts(run.directory)
+    attempts_of = read_attempts(run.directory)
     by_block: dict[int, list[Launch]] = {}
     for launch in run.launches:
         by_block.setdefault(launch.block, []).append(launch)
     found = []
     for block, launches in sorted(by_block.items()):
         names = [f"{job.job}_{block}" for job in jobs if block in job.blocks]
-        attempts = began.get(block, [])
-        tried = _Tried(tuple(names), tuple(one for _, one in attempts), _place(attempts))
-        found.append(_status(run, launches, tried, queue))
+        attempts = attempts_of.get(block, [])
+        history = _BlockHistory(
+            tuple(names), tuple(one for _, one in attempts), _leaves_of(attempts)
+        )
+        found.append(_status(run, launches, history, queue))
     return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
-class _Tried:
-    """The tasks a block was submitted as, the attempts that began, and where the last one is."""
+class _BlockHistory:
+    """The tasks and attempts of a block, and the leaves of the last attempt."""
 
     names: tuple[str, ...]
     attempts: tuple[Attempt, ...]
@@ -125,15 +127,17 @@ class _Tried:
         return None if last is None or (self.names and last.job != self.names[-1]) else last
 
 
-def _status(run: StudyRun, launches: Sequence[Launch], tried: _Tried, queue: Queue) -> BlockStatus:
+def _status(
+    run: StudyRun, launches: Sequence[Launch], history: _BlockHistory, queue: Queue
+) -> BlockStatus:
     keys = {launch.key for launch in launches}
     failures = tuple(f for f in run.failures if (f.trial, f.repeat) in keys)
     n_over = len(keys & run.done) + len(failures)
-    tasks = {name: queue.tasks[name] for name in tried.names if name in queue.tasks}
-    whole = n_over == len(keys)
-    state, why = ("done", None) if whole else _unfinished(tasks, tried, queue)
+    tasks = {name: queue.tasks[name] for name in history.names if name in queue.tasks}
+    complete = n_over == len(keys)
+    state, why = ("done", None) if complete else _unfinished(tasks, history, queue)
     going = next((name for name, task in tasks.items() if task.phase.value == state), None)
-    last, names = tried.last, tried.names
+    last, names = history.last, history.names
     is_last = last is not None and state != Phase.QUEUED.value
     return BlockStatus(
         block=launches[0].block,
@@ -144,7 +148,7 @@ def _status(run: StudyRun, launches: Sequence[Launch], tried: _Tried, queue: Que
         failures=failures,
         job=going or (last.job if last else names[-1] if names else None),
         nodes=last.nodes if last and is_last else (),
-        leaves=tried.leaves if is_last else None,
+        leaves=history.leaves if is_last else None,
         started_unix_s=last.started_unix_s if last and is_last else None,
         ended_unix_s=last.ended_unix_s if last and is_last else None,
         why=why,
@@ -152,41 +156,41 @@ def _status(run: StudyRun, launches: Sequence[Launch], tried: _Tried, queue: Que
 
 
 def _unfinished(
-    tasks: Mapping[str, QueuedTask], tried: _Tried, queue: Queue
+    tasks: Mapping[str, QueuedTask], history: _BlockHistory, queue: Queue
 ) -> tuple[str, str | None]:
-    """State and reason of a block with launches that are not over."""
+    """State and reason of an unfinished block."""
     for phase in (Phase.RUNNING, Phase.QUEUED):
         for task in tasks.values():
             if task.phase is phase:
                 return phase.value, task.reason if phase is Phase.QUEUED else None
-    if not tried.names:
+    if not history.names:
         return "missing", "in no job yet"
-    name = tried.names[-1]
+    name = history.names[-1]
     if name in tasks:
-        return _ended(name, tasks[name], tried.current)
-    return _forgotten(name, tried.current, queue)
+        return _ended_task(name, tasks[name], history.current)
+    return _unlisted(name, history.current, queue)
 
 
-def _ended(name: str, task: QueuedTask, attempt: Attempt | None) -> tuple[str, str]:
-    """Of a task that Slurm still knows."""
-    said = f"Slurm ended {name}: {task.state} ({task.reason})"
+def _ended_task(name: str, task: QueuedTask, attempt: Attempt | None) -> tuple[str, str]:
+    """State and reason of an ended task that Slurm still lists."""
+    record = f"Slurm ended {name}: {task.state} ({task.reason})"
     if attempt is not None and attempt.error is not None:
-        said = attempt.error
-    return ("cancelled" if task.state == "CANCELLED" else "failed"), said
+        record = attempt.error
+    return ("cancelled" if task.state == "CANCELLED" else "failed"), record
 
 
-def _forgotten(name: str, attempt: Attempt | None, queue: Queue) -> tuple[str, str]:
-    """Of a task of which Slurm says nothing."""
+def _unlisted(name: str, attempt: Attempt | None, queue: Queue) -> tuple[str, str]:
+    """State and reason of a task that Slurm no longer lists."""
     if attempt is not None and attempt.error is not None:
         return "failed", attempt.error
     if queue.not_known is not None:
         return "unknown", f"the queue is not known: {queue.not_known}"
     if attempt is not None:
-        return "failed", f"{name} was killed: it left no word, and Slurm remembers it no more"
-    return "cancelled", f"{name} left the queue before it began"
+        return "failed", f"{name} was killed: it wrote no result, and Slurm no longer lists it"
+    return "cancelled", f"{name} left the queue before it started"
 
 
-def _place(attempts: Sequence[tuple[Path, Attempt]]) -> Mapping[str, str] | None:
+def _leaves_of(attempts: Sequence[tuple[Path, Attempt]]) -> Mapping[str, str] | None:
     """Leaf by node of the last attempt, where it recorded them."""
     if not attempts or not (attempts[-1][0] / "run.toml").exists():
         return None

@@ -1,4 +1,4 @@
-"""What is submitted of a study: arrays of blocks, and the options they were asked for with."""
+"""The job arrays of a submitted study, and the options of their jobs and launches."""
 
 import os
 import time
@@ -17,7 +17,7 @@ from weft.study.submission.block_states import SLURM_FOLDER, SubmittedJob
 
 @dataclass(frozen=True, slots=True)
 class SubmitOptions:
-    """What was asked of jobs and launches; kept in run.toml, so that --resume asks the same.
+    """Options of jobs and launches; run.toml keeps them, so that --resume uses the same.
 
     `switches` and `leaves`: at most, or exactly, so many leaf switches a block. `sbatch` are words
     for sbatch as they stand.
@@ -36,8 +36,8 @@ class SubmitOptions:
     launcher: str | None = None
 
     @property
-    def options(self) -> tuple[str, ...]:
-        """Words for sbatch, beside those that every block needs."""
+    def sbatch_options(self) -> tuple[str, ...]:
+        """Options for sbatch, in addition to those that every block needs."""
         named = {
             "partition": self.partition,
             "account": self.account,
@@ -54,20 +54,20 @@ class SubmitOptions:
 
     @staticmethod
     def of_meta(meta: Mapping[str, Any]) -> "SubmitOptions":
-        """What `to_meta` kept."""
+        """The options that `to_meta` kept."""
         known = {name: meta[name] for name in SubmitOptions.__dataclass_fields__ if name in meta}
         return SubmitOptions(**(known | {"sbatch": tuple(meta.get("sbatch", ()))}))
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """Blocks of a run to submit: `launches` are those of the whole run; `command` is what each
-    block runs; `seed` draws nodes where leaf switches are asked for."""
+    """Blocks of a run to submit: `launches` are those of the whole run; each block runs `command`;
+    `seed` draws the nodes if a number of leaf switches is given."""
 
     name: str
     launches: tuple[Launch, ...]
     blocks: tuple[int, ...]
-    asked: SubmitOptions
+    options: SubmitOptions
     command: tuple[str, ...]
     seed: int
 
@@ -86,10 +86,10 @@ class Submission:
                 tasks_per_node=self._most_tasks(blocks),
                 tasks=tuple(blocks),
                 command=self.command,
-                at_once=self.asked.at_once,
-                exclusive=self.asked.exclusive,
+                at_once=self.options.at_once,
+                exclusive=self.options.exclusive,
                 nodes=nodes,
-                options=self.asked.options,
+                options=self.options.sbatch_options,
             )
             for (n, nodes), blocks in groups.items()
         )
@@ -98,34 +98,33 @@ class Submission:
         return max(one.trial.tasks_per_node for one in self.launches if one.block in blocks)
 
     def _drawn(self, n_nodes: Mapping[int, int]) -> dict[int, tuple[str, ...]]:
-        """The nodes of each block where it must lie on so many leaves."""
-        if self.asked.leaves is None or not self.blocks:
+        """The nodes of each block that must span a given number of leaves."""
+        if self.options.leaves is None or not self.blocks:
             return {}
-        leaves = usable_leaves(self.asked.partition)
+        leaves = usable_leaves(self.options.partition)
         drawn: dict[int, tuple[str, ...]] = {}
         for count in sorted({n_nodes[block] for block in self.blocks}):
-            of = [block for block in self.blocks if n_nodes[block] == count]
-            sets = spread(leaves, count, self.asked.leaves, len(of), seed=self.seed)
-            drawn |= dict(zip(of, sets, strict=True))
+            chosen = [block for block in self.blocks if n_nodes[block] == count]
+            sets = spread(leaves, count, self.options.leaves, len(chosen), seed=self.seed)
+            drawn |= dict(zip(chosen, sets, strict=True))
         return drawn
 
 
 def submit_all(
-    run_dir: Path, batches: Sequence[Batch], before: tuple[str, ...] = ()
+    run_dir: Path, batches: Sequence[Batch], earlier_jobs: tuple[str, ...] = ()
 ) -> tuple[list[SubmittedJob], InputError | MissingError | None]:
-    """Submit the arrays, and the jobs of `before` being over, no more blocks run at once than was
-    asked for: an array waits for those whose places it takes.
+    """Submit the arrays so that at most `at_once` blocks run together: an array waits for the
+    arrays, and for the `earlier_jobs`, whose places it takes.
 
-    What was submitted, and the error where sbatch refused a later one or did not answer: jobs are
-    on their way then. Raises InputError where it refused the first, MissingError where there is no
-    sbatch.
+    Returns the submitted jobs, and the error if sbatch refused a later array or did not answer.
+    Raises InputError if it refused the first, MissingError if there is no sbatch.
     """
     jobs: list[SubmittedJob] = []
     at_once = batches[0].at_once if batches else 1
-    places: deque[tuple[str, ...]] = deque([before] * at_once)
+    places: deque[tuple[str, ...]] = deque([earlier_jobs] * at_once)
     for batch in batches:
         taken = [places.popleft() for _ in range(min(at_once, len(batch.tasks)))]
-        after = tuple(dict.fromkeys(job for earlier in taken for job in earlier))
+        after = tuple(dict.fromkeys(job for taken_jobs in taken for job in taken_jobs))
         whole = replace(batch, after=after)
         script = _new_script(run_dir.absolute() / SLURM_FOLDER, whole.script)
         try:
@@ -138,10 +137,10 @@ def submit_all(
                 raise
             return jobs, refused
         places.extend([(job,)] * len(taken))
-        told = SubmittedJob(job, batch.tasks, batch.nodes, script.name, round(time.time(), 3))
-        jobs.append(told)
+        submitted = SubmittedJob(job, batch.tasks, batch.nodes, script.name, round(time.time(), 3))
+        jobs.append(submitted)
         try:
-            told.write(run_dir)
+            submitted.write(run_dir)
         except MissingError as unkept:
             return jobs, MissingError(
                 f"job {job} is submitted, but {unkept.what}",

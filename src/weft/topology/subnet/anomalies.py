@@ -1,4 +1,4 @@
-"""What a person must look at among the cables between levels: which, where, at which ports."""
+"""Anomalies among the cables between levels: which, where, at which ports."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from weft.topology.subnet.tiers import Tiers
 MOST_PLACES = 2
 """How many places a title names before it only counts."""
 FEW_PORTS = 4
-"""A list of more free ports than this tells nobody where a cable was."""
+"""A longer list of free ports does not show where a cable was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def title_of(matrix: Matrix) -> str:
     """The finding in a sentence: what is odd and where, or that nothing is."""
     kind, n_all = kind_of(matrix), n_should_be(matrix)
     if not matrix.says_more:
-        return f"Which boards of the directors the {n_all:,} {kind} go to"
+        return f"Director boards at the upper ends of {n_all:,} {kind}"
     parts = []
     lacking = [cell for cell in matrix.cells_once if cell.n_missing]
     if n_missing := sum(cell.n_missing for cell in lacking):
@@ -98,18 +98,18 @@ def title_of(matrix: Matrix) -> str:
             parts.append(f"{n:,}{of_all} {verb} {words}: {_places(matrix, cells)}")
     if cells := [cell for cell in matrix.cells_once if cell.state is CableState.MORE]:
         parts.append(f"more than at the siblings: {_places(matrix, cells)}")
-    if lonely := lonely_rows(matrix):
-        parts.append(f"no {kind} at all: {_named([line.name for line in lonely])}")
+    if unlinked := unlinked_rows(matrix):
+        parts.append(f"no {kind} at all: {_named([line.name for line in unlinked])}")
     if parts:
         return "; ".join(parts)
     if matrix.level == 0:
-        return f"{len(matrix.rows):,} switches with {n_all:,} cables between them, in no levels"
+        return f"{len(matrix.rows):,} switches with {n_all:,} cables between them, without levels"
     if not matrix.has_pattern:
-        return f"{n_all:,} {kind}, in no pattern that would tell which are missing"
-    return f"All {n_all:,} {kind} are as those of their siblings"
+        return f"{n_all:,} {kind}, without a pattern that shows missing ones"
+    return f"All {n_all:,} {kind} match their siblings"
 
 
-def lonely_rows(matrix: Matrix) -> tuple[MatrixLine, ...]:
+def unlinked_rows(matrix: Matrix) -> tuple[MatrixLine, ...]:
     """Switches with no cable up."""
     met = {cell.row for cell in matrix.cells}
     return tuple(line for at, line in enumerate(matrix.rows) if at not in met)
@@ -118,12 +118,12 @@ def lonely_rows(matrix: Matrix) -> tuple[MatrixLine, ...]:
 def cable_anomalies(subnet: Subnet, tiers: Tiers, matrix: Matrix) -> tuple[CableAnomaly, ...]:
     """Every odd cell with the ports to look at, worst first, then rows without any cable up."""
     ports = _SiblingPorts(subnet, tiers, matrix)
-    lonely = [
+    unlinked = [
         CableAnomaly(CableState.MISSING, line.name, "the level above", 0, None, "no up-link")
-        for line in lonely_rows(matrix)
+        for line in unlinked_rows(matrix)
     ]
     return (
-        *lonely,
+        *unlinked,
         *(
             CableAnomaly(
                 state=cell.state,
@@ -133,7 +133,7 @@ def cable_anomalies(subnet: Subnet, tiers: Tiers, matrix: Matrix) -> tuple[Cable
                 n_expected=cell.n_expected,
                 look_at="; ".join(ports.look_at(cell)),
             )
-            for cell in matrix.odd
+            for cell in matrix.unexpected
         ),
     )
 
@@ -141,11 +141,11 @@ def cable_anomalies(subnet: Subnet, tiers: Tiers, matrix: Matrix) -> tuple[Cable
 def cable_text(tiers: Tiers, cable: SubnetCable) -> str:
     """'leaf007[5] - spine02[7], 4xHDR, active'."""
     ends = " - ".join(f"{tiers.labels[end.node].name}[{end.port}]" for end in cable.ends)
-    said = [cable.a.rate or cable.b.rate or "rate unknown"]
-    said += dict.fromkeys(
+    parts = [cable.a.rate or cable.b.rate or "rate unknown"]
+    parts += dict.fromkeys(
         word for end in cable.ends for word in (end.logical, end.physical) if word
     )
-    return f"{ends}, {', '.join(said)}"
+    return f"{ends}, {', '.join(parts)}"
 
 
 class _SiblingPorts:
@@ -179,8 +179,8 @@ class _SiblingPorts:
             texts += [*self._lacking(cell), *self._free(cell)]
         if cell.state is CableState.MORE:
             own = set(self._usual.get(cell.column, ()))
-            strange = [cable for cable in cell.cables if cable.a.port not in own]
-            texts += [cable_text(self._tiers, cable) for cable in strange]
+            extra = [cable for cable in cell.cables if cable.a.port not in own]
+            texts += [cable_text(self._tiers, cable) for cable in extra]
         return texts
 
     def _lacking(self, cell: Cell) -> list[str]:
@@ -200,8 +200,8 @@ class _SiblingPorts:
             known = self._tiers.labels.get(there.node)
             name = known.name if known else shown(self._subnet.name(there.node))
             return f"goes to {name}[{there.port}] instead"
-        said = {u["port"]: u["physical"] for u in self._subnet.nodes[switch].uncabled}
-        return f"has no cable that is up{' (' + said[port] + ')' if port in said else ''}"
+        parts = {u["port"]: u["physical"] for u in self._subnet.nodes[switch].uncabled}
+        return f"has no cable that is up{' (' + parts[port] + ')' if port in parts else ''}"
 
     def _free(self, cell: Cell) -> list[str]:
         """Free ports at the other end: of the switch, of a director on the boards that the row's

@@ -91,7 +91,7 @@ class Matrix:
         return self.has_pattern or not self.by_board
 
     @property
-    def odd(self) -> tuple[Cell, ...]:
+    def unexpected(self) -> tuple[Cell, ...]:
         """Cells that are not as expected, worst first."""
         order = list(CableState)
         found = [cell for cell in self.cells_once if cell.state is not CableState.AS_EXPECTED]
@@ -110,7 +110,7 @@ def matrices_of(tiers: Tiers) -> tuple[Matrix, ...]:
 
 
 def square_of(tiers: Tiers) -> Matrix:
-    """Every switch by every switch, for fabrics without levels. What is missing nobody can tell."""
+    """Every switch by every switch, for fabrics without levels. Missing cables are unknown."""
     names = {node: label.name for node, label in tiers.labels.items()}
     met: dict[tuple[str, str], list[SubnetCable]] = defaultdict(list)
     cables = [*tiers.sideways, *(cable for found in tiers.between.values() for cable in found)]

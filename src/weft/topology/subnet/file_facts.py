@@ -7,7 +7,7 @@ MOST_LISTED = 8
 """More of a kind than this are only counted."""
 
 
-def beside(description: Mapping[str, Any]) -> list[str]:
+def file_fact_lines(description: Mapping[str, Any]) -> list[str]:
     """A line for everything that the summary of nodes and cables does not show."""
     ports = {
         (reading["end"]["node"], reading["end"]["port"]) for reading in description["readings"]
@@ -74,14 +74,14 @@ def _inside(inside: Mapping[str, Any]) -> str:
 
 def _device(device: Mapping[str, Any]) -> str:
     rate = device["rate_gbps"]
-    said = (
+    parts = (
         device["link_layer"],
         device["state"],
         device["physical_state"],
         f"{rate:g} Gb/s" if rate else None,
         f"LID {device['lid']}" if device["lid"] else None,
     )
-    words = ", ".join(str(word) for word in said if word) or "nothing about its port"
+    words = ", ".join(str(word) for word in parts if word) or "nothing about its port"
     return f"device of a host: {device['device']} port {device['port']}: {words}"
 
 

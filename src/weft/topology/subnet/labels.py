@@ -34,7 +34,7 @@ def labels_of(subnet: Subnet) -> Mapping[int, Label]:
     """The label of every switch, by node."""
     switches = [node for node in subnet.nodes if node.is_switch]
     found = {node.index: label_of(node.description) for node in switches}
-    return _told_apart(switches, _by_system_guid(switches, found))
+    return _with_unique_names(switches, _by_system_guid(switches, found))
 
 
 def label_of(description: str) -> Label:
@@ -51,7 +51,7 @@ def label_of(description: str) -> Label:
 def _by_system_guid(
     switches: Iterable[SubnetNode], found: Mapping[int, Label]
 ) -> Mapping[int, Label]:
-    """Switches that share a system image GUID are one chassis, whatever they call themselves."""
+    """Switches that share a system image GUID are one chassis, under any names."""
     chassis: dict[int, list[int]] = defaultdict(list)
     for node in switches:
         if node.system_guid:
@@ -77,12 +77,14 @@ def _in_common(names: Sequence[str]) -> str:
     return first[: ends[-1]].strip() if ends else ""
 
 
-def _told_apart(switches: Iterable[SubnetNode], found: Mapping[int, Label]) -> Mapping[int, Label]:
+def _with_unique_names(
+    switches: Iterable[SubnetNode], found: Mapping[int, Label]
+) -> Mapping[int, Label]:
     """Names that several switches have get what tells them apart: their GUIDs."""
-    often = Counter(label.name for label in found.values())
+    counts = Counter(label.name for label in found.values())
     return {
         node.index: found[node.index]
-        if often[found[node.index].name] == 1
+        if counts[found[node.index].name] == 1
         else Label(
             f"{found[node.index].name} ({node.guid:#x})",
             found[node.index].system,

@@ -37,8 +37,8 @@ class TierLoad:
         """'up from level 1 to 2', 'between switches of level 1'."""
         if self.from_level == self.to_level:
             return f"between switches of level {self.from_level}"
-        way = "up" if self.from_level < self.to_level else "down"
-        return f"{way} from level {self.from_level} to {self.to_level}"
+        direction = "up" if self.from_level < self.to_level else "down"
+        return f"{direction} from level {self.from_level} to {self.to_level}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def load_of(subnet: Subnet, traffic: Traffic) -> Load:
     """Paths follow the subnet's forwarding tables. Raises InputError where there are none."""
     if not subnet.has_tables:
         raise InputError(
-            "no forwarding tables were read, so nobody knows which cables carry the load",
+            "no forwarding tables were read, so the loaded cables are unknown",
             expected="opensm-lfts.dump, opensm.fdbs, or the output of dump_lfts, too",
             hint="or let weft compute them: --engine minhop, updn or ftree",
         )

@@ -68,8 +68,8 @@ class Places:
     def _require_one_meaning(self, name: str, found: Iterable[Place]) -> None:
         """A host has several adapters, but no two of one name."""
         nodes = {place.node for place in found}
-        often = Counter(self._subnet.nodes[node].description for node in nodes)
-        for description, n in often.items():
+        counts = Counter(self._subnet.nodes[node].description for node in nodes)
+        for description, n in counts.items():
             if n > 1:
                 alike = [it for it in nodes if self._subnet.nodes[it].description == description]
                 guids = ", ".join(

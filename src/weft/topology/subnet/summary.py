@@ -96,20 +96,20 @@ def level_of(subnet: Subnet, node: int) -> int:
 
 def _levels(subnet: Subnet) -> tuple[LevelSummary, ...]:
     switches = Counter(level_of(subnet, node.index) for node in subnet.nodes if node.is_switch)
-    ways: dict[int, tuple[list[CableEnd], list[CableEnd]]] = {n: ([], []) for n in switches}
+    ends_of: dict[int, tuple[list[CableEnd], list[CableEnd]]] = {n: ([], []) for n in switches}
     for cable in subnet.cables:
         for here, there in (cable.ends, cable.ends[::-1]):
             levels = level_of(subnet, here.node), level_of(subnet, there.node)
-            if levels[0] in ways and levels[0] != levels[1]:
-                ways[levels[0]][levels[1] > levels[0]].append(here)
+            if levels[0] in ends_of and levels[0] != levels[1]:
+                ends_of[levels[0]][levels[1] > levels[0]].append(here)
     return tuple(
         LevelSummary(
             level=level,
             n_switches=switches[level],
-            down=_rates(ways[level][0]),
-            up=_rates(ways[level][1]),
-            down_gbps=_total(ways[level][0]),
-            up_gbps=_total(ways[level][1]),
+            down=_rates(ends_of[level][0]),
+            up=_rates(ends_of[level][1]),
+            down_gbps=_total(ends_of[level][0]),
+            up_gbps=_total(ends_of[level][1]),
         )
         for level in sorted(switches)
     )

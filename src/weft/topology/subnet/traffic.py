@@ -57,13 +57,13 @@ def traffic_of(subnet: Subnet, text: str) -> Traffic:
 
     Raises InputError for a text, a file or a name that means nothing.
     """
-    kind, _, rest = text.partition(":")
+    kind, _, argument = text.partition(":")
     if text in (ALL_TO_ALL, "alltoall", "all_to_all"):
         return Traffic("all to all", "paths", {})
     if kind == "shift":
-        return _shift(subnet, rest)
+        return _shift(subnet, argument)
     if kind == "pairs":
-        return _pairs(subnet, rest)
+        return _pairs(subnet, argument)
     return _collective(subnet, text)
 
 
@@ -126,8 +126,8 @@ def _pairs(subnet: Subnet, name: str) -> Traffic:
 
 
 def _collective(subnet: Subnet, text: str) -> Traffic:
-    benchmark, _, rest = text.partition(":")
-    algorithm, _, size = rest.partition(":")
+    benchmark, _, argument = text.partition(":")
+    algorithm, _, size = argument.partition(":")
     size_bytes = parse_size(size) if size else SIZE_BYTES
     step = {"benchmark": benchmark, "size_bytes": size_bytes}
     if algorithm:

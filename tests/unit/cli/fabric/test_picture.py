@@ -55,7 +55,7 @@ def test_a_ring_is_told_to_be_one() -> None:
         "  s1 to s2: a cable is slower; s1[1] - s2[2], 4xEDR, active, link-up",
     ]
     assert picture(described({f"s{at}": 1 for at in range(4)}, ring), 80) == [
-        "4 switches with 4 cables between them, in no levels."
+        "4 switches with 4 cables between them, without levels."
     ]
 
 

@@ -52,7 +52,7 @@ def test_every_cable_between_switches_stands_in_one_cell_or_beside_the_levels(
             assert (cell.state is CableState.MISSING) == (not cell.cables)
             assert cell.n_missing == max(0, (cell.n_expected or 0) - len(cell.cables))
             assert matrix.rows[cell.row].block == matrix.columns[cell.column].block
-        assert len(cable_anomalies(subnet, tiers, matrix)) >= len(matrix.odd)
+        assert len(cable_anomalies(subnet, tiers, matrix)) >= len(matrix.unexpected)
         assert title_of(matrix)
 
 

@@ -135,7 +135,7 @@ def test_a_ring_is_a_circle_and_a_matrix_of_all_by_all() -> None:
     page = fabric_page(described({f"s{at}": 1 for at in range(5)}, ring), name="r", headline="")
     assert page.severity == "note"
     assert [drawing.id for drawing in page.drawings] == ["matrix0", "links"]
-    assert page.sentences == ("5 switches with 5 cables between them, in no levels.",)
+    assert page.sentences == ("5 switches with 5 cables between them, without levels.",)
     assert len(page.values["matrices"]["matrix0"]["cells"]) == 10
     assert page.drawings[1].svg.count('class="link"') == 5
 

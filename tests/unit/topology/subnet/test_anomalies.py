@@ -21,7 +21,7 @@ def without(*ports: tuple[str, int]) -> list[Ends]:
 
 def test_nothing_odd_is_a_sentence_too() -> None:
     title, odd = told(described(tree_switches(), tree_cables()))
-    assert title == "All 16 up-links are as those of their siblings"
+    assert title == "All 16 up-links match their siblings"
     assert odd == []
 
 

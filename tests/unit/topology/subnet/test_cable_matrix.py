@@ -21,7 +21,7 @@ def odd_cells(matrix: Matrix) -> list[tuple[str, str, CableState, int, int | Non
             len(cell.cables),
             cell.n_expected,
         )
-        for cell in matrix.odd
+        for cell in matrix.unexpected
     ]
 
 
@@ -32,7 +32,7 @@ def at(matrix: Matrix, row: int, column: int) -> Cell:
 def test_a_whole_tree_has_nothing_odd() -> None:
     matrix = only_matrix(described(tree_switches(), tree_cables()))
     assert [row.name for row in matrix.rows] == ["leaf0", "leaf1", "leaf2", "leaf3"]
-    assert (len(matrix.cells), matrix.n_cables, matrix.odd) == (8, 16, ())
+    assert (len(matrix.cells), matrix.n_cables, matrix.unexpected) == (8, 16, ())
     assert {cell.n_expected for cell in matrix.cells} == {2}
 
 
@@ -74,7 +74,7 @@ def test_one_slow_cable_and_one_below_what_its_ends_can_do_are_slower() -> None:
 def test_a_leaf_of_older_switches_is_no_slower_than_its_own_cables() -> None:
     cables = tree_cables()
     rates = {cable: 100.0 for cable in cables if cable[0] == "leaf1"}
-    assert only_matrix(described(tree_switches(), cables, rates=rates)).odd == ()
+    assert only_matrix(described(tree_switches(), cables, rates=rates)).unexpected == ()
 
 
 def test_a_cable_that_is_down_is_worse_than_a_slow_one() -> None:
@@ -92,7 +92,7 @@ def test_a_leaf_with_half_the_up_links_of_the_others_everywhere_is_of_another_ki
         if not (cable[0] == "leaf4" and cable[2].startswith("spine") and cable[1] % 2 == 0)
     ]
     matrix = only_matrix(described(tree_switches(5, 4), cables))
-    assert matrix.odd == ()
+    assert matrix.unexpected == ()
     assert at(matrix, 4, 0).n_expected == 1
 
 
@@ -102,7 +102,7 @@ def test_two_leaves_and_two_spines_are_too_few_to_know_better() -> None:
     # Three of the four cells have one cable: three quarters.
     assert odd_cells(matrix) == [("leaf0", "spine0", CableState.MISSING, 0, 1)]
     single = [c for c in tree_cables(leaves=2, spines=1, per_spine=2) if c[:2] != ("leaf0", 2)]
-    assert only_matrix(described(tree_switches(2, 1), single)).odd == ()
+    assert only_matrix(described(tree_switches(2, 1), single)).unexpected == ()
 
 
 def test_pods_are_blocks_and_what_lies_between_them_is_not_missed() -> None:
@@ -120,7 +120,7 @@ def test_pods_are_blocks_and_what_lies_between_them_is_not_missed() -> None:
     matrix = only_matrix(described(switches, cables))
     assert [row.block for row in matrix.rows] == [0, 0, 0, 1, 1, 1]
     assert [column.block for column in matrix.columns] == [0, 0, 1, 1]
-    assert (len(matrix.cells), matrix.odd) == (12, ())
+    assert (len(matrix.cells), matrix.unexpected) == (12, ())
 
 
 def directors() -> tuple[dict[str, int | None], list[Ends]]:
@@ -153,14 +153,14 @@ def test_boards_fold_into_directors_and_are_drawn_one_by_one_after_them() -> Non
         "core1 L1",
     ]
     assert {len(cell.cables) for cell in overview.cells} == {2}
-    assert (overview.odd, boards.odd, boards.has_pattern) == ((), (), False)
+    assert (overview.unexpected, boards.unexpected, boards.has_pattern) == ((), (), False)
 
 
 def test_a_missing_cable_to_a_director_is_missed_though_no_board_has_a_pattern() -> None:
     switches, cables = directors()
     overview, boards = matrices_of(tiers_of(described(switches, cables[1:])))
     assert odd_cells(overview) == [("leaf0", "core0", CableState.FEWER, 1, 2)]
-    assert boards.odd == ()
+    assert boards.unexpected == ()
 
 
 def test_a_ring_has_no_levels_and_no_matrix() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.topology.subnet.file_facts import beside
+from weft.topology.subnet.file_facts import file_fact_lines
 from weft.topology.subnet.subnet import Subnet
 
 SAMPLES = Path(__file__).resolve().parents[3] / "fixtures" / "fabric"
@@ -27,16 +27,19 @@ SAMPLES = Path(__file__).resolve().parents[3] / "fixtures" / "fabric"
     ],
 )
 def test_a_line_says_what_else_was_read(sample: str, line: str) -> None:
-    assert line in beside(Subnet.read([str(SAMPLES / sample)]).description)
+    assert line in file_fact_lines(Subnet.read([str(SAMPLES / sample)]).description)
 
 
 def test_many_of_a_kind_are_counted(tmp_path: Path) -> None:
     tree = tmp_path / "topology.conf"
     tree.write_text("".join(f"SwitchName=s{n} Nodes=n{n}\n" for n in range(10)))
-    lines = beside(Subnet.read([str(tree)]).description)
+    lines = file_fact_lines(Subnet.read([str(tree)]).description)
     assert len(lines) == 9
     assert lines[-1] == "... and 2 more of these: --format json"
 
 
 def test_a_plain_fabric_has_nothing_beside_it() -> None:
-    assert beside(Subnet.read([str(SAMPLES / "small" / "ibnetdiscover.out")]).description) == []
+    assert (
+        file_fact_lines(Subnet.read([str(SAMPLES / "small" / "ibnetdiscover.out")]).description)
+        == []
+    )
