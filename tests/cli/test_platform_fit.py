@@ -28,9 +28,9 @@ def test_verdict_anomaly_range_and_next_step_are_printed(folder: Path, capsys: C
     lines = told.out.splitlines()
     assert lines[0].startswith("a9: ")
     assert " parameters fitted to 46 rows" in lines[0]
-    assert lines[2].startswith("latency: unseen rows to")
+    assert lines[2].startswith("latency: held-out rows to")
     assert any(line.startswith("anomaly, not fitted: bidirectional at 8 KiB") for line in lines)
-    assert any(line.startswith("Good for 0 B to 4 MiB") for line in lines)
+    assert any(line.startswith("Valid from 0 B to 4 MiB") for line in lines)
     assert lines[-1] == "next: weft bench latency --twin a9.toml --nodes 2"
     assert told.err == "wrote a9.toml\n"
 

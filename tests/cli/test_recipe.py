@@ -73,7 +73,7 @@ def test_a_script_beside_the_recipe(tmp_path: Path, capsys: pytest.CaptureFixtur
         (["azure"], "no recipe 'azure'"),
         (["azure-ndv5", "--training"], "--training needs the program"),
         (["azure-ndv5", "--mount", "/a:/b"], "--mount goes with --image"),
-        (["azure-ndv5", "--image", "i", "--for", "mpirun"], "into no container"),
+        (["azure-ndv5", "--image", "i", "--for", "mpirun"], "cannot launch into a container"),
         (["alps-gh200", "--sharp"], "has no SHARP"),
         (["azure-hbv3", "--sharp"], "has no SHARP"),
         (["azure-ndv5", "--benchmark", "all_reduce"], "did you mean 'allreduce'"),

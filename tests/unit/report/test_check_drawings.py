@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from weft.check.pipeline import judge_run
 from weft.check.readings.readings import Metric
 from weft.cli import run
 from weft.report import heat_svg
@@ -16,7 +17,6 @@ from weft.report.heat_svg import HeatMap
 from weft.report.page import write_report
 from weft.report.sections.pair_shares import endpoints_of, shares_of
 from weft.report.sections.suspect_map import cable_shares
-from weft.report.verdict import pair_verdict
 from weft.study.run.store import read_run
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -45,7 +45,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def verdict_of(where: Path):  # type: ignore[no-untyped-def]
-    verdict = pair_verdict(read_run(where))
+    verdict = judge_run(read_run(where))
     assert verdict is not None
     return verdict
 

@@ -58,7 +58,7 @@ def test_each_curve_has_the_published_table_of_its_benchmark(twin_run: Path) -> 
 def test_the_finding_leaves_out_what_the_fit_names_as_an_anomaly(twin_run: Path) -> None:
     _, bidirectional = published_of(read_run(twin_run))
     found = bidirectional.finding({4096: 1.1 * 5982.22, 8192: 6000.0, 1 << 20: 7066.08})
-    assert found == "5.0% from what was published (median of 2 sizes), 10.0% at 4 KiB"
+    assert found == "5.0% from the published values (median of 2 sizes), 10.0% at 4 KiB"
     assert bidirectional.finding({3: 1.0}) == ""
 
 
@@ -66,10 +66,10 @@ def test_the_page_shows_published_values_source_and_distance(
     twin_run: Path, tmp_path: Path
 ) -> None:
     page = write_report([twin_run], tmp_path / "page.html").read_text("utf-8")
-    assert re.search(r"latency: [\d.]+% from what was published", page)
+    assert re.search(r"latency: [\d.]+% from the published values", page)
     assert "published: Kaneshiro" in page
     assert "Lightweight Azure InfiniBand Cluster Setup" in page
-    assert "Not fitted, and not counted, because it breaks the rise with size: 8 KiB." in page
+    assert "Not fitted and not counted, as it breaks the rise with size: 8 KiB." in page
     assert "median / published" in page
 
 
@@ -83,7 +83,7 @@ def test_the_tables_a_platform_was_fitted_to_are_called_measured(
     run = measure(tmp_path / "mine", STUDY, backend=backend, nodes=backend.nodes)
     (latency,) = published_of(read_run(run))
     assert latency.series == "measured: mine.txt"
-    assert latency.finding({8: rows[3][1]}).startswith("0.0% from what was measured")
+    assert latency.finding({8: rows[3][1]}).startswith("0.0% from the measured values")
 
 
 def test_a_platform_nobody_can_read_any_more_leaves_the_page_without_it(twin_run: Path) -> None:

@@ -108,7 +108,7 @@ def test_a_study_without_arms_or_pairs_claims_nothing(tmp_path: Path, measure: M
 def test_a_live_run_is_predicted_from_half_of_its_rows(tmp_path: Path, measure: Measure) -> None:
     backend = Changed(lambda sample: sample)
     page = page_of(read_run(measure(tmp_path / "run", backend=backend)), "run1")
-    (figure,) = next(s for s in page.sections if s.heading.startswith("Predicted")).figures
+    (figure,) = next(s for s in page.sections if s.heading.startswith("Held-out")).figures
     # The mock is one line, latency = a + b x size, with 1 % noise: two parameters tell all of it.
     assert "fitted to 11 rows predicts the other 10" in figure.title
     assert "1 line" in figure.how_to_read
@@ -128,7 +128,7 @@ def test_a_row_out_of_all_proportion_is_neither_fitted_nor_held_out(
 
     backend = Changed(spoil_the_last)
     page = page_of(read_run(measure(tmp_path / "run", backend=backend)), "run1")
-    (figure,) = next(s for s in page.sections if s.heading.startswith("Predicted")).figures
+    (figure,) = next(s for s in page.sections if s.heading.startswith("Held-out")).figures
     roles = {row[0]: row[-1] for row in figure.table.rows}
     assert roles["1 MiB"] == "measured, left out as an anomaly"
     assert "Left out, because they break the rise with size: 1 MiB" in figure.how_to_read
@@ -146,7 +146,7 @@ def test_a_twin_is_not_fitted_to_itself_and_is_called_simulated(
             return {"platform": "fat-tree", "faults": ["leaf-01[2] rate=0.5"]}
 
     page = page_of(read_run(measure(tmp_path / "run", backend=Twin())), "run1")
-    assert not [s for s in page.sections if s.heading.startswith("Predicted")]
+    assert not [s for s in page.sections if s.heading.startswith("Held-out")]
     assert page.caveats[0].startswith("Simulated: a twin of 'fat-tree', not a machine.")
     assert page.findings[0].sentence.startswith("Simulated: latency")
     assert page.sections[0].heading == "Simulated"

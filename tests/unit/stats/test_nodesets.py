@@ -31,7 +31,7 @@ def test_with_fewer_than_five_sets_it_cannot_be_known(n_sets: int) -> None:
     sets, ratios = _draw(np.random.default_rng(1), n_sets, 0.1)
     found = ratio_for_sets_like_these(np.ones(ratios.size), ratios, sets)
     assert isinstance(found, CannotBeKnown)
-    assert found.text.startswith("cannot be known for other node sets")
+    assert found.text.startswith("unknown for other node sets")
     assert "5 needed" in found.text
 
 

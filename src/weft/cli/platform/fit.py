@@ -102,7 +102,7 @@ def _text(fitted: "FittedPlatform", out: Path | None) -> str:
         "",
         *(_judged_line(table) for table in fit.tables),
         *_anomaly_lines(fit.tables),
-        f"Good for {format_size(fit.min_bytes)} to {format_size(fit.max_bytes)}; predictions"
+        f"Valid from {format_size(fit.min_bytes)} to {format_size(fit.max_bytes)}; predictions"
         " outside this range are marked.",
         "",
         "HELD-OUT ROWS (each half of the rows predicts the other half)",

@@ -135,8 +135,8 @@ def _fit_text(document: "Platform") -> list[str]:
     found = document.fit
     span = f"{format_size(found.min_bytes)} to {format_size(found.max_bytes)}"
     worst = [
-        f"  unseen rows of {table.benchmark} ({half.fitted_on} fitted): {half.median_error:.1%} in"
-        f" the median, {half.worst_error:.1%} at worst ({format_size(half.worst_bytes)})"
+        f"  held-out rows of {table.benchmark} ({half.fitted_on} fitted): {half.median_error:.1%}"
+        f" in the median, {half.worst_error:.1%} at worst ({format_size(half.worst_bytes)})"
         for table in found.tables
         for half in table.held_out
     ]

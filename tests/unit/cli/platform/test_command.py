@@ -163,5 +163,5 @@ def test_show_says_how_well_a_fitted_host_predicts_what_it_had_not_seen(
     run(["platform", "show", "azure-hbv3"])
     out = capsys.readouterr().out
     assert "fit: 18 parameters, 47 rows, good for 0 B to 4 MiB" in out
-    assert out.count("  unseen rows of latency (rows ") == 2
-    assert out.count("  unseen rows of bandwidth (rows ") == 2
+    assert out.count("  held-out rows of latency (rows ") == 2
+    assert out.count("  held-out rows of bandwidth (rows ") == 2

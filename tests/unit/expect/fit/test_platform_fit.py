@@ -193,7 +193,7 @@ def test_an_anomaly_is_named_with_its_neighbours_and_left_out() -> None:
     counted = fitted.platform.fit.tables[1].held_out
     assert sum(half.n_rows for half in counted) == len(rows) - 1
     assert all(half.worst_error < 1 for half in counted)
-    assert "no rising lines give it" in row.reason
+    assert "breaks the rise with size" in row.reason
     published = fitted.platform.table("bidirectional")
     assert published is not None
     assert published.errata == ("2 KiB is an anomaly: not fitted",)
