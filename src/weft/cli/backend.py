@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.bench.twin.fault import GRAMMAR
 from weft.cli.option_group import options_as
 from weft.core.errors import InputError, MissingError
 
@@ -79,9 +80,7 @@ _OPTIONS = (
         "--plant",
         multiple=True,
         metavar="FAULT",
-        help="Twin only: 'leaf-02[6] rate=0.25', 'n007 slow=3', 'leaf-02[6] down' or 'random'; of "
-        "a cable also lanes=1/4, corrected=0.01,300 (probability, ns) and lost=0.001, of a node "
-        "noise=0.1,500.",
+        help=f"Twin only: a fault, once each: {GRAMMAR}; or 'random'.",
     ),
     click.option(
         "--fidelity",

@@ -16,6 +16,7 @@ from weft.bench.block_sizes import most_bytes
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.phase import phases_of
 from weft.bench.series import Series, metrics_of
+from weft.bench.twin.congestion_control import congestion_control
 from weft.bench.twin.extrapolation import is_extrapolated, with_extrapolation
 from weft.bench.twin.fault import Fault, by_fault, check_fault
 from weft.bench.twin.fidelity import at_fidelity
@@ -24,7 +25,6 @@ from weft.bench.twin.offload import carried_out
 from weft.bench.twin.outcome_rows import Rows, rows_of
 from weft.bench.twin.port_counters import COUNTERS_FILE, PortCounters
 from weft.bench.twin.scenario import (
-    congestion_control,
     left_to_chance,
     pair_size,
     recipe_text,

@@ -8,12 +8,6 @@ from typing import Any
 
 from weft.core.errors import InputError, did_you_mean
 
-GRAMMAR = (
-    "'leaf-02[6] rate=0.25', 'leaf-02[6] lanes=1/4', 'leaf-02[6] down', "
-    "'leaf-02[6] corrected=0.01,300' (probability, ns), 'leaf-02[6] lost=0.001', "
-    "'n007 slow=3' or 'n007 noise=0.1,500' (probability, mean ns)"
-)
-
 MAX_SLOW_FACTOR = 1000
 MAX_LANES = 12
 MAX_NS = 1e12
@@ -22,63 +16,46 @@ _PORT = re.compile(r"^\S+\[[1-9]\d*\]$")
 _NODE = re.compile(r"^[^\s\[\]]+$")
 _NUMBER = re.compile(r"^faults\[(\d+)\]")
 _LANES = re.compile(r"^(\d{1,2})/(\d{1,2})$")
-_KEYS = ("rate_factor", "lanes", "down", "corrected", "lost", "slow_factor", "noise")
-_CHANCE_AND_TIME = {"corrected": "cost_ns", "noise": "mean_ns"}
 _RANDOM_RATES = (0.1, 0.25, 0.5)
 _RANDOM_SLOWNESS = (2.0, 3.0, 5.0)
+
+Numbers = tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault. A cable is named by the port at either end and fails in both directions.
-
-    Exactly one of the others is set: of a cable, `rate_factor` (what is left of its rate), `lanes`
-    (left, of how many), `down`, `corrected` (probability, ns on the link for each) and `lost`
-    (probability); of a node, `slow_factor` (how many times longer its own part of every message
-    takes) and `noise` (probability, mean ns of an interruption).
-    """
+    """One fault. `place` is a node, or the port at either end of a cable, which fails in both
+    directions. `kind` is a name in FAULT_KINDS, `values` are its numbers."""
 
     place: str
-    rate_factor: float | None = None
-    down: bool = False
-    slow_factor: float | None = None
-    lanes: tuple[int, int] | None = None
-    corrected: tuple[float, float] | None = None
-    lost: float | None = None
-    noise: tuple[float, float] | None = None
+    kind: str
+    values: Numbers = ()
 
     @property
     def is_link(self) -> bool:
         """Whether a cable is at fault, not a node."""
-        return self.slow_factor is None and self.noise is None
+        return not FAULT_KINDS[self.kind].of_node
 
-    def _kind(self) -> tuple[str, Any]:
-        """The key of the scenario document that says what is wrong, and its value."""
-        values = ((key, getattr(self, key)) for key in _KEYS)
-        given = ((key, value) for key, value in values if value is not None)
-        return next((key, value) for key, value in given if value is not False)
+    @property
+    def is_random(self) -> bool:
+        """Whether each message draws if it is hit."""
+        return FAULT_KINDS[self.kind].is_random
 
     def describe(self) -> str:
-        """The fault in the grammar `parse_fault` reads."""
-        key, value = self._kind()
-        if key == "down":
-            return f"{self.place} down"
-        parts = value if isinstance(value, tuple) else (value,)
-        text = ("/" if key == "lanes" else ",").join(f"{part:g}" for part in parts)
-        return f"{self.place} {key.removesuffix('_factor')}={text}"
+        """The fault in the grammar that `parse_fault` reads."""
+        separator = FAULT_KINDS[self.kind].separator
+        values = separator.join(f"{value:g}" for value in self.values)
+        return f"{self.place} {self.kind}={values}" if values else f"{self.place} {self.kind}"
 
     def to_document(self) -> dict[str, Any]:
         """The fault as the scenario document has it."""
-        key, value = self._kind()
-        if key in _CHANCE_AND_TIME:
-            value = dict(zip(("probability", _CHANCE_AND_TIME[key]), value, strict=True))
-        elif key == "lanes":
-            value = list(value)
-        return {"link" if self.is_link else "node": self.place, key: value}
+        kind = FAULT_KINDS[self.kind]
+        where = "node" if kind.of_node else "link"
+        return {where: self.place, kind.key: kind.document(self.values)}
 
 
 def by_fault(refused: InputError, faults: Sequence[Fault]) -> InputError:
-    """What the engine refused, with a planted fault by its text and not by its number."""
+    """The engine's refusal, with a planted fault by its text and not by its number."""
     found = _NUMBER.match(refused.where or "")
     if found is None:
         return refused
@@ -91,58 +68,126 @@ def parse_fault(text: str) -> Fault:
     words = text.split()
     if len(words) != 2:
         raise _wrong(text, "a place and what is wrong there")
-    place, what = words
-    if what == "down":
-        return Fault(_port(text, place), down=True)
-    key, equals, value = what.partition("=")
-    if not equals or key not in _READERS:
-        known = [*_READERS, "down"]
-        raise _wrong(text, "rate=, lanes=, down, slow= or another", did_you_mean(key, known))
-    return _READERS[key](text, place, value)
+    place, (name, equals, value) = words[0], words[1].partition("=")
+    kind = FAULT_KINDS.get(name)
+    if kind is None or bool(equals) != bool(kind.example):
+        names = ", ".join(f"{name}=" if kind.example else name for name, kind in _KINDS)
+        raise _wrong(text, names, did_you_mean(name, list(FAULT_KINDS)))
+    if kind.of_node and not _NODE.match(place):
+        raise _wrong(text, f"a node's name before '{name}='")
+    if not kind.of_node and not _PORT.match(place):
+        raise _wrong(text, f"a port such as leaf-02[6] before '{words[1]}'")
+    try:
+        return Fault(place, name, kind.read(value))
+    except _NotReadError as error:
+        raise _wrong(text, str(error)) from None
 
 
-def _read_rate(text: str, place: str, value: str) -> Fault:
-    factor = _number(text, value)
+class _NotReadError(Exception):
+    """A value is none of its kind; the text says what was expected."""
+
+
+def _rate(text: str) -> Numbers:
+    factor = _number(text)
     if not 0 < factor <= 1:
-        raise _wrong(text, "a rate factor above 0 and up to 1")
-    return Fault(_port(text, place), rate_factor=factor)
+        raise _NotReadError("a rate factor above 0 and up to 1")
+    return (factor,)
 
 
-def _read_lanes(text: str, place: str, value: str) -> Fault:
-    match = _LANES.match(value)
+def _lanes(text: str) -> Numbers:
+    match = _LANES.match(text)
     left, of = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 1 <= left <= of <= MAX_LANES:
-        raise _wrong(text, f"lanes left / of how many, from 1 to {MAX_LANES}")
-    return Fault(_port(text, place), lanes=(left, of))
+        raise _NotReadError(f"lanes left / of how many, from 1 to {MAX_LANES}")
+    return left, of
 
 
-def _read_corrected(text: str, place: str, value: str) -> Fault:
-    return Fault(_port(text, place), corrected=_chance_and_ns(text, value))
-
-
-def _read_lost(text: str, place: str, value: str) -> Fault:
-    return Fault(_port(text, place), lost=_probability(text, value))
-
-
-def _read_slow(text: str, place: str, value: str) -> Fault:
-    factor = _number(text, value)
+def _slow(text: str) -> Numbers:
+    factor = _number(text)
     if not 1 <= factor <= MAX_SLOW_FACTOR:
-        raise _wrong(text, f"a slow factor from 1 to {MAX_SLOW_FACTOR}")
-    return Fault(_node(text, place, "slow="), slow_factor=factor)
+        raise _NotReadError(f"a slow factor from 1 to {MAX_SLOW_FACTOR}")
+    return (factor,)
 
 
-def _read_noise(text: str, place: str, value: str) -> Fault:
-    return Fault(_node(text, place, "noise="), noise=_chance_and_ns(text, value))
+def _probability(text: str) -> Numbers:
+    probability = _number(text)
+    if not 0 <= probability <= 1:
+        raise _NotReadError("a probability from 0 to 1")
+    return (probability,)
 
 
-_READERS: dict[str, Callable[[str, str, str], Fault]] = {
-    "rate": _read_rate,
-    "lanes": _read_lanes,
-    "corrected": _read_corrected,
-    "lost": _read_lost,
-    "slow": _read_slow,
-    "noise": _read_noise,
+def _probability_and_ns(text: str) -> Numbers:
+    probability, comma, ns = text.partition(",")
+    if not comma:
+        raise _NotReadError("a probability and nanoseconds, as in 0.01,300")
+    time_ns = _number(ns)
+    if not (0 <= time_ns <= MAX_NS and float(f"{time_ns:.3f}") == time_ns):
+        raise _NotReadError("nanoseconds from 0 to 1e12 with at most 3 decimals")
+    return *_probability(probability), time_ns
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise _NotReadError("a number after '='") from None
+
+
+def _one(values: Numbers) -> object:
+    return values[0]
+
+
+@dataclass(frozen=True, slots=True)
+class FaultKind:
+    """A kind of fault: its `key` in the scenario document, its value there, an `example` of its
+    value in the grammar ('' for none), and the `meaning` of the value's numbers."""
+
+    key: str
+    example: str
+    read: Callable[[str], Numbers]
+    document: Callable[[Numbers], object] = _one
+    meaning: str = ""
+    of_node: bool = False
+    is_random: bool = False
+    separator: str = ","
+
+    def form(self, name: str) -> str:
+        """One line of the grammar: "'leaf-02[6] rate=0.25'"."""
+        place = "n007" if self.of_node else "leaf-02[6]"
+        value = f"={self.example}" if self.example else ""
+        return f"'{place} {name}{value}'" + (f" ({self.meaning})" if self.meaning else "")
+
+
+FAULT_KINDS: Mapping[str, FaultKind] = {
+    "rate": FaultKind("rate_factor", "0.25", _rate),
+    "lanes": FaultKind("lanes", "1/4", _lanes, list, separator="/"),
+    "down": FaultKind("down", "", lambda _: (), lambda _: True),
+    "corrected": FaultKind(
+        "corrected",
+        "0.01,300",
+        _probability_and_ns,
+        lambda values: {"probability": values[0], "cost_ns": values[1]},
+        "probability, ns",
+        is_random=True,
+    ),
+    "lost": FaultKind("lost", "0.001", _probability, meaning="probability", is_random=True),
+    "slow": FaultKind("slow_factor", "3", _slow, of_node=True),
+    "noise": FaultKind(
+        "noise",
+        "0.1,500",
+        _probability_and_ns,
+        lambda values: {"probability": values[0], "mean_ns": values[1]},
+        "probability, mean ns",
+        of_node=True,
+        is_random=True,
+    ),
 }
+"""By the name in the grammar. Of a cable: the share of its rate that is left, lanes left of how
+many, down, errors that the link corrects (each costs time), and lost packets. Of a node: how many
+times longer its own part of every message takes, and interruptions of its processors."""
+
+_KINDS = tuple(FAULT_KINDS.items())
+GRAMMAR = ", ".join(kind.form(name) for name, kind in _KINDS)
 
 
 def random_fault(fabric_document: Mapping[str, Any], seed: int) -> Fault:
@@ -166,9 +211,9 @@ def random_fault(fabric_document: Mapping[str, Any], seed: int) -> Fault:
     kind = rng.choice(kinds)
     if kind == "node":
         node = rng.choice([str(node["name"]) for node in fabric_document["nodes"]])
-        return Fault(node, slow_factor=rng.choice(_RANDOM_SLOWNESS))
+        return Fault(node, "slow", (rng.choice(_RANDOM_SLOWNESS),))
     port = rng.choice(between if kind == "switch" else to_hosts)
-    return Fault(port, rate_factor=rng.choice(_RANDOM_RATES))
+    return Fault(port, "rate", (rng.choice(_RANDOM_RATES),))
 
 
 def check_fault(fault: Fault, fabric_document: Mapping[str, Any]) -> None:
@@ -193,43 +238,7 @@ def vertex_of(port: str) -> str:
     return port.rpartition("[")[0]
 
 
-def _port(text: str, place: str) -> str:
-    if not _PORT.match(place):
-        raise _wrong(text, "a port such as leaf-02[6] before 'rate=', 'down' and their like")
-    return place
-
-
-def _node(text: str, place: str, key: str) -> str:
-    if not _NODE.match(place):
-        raise _wrong(text, f"a node's name before '{key}'")
-    return place
-
-
-def _chance_and_ns(text: str, value: str) -> tuple[float, float]:
-    probability, comma, ns = value.partition(",")
-    if not comma:
-        raise _wrong(text, "a probability and nanoseconds, as in 0.01,300")
-    time_ns = _number(text, ns)
-    if not (0 <= time_ns <= MAX_NS and float(f"{time_ns:.3f}") == time_ns):
-        raise _wrong(text, "nanoseconds from 0 to 1e12 with at most 3 decimals")
-    return _probability(text, probability), time_ns
-
-
-def _probability(text: str, value: str) -> float:
-    probability = _number(text, value)
-    if not 0 <= probability <= 1:
-        raise _wrong(text, "a probability from 0 to 1")
-    return probability
-
-
-def _number(text: str, number: str) -> float:
-    try:
-        return float(number)
-    except ValueError:
-        raise _wrong(text, "a number after '='") from None
-
-
 def _wrong(text: str, expected: str, hint: str | None = None) -> InputError:
     return InputError(
-        f"'{text}' is not a fault", expected=f"{expected}; the whole is {GRAMMAR}", hint=hint
+        f"'{text}' is not a fault", expected=f"{expected}; the forms are {GRAMMAR}", hint=hint
     )

@@ -6,11 +6,12 @@ from typing import Any
 
 from weft.bench.model import Trial
 from weft.bench.phase import phases_of
+from weft.bench.twin.congestion_control import OFF, congestion_control
 from weft.bench.twin.fault import Fault
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.machine.cabling import FatTree
 from weft.catalog.machine.platform import HostRegime, Platform, PlatformHost
-from weft.core.errors import InputError, did_you_mean
+from weft.core.errors import InputError
 from weft.topology.fabric_spec import Document, no_twin, picoseconds, twin_parts
 
 SCENARIO_SCHEMA = "weft.scenario/1"
@@ -36,7 +37,7 @@ def scenario(
     # No platform says what its switches can do, or what is inside its nodes: a trial does.
     own = {key: trial.options[key] for key in ("in_network", "node") if key in trial.options}
     law = congestion_control(trial)
-    controlled: Document = {} if law == "off" else {"congestion_control": {law: {}}}
+    controlled: Document = {} if law == OFF else {"congestion_control": {law: {}}}
     return {
         "schema": SCENARIO_SCHEMA,
         "seed": seed,
@@ -65,23 +66,6 @@ def routes_adaptively(trial: Trial) -> bool:
     if asked not in ("on", "off"):
         raise InputError(f"option 'adaptive_routing' is {asked!r}", expected="'on' or 'off'")
     return bool(asked == "on")
-
-
-CONGESTION_CONTROLS = ("off", "annex_a10", "dcqcn", "rtt", "endpoint")
-"""What a trial can ask of a simulated fabric's congestion control; all but the first are laws with
-the engine's own settings (docs/reference/scenario.md)."""
-
-
-def congestion_control(trial: Trial) -> str:
-    """The trial's option `congestion_control`, "off" without it. Raises InputError."""
-    asked = trial.options.get("congestion_control", "off")
-    if asked not in CONGESTION_CONTROLS:
-        raise InputError(
-            f"option 'congestion_control' is {asked!r}",
-            expected=", ".join(CONGESTION_CONTROLS),
-            hint=did_you_mean(str(asked), list(CONGESTION_CONTROLS)),
-        )
-    return str(asked)
 
 
 def _routing(platform: Platform, tree: FatTree, trial: Trial, *, has_tables: bool) -> Document:
@@ -206,8 +190,8 @@ def left_to_chance(platform: Platform, faults: Sequence[Fault], trial: Trial) ->
     all, to the picosecond, and thousands of pairs cost a third."""
     host = twin_parts(platform)[2]
     by_host = host.start_jitter is not None or host.noise is not None
-    by_fault = any(fault.corrected or fault.lost or fault.noise for fault in faults)
-    by_network = routes_adaptively(trial) or congestion_control(trial) != "off"
+    by_fault = any(fault.is_random for fault in faults)
+    by_network = routes_adaptively(trial) or congestion_control(trial) != OFF
     return by_host or by_fault or by_network
 
 

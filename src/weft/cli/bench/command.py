@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from weft.bench.twin.congestion_control import LAWS
 from weft.cli.backend import BackendChoice, backend_options, require_twin
 from weft.cli.lazy import CommandWithVerbs
 from weft.cli.measure import MeasureOptions, measure_study
@@ -50,9 +51,8 @@ class Bench(CommandWithVerbs):
 )
 @click.option(
     "--congestion-control",
-    type=click.Choice(["annex_a10", "dcqcn", "rtt", "endpoint"]),
-    help="Twin only: InfiniBand's own, rates that notifications cut, windows by round-trip time, "
-    "or back-pressure from the last hop. Default: none.",
+    type=click.Choice(list(LAWS)),
+    help=f"Twin only: {'; '.join(f'{law}: {text}' for law, text in LAWS.items())}. Default: none.",
 )
 @click.option(
     "--dir",

@@ -1,12 +1,22 @@
 """Faults in the words of a person, and drawn at random."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.bench.twin.refusals import engine_refusal
 
-from weft.bench.twin.fault import Fault, check_fault, parse_fault, random_fault
+from weft.bench.twin.fault import (
+    FAULT_KINDS,
+    GRAMMAR,
+    Fault,
+    check_fault,
+    parse_fault,
+    random_fault,
+)
 from weft.core.errors import InputError
 
 FABRIC: dict[str, Any] = {
@@ -25,33 +35,33 @@ FABRIC: dict[str, Any] = {
     [
         (
             "leaf-02[6] rate=0.25",
-            Fault("leaf-02[6]", rate_factor=0.25),
+            Fault("leaf-02[6]", "rate", (0.25,)),
             {"link": "leaf-02[6]", "rate_factor": 0.25},
         ),
         (
             "n001/hca0[1] down",
-            Fault("n001/hca0[1]", down=True),
+            Fault("n001/hca0[1]", "down"),
             {"link": "n001/hca0[1]", "down": True},
         ),
-        ("n007 slow=3", Fault("n007", slow_factor=3.0), {"node": "n007", "slow_factor": 3.0}),
+        ("n007 slow=3", Fault("n007", "slow", (3.0,)), {"node": "n007", "slow_factor": 3.0}),
         (
             "leaf-02[6] lanes=1/4",
-            Fault("leaf-02[6]", lanes=(1, 4)),
+            Fault("leaf-02[6]", "lanes", (1, 4)),
             {"link": "leaf-02[6]", "lanes": [1, 4]},
         ),
         (
             "leaf-02[6] corrected=0.01,300",
-            Fault("leaf-02[6]", corrected=(0.01, 300.0)),
+            Fault("leaf-02[6]", "corrected", (0.01, 300.0)),
             {"link": "leaf-02[6]", "corrected": {"probability": 0.01, "cost_ns": 300.0}},
         ),
         (
             "leaf-02[6] lost=0.001",
-            Fault("leaf-02[6]", lost=0.001),
+            Fault("leaf-02[6]", "lost", (0.001,)),
             {"link": "leaf-02[6]", "lost": 0.001},
         ),
         (
             "n007 noise=0.1,500",
-            Fault("n007", noise=(0.1, 500.0)),
+            Fault("n007", "noise", (0.1, 500.0)),
             {"node": "n007", "noise": {"probability": 0.1, "mean_ns": 500.0}},
         ),
     ],
@@ -78,7 +88,7 @@ def test_a_fault_reads_as_written(text: str, fault: Fault, document: dict[str, A
         ("n007 slow=1001", "a slow factor from 1 to 1000"),
         ("leaf-02[6] slow=2", "a node's name before 'slow='"),
         ("leaf-02[6] rat=0.5", "did you mean 'rate'"),
-        ("n007 broken", "rate=, lanes=, down, slow= or another"),
+        ("n007 broken", "rate=, lanes=, down, corrected=, lost=, slow=, noise="),
         ("leaf-02[6] lanes=0/4", "lanes left / of how many, from 1 to 12"),
         ("leaf-02[6] lanes=5/4", "lanes left / of how many"),
         ("leaf-02[6] lanes=1/13", "lanes left / of how many"),
@@ -130,3 +140,23 @@ def test_a_fault_nowhere_in_the_fabric_is_refused() -> None:
 def test_a_fabric_without_cables_has_nothing_to_break() -> None:
     with pytest.raises(InputError, match="nothing to break"):
         random_fault({"nodes": [], "switches": [], "links": []}, 1)
+
+
+def test_the_grammar_has_one_form_of_each_kind_and_all_are_read() -> None:
+    forms = re.findall(r"'([^']+)'", GRAMMAR)
+    assert [parse_fault(form).kind for form in forms] == list(FAULT_KINDS)
+
+
+def test_the_kinds_are_those_that_the_engine_knows() -> None:
+    """Wrong routes and swapped cables are none of a twin's: `switch` and `swapped`."""
+    fault = {"node": "n001", "no_such_key": 1}
+    refusal = engine_refusal(lambda twin: {**twin, "faults": [fault]})
+    keys = set(re.findall(r"`(\w+)`", refusal)) - {"no_such_key"}
+    others = {"link", "node", "switch", "dst", "port", "swapped"}
+    times = {"from_ns", "until_ns", "every_ns"}
+    assert keys - others - times == {kind.key for kind in FAULT_KINDS.values()}
+
+
+def test_the_page_of_the_scenario_has_every_kind() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "reference" / "scenario.md").read_text()
+    assert [kind.key for kind in FAULT_KINDS.values() if f"`{kind.key}" not in page] == []

@@ -1,0 +1,35 @@
+"""The laws of congestion control: one list, the same as the engine's and the page's."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.unit.bench.twin.refusals import engine_refusal
+
+from weft.bench.model import Trial
+from weft.bench.twin.congestion_control import LAWS, OFF, congestion_control
+from weft.core.errors import InputError
+
+
+def trial(**options: str) -> Trial:
+    return Trial("t", "latency", (8,), ("n1", "n2"), 1, options=options)
+
+
+def test_the_laws_are_those_that_the_engine_knows() -> None:
+    no_such = engine_refusal(lambda twin: {**twin, "congestion_control": {"no_such": {}}})
+    two = engine_refusal(lambda twin: {**twin, "congestion_control": {"rtt": {}, "endpoint": {}}})
+    assert re.findall(r"`(\w+)`", no_such.partition("expected")[2]) == list(LAWS)
+    assert re.findall(r"'(\w+)'", two) == list(LAWS)
+
+
+def test_the_page_of_the_scenario_has_every_law() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "reference" / "scenario.md").read_text()
+    section = page.partition("* `congestion_control`:")[2].partition("\n* ")[0]
+    assert re.findall(r"^  - `(\w+)`", section, re.MULTILINE) == list(LAWS)
+
+
+def test_a_trial_asks_for_one_law_or_for_none() -> None:
+    assert congestion_control(trial()) == OFF
+    assert [congestion_control(trial(congestion_control=law)) for law in LAWS] == list(LAWS)
+    with pytest.raises(InputError, match=r"'rt'(.|\n)*off, annex_a10, dcqcn, rtt, endpoint"):
+        congestion_control(trial(congestion_control="rt"))
